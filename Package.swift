@@ -1,0 +1,125 @@
+// swift-tools-version: 6.2
+
+// The layers, top to bottom. A module imports only what its row lists; a test reads this table and
+// every `import` line and fails on anything else. System modules are part of the table: nothing
+// below FirebaseCore knows Foundation.
+//
+// | module                 | may import                                                    | system modules            |
+// | ---------------------- | ------------------------------------------------------------- | ------------------------- |
+// | dugout                 | ByteStore DocumentStore OfflineSync FirebaseCore FirebaseFirestore FirebaseStorage Ballcap | libc Foundation Dispatch Synchronization |
+// | Ballcap                | FirebaseFirestore FirebaseStorage FirebaseCore                 | Foundation Dispatch Synchronization Apple |
+// | Pring                  | FirebaseFirestore FirebaseStorage FirebaseCore                 | Foundation Dispatch Synchronization Apple |
+// | StreamBaseKit          | FirebaseFirestore FirebaseStorage FirebaseCore                 | Foundation Dispatch Synchronization Apple |
+// | Firebase               | FirebaseFirestore FirebaseStorage FirebaseCore                 |                           |
+// | FirebaseFirestoreSwift | FirebaseFirestore                                             |                           |
+// | FirebaseFirestore      | OfflineSync DocumentStore FirebaseCore                        | Foundation Dispatch Synchronization Apple |
+// | FirebaseStorage        | OfflineSync DocumentStore ByteStore FirebaseCore              | Foundation Dispatch Synchronization Apple |
+// | FirebaseCore           | DocumentStore OfflineSync                                     | Foundation Dispatch Synchronization |
+// | OfflineSync            | DocumentStore                                                 | libc Dispatch Synchronization |
+// | DocumentStore          | ByteStore                                                     | libc Dispatch Synchronization |
+// | ByteStore              | CLZ4 CDigest                                                  | libc Dispatch Synchronization |
+// | CDigest                |                                                               |                           |
+// | CLZ4                   |                                                               |                           |
+//
+// libc is Glibc, Musl or Darwin. Apple is what only Apple's systems have: SwiftUI, UIKit, AppKit,
+// Combine, always under `canImport`.
+
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+/// Library code: every use of an unsafe construct is marked where it happens.
+let library: [SwiftSetting] = strict + [.strictMemorySafety()]
+
+/// Code that lends out views of bytes, and tells the compiler how long they live.
+let engine: [SwiftSetting] = library + [.enableExperimentalFeature("Lifetimes")]
+
+let package = Package(
+  name: "Dugout",
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  products: [
+    .library(name: "ByteStore", targets: ["ByteStore"]),
+    .library(name: "DocumentStore", targets: ["DocumentStore"]),
+    .library(name: "OfflineSync", targets: ["OfflineSync"]),
+    .library(name: "FirebaseCore", targets: ["FirebaseCore"]),
+    .library(name: "FirebaseFirestore", targets: ["FirebaseFirestore"]),
+    .library(name: "FirebaseFirestoreSwift", targets: ["FirebaseFirestoreSwift"]),
+    .library(name: "FirebaseStorage", targets: ["FirebaseStorage"]),
+    .library(name: "Firebase", targets: ["Firebase"]),
+    .library(name: "Ballcap", targets: ["Ballcap"]),
+    .library(name: "Pring", targets: ["Pring"]),
+    .library(name: "StreamBaseKit", targets: ["StreamBaseKit"]),
+    .executable(name: "dugout", targets: ["dugout"]),
+  ],
+  targets: [
+    // Engine
+    .systemLibrary(
+      name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
+    .target(name: "CDigest"),
+    .target(name: "ByteStore", dependencies: ["CLZ4", "CDigest"], swiftSettings: engine),
+    .target(name: "DocumentStore", dependencies: ["ByteStore"], swiftSettings: engine),
+    .target(name: "OfflineSync", dependencies: ["DocumentStore"], swiftSettings: engine),
+
+    // API
+    .target(
+      name: "FirebaseCore", dependencies: ["DocumentStore", "OfflineSync"], swiftSettings: library),
+    .target(
+      name: "FirebaseFirestore", dependencies: ["OfflineSync", "DocumentStore", "FirebaseCore"],
+      swiftSettings: library),
+    .target(
+      name: "FirebaseStorage",
+      dependencies: ["OfflineSync", "DocumentStore", "ByteStore", "FirebaseCore"],
+      swiftSettings: library),
+    .target(
+      name: "Firebase", dependencies: ["FirebaseFirestore", "FirebaseStorage", "FirebaseCore"],
+      swiftSettings: library),
+    .target(
+      name: "FirebaseFirestoreSwift", dependencies: ["FirebaseFirestore"], swiftSettings: library),
+
+    // Layers
+    .target(
+      name: "Ballcap", dependencies: ["FirebaseFirestore", "FirebaseStorage", "FirebaseCore"],
+      swiftSettings: library),
+    .target(
+      name: "Pring", dependencies: ["FirebaseFirestore", "FirebaseStorage", "FirebaseCore"],
+      swiftSettings: library),
+    .target(
+      name: "StreamBaseKit", dependencies: ["FirebaseFirestore", "FirebaseStorage", "FirebaseCore"],
+      swiftSettings: library),
+
+    // Programs
+    .executableTarget(
+      name: "dugout",
+      dependencies: [
+        "OfflineSync", "DocumentStore", "ByteStore", "FirebaseFirestore", "FirebaseCore", "Ballcap",
+      ],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "campaign",
+      dependencies: ["ByteStore", "DocumentStore", "FirebaseFirestore", "FirebaseCore", "Ballcap"],
+      path: "Tests/campaign", swiftSettings: strict),
+
+    // Tests
+    .testTarget(name: "CDigestTests", dependencies: ["CDigest"], swiftSettings: strict),
+    .testTarget(name: "ByteStoreTests", dependencies: ["ByteStore", "CLZ4"], swiftSettings: strict),
+    .testTarget(
+      name: "DocumentStoreTests", dependencies: ["DocumentStore", "ByteStore"], swiftSettings: strict),
+    .testTarget(
+      name: "OfflineSyncTests", dependencies: ["OfflineSync", "DocumentStore"], swiftSettings: strict),
+    .testTarget(name: "FirebaseCoreTests", dependencies: ["FirebaseCore"], swiftSettings: strict),
+    .testTarget(
+      name: "FirebaseFirestoreTests", dependencies: ["FirebaseFirestore", "FirebaseCore"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "BallcapTests", dependencies: ["Ballcap", "FirebaseFirestore"], swiftSettings: strict),
+    .testTarget(
+      name: "ProgramTests", dependencies: ["dugout", "campaign", "DocumentStore"], swiftSettings: strict),
+    .testTarget(name: "RepositoryTests", swiftSettings: strict),
+  ],
+  swiftLanguageModes: [.v6]
+)
