@@ -1,0 +1,55 @@
+// The seam to the disk: every byte that a store reads or writes passes one of these calls.
+//
+// The calls are as small as the system's own, so that a simulated disk can fail, shorten or lose each
+// of them (docs/reliability.md, T1 and T2). Loops over short transfers live above, in FileAccess.swift.
+
+/// Where directories come from.
+package protocol FileSystem: Sendable {
+  /// Makes the directory `path` and those above it that are missing, each private to the user, and
+  /// syncs the directory above each new one. Succeeds if it exists already.
+  func createDirectory(_ path: String) throws(SystemFailure)
+  /// Opens an existing directory.
+  func openDirectory(_ path: String) throws(SystemFailure) -> any OpenDirectory
+}
+
+/// A directory of files. Names are plain: no slash, never text of a user.
+package protocol OpenDirectory: Sendable {
+  var path: String { get }
+  /// The names of all entries, in no particular order, without `.` and `..`.
+  func names() throws(SystemFailure) -> [String]
+  /// A new, empty file, private to the user; fails if the name is taken.
+  func createFile(_ name: String) throws(SystemFailure) -> any OpenFile
+  func openFile(_ name: String, _ access: FileAccess) throws(SystemFailure) -> any OpenFile
+  /// Gives a file another name, replacing what had it, in one step.
+  func rename(_ name: String, to newName: String) throws(SystemFailure)
+  func remove(_ name: String) throws(SystemFailure)
+  /// Returns once the names are on stable storage.
+  func sync() throws(SystemFailure)
+  /// Takes the lock of this directory, or says who holds it.
+  func lock(_ name: String) throws(SystemFailure) -> DirectoryLockResult
+}
+
+package enum FileAccess: Sendable { case read, readAndWrite }
+
+package enum DirectoryLockResult: Sendable {
+  case acquired(any DirectoryLock)
+  case held(by: Int32?)
+}
+
+/// Held until `release()`; a process that dies lets go of it.
+package protocol DirectoryLock: Sendable {
+  func release()
+}
+
+/// An open file. Transfers may be short, exactly as the system's.
+package protocol OpenFile: Sendable {
+  var path: String { get }
+  func size() throws(SystemFailure) -> UInt64
+  /// Fills the front of `buffer` and returns how much; 0 means the end of the file.
+  func read(into buffer: inout MutableRawSpan, at offset: UInt64) throws(SystemFailure) -> Int
+  /// Writes the front of `bytes` and returns how much.
+  func write(_ bytes: RawSpan, at offset: UInt64) throws(SystemFailure) -> Int
+  /// Returns once everything written so far, and the size, are on stable storage.
+  func sync() throws(SystemFailure)
+  func close()
+}

@@ -1,0 +1,49 @@
+// Time and dice: the seams, and the machine's own.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+package protocol StoreClock: Sendable {
+  /// Microseconds since 1970, as the wall clock says; it may jump either way.
+  func wallMicroseconds() -> Int64
+  /// Nanoseconds that only ever grow; for timeouts.
+  func monotonicNanoseconds() -> UInt64
+}
+
+package struct SystemClock: StoreClock {
+  package init() {}
+
+  package func wallMicroseconds() -> Int64 {
+    let now = Self.read(CLOCK_REALTIME)
+    return Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_nsec) / 1000
+  }
+
+  package func monotonicNanoseconds() -> UInt64 {
+    let now = Self.read(CLOCK_MONOTONIC)
+    return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
+  }
+
+  private static func read(_ clock: clockid_t) -> timespec {
+    var now = timespec()
+    unsafe clock_gettime(clock, &now)
+    return now
+  }
+}
+
+package protocol RandomSource: Sendable {
+  func randomID() -> RandomID
+}
+
+package struct SystemRandom: RandomSource {
+  package init() {}
+
+  package func randomID() -> RandomID {
+    var system = SystemRandomNumberGenerator()
+    return RandomID(high: system.next(), low: system.next())
+  }
+}

@@ -1,0 +1,46 @@
+// Transfers that are whole or fail, over calls that may be short or interrupted.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+extension OpenFile {
+  /// Writes all of `bytes`, however often the system takes only a part.
+  package func writeAll(_ bytes: RawSpan, at offset: UInt64) throws(SystemFailure) {
+    var done = 0
+    while done < bytes.byteCount {
+      do throws(SystemFailure) {
+        let taken = try write(bytes.extracting(droppingFirst: done), at: offset + UInt64(done))
+        // A device that takes nothing and reports nothing would keep us here forever.
+        guard taken > 0 else { throw SystemFailure(operation: "pwrite", path: path, code: EIO) }
+        done += taken
+      } catch {
+        guard error.code == EINTR else { throw error }
+      }
+    }
+  }
+
+  /// The `count` bytes at `offset`, or fewer if the file ends before.
+  package func readAll(_ count: Int, at offset: UInt64) throws(SystemFailure) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    var done = 0
+    while done < count {
+      do throws(SystemFailure) {
+        var span = bytes.mutableSpan
+        var rest = unsafe span.mutableBytes
+        var window = rest._mutatingExtracting(droppingFirst: done)
+        let got = try read(into: &window, at: offset + UInt64(done))
+        if got == 0 { break }
+        done += got
+      } catch {
+        guard error.code == EINTR else { throw error }
+      }
+    }
+    bytes.removeLast(count - done)
+    return bytes
+  }
+}

@@ -1,0 +1,187 @@
+// The log file, byte by byte. docs/format.md shows the same with a worked example.
+//
+//   file    := header-page frame* unused
+//   header  := magic[8] version:u16 kind:u8 reserved:u8 pageBytes:u32 fileID[16] storeID[16] number:u64
+//              capacity:u64 previousID[16] previousLength:u64 previousSequence:u64 reserved[24] crc:u32
+//              (128 bytes, the rest of the page is zero)
+//   frame   := frame-header body padding-to-64
+//   frame-header := "DGF" kind:u8 bodyBytes:u32 sequence:u64 durableThrough:u64 bodyCRC:u32 headerCRC:u32
+//   body    := what the kind says: a commit's operations, or nothing
+//
+// All integers are little-endian. Each checksum is CRC32C and begins with the place: file id, offset.
+// `headerCRC` covers the header before it, and so `bodyCRC`: a body belongs to its header.
+// A group of frames that is written together starts on a page; pages are never written twice.
+
+/// Sizes that the format fixes.
+enum LogFormat {
+  static let version: UInt16 = 0
+  static let magic: [UInt8] = Array("DUGOUTLG".utf8)
+  static let pageBytes = 4096
+  static let headerBytes = 128
+  static let frameAlignment = 64
+  static let frameHeaderBytes = 32
+  static let frameBodyBytesMax = 16 << 20
+  static let capacityMax: UInt64 = 64 << 20
+}
+
+/// The first page of a log file: whose it is, and what came before.
+struct LogHeader: Equatable {
+  var fileID: RandomID
+  var storeID: RandomID
+  var number: LogNumber
+  /// The file's size; no frame lies beyond, and the search for later frames ends here.
+  var capacity: UInt64
+  /// Where the log before this one ended; `.zero` and zeros in the first log of a store.
+  var previous: LogEnd
+
+  struct LogEnd: Equatable {
+    var fileID: RandomID
+    var length: UInt64
+    var sequence: SequenceNumber
+  }
+
+  func encoded() -> [UInt8] {
+    var page = LogFormat.magic
+    page.append(littleEndian: LogFormat.version)
+    page.append(FileKind.log.rawValue)
+    page.append(0)
+    page.append(littleEndian: UInt32(LogFormat.pageBytes))
+    page.append(fileID)
+    page.append(storeID)
+    page.append(littleEndian: number.value)
+    page.append(littleEndian: capacity)
+    page.append(previous.fileID)
+    page.append(littleEndian: previous.length)
+    page.append(littleEndian: previous.sequence.value)
+    page.append(contentsOf: repeatElement(0, count: LogFormat.headerBytes - 4 - page.count))
+    var checksum = Checksum()
+    checksum.update(page.rawSpan)
+    page.append(littleEndian: checksum.value)
+    page.pad(toMultipleOf: LogFormat.pageBytes)
+    return page
+  }
+
+  init(
+    fileID: RandomID, storeID: RandomID, number: LogNumber, capacity: UInt64, previous: LogEnd
+  ) {
+    self.fileID = fileID
+    self.storeID = storeID
+    self.number = number
+    self.capacity = capacity
+    self.previous = previous
+  }
+
+  init(decoding page: RawSpan, file: String) throws(ByteStoreError) {
+    func damage(_ offset: UInt64, _ expected: String, _ found: String) -> ByteStoreError {
+      .corrupted(Damage(file: file, offset: offset, expected: expected, found: found))
+    }
+    guard page.byteCount >= LogFormat.pageBytes else {
+      throw damage(0, "a header page of \(LogFormat.pageBytes) bytes", "\(page.byteCount) bytes")
+    }
+    var reader = ByteReader(page)
+    guard let magic = reader.array(8), magic == LogFormat.magic, let version = reader.uint16() else {
+      throw damage(0, "a log's first bytes", "others")
+    }
+    var checksum = Checksum()
+    checksum.update(page.extracting(first: LogFormat.headerBytes - 4))
+    var trailer = ByteReader(page)
+    _ = trailer.skip(LogFormat.headerBytes - 4)
+    guard let recorded = trailer.uint32(), recorded == checksum.value else {
+      throw damage(0, "a header with checksum \(checksum.value)", "another")
+    }
+    guard version <= LogFormat.version else {
+      throw .newerFormat(file: file, found: version, supported: LogFormat.version)
+    }
+    guard let kind = reader.uint8(), kind == FileKind.log.rawValue, reader.skip(1),
+      let pageBytes = reader.uint32(), pageBytes == UInt32(LogFormat.pageBytes),
+      let fileID = reader.randomID(), let storeID = reader.randomID(), let number = reader.uint64(),
+      let capacity = reader.uint64(), let previousID = reader.randomID(),
+      let previousLength = reader.uint64(), let previousSequence = reader.uint64()
+    else { throw damage(8, "a log's header", "another kind of file") }
+    guard capacity % UInt64(LogFormat.pageBytes) == 0, capacity <= LogFormat.capacityMax else {
+      throw damage(64, "a capacity of whole pages up to \(LogFormat.capacityMax)", "\(capacity)")
+    }
+    self.init(
+      fileID: fileID, storeID: storeID, number: LogNumber(number), capacity: capacity,
+      previous: LogEnd(
+        fileID: previousID, length: previousLength, sequence: SequenceNumber(previousSequence)))
+  }
+}
+
+/// What a file of a store is; stands in every header.
+enum FileKind: UInt8 {
+  case manifest = 1
+  case log = 2
+}
+
+/// The 32 bytes before every frame's body.
+struct FrameHeader: Equatable {
+  enum Kind: UInt8 {
+    /// One commit: all of its operations.
+    case commit = 1
+    /// No content; vouches that what lies before it was synced.
+    case watermark = 2
+    /// The log was closed cleanly here.
+    case close = 3
+  }
+
+  var kind: Kind
+  var bodyBytes: Int
+  /// Of the commit itself; of the last commit before a watermark or close marker.
+  var sequence: SequenceNumber
+  /// Up to which offset the log was known to be on stable storage when this frame was encoded.
+  var durableThrough: UInt64
+  var bodyCRC: UInt32
+
+  /// What the frame takes in the file.
+  var paddedBytes: Int {
+    (LogFormat.frameHeaderBytes + bodyBytes).roundedUp(toMultipleOf: LogFormat.frameAlignment)
+  }
+
+  func encode(into bytes: inout [UInt8], file id: RandomID, offset: UInt64) {
+    let start = bytes.count
+    bytes.append(contentsOf: [UInt8(ascii: "D"), UInt8(ascii: "G"), UInt8(ascii: "F"), kind.rawValue])
+    bytes.append(littleEndian: UInt32(bodyBytes))
+    bytes.append(littleEndian: sequence.value)
+    bytes.append(littleEndian: durableThrough)
+    bytes.append(littleEndian: bodyCRC)
+    var checksum = Checksum(file: id, offset: offset)
+    checksum.update(bytes.rawSpan.extracting(droppingFirst: start))
+    bytes.append(littleEndian: checksum.value)
+  }
+
+  /// The header at the front of `bytes`, or nil if these bytes were not written for this place.
+  init?(decoding bytes: RawSpan, file id: RandomID, offset: UInt64) {
+    var reader = ByteReader(bytes)
+    // The three letters first: the search for later frames passes over millions of other places.
+    guard let word = reader.uint32(), word & 0x00FF_FFFF == 0x0046_4744,
+      let kind = Kind(rawValue: UInt8(word >> 24)),
+      let bodyBytes = reader.uint32(), bodyBytes <= UInt32(LogFormat.frameBodyBytesMax),
+      let sequence = reader.uint64(), let durableThrough = reader.uint64(),
+      let bodyCRC = reader.uint32(), let headerCRC = reader.uint32()
+    else { return nil }
+    var checksum = Checksum(file: id, offset: offset)
+    checksum.update(bytes.extracting(first: LogFormat.frameHeaderBytes - 4))
+    guard checksum.value == headerCRC else { return nil }
+    self.init(
+      kind: kind, bodyBytes: Int(bodyBytes), sequence: SequenceNumber(sequence),
+      durableThrough: durableThrough, bodyCRC: bodyCRC)
+  }
+
+  init(
+    kind: Kind, bodyBytes: Int, sequence: SequenceNumber, durableThrough: UInt64, bodyCRC: UInt32
+  ) {
+    self.kind = kind
+    self.bodyBytes = bodyBytes
+    self.sequence = sequence
+    self.durableThrough = durableThrough
+    self.bodyCRC = bodyCRC
+  }
+
+  /// The checksum of a body that starts right after the header at `offset`.
+  static func checksum(ofBody body: RawSpan, file id: RandomID, offset: UInt64) -> UInt32 {
+    var checksum = Checksum(file: id, offset: offset + UInt64(LogFormat.frameHeaderBytes))
+    checksum.update(body)
+    return checksum.value
+  }
+}

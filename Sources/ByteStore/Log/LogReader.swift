@@ -1,0 +1,161 @@
+// Reading a log: what was committed, where it ends, and whether the end is an end or damage.
+//
+// The rule (docs/reliability.md, C9). Let X be the first position that does not decode.
+//   1. The end is recorded elsewhere and X lies before it: damage.
+//   2. Some frame beyond X knows that the log was synced beyond X: damage.
+//   3. Otherwise the log ends at X; what lies there was never acknowledged, and is reported.
+// The search of step 2 trusts frame headers alone: a header has a checksum of its own.
+
+/// How a log ended.
+struct LogEnding: Equatable {
+  /// X: the bytes of the file that count.
+  var length: UInt64
+  var lastSequence: SequenceNumber
+  /// The largest stamp of a commit, 0 without commits.
+  var lastStamp: UInt64
+  var commits: Int
+  /// A close marker stands at the end.
+  var wasClosed: Bool
+  /// Bytes beyond the end that are not zero: a group that a crash cut off.
+  var dropped: UInt64
+}
+
+struct LogReader: ~Escapable {
+  private let header: LogHeader
+  private let bytes: RawSpan
+  private let path: String
+
+  /// `bytes` are the whole file, whose first page held `header`.
+  @_lifetime(copy bytes)
+  init(header: LogHeader, bytes: RawSpan, path: String) {
+    self.header = header
+    self.bytes = bytes
+    self.path = path
+  }
+
+  /// Hands every commit to `apply`, in order. `recordedEnd` is what the manifest or the next log says.
+  func replay(
+    recordedEnd: (length: UInt64, sequence: SequenceNumber)?,
+    _ apply: ([Batch.Operation]) -> Void
+  ) throws(ByteStoreError) -> LogEnding {
+    try checkSize(recordedEnd: recordedEnd?.length)
+    let limit = recordedEnd?.length ?? header.capacity
+    var ending = LogEnding(
+      length: UInt64(LogFormat.pageBytes), lastSequence: header.previous.sequence, lastStamp: 0,
+      commits: 0, wasClosed: false, dropped: 0)
+    while !ending.wasClosed, ending.length < limit,
+      let frame = frame(after: ending.length, following: ending.lastSequence, limit: limit)
+    {
+      switch frame.header.kind {
+      case .commit:
+        guard let batch = Batch.decode(body(of: frame)) else {
+          throw damage(at: frame.offset, "a commit's operations", "bytes that are none")
+        }
+        apply(batch.operations)
+        ending.lastStamp = max(ending.lastStamp, batch.stamp)
+        ending.lastSequence = frame.header.sequence
+        ending.commits += 1
+      case .watermark:
+        break
+      case .close:
+        ending.wasClosed = true
+      }
+      ending.length = frame.offset + UInt64(frame.header.paddedBytes)
+    }
+    if let recordedEnd {
+      try compare(ending, with: recordedEnd)
+    } else {
+      try checkNothingAcknowledged(beyond: ending.length)
+      ending.dropped = bytesInUse(beyond: ending.length)
+    }
+    return ending
+  }
+
+  // MARK: Frames
+
+  private struct Frame {
+    var offset: UInt64
+    var header: FrameHeader
+  }
+
+  /// The frame that follows what ends at `offset`: right there in the same group, or on the next page.
+  private func frame(after offset: UInt64, following last: SequenceNumber, limit: UInt64) -> Frame? {
+    if let frame = frame(at: offset, following: last, limit: limit) { return frame }
+    let page = UInt64(LogFormat.pageBytes)
+    let nextPage = (offset + page - 1) / page * page
+    return nextPage == offset ? nil : frame(at: nextPage, following: last, limit: limit)
+  }
+
+  private func frame(at offset: UInt64, following last: SequenceNumber, limit: UInt64) -> Frame? {
+    guard let header = frameHeader(at: offset), UInt64(header.paddedBytes) <= limit - offset else {
+      return nil
+    }
+    guard header.sequence == (header.kind == .commit ? last.next : last) else { return nil }
+    let frame = Frame(offset: offset, header: header)
+    let checksum = FrameHeader.checksum(ofBody: body(of: frame), file: self.header.fileID, offset: offset)
+    return checksum == header.bodyCRC ? frame : nil
+  }
+
+  private func frameHeader(at offset: UInt64) -> FrameHeader? {
+    let count = UInt64(LogFormat.frameHeaderBytes)
+    guard offset <= header.capacity, header.capacity - offset >= count else { return nil }
+    let start = Int(offset)
+    return FrameHeader(
+      decoding: bytes.extracting(start..<start + Int(count)), file: header.fileID, offset: offset)
+  }
+
+  @_lifetime(copy self)
+  private func body(of frame: Frame) -> RawSpan {
+    let start = Int(frame.offset) + LogFormat.frameHeaderBytes
+    return bytes.extracting(start..<start + frame.header.bodyBytes)
+  }
+
+  // MARK: The end
+
+  /// A log has its full size before anything depends on it; a shorter one was cut.
+  private func checkSize(recordedEnd: UInt64?) throws(ByteStoreError) {
+    guard UInt64(bytes.byteCount) == header.capacity else {
+      throw damage(
+        at: UInt64(bytes.byteCount), "a file of \(header.capacity) bytes", "\(bytes.byteCount) bytes")
+    }
+    if let recordedEnd, recordedEnd > header.capacity || recordedEnd < UInt64(LogFormat.pageBytes) {
+      throw damage(at: header.capacity, "room for the recorded end \(recordedEnd)", "none")
+    }
+  }
+
+  private func compare(
+    _ ending: LogEnding, with recorded: (length: UInt64, sequence: SequenceNumber)
+  ) throws(ByteStoreError) {
+    guard ending.length == recorded.length else {
+      throw damage(
+        at: ending.length, "a frame, as the log is recorded to end at \(recorded.length)", "none")
+    }
+    guard ending.lastSequence == recorded.sequence else {
+      throw damage(
+        at: ending.length, "commits up to \(recorded.sequence.value)",
+        "commits up to \(ending.lastSequence.value)")
+    }
+  }
+
+  private func checkNothingAcknowledged(beyond end: UInt64) throws(ByteStoreError) {
+    let alignment = UInt64(LogFormat.frameAlignment)
+    for offset in stride(from: end, to: header.capacity, by: Int(alignment)) {
+      guard let later = frameHeader(at: offset), later.durableThrough > end else { continue }
+      throw damage(
+        at: end,
+        "a frame, as the one at \(offset) follows a sync up to \(later.durableThrough)",
+        "bytes that do not decode")
+    }
+  }
+
+  /// From `end` to the last byte that is not zero.
+  private func bytesInUse(beyond end: UInt64) -> UInt64 {
+    unsafe bytes.extracting(droppingFirst: Int(end)).withUnsafeBytes { rest in
+      unsafe UInt64((rest.lastIndex { $0 != 0 } ?? -1) + 1)
+    }
+  }
+
+  private func damage(at offset: UInt64, _ expected: String, _ found: String) -> ByteStoreError {
+    .corrupted(Damage(file: path, offset: offset, expected: expected, found: found))
+  }
+}

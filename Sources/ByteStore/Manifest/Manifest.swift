@@ -1,0 +1,148 @@
+// The manifest: which files are the store. Replaced as a whole, never changed in place.
+//
+//   manifest := magic[8] version:u16 kind:u8 reserved:u8 count:u32 storeID[16] generation:u64
+//               nextLogNumber:u64 log{count} crc:u32
+//   log      := number:u64 fileID[16] capacity:u64 state:u8 reserved[7] length:u64 lastSequence:u64
+//
+// `state` is 0 while the log may grow (then length and lastSequence are 0 and the log itself tells its
+// end), 1 when its end is recorded. The checksum begins with the store's id. Invariants: logs are in
+// ascending order of number, all below nextLogNumber, and only the last one may be open.
+
+struct Manifest: Equatable {
+  static let magic: [UInt8] = Array("DUGOUTMF".utf8)
+  static let version: UInt16 = 0
+  static let bytesMax = 16 << 20
+  private static let headBytes = 48
+  private static let entryBytes = 56
+
+  var storeID: RandomID
+  /// Counts the manifests of this store.
+  var generation: UInt64 = 1
+  var nextLogNumber = LogNumber(1)
+  var logs: [Log] = []
+
+  struct Log: Equatable {
+    var number: LogNumber
+    var fileID: RandomID
+    var capacity: UInt64
+    /// Where the log ends, once that is settled.
+    var end: (length: UInt64, sequence: SequenceNumber)?
+
+    static func == (left: Log, right: Log) -> Bool {
+      left.number == right.number && left.fileID == right.fileID && left.capacity == right.capacity
+        && left.end?.length == right.end?.length && left.end?.sequence == right.end?.sequence
+    }
+  }
+
+  func checkInvariants() {
+    for (log, next) in zip(logs, logs.dropFirst()) {
+      precondition(log.number < next.number, "logs stand in ascending order")
+      precondition(log.end != nil, "only the last log may be open")
+    }
+    precondition(logs.allSatisfy { $0.number < nextLogNumber }, "numbers are given out once")
+  }
+
+  func encoded() -> [UInt8] {
+    checkInvariants()
+    var bytes = Self.magic
+    bytes.append(littleEndian: Self.version)
+    bytes.append(FileKind.manifest.rawValue)
+    bytes.append(0)
+    bytes.append(littleEndian: UInt32(logs.count))
+    bytes.append(storeID)
+    bytes.append(littleEndian: generation)
+    bytes.append(littleEndian: nextLogNumber.value)
+    for log in logs {
+      bytes.append(littleEndian: log.number.value)
+      bytes.append(log.fileID)
+      bytes.append(littleEndian: log.capacity)
+      bytes.append(log.end == nil ? 0 : 1)
+      bytes.append(contentsOf: repeatElement(0, count: 7))
+      bytes.append(littleEndian: log.end?.length ?? 0)
+      bytes.append(littleEndian: log.end?.sequence.value ?? 0)
+    }
+    bytes.append(littleEndian: Self.checksum(of: bytes.rawSpan, store: storeID))
+    return bytes
+  }
+
+  init(storeID: RandomID) { self.storeID = storeID }
+
+  init(decoding bytes: RawSpan, file: String) throws(ByteStoreError) {
+    func damage(_ offset: Int, _ expected: String, _ found: String) -> ByteStoreError {
+      .corrupted(Damage(file: file, offset: UInt64(offset), expected: expected, found: found))
+    }
+    var reader = ByteReader(bytes)
+    guard let magic = reader.array(8), magic == Self.magic, let version = reader.uint16() else {
+      throw damage(0, "a manifest's first bytes", "others")
+    }
+    // A newer version may lay out everything behind its number differently, its checksum included.
+    guard version <= Self.version else {
+      throw .newerFormat(file: file, found: version, supported: Self.version)
+    }
+    guard let kind = reader.uint8(), kind == FileKind.manifest.rawValue, reader.skip(1),
+      let count = reader.uint32(), let storeID = reader.randomID(),
+      let generation = reader.uint64(), let nextLogNumber = reader.uint64()
+    else { throw damage(8, "a manifest's header", "a shorter or another file") }
+    let size = Self.headBytes + Self.entryBytes * Int(count) + 4
+    guard bytes.byteCount == size else {
+      throw damage(12, "\(size) bytes for \(count) logs", "\(bytes.byteCount) bytes")
+    }
+    let checksum = Self.checksum(of: bytes.extracting(first: size - 4), store: storeID)
+    var trailer = ByteReader(bytes.extracting(last: 4))
+    guard let recorded = trailer.uint32(), recorded == checksum else {
+      throw damage(size - 4, "checksum \(checksum)", "another")
+    }
+    self.storeID = storeID
+    self.generation = generation
+    self.nextLogNumber = LogNumber(nextLogNumber)
+    for _ in 0..<count {
+      guard let number = reader.uint64(), let fileID = reader.randomID(),
+        let capacity = reader.uint64(), let state = reader.uint8(), reader.skip(7),
+        let length = reader.uint64(), let sequence = reader.uint64(), state <= 1
+      else { throw damage(reader.offset, "an entry of a log", "something else") }
+      logs.append(
+        Log(
+          number: LogNumber(number), fileID: fileID, capacity: capacity,
+          end: state == 0 ? nil : (length, SequenceNumber(sequence))))
+    }
+    // The checksum was right, so this is not rot; but a made-up file must not reach a precondition.
+    let ascending = zip(logs, logs.dropFirst()).allSatisfy { $0.number < $1.number && $0.end != nil }
+    guard ascending, logs.allSatisfy({ $0.number < self.nextLogNumber }) else {
+      throw damage(Self.headBytes, "logs in ascending order, all but the last with an end", "others")
+    }
+  }
+
+  private static func checksum(of bytes: RawSpan, store: RandomID) -> UInt32 {
+    var checksum = Checksum(file: store, offset: 0)
+    checksum.update(bytes)
+    return checksum.value
+  }
+}
+
+extension Manifest {
+  /// Records where the last log ends, unless that is settled already.
+  mutating func sealLastLog(at end: LogHeader.LogEnd) {
+    guard let last = logs.last, last.end == nil else { return }
+    precondition(last.fileID == end.fileID, "the end of another log")
+    logs[logs.count - 1].end = (end.length, end.sequence)
+  }
+
+  /// Puts this manifest in place of the one on disk (C5). When it returns, it is the durable one.
+  func replace(in directory: any OpenDirectory) throws(WriteFailure) {
+    do throws(SystemFailure) {
+      try? directory.remove(StoreFile.newManifest)
+      let file = try directory.createFile(StoreFile.newManifest)
+      defer { file.close() }
+      try file.writeAll(encoded().rawSpan, at: 0)
+      try file.sync()
+    } catch {
+      throw error.isSync ? .unknown(error) : .refused(error)
+    }
+    do throws(SystemFailure) {
+      try directory.rename(StoreFile.newManifest, to: StoreFile.manifest)
+      try directory.sync()
+    } catch {
+      throw .unknown(error)
+    }
+  }
+}

@@ -1,0 +1,84 @@
+// Keys and values that survive a crash. What a commit or an open does, step by step, is in
+// ByteStore+Commit.swift and ByteStore+Open.swift.
+//
+// Invariants:
+//   - What `value(for:)` answers was durable before it could be read.
+//   - `state.published` counts exactly the commits that are in `state.values`.
+//   - Only the thread that set `state.isLeading` touches `writer`; it holds no lock while it syncs but
+//     the writer's own.
+
+/// A map from bytes to bytes whose acknowledged commits are never lost. Usable from any thread.
+package final class ByteStore: Sendable {
+  package struct Options: Sendable {
+    /// The first log has this size, each later one twice what the one before needed.
+    package var logBytesMin: UInt64 = 64 << 10
+    package var logBytesMax: UInt64 = 32 << 20
+    /// Make the store if the directory has none.
+    package var createsIfMissing = true
+
+    package init() {}
+  }
+
+  package let path: String
+  package let storeID: RandomID
+  package let recoveryReport: RecoveryReport
+
+  let options: Options
+  let platform: Platform
+  let directory: any OpenDirectory
+  let lock: any DirectoryLock
+  let processID: Int32
+  let state: Locked<State>
+  let writer: Locked<Writer>
+
+  struct State {
+    var values: [[UInt8]: [UInt8]]
+    var published: SequenceNumber
+    var lastStamp: UInt64
+    /// Commits that wait for a leader.
+    var queue: [Ticket] = []
+    var isLeading = false
+    /// Set by the first failure whose outcome is unknown, and by closing; ends all writing.
+    var end: ByteStoreError?
+  }
+
+  /// What the leader works with: the manifest as it is on disk, and the log if one is open for writing.
+  struct Writer {
+    var manifest: Manifest
+    var log: LogWriter?
+    /// Where the commits so far end, for the header of the next log.
+    var last: LogHeader.LogEnd
+  }
+
+  init(_ opened: Opened) {
+    path = opened.directory.path
+    storeID = opened.manifest.storeID
+    recoveryReport = opened.report
+    options = opened.options
+    platform = opened.platform
+    directory = opened.directory
+    lock = opened.lock
+    processID = currentProcessID()
+    state = Locked(
+      State(values: opened.values, published: opened.last.sequence, lastStamp: opened.lastStamp))
+    writer = Locked(Writer(manifest: opened.manifest, last: opened.last))
+  }
+
+  // MARK: Reading
+
+  package func value(for key: [UInt8]) throws(ByteStoreError) -> [UInt8]? {
+    try state.withLock { state throws(ByteStoreError) in
+      if case .closed = state.end { throw .closed(directory: path) }
+      return state.values[key]
+    }
+  }
+
+  /// The number of keys.
+  package var count: Int { state.withLock { $0.values.count } }
+
+  /// The last commit that readers see.
+  package var lastCommit: SequenceNumber { state.withLock { $0.published } }
+
+  /// The largest stamp of any commit; 0 before the first.
+  package var lastStamp: UInt64 { state.withLock { $0.lastStamp } }
+}

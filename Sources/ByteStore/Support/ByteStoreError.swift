@@ -1,0 +1,121 @@
+// Everything that can go wrong with bytes on disk, told so that the reader knows what to do.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// A system call that failed: which, on what, and why.
+package struct SystemFailure: Error, Hashable, Sendable, CustomStringConvertible {
+  package var operation: String
+  package var path: String
+  package var code: Int32
+
+  package init(operation: String, path: String, code: Int32) {
+    self.operation = operation
+    self.path = path
+    self.code = code
+  }
+
+  package var description: String {
+    "\(operation) of \(path) failed: \(Self.message(for: code)) (error \(code))"
+  }
+
+  /// What the system says about one of its codes.
+  private static func message(for code: Int32) -> String {
+    var text = [CChar](repeating: 0, count: 256)
+    _ = unsafe strerror_r(code, &text, text.count)
+    let end = text.firstIndex(of: 0) ?? text.count
+    return String(decoding: text[..<end].map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+}
+
+/// Bytes that are not what they must be, and where.
+package struct Damage: Error, Hashable, Sendable, CustomStringConvertible {
+  package var file: String
+  package var offset: UInt64
+  package var expected: String
+  package var found: String
+
+  package init(file: String, offset: UInt64, expected: String, found: String) {
+    self.file = file
+    self.offset = offset
+    self.expected = expected
+    self.found = found
+  }
+
+  package var description: String {
+    "\(file) is damaged at byte \(offset): expected \(expected), found \(found)"
+  }
+}
+
+/// What ByteStore throws.
+package enum ByteStoreError: Error, Hashable, Sendable {
+  // When opening
+  /// The directory holds files that are not a store's; nothing in it was touched.
+  case notAStore(directory: String, found: String)
+  /// The directory does not exist, and the caller did not ask for a new store.
+  case noStore(directory: String)
+  /// Another opener, in this process or another, holds the store.
+  case locked(directory: String, holder: Int32?)
+  /// Written by a newer version of this library; the file was not touched.
+  case newerFormat(file: String, found: UInt16, supported: UInt16)
+  /// A file of another store lies under this store's name.
+  case foreignFile(file: String, expected: RandomID, found: RandomID)
+
+  // When reading
+  /// Acknowledged bytes are not what was written. Nothing was dropped or repaired.
+  case corrupted(Damage)
+
+  // When writing
+  /// The input is larger than the format can hold. Nothing was written.
+  case tooLarge(what: String, limit: Int, found: Int)
+  /// A write or a sync failed, now or earlier: whether this commit survives is decided by the next open.
+  case outcomeUnknown(SystemFailure)
+
+  // At any time
+  case system(SystemFailure)
+  case closed(directory: String)
+  /// The process forked after the store was opened; the child must not use it.
+  case forked(directory: String)
+}
+
+extension ByteStoreError: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .notAStore(let directory, let found):
+      "\(directory) is not a Dugout store: it contains \(found). Choose an empty or a new directory."
+    case .noStore(let directory):
+      "There is no Dugout store at \(directory)."
+    case .locked(let directory, let holder):
+      "The store at \(directory) is in use by "
+        + (holder.map { "process \($0)" } ?? "another opener")
+        + ". A store has one opener at a time: close it there first."
+    case .newerFormat(let file, let found, let supported):
+      "\(file) has format version \(found), and this library knows versions up to \(supported). "
+        + "Open it with a newer release."
+    case .foreignFile(let file, let expected, let found):
+      "\(file) belongs to store \(found), not to this store \(expected). Put the store's own file back."
+    case .corrupted(let damage):
+      "\(damage). Nothing was changed: restore a backup, or keep a copy of the directory for salvage."
+    case .tooLarge(let what, let limit, let found):
+      "\(what) has \(found) bytes, and the limit is \(limit)."
+    case .outcomeUnknown(let failure):
+      "\(failure). Whether this commit survives is unknown until the store is opened again."
+    case .system(let failure):
+      failure.description
+    case .closed(let directory):
+      "The store at \(directory) has been closed."
+    case .forked(let directory):
+      "The store at \(directory) was opened before a fork, and this is the child: open it anew."
+    }
+  }
+}
+
+extension SystemFailure {
+  /// The device or the user's share of it has no room left.
+  package var meansFull: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
+}
