@@ -1,0 +1,119 @@
+// Everything that can go wrong with documents, with the evidence that the layers above pass on.
+
+import ByteStore
+
+/// Where and why storage failed, without the types of the floor below.
+public struct StorageEvidence: Hashable, Sendable {
+  public var file: String?
+  public var offset: UInt64?
+  public var expected: String?
+  public var found: String?
+  public var operation: String?
+  public var code: Int32?
+  /// The process that holds a locked store.
+  public var holder: Int32?
+  /// All of it in a sentence or two.
+  public var message: String
+
+  public init(message: String) { self.message = message }
+}
+
+/// What DocumentStore throws.
+public enum DocumentStoreError: Error, Hashable, Sendable {
+  /// The caller asked for what no document can be. Nothing was written.
+  case invalidArgument(String)
+  /// There is no store where one was expected, or the directory holds something else.
+  case notAStore(StorageEvidence)
+  /// Another opener holds the store.
+  case locked(StorageEvidence)
+  /// Written by a newer version.
+  case newerFormat(StorageEvidence)
+  /// Acknowledged data is damaged. Nothing was changed.
+  case corrupted(StorageEvidence)
+  /// The disk is full. Nothing was written, and reading goes on.
+  case full(StorageEvidence)
+  /// A system call failed. Nothing was written.
+  case failed(StorageEvidence)
+  /// A write or sync failed on the way: only the next open tells whether the commit survives.
+  case outcomeUnknown(StorageEvidence)
+  /// The store was closed, or the process forked.
+  case closed(StorageEvidence)
+}
+
+extension DocumentStoreError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .invalidArgument(let message): message
+    case .notAStore(let evidence), .locked(let evidence), .newerFormat(let evidence),
+      .corrupted(let evidence), .full(let evidence), .failed(let evidence),
+      .outcomeUnknown(let evidence), .closed(let evidence):
+      evidence.message
+    }
+  }
+}
+
+extension DocumentStoreError {
+  /// The one translation from the floor below.
+  init(_ error: ByteStoreError) {
+    var evidence = StorageEvidence(message: error.description)
+    switch error {
+    case .notAStore(let directory, let found):
+      evidence.file = directory
+      evidence.found = found
+      self = .notAStore(evidence)
+    case .noStore(let directory):
+      evidence.file = directory
+      self = .notAStore(evidence)
+    case .locked(let directory, let holder):
+      evidence.file = directory
+      evidence.holder = holder
+      self = .locked(evidence)
+    case .newerFormat(let file, let found, let supported):
+      evidence.file = file
+      evidence.expected = "version \(supported) or earlier"
+      evidence.found = "version \(found)"
+      self = .newerFormat(evidence)
+    case .foreignFile(let file, let expected, let found):
+      evidence.file = file
+      evidence.expected = expected.description
+      evidence.found = found.description
+      self = .corrupted(evidence)
+    case .corrupted(let damage):
+      evidence.file = damage.file
+      evidence.offset = damage.offset
+      evidence.expected = damage.expected
+      evidence.found = damage.found
+      self = .corrupted(evidence)
+    case .tooLarge:
+      self = .invalidArgument(evidence.message)
+    case .outcomeUnknown(let failure):
+      self = .outcomeUnknown(evidence.adding(failure))
+    case .system(let failure):
+      self = failure.meansFull ? .full(evidence.adding(failure)) : .failed(evidence.adding(failure))
+    case .closed(let directory), .forked(let directory):
+      evidence.file = directory
+      self = .closed(evidence)
+    }
+  }
+
+  /// A record that passed every checksum and yet is none: a fault of ours, or a made-up file.
+  init(_ error: RecordError, at path: DocumentPath, in store: String) {
+    var evidence = StorageEvidence(
+      message: "The record of document \(path) in \(store) is damaged at byte \(error.offset): "
+        + "expected \(error.expected). Nothing was changed.")
+    evidence.file = store
+    evidence.offset = UInt64(error.offset)
+    evidence.expected = error.expected
+    self = .corrupted(evidence)
+  }
+}
+
+extension StorageEvidence {
+  fileprivate func adding(_ failure: SystemFailure) -> StorageEvidence {
+    var evidence = self
+    evidence.file = failure.path
+    evidence.operation = failure.operation
+    evidence.code = failure.code
+    return evidence
+  }
+}

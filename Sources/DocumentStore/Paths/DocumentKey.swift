@@ -1,0 +1,85 @@
+// The key under which a document is stored: bytes that sort as paths do.
+//
+//   key     := 0x02 segment* 0x00
+//   segment := 0x01 number:u64-big-endian          a numeric id, its sign bit inverted
+//            | 0x02 byte* 0x00 0x01                 any other name; a zero byte in it becomes 0x00 0xFF
+//
+// Names compare by their bytes, a name before its own extensions, numeric ids before all others and by
+// number, a document before the documents below it (the final 0x00 is less than any segment).
+
+import ByteStore
+
+enum DocumentKey {
+  /// The keyspace of documents; others are for what the store keeps beside them.
+  static let keyspace: UInt8 = 0x02
+
+  private static let end: UInt8 = 0x00
+  private static let numeric: UInt8 = 0x01
+  private static let name: UInt8 = 0x02
+  private static let nameEnd: UInt8 = 0x01
+  private static let zero: UInt8 = 0xFF
+
+  static func encode(_ path: DocumentPath) -> [UInt8] {
+    var key = [keyspace]
+    for segment in path.segments {
+      if let number = segment.numericID {
+        key.append(numeric)
+        let ordered = UInt64(bitPattern: number) ^ (1 << 63)
+        for shift in stride(from: 56, through: 0, by: -8) {
+          key.append(UInt8(truncatingIfNeeded: ordered >> UInt64(shift)))
+        }
+      } else {
+        key.append(name)
+        for byte in segment.utf8 {
+          key.append(byte)
+          if byte == 0 { key.append(zero) }
+        }
+        key.append(0)
+        key.append(nameEnd)
+      }
+    }
+    key.append(end)
+    return key
+  }
+
+  /// The path of a key, or nil for bytes that are not the key of a document.
+  static func decode(_ key: [UInt8]) -> DocumentPath? {
+    var rest = key[...]
+    guard rest.popFirst() == keyspace else { return nil }
+    var segments: [String] = []
+    while let tag = rest.popFirst() {
+      switch tag {
+      case end:
+        guard rest.isEmpty else { return nil }
+        return try? DocumentPath(segments)
+      case numeric:
+        guard rest.count >= 8 else { return nil }
+        let ordered = rest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        segments.append("__id\(Int64(bitPattern: ordered ^ (1 << 63)))__")
+        rest.removeFirst(8)
+      case name:
+        guard let segment = decodeName(&rest) else { return nil }
+        segments.append(segment)
+      default:
+        return nil
+      }
+    }
+    return nil
+  }
+
+  private static func decodeName(_ rest: inout ArraySlice<UInt8>) -> String? {
+    var bytes: [UInt8] = []
+    while let byte = rest.popFirst() {
+      guard byte == 0 else {
+        bytes.append(byte)
+        continue
+      }
+      switch rest.popFirst() {
+      case zero: bytes.append(0)
+      case nameEnd: return String(validating: bytes, as: UTF8.self)
+      default: return nil
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,117 @@
+// Where documents are: paths of names, and the rules that names obey.
+
+/// The path of a document, such as `rooms/eros`: collection and document names by turns.
+public struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
+  public let segments: [String]
+
+  /// Checks every rule for names and their number.
+  public init(_ segments: [String]) throws(PathError) {
+    guard !segments.isEmpty, segments.count % 2 == 0 else {
+      throw PathError(path: segments, reason: "a document has an even number of path segments")
+    }
+    try PathError.check(segments)
+    self.segments = segments
+  }
+
+  /// Segments that were checked before, or that will be: see `check()`.
+  package init(unchecked segments: [String]) { self.segments = segments }
+
+  package func check() throws(PathError) { _ = try DocumentPath(segments) }
+
+  public var id: String { segments[segments.count - 1] }
+
+  public var parent: CollectionPath { CollectionPath(checked: Array(segments.dropLast())) }
+
+  public var description: String { segments.joined(separator: "/") }
+
+  public static func == (left: Self, right: Self) -> Bool { left.segments.areSame(as: right.segments) }
+
+  public func hash(into hasher: inout Hasher) { segments.hashUTF8(into: &hasher) }
+}
+
+/// The path of a collection, such as `rooms` or `rooms/eros/messages`.
+public struct CollectionPath: Hashable, Sendable, CustomStringConvertible {
+  public let segments: [String]
+
+  public init(_ segments: [String]) throws(PathError) {
+    guard segments.count % 2 == 1 else {
+      throw PathError(path: segments, reason: "a collection has an odd number of path segments")
+    }
+    try PathError.check(segments)
+    self.segments = segments
+  }
+
+  init(checked segments: [String]) { self.segments = segments }
+
+  public var id: String { segments[segments.count - 1] }
+
+  public var parent: DocumentPath? {
+    segments.count == 1 ? nil : DocumentPath(unchecked: Array(segments.dropLast()))
+  }
+
+  public var description: String { segments.joined(separator: "/") }
+
+  public static func == (left: Self, right: Self) -> Bool { left.segments.areSame(as: right.segments) }
+
+  public func hash(into hasher: inout Hasher) { segments.hashUTF8(into: &hasher) }
+}
+
+/// A path that breaks a rule, and which.
+public struct PathError: Error, Hashable, Sendable, CustomStringConvertible {
+  public static let nameBytesMax = 1500
+  public static let pathBytesMax = 6 << 10
+  public static let segmentsMax = 200
+
+  public var path: [String]
+  public var reason: String
+
+  public var description: String {
+    "The path \"\(path.joined(separator: "/"))\" is not valid: \(reason)."
+  }
+
+  fileprivate static func check(_ segments: [String]) throws(PathError) {
+    func require(_ holds: Bool, _ reason: @autoclosure () -> String) throws(PathError) {
+      if !holds { throw PathError(path: segments, reason: reason()) }
+    }
+    try require(
+      segments.count <= segmentsMax, "it is deeper than 100 levels of collections")
+    var bytes = 0
+    for name in segments {
+      bytes += name.utf8.count + 1
+      try require(!name.isEmpty, "a name must not be empty")
+      try require(name.utf8.count <= nameBytesMax, "a name has more than \(nameBytesMax) bytes")
+      try require(!name.utf8.contains(UInt8(ascii: "/")), "a name must not contain a slash")
+      try require(name != "." && name != "..", "\"\(name)\" is not a name")
+      try require(
+        !isReserved(name) || name.numericID != nil, "names like \"\(name)\" are reserved")
+    }
+    try require(bytes <= pathBytesMax, "it has more than \(pathBytesMax) bytes")
+  }
+
+  private static func isReserved(_ name: String) -> Bool {
+    name.utf8.count >= 4 && name.hasPrefix("__") && name.hasSuffix("__")
+  }
+}
+
+extension String {
+  /// The number of a name like `__id7__`: such names come before all others, in numeric order.
+  var numericID: Int64? {
+    guard hasPrefix("__id"), hasSuffix("__"), utf8.count > 6,
+      let number = Int64(dropFirst(4).dropLast(2)), self == "__id\(number)__"
+    else { return nil }
+    return number
+  }
+}
+
+extension [String] {
+  fileprivate func areSame(as other: [String]) -> Bool {
+    elementsEqual(other) { $0.isSameUTF8(as: $1) }
+  }
+
+  fileprivate func hashUTF8(into hasher: inout Hasher) {
+    for name in self {
+      for byte in name.utf8 { hasher.combine(byte) }
+      hasher.combine(UInt8(0xFF))
+    }
+  }
+}

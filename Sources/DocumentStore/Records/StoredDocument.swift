@@ -1,0 +1,32 @@
+// A document as it was at one commit.
+
+import ByteStore
+
+/// An existing document: where it is, when it was made and last changed, and its fields.
+public struct StoredDocument: Sendable, Equatable {
+  public let path: DocumentPath
+  /// Kept by later writes, new after a removal.
+  public let createTime: StoredTimestamp
+  public let updateTime: StoredTimestamp
+  public let fields: StoredMap
+
+  init(
+    path: DocumentPath, createTime: StoredTimestamp, updateTime: StoredTimestamp, fields: StoredMap
+  ) {
+    self.path = path
+    self.createTime = createTime
+    self.updateTime = updateTime
+    self.fields = fields
+  }
+
+  var record: [UInt8] {
+    RecordCodec.encode(createTime: createTime, updateTime: updateTime, fields: fields)
+  }
+
+  init(path: DocumentPath, record: [UInt8]) throws(RecordError) {
+    let head = try RecordCodec.decodeHead(record.rawSpan)
+    self.init(
+      path: path, createTime: head.createTime, updateTime: head.updateTime,
+      fields: try RecordCodec.decodeFields(record.rawSpan))
+  }
+}

@@ -1,0 +1,138 @@
+// Documents over one ByteStore.
+
+package import ByteStore
+
+/// A database of documents in one directory. Usable from any thread.
+public final class DocumentStore: Sendable {
+  public struct Options: Sendable {
+    /// Make the store if the directory has none.
+    public var createsIfMissing = true
+
+    public init() {}
+  }
+
+  public let path: String
+
+  private let bytes: ByteStore
+  private let clock: any StoreClock
+  /// Held through a commit: the next one is computed from what this one leaves.
+  private let committing: Locked<CommitClock>
+
+  /// The time of the last commit. Times grow by a microsecond at least, whatever the wall clock does.
+  private struct CommitClock {
+    var last: Int64
+
+    func next(_ clock: any StoreClock) -> Int64 { max(clock.wallMicroseconds(), last + 1) }
+  }
+
+  private init(_ bytes: ByteStore, clock: any StoreClock) {
+    path = bytes.path
+    self.bytes = bytes
+    self.clock = clock
+    committing = Locked(CommitClock(last: Int64(bitPattern: bytes.lastStamp)))
+  }
+
+  /// Opens the database in a directory, or makes one there.
+  public static func open(
+    _ path: String, options: Options = Options()
+  ) throws(DocumentStoreError) -> DocumentStore {
+    try open(path, options: options, platform: .real)
+  }
+
+  package static func open(
+    _ path: String, options: Options, platform: Platform
+  ) throws(DocumentStoreError) -> DocumentStore {
+    var byteOptions = ByteStore.Options()
+    byteOptions.createsIfMissing = options.createsIfMissing
+    do throws(ByteStoreError) {
+      return DocumentStore(
+        try ByteStore.open(path, options: byteOptions, platform: platform), clock: platform.clock)
+    } catch {
+      throw DocumentStoreError(error)
+    }
+  }
+
+  /// Marks the store as closed cleanly and lets go of its directory.
+  public func close() throws(DocumentStoreError) {
+    do throws(ByteStoreError) { try bytes.close() } catch { throw DocumentStoreError(error) }
+  }
+
+  /// What the open found and dropped.
+  package var recoveryReport: RecoveryReport { bytes.recoveryReport }
+
+  /// The number of documents.
+  public var count: Int { bytes.count }
+
+  // MARK: Reading
+
+  /// The document as of the last commit, or nil if there is none.
+  public func document(at path: DocumentPath) throws(DocumentStoreError) -> StoredDocument? {
+    let record: [UInt8]?
+    do throws(ByteStoreError) {
+      record = try bytes.value(for: DocumentKey.encode(path))
+    } catch {
+      throw DocumentStoreError(error)
+    }
+    guard let record else { return nil }
+    do throws(RecordError) {
+      return try StoredDocument(path: path, record: record)
+    } catch {
+      throw DocumentStoreError(error, at: path, in: self.path)
+    }
+  }
+
+  // MARK: Writing
+
+  /// Applies all mutations, in order, or none. Returns when they are on stable storage and readers see
+  /// them, with the time of the commit.
+  @discardableResult
+  public func commit(_ mutations: [Mutation]) throws(DocumentStoreError) -> StoredTimestamp {
+    try committing.withLock { clock throws(DocumentStoreError) in
+      let microseconds = clock.next(self.clock)
+      guard let time = StoredTimestamp(microseconds: microseconds) else {
+        throw .invalidArgument("The clock says \(microseconds) µs since 1970, which is no time to store.")
+      }
+      let changes = try resolve(mutations, at: time)
+      try write(changes, stamp: UInt64(bitPattern: microseconds))
+      clock.last = microseconds
+      return time
+    }
+  }
+
+  /// What each touched document is after all mutations, in the order of their first mention.
+  private func resolve(
+    _ mutations: [Mutation], at time: StoredTimestamp
+  ) throws(DocumentStoreError) -> [(path: DocumentPath, after: StoredDocument?)] {
+    var changes: [(path: DocumentPath, after: StoredDocument?)] = []
+    var positions: [DocumentPath: Int] = [:]
+    for mutation in mutations {
+      let position = positions[mutation.path]
+      let base: StoredDocument?
+      if let position { base = changes[position].after } else { base = try document(at: mutation.path) }
+      let after = mutation.apply(to: base, at: time)
+      if let after { try DocumentLimits.check(after) }
+      if let position {
+        changes[position].after = after
+      } else {
+        positions[mutation.path] = changes.count
+        changes.append((mutation.path, after))
+      }
+    }
+    return changes
+  }
+
+  private func write(
+    _ changes: [(path: DocumentPath, after: StoredDocument?)], stamp: UInt64
+  ) throws(DocumentStoreError) {
+    do throws(ByteStoreError) {
+      var batch = Batch(stamp: stamp)
+      for (path, after) in changes {
+        let key = DocumentKey.encode(path)
+        if let after { try batch.put(after.record, for: key) } else { try batch.remove(key) }
+      }
+      try bytes.commit(batch)
+    } catch {
+      throw DocumentStoreError(error)
+    }
+  }
+}

@@ -1,0 +1,141 @@
+// The values that a document can hold.
+
+/// One value of a document. Equality is identity: same type, same content; doubles bit for bit.
+public enum StoredValue: Sendable {
+  case null
+  case boolean(Bool)
+  case integer(Int64)
+  case double(Double)
+  case timestamp(StoredTimestamp)
+  case string(String)
+  case bytes([UInt8])
+  case reference(StoredReference)
+  case geoPoint(StoredGeoPoint)
+  case array([StoredValue])
+  case vector([Double])
+  case map(StoredMap)
+}
+
+/// A document of a database, as a value.
+public struct StoredReference: Hashable, Sendable {
+  public var projectID: String
+  public var databaseID: String
+  public var path: DocumentPath
+
+  public init(projectID: String, databaseID: String, path: DocumentPath) {
+    self.projectID = projectID
+    self.databaseID = databaseID
+    self.path = path
+  }
+}
+
+public struct StoredGeoPoint: Hashable, Sendable {
+  public let latitude: Double
+  public let longitude: Double
+
+  /// Nil outside -90...90 and -180...180, and for NaN.
+  public init?(latitude: Double, longitude: Double) {
+    guard (-90...90).contains(latitude), (-180...180).contains(longitude) else { return nil }
+    self.latitude = latitude
+    self.longitude = longitude
+  }
+}
+
+/// Fields by name, sorted by the names' UTF-8 bytes.
+///
+/// Not a dictionary: Swift's strings are equal when they look the same, names only when their bytes
+/// are, and the stored form needs the order anyway.
+public struct StoredMap: Sendable {
+  public typealias Entry = (name: String, value: StoredValue)
+
+  public private(set) var entries: [Entry]
+
+  public init() { entries = [] }
+
+  /// Of several entries with one name, the last counts.
+  public init(_ unsorted: some Sequence<Entry>) {
+    entries = []
+    for entry in unsorted { self[entry.name] = entry.value }
+  }
+
+  /// Entries that are known to be in order, without repetition.
+  init(sorted entries: [Entry]) { self.entries = entries }
+
+  public var isEmpty: Bool { entries.isEmpty }
+  public var count: Int { entries.count }
+
+  public subscript(name: String) -> StoredValue? {
+    get {
+      let index = position(of: name)
+      return isName(name, at: index) ? entries[index].value : nil
+    }
+    set {
+      let index = position(of: name)
+      switch (isName(name, at: index), newValue) {
+      case (true, let value?): entries[index].value = value
+      case (true, nil): entries.remove(at: index)
+      case (false, let value?): entries.insert((name, value), at: index)
+      case (false, nil): break
+      }
+    }
+  }
+
+  /// The first position whose name is not before `name`.
+  private func position(of name: String) -> Int {
+    // Fields mostly arrive in order, then this is the whole search.
+    if let last = entries.last, last.name.precedesInUTF8(name) { return entries.count }
+    var low = 0
+    var high = entries.count
+    while low < high {
+      let middle = (low + high) / 2
+      if entries[middle].name.precedesInUTF8(name) { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  private func isName(_ name: String, at index: Int) -> Bool {
+    index < entries.count && entries[index].name.isSameUTF8(as: name)
+  }
+}
+
+extension String {
+  /// Order of unsigned UTF-8 bytes, which is not the order of `<`.
+  package func precedesInUTF8(_ other: String) -> Bool {
+    utf8.lexicographicallyPrecedes(other.utf8)
+  }
+
+  package func isSameUTF8(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+}
+
+extension StoredMap: Equatable {
+  public static func == (left: Self, right: Self) -> Bool {
+    left.entries.elementsEqual(right.entries) {
+      $0.name.isSameUTF8(as: $1.name) && $0.value == $1.value
+    }
+  }
+}
+
+extension StoredValue: Equatable {
+  public static func == (left: Self, right: Self) -> Bool {
+    switch (left, right) {
+    case (.null, .null): true
+    case (.boolean(let left), .boolean(let right)): left == right
+    case (.integer(let left), .integer(let right)): left == right
+    case (.double(let left), .double(let right)): isSame(left, right)
+    case (.timestamp(let left), .timestamp(let right)): left == right
+    case (.string(let left), .string(let right)): left.isSameUTF8(as: right)
+    case (.bytes(let left), .bytes(let right)): left == right
+    case (.reference(let left), .reference(let right)): left == right
+    case (.geoPoint(let left), .geoPoint(let right)): left == right
+    case (.array(let left), .array(let right)): left == right
+    case (.vector(let left), .vector(let right)): left.elementsEqual(right, by: isSame)
+    case (.map(let left), .map(let right)): left == right
+    default: false
+    }
+  }
+
+  /// Bit for bit, except that there is one NaN.
+  private static func isSame(_ left: Double, _ right: Double) -> Bool {
+    left.bitPattern == right.bitPattern || (left.isNaN && right.isNaN)
+  }
+}
