@@ -1,0 +1,48 @@
+// The view that an app has of its database:
+//
+//   local document = remote document + pending local writes
+//
+// Without a remote, the store is server and cache at once: nothing is pending and nothing unknown, so
+// that the view is the store.
+
+public import DocumentStore
+
+/// Where a read may look.
+public enum ReadSource: Sendable {
+  case `default`
+  case server
+  case cache
+}
+
+/// A document as the app sees it, present or known to be absent.
+public struct ViewedDocument: Sendable {
+  public let path: DocumentPath
+  public let document: StoredDocument?
+  /// Some write of this document has not reached the remote.
+  public let hasPendingWrites: Bool
+  /// The remote did not confirm that this is the newest state.
+  public let isFromCache: Bool
+}
+
+/// One database as its app sees it. Usable from any thread.
+public final class LocalView: Sendable {
+  public let store: DocumentStore
+
+  public init(over store: DocumentStore) { self.store = store }
+
+  public func document(
+    at path: DocumentPath, source: ReadSource = .default
+  ) throws(DocumentStoreError) -> ViewedDocument {
+    ViewedDocument(
+      path: path, document: try store.document(at: path), hasPendingWrites: false,
+      isFromCache: source == .cache)
+  }
+
+  /// Returns when the writes are durable and visible.
+  @discardableResult
+  public func write(_ mutations: [Mutation]) throws(DocumentStoreError) -> StoredTimestamp {
+    try store.commit(mutations)
+  }
+
+  public func close() throws(DocumentStoreError) { try store.close() }
+}
