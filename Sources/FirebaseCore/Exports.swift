@@ -1,0 +1,3 @@
+// What code that imports FirebaseCore sees without asking: Foundation, as with the original.
+
+@_exported public import Foundation
