@@ -1,0 +1,5 @@
+// The umbrella that existing code imports.
+
+@_exported public import FirebaseCore
+@_exported public import FirebaseFirestore
+@_exported public import FirebaseStorage

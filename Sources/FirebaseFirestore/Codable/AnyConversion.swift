@@ -1,0 +1,91 @@
+// The dictionaries of users, into values of documents and back.
+
+package import DocumentStore
+private import FirebaseCore
+private import Foundation
+
+package enum UserData {
+  // MARK: In
+
+  /// The fields of a document to be written to `firestore`.
+  package static func fields(
+    from data: [String: Any], in firestore: Firestore?
+  ) throws(UserDataError) -> EncodedFields {
+    try coded(data).fields(in: firestore)
+  }
+
+  /// One value to be written at `field`, as `updateData` has them. Nil if the commit computes all of it.
+  package static func value(
+    from any: Any, at field: [String], in firestore: Firestore?
+  ) throws(UserDataError) -> (value: StoredValue?, sentinels: [EncodedFields.Sentinel]) {
+    let value: CodedValue
+    do throws(UserDataError) {
+      value = try coded(any)
+    } catch {
+      throw field.reversed().reduce(error) { $0.inside($1) }
+    }
+    var collector = FieldCollector(firestore: firestore)
+    let stored = try collector.value(value, at: field)
+    return (stored, collector.sentinels)
+  }
+
+  /// Where a value that is not written to a field of its own is going to be.
+  package enum Place: Sendable {
+    /// On its own, such as an operand of a filter.
+    case alone
+    /// Among the elements of an array, such as an operand of an array union.
+    case inArray
+  }
+
+  /// A value without sentinels.
+  package static func stored(
+    from any: Any, place: Place = .alone, in firestore: Firestore?
+  ) throws(UserDataError) -> StoredValue {
+    let value = try coded(any)
+    var collector = FieldCollector(firestore: firestore)
+    switch place {
+    case .inArray: return try collector.element(value)
+    case .alone:
+      let stored = try collector.value(value, at: [])
+      if let sentinel = collector.sentinels.first {
+        throw UserDataError(.sentinelOutsideWrite(sentinel.value.methodName))
+      }
+      return stored ?? .map(StoredMap())
+    }
+  }
+
+  // MARK: Out
+
+  package static func dictionary(from map: StoredMap, in firestore: Firestore) -> [String: Any] {
+    var dictionary = [String: Any](minimumCapacity: map.count)
+    for (name, value) in map.entries { dictionary[name] = any(from: value, in: firestore) }
+    return dictionary
+  }
+
+  /// The object that stands for a value; references belong to `firestore`.
+  package static func any(from value: StoredValue, in firestore: Firestore) -> Any {
+    switch value {
+    case .reference(let reference): firestore.document(reference.path.description)
+    case .array(let elements): elements.map { any(from: $0, in: firestore) }
+    case .map(let map): dictionary(from: map, in: firestore)
+    case .null, .boolean, .integer, .double, .timestamp, .string, .bytes, .geoPoint, .vector:
+      leaf(value)
+    }
+  }
+
+  /// The object that stands for a value which holds no others.
+  static func leaf(_ value: StoredValue) -> Any {
+    switch value {
+    case .null: NSNull()
+    case .boolean(let boolean): boolean
+    case .integer(let integer): NSNumber(value: integer)
+    case .double(let double): NSNumber(value: double)
+    case .timestamp(let timestamp): Timestamp(timestamp)
+    case .string(let string): string
+    case .bytes(let bytes): Data(bytes)
+    case .geoPoint(let point): GeoPoint(point)
+    case .vector(let elements): VectorValue(elements)
+    case .reference, .array, .map: preconditionFailure("not a leaf")
+    }
+  }
+}

@@ -1,0 +1,110 @@
+// What lies between Swift values and documents: a tree that holds everything either side knows.
+
+import DocumentStore
+import FirebaseCore
+import Foundation
+
+/// A value on its way into a document or out of one.
+///
+/// The objects that users put into dictionaries stay what they are: a `Timestamp` keeps its
+/// nanoseconds, a `DocumentReference` its `Firestore`, a decimal its digits. Only storing rounds.
+enum CodedValue {
+  case stored(StoredValue)
+  case timestamp(Timestamp)
+  case reference(DocumentReference)
+  case decimal(NSDecimalNumber)
+  case sentinel(FieldValue)
+  case array(CodedArray)
+  case map(CodedMap)
+}
+
+extension CodedValue {
+  static var null: CodedValue { .stored(.null) }
+
+  var isNull: Bool {
+    if case .stored(.null) = self { true } else { false }
+  }
+
+  /// How messages of errors call it.
+  var kind: String {
+    switch self {
+    case .stored(.null): "null"
+    case .stored(.boolean): "a boolean"
+    case .stored(.integer), .stored(.double), .decimal: "a number"
+    case .stored(.timestamp), .timestamp: "a Timestamp"
+    case .stored(.string): "a string"
+    case .stored(.bytes): "bytes"
+    case .stored(.reference), .reference: "a DocumentReference"
+    case .stored(.geoPoint): "a GeoPoint"
+    case .stored(.vector): "a VectorValue"
+    case .stored(.array), .array: "an array"
+    case .stored(.map), .map: "a dictionary"
+    case .sentinel: "a FieldValue"
+    }
+  }
+}
+
+/// Elements of an array. A class, because an encoder hands out containers that fill it bit by bit.
+final class CodedArray {
+  var elements: [CodedValue]
+
+  init(_ elements: [CodedValue] = []) { self.elements = elements }
+}
+
+/// Fields by name. A class for the same reason as `CodedArray`.
+///
+/// In the order of arrival, with the last of several entries of one name counting, until `sort`.
+final class CodedMap {
+  typealias Entry = (name: String, value: CodedValue)
+
+  private(set) var entries: [Entry]
+
+  init(_ entries: [Entry] = []) { self.entries = entries }
+
+  func append(_ name: String, _ value: CodedValue) { entries.append((name, value)) }
+
+  /// Linear; for the rare containers that are visited twice.
+  subscript(name: String) -> CodedValue? {
+    get { entries.last { UTF8Order.isSame($0.name, name) }?.value }
+    set {
+      let index = entries.lastIndex { UTF8Order.isSame($0.name, name) }
+      switch (index, newValue) {
+      case (let index?, let value?): entries[index].value = value
+      case (let index?, nil): entries.remove(at: index)
+      case (nil, let value?): append(name, value)
+      case (nil, nil): break
+      }
+    }
+  }
+
+  /// Brings the entries into the order of documents, one per name.
+  func sort() {
+    let pairs = zip(entries, entries.dropFirst())
+    if pairs.allSatisfy({ UTF8Order.precedes($0.name, $1.name) }) { return }
+    // A stable sort, so of equal names the one that arrived last is last.
+    let sorted = entries.enumerated().sorted { left, right in
+      let order = UTF8Order.compare(left.element.name, right.element.name)
+      return order == 0 ? left.offset < right.offset : order < 0
+    }
+    entries = []
+    entries.reserveCapacity(sorted.count)
+    for (_, entry) in sorted {
+      if let last = entries.last, UTF8Order.isSame(last.name, entry.name) { entries.removeLast() }
+      entries.append(entry)
+    }
+  }
+}
+
+extension CodedValue {
+  /// Brings all maps into the order in which decoders look things up.
+  func sortMaps() {
+    switch self {
+    case .map(let map):
+      map.sort()
+      for entry in map.entries { entry.value.sortMaps() }
+    case .array(let array):
+      for element in array.elements { element.sortMaps() }
+    case .stored, .timestamp, .reference, .decimal, .sentinel: break
+    }
+  }
+}

@@ -1,0 +1,27 @@
+// The keys that our coders make up themselves.
+
+/// A place in an array.
+struct IndexKey: CodingKey {
+  let index: Int
+
+  init(_ index: Int) { self.index = index }
+
+  var stringValue: String { "Index \(index)" }
+  var intValue: Int? { index }
+
+  init?(intValue: Int) { index = intValue }
+  init?(stringValue: String) { nil }
+}
+
+/// A name that was converted, or the place of a superclass.
+struct NameKey: CodingKey {
+  static let `super` = NameKey("super")
+
+  let stringValue: String
+  var intValue: Int? { nil }
+
+  init(_ name: String) { stringValue = name }
+
+  init?(stringValue: String) { self.init(stringValue) }
+  init?(intValue: Int) { nil }
+}

@@ -1,0 +1,31 @@
+// The property that has a field even when it has no value.
+
+/// Nil is written as null, where a plain optional would have no field.
+///
+///     struct Task: Codable {
+///       @ExplicitNull var due: Date?
+///     }
+///
+/// A null field is nil; a missing one throws `DecodingError.keyNotFound`.
+@propertyWrapper
+public struct ExplicitNull<Value: Codable>: Codable {
+  public var wrappedValue: Value?
+
+  public init(wrappedValue value: Value?) { wrappedValue = value }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    wrappedValue = container.decodeNil() ? nil : try container.decode(Value.self)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    if let wrappedValue { try container.encode(wrappedValue) } else { try container.encodeNil() }
+  }
+}
+
+extension ExplicitNull: Equatable where Value: Equatable {}
+
+extension ExplicitNull: Hashable where Value: Hashable {}
+
+extension ExplicitNull: Sendable where Value: Sendable {}

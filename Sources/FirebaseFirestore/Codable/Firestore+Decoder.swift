@@ -1,0 +1,69 @@
+// The fields of documents into Swift values: the front door.
+
+package import DocumentStore
+private import Foundation
+
+extension Firestore {
+  /// Makes a value from the fields of a document.
+  ///
+  ///     struct City: Codable { @DocumentID var id: String?; var name: String }
+  ///     let city = try Firestore.Decoder().decode(City.self, from: ["name": "Bern"], in: reference)
+  public class Decoder {
+    public var dateDecodingStrategy = FirebaseDataDecoder.DateDecodingStrategy.timestamp
+    public var dataDecodingStrategy = FirebaseDataDecoder.DataDecodingStrategy.blob
+    public var nonConformingFloatDecodingStrategy =
+      FirebaseDataDecoder.NonConformingFloatDecodingStrategy.throw
+    public var keyDecodingStrategy = FirebaseDataDecoder.KeyDecodingStrategy.useDefaultKeys
+    /// What the values' own `init(from:)` may look at.
+    public var userInfo: [CodingUserInfoKey: Any] = [:]
+
+    public init() {}
+
+    /// A value from what `DocumentSnapshot.data()` returns, or from any value that can be in it.
+    ///
+    /// Throws `DecodingError` with the path to what does not fit, and whatever the type's own
+    /// `init(from:)` throws; `NSNull` fits optional types only.
+    public func decode<T: Decodable>(_ type: T.Type, from container: Any) throws -> T {
+      try decode(type, from: container, in: nil)
+    }
+
+    /// The same, and properties marked `@DocumentID` get the id of `document`.
+    public func decode<T: Decodable>(
+      _ type: T.Type, from container: Any, in document: DocumentReference?
+    ) throws -> T {
+      let value: CodedValue
+      do throws(UserDataError) {
+        value = try UserData.coded(container)
+      } catch {
+        let path: [any CodingKey] = (error.field ?? []).map(NameKey.init)
+        throw DecodingError.dataCorrupted(
+          DecodingError.Context(codingPath: path, debugDescription: error.message))
+      }
+      value.sortMaps()
+      return try decode(type, from: value, document)
+    }
+
+    /// A value straight from what is stored. `reference` fills `@DocumentID` and tells the database
+    /// that references belong to.
+    package func decodeFields<T: Decodable>(
+      _ type: T.Type, from map: StoredMap, reference: DocumentReference?
+    ) throws -> T {
+      try decode(type, from: .stored(.map(map)), reference)
+    }
+
+    private func decode<T: Decodable>(
+      _ type: T.Type, from value: CodedValue, _ reference: DocumentReference?
+    ) throws -> T {
+      guard !value.isNull || type is any ExpressibleByNilLiteral.Type else {
+        throw DecodingError.valueNotFound(
+          type,
+          DecodingError.Context(codingPath: [], debugDescription: "Expected \(type) but found null."))
+      }
+      let options = DecodingOptions(
+        date: dateDecodingStrategy, data: dataDecodingStrategy,
+        nonConformingFloat: nonConformingFloatDecodingStrategy, key: keyDecodingStrategy,
+        userInfo: userInfo, reference: reference)
+      return try ValueDecoder(value, options).decode(type, from: value, at: nil)
+    }
+  }
+}

@@ -1,0 +1,52 @@
+// Swift values into the fields of documents: the front door.
+
+private import DocumentStore
+private import Foundation
+
+extension Firestore {
+  /// Makes the fields of a document from a value.
+  ///
+  ///     struct City: Codable { var name: String; var founded: Date }
+  ///     let fields = try Firestore.Encoder().encode(City(name: "Bern", founded: .now))
+  ///
+  /// A property that is nil has no field; `@ExplicitNull` writes null.
+  public class Encoder {
+    public var dateEncodingStrategy = FirebaseDataEncoder.DateEncodingStrategy.timestamp
+    public var dataEncodingStrategy = FirebaseDataEncoder.DataEncodingStrategy.blob
+    public var nonConformingFloatEncodingStrategy =
+      FirebaseDataEncoder.NonConformingFloatEncodingStrategy.throw
+    public var keyEncodingStrategy = FirebaseDataEncoder.KeyEncodingStrategy.useDefaultKeys
+    /// What the values' own `encode(to:)` may look at.
+    public var userInfo: [CodingUserInfoKey: Any] = [:]
+
+    public init() {}
+
+    /// A dictionary for `setData`. Throws `EncodingError.invalidValue` for a value that has no fields,
+    /// and whatever the value's own `encode(to:)` throws.
+    public func encode<T: Encodable>(_ value: T) throws -> [String: Any] {
+      try map(of: value).dictionary
+    }
+
+    /// The same without a dictionary, checked for what documents cannot hold; that throws
+    /// `UserDataError`. References have to belong to `firestore` if it is given.
+    package func encodeFields(
+      _ value: some Encodable, in firestore: Firestore? = nil
+    ) throws -> EncodedFields {
+      try map(of: value).fields(in: firestore)
+    }
+
+    private func map<T: Encodable>(of value: T) throws -> CodedMap {
+      let root = ValueEncoder(
+        EncodingOptions(
+          date: dateEncodingStrategy, data: dataEncodingStrategy,
+          nonConformingFloat: nonConformingFloatEncodingStrategy, key: keyEncodingStrategy,
+          userInfo: userInfo))
+      guard case .map(let map)? = try root.coded(value, at: nil) else {
+        throw EncodingError.invalidValue(
+          value,
+          EncodingError.Context(codingPath: [], debugDescription: "Top-level \(T.self) is not allowed."))
+      }
+      return map
+    }
+  }
+}

@@ -1,0 +1,102 @@
+// The value types at the coders of others, and where their own methods meet ours.
+//
+// Inside containers our coders pass these types through without asking them. The methods here run with
+// other coders, and when a program's own `encode(to:)` or `init(from:)` hands on the coder it was given.
+
+private import DocumentStore
+private import Foundation
+
+// MARK: GeoPoint
+
+extension GeoPoint {
+  private enum CodingKeys: String, CodingKey {
+    case latitude
+    case longitude
+  }
+
+  public convenience init(from decoder: any Decoder) throws {
+    if let decoder = decoder as? ValueDecoder {
+      self.init(try decoder.require(GeoPoint.self, decoder.value.geoPoint, in: decoder.value, at: nil))
+      return
+    }
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    let latitude = try container.decode(Double.self, forKey: .latitude)
+    let longitude = try container.decode(Double.self, forKey: .longitude)
+    guard let point = StoredGeoPoint(latitude: latitude, longitude: longitude) else {
+      throw DecodingError.dataCorrupted(
+        DecodingError.Context(
+          codingPath: decoder.codingPath,
+          debugDescription: "No place on earth has latitude \(latitude) and longitude \(longitude)."))
+    }
+    self.init(point)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    if let encoder = encoder as? ValueEncoder { return encoder.write(.stored(.geoPoint(stored))) }
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(latitude, forKey: .latitude)
+    try container.encode(longitude, forKey: .longitude)
+  }
+}
+
+// MARK: VectorValue
+
+extension VectorValue {
+  private enum CodingKeys: String, CodingKey {
+    case array
+  }
+
+  public convenience init(from decoder: any Decoder) throws {
+    if let decoder = decoder as? ValueDecoder {
+      self.init(try decoder.require(VectorValue.self, decoder.value.vector, in: decoder.value, at: nil))
+      return
+    }
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(try container.decode([Double].self, forKey: .array))
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    if let encoder = encoder as? ValueEncoder { return encoder.write(.stored(.vector(array))) }
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(array, forKey: .array)
+  }
+}
+
+// MARK: DocumentReference
+
+extension DocumentReference {
+  public func encode(to encoder: any Encoder) throws {
+    guard let encoder = encoder as? ValueEncoder else {
+      throw FirestoreEncodingError.encodingIsNotSupported(
+        "DocumentReference values can only be encoded with Firestore.Encoder")
+    }
+    encoder.write(.reference(self))
+  }
+}
+
+// A class that is not final cannot be given this initializer by an extension of its own, but by one of
+// the protocol. Our decoder never comes here: it has the object already.
+extension Decodable where Self: DocumentReference {
+  public init(from decoder: any Decoder) throws {
+    throw FirestoreDecodingError.decodingIsNotSupported(
+      "DocumentReference values can only be decoded with Firestore.Decoder")
+  }
+}
+
+// MARK: FieldValue
+
+extension FieldValue {
+  public func encode(to encoder: any Encoder) throws {
+    guard let encoder = encoder as? ValueEncoder else {
+      throw FirestoreEncodingError.encodingIsNotSupported(
+        "FieldValue values can only be encoded with Firestore.Encoder")
+    }
+    encoder.write(.sentinel(self))
+  }
+
+  /// The call that makes it, such as `FieldValue.delete()`. The cases of `Kind` bear its methods' names.
+  var methodName: String {
+    let name = "\(kind)".prefix { $0 != "(" }
+    return "FieldValue.\(name)()"
+  }
+}

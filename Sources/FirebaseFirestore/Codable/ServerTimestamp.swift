@@ -1,0 +1,55 @@
+// The property that the commit sets to its own time.
+
+public import FirebaseCore
+import Foundation
+
+/// What a moment can be kept as.
+public protocol ServerTimestampWrappable {
+  static func wrap(_ timestamp: Timestamp) throws -> Self
+  static func unwrap(_ value: Self) throws -> Timestamp
+}
+
+extension Date: ServerTimestampWrappable {
+  public static func wrap(_ timestamp: Timestamp) -> Date { timestamp.dateValue() }
+  public static func unwrap(_ value: Date) -> Timestamp { Timestamp(date: value) }
+}
+
+extension Timestamp: ServerTimestampWrappable {
+  public static func wrap(_ timestamp: Timestamp) -> Timestamp { timestamp }
+  public static func unwrap(_ value: Timestamp) -> Timestamp { value }
+}
+
+/// Nil is written as the time of the commit, anything else as it is, always as a timestamp.
+///
+///     struct Message: Codable {
+///       @ServerTimestamp var sent: Date?
+///     }
+///
+/// A null field, as a timestamp that the server has not set yet reads, is nil; a missing one throws
+/// `DecodingError.keyNotFound`.
+@propertyWrapper
+public struct ServerTimestamp<Value: ServerTimestampWrappable & Codable>: Codable {
+  public var wrappedValue: Value?
+
+  public init(wrappedValue value: Value?) { wrappedValue = value }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    wrappedValue = container.decodeNil() ? nil : try Value.wrap(container.decode(Timestamp.self))
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    if let wrappedValue {
+      try container.encode(Value.unwrap(wrappedValue))
+    } else {
+      try container.encode(FieldValue.serverTimestamp())
+    }
+  }
+}
+
+extension ServerTimestamp: Equatable where Value: Equatable {}
+
+extension ServerTimestamp: Hashable where Value: Hashable {}
+
+extension ServerTimestamp: Sendable where Value: Sendable {}

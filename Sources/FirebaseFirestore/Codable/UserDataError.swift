@@ -1,0 +1,75 @@
+// What users may not write, in the words that they may already know.
+
+/// Data that no document can hold. The caller turns it into a trap: it is the program that is wrong.
+package struct UserDataError: Error, Hashable, Sendable {
+  package enum Reason: Hashable, Sendable {
+    case unsupportedType(String)
+    /// An integer above `Int64.max`.
+    case numberTooLarge(String)
+    case nestedArray
+    /// Such as `FieldValue.delete()`.
+    case sentinelInArray(String)
+    /// In a place where nothing is written, such as a filter.
+    case sentinelOutsideWrite(String)
+    case emptyFieldName
+    case reservedFieldName
+    /// Databases as `project/database`.
+    case foreignReference(found: String, expected: String)
+  }
+
+  package let reason: Reason
+  /// From the outermost map inwards; nil below an array and outside of documents.
+  package let field: [String]?
+
+  init(_ reason: Reason, field: [String]? = nil) {
+    self.reason = reason
+    self.field = field
+  }
+
+  /// The same error, seen from the map that has the value under `name`.
+  func inside(_ name: String) -> UserDataError {
+    UserDataError(reason, field: field.map { [name] + $0 })
+  }
+
+  /// The same error, seen from an array.
+  func insideArray() -> UserDataError { UserDataError(reason) }
+
+  /// The original's message.
+  package var message: String {
+    switch reason {
+    case .unsupportedType(let type): "Unsupported type: \(type)\(place)"
+    case .numberTooLarge(let number): "NSNumber (\(number)) is too large\(place)"
+    case .nestedArray: "Nested arrays are not supported\(place)"
+    case .sentinelInArray(let name): "\(name) is not currently supported inside arrays\(place)"
+    case .sentinelOutsideWrite(let name):
+      "\(name) can only be used with updateData() and setData()\(place)"
+    case .emptyFieldName: "Invalid data. Document fields must not be empty\(place)"
+    case .reservedFieldName:
+      "Invalid data. Document fields cannot begin and end with \"__\"\(place)"
+    case .foreignReference(let found, let expected):
+      "Document Reference is for database \(found) but should be for database \(expected)\(place)"
+    }
+  }
+
+  private var place: String {
+    guard let field, !field.isEmpty else { return "" }
+    return " (found in field \(field.map(Self.canonical).joined(separator: ".")))"
+  }
+
+  /// Names that are no identifiers stand between backticks.
+  private static func canonical(_ name: String) -> String {
+    let isBare =
+      name.utf8.enumerated().allSatisfy { index, byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "_"):
+          true
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): index > 0
+        default: false
+        }
+      } && !name.isEmpty
+    if isBare { return name }
+    let escaped = name.replacing("\\", with: "\\\\").replacing("`", with: "\\`")
+    return "`\(escaped)`"
+  }
+}

@@ -1,0 +1,197 @@
+// Types that are read from a value without asking for a container.
+
+import DocumentStore
+private import FirebaseCore
+private import Foundation
+
+extension ValueDecoder {
+  /// Nil for a type that has to decode itself.
+  func leaf<T: Decodable>(_ type: T.Type, _ value: CodedValue, at key: (any CodingKey)?) throws -> T? {
+    // Comparing types costs less than asking them; the common ones come first.
+    if T.self == String.self { return try require(type, value.string, in: value, at: key) as? T }
+    if T.self == Int.self { return try integer(Int.self, value, at: key) as? T }
+    if T.self == Double.self { return try double(type, value, at: key) as? T }
+    if T.self == Bool.self { return try require(type, value.boolean, in: value, at: key) as? T }
+    if T.self == Date.self { return try date(value, at: key) as? T }
+    if T.self == Timestamp.self { return try timestamp(type, value, at: key) as? T }
+    if T.self == Int64.self { return try integer(Int64.self, value, at: key) as? T }
+    if T.self == Data.self { return try data(value, at: key) as? T }
+    if T.self == Float.self { return try float(value, at: key) as? T }
+    if T.self == URL.self { return try url(value, at: key) as? T }
+    if T.self == Decimal.self { return try decimal(value, at: key) as? T }
+    if T.self == DocumentReference.self { return try reference(value, at: key) as? T }
+    if T.self == GeoPoint.self {
+      return GeoPoint(try require(type, value.geoPoint, in: value, at: key)) as? T
+    }
+    if T.self == VectorValue.self {
+      return VectorValue(try require(type, value.vector, in: value, at: key)) as? T
+    }
+    return try rareInteger(type, value, at: key)
+  }
+
+  private func rareInteger<T>(_ type: T.Type, _ value: CodedValue, at key: (any CodingKey)?) throws -> T? {
+    if T.self == Int32.self { return try integer(Int32.self, value, at: key) as? T }
+    if T.self == UInt8.self { return try integer(UInt8.self, value, at: key) as? T }
+    if T.self == UInt.self { return try integer(UInt.self, value, at: key) as? T }
+    if T.self == UInt64.self { return try integer(UInt64.self, value, at: key) as? T }
+    if T.self == UInt32.self { return try integer(UInt32.self, value, at: key) as? T }
+    if T.self == Int16.self { return try integer(Int16.self, value, at: key) as? T }
+    if T.self == UInt16.self { return try integer(UInt16.self, value, at: key) as? T }
+    if T.self == Int8.self { return try integer(Int8.self, value, at: key) as? T }
+    if T.self == Int128.self { return try integer(Int128.self, value, at: key) as? T }
+    if T.self == UInt128.self { return try integer(UInt128.self, value, at: key) as? T }
+    return nil
+  }
+
+  // MARK: Numbers
+
+  /// Exactly, or not at all.
+  private func integer<I: FixedWidthInteger>(
+    _ type: I.Type, _ value: CodedValue, at key: (any CodingKey)?
+  ) throws -> I {
+    let exact: I? =
+      switch value {
+      case .stored(.integer(let integer)): I(exactly: integer)
+      case .stored(.double(let double)): I(exactly: double)
+      case .decimal(let decimal): I(exactly: decimal.doubleValue)
+      default: throw mismatch(type, value, at: key)
+      }
+    guard let exact else { throw corrupted("The number does not fit in \(type).", at: key) }
+    return exact
+  }
+
+  /// The nearest double: large integers may lose digits, as everywhere in Firestore's libraries.
+  private func double(_ type: Any.Type, _ value: CodedValue, at key: (any CodingKey)?) throws -> Double {
+    switch (value, options.nonConformingFloat) {
+    case (.stored(.double(let double)), _): return double
+    case (.stored(.integer(let integer)), _): return Double(integer)
+    case (.decimal(let decimal), _): return decimal.doubleValue
+    case (.stored(.string(let text)), .convertFromString(let positiveInfinity, let negativeInfinity, let nan)):
+      if text == positiveInfinity { return .infinity }
+      if text == negativeInfinity { return -.infinity }
+      if text == nan { return .nan }
+      throw mismatch(type, value, at: key)
+    default: throw mismatch(type, value, at: key)
+    }
+  }
+
+  private func float(_ value: CodedValue, at key: (any CodingKey)?) throws -> Float {
+    let double = try double(Float.self, value, at: key)
+    let float = Float(double)
+    guard float.isFinite || !double.isFinite else {
+      throw corrupted("The number \(double) does not fit in Float.", at: key)
+    }
+    return float
+  }
+
+  private func decimal(_ value: CodedValue, at key: (any CodingKey)?) throws -> Decimal {
+    switch value {
+    case .decimal(let decimal): return decimal.decimalValue
+    case .stored(.integer(let integer)): return Decimal(integer)
+    case .stored(.double(let double)):
+      // Through the shortest text that means this double: what was written as 1.1 is read as 1.1.
+      return try require(Decimal.self, Decimal(string: "\(double)"), in: value, at: key)
+    default: throw mismatch(Decimal.self, value, at: key)
+    }
+  }
+
+  // MARK: Moments, bytes, places
+
+  private func date(_ value: CodedValue, at key: (any CodingKey)?) throws -> Date {
+    switch options.date {
+    case .timestamp:
+      return try timestamp(Date.self, value, at: key).dateValue()
+    case .secondsSince1970:
+      return Date(timeIntervalSince1970: try double(Date.self, value, at: key))
+    case .millisecondsSince1970:
+      return Date(timeIntervalSince1970: try double(Date.self, value, at: key) / 1000)
+    case .iso8601:
+      let text = try require(Date.self, value.string, in: value, at: key)
+      guard let date = try? Date(text, strategy: .iso8601) else {
+        throw corrupted("Expected date string to be ISO8601-formatted.", at: key)
+      }
+      return date
+    case .formatted(let formatter):
+      let text = try require(Date.self, value.string, in: value, at: key)
+      guard let date = formatter.date(from: text) else {
+        throw corrupted("Date string does not match format expected by formatter.", at: key)
+      }
+      return date
+    case .deferredToDate:
+      return try Date(from: child(value, at: key))
+    case .custom(let decode):
+      return try decode(child(value, at: key))
+    }
+  }
+
+  private func timestamp(
+    _ type: Any.Type, _ value: CodedValue, at key: (any CodingKey)?
+  ) throws -> Timestamp {
+    switch value {
+    case .stored(.timestamp(let stored)): return Timestamp(stored)
+    case .timestamp(let timestamp): return timestamp
+    default: throw mismatch(type, value, at: key)
+    }
+  }
+
+  private func data(_ value: CodedValue, at key: (any CodingKey)?) throws -> Data {
+    switch options.data {
+    case .blob:
+      if case .stored(.bytes(let bytes)) = value { return Data(bytes) }
+      return try base64(value, at: key)
+    case .base64:
+      return try base64(value, at: key)
+    case .deferredToData:
+      return try Data(from: child(value, at: key))
+    case .custom(let decode):
+      return try decode(child(value, at: key))
+    }
+  }
+
+  private func base64(_ value: CodedValue, at key: (any CodingKey)?) throws -> Data {
+    let text = try require(Data.self, value.string, in: value, at: key)
+    guard let data = Data(base64Encoded: text) else {
+      throw corrupted("Encountered Data is not valid Base64.", at: key)
+    }
+    return data
+  }
+
+  private func url(_ value: CodedValue, at key: (any CodingKey)?) throws -> URL {
+    let text = try require(URL.self, value.string, in: value, at: key)
+    guard let url = URL(string: text) else { throw corrupted("Invalid URL string.", at: key) }
+    return url
+  }
+
+  private func reference(_ value: CodedValue, at key: (any CodingKey)?) throws -> DocumentReference {
+    switch value {
+    case .reference(let reference):
+      return reference
+    case .stored(.reference(let stored)):
+      guard let document = options.reference else {
+        throw FirestoreDecodingError.decodingIsNotSupported(
+          "DocumentReference values can only be decoded where the database is known")
+      }
+      return document.firestore.document(stored.path.description)
+    default:
+      throw mismatch(DocumentReference.self, value, at: key)
+    }
+  }
+}
+
+extension CodedValue {
+  fileprivate var string: String? {
+    if case .stored(.string(let string)) = self { string } else { nil }
+  }
+
+  fileprivate var boolean: Bool? {
+    if case .stored(.boolean(let boolean)) = self { boolean } else { nil }
+  }
+
+  var geoPoint: StoredGeoPoint? {
+    if case .stored(.geoPoint(let point)) = self { point } else { nil }
+  }
+
+  var vector: [Double]? {
+    if case .stored(.vector(let vector)) = self { vector } else { nil }
+  }
+}

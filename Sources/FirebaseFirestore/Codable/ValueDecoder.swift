@@ -1,0 +1,147 @@
+// The decoder that values meet: one coded value, and a decoder for each value below.
+
+private import DocumentStore
+private import FirebaseCore
+import Foundation
+
+/// The strategies at the time when decoding began.
+final class DecodingOptions {
+  let date: FirebaseDataDecoder.DateDecodingStrategy
+  let data: FirebaseDataDecoder.DataDecodingStrategy
+  let nonConformingFloat: FirebaseDataDecoder.NonConformingFloatDecodingStrategy
+  let key: FirebaseDataDecoder.KeyDecodingStrategy
+  let userInfo: [CodingUserInfoKey: Any]
+  /// The document that is decoded, if it is one.
+  let reference: DocumentReference?
+
+  init(
+    date: FirebaseDataDecoder.DateDecodingStrategy, data: FirebaseDataDecoder.DataDecodingStrategy,
+    nonConformingFloat: FirebaseDataDecoder.NonConformingFloatDecodingStrategy,
+    key: FirebaseDataDecoder.KeyDecodingStrategy, userInfo: [CodingUserInfoKey: Any],
+    reference: DocumentReference?
+  ) {
+    self.date = date
+    self.data = data
+    self.nonConformingFloat = nonConformingFloat
+    self.key = key
+    self.userInfo = userInfo
+    self.reference = reference
+  }
+
+  var convertsKeys: Bool {
+    if case .useDefaultKeys = key { false } else { true }
+  }
+}
+
+/// Lends out one value. The chain of parents is the coding path.
+final class ValueDecoder: Decoder {
+  let value: CodedValue
+  let options: DecodingOptions
+  /// True for dictionaries, whose keys are data.
+  let keysAreExact: Bool
+
+  private let parent: ValueDecoder?
+  private let key: (any CodingKey)?
+
+  init(_ value: CodedValue, _ options: DecodingOptions) {
+    self.value = value
+    self.options = options
+    keysAreExact = false
+    parent = nil
+    key = nil
+  }
+
+  private init(
+    _ value: CodedValue, below parent: ValueDecoder?, _ key: (any CodingKey)?,
+    _ options: DecodingOptions, keysAreExact: Bool
+  ) {
+    self.value = value
+    self.parent = parent
+    self.key = key
+    self.options = options
+    self.keysAreExact = keysAreExact
+  }
+
+  var userInfo: [CodingUserInfoKey: Any] { options.userInfo }
+
+  var codingPath: [any CodingKey] { path(to: nil) }
+
+  func path(to last: (any CodingKey)?) -> [any CodingKey] {
+    var reversed: [any CodingKey] = last.map { [$0] } ?? []
+    var current: ValueDecoder? = self
+    while let decoder = current {
+      if let key = decoder.key { reversed.append(key) }
+      current = decoder.parent
+    }
+    return reversed.reversed()
+  }
+
+  // MARK: Below
+
+  /// No key means that `value` is this decoder's own.
+  func decode<T: Decodable>(_ type: T.Type, from value: CodedValue, at key: (any CodingKey)?) throws -> T {
+    if let leaf = try leaf(type, value, at: key) { return leaf }
+    let isDictionary = options.convertsKeys && type is any StringKeyed.Type
+    return try T(from: child(value, at: key, keysAreExact: isDictionary))
+  }
+
+  func child(_ value: CodedValue, at key: (any CodingKey)?, keysAreExact: Bool = false) -> ValueDecoder {
+    ValueDecoder(
+      value, below: key == nil ? parent : self, key ?? self.key, options, keysAreExact: keysAreExact)
+  }
+
+  // MARK: Asked by the value
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+    switch value {
+    case .stored(.map(let map)):
+      KeyedDecodingContainer(MapDecodingContainer(self, .stored(map.entries)))
+    case .map(let map):
+      KeyedDecodingContainer(MapDecodingContainer(self, .coded(map.entries)))
+    default:
+      throw mismatch([String: Any].self, value, at: nil)
+    }
+  }
+
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    switch value {
+    case .stored(.array(let elements)): ArrayDecodingContainer(self, .stored(elements))
+    case .array(let array): ArrayDecodingContainer(self, .coded(array.elements))
+    default: throw mismatch([Any].self, value, at: nil)
+    }
+  }
+
+  func singleValueContainer() -> any SingleValueDecodingContainer { self }
+
+  // MARK: Errors
+
+  /// `found`, or the error that `value` is no `type`.
+  func require<Found>(
+    _ type: Any.Type, _ found: Found?, in value: CodedValue, at key: (any CodingKey)?
+  ) throws -> Found {
+    guard let found else { throw mismatch(type, value, at: key) }
+    return found
+  }
+
+  func mismatch(_ type: Any.Type, _ value: CodedValue, at key: (any CodingKey)?) -> DecodingError {
+    value.isNull
+      ? .valueNotFound(type, context("Expected \(type) but found null instead.", at: key))
+      : .typeMismatch(
+        type, context("Expected to decode \(type) but found \(value.kind) instead.", at: key))
+  }
+
+  func corrupted(_ message: String, at key: (any CodingKey)?) -> DecodingError {
+    .dataCorrupted(context(message, at: key))
+  }
+
+  func context(_ message: String, at key: (any CodingKey)?) -> DecodingError.Context {
+    DecodingError.Context(codingPath: path(to: key), debugDescription: message)
+  }
+}
+
+// One generic method stands for the protocol's fifteen.
+extension ValueDecoder: SingleValueDecodingContainer {
+  func decodeNil() -> Bool { value.isNull }
+
+  func decode<T: Decodable>(_ type: T.Type) throws -> T { try decode(type, from: value, at: nil) }
+}

@@ -1,0 +1,153 @@
+// The encoder that values meet: makes one coded value, and an encoder for each value below.
+
+private import FirebaseCore
+import Foundation
+
+/// The strategies at the time when encoding began.
+final class EncodingOptions {
+  let date: FirebaseDataEncoder.DateEncodingStrategy
+  let data: FirebaseDataEncoder.DataEncodingStrategy
+  let nonConformingFloat: FirebaseDataEncoder.NonConformingFloatEncodingStrategy
+  let key: FirebaseDataEncoder.KeyEncodingStrategy
+  let userInfo: [CodingUserInfoKey: Any]
+
+  init(
+    date: FirebaseDataEncoder.DateEncodingStrategy, data: FirebaseDataEncoder.DataEncodingStrategy,
+    nonConformingFloat: FirebaseDataEncoder.NonConformingFloatEncodingStrategy,
+    key: FirebaseDataEncoder.KeyEncodingStrategy, userInfo: [CodingUserInfoKey: Any]
+  ) {
+    self.date = date
+    self.data = data
+    self.nonConformingFloat = nonConformingFloat
+    self.key = key
+    self.userInfo = userInfo
+  }
+
+  var convertsKeys: Bool {
+    if case .useDefaultKeys = key { false } else { true }
+  }
+}
+
+/// Collects what one value writes. The chain of parents is the coding path.
+final class ValueEncoder: Encoder {
+  /// Where what is written has to appear at once, because nobody comes back to fetch it.
+  enum Slot {
+    case field(CodedMap, String)
+    case element(CodedArray, Int)
+  }
+
+  let options: EncodingOptions
+  /// True for dictionaries, whose keys are data.
+  let keysAreExact: Bool
+  /// Nil until something is written.
+  private(set) var value: CodedValue?
+  /// The value asks for having no field.
+  private(set) var isOmitted = false
+
+  private let parent: ValueEncoder?
+  private let key: (any CodingKey)?
+  private let slot: Slot?
+
+  init(_ options: EncodingOptions) {
+    self.options = options
+    keysAreExact = false
+    parent = nil
+    key = nil
+    slot = nil
+  }
+
+  private init(
+    below parent: ValueEncoder?, _ key: (any CodingKey)?, _ options: EncodingOptions,
+    keysAreExact: Bool, slot: Slot?
+  ) {
+    self.parent = parent
+    self.key = key
+    self.options = options
+    self.keysAreExact = keysAreExact
+    self.slot = slot
+  }
+
+  var userInfo: [CodingUserInfoKey: Any] { options.userInfo }
+
+  var codingPath: [any CodingKey] { path(to: nil) }
+
+  func path(to last: (any CodingKey)?) -> [any CodingKey] {
+    var reversed: [any CodingKey] = last.map { [$0] } ?? []
+    var current: ValueEncoder? = self
+    while let encoder = current {
+      if let key = encoder.key { reversed.append(key) }
+      current = encoder.parent
+    }
+    return reversed.reversed()
+  }
+
+  // MARK: Below
+
+  /// What `value` encodes; nil if it asks for being left out. No key means the same place.
+  func coded<T: Encodable>(_ value: T, at key: (any CodingKey)?) throws -> CodedValue? {
+    if let leaf = try leaf(value, at: key) { return leaf }
+    let child = child(at: key, keysAreExact: options.convertsKeys && value is any StringKeyed)
+    try value.encode(to: child)
+    return child.isOmitted ? nil : child.result
+  }
+
+  func child(at key: (any CodingKey)?, keysAreExact: Bool = false) -> ValueEncoder {
+    ValueEncoder(
+      below: key == nil ? parent : self, key ?? self.key, options, keysAreExact: keysAreExact, slot: nil)
+  }
+
+  /// An encoder that is given away, and goes on with `existing`.
+  func child(at key: any CodingKey, in slot: Slot, over existing: CodedValue? = nil) -> ValueEncoder {
+    let child = ValueEncoder(below: self, key, options, keysAreExact: false, slot: slot)
+    child.value = existing
+    return child
+  }
+
+  /// A value that encodes nothing is an empty map, as it is an empty object in JSON.
+  var result: CodedValue { value ?? .map(CodedMap()) }
+
+  // MARK: Written by the value
+
+  func write(_ new: CodedValue) {
+    precondition(value == nil, "a value was encoded twice at \(codingPath.map(\.stringValue))")
+    value = new
+    switch slot {
+    case .field(let map, let name)?: map[name] = new
+    case .element(let array, let index)?: array.elements[index] = new
+    case nil: break
+    }
+  }
+
+  func omit() { isOmitted = true }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    // A class and its superclass may each ask for the container of the same fields.
+    if case .map(let map)? = value { return KeyedEncodingContainer(MapEncodingContainer(self, map)) }
+    let map = CodedMap()
+    write(.map(map))
+    return KeyedEncodingContainer(MapEncodingContainer(self, map))
+  }
+
+  func unkeyedContainer() -> any UnkeyedEncodingContainer {
+    if case .array(let array)? = value { return ArrayEncodingContainer(self, array) }
+    let array = CodedArray()
+    write(.array(array))
+    return ArrayEncodingContainer(self, array)
+  }
+
+  func singleValueContainer() -> any SingleValueEncodingContainer { self }
+}
+
+// One generic method stands for the protocol's fifteen.
+extension ValueEncoder: SingleValueEncodingContainer {
+  func encodeNil() { write(.null) }
+
+  func encode<T: Encodable>(_ value: T) throws {
+    if let coded = try coded(value, at: nil) { write(coded) } else { omit() }
+  }
+}
+
+/// A dictionary whose keys are field names.
+protocol StringKeyed {}
+
+extension Dictionary: StringKeyed where Key == String {}

@@ -1,0 +1,52 @@
+// A collection: where documents are made and found.
+
+import DocumentStore
+public import Foundation
+
+/// A collection of documents. Refers to a place; whether anything is there is another question.
+public final class CollectionReference: NSObject, Sendable {
+  public let firestore: Firestore
+  package let segments: [String]
+
+  init(_ firestore: Firestore, _ segments: [String]) {
+    self.firestore = firestore
+    self.segments = segments
+  }
+
+  public var collectionID: String { segments[segments.count - 1] }
+
+  public var path: String { segments.joined(separator: "/") }
+
+  /// The document that this collection is below, nil at the root.
+  public var parent: DocumentReference? {
+    segments.count == 1 ? nil : DocumentReference(firestore, Array(segments.dropLast()))
+  }
+
+  /// A document with a new random id: 20 characters of A-Z, a-z and 0-9.
+  public func document() -> DocumentReference {
+    DocumentReference(firestore, segments + [Self.randomID()])
+  }
+
+  /// The document at a path relative to this collection.
+  public func document(_ documentPath: String) -> DocumentReference {
+    DocumentReference(firestore, PathText.document(documentPath, below: segments))
+  }
+
+  private static func randomID() -> String {
+    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
+    let characters = (0..<20).map { _ in alphabet[Int.random(in: 0..<alphabet.count)] }
+    return String(decoding: characters, as: UTF8.self)
+  }
+
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? CollectionReference else { return false }
+    return firestore === other.firestore && segments.elementsEqual(other.segments) { $0.isSameUTF8(as: $1) }
+  }
+
+  public override var hash: Int {
+    var hasher = Hasher()
+    hasher.combine(ObjectIdentifier(firestore))
+    hasher.combine(path)
+    return hasher.finalize()
+  }
+}

@@ -1,0 +1,39 @@
+// Paths as text, the way callers write them, and the traps for those that cannot be meant.
+
+private import FirebaseCore
+
+enum PathText {
+  /// The collection `text`, below a document if one is given.
+  static func collection(_ text: String, below document: [String] = []) -> [String] {
+    let segments = document + split(text, emptyMessage: "Collection path cannot be empty.")
+    guard segments.count % 2 == 1 else {
+      ProgrammerError.trap(
+        "Invalid collection reference. Collection references must have an odd number of segments, but "
+          + "\(segments.joined(separator: "/")) has \(segments.count)")
+    }
+    return segments
+  }
+
+  /// The document `text`, below a collection if one is given.
+  static func document(_ text: String, below collection: [String] = []) -> [String] {
+    let segments = collection + split(text, emptyMessage: "Document path cannot be empty.")
+    guard segments.count % 2 == 0 else {
+      ProgrammerError.trap(
+        "Invalid document reference. Document references must have an even number of segments, but "
+          + "\(segments.joined(separator: "/")) has \(segments.count)")
+    }
+    return segments
+  }
+
+  /// One slash at either end is dropped; two in a row are a mistake.
+  private static func split(_ text: String, emptyMessage: String) -> [String] {
+    guard !text.isEmpty else { ProgrammerError.trap(emptyMessage) }
+    let slash = UInt8(ascii: "/")
+    guard !zip(text.utf8, text.utf8.dropFirst()).contains(where: { $0 == slash && $1 == slash }) else {
+      ProgrammerError.trap("Invalid path (\(text)). Paths must not contain // in them.")
+    }
+    let segments = text.utf8.split(separator: slash).map { String(Substring($0)) }
+    guard !segments.isEmpty else { ProgrammerError.trap(emptyMessage) }
+    return segments
+  }
+}

@@ -1,0 +1,81 @@
+// Errors as existing code knows them: NSError with Firestore's domain and codes. The only place where
+// errors of the engine are translated.
+
+import DocumentStore
+import Foundation
+
+/// The domain of every error of this module.
+public let FirestoreErrorDomain = "FIRFirestoreErrorDomain"
+
+/// The codes of `FirestoreErrorDomain`.
+public enum FirestoreErrorCode {
+  public enum Code: Int, Sendable {
+    case OK = 0
+    case cancelled = 1
+    case unknown = 2
+    case invalidArgument = 3
+    case deadlineExceeded = 4
+    case notFound = 5
+    case alreadyExists = 6
+    case permissionDenied = 7
+    case resourceExhausted = 8
+    case failedPrecondition = 9
+    case aborted = 10
+    case outOfRange = 11
+    case unimplemented = 12
+    case `internal` = 13
+    case unavailable = 14
+    case dataLoss = 15
+    case unauthenticated = 16
+  }
+}
+
+/// Keys of what the engine adds to an error's `userInfo`.
+public enum FirestoreErrorEvidence {
+  public static let file = "DugoutFile"
+  public static let offset = "DugoutOffset"
+  public static let expected = "DugoutExpected"
+  public static let found = "DugoutFound"
+  public static let operation = "DugoutOperation"
+  public static let systemCode = "DugoutSystemCode"
+  public static let holder = "DugoutHolder"
+}
+
+enum FirestoreErrors {
+  static func make(_ code: FirestoreErrorCode.Code, _ message: String) -> any Error {
+    NSError(
+      domain: FirestoreErrorDomain, code: code.rawValue, userInfo: [NSLocalizedDescriptionKey: message])
+  }
+
+  static func translate(_ error: DocumentStoreError) -> any Error {
+    switch error {
+    case .invalidArgument(let message): make(.invalidArgument, message)
+    case .notAStore(let evidence): make(.failedPrecondition, evidence)
+    case .locked(let evidence): make(.unavailable, evidence)
+    case .newerFormat(let evidence): make(.failedPrecondition, evidence)
+    case .corrupted(let evidence): make(.dataLoss, evidence)
+    case .full(let evidence): make(.resourceExhausted, evidence)
+    case .failed(let evidence): make(.internal, evidence)
+    case .outcomeUnknown(let evidence): make(.unknown, evidence)
+    case .closed(let evidence): make(.failedPrecondition, evidence)
+    }
+  }
+
+  static func translate(_ error: PathError) -> any Error {
+    make(.invalidArgument, error.description)
+  }
+
+  private static func make(
+    _ code: FirestoreErrorCode.Code, _ evidence: StorageEvidence
+  ) -> any Error {
+    var information: [String: Any] = [NSLocalizedDescriptionKey: evidence.message]
+    information[FirestoreErrorEvidence.file] = evidence.file
+    information[FirestoreErrorEvidence.offset] = evidence.offset
+    information[FirestoreErrorEvidence.expected] = evidence.expected
+    information[FirestoreErrorEvidence.found] = evidence.found
+    information[FirestoreErrorEvidence.operation] = evidence.operation
+    information[FirestoreErrorEvidence.systemCode] = evidence.code
+    information[FirestoreErrorEvidence.holder] = evidence.holder
+    return NSError(domain: FirestoreErrorDomain, code: code.rawValue, userInfo: information)
+  }
+}

@@ -1,0 +1,14 @@
+// A list of numbers that belong together.
+
+public import Foundation
+
+/// A vector of doubles; equal by value.
+public final class VectorValue: NSObject, Codable, Sendable {
+  public let array: [Double]
+
+  public init(_ array: [Double]) { self.array = array }
+
+  public override func isEqual(_ object: Any?) -> Bool { (object as? VectorValue)?.array == array }
+
+  public override var hash: Int { array.hashValue }
+}

@@ -1,0 +1,153 @@
+// Writing, reading and removing documents through references and batches.
+
+import FirebaseFirestore
+import Foundation
+import Testing
+
+@Suite struct DocumentTests {
+  @Test func aDocumentIsReadAsItWasWrittenAlsoAfterARestart() async throws {
+    let database = try TestDatabase()
+    let data: [String: Any] = [
+      "name": "Ada", "age": 36, "score": 1.5, "active": true, "nothing": NSNull(),
+      "born": Timestamp(seconds: -4_862_505_600, nanoseconds: 5000),
+      "place": GeoPoint(latitude: 51.5, longitude: -0.1), "raw": Data([0, 255]),
+      "tags": ["a", ["b": 1]], "address": ["city": "London"],
+      "vector": VectorValue([1, 2.5]), "friend": database.firestore.document("users/babbage"),
+    ]
+    try await database.firestore.document("users/ada").setData(data)
+    for _ in 0..<2 {
+      let snapshot = try await database.firestore.document("users/ada").getDocument()
+      let read = try #require(snapshot.data())
+      #expect(read.count == data.count)
+      #expect(read["name"] as? String == "Ada")
+      #expect(read["age"] as? Int == 36)
+      #expect(read["score"] as? Double == 1.5)
+      #expect(read["active"] as? Bool == true)
+      #expect(read["nothing"] is NSNull)
+      #expect(read["born"] as? Timestamp == Timestamp(seconds: -4_862_505_600, nanoseconds: 5000))
+      #expect(read["place"] as? GeoPoint == GeoPoint(latitude: 51.5, longitude: -0.1))
+      #expect(read["raw"] as? Data == Data([0, 255]))
+      #expect((read["tags"] as? [Any])?.count == 2)
+      #expect((read["address"] as? [String: Any])?["city"] as? String == "London")
+      #expect(read["vector"] as? VectorValue == VectorValue([1, 2.5]))
+      #expect((read["friend"] as? DocumentReference)?.path == "users/babbage")
+      await database.restart()
+    }
+    await database.close()
+  }
+
+  @Test func anAbsentDocumentIsKnownToBeAbsentWhateverTheSource() async throws {
+    let database = try TestDatabase()
+    for source in [FirestoreSource.default, .server, .cache] {
+      let snapshot = try await database.firestore.document("users/nobody").getDocument(source: source)
+      #expect(!snapshot.exists)
+      #expect(snapshot.data() == nil)
+      #expect(snapshot.metadata.isFromCache == (source == .cache))
+      #expect(!snapshot.metadata.hasPendingWrites)
+    }
+    await database.close()
+  }
+
+  @Test func aReadSeesTheWritesThatWereIssuedBeforeIt() async throws {
+    let database = try TestDatabase()
+    let document = database.firestore.document("counters/one")
+    for number in 0..<50 {
+      // In a closure that is not async, so that the form without a completion is meant.
+      let issue = { document.setData(["number": number]) }
+      issue()
+      #expect(try await document.getDocument().data()?["number"] as? Int == number)
+    }
+    await database.close()
+  }
+
+  @Test func completionsRunInOrderOnTheQueueOfTheSettings() async throws {
+    let database = try TestDatabase()
+    let queue = DispatchQueue(label: "dugout.test.order")
+    let settings = FirestoreSettings()
+    settings.dispatchQueue = queue
+    database.firestore.settings = settings
+    let order = await withCheckedContinuation { (done: CheckedContinuation<[Int], Never>) in
+      nonisolated(unsafe) var order: [Int] = []
+      for number in 0..<20 {
+        database.firestore.document("a/\(number)").setData(["n": number]) { error in
+          dispatchPrecondition(condition: .onQueue(queue))
+          order.append(error == nil ? number : -1)
+          if order.count == 20 { done.resume(returning: order) }
+        }
+      }
+    }
+    #expect(order == Array(0..<20))
+    await database.close()
+  }
+
+  @Test func aBatchHappensWholeOrNotAtAll() async throws {
+    let database = try TestDatabase()
+    let firestore = database.firestore
+    let batch = firestore.batch()
+    batch.setData(["n": 1], forDocument: firestore.document("a/one"))
+    batch.setData(["n": 2], forDocument: firestore.document("a/__two__"))
+    await #expect { try await batch.commit() } throws: { error in
+      (error as NSError).domain == FirestoreErrorDomain
+        && (error as NSError).code == FirestoreErrorCode.Code.invalidArgument.rawValue
+    }
+    #expect(try await !firestore.document("a/one").getDocument().exists)
+
+    let good = firestore.batch()
+    good.setData(["n": 1], forDocument: firestore.document("a/one"))
+      .setData(["t": FieldValue.serverTimestamp()], forDocument: firestore.document("a/two"))
+      .deleteDocument(firestore.document("a/three"))
+    try await good.commit()
+    #expect(try await firestore.document("a/two").getDocument().data()?["t"] is Timestamp)
+    await database.close()
+  }
+
+  @Test func aDeletedDocumentIsGone() async throws {
+    let database = try TestDatabase()
+    let document = database.firestore.document("a/b")
+    try await document.setData(["n": 1])
+    try await document.delete()
+    #expect(try await !document.getDocument().exists)
+    await database.restart()
+    #expect(try await !database.firestore.document("a/b").getDocument().exists)
+    await database.close()
+  }
+
+  @Test func typedValuesGoStraightToFieldsAndBack() async throws {
+    struct User: Codable, Equatable {
+      var name: String
+      var age: Int
+      var born: Date
+      var friend: String?
+    }
+    let database = try TestDatabase()
+    let ada = User(name: "Ada", age: 36, born: Date(timeIntervalSince1970: -4_862_505_600), friend: nil)
+    let document = database.firestore.collection("users").document("ada")
+    try document.setData(from: ada)
+    let snapshot = try await document.getDocument()
+    #expect(try snapshot.data(as: User.self) == ada)
+    #expect(snapshot.data()?["born"] is Timestamp)
+    #expect(snapshot.data()?["friend"] == nil)
+    await database.close()
+  }
+
+  @Test func newDocumentsGetTwentyRandomCharacters() throws {
+    let database = try TestDatabase()
+    let ids = Set((0..<100).map { _ in database.firestore.collection("a").document().documentID })
+    #expect(ids.count == 100)
+    #expect(
+      ids.allSatisfy { $0.utf8.count == 20 && $0.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) } })
+  }
+
+  @Test func referencesAreEqualByDatabaseAndPath() throws {
+    let database = try TestDatabase()
+    let firestore = database.firestore
+    #expect(firestore.document("/a/b/") == firestore.collection("a").document("b"))
+    #expect(firestore.document("a/b").hash == firestore.collection("a").document("b").hash)
+    #expect(firestore.document("a/b") != firestore.document("a/c"))
+    #expect(firestore.document("a/b").parent == firestore.collection("a"))
+    #expect(firestore.collection("a").parent == nil)
+    #expect(firestore.collection("a/b/c").parent == firestore.document("a/b"))
+    let other = try TestDatabase()
+    #expect(firestore.document("a/b") != other.firestore.document("a/b"))
+  }
+}
