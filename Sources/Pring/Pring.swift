@@ -1,0 +1,1 @@
+// The Pring layer: object schemas over the API band. Nothing of it is built yet.

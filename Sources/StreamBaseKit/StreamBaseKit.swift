@@ -1,0 +1,1 @@
+// The StreamBaseKit layer: streams and resources over the API band. Nothing of it is built yet.
