@@ -1,0 +1,62 @@
+// A document for the eye.
+
+import DocumentStore
+import Foundation
+
+enum DocumentText {
+  static func text(of document: StoredDocument) -> String {
+    var lines = [Terminal.emphasised(document.path.description)]
+    append(document.fields, indent: "  ", to: &lines)
+    lines.append("created \(text(of: document.createTime)), updated \(text(of: document.updateTime))")
+    return lines.joined(separator: "\n")
+  }
+
+  static func text(of time: StoredTimestamp) -> String {
+    var moment = time.seconds
+    var fields = tm()
+    var whole = time_t(moment)
+    gmtime_r(&whole, &fields)
+    moment = Int64(time.nanoseconds / 1000)
+    return String(
+      format: "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ", Int(fields.tm_year) + 1900, fields.tm_mon + 1,
+      fields.tm_mday, fields.tm_hour, fields.tm_min, fields.tm_sec, Int(moment))
+  }
+
+  private static func append(_ map: StoredMap, indent: String, to lines: inout [String]) {
+    for (name, value) in map.entries { append(name, value, indent: indent, to: &lines) }
+  }
+
+  private static func append(
+    _ label: String, _ value: StoredValue, indent: String, to lines: inout [String]
+  ) {
+    switch value {
+    case .map(let map) where !map.isEmpty:
+      lines.append("\(indent)\(label):")
+      append(map, indent: indent + "  ", to: &lines)
+    case .array(let elements) where !elements.isEmpty:
+      lines.append("\(indent)\(label):")
+      for (index, element) in elements.enumerated() {
+        append("[\(index)]", element, indent: indent + "  ", to: &lines)
+      }
+    default:
+      lines.append("\(indent)\(label): \(text(of: value))")
+    }
+  }
+
+  private static func text(of value: StoredValue) -> String {
+    switch value {
+    case .null: "null"
+    case .boolean(let value): "\(value)"
+    case .integer(let value): "\(value)"
+    case .double(let value): "\(value)"
+    case .timestamp(let value): text(of: value)
+    case .string(let value): "\"\(value)\""
+    case .bytes(let value): "\(value.count) bytes"
+    case .reference(let value): "-> \(value.path)"
+    case .geoPoint(let value): "\(value.latitude), \(value.longitude)"
+    case .array: "[]"
+    case .vector(let values): "vector of \(values.count)"
+    case .map: "{}"
+    }
+  }
+}

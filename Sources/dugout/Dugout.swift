@@ -1,0 +1,59 @@
+// The command line: a table of commands, and how their failures become exit codes.
+
+import Foundation
+
+@main
+struct Dugout {
+  static let commands: [any Command.Type] = [QuickstartCommand.self, GetCommand.self]
+
+  static func main() async {
+    var words = Array(CommandLine.arguments.dropFirst())
+    guard let first = words.first else {
+      Terminal.print(Help.overview(commands))
+      exit(ExitCode.usage.rawValue)
+    }
+    words.removeFirst()
+    let code: ExitCode
+    switch first {
+    case "--help", "-h", "help": code = help(for: words.first)
+    case "--version": code = version()
+    default: code = await run(first, words)
+    }
+    exit(code.rawValue)
+  }
+
+  private static func help(for name: String?) -> ExitCode {
+    guard let name else {
+      Terminal.print(Help.overview(commands))
+      return .ok
+    }
+    guard let command = commands.first(where: { $0.name == name }) else { return unknown(name) }
+    Terminal.print(Help.page(command))
+    return .ok
+  }
+
+  private static func version() -> ExitCode {
+    Terminal.print("dugout \(Version.number) (store format \(Version.format), lz4 \(Version.lz4))")
+    return .ok
+  }
+
+  private static func run(_ name: String, _ words: [String]) async -> ExitCode {
+    guard let command = commands.first(where: { $0.name == name }) else { return unknown(name) }
+    if words.contains("--help") || words.contains("-h") { return help(for: name) }
+    do {
+      try await command.run(Arguments(words, of: command))
+      return .ok
+    } catch let failure as CommandFailure {
+      Terminal.complain("dugout \(name): \(failure.message)")
+      return failure.code
+    } catch {
+      Terminal.complain("dugout \(name): \(error.localizedDescription)")
+      return .checkFailed
+    }
+  }
+
+  private static func unknown(_ name: String) -> ExitCode {
+    Terminal.complain("dugout: there is no command \"\(name)\". \"dugout --help\" lists them.")
+    return .usage
+  }
+}

@@ -1,0 +1,30 @@
+// Opening a store for a command, and turning the engine's errors into exit codes.
+
+import DocumentStore
+
+enum StoreAccess {
+  /// Opens the store that must be in `directory`, runs `body`, and closes it.
+  static func reading<Result>(
+    _ directory: String, _ body: (DocumentStore) throws(DocumentStoreError) -> Result
+  ) throws -> Result {
+    do throws(DocumentStoreError) {
+      var options = DocumentStore.Options()
+      options.createsIfMissing = false
+      let store = try DocumentStore.open(directory, options: options)
+      let result = try body(store)
+      try store.close()
+      return result
+    } catch {
+      throw CommandFailure(code: exitCode(for: error), message: error.description)
+    }
+  }
+
+  static func exitCode(for error: DocumentStoreError) -> ExitCode {
+    switch error {
+    case .invalidArgument: .usage
+    case .notAStore, .locked, .closed: .unavailable
+    case .newerFormat, .corrupted: .badData
+    case .full, .failed, .outcomeUnknown: .inputOutput
+    }
+  }
+}

@@ -1,0 +1,20 @@
+// Where output goes: results to standard output, complaints and progress to standard error.
+
+import Foundation
+
+enum Terminal {
+  static func print(_ text: String) {
+    FileHandle.standardOutput.write(Data((text + "\n").utf8))
+  }
+
+  static func complain(_ text: String) {
+    FileHandle.standardError.write(Data((text + "\n").utf8))
+  }
+
+  /// Colours only where a person looks, and has not asked for none.
+  static func emphasised(_ text: String) -> String {
+    let wantsNone = ProcessInfo.processInfo.environment["NO_COLOR"].map { !$0.isEmpty } ?? false
+    guard !wantsNone, isatty(STDOUT_FILENO) == 1 else { return text }
+    return "\u{1B}[1m\(text)\u{1B}[0m"
+  }
+}

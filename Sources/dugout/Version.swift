@@ -1,0 +1,9 @@
+// What this program is, and what it was built with.
+
+import ByteStore
+
+enum Version {
+  static let number = "0.1.0"
+  static var format: String { "\(LibraryVersion.storeFormat)" }
+  static var lz4: String { LibraryVersion.lz4 }
+}

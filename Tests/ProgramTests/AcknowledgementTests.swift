@@ -1,0 +1,39 @@
+// What "acknowledged" means, seen from outside the process: by the system calls it makes, and by what
+// is left when it is killed.
+
+import Foundation
+import Testing
+
+@Suite struct AcknowledgementTests {
+  private static let strace = ["/usr/bin/strace", "/bin/strace"].first {
+    FileManager.default.isExecutableFile(atPath: $0)
+  }
+
+  @Test(.enabled(if: strace != nil, "needs strace to see system calls: apt-get install strace"))
+  func theSyncReturnsBeforeTheCompletionRuns() throws {
+    let folder = try TemporaryFolder()
+    let trace = folder.path + "/trace"
+    let strace = try #require(Self.strace)
+    _ = try Program(path: strace).run(
+      "-f", "-y", "-e", "trace=pwrite64,fdatasync,write", "-o", trace, Program("dugout").path,
+      "quickstart", "writer", folder.path + "/store")
+    let calls = try String(contentsOfFile: trace, encoding: .utf8).split(separator: "\n")
+    func last(_ call: String, _ text: String) -> Int? {
+      calls.lastIndex { $0.contains(call) && $0.contains(text) }
+    }
+    let write = try #require(last("pwrite64(", "log-0000000001"), "\(calls.suffix(20))")
+    let sync = try #require(last("fdatasync(", "log-0000000001"))
+    let completion = try #require(last("write(1", "users/ada is saved"))
+    #expect(write < sync)
+    #expect(sync < completion)
+    // A call that another thread interrupts is told in two lines; the second one says the result.
+    let returned = calls[sync].contains("= 0") ? sync : calls.firstIndex { $0.contains("fdatasync resumed") }
+    #expect(try #require(returned) < completion)
+  }
+
+  @Test func nothingAcknowledgedIsLostWhenTheProcessIsKilled() throws {
+    let outcome = try Program("campaign").run("kill", "--rounds", "15", "--seed", "1")
+    #expect(outcome.status == 0, "\(outcome.complaint)")
+    #expect(outcome.output.hasSuffix("kill: 15 run, 0 failed\n"))
+  }
+}

@@ -1,0 +1,64 @@
+// Runs the built programs as a user would, and keeps what they said.
+
+import Foundation
+
+struct Program {
+  struct Outcome {
+    var status: Int32
+    var output: String
+    var complaint: String
+  }
+
+  private let executable: URL
+
+  init(_ name: String) { executable = Self.buildFolder.appendingPathComponent(name) }
+
+  init(path: String) { executable = URL(fileURLWithPath: path) }
+
+  var path: String { executable.path }
+
+  func run(_ arguments: String...) throws -> Outcome { try run(arguments) }
+
+  func run(_ arguments: [String]) throws -> Outcome {
+    let process = Process()
+    process.executableURL = executable
+    process.arguments = arguments
+    let output = Pipe()
+    // A file for one of the two: nobody needs to read both pipes at once.
+    let complaints = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    _ = FileManager.default.createFile(atPath: complaints.path, contents: nil)
+    defer { try? FileManager.default.removeItem(at: complaints) }
+    process.standardOutput = output
+    process.standardError = try FileHandle(forWritingTo: complaints)
+    try process.run()
+    let said = output.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return Outcome(
+      status: process.terminationStatus, output: String(decoding: said, as: UTF8.self),
+      complaint: String(decoding: try Data(contentsOf: complaints), as: UTF8.self))
+  }
+
+  /// The folder of this test's own executable: everything is built into it.
+  private static var buildFolder: URL {
+    let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }
+    var folder = URL(fileURLWithPath: bundle ?? CommandLine.arguments[0]).deletingLastPathComponent()
+    while folder.path != "/", !FileManager.default.fileExists(atPath: folder.path + "/dugout") {
+      folder.deleteLastPathComponent()
+    }
+    return folder
+  }
+}
+
+/// A folder that is gone after the test.
+struct TemporaryFolder: ~Copyable {
+  let url: URL
+
+  var path: String { url.path }
+
+  init() throws {
+    url = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-test-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: url) }
+}

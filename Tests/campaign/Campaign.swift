@@ -1,0 +1,109 @@
+// The long tests: `campaign NAME [options]`. Each prints what it did and ends with one line that a
+// script can read, `NAME: N run, 0 failed`, and exit status 0 or 1.
+
+import Foundation
+
+/// One long test.
+protocol Campaign: SendableMetatype {
+  static var name: String { get }
+  static var summary: String { get }
+  /// The option that says how much to run, and how much runs without it.
+  static var amount: (option: String, standard: Int) { get }
+  static func run(_ options: CampaignOptions) async throws -> CampaignResult
+}
+
+/// What a campaign found.
+struct CampaignResult {
+  var run: Int
+  var failed: Int
+  /// More numbers by name, for the eye and for `--json`.
+  var details: [(name: String, value: Int)] = []
+  /// How to see the first failure again.
+  var firstFailure: String?
+}
+
+struct CampaignOptions {
+  var amount: Int
+  var seed: UInt64
+  var wantsJSON: Bool
+}
+
+@main
+struct CampaignProgram {
+  static let campaigns: [any Campaign.Type] = [KillCampaign.self]
+
+  static func main() async {
+    var words = Array(CommandLine.arguments.dropFirst())
+    if words.first == KillWorker.word { await KillWorker.main(Array(words.dropFirst())) }
+    guard let name = words.first, let campaign = campaigns.first(where: { $0.name == name }) else {
+      complain(help)
+      exit(2)
+    }
+    words.removeFirst()
+    guard let options = parse(words, for: campaign) else {
+      complain(help)
+      exit(2)
+    }
+    do {
+      let result = try await campaign.run(options)
+      report(result, of: campaign, options)
+      exit(result.failed == 0 ? 0 : 1)
+    } catch {
+      complain("campaign \(name): \(error)")
+      exit(1)
+    }
+  }
+
+  private static var help: String {
+    let rows = campaigns.map { "  campaign \($0.name) \($0.amount.option) N   \($0.summary)" }
+    return (["Usage: campaign NAME [--seed S] [--json]"] + rows).joined(separator: "\n")
+  }
+
+  private static func parse(
+    _ words: [String], for campaign: any Campaign.Type
+  ) -> CampaignOptions? {
+    let environment = ProcessInfo.processInfo.environment["DUGOUT_SEED"].flatMap(UInt64.init)
+    var options = CampaignOptions(
+      amount: campaign.amount.standard, seed: environment ?? UInt64.random(in: 0...UInt64.max >> 1),
+      wantsJSON: false)
+    var rest = words[...]
+    while let word = rest.popFirst() {
+      switch word {
+      case "--json":
+        options.wantsJSON = true
+      case "--seed":
+        guard let seed = rest.popFirst().flatMap({ UInt64($0) }) else { return nil }
+        options.seed = seed
+      case campaign.amount.option:
+        guard let amount = rest.popFirst().flatMap({ Int($0) }), amount > 0 else { return nil }
+        options.amount = amount
+      default:
+        return nil
+      }
+    }
+    return options
+  }
+
+  private static func report(
+    _ result: CampaignResult, of campaign: any Campaign.Type, _ options: CampaignOptions
+  ) {
+    if options.wantsJSON {
+      var object: [String: Any] = [
+        "campaign": campaign.name, "run": result.run, "failed": result.failed, "seed": options.seed,
+      ]
+      for (name, value) in result.details { object[name] = value }
+      if let failure = result.firstFailure { object["firstFailure"] = failure }
+      let data = try? JSONSerialization.data(withJSONObject: object, options: [.sortedKeys])
+      say(String(decoding: data ?? Data(), as: UTF8.self))
+    } else {
+      for (name, value) in result.details { say("\(name): \(value)") }
+      say("seed: \(options.seed)")
+    }
+    if let failure = result.firstFailure { complain("first failure: \(failure)") }
+    say("\(campaign.name): \(result.run) run, \(result.failed) failed")
+  }
+}
+
+func say(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
+
+func complain(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }

@@ -1,0 +1,68 @@
+// Real processes that are killed the moment a write has been acknowledged. Each round a new process
+// opens the same store, saves one document through the topmost layer and dies in the completion; then
+// this process opens the store and looks for every document of every round so far.
+
+import DocumentStore
+import FirebaseCore
+import FirebaseFirestore
+import Foundation
+
+enum KillCampaign: Campaign {
+  static let name = "kill"
+  static let summary = "kills a process right after each acknowledged write and looks for all of them"
+  static let amount = (option: "--rounds", standard: 500)
+
+  static func run(_ options: CampaignOptions) async throws -> CampaignResult {
+    let folder = FileManager.default.temporaryDirectory
+      .appendingPathComponent("dugout-kill-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    FirebaseApp.configure(options: FirebaseOptions(directory: folder))
+    let directory = Firestore.firestore().storeDirectory
+    var result = CampaignResult(run: 0, failed: 0)
+    var lost = 0
+    for round in 0..<options.amount {
+      try runWorker(folder, round: round, seed: options.seed)
+      result.run += 1
+      let missing = try missingDocuments(in: directory, upTo: round, seed: options.seed)
+      guard !missing.isEmpty else { continue }
+      result.failed += 1
+      lost += missing.count
+      result.firstFailure =
+        result.firstFailure ?? "after round \(round) document \(missing[0]) is not what was saved"
+    }
+    result.details = [("acknowledgedDocumentsLost", lost)]
+    return result
+  }
+
+  private static func runWorker(_ folder: URL, round: Int, seed: UInt64) throws {
+    let process = Process()
+    process.executableURL = Bundle.main.executableURL
+    process.arguments = [KillWorker.word, folder.path, "\(round)", "\(seed)"]
+    try process.run()
+    process.waitUntilExit()
+    guard process.terminationReason == .uncaughtSignal, process.terminationStatus == SIGKILL else {
+      throw WorkerFailure(round: round, status: process.terminationStatus)
+    }
+  }
+
+  struct WorkerFailure: Error, CustomStringConvertible {
+    var round: Int
+    var status: Int32
+
+    var description: String {
+      "the process of round \(round) ended with status \(status) instead of being killed"
+    }
+  }
+
+  private static func missingDocuments(
+    in directory: String, upTo round: Int, seed: UInt64
+  ) throws -> [Int] {
+    let store = try DocumentStore.open(directory)
+    defer { try? store.close() }
+    return try (0...round).filter { number in
+      let document = try store.document(at: DocumentPath(["rounds", "\(number)"]))
+      guard case .string(let text) = document?.fields["text"] else { return true }
+      return text != KillWorker.text(round: number, seed: seed)
+    }
+  }
+}
