@@ -1,0 +1,61 @@
+// What a workload is, how its rounds are interleaved, and the rows that come out.
+
+import Foundation
+
+/// One row of the goal table, measured for several engines.
+protocol Workload {
+  static var name: String { get }
+  static var engines: [any Engine.Type] { get }
+}
+
+/// One way to do a workload.
+protocol Engine {
+  static var name: String { get }
+  /// One round in a fresh directory: the values of each metric.
+  static func round(in directory: URL, _ options: BenchmarkOptions) throws -> [String: Double]
+}
+
+enum Rounds {
+  /// Every engine once a round, in an order that changes from round to round.
+  static func run(_ workload: any Workload.Type, _ options: BenchmarkOptions) throws -> [ResultRow] {
+    var samples: [String: [String: [Double]]] = [:]
+    for _ in 0..<options.runs {
+      for engine in workload.engines.shuffled() {
+        let directory = FileManager.default.temporaryDirectory
+          .appendingPathComponent("dugout-benchmark-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        for (metric, value) in try engine.round(in: directory, options) {
+          samples[engine.name, default: [:]][metric, default: []].append(value)
+        }
+      }
+    }
+    return samples.sorted { $0.key < $1.key }.flatMap { engine, metrics in
+      metrics.sorted { $0.key < $1.key }.map { metric, values in
+        ResultRow(workload: workload.name, engine: engine, metric: metric, values: values)
+      }
+    }
+  }
+}
+
+struct ResultRow {
+  var workload: String
+  var engine: String
+  var metric: String
+  var values: [Double]
+
+  private var sorted: [Double] { values.sorted() }
+  private var median: Double { sorted[sorted.count / 2] }
+
+  var text: String {
+    let numbers = [median, sorted[0], sorted[sorted.count - 1]].map { String(format: "%.1f", $0) }
+    return "\(workload)  \(engine)  \(metric)  \(numbers[0]) (\(numbers[1]) - \(numbers[2]))"
+  }
+
+  var object: [String: Any] {
+    [
+      "workload": workload, "engine": engine, "metric": metric, "median": median,
+      "min": sorted[0], "max": sorted[sorted.count - 1], "runs": values.count,
+    ]
+  }
+}
