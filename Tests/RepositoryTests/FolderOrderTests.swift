@@ -1,0 +1,92 @@
+// Folders inside a module build on each other in one direction, and a breach is noticed.
+
+import Testing
+
+@Suite struct FolderOrderTests {
+  @Test func everyFolderUsesOnlyFoldersBelowIt() throws {
+    expectNone(FolderOrderCheck.violations(in: try .repository()))
+  }
+
+  @Test func aTreeThatKeepsTheOrderPasses() {
+    #expect(violations() == [])
+  }
+
+  @Test func aUseOfALaterFolderIsNamedWithItsLine() {
+    #expect(
+      violations(["Sources/Disk/Files/File.swift": "// Log\nstruct File {\n  var log: Log\n}"])
+        == ["Sources/Disk/Files/File.swift:3: Files uses Log, which is declared later, in Log."])
+  }
+
+  @Test func aUseOfATypeOutsideAllFoldersIsNamed() {
+    #expect(
+      violations(["Sources/Disk/Log/Deep/Reader.swift": "extension Disk {}"])
+        == [
+          "Sources/Disk/Log/Deep/Reader.swift:1: Log uses Disk, which is declared later, "
+            + "in the module's own folder, above all others."
+        ])
+  }
+
+  @Test(arguments: ["struct", "final class", "enum", "protocol", "actor", "public indirect enum"])
+  func everyKindOfTypeCounts(kind: String) {
+    let found = violations([
+      "Sources/Disk/Log/New.swift": "\(kind) New {}", "Sources/Disk/Files/Use.swift": "let a = New.self",
+    ])
+    #expect(found == ["Sources/Disk/Files/Use.swift:1: Files uses New, which is declared later, in Log."])
+  }
+
+  @Test func aTypealiasCounts() {
+    let found = violations([
+      "Sources/Disk/Log/New.swift": "package typealias New = Int",
+      "Sources/Disk/Files/Use.swift": "let a: New",
+    ])
+    #expect(found.count == 1)
+  }
+
+  @Test func commentsStringsOwnNestedTypesAndPrivateTypesAreNoUse() {
+    let files = [
+      "Sources/Disk/Files/A.swift":
+        "/// Log, Entry\nlet a = \"Log\"; struct A { enum Entry {}; var b: Entry }",
+      "Sources/Disk/Log/Entry.swift":
+        "struct Entry {}\nprivate struct Hidden {}\nstruct B { struct Inner {} }",
+      "Sources/Disk/Files/C.swift": "private struct Hidden {}\nlet c = Inner.self",
+    ]
+    #expect(violations(files) == [])
+  }
+
+  @Test func aFolderThatIsNotListedIsNamed() {
+    #expect(
+      violations(["Sources/Disk/Extra/A.swift": ""])
+        == ["Sources/Disk/Extra: The folder Extra is missing from the folder order of Disk."])
+  }
+
+  @Test func aListedFolderThatDoesNotExistIsNamed() {
+    #expect(
+      violations(["docs/architecture.md": "\n<!-- folder order: Disk: Files Log Tape -->"])
+        == ["docs/architecture.md:2: Disk has no folder Tape with Swift files."])
+  }
+
+  @Test func anOrderOfNoModuleAndAMalformedOrderAreNamed() {
+    #expect(
+      violations(["docs/architecture.md": "<!-- folder order: Tape: A -->\n<!-- folder order Disk -->"])
+        == [
+          "docs/architecture.md:2: A folder order reads `<!-- folder order: Module: Lowest … Highest -->`.",
+          "docs/architecture.md:1: The folder order of Tape belongs to no module in Sources.",
+        ])
+  }
+
+  @Test func aModuleWithoutAnOrderIsNotChecked() {
+    #expect(violations(["docs/architecture.md": "", "Sources/Disk/Files/A.swift": "let a: Log"]) == [])
+  }
+
+  private func violations(_ planted: [String: String] = [:]) -> [String] {
+    let files = soundTree.merging(planted) { _, new in new }
+    return FolderOrderCheck.violations(in: RepositoryTree(files)).map(\.description)
+  }
+}
+
+private let soundTree = [
+  "docs/architecture.md": "# Architecture\n\n<!-- folder order: Disk: Files Log -->\n",
+  "Sources/Disk/Files/File.swift": "struct File {}",
+  "Sources/Disk/Log/Log.swift": "struct Log { var file: File }",
+  "Sources/Disk/Disk.swift": "public final class Disk { var log: Log; var file: File }",
+]

@@ -1,0 +1,187 @@
+// The layer table holds, and each way to break it is noticed.
+
+import Testing
+
+@Suite struct LayeringTests {
+  @Test func everyImportPointsDownTheLayerTable() throws {
+    expectNone(LayeringCheck.violations(in: try .repository()))
+  }
+
+  @Test func aTreeThatKeepsTheTablePasses() {
+    #expect(violations() == [])
+  }
+
+  @Test func anUpwardImportIsNamedWithItsLine() {
+    #expect(
+      violations(["Sources/Store/A.swift": "// import Api\n\nimport Api\n"])
+        == ["Sources/Store/A.swift:3: Store imports Api, which is above it."])
+  }
+
+  @Test(arguments: [
+    "import Disk", "public import Disk", "@testable import Disk", "@_exported import Disk",
+    "@_spi(Measure) public import Disk", "import struct Disk.File", "package import func Disk.open",
+    "let a = 1; import Disk", "#if os(Linux)\nimport Disk\n#endif", "@preconcurrency\nimport\n  Disk",
+    "/* a */ import /* b */ Disk",
+  ])
+  func everyFormOfImportIsRead(text: String) {
+    let found = violations(["Sources/Api/A.swift": text])
+    #expect(found.count == 1)
+    #expect(found.first?.hasSuffix("Api imports Disk, which its row does not list.") == true)
+  }
+
+  @Test(arguments: [
+    "// import Disk", "/* /* */ import Disk */", "let a = \"import Disk\"",
+    "let a = \"\"\"\nimport Disk\n\"\"\"",
+    "let a = Command.import", "let a = #\"\"import Disk\"#", "enum Command { case `import`, other }",
+  ])
+  func whatOnlyLooksLikeAnImportIsNot(text: String) {
+    #expect(violations(["Sources/Api/A.swift": text]) == [])
+  }
+
+  @Test func anImportOfTheOwnModuleIsNamed() {
+    #expect(
+      violations(["Sources/Api/A.swift": "import Api"]) == ["Sources/Api/A.swift:1: Api imports itself."])
+  }
+
+  @Test func aSystemModuleThatTheRowDoesNotAllowIsNamed() {
+    #expect(
+      violations(["Sources/Store/A.swift": "import Foundation\nimport Glibc"])
+        == [
+          "Sources/Store/A.swift:1: Store imports the system module Foundation, "
+            + "which its row does not allow."
+        ])
+    #expect(
+      violations(["Sources/Store/A.swift": "import FoundationEssentials"])
+        == [
+          "Sources/Store/A.swift:1: Store imports the system module FoundationEssentials, "
+            + "which its row does not allow."
+        ])
+    #expect(violations(["Sources/Api/A.swift": "import FoundationEssentials"]) == [])
+  }
+
+  @Test(arguments: [
+    "import SwiftUI", "#if os(iOS)\nimport SwiftUI\n#endif",
+    "#if !canImport(SwiftUI)\nimport SwiftUI\n#endif",
+    "#if canImport(SwiftUI)\n#else\nimport SwiftUI\n#endif", "#if canImport(SwiftUI)\n#endif\nimport SwiftUI",
+  ])
+  func anAppleModuleOutsideCanImportIsNamed(text: String) {
+    let found = violations(["Sources/Api/A.swift": text])
+    #expect(found.count == 1)
+    #expect(found.first?.hasSuffix("Api imports SwiftUI outside `#if canImport`.") == true)
+  }
+
+  @Test func anAppleModuleUnderCanImportPasses() {
+    let text =
+      "#if canImport(UIKit)\nimport UIKit\n#elseif canImport(SwiftUI) && os(macOS)\nimport SwiftUI\n#endif"
+    #expect(violations(["Sources/Api/A.swift": text]) == [])
+  }
+
+  @Test func aModuleWithoutARowIsNamed() {
+    #expect(
+      violations(["Sources/Extra/A.swift": ""])
+        == ["Sources/Extra: The module Extra has no row in the layer table."])
+  }
+
+  @Test func aRowWithoutAFolderIsNamed() {
+    #expect(
+      violations(without: "Sources/Disk/Disk.swift")
+        == ["Package.swift:9: The module Disk has a row but no folder in Sources."])
+  }
+
+  @Test func rowsOutOfOrderAreNamed() {
+    #expect(
+      violations(manifest: ("// | Disk   |       | libc |", "// | Disk   | Store | libc |"))
+        == ["Package.swift:9: The row of Disk lists Store, which is not below it."])
+    #expect(
+      violations(manifest: ("// | Disk   |       | libc |", "// | Disk   | Disk  | libc |"))
+        == ["Package.swift:9: The row of Disk lists Disk, which is not below it."])
+  }
+
+  @Test func aRowThatListsAnUnknownModuleIsNamed() {
+    #expect(
+      violations(manifest: ("| Store  | Disk  |", "| Store  | Disk Tape |"))
+        == ["Package.swift:8: The row of Store lists Tape, which has no row."])
+  }
+
+  @Test func aSecondRowForOneModuleIsNamed() {
+    #expect(
+      violations(manifest: ("//\n// libc", "// | Disk |  | libc |\n//\n// libc"))
+        == ["Package.swift:10: Disk has two rows in the layer table."])
+  }
+
+  @Test func wordsWithoutTheirSentenceAreNamed() {
+    let found = violations(manifest: ("// libc is Glibc, Musl or Darwin. Apple is", "// Apple is"))
+    #expect(found.contains("Package.swift:8: No sentence below the table says what libc is."))
+  }
+
+  @Test func aTargetThatAsksForMoreThanItsRowIsNamed() {
+    #expect(
+      violations(manifest: ("dependencies: [\"Store\"]", "dependencies: [\"Store\", \"Disk\"]"))
+        == ["Package.swift:16: The target Api depends on Disk, which its row does not list."])
+    #expect(
+      violations(manifest: ("dependencies: [\"Store\"]", "dependencies: [.target(name: \"Disk\")]"))
+        == ["Package.swift:16: The target Api depends on Disk, which its row does not list."])
+    let product = "dependencies: [\"Store\", .product(name: \"Logging\", package: \"swift-log\")]"
+    #expect(
+      violations(manifest: ("dependencies: [\"Store\"]", product))
+        == ["Package.swift:16: The target Api depends on Logging, which its row does not list."])
+  }
+
+  @Test func aTargetWithoutARowAndARowWithoutATargetAreNamed() {
+    #expect(
+      violations(manifest: (".target(name: \"Disk\")", ".target(name: \"Tape\")"))
+        == [
+          "Package.swift:18: The target Tape has no row in the layer table.",
+          "Package.swift:9: The module Disk has a row but no target.",
+        ])
+  }
+
+  @Test func aMissingTableIsNamed() {
+    let found = LayeringCheck.violations(in: RepositoryTree(["Package.swift": "import PackageDescription"]))
+    #expect(found.map(\.description) == ["Package.swift:1: The comment at the top holds no layer table."])
+  }
+
+  /// What is found in the sound tree after one change.
+  private func violations(
+    _ planted: [String: String] = [:], without removed: String? = nil, manifest edit: (String, String)? = nil
+  ) -> [String] {
+    var files = soundTree.merging(planted) { _, new in new }
+    if let removed { files[removed] = nil }
+    if let edit {
+      #expect(soundManifest.contains(edit.0))
+      files["Package.swift"] = soundManifest.replacing(edit.0, with: edit.1)
+    }
+    return LayeringCheck.violations(in: RepositoryTree(files)).map(\.description)
+  }
+}
+
+private let soundTree = [
+  "Package.swift": soundManifest,
+  "Sources/Api/Api.swift": "import Foundation\nimport Store\n",
+  "Sources/Store/Store.swift": "internal import Disk\n#if canImport(Musl)\nimport Musl\n#endif\n",
+  "Sources/Disk/Disk.swift": "import Glibc\n",
+]
+
+private let soundManifest = """
+  // swift-tools-version: 6.2
+
+  // The layers, top to bottom.
+  //
+  // | module | may import | system modules |
+  // | ------ | ----- | ---- |
+  // | Api    | Store | Foundation Apple |
+  // | Store  | Disk  | libc |
+  // | Disk   |       | libc |
+  //
+  // libc is Glibc, Musl or Darwin. Apple is what only Apple's systems have: SwiftUI,
+  // UIKit, always under `canImport`.
+  import PackageDescription
+  let package = Package(name: "P",
+    products: [.library(name: "Api", targets: ["Api"])], targets: [
+    .target(name: "Api", dependencies: ["Store"]),  // .target(name: "Comment")
+    .target(name: "Store", dependencies: ["Disk"], swiftSettings: []),
+    .target(name: "Disk"),
+    .executableTarget(name: "tool", dependencies: ["Disk"], path: "Tests/tool"),
+    .testTarget(name: "ApiTests", dependencies: ["Api", "Disk"]),
+  ])
+  """

@@ -1,0 +1,63 @@
+// A Swift example of a page: one fence, or several that say that they continue the one before.
+
+struct Snippet {
+  /// The page's path from the root.
+  var page: String
+  var fences: [MarkdownPage.Fence]
+
+  /// The snippets of a page that are compiled. Comments on the line before a fence decide:
+  ///
+  ///     <!-- snippet: not compiled: REASON -->
+  ///     <!-- snippet: continues -->
+  static func all(on path: String, text: String) -> (snippets: [Snippet], violations: [Violation]) {
+    var snippets: [Snippet] = []
+    var violations: [Violation] = []
+    var lastIsCompiled = false
+    for fence in MarkdownPage(text).fences where fence.language == "swift" {
+      func report(_ sentence: String) {
+        violations.append(Violation(path: path, line: fence.line, sentence: sentence))
+      }
+      if !fence.isClosed { report("The code fence has no end.") }
+      switch Instruction(fence.precedingLine) {
+      case .compiled where fence.lines.contains { $0.trimmed == "import PackageDescription" }:
+        report("A manifest is no snippet: write `<!-- snippet: not compiled: REASON -->` before it.")
+        lastIsCompiled = false
+      case .compiled:
+        snippets.append(Snippet(page: path, fences: [fence]))
+        lastIsCompiled = true
+      case .continues where lastIsCompiled:
+        snippets[snippets.count - 1].fences.append(fence)
+      case .continues:
+        report("The snippet continues nothing that is compiled.")
+      case .notCompiled(let reason):
+        if reason.isEmpty { report("The snippet is not compiled, without a reason.") }
+        lastIsCompiled = false
+      case .unknown(let text):
+        report("Nobody knows what `\(text)` asks for.")
+        lastIsCompiled = false
+      }
+    }
+    return (snippets, violations)
+  }
+
+  private enum Instruction {
+    case compiled
+    case continues
+    case notCompiled(reason: String)
+    case unknown(String)
+
+    init(_ line: String) {
+      guard line.firstMatch(of: #/^<!--\s*snippet\b/#) != nil else {
+        self = .compiled
+        return
+      }
+      if line.wholeMatch(of: #/<!--\s*snippet:\s*continues\s*-->/#) != nil {
+        self = .continues
+      } else if let match = line.wholeMatch(of: #/<!--\s*snippet:\s*not compiled\s*:?\s*(.*?)\s*-->/#) {
+        self = .notCompiled(reason: String(match.1))
+      } else {
+        self = .unknown(line)
+      }
+    }
+  }
+}
