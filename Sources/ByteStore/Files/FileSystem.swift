@@ -5,8 +5,8 @@
 
 /// Where directories come from.
 package protocol FileSystem: Sendable {
-  /// Makes the directory `path` and those above it that are missing, each private to the user, and
-  /// syncs the directory above each new one. Succeeds if it exists already.
+  /// Makes the directory `path` and those above it that are missing, each private to the user. When it
+  /// returns, all of them are on stable storage. Succeeds if `path` exists already.
   func createDirectory(_ path: String) throws(SystemFailure)
   /// Opens an existing directory.
   func openDirectory(_ path: String) throws(SystemFailure) -> any OpenDirectory

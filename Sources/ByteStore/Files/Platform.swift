@@ -5,12 +5,16 @@ package struct Platform: Sendable {
   package var fileSystem: any FileSystem
   package var clock: any StoreClock
   package var random: any RandomSource
+  /// Only the mutants campaign sets it, to see that some test notices.
+  package var brokenRule: Rule?
 
   package init(fileSystem: any FileSystem, clock: any StoreClock, random: any RandomSource) {
     self.fileSystem = fileSystem
     self.clock = clock
     self.random = random
   }
+
+  func keeps(_ rule: Rule) -> Bool { brokenRule != rule }
 
   /// The machine that the process runs on.
   package static var real: Platform {

@@ -21,10 +21,16 @@ package struct PosixFileSystem: FileSystem {
     for component in path.split(separator: "/") {
       let parent = prefix.isEmpty ? "/" : prefix
       prefix += "/\(component)"
-      if unsafe mkdir(prefix, 0o700) == 0 {
-        try openDirectory(parent).sync()
-      } else if errno != EEXIST, errno != EISDIR {
+      let isNew = unsafe mkdir(prefix, 0o700) == 0
+      guard isNew || errno == EEXIST || errno == EISDIR else {
         throw SystemFailure(operation: "mkdir", path: prefix, code: errno)
+      }
+      // One that exists may have been made by a process that died before its sync.
+      do throws(SystemFailure) {
+        try openDirectory(parent).sync()
+      } catch {
+        // Directories of the system that we may pass through and not read: none of them is new.
+        guard !isNew, error.code == EACCES else { throw error }
       }
     }
   }

@@ -10,17 +10,30 @@ import Glibc
 
 extension OpenFile {
   /// Writes all of `bytes`, however often the system takes only a part.
-  package func writeAll(_ bytes: RawSpan, at offset: UInt64) throws(SystemFailure) {
+  package func writeAll(
+    _ bytes: RawSpan, at offset: UInt64, _ platform: Platform
+  ) throws(SystemFailure) {
     var done = 0
     while done < bytes.byteCount {
       do throws(SystemFailure) {
         let taken = try write(bytes.extracting(droppingFirst: done), at: offset + UInt64(done))
         // A device that takes nothing and reports nothing would keep us here forever.
         guard taken > 0 else { throw SystemFailure(operation: "pwrite", path: path, code: EIO) }
-        done += taken
+        done += platform.keeps(.finishShortWrites) ? taken : bytes.byteCount
       } catch {
         guard error.code == EINTR else { throw error }
       }
+    }
+  }
+
+  /// One sync and no second: after a failure the system may forget what it could not write, and the
+  /// next sync would succeed (docs/reliability.md, F4).
+  package func syncOnce(_ platform: Platform) throws(SystemFailure) {
+    do throws(SystemFailure) {
+      try sync()
+    } catch {
+      guard platform.keeps(.neverRetrySync) else { return try sync() }
+      throw error
     }
   }
 

@@ -138,20 +138,20 @@ struct FrameHeader: Equatable {
     (LogFormat.frameHeaderBytes + bodyBytes).roundedUp(toMultipleOf: LogFormat.frameAlignment)
   }
 
-  func encode(into bytes: inout [UInt8], file id: RandomID, offset: UInt64) {
+  func encode(into bytes: inout [UInt8], file id: RandomID, offset: UInt64, broken: Rule? = nil) {
     let start = bytes.count
     bytes.append(contentsOf: [UInt8(ascii: "D"), UInt8(ascii: "G"), UInt8(ascii: "F"), kind.rawValue])
     bytes.append(littleEndian: UInt32(bodyBytes))
     bytes.append(littleEndian: sequence.value)
     bytes.append(littleEndian: durableThrough)
     bytes.append(littleEndian: bodyCRC)
-    var checksum = Checksum(file: id, offset: offset)
+    var checksum = Checksum(file: id, offset: offset, broken: broken)
     checksum.update(bytes.rawSpan.extracting(droppingFirst: start))
     bytes.append(littleEndian: checksum.value)
   }
 
   /// The header at the front of `bytes`, or nil if these bytes were not written for this place.
-  init?(decoding bytes: RawSpan, file id: RandomID, offset: UInt64) {
+  init?(decoding bytes: RawSpan, file id: RandomID, offset: UInt64, broken: Rule? = nil) {
     var reader = ByteReader(bytes)
     // The three letters first: the search for later frames passes over millions of other places.
     guard let word = reader.uint32(), word & 0x00FF_FFFF == 0x0046_4744,
@@ -160,7 +160,7 @@ struct FrameHeader: Equatable {
       let sequence = reader.uint64(), let durableThrough = reader.uint64(),
       let bodyCRC = reader.uint32(), let headerCRC = reader.uint32()
     else { return nil }
-    var checksum = Checksum(file: id, offset: offset)
+    var checksum = Checksum(file: id, offset: offset, broken: broken)
     checksum.update(bytes.extracting(first: LogFormat.frameHeaderBytes - 4))
     guard checksum.value == headerCRC else { return nil }
     self.init(
@@ -179,8 +179,12 @@ struct FrameHeader: Equatable {
   }
 
   /// The checksum of a body that starts right after the header at `offset`.
-  static func checksum(ofBody body: RawSpan, file id: RandomID, offset: UInt64) -> UInt32 {
-    var checksum = Checksum(file: id, offset: offset + UInt64(LogFormat.frameHeaderBytes))
+  static func checksum(
+    ofBody body: RawSpan, file id: RandomID, offset: UInt64, broken: Rule? = nil
+  ) -> UInt32 {
+    guard broken != .checkBodies else { return 0 }
+    var checksum = Checksum(
+      file: id, offset: offset + UInt64(LogFormat.frameHeaderBytes), broken: broken)
     checksum.update(body)
     return checksum.value
   }

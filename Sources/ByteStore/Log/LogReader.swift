@@ -24,13 +24,15 @@ struct LogReader: ~Escapable {
   private let header: LogHeader
   private let bytes: RawSpan
   private let path: String
+  private let broken: Rule?
 
   /// `bytes` are the whole file, whose first page held `header`.
   @_lifetime(copy bytes)
-  init(header: LogHeader, bytes: RawSpan, path: String) {
+  init(header: LogHeader, bytes: RawSpan, path: String, broken: Rule? = nil) {
     self.header = header
     self.bytes = bytes
     self.path = path
+    self.broken = broken
   }
 
   /// Hands every commit to `apply`, in order. `recordedEnd` is what the manifest or the next log says.
@@ -81,18 +83,21 @@ struct LogReader: ~Escapable {
   /// The frame that follows what ends at `offset`: right there in the same group, or on the next page.
   private func frame(after offset: UInt64, following last: SequenceNumber, limit: UInt64) -> Frame? {
     if let frame = frame(at: offset, following: last, limit: limit) { return frame }
-    let page = UInt64(LogFormat.pageBytes)
-    let nextPage = (offset + page - 1) / page * page
+    let nextPage = offset.roundedUp(toMultipleOf: UInt64(LogFormat.pageBytes))
     return nextPage == offset ? nil : frame(at: nextPage, following: last, limit: limit)
   }
 
   private func frame(at offset: UInt64, following last: SequenceNumber, limit: UInt64) -> Frame? {
-    guard let header = frameHeader(at: offset), UInt64(header.paddedBytes) <= limit - offset else {
+    // A recorded end may lie before the next page.
+    guard offset <= limit, let header = frameHeader(at: offset),
+      UInt64(header.paddedBytes) <= limit - offset
+    else {
       return nil
     }
     guard header.sequence == (header.kind == .commit ? last.next : last) else { return nil }
     let frame = Frame(offset: offset, header: header)
-    let checksum = FrameHeader.checksum(ofBody: body(of: frame), file: self.header.fileID, offset: offset)
+    let checksum = FrameHeader.checksum(
+      ofBody: body(of: frame), file: self.header.fileID, offset: offset, broken: broken)
     return checksum == header.bodyCRC ? frame : nil
   }
 
@@ -101,7 +106,8 @@ struct LogReader: ~Escapable {
     guard offset <= header.capacity, header.capacity - offset >= count else { return nil }
     let start = Int(offset)
     return FrameHeader(
-      decoding: bytes.extracting(start..<start + Int(count)), file: header.fileID, offset: offset)
+      decoding: bytes.extracting(start..<start + Int(count)), file: header.fileID, offset: offset,
+      broken: broken)
   }
 
   @_lifetime(copy self)
@@ -140,12 +146,17 @@ struct LogReader: ~Escapable {
   private func checkNothingAcknowledged(beyond end: UInt64) throws(ByteStoreError) {
     let alignment = UInt64(LogFormat.frameAlignment)
     for offset in stride(from: end, to: header.capacity, by: Int(alignment)) {
-      guard let later = frameHeader(at: offset), later.durableThrough > end else { continue }
+      guard let later = frameHeader(at: offset), isEvidence(later, beyond: end) else { continue }
       throw damage(
         at: end,
         "a frame, as the one at \(offset) follows a sync up to \(later.durableThrough)",
         "bytes that do not decode")
     }
+  }
+
+  private func isEvidence(_ later: FrameHeader, beyond end: UInt64) -> Bool {
+    if broken == .laterFrameIsNoDamage { return true }
+    return later.durableThrough > end && broken != .laterDurableFrameIsDamage
   }
 
   /// From `end` to the last byte that is not zero.

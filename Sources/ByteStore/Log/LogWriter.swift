@@ -1,8 +1,8 @@
 // Appending to the log: one group of commits, one write, one sync.
 //
 // Invariants:
-//   - A page is written once; a group starts on a fresh page (docs/reliability.md, C9).
-//   - `durableThrough` is the end of the last group whose sync returned.
+//   - A page is written once; whatever is written starts on a fresh page (docs/reliability.md, C9).
+//   - `end` is where the last frame ends, `durableThrough` where it did when the last sync returned.
 //   - After any failure the writer is not used again (C4): its file may hold anything beyond
 //     `durableThrough`.
 
@@ -18,22 +18,29 @@ struct LogWriter {
   let header: LogHeader
   let name: String
   private let file: any OpenFile
-  private(set) var offset = UInt64(LogFormat.pageBytes)
+  private let platform: Platform
+  private(set) var end = UInt64(LogFormat.pageBytes)
   private(set) var durableThrough = UInt64(LogFormat.pageBytes)
   private(set) var lastSequence: SequenceNumber
+  private(set) var hasUnsyncedCommits = false
+  /// No frame says yet that the last group was synced.
+  private(set) var lacksWatermark = false
 
   /// Makes the file at its full size, with its header, on stable storage (C3). The bytes are really
   /// written: a sync of merely reserved space would have to write the file system's metadata as well.
   static func create(
-    _ header: LogHeader, in directory: any OpenDirectory
+    _ header: LogHeader, in directory: any OpenDirectory, _ platform: Platform
   ) throws(WriteFailure) -> LogWriter {
     let name = StoreFile.log(header.number)
     do throws(SystemFailure) {
       let file = try directory.createFile(name)
-      try file.writeAll(header.encoded().rawSpan, at: 0)
-      try fill(file, from: UInt64(LogFormat.pageBytes), to: header.capacity)
-      try sync(file, in: directory)
-      return LogWriter(header: header, name: name, file: file, lastSequence: header.previous.sequence)
+      try file.writeAll(header.encoded().rawSpan, at: 0, platform)
+      try fill(file, from: UInt64(LogFormat.pageBytes), to: header.capacity, platform)
+      if platform.keeps(.syncNewFile) { try file.syncOnce(platform) }
+      if platform.keeps(.syncDirectoryAfterCreating) { try directory.sync() }
+      return LogWriter(
+        header: header, name: name, file: file, platform: platform,
+        lastSequence: header.previous.sequence)
     } catch {
       // A leftover is harmless, the next open removes it; but a full disk wants its space back.
       try? directory.remove(name)
@@ -42,22 +49,15 @@ struct LogWriter {
   }
 
   private static func fill(
-    _ file: any OpenFile, from start: UInt64, to end: UInt64
+    _ file: any OpenFile, from start: UInt64, to end: UInt64, _ platform: Platform
   ) throws(SystemFailure) {
     let zeros = [UInt8](repeating: 0, count: 256 << 10)
     var offset = start
     while offset < end {
       let count = Int(min(UInt64(zeros.count), end - offset))
-      try file.writeAll(zeros.rawSpan.extracting(first: count), at: offset)
+      try file.writeAll(zeros.rawSpan.extracting(first: count), at: offset, platform)
       offset += UInt64(count)
     }
-  }
-
-  private static func sync(
-    _ file: any OpenFile, in directory: any OpenDirectory
-  ) throws(SystemFailure) {
-    try file.sync()
-    try directory.sync()
   }
 
   /// What a group of these bodies takes in the file.
@@ -70,12 +70,27 @@ struct LogWriter {
     return frames.roundedUp(toMultipleOf: LogFormat.pageBytes)
   }
 
-  /// Room for this group, and for the close marker after it.
+  /// Room for this group, for a watermark and for the close marker.
   func hasRoom(for group: [Batch]) -> Bool {
-    offset + UInt64(Self.groupBytes(group) + LogFormat.pageBytes) <= header.capacity
+    nextPage + UInt64(Self.groupBytes(group) + 2 * LogFormat.pageBytes) <= header.capacity
   }
 
-  /// Writes and syncs; when it returns, the commits are durable.
+  /// The smallest log that has room for this group.
+  static func capacity(for group: [Batch]) -> UInt64 {
+    UInt64(groupBytes(group) + 3 * LogFormat.pageBytes)
+  }
+
+  private var nextPage: UInt64 { end.roundedUp(toMultipleOf: UInt64(LogFormat.pageBytes)) }
+
+  /// What the manifest and the next log say about this one.
+  var recordedEnd: LogHeader.LogEnd {
+    LogHeader.LogEnd(fileID: header.fileID, length: end, sequence: lastSequence)
+  }
+
+  /// Even the watermark at the end is on stable storage.
+  var isSyncedThroughout: Bool { durableThrough == end }
+
+  /// Writes the commits; they survive the process, and once synced also a power loss.
   mutating func append(_ group: [Batch]) throws(SystemFailure) {
     precondition(hasRoom(for: group), "a group must fit: the caller turns to a new log first")
     var pages: [UInt8] = []
@@ -87,16 +102,31 @@ struct LogWriter {
     }
     try write(pages)
     lastSequence = sequence
+    hasUnsyncedCommits = true
+  }
+
+  /// When it returns, everything written is on stable storage.
+  mutating func sync() throws(SystemFailure) {
+    try file.syncOnce(platform)
+    durableThrough = end
+    lacksWatermark = hasUnsyncedCommits
+    hasUnsyncedCommits = false
+  }
+
+  /// Vouches for the last sync. Not synced itself: if it is lost, so is nothing else.
+  mutating func appendWatermark() throws(SystemFailure) {
+    var page: [UInt8] = []
+    encode(.watermark, body: [], sequence: lastSequence, into: &page)
+    try write(page)
+    lacksWatermark = false
   }
 
   /// The last frame of a log.
   mutating func appendCloseMarker() throws(SystemFailure) {
     var page: [UInt8] = []
     encode(.close, body: [], sequence: lastSequence, into: &page)
-    // The close marker's frame, not its page, is the end that gets recorded.
-    let end = offset + UInt64(page.count)
     try write(page)
-    offset = end
+    try sync()
   }
 
   func closeFile() { file.close() }
@@ -104,22 +134,24 @@ struct LogWriter {
   private func encode(
     _ kind: FrameHeader.Kind, body: [UInt8], sequence: SequenceNumber, into pages: inout [UInt8]
   ) {
-    let position = offset + UInt64(pages.count)
+    let position = nextPage + UInt64(pages.count)
     let header = FrameHeader(
       kind: kind, bodyBytes: body.count, sequence: sequence, durableThrough: durableThrough,
-      bodyCRC: FrameHeader.checksum(ofBody: body.rawSpan, file: header.fileID, offset: position))
-    header.encode(into: &pages, file: self.header.fileID, offset: position)
+      bodyCRC: FrameHeader.checksum(
+        ofBody: body.rawSpan, file: header.fileID, offset: position, broken: platform.brokenRule))
+    header.encode(
+      into: &pages, file: self.header.fileID, offset: position, broken: platform.brokenRule)
     pages.append(contentsOf: body)
     pages.pad(toMultipleOf: LogFormat.frameAlignment)
   }
 
+  /// Whole pages, so that the system has none to read back first; the last frame ends before the zeros.
   private mutating func write(_ frames: [UInt8]) throws(SystemFailure) {
     var pages = frames
     pages.pad(toMultipleOf: LogFormat.pageBytes)
-    try file.writeAll(pages.rawSpan, at: offset)
-    try file.sync()
-    offset += UInt64(pages.count)
-    durableThrough = offset
+    let start = nextPage
+    try file.writeAll(pages.rawSpan, at: start, platform)
+    end = start + UInt64(frames.count)
   }
 }
 

@@ -128,19 +128,19 @@ extension Manifest {
   }
 
   /// Puts this manifest in place of the one on disk (C5). When it returns, it is the durable one.
-  func replace(in directory: any OpenDirectory) throws(WriteFailure) {
+  func replace(in directory: any OpenDirectory, _ platform: Platform) throws(WriteFailure) {
     do throws(SystemFailure) {
       try? directory.remove(StoreFile.newManifest)
       let file = try directory.createFile(StoreFile.newManifest)
       defer { file.close() }
-      try file.writeAll(encoded().rawSpan, at: 0)
-      try file.sync()
+      try file.writeAll(encoded().rawSpan, at: 0, platform)
+      if platform.keeps(.syncBeforeRenaming) { try file.syncOnce(platform) }
     } catch {
       throw error.isSync ? .unknown(error) : .refused(error)
     }
     do throws(SystemFailure) {
       try directory.rename(StoreFile.newManifest, to: StoreFile.manifest)
-      try directory.sync()
+      if platform.keeps(.syncDirectoryAfterRenaming) { try directory.sync() }
     } catch {
       throw .unknown(error)
     }

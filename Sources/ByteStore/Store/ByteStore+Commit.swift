@@ -2,29 +2,44 @@
 //
 //   1. enqueue    the batch joins the queue
 //   2. lead       the first thread that finds no leader takes the whole queue as one group
-//   3. log        the group is written and synced (LogWriter), in a new log first if it does not fit
-//   4. publish    readers see the group
-//   5. acknowledge every thread of the group returns; the next one leads
+//   3. log        the group is written (LogWriter), in a new log first if it does not fit
+//   4. sync       unless all of the group asked for no more than to survive the process
+//   5. publish    readers see the group
+//   6. acknowledge every thread of the group returns; the next one leads
 //
 // While a leader syncs, others queue up: the group grows with the load, the syncs do not.
+
+/// What a commit survives once it is acknowledged.
+package enum Durability: Sendable {
+  /// Everything: on stable storage.
+  case synced
+  /// The death of the process; a power loss may drop the last commits, synced within 100 ms.
+  case buffered
+}
 
 /// A commit on its way; protected by the lock of the state that it is queued in.
 final class Ticket {
   let batch: Batch
+  let durability: Durability
   var outcome: Result<SequenceNumber, ByteStoreError>?
 
-  init(_ batch: Batch) { self.batch = batch }
+  init(_ batch: Batch, _ durability: Durability) {
+    self.batch = batch
+    self.durability = durability
+  }
 }
 
 extension ByteStore {
   /// Larger groups would make everyone wait for one write.
   private static let groupBytesMax = 4 << 20
 
-  /// Returns when the batch is on stable storage and readers see it.
+  /// Returns when the batch is as durable as asked for and readers see it.
   @discardableResult
-  package func commit(_ batch: Batch) throws(ByteStoreError) -> SequenceNumber {
+  package func commit(
+    _ batch: Batch, durability: Durability = .synced
+  ) throws(ByteStoreError) -> SequenceNumber {
     guard currentProcessID() == processID else { throw .forked(directory: path) }
-    let ticket = Ticket(batch)
+    let ticket = Ticket(batch, durability)
     try state.withLock { state throws(ByteStoreError) in
       if let end = state.end { throw end }
       state.queue.append(ticket)
@@ -59,8 +74,11 @@ extension ByteStore {
   }
 
   private func lead(_ group: [Ticket]) {
+    let needsSync = group.contains { $0.durability == .synced }
     let result = writer.withLock { writer in
-      Result { () throws(WriteFailure) in try log(group.map(\.batch), &writer) }
+      Result { () throws(WriteFailure) in
+        try log(group.map(\.batch), needsSync: needsSync, &writer)
+      }
     }
     state.withLock { state in
       switch result {
@@ -70,12 +88,16 @@ extension ByteStore {
       state.isLeading = false
     }
     state.wakeAll()
+    scheduleMaintenance()
   }
 
-  private func log(_ group: [Batch], _ writer: inout Writer) throws(WriteFailure) {
+  private func log(
+    _ group: [Batch], needsSync: Bool, _ writer: inout Writer
+  ) throws(WriteFailure) {
     if writer.log?.hasRoom(for: group) != true { try turnToNewLog(for: group, &writer) }
     do throws(SystemFailure) {
       try writer.log!.append(group)
+      if needsSync, platform.keeps(.syncBeforeAcknowledging) { try writer.log!.sync() }
     } catch {
       throw .unknown(error)
     }
@@ -84,10 +106,7 @@ extension ByteStore {
   /// Seals the log in use, if there is one, and opens the next: its file first, then the manifest that
   /// names it. A log is never appended to after an open (C12), so the first commit comes here as well.
   private func turnToNewLog(for group: [Batch], _ writer: inout Writer) throws(WriteFailure) {
-    if let log = writer.log {
-      writer.last = LogHeader.LogEnd(
-        fileID: log.header.fileID, length: log.offset, sequence: log.lastSequence)
-    }
+    if let end = try settledEnd(&writer) { writer.last = end }
     let header = LogHeader(
       fileID: platform.random.randomID(), storeID: storeID, number: writer.manifest.nextLogNumber,
       capacity: capacity(for: group, previousLength: writer.last.length), previous: writer.last)
@@ -98,9 +117,9 @@ extension ByteStore {
     manifest.logs.append(
       Manifest.Log(number: header.number, fileID: header.fileID, capacity: header.capacity, end: nil))
 
-    let next = try LogWriter.create(header, in: directory)
+    let next = try LogWriter.create(header, in: directory, platform)
     do {
-      try manifest.replace(in: directory)
+      try manifest.replace(in: directory, platform)
     } catch {
       next.closeFile()
       if case .refused = error { try? directory.remove(next.name) }
@@ -111,11 +130,21 @@ extension ByteStore {
     writer.manifest = manifest
   }
 
+  /// Where the log in use ends for good. It is synced first: a recorded end that a power loss undercuts
+  /// would be taken for damage.
+  private func settledEnd(_ writer: inout Writer) throws(WriteFailure) -> LogHeader.LogEnd? {
+    guard var log = writer.log else { return nil }
+    if !log.isSyncedThroughout, platform.keeps(.syncBeforeRecordingEnd) {
+      do throws(SystemFailure) { try log.sync() } catch { throw .unknown(error) }
+      writer.log = log
+    }
+    return log.recordedEnd
+  }
+
   private func capacity(for group: [Batch], previousLength: UInt64) -> UInt64 {
-    let needed = UInt64(LogWriter.groupBytes(group) + 2 * LogFormat.pageBytes)
-    let page = UInt64(LogFormat.pageBytes)
     let preferred = min(max(options.logBytesMin, 2 * previousLength), options.logBytesMax)
-    return (max(needed, preferred) + page - 1) / page * page
+    return max(LogWriter.capacity(for: group), preferred)
+      .roundedUp(toMultipleOf: UInt64(LogFormat.pageBytes))
   }
 
   private func publish(_ group: [Ticket], _ state: inout State) {
@@ -131,12 +160,12 @@ extension ByteStore {
     }
   }
 
-  private func fail(_ group: [Ticket], _ failure: WriteFailure, _ state: inout State) {
+  func fail(_ group: [Ticket], _ failure: WriteFailure, _ state: inout State) {
     switch failure {
     case .refused(let cause):
       for ticket in group { ticket.outcome = .failure(.system(cause)) }
     case .unknown(let cause):
-      // No retry: the system may have dropped what it failed to write, and the next sync would succeed.
+      guard platform.keeps(.poison) else { return fail(group, .refused(cause), &state) }
       let end = ByteStoreError.outcomeUnknown(cause)
       state.end = end
       for ticket in group + state.queue { ticket.outcome = .failure(end) }
@@ -178,11 +207,10 @@ extension ByteStore {
         throw .system(error)
       }
       writer.manifest.generation += 1
-      writer.manifest.sealLastLog(
-        at: LogHeader.LogEnd(
-          fileID: log.header.fileID, length: log.offset, sequence: log.lastSequence))
+      writer.manifest.sealLastLog(at: log.recordedEnd)
+      guard platform.keeps(.recordEndWhenClosing) else { return }
       do throws(WriteFailure) {
-        try writer.manifest.replace(in: directory)
+        try writer.manifest.replace(in: directory, platform)
       } catch {
         switch error {
         case .refused(let cause), .unknown(let cause): throw .system(cause)

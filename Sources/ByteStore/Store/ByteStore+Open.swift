@@ -51,10 +51,23 @@ extension ByteStore {
     _ path: String, _ options: Options, _ platform: Platform
   ) throws(ByteStoreError) -> any OpenDirectory {
     do throws(SystemFailure) {
-      if options.createsIfMissing { try platform.fileSystem.createDirectory(path) }
+      if options.createsIfMissing, try !holdsStore(path, platform) {
+        try platform.fileSystem.createDirectory(path)
+      }
       return try platform.fileSystem.openDirectory(path)
     } catch {
       throw error.code == ENOENT ? .noStore(directory: path) : .system(error)
+    }
+  }
+
+  private static func holdsStore(
+    _ path: String, _ platform: Platform
+  ) throws(SystemFailure) -> Bool {
+    do throws(SystemFailure) {
+      return try platform.fileSystem.openDirectory(path).names().contains(StoreFile.manifest)
+    } catch {
+      guard error.code == ENOENT else { throw error }
+      return false
     }
   }
 
@@ -93,14 +106,14 @@ extension ByteStore {
     _ platform: Platform
   ) throws(ByteStoreError) -> Opened {
     let manifest: Manifest
-    if let found = try readManifest(directory) {
+    if let found = try readManifest(directory, platform) {
       manifest = found
     } else {
       manifest = try createManifest(directory, platform)
     }
     var opened = Opened(
       options: options, platform: platform, directory: directory, lock: lock, manifest: manifest)
-    let files = try syncAll(manifest, directory)
+    let files = try openAll(manifest, directory, platform)
     defer { for file in files { file.close() } }
     for (log, file) in zip(manifest.logs, files) { try replay(log, file, &opened) }
     try cleanUp(&opened)
@@ -110,7 +123,7 @@ extension ByteStore {
   // MARK: The manifest
 
   private static func readManifest(
-    _ directory: any OpenDirectory
+    _ directory: any OpenDirectory, _ platform: Platform
   ) throws(ByteStoreError) -> Manifest? {
     let file: any OpenFile
     do throws(SystemFailure) {
@@ -121,7 +134,7 @@ extension ByteStore {
     }
     defer { file.close() }
     let bytes = try system { () throws(SystemFailure) in
-      try file.sync()
+      if platform.keeps(.syncOnOpen) { try file.syncOnce(platform) }
       let size = try file.size()
       return try file.readAll(Int(min(size, UInt64(Manifest.bytesMax))), at: 0)
     }
@@ -133,7 +146,7 @@ extension ByteStore {
   ) throws(ByteStoreError) -> Manifest {
     let manifest = Manifest(storeID: platform.random.randomID())
     do throws(WriteFailure) {
-      try manifest.replace(in: directory)
+      try manifest.replace(in: directory, platform)
     } catch {
       switch error {
       case .refused(let cause), .unknown(let cause): throw .system(cause)
@@ -145,8 +158,8 @@ extension ByteStore {
   // MARK: The logs
 
   /// Opens and syncs every log of the manifest, then the directory.
-  private static func syncAll(
-    _ manifest: Manifest, _ directory: any OpenDirectory
+  private static func openAll(
+    _ manifest: Manifest, _ directory: any OpenDirectory, _ platform: Platform
   ) throws(ByteStoreError) -> [any OpenFile] {
     var files: [any OpenFile] = []
     for log in manifest.logs {
@@ -154,7 +167,7 @@ extension ByteStore {
       do throws(SystemFailure) {
         let file = try directory.openFile(name, .readAndWrite)
         files.append(file)
-        try file.sync()
+        if platform.keeps(.syncOnOpen) { try file.syncOnce(platform) }
       } catch {
         for file in files { file.close() }
         guard error.code == ENOENT else { throw .system(error) }
@@ -164,7 +177,9 @@ extension ByteStore {
             found: "no such file"))
       }
     }
-    try system { () throws(SystemFailure) in try directory.sync() }
+    if platform.keeps(.syncOnOpen) {
+      try system { () throws(SystemFailure) in try directory.sync() }
+    }
     return files
   }
 
@@ -176,10 +191,13 @@ extension ByteStore {
     }
     let header = try LogHeader(decoding: bytes.rawSpan, file: file.path)
     try check(header, against: log, file, opened)
-    let ending = try LogReader(header: header, bytes: bytes.rawSpan, path: file.path)
-      .replay(recordedEnd: log.end) { operations in
-        for operation in operations { opened.values.apply(operation) }
-      }
+    let broken = opened.platform.brokenRule
+    let ending = try LogReader(
+      header: header, bytes: bytes.rawSpan, path: file.path, broken: broken
+    )
+    .replay(recordedEnd: log.end) { operations in
+      for operation in operations { opened.values.apply(operation) }
+    }
     opened.last = LogHeader.LogEnd(
       fileID: header.fileID, length: ending.length, sequence: ending.lastSequence)
     opened.lastStamp = max(opened.lastStamp, ending.lastStamp)

@@ -15,6 +15,8 @@ package final class ByteStore: Sendable {
     package var logBytesMax: UInt64 = 32 << 20
     /// Make the store if the directory has none.
     package var createsIfMissing = true
+    /// Who calls `performMaintenance()`.
+    package var maintenance = Maintenance.inBackground(afterMilliseconds: 50)
 
     package init() {}
   }
@@ -38,6 +40,7 @@ package final class ByteStore: Sendable {
     /// Commits that wait for a leader.
     var queue: [Ticket] = []
     var isLeading = false
+    var isMaintenanceScheduled = false
     /// Set by the first failure whose outcome is unknown, and by closing; ends all writing.
     var end: ByteStoreError?
   }
@@ -46,6 +49,8 @@ package final class ByteStore: Sendable {
   struct Writer {
     var manifest: Manifest
     var log: LogWriter?
+    /// Where the log ended when maintenance last looked.
+    var endAtLastLook: UInt64 = 0
     /// Where the commits so far end, for the header of the next log.
     var last: LogHeader.LogEnd
   }

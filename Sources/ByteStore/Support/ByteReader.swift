@@ -62,8 +62,8 @@ extension [UInt8] {
   }
 }
 
-extension Int {
-  package func roundedUp(toMultipleOf alignment: Int) -> Int {
+extension BinaryInteger {
+  package func roundedUp(toMultipleOf alignment: Self) -> Self {
     (self + alignment - 1) / alignment * alignment
   }
 }

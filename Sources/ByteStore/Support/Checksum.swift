@@ -9,11 +9,13 @@ package struct Checksum {
   package init() { value = 0 }
 
   /// Bytes at `offset` of the file `id`.
-  package init(file id: RandomID, offset: UInt64) {
+  package init(file id: RandomID, offset: UInt64, broken: Rule? = nil) {
     value = 0
-    update(id.high)
-    update(id.low)
-    update(offset)
+    if broken != .bindToFile {
+      update(id.high)
+      update(id.low)
+    }
+    if broken != .bindToOffset { update(offset) }
   }
 
   package mutating func update(_ bytes: RawSpan) {

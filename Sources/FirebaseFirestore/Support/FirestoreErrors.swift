@@ -5,11 +5,13 @@ import DocumentStore
 import Foundation
 
 /// The domain of every error of this module.
+// swift-format-ignore: AlwaysUseLowerCamelCase
 public let FirestoreErrorDomain = "FIRFirestoreErrorDomain"
 
 /// The codes of `FirestoreErrorDomain`.
 public enum FirestoreErrorCode {
   public enum Code: Int, Sendable {
+    // swift-format-ignore: AlwaysUseLowerCamelCase
     case OK = 0
     case cancelled = 1
     case unknown = 2

@@ -1,0 +1,40 @@
+// The rules of the commit and recovery protocol, each where it can be broken on purpose.
+
+/// One rule of docs/reliability.md, section "Protocol". The mutants campaign breaks one at a time and
+/// must see a test notice; no other code ever breaks one.
+package enum Rule: String, CaseIterable, Sendable {
+  /// C2: a synced commit is acknowledged after its sync returned.
+  case syncBeforeAcknowledging
+  /// C2: a write that the system took a part of goes on with the rest.
+  case finishShortWrites
+  /// C3: a new log is synced before anything depends on it.
+  case syncNewFile
+  /// C3: so is the directory that it stands in.
+  case syncDirectoryAfterCreating
+  /// C4: a failed sync is not tried again.
+  case neverRetrySync
+  /// C4: after a failed write or sync there is no more writing.
+  case poison
+  /// C5: a manifest is synced before it takes the place of the old one.
+  case syncBeforeRenaming
+  /// C5: the directory is synced after a rename.
+  case syncDirectoryAfterRenaming
+  /// C8: what an open reads is made durable first.
+  case syncOnOpen
+  /// C9: the body of a frame has a checksum.
+  case checkBodies
+  /// C9: a checksum begins with the id of the file.
+  case bindToFile
+  /// C9: a checksum begins with the offset in the file.
+  case bindToOffset
+  /// C9: a frame that was written after a sync beyond the end is evidence of damage.
+  case laterDurableFrameIsDamage
+  /// C9: any other frame beyond the end is none.
+  case laterFrameIsNoDamage
+  /// C9: a quiet log gets a frame that vouches for its last group.
+  case watermarkWhenQuiet
+  /// C9: a close records the end of the log elsewhere.
+  case recordEndWhenClosing
+  /// C9: and is on stable storage by then.
+  case syncBeforeRecordingEnd
+}
