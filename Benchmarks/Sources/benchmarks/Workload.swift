@@ -3,13 +3,13 @@
 import Foundation
 
 /// One row of the goal table, measured for several engines.
-protocol Workload {
+protocol Workload: SendableMetatype {
   static var name: String { get }
   static var engines: [any Engine.Type] { get }
 }
 
 /// One way to do a workload.
-protocol Engine {
+protocol Engine: SendableMetatype {
   static var name: String { get }
   /// One round in a fresh directory: the values of each metric.
   static func round(in directory: URL, _ options: BenchmarkOptions) throws -> [String: Double]

@@ -1,7 +1,7 @@
 // The seam to the disk: every byte that a store reads or writes passes one of these calls.
 //
 // The calls are as small as the system's own, so that a simulated disk can fail, shorten or lose each
-// of them (docs/reliability.md, T1 and T2). Loops over short transfers live above, in FileAccess.swift.
+// of them (docs/reliability.md, T1 and T2). Loops over short transfers live above, in WholeTransfers.swift.
 
 /// Where directories come from.
 package protocol FileSystem: Sendable {

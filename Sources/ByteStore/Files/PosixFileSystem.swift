@@ -147,8 +147,10 @@ private final class PosixFile: OpenFile {
 
   func sync() throws(SystemFailure) {
     #if canImport(Darwin)
-    // Some file systems do not know the full flush; what the plain one promises is all they have.
     if fcntl(descriptor.number, F_FULLFSYNC) == 0 { return }
+    // Some file systems do not know the full flush; what the plain one promises is all they have.
+    // Any other failure is one.
+    guard errno == ENOTSUP || errno == EINVAL || errno == ENOTTY else { throw failure("fullfsync") }
     guard fsync(descriptor.number) == 0 else { throw failure("fsync") }
     #else
     guard fdatasync(descriptor.number) == 0 else { throw failure("fdatasync") }

@@ -2,7 +2,7 @@
 //
 //   file    := header-page frame* unused
 //   header  := magic[8] version:u16 kind:u8 reserved:u8 pageBytes:u32 fileID[16] storeID[16] number:u64
-//              capacity:u64 previousID[16] previousLength:u64 previousSequence:u64 reserved[24] crc:u32
+//              capacity:u64 previousID[16] previousLength:u64 previousSequence:u64 reserved[28] crc:u32
 //              (128 bytes, the rest of the page is zero)
 //   frame   := frame-header body padding-to-64
 //   frame-header := "DGF" kind:u8 bodyBytes:u32 sequence:u64 durableThrough:u64 bodyCRC:u32 headerCRC:u32
@@ -82,15 +82,16 @@ struct LogHeader: Equatable {
     guard let magic = reader.array(8), magic == LogFormat.magic, let version = reader.uint16() else {
       throw damage(0, "a log's first bytes", "others")
     }
+    // A newer version may lay out everything behind its number differently, its checksum included.
+    guard version <= LogFormat.version else {
+      throw .newerFormat(file: file, found: version, supported: LogFormat.version)
+    }
     var checksum = Checksum()
     checksum.update(page.extracting(first: LogFormat.headerBytes - 4))
     var trailer = ByteReader(page)
     _ = trailer.skip(LogFormat.headerBytes - 4)
     guard let recorded = trailer.uint32(), recorded == checksum.value else {
       throw damage(0, "a header with checksum \(checksum.value)", "another")
-    }
-    guard version <= LogFormat.version else {
-      throw .newerFormat(file: file, found: version, supported: LogFormat.version)
     }
     guard let kind = reader.uint8(), kind == FileKind.log.rawValue, reader.skip(1),
       let pageBytes = reader.uint32(), pageBytes == UInt32(LogFormat.pageBytes),

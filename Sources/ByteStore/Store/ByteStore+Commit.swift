@@ -38,7 +38,7 @@ extension ByteStore {
   package func commit(
     _ batch: Batch, durability: Durability = .synced
   ) throws(ByteStoreError) -> SequenceNumber {
-    guard currentProcessID() == processID else { throw .forked(directory: path) }
+    guard !isForked else { throw .forked(directory: path) }
     let ticket = Ticket(batch, durability)
     try state.withLock { state throws(ByteStoreError) in
       if let end = state.end { throw end }
@@ -194,7 +194,7 @@ extension ByteStore {
       defer { state.end = .closed(directory: path) }
       return CloseTurn(endBefore: state.end)
     }
-    guard turn != .alreadyClosed, currentProcessID() == processID else { return }
+    guard turn != .alreadyClosed, !isForked else { return }
     defer { lock.release() }
     try writer.withLock { writer throws(ByteStoreError) in
       guard var log = writer.log else { return }

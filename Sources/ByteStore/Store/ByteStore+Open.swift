@@ -30,8 +30,6 @@ struct Opened {
   var report = RecoveryReport()
 }
 
-func currentProcessID() -> Int32 { getpid() }
-
 extension ByteStore {
   /// Opens the store in the directory `path`, or makes one there.
   package static func open(

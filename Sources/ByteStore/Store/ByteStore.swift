@@ -29,7 +29,7 @@ package final class ByteStore: Sendable {
   let platform: Platform
   let directory: any OpenDirectory
   let lock: any DirectoryLock
-  let processID: Int32
+  private let generation: UInt64
   let state: Locked<State>
   let writer: Locked<Writer>
 
@@ -63,16 +63,20 @@ package final class ByteStore: Sendable {
     platform = opened.platform
     directory = opened.directory
     lock = opened.lock
-    processID = currentProcessID()
+    generation = ProcessGeneration.current
     state = Locked(
       State(values: opened.values, published: opened.last.sequence, lastStamp: opened.lastStamp))
     writer = Locked(Writer(manifest: opened.manifest, last: opened.last))
   }
 
+  /// This process is a child of the one that opened the store.
+  var isForked: Bool { generation != ProcessGeneration.current }
+
   // MARK: Reading
 
   package func value(for key: [UInt8]) throws(ByteStoreError) -> [UInt8]? {
-    try state.withLock { state throws(ByteStoreError) in
+    guard !isForked else { throw .forked(directory: path) }
+    return try state.withLock { state throws(ByteStoreError) in
       if case .closed = state.end { throw .closed(directory: path) }
       return state.values[key]
     }

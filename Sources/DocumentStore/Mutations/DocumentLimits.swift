@@ -3,6 +3,7 @@
 /// The limits of one document, and the arithmetic of its size.
 enum DocumentLimits {
   static let documentBytesMax = 1 << 20
+  static let commitBytesMax = 10 << 20
   static let fieldValueBytesMax = (1 << 20) - 89
   static let fieldNameBytesMax = RecordCodec.nameBytesMax
   static let depthMax = RecordCodec.depthMax
@@ -15,6 +16,11 @@ enum DocumentLimits {
       total += try bytes(ofName: name, at: document.path) + size
     }
     try require(total, documentBytesMax, "The document", document.path)
+  }
+
+  static func checkCommit(bytes: Int) throws(DocumentStoreError) {
+    guard bytes > commitBytesMax else { return }
+    throw .invalidArgument("The commit has \(bytes) bytes, and the limit is \(commitBytesMax).")
   }
 
   private static func bytes(

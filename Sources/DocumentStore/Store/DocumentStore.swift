@@ -124,11 +124,13 @@ public final class DocumentStore: Sendable {
   private func write(
     _ changes: [(path: DocumentPath, after: StoredDocument?)], stamp: UInt64
   ) throws(DocumentStoreError) {
+    let entries = changes.map { (key: DocumentKey.encode($0.path), record: $0.after?.record) }
+    let size = entries.reduce(0) { $0 + $1.key.count + ($1.record?.count ?? 0) }
+    try DocumentLimits.checkCommit(bytes: size)
     do throws(ByteStoreError) {
       var batch = Batch(stamp: stamp)
-      for (path, after) in changes {
-        let key = DocumentKey.encode(path)
-        if let after { try batch.put(after.record, for: key) } else { try batch.remove(key) }
+      for (key, record) in entries {
+        if let record { try batch.put(record, for: key) } else { try batch.remove(key) }
       }
       try bytes.commit(batch)
     } catch {

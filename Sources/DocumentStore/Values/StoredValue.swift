@@ -98,15 +98,6 @@ public struct StoredMap: Sendable {
   }
 }
 
-extension String {
-  /// Order of unsigned UTF-8 bytes, which is not the order of `<`.
-  package func precedesInUTF8(_ other: String) -> Bool {
-    utf8.lexicographicallyPrecedes(other.utf8)
-  }
-
-  package func isSameUTF8(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
-}
-
 extension StoredMap: Equatable {
   public static func == (left: Self, right: Self) -> Bool {
     left.entries.elementsEqual(right.entries) {

@@ -1,0 +1,25 @@
+// Whether this is still the process that opened a store, for the price of one load.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+import Synchronization
+
+/// Counts the forks between the first store of the ancestors and this process. A child shares files and
+/// locks with its parent and must use neither (docs/reliability.md, C10).
+enum ProcessGeneration {
+  private static let forks = Atomic<UInt64>(0)
+
+  private static let isWatching: Bool = pthread_atfork(nil, nil, { countFork() }) == 0
+
+  private static func countFork() { forks.wrappingAdd(1, ordering: .relaxed) }
+
+  static var current: UInt64 {
+    precondition(isWatching, "the process has no memory left to watch its forks")
+    return forks.load(ordering: .relaxed)
+  }
+}

@@ -1,0 +1,39 @@
+// Names by their bytes: neither the order nor the equality of Swift's strings, and faster.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+extension String {
+  /// Whether this comes before `other` in the order of unsigned UTF-8 bytes.
+  package func precedesInUTF8(_ other: String) -> Bool { comparedInUTF8(to: other) < 0 }
+
+  /// Whether both are the same bytes. `==` would also accept another normalisation.
+  package func isSameUTF8(as other: String) -> Bool { comparedInUTF8(to: other) == 0 }
+
+  /// Negative, zero or positive, as this comes before, is, or comes after `other`.
+  package func comparedInUTF8(to other: String) -> Int {
+    // Strings lie in memory as UTF-8, except for those that Apple's Foundation lends out as UTF-16.
+    let fast = unsafe utf8.withContiguousStorageIfAvailable { left in
+      unsafe other.utf8.withContiguousStorageIfAvailable { right in unsafe Self.compare(left, right) }
+    }
+    if let fast, let result = fast { return result }
+    if utf8.elementsEqual(other.utf8) { return 0 }
+    return utf8.lexicographicallyPrecedes(other.utf8) ? -1 : 1
+  }
+
+  private static func compare(
+    _ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>
+  ) -> Int {
+    let shared = Swift.min(left.count, right.count)
+    guard shared > 0, let leftBytes = left.baseAddress, let rightBytes = right.baseAddress else {
+      return left.count - right.count
+    }
+    let order = unsafe memcmp(leftBytes, rightBytes, shared)
+    return order == 0 ? left.count - right.count : Int(order)
+  }
+}
