@@ -1,8 +1,28 @@
 // swift-tools-version: 6.2
 
-// A package of its own, so that nobody who uses the library builds what it is compared with.
+// A package of its own, so that nobody who uses the library builds what it is compared with. A peer
+// whose headers the machine does not have is left out, and the benchmarks say so.
 
+import Foundation
 import PackageDescription
+
+struct Peer {
+  var module: String
+  var header: String
+  var package: String
+  var condition: String
+
+  var isInstalled: Bool {
+    ["/usr/include", "/usr/local/include", "/opt/homebrew/include"].contains {
+      FileManager.default.fileExists(atPath: "\($0)/\(header)")
+    }
+  }
+}
+
+let peers = [
+  Peer(module: "CLevelDB", header: "leveldb/c.h", package: "libleveldb-dev", condition: "LEVELDB"),
+  Peer(module: "CRocksDB", header: "rocksdb/c.h", package: "librocksdb-dev", condition: "ROCKSDB"),
+].filter(\.isInstalled)
 
 let package = Package(
   name: "DugoutBenchmarks",
@@ -14,13 +34,16 @@ let package = Package(
   targets: [
     .executableTarget(
       name: "benchmarks",
-      dependencies: [.product(name: "DocumentStore", package: "Dugout")],
+      dependencies: [
+        .product(name: "DocumentStore", package: "Dugout"),
+        .product(name: "ByteStore", package: "Dugout"),
+      ] + peers.map { .target(name: $0.module) },
       swiftSettings: [
         .treatAllWarnings(as: .error),
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),
         .enableUpcomingFeature("MemberImportVisibility"),
-      ])
-  ],
+      ] + peers.map { .define($0.condition) })
+  ] + peers.map { .systemLibrary(name: $0.module, providers: [.apt([$0.package])]) },
   swiftLanguageModes: [.v6]
 )

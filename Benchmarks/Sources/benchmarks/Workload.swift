@@ -5,14 +5,32 @@ import Foundation
 /// One row of the goal table, measured for several engines.
 protocol Workload: SendableMetatype {
   static var name: String { get }
-  static var engines: [any Engine.Type] { get }
+  static var engines: [any Engine] { get }
+  /// The metric that counts, more of it being better; nil where there are no peers.
+  static var rate: String? { get }
+}
+
+extension Workload {
+  static var rate: String? { nil }
+
+  /// Our time over the best peer's, by the medians of this run.
+  static func ratio(_ rows: [ResultRow]) -> String? {
+    let rates = rows.filter { $0.metric == rate }
+    let peers = rates.filter { Peers.names.contains($0.engine) }
+    guard let ours = rates.first(where: { $0.engine == "dugout" }),
+      let best = peers.max(by: { $0.median < $1.median })
+    else { return nil }
+    return "\(name)  time, dugout / best peer (\(best.engine))  "
+      + String(
+        format: "%.2f (%.2f - %.2f)", best.median / ours.median, best.min / ours.max, best.max / ours.min)
+  }
 }
 
 /// One way to do a workload.
-protocol Engine: SendableMetatype {
-  static var name: String { get }
+protocol Engine: Sendable {
+  var name: String { get }
   /// One round in a fresh directory: the values of each metric.
-  static func round(in directory: URL, _ options: BenchmarkOptions) throws -> [String: Double]
+  func round(in directory: URL, _ options: BenchmarkOptions) throws -> [String: Double]
 }
 
 enum Rounds {
@@ -20,7 +38,7 @@ enum Rounds {
   static func run(_ workload: any Workload.Type, _ options: BenchmarkOptions) throws -> [ResultRow] {
     var samples: [String: [String: [Double]]] = [:]
     for _ in 0..<options.runs {
-      for engine in workload.engines.shuffled() {
+      for engine in workload.engines.shuffled() where options.wants(engine) {
         let directory = FileManager.default.temporaryDirectory
           .appendingPathComponent("dugout-benchmark-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -45,17 +63,19 @@ struct ResultRow {
   var values: [Double]
 
   private var sorted: [Double] { values.sorted() }
-  private var median: Double { sorted[sorted.count / 2] }
+  var median: Double { sorted[sorted.count / 2] }
+  var min: Double { sorted[0] }
+  var max: Double { sorted[sorted.count - 1] }
 
   var text: String {
-    let numbers = [median, sorted[0], sorted[sorted.count - 1]].map { String(format: "%.1f", $0) }
+    let numbers = [median, min, max].map { String(format: "%.1f", $0) }
     return "\(workload)  \(engine)  \(metric)  \(numbers[0]) (\(numbers[1]) - \(numbers[2]))"
   }
 
   var object: [String: Any] {
     [
       "workload": workload, "engine": engine, "metric": metric, "median": median,
-      "min": sorted[0], "max": sorted[sorted.count - 1], "runs": values.count,
+      "min": min, "max": max, "runs": values.count,
     ]
   }
 }

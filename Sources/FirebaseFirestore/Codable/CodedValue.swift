@@ -79,19 +79,25 @@ final class CodedMap {
 
   /// Brings the entries into the order of documents, one per name.
   func sort() {
-    let pairs = zip(entries, entries.dropFirst())
-    if pairs.allSatisfy({ UTF8Order.precedes($0.name, $1.name) }) { return }
-    // A stable sort, so of equal names the one that arrived last is last.
-    let sorted = entries.enumerated().sorted { left, right in
-      let order = UTF8Order.compare(left.element.name, right.element.name)
-      return order == 0 ? left.offset < right.offset : order < 0
+    if isSorted { return }
+    // The sort is stable, so of equal names the one that arrived last is last.
+    entries.sort { UTF8Order.precedes($0.name, $1.name) }
+    if isSorted { return }
+    var unique: [Entry] = []
+    for entry in entries {
+      if let last = unique.last, UTF8Order.isSame(last.name, entry.name) { unique.removeLast() }
+      unique.append(entry)
     }
-    entries = []
-    entries.reserveCapacity(sorted.count)
-    for (_, entry) in sorted {
-      if let last = entries.last, UTF8Order.isSame(last.name, entry.name) { entries.removeLast() }
-      entries.append(entry)
+    entries = unique
+  }
+
+  /// Whether every name comes before the next, which also means that there are no two of one name.
+  private var isSorted: Bool {
+    for index in entries.indices.dropFirst()
+    where !UTF8Order.precedes(entries[index - 1].name, entries[index].name) {
+      return false
     }
+    return true
   }
 }
 

@@ -1,7 +1,6 @@
-// From the tree of coded values to the fields of a document, and what may not be in them.
+// What a write brings to a document.
 
 package import DocumentStore
-private import Foundation
 
 /// The fields of a document to be written, apart from those that the commit computes.
 package struct EncodedFields {
@@ -24,92 +23,5 @@ extension CodedMap {
     var collector = FieldCollector(firestore: firestore)
     let fields = try collector.map(self, at: [])
     return EncodedFields(fields: fields, sentinels: collector.sentinels)
-  }
-}
-
-/// Walks a tree, takes the sentinels out of it, and checks all that a document may not hold.
-struct FieldCollector {
-  /// The database that references have to belong to; nil if any will do.
-  let firestore: Firestore?
-  private(set) var sentinels: [EncodedFields.Sentinel] = []
-
-  init(firestore: Firestore?) { self.firestore = firestore }
-
-  /// `path` is nil below an array, where fields have no path.
-  mutating func map(_ map: CodedMap, at path: [String]?) throws(UserDataError) -> StoredMap {
-    map.sort()
-    var entries: [StoredMap.Entry] = []
-    entries.reserveCapacity(map.entries.count)
-    for (name, value) in map.entries {
-      try Self.check(name, at: path)
-      if let stored = try field(value, name, in: path) { entries.append((name, stored)) }
-    }
-    return StoredMap(entries)
-  }
-
-  /// Nil for a sentinel, and for a map that has fields but keeps none.
-  private mutating func field(
-    _ value: CodedValue, _ name: String, in parent: [String]?
-  ) throws(UserDataError) -> StoredValue? {
-    if case .stored(let stored) = value { return stored }
-    return try self.value(value, at: parent.map { $0 + [name] })
-  }
-
-  mutating func value(_ value: CodedValue, at path: [String]?) throws(UserDataError) -> StoredValue? {
-    switch value {
-    case .sentinel(let sentinel):
-      guard let path else { throw UserDataError(.sentinelInArray(sentinel.methodName)) }
-      sentinels.append((path, sentinel))
-      return nil
-    case .map(let map):
-      let stored = try self.map(map, at: path)
-      return stored.isEmpty && !map.entries.isEmpty ? nil : .map(stored)
-    case .array(let array):
-      return .array(try array.elements.map { element throws(UserDataError) in try self.element(element) })
-    case .stored(let stored):
-      return stored
-    case .timestamp(let timestamp):
-      return .timestamp(timestamp.stored)
-    case .decimal(let decimal):
-      return .double(decimal.doubleValue)
-    case .reference(let reference):
-      return .reference(try self.reference(reference, at: path))
-    }
-  }
-
-  mutating func element(_ value: CodedValue) throws(UserDataError) -> StoredValue {
-    if case .array = value { throw UserDataError(.nestedArray) }
-    // Below an array sentinels throw, so nothing can be left out.
-    return try self.value(value, at: nil) ?? .map(StoredMap())
-  }
-
-  private func reference(
-    _ reference: DocumentReference, at path: [String]?
-  ) throws(UserDataError) -> StoredReference {
-    let stored = reference.stored
-    if let firestore, reference.firestore !== firestore {
-      // Another instance may still be the same database; its references tell.
-      let own = firestore.document("any/document").stored
-      guard stored.projectID == own.projectID, stored.databaseID == own.databaseID else {
-        throw UserDataError(
-          .foreignReference(
-            found: "\(stored.projectID)/\(stored.databaseID)",
-            expected: "\(own.projectID)/\(own.databaseID)"), field: path)
-      }
-    }
-    return stored
-  }
-
-  private static func check(_ name: String, at path: [String]?) throws(UserDataError) {
-    let bytes = name.utf8
-    guard !bytes.isEmpty else {
-      throw UserDataError(.emptyFieldName, field: path.map { $0 + [name] })
-    }
-    // Most names do not begin with an underscore: one look decides.
-    guard bytes.first == UInt8(ascii: "_") else { return }
-    let underscores = "__".utf8
-    guard !(bytes.starts(with: underscores) && bytes.suffix(2).elementsEqual(underscores)) else {
-      throw UserDataError(.reservedFieldName, field: path.map { $0 + [name] })
-    }
   }
 }

@@ -1,7 +1,6 @@
 // The property that the commit sets to its own time.
 
 public import FirebaseCore
-import Foundation
 
 /// What a moment can be kept as.
 public protocol ServerTimestampWrappable {

@@ -16,7 +16,7 @@ enum SnakeCase {
     while let capital = scalars[position...].firstIndex(where: \.properties.isUppercase) {
       wordStarts.append(capital)
       guard let small = scalars[capital...].firstIndex(where: \.properties.isLowercase) else { break }
-      if small > capital + 1, small - 1 > capital { wordStarts.append(small - 1) }
+      if small > capital + 1 { wordStarts.append(small - 1) }
       position = small
     }
 

@@ -4,7 +4,9 @@ private import Foundation
 
 enum UTF8Order {
   /// Whether two names are the same bytes. `==` would also accept another normalisation.
-  static func isSame(_ left: String, _ right: String) -> Bool { compare(left, right) == 0 }
+  static func isSame(_ left: String, _ right: String) -> Bool {
+    left.utf8.count == right.utf8.count && compare(left, right) == 0
+  }
 
   /// Whether `left` comes first in the order of unsigned bytes.
   static func precedes(_ left: String, _ right: String) -> Bool { compare(left, right) < 0 }

@@ -1,46 +1,49 @@
-// Types that are read from a value without asking for a container.
+// Reading a value as a type: the types that need no container, then the way down to all others.
 
 import DocumentStore
 private import FirebaseCore
 private import Foundation
 
 extension ValueDecoder {
-  /// Nil for a type that has to decode itself.
-  func leaf<T: Decodable>(_ type: T.Type, _ value: CodedValue, at key: (any CodingKey)?) throws -> T? {
+  /// No key means that `value` is this decoder's own.
+  func decode<T: Decodable>(_ type: T.Type, from value: CodedValue, at key: (any CodingKey)?) throws -> T {
     // Comparing types costs less than asking them; the common ones come first.
-    if T.self == String.self { return try require(type, value.string, in: value, at: key) as? T }
-    if T.self == Int.self { return try integer(Int.self, value, at: key) as? T }
-    if T.self == Double.self { return try double(type, value, at: key) as? T }
-    if T.self == Bool.self { return try require(type, value.boolean, in: value, at: key) as? T }
-    if T.self == Date.self { return try date(value, at: key) as? T }
-    if T.self == Timestamp.self { return try timestamp(type, value, at: key) as? T }
-    if T.self == Int64.self { return try integer(Int64.self, value, at: key) as? T }
-    if T.self == Data.self { return try data(value, at: key) as? T }
-    if T.self == Float.self { return try float(value, at: key) as? T }
-    if T.self == URL.self { return try url(value, at: key) as? T }
-    if T.self == Decimal.self { return try decimal(value, at: key) as? T }
-    if T.self == DocumentReference.self { return try reference(value, at: key) as? T }
+    if T.self == String.self { return same(try require(type, value.string, in: value, at: key)) }
+    if T.self == Int.self { return same(try integer(Int.self, value, at: key)) }
+    if T.self == Double.self { return same(try double(type, value, at: key)) }
+    if T.self == Bool.self { return same(try require(type, value.boolean, in: value, at: key)) }
+    if T.self == Date.self { return same(try date(value, at: key)) }
+    if T.self == Timestamp.self { return same(try timestamp(type, value, at: key)) }
+    if T.self == Int64.self { return same(try integer(Int64.self, value, at: key)) }
+    if T.self == Data.self { return same(try data(value, at: key)) }
+    if T.self == Float.self { return same(try float(value, at: key)) }
+    if T.self == URL.self { return same(try url(value, at: key)) }
+    if T.self == Decimal.self { return same(try decimal(value, at: key)) }
+    if T.self == DocumentReference.self { return same(try reference(value, at: key)) }
     if T.self == GeoPoint.self {
-      return GeoPoint(try require(type, value.geoPoint, in: value, at: key)) as? T
+      return same(GeoPoint(try require(type, value.geoPoint, in: value, at: key)))
     }
     if T.self == VectorValue.self {
-      return VectorValue(try require(type, value.vector, in: value, at: key)) as? T
+      return same(VectorValue(try require(type, value.vector, in: value, at: key)))
     }
-    return try rareInteger(type, value, at: key)
+    return try decodeRare(type, from: value, at: key)
   }
 
-  private func rareInteger<T>(_ type: T.Type, _ value: CodedValue, at key: (any CodingKey)?) throws -> T? {
-    if T.self == Int32.self { return try integer(Int32.self, value, at: key) as? T }
-    if T.self == UInt8.self { return try integer(UInt8.self, value, at: key) as? T }
-    if T.self == UInt.self { return try integer(UInt.self, value, at: key) as? T }
-    if T.self == UInt64.self { return try integer(UInt64.self, value, at: key) as? T }
-    if T.self == UInt32.self { return try integer(UInt32.self, value, at: key) as? T }
-    if T.self == Int16.self { return try integer(Int16.self, value, at: key) as? T }
-    if T.self == UInt16.self { return try integer(UInt16.self, value, at: key) as? T }
-    if T.self == Int8.self { return try integer(Int8.self, value, at: key) as? T }
-    if T.self == Int128.self { return try integer(Int128.self, value, at: key) as? T }
-    if T.self == UInt128.self { return try integer(UInt128.self, value, at: key) as? T }
-    return nil
+  private func decodeRare<T: Decodable>(
+    _ type: T.Type, from value: CodedValue, at key: (any CodingKey)?
+  ) throws -> T {
+    if T.self == Int32.self { return same(try integer(Int32.self, value, at: key)) }
+    if T.self == UInt8.self { return same(try integer(UInt8.self, value, at: key)) }
+    if T.self == UInt.self { return same(try integer(UInt.self, value, at: key)) }
+    if T.self == UInt64.self { return same(try integer(UInt64.self, value, at: key)) }
+    if T.self == UInt32.self { return same(try integer(UInt32.self, value, at: key)) }
+    if T.self == Int16.self { return same(try integer(Int16.self, value, at: key)) }
+    if T.self == UInt16.self { return same(try integer(UInt16.self, value, at: key)) }
+    if T.self == Int8.self { return same(try integer(Int8.self, value, at: key)) }
+    if T.self == Int128.self { return same(try integer(Int128.self, value, at: key)) }
+    if T.self == UInt128.self { return same(try integer(UInt128.self, value, at: key)) }
+    let isDictionary = options.convertsKeys && type is any StringKeyed.Type
+    return try T(from: child(value, at: key, keysAreExact: isDictionary))
   }
 
   // MARK: Numbers
@@ -66,8 +69,8 @@ extension ValueDecoder {
     case (.stored(.double(let double)), _): return double
     case (.stored(.integer(let integer)), _): return Double(integer)
     case (.decimal(let decimal), _): return decimal.doubleValue
-    case (.stored(.string(let text)), .convertFromString(let positiveInfinity, let negativeInfinity, let nan)):
-      if text == positiveInfinity { return .infinity }
+    case (.stored(.string(let text)), .convertFromString(let infinity, let negativeInfinity, let nan)):
+      if text == infinity { return .infinity }
       if text == negativeInfinity { return -.infinity }
       if text == nan { return .nan }
       throw mismatch(type, value, at: key)
@@ -90,7 +93,10 @@ extension ValueDecoder {
     case .stored(.integer(let integer)): return Decimal(integer)
     case .stored(.double(let double)):
       // Through the shortest text that means this double: what was written as 1.1 is read as 1.1.
-      return try require(Decimal.self, Decimal(string: "\(double)"), in: value, at: key)
+      guard let decimal = Decimal(string: "\(double)") else {
+        throw corrupted("The number \(double) does not fit in Decimal.", at: key)
+      }
+      return decimal
     default: throw mismatch(Decimal.self, value, at: key)
     }
   }

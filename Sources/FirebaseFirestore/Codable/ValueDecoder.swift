@@ -1,37 +1,6 @@
 // The decoder that values meet: one coded value, and a decoder for each value below.
 
 private import DocumentStore
-private import FirebaseCore
-import Foundation
-
-/// The strategies at the time when decoding began.
-final class DecodingOptions {
-  let date: FirebaseDataDecoder.DateDecodingStrategy
-  let data: FirebaseDataDecoder.DataDecodingStrategy
-  let nonConformingFloat: FirebaseDataDecoder.NonConformingFloatDecodingStrategy
-  let key: FirebaseDataDecoder.KeyDecodingStrategy
-  let userInfo: [CodingUserInfoKey: Any]
-  /// The document that is decoded, if it is one.
-  let reference: DocumentReference?
-
-  init(
-    date: FirebaseDataDecoder.DateDecodingStrategy, data: FirebaseDataDecoder.DataDecodingStrategy,
-    nonConformingFloat: FirebaseDataDecoder.NonConformingFloatDecodingStrategy,
-    key: FirebaseDataDecoder.KeyDecodingStrategy, userInfo: [CodingUserInfoKey: Any],
-    reference: DocumentReference?
-  ) {
-    self.date = date
-    self.data = data
-    self.nonConformingFloat = nonConformingFloat
-    self.key = key
-    self.userInfo = userInfo
-    self.reference = reference
-  }
-
-  var convertsKeys: Bool {
-    if case .useDefaultKeys = key { false } else { true }
-  }
-}
 
 /// Lends out one value. The chain of parents is the coding path.
 final class ValueDecoder: Decoder {
@@ -78,13 +47,7 @@ final class ValueDecoder: Decoder {
 
   // MARK: Below
 
-  /// No key means that `value` is this decoder's own.
-  func decode<T: Decodable>(_ type: T.Type, from value: CodedValue, at key: (any CodingKey)?) throws -> T {
-    if let leaf = try leaf(type, value, at: key) { return leaf }
-    let isDictionary = options.convertsKeys && type is any StringKeyed.Type
-    return try T(from: child(value, at: key, keysAreExact: isDictionary))
-  }
-
+  /// The decoder of a value below; no key means that it is this decoder's own.
   func child(_ value: CodedValue, at key: (any CodingKey)?, keysAreExact: Bool = false) -> ValueDecoder {
     ValueDecoder(
       value, below: key == nil ? parent : self, key ?? self.key, options, keysAreExact: keysAreExact)
@@ -95,9 +58,9 @@ final class ValueDecoder: Decoder {
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
     switch value {
     case .stored(.map(let map)):
-      KeyedDecodingContainer(MapDecodingContainer(self, .stored(map.entries)))
+      KeyedDecodingContainer(MapDecodingContainer(FieldCursor(self, .stored(map.entries))))
     case .map(let map):
-      KeyedDecodingContainer(MapDecodingContainer(self, .coded(map.entries)))
+      KeyedDecodingContainer(MapDecodingContainer(FieldCursor(self, .coded(map.entries))))
     default:
       throw mismatch([String: Any].self, value, at: nil)
     }

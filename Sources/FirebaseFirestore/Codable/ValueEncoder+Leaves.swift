@@ -8,35 +8,35 @@ extension ValueEncoder {
   /// Nil for a type that has to encode itself.
   func leaf<T: Encodable>(_ value: T, at key: (any CodingKey)?) throws -> CodedValue? {
     // Comparing types costs less than asking a value what it is; the common ones come first.
-    if T.self == String.self { return .stored(.string(value as! String)) }
-    if T.self == Int.self { return .stored(.integer(Int64(value as! Int))) }
-    if T.self == Double.self { return try float(value as! Double, value, at: key) }
-    if T.self == Bool.self { return .stored(.boolean(value as! Bool)) }
-    if T.self == Date.self { return try date(value as! Date, at: key) }
-    if T.self == Timestamp.self { return .timestamp(value as! Timestamp) }
-    if T.self == Int64.self { return .stored(.integer(value as! Int64)) }
-    if T.self == Data.self { return try data(value as! Data, at: key) }
-    if T.self == Float.self { return try float(Double(value as! Float), value, at: key) }
-    if T.self == URL.self { return .stored(.string((value as! URL).absoluteString)) }
-    if T.self == Decimal.self { return .decimal(NSDecimalNumber(decimal: value as! Decimal)) }
-    if T.self == DocumentReference.self { return .reference(value as! DocumentReference) }
-    if T.self == GeoPoint.self { return .stored(.geoPoint((value as! GeoPoint).stored)) }
-    if T.self == FieldValue.self { return .sentinel(value as! FieldValue) }
-    if T.self == VectorValue.self { return .stored(.vector((value as! VectorValue).array)) }
+    if T.self == String.self { return .stored(.string(same(value, as: String.self))) }
+    if T.self == Int.self { return .stored(.integer(Int64(same(value, as: Int.self)))) }
+    if T.self == Double.self { return try float(same(value, as: Double.self), value, at: key) }
+    if T.self == Bool.self { return .stored(.boolean(same(value, as: Bool.self))) }
+    if T.self == Date.self { return try date(same(value, as: Date.self), at: key) }
+    if T.self == Timestamp.self { return .timestamp(same(value, as: Timestamp.self)) }
+    if T.self == Int64.self { return .stored(.integer(same(value, as: Int64.self))) }
+    if T.self == Data.self { return try data(same(value, as: Data.self), at: key) }
+    if T.self == Float.self { return try float(Double(same(value, as: Float.self)), value, at: key) }
+    if T.self == URL.self { return .stored(.string(same(value, as: URL.self).absoluteString)) }
+    if T.self == Decimal.self { return .decimal(NSDecimalNumber(decimal: same(value, as: Decimal.self))) }
+    if T.self == DocumentReference.self { return .reference(same(value, as: DocumentReference.self)) }
+    if T.self == GeoPoint.self { return .stored(.geoPoint(same(value, as: GeoPoint.self).stored)) }
+    if T.self == FieldValue.self { return .sentinel(same(value, as: FieldValue.self)) }
+    if T.self == VectorValue.self { return .stored(.vector(same(value, as: VectorValue.self).array)) }
     return try rareInteger(value, at: key)
   }
 
   private func rareInteger<T>(_ value: T, at key: (any CodingKey)?) throws -> CodedValue? {
-    if T.self == Int32.self { return try integer(value as! Int32, at: key) }
-    if T.self == UInt8.self { return try integer(value as! UInt8, at: key) }
-    if T.self == UInt.self { return try integer(value as! UInt, at: key) }
-    if T.self == UInt64.self { return try integer(value as! UInt64, at: key) }
-    if T.self == UInt32.self { return try integer(value as! UInt32, at: key) }
-    if T.self == Int16.self { return try integer(value as! Int16, at: key) }
-    if T.self == UInt16.self { return try integer(value as! UInt16, at: key) }
-    if T.self == Int8.self { return try integer(value as! Int8, at: key) }
-    if T.self == Int128.self { return try integer(value as! Int128, at: key) }
-    if T.self == UInt128.self { return try integer(value as! UInt128, at: key) }
+    if T.self == Int32.self { return try integer(same(value, as: Int32.self), at: key) }
+    if T.self == UInt8.self { return try integer(same(value, as: UInt8.self), at: key) }
+    if T.self == UInt.self { return try integer(same(value, as: UInt.self), at: key) }
+    if T.self == UInt64.self { return try integer(same(value, as: UInt64.self), at: key) }
+    if T.self == UInt32.self { return try integer(same(value, as: UInt32.self), at: key) }
+    if T.self == Int16.self { return try integer(same(value, as: Int16.self), at: key) }
+    if T.self == UInt16.self { return try integer(same(value, as: UInt16.self), at: key) }
+    if T.self == Int8.self { return try integer(same(value, as: Int8.self), at: key) }
+    if T.self == Int128.self { return try integer(same(value, as: Int128.self), at: key) }
+    if T.self == UInt128.self { return try integer(same(value, as: UInt128.self), at: key) }
     return nil
   }
 

@@ -1,33 +1,5 @@
 // The encoder that values meet: makes one coded value, and an encoder for each value below.
 
-private import FirebaseCore
-import Foundation
-
-/// The strategies at the time when encoding began.
-final class EncodingOptions {
-  let date: FirebaseDataEncoder.DateEncodingStrategy
-  let data: FirebaseDataEncoder.DataEncodingStrategy
-  let nonConformingFloat: FirebaseDataEncoder.NonConformingFloatEncodingStrategy
-  let key: FirebaseDataEncoder.KeyEncodingStrategy
-  let userInfo: [CodingUserInfoKey: Any]
-
-  init(
-    date: FirebaseDataEncoder.DateEncodingStrategy, data: FirebaseDataEncoder.DataEncodingStrategy,
-    nonConformingFloat: FirebaseDataEncoder.NonConformingFloatEncodingStrategy,
-    key: FirebaseDataEncoder.KeyEncodingStrategy, userInfo: [CodingUserInfoKey: Any]
-  ) {
-    self.date = date
-    self.data = data
-    self.nonConformingFloat = nonConformingFloat
-    self.key = key
-    self.userInfo = userInfo
-  }
-
-  var convertsKeys: Bool {
-    if case .useDefaultKeys = key { false } else { true }
-  }
-}
-
 /// Collects what one value writes. The chain of parents is the coding path.
 final class ValueEncoder: Encoder {
   /// Where what is written has to appear at once, because nobody comes back to fetch it.

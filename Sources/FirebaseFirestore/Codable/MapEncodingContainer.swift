@@ -1,6 +1,6 @@
-// The containers that values fill: they write straight into the tree of coded values.
+// The fields of a map as a value writes them: straight into the tree of coded values.
 
-private import Foundation
+private import DocumentStore
 
 /// Fields by name.
 struct MapEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
@@ -16,10 +16,19 @@ struct MapEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
   func encodeNil(forKey key: Key) { map.append(name(of: key), .null) }
 
-  // One generic method stands for the protocol's fifteen.
+  // One generic method stands for the protocol's fifteen, apart from the three types that most fields
+  // have and that always encode.
   func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
     if let coded = try encoder.coded(value, at: key) { map.append(name(of: key), coded) }
   }
+
+  func encode(_ value: String, forKey key: Key) { map.append(name(of: key), .stored(.string(value))) }
+
+  func encode(_ value: Int, forKey key: Key) {
+    map.append(name(of: key), .stored(.integer(Int64(value))))
+  }
+
+  func encode(_ value: Bool, forKey key: Key) { map.append(name(of: key), .stored(.boolean(value))) }
 
   func nestedContainer<NestedKey: CodingKey>(
     keyedBy type: NestedKey.Type, forKey key: Key
@@ -47,50 +56,12 @@ struct MapEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     return encoder.child(at: key, in: .field(map, name))
   }
 
-  private func name(of key: any CodingKey) -> String {
+  private func name(of key: some CodingKey) -> String {
     if encoder.keysAreExact { return key.stringValue }
     return switch encoder.options.key {
     case .useDefaultKeys: key.stringValue
     case .convertToSnakeCase: SnakeCase.encode(key.stringValue)
     case .custom(let convert): convert(encoder.path(to: key)).stringValue
     }
-  }
-}
-
-/// Elements one after another.
-struct ArrayEncodingContainer: UnkeyedEncodingContainer {
-  private let encoder: ValueEncoder
-  private let array: CodedArray
-
-  init(_ encoder: ValueEncoder, _ array: CodedArray) {
-    self.encoder = encoder
-    self.array = array
-  }
-
-  var codingPath: [any CodingKey] { encoder.codingPath }
-
-  var count: Int { array.elements.count }
-
-  func encodeNil() { array.elements.append(.null) }
-
-  // One generic method stands for the protocol's fifteen.
-  func encode<T: Encodable>(_ value: T) throws {
-    if let coded = try encoder.coded(value, at: IndexKey(count)) { array.elements.append(coded) }
-  }
-
-  func nestedContainer<NestedKey: CodingKey>(
-    keyedBy type: NestedKey.Type
-  ) -> KeyedEncodingContainer<NestedKey> {
-    given().container(keyedBy: type)
-  }
-
-  func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { given().unkeyedContainer() }
-
-  func superEncoder() -> any Encoder { given() }
-
-  private func given() -> ValueEncoder {
-    let index = count
-    array.elements.append(.map(CodedMap()))
-    return encoder.child(at: IndexKey(index), in: .element(array, index))
   }
 }

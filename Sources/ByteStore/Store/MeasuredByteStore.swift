@@ -1,0 +1,20 @@
+// The store of bytes for programs outside of this package that measure it.
+
+/// What the benchmarks may call; not for users, and free to change.
+@_spi(Measure)
+public struct MeasuredByteStore: Sendable {
+  private let store: ByteStore
+
+  public init(_ path: String) throws { store = try ByteStore.open(path) }
+
+  /// Returns once all entries are on stable storage.
+  public func commit(_ entries: some Sequence<(key: [UInt8], value: [UInt8])>) throws {
+    var batch = Batch()
+    for (key, value) in entries { try batch.put(value, for: key) }
+    try store.commit(batch)
+  }
+
+  public func value(for key: [UInt8]) throws -> [UInt8]? { try store.value(for: key) }
+
+  public func close() throws { try store.close() }
+}

@@ -1,0 +1,53 @@
+// The strategies of a coder at the time when coding began.
+
+final class EncodingOptions {
+  let date: FirebaseDataEncoder.DateEncodingStrategy
+  let data: FirebaseDataEncoder.DataEncodingStrategy
+  let nonConformingFloat: FirebaseDataEncoder.NonConformingFloatEncodingStrategy
+  let key: FirebaseDataEncoder.KeyEncodingStrategy
+  let userInfo: [CodingUserInfoKey: Any]
+
+  init(
+    date: FirebaseDataEncoder.DateEncodingStrategy, data: FirebaseDataEncoder.DataEncodingStrategy,
+    nonConformingFloat: FirebaseDataEncoder.NonConformingFloatEncodingStrategy,
+    key: FirebaseDataEncoder.KeyEncodingStrategy, userInfo: [CodingUserInfoKey: Any]
+  ) {
+    self.date = date
+    self.data = data
+    self.nonConformingFloat = nonConformingFloat
+    self.key = key
+    self.userInfo = userInfo
+  }
+
+  var convertsKeys: Bool {
+    if case .useDefaultKeys = key { false } else { true }
+  }
+}
+
+final class DecodingOptions {
+  let date: FirebaseDataDecoder.DateDecodingStrategy
+  let data: FirebaseDataDecoder.DataDecodingStrategy
+  let nonConformingFloat: FirebaseDataDecoder.NonConformingFloatDecodingStrategy
+  let key: FirebaseDataDecoder.KeyDecodingStrategy
+  let userInfo: [CodingUserInfoKey: Any]
+  /// The document that is decoded, if it is one.
+  let reference: DocumentReference?
+
+  init(
+    date: FirebaseDataDecoder.DateDecodingStrategy, data: FirebaseDataDecoder.DataDecodingStrategy,
+    nonConformingFloat: FirebaseDataDecoder.NonConformingFloatDecodingStrategy,
+    key: FirebaseDataDecoder.KeyDecodingStrategy, userInfo: [CodingUserInfoKey: Any],
+    reference: DocumentReference?
+  ) {
+    self.date = date
+    self.data = data
+    self.nonConformingFloat = nonConformingFloat
+    self.key = key
+    self.userInfo = userInfo
+    self.reference = reference
+  }
+
+  var convertsKeys: Bool {
+    if case .useDefaultKeys = key { false } else { true }
+  }
+}
