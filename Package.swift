@@ -113,7 +113,8 @@ let package = Package(
       name: "OfflineSyncTests", dependencies: ["OfflineSync", "DocumentStore"], swiftSettings: strict),
     .testTarget(name: "FirebaseCoreTests", dependencies: ["FirebaseCore"], swiftSettings: strict),
     .testTarget(
-      name: "FirebaseFirestoreTests", dependencies: ["FirebaseFirestore", "FirebaseCore"],
+      name: "FirebaseFirestoreTests",
+      dependencies: ["FirebaseFirestore", "FirebaseCore", "DocumentStore"],
       swiftSettings: strict),
     .testTarget(
       name: "BallcapTests", dependencies: ["Ballcap", "FirebaseFirestore"], swiftSettings: strict),

@@ -5,15 +5,22 @@ import Foundation
 /// Rate and latencies of many calls, from one thread or several at once.
 enum CommitTimes {
   static func measure(
-    _ count: Int, threads: Int = 1, _ call: @Sendable (Int) throws -> Void
+    _ count: Int, threads: Int = 1, _ call: @escaping @Sendable (Int) throws -> Void
   ) throws -> [String: Double] {
     let share = count / threads
     let clock = ContinuousClock()
     let samples = Samples(threads)
     let total = clock.measure {
-      DispatchQueue.concurrentPerform(iterations: threads) { thread in
-        samples.set(Result { try Self.times(thread * share..<(thread + 1) * share, call) }, for: thread)
+      // Threads of their own: a queue would run no more at once than there are cores.
+      let group = DispatchGroup()
+      for thread in 0..<threads {
+        group.enter()
+        Thread.detachNewThread {
+          samples.set(Result { try Self.times(thread * share..<(thread + 1) * share, call) }, for: thread)
+          group.leave()
+        }
       }
+      group.wait()
     }
     let microseconds = try samples.all().sorted()
     return [

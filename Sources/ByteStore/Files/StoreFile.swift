@@ -4,6 +4,8 @@ enum StoreFile {
   static let manifest = "MANIFEST"
   static let newManifest = "MANIFEST.new"
   static let lock = "LOCK"
+  /// A log to be: at its full size, without a header.
+  static let spare = "SPARE"
   private static let logPrefix = "log-"
   private static let logDigits = 10
 

@@ -26,16 +26,21 @@ struct LogWriter {
   /// No frame says yet that the last group was synced.
   private(set) var lacksWatermark = false
 
-  /// Makes the file at its full size, with its header, on stable storage (C3). The bytes are really
-  /// written: a sync of merely reserved space would have to write the file system's metadata as well.
+  /// Makes a log file, on stable storage at its full size with its header (C3), out of a spare if there
+  /// is one.
   static func create(
-    _ header: LogHeader, in directory: any OpenDirectory, _ platform: Platform
+    _ header: LogHeader, from spare: SpareLog?, in directory: any OpenDirectory, _ platform: Platform
   ) throws(WriteFailure) -> LogWriter {
     let name = StoreFile.log(header.number)
     do throws(SystemFailure) {
-      let file = try directory.createFile(name)
+      let file: any OpenFile
+      if let spare {
+        file = spare.file
+        try directory.rename(StoreFile.spare, to: name)
+      } else {
+        file = try SpareLog.fill(name, header.capacity, in: directory, platform)
+      }
       try file.writeAll(header.encoded().rawSpan, at: 0, platform)
-      try fill(file, from: UInt64(LogFormat.pageBytes), to: header.capacity, platform)
       if platform.keeps(.syncNewFile) { try file.syncOnce(platform) }
       if platform.keeps(.syncDirectoryAfterCreating) { try directory.sync() }
       return LogWriter(
@@ -45,18 +50,6 @@ struct LogWriter {
       // A leftover is harmless, the next open removes it; but a full disk wants its space back.
       try? directory.remove(name)
       throw error.isSync ? .unknown(error) : .refused(error)
-    }
-  }
-
-  private static func fill(
-    _ file: any OpenFile, from start: UInt64, to end: UInt64, _ platform: Platform
-  ) throws(SystemFailure) {
-    let zeros = [UInt8](repeating: 0, count: 256 << 10)
-    var offset = start
-    while offset < end {
-      let count = Int(min(UInt64(zeros.count), end - offset))
-      try file.writeAll(zeros.rawSpan.extracting(first: count), at: offset, platform)
-      offset += UInt64(count)
     }
   }
 

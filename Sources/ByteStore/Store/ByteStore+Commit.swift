@@ -107,9 +107,11 @@ extension ByteStore {
   /// names it. A log is never appended to after an open (C12), so the first commit comes here as well.
   private func turnToNewLog(for group: [Batch], _ writer: inout Writer) throws(WriteFailure) {
     if let end = try settledEnd(&writer) { writer.last = end }
+    let spare = takeSpare(for: group, &writer)
     let header = LogHeader(
       fileID: platform.random.randomID(), storeID: storeID, number: writer.manifest.nextLogNumber,
-      capacity: capacity(for: group, previousLength: writer.last.length), previous: writer.last)
+      capacity: spare?.capacity ?? capacity(for: group, previousLength: writer.last.length),
+      previous: writer.last)
     var manifest = writer.manifest
     manifest.generation += 1
     manifest.nextLogNumber = LogNumber(header.number.value + 1)
@@ -117,7 +119,7 @@ extension ByteStore {
     manifest.logs.append(
       Manifest.Log(number: header.number, fileID: header.fileID, capacity: header.capacity, end: nil))
 
-    let next = try LogWriter.create(header, in: directory, platform)
+    let next = try LogWriter.create(header, from: spare, in: directory, platform)
     do {
       try manifest.replace(in: directory, platform)
     } catch {
@@ -141,8 +143,23 @@ extension ByteStore {
     return log.recordedEnd
   }
 
-  private func capacity(for group: [Batch], previousLength: UInt64) -> UInt64 {
-    let preferred = min(max(options.logBytesMin, 2 * previousLength), options.logBytesMax)
+  /// The spare, if it has room for the group; one that is too small goes back to the disk.
+  private func takeSpare(for group: [Batch], _ writer: inout Writer) -> SpareLog? {
+    guard let spare = writer.spare else { return nil }
+    writer.spare = nil
+    if spare.capacity >= LogWriter.capacity(for: group) { return spare }
+    discard(spare)
+    return nil
+  }
+
+  /// What is left of it, the next open removes.
+  func discard(_ spare: SpareLog) {
+    spare.file.close()
+    try? directory.remove(StoreFile.spare)
+  }
+
+  func capacity(for group: [Batch], previousLength: UInt64) -> UInt64 {
+    let preferred = min(max(options.logBytesMin, 4 * previousLength), options.logBytesMax)
     return max(LogWriter.capacity(for: group), preferred)
       .roundedUp(toMultipleOf: UInt64(LogFormat.pageBytes))
   }
@@ -190,13 +207,17 @@ extension ByteStore {
   /// Waits for the commits under way, marks the log as cleanly closed and lets go of the directory.
   /// After a failure the log gets no marker. Further calls do nothing.
   package func close() throws(ByteStoreError) {
-    let turn = state.withLock(when: { !$0.isLeading && $0.queue.isEmpty }) { state in
+    let turn = state.withLock(
+      when: { !$0.isLeading && $0.queue.isEmpty && !$0.isPreparingSpare }
+    ) { state in
       defer { state.end = .closed(directory: path) }
       return CloseTurn(endBefore: state.end)
     }
     guard turn != .alreadyClosed, !isForked else { return }
     defer { lock.release() }
     try writer.withLock { writer throws(ByteStoreError) in
+      if let spare = writer.spare { discard(spare) }
+      writer.spare = nil
       guard var log = writer.log else { return }
       writer.log = nil
       defer { log.closeFile() }

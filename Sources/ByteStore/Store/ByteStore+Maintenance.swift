@@ -3,6 +3,7 @@
 //   1. sync       what buffered commits left in the system's cache
 //   2. watermark  once the log has fallen quiet, a frame that vouches for the last group (C9): without
 //                 it, damage to that group would look like a torn tail
+//   3. spare      once the log is half full, the file for the next one
 
 import Dispatch
 
@@ -51,8 +52,44 @@ extension ByteStore {
       state.isLeading = false
     }
     state.wakeAll()
+    prepareSpare()
     return (try? result.get()) ?? false
   }
+
+  // MARK: The next log
+
+  private func prepareSpare() {
+    guard let capacity = wantedSpare() else { return }
+    let result = Result { () throws(SystemFailure) in
+      try SpareLog.prepare(capacity, in: directory, platform)
+    }
+    if case .success(let spare) = result { writer.withLock { $0.spare = spare } }
+    state.withLock { state in
+      // Without space there is no spare, and the commit that needs a new log says so.
+      if case .failure(let cause) = result, cause.isSync { fail([], .unknown(cause), &state) }
+      state.isPreparingSpare = false
+    }
+    state.wakeAll()
+  }
+
+  /// The size of the spare to make, or nil if none is wanted now. From here on a close waits for it.
+  private func wantedSpare() -> UInt64? {
+    let capacity = writer.withLock { writer -> UInt64? in
+      guard let log = writer.log, writer.spare == nil, log.end > log.header.capacity / 2 else {
+        return nil
+      }
+      return self.capacity(for: [], previousLength: log.header.capacity)
+    }
+    guard let capacity else { return nil }
+    let starts = state.withLock { state in
+      guard state.end == nil, !state.isPreparingSpare else { return false }
+      state.isPreparingSpare = true
+      return true
+    }
+    return starts ? capacity : nil
+  }
+
+  // MARK: The log
 
   private func maintain(_ writer: inout Writer) throws(SystemFailure) -> Bool {
     guard var log = writer.log else { return false }

@@ -92,7 +92,7 @@ extension ByteStore {
           file: "\(directory.path)/\(StoreFile.manifest)", offset: 0,
           expected: "a manifest, as there is \(log)", found: "no such file"))
     }
-    let ours: Set = [StoreFile.lock, StoreFile.newManifest]
+    let ours: Set = [StoreFile.lock, StoreFile.newManifest, StoreFile.spare]
     if let other = names.filter({ !ours.contains($0) }).min() {
       throw .notAStore(directory: directory.path, found: other)
     }
@@ -247,7 +247,7 @@ extension ByteStore {
     for name in names.sorted() where !live.contains(name) {
       if StoreFile.logNumber(of: name) != nil {
         try checkHoldsNoCommit(name, opened)
-      } else if name != StoreFile.newManifest {
+      } else if name != StoreFile.newManifest, name != StoreFile.spare {
         continue
       }
       try system { () throws(SystemFailure) in try directory.remove(name) }

@@ -10,7 +10,7 @@
 /// A map from bytes to bytes whose acknowledged commits are never lost. Usable from any thread.
 package final class ByteStore: Sendable {
   package struct Options: Sendable {
-    /// The first log has this size, each later one twice what the one before needed.
+    /// The first log has this size, each later one four times what the one before needed.
     package var logBytesMin: UInt64 = 64 << 10
     package var logBytesMax: UInt64 = 32 << 20
     /// Make the store if the directory has none.
@@ -41,6 +41,8 @@ package final class ByteStore: Sendable {
     var queue: [Ticket] = []
     var isLeading = false
     var isMaintenanceScheduled = false
+    /// Maintenance writes a file without holding a lock; the directory is not given back meanwhile.
+    var isPreparingSpare = false
     /// Set by the first failure whose outcome is unknown, and by closing; ends all writing.
     var end: ByteStoreError?
   }
@@ -49,6 +51,7 @@ package final class ByteStore: Sendable {
   struct Writer {
     var manifest: Manifest
     var log: LogWriter?
+    var spare: SpareLog?
     /// Where the log ended when maintenance last looked.
     var endAtLastLook: UInt64 = 0
     /// Where the commits so far end, for the header of the next log.

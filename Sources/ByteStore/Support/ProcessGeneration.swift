@@ -1,5 +1,7 @@
 // Whether this is still the process that opened a store, for the price of one load.
 
+import Synchronization
+
 #if canImport(Darwin)
 import Darwin
 #elseif canImport(Musl)
@@ -7,7 +9,6 @@ import Musl
 #else
 import Glibc
 #endif
-import Synchronization
 
 /// Counts the forks between the first store of the ancestors and this process. A child shares files and
 /// locks with its parent and must use neither (docs/reliability.md, C10).

@@ -65,9 +65,9 @@ final class CodedMap {
 
   /// Linear; for the rare containers that are visited twice.
   subscript(name: String) -> CodedValue? {
-    get { entries.last { UTF8Order.isSame($0.name, name) }?.value }
+    get { entries.last { $0.name.isSameUTF8(as: name) }?.value }
     set {
-      let index = entries.lastIndex { UTF8Order.isSame($0.name, name) }
+      let index = entries.lastIndex { $0.name.isSameUTF8(as: name) }
       switch (index, newValue) {
       case (let index?, let value?): entries[index].value = value
       case (let index?, nil): entries.remove(at: index)
@@ -81,11 +81,11 @@ final class CodedMap {
   func sort() {
     if isSorted { return }
     // The sort is stable, so of equal names the one that arrived last is last.
-    entries.sort { UTF8Order.precedes($0.name, $1.name) }
+    entries.sort { $0.name.precedesInUTF8($1.name) }
     if isSorted { return }
     var unique: [Entry] = []
     for entry in entries {
-      if let last = unique.last, UTF8Order.isSame(last.name, entry.name) { unique.removeLast() }
+      if let last = unique.last, last.name.isSameUTF8(as: entry.name) { unique.removeLast() }
       unique.append(entry)
     }
     entries = unique
@@ -94,7 +94,7 @@ final class CodedMap {
   /// Whether every name comes before the next, which also means that there are no two of one name.
   private var isSorted: Bool {
     for index in entries.indices.dropFirst()
-    where !UTF8Order.precedes(entries[index - 1].name, entries[index].name) {
+    where !entries[index - 1].name.precedesInUTF8(entries[index].name) {
       return false
     }
     return true

@@ -57,13 +57,13 @@ final class FieldCursor {
 
   private func find(_ name: String, _ next: Int) -> Int? {
     let count = entries.count
-    if next < count, UTF8Order.isSame(entries.name(at: next), name) { return next }
-    if next > 0, UTF8Order.isSame(entries.name(at: next - 1), name) { return next - 1 }
+    if next < count, entries.name(at: next).isSameUTF8(as: name) { return next }
+    if next > 0, entries.name(at: next - 1).isSameUTF8(as: name) { return next - 1 }
     var low = 0
     var high = count
     while low < high {
       let middle = (low + high) / 2
-      let order = UTF8Order.compare(entries.name(at: middle), name)
+      let order = entries.name(at: middle).comparedInUTF8(to: name)
       if order == 0 { return middle }
       if order < 0 { low = middle + 1 } else { high = middle }
     }

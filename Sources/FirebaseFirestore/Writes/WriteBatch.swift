@@ -36,7 +36,11 @@ public final class WriteBatch: NSObject, Sendable {
     from value: T, forDocument document: DocumentReference,
     encoder: Firestore.Encoder = Firestore.Encoder()
   ) throws -> WriteBatch {
-    setFields(try encoder.encodeFields(value), forDocument: document)
+    do {
+      return setFields(try encoder.encodeFields(value, in: firestore), forDocument: document)
+    } catch let error as UserDataError {
+      ProgrammerError.trap(error.message)
+    }
   }
 
   /// Removes `document`; fine if there is none.
