@@ -38,7 +38,7 @@ struct LogReader: ~Escapable {
   /// Hands every commit to `apply`, in order. `recordedEnd` is what the manifest or the next log says.
   func replay(
     recordedEnd: (length: UInt64, sequence: SequenceNumber)?,
-    _ apply: ([Batch.Operation]) -> Void
+    _ apply: (CommitBody) -> Void
   ) throws(ByteStoreError) -> LogEnding {
     try checkSize(recordedEnd: recordedEnd?.length)
     let limit = recordedEnd?.length ?? header.capacity
@@ -50,11 +50,11 @@ struct LogReader: ~Escapable {
     {
       switch frame.header.kind {
       case .commit:
-        guard let batch = Batch.decode(body(of: frame)) else {
+        guard let commit = CommitBody(decoding: Array(copying: body(of: frame))) else {
           throw damage(at: frame.offset, "a commit's operations", "bytes that are none")
         }
-        apply(batch.operations)
-        ending.lastStamp = max(ending.lastStamp, batch.stamp)
+        apply(commit)
+        ending.lastStamp = max(ending.lastStamp, commit.stamp)
         ending.lastSequence = frame.header.sequence
         ending.commits += 1
       case .watermark:

@@ -75,20 +75,24 @@ extension ByteStore {
 
   private func lead(_ group: [Ticket]) {
     let needsSync = group.contains { $0.durability == .synced }
-    let result = writer.withLock { writer in
-      Result { () throws(WriteFailure) in
+    let (result, wanted) = writer.withLock { writer in
+      let result = Result { () throws(WriteFailure) in
         try log(group.map(\.batch), needsSync: needsSync, &writer)
       }
+      return (result, wantedSpare(writer))
     }
-    state.withLock { state in
+    let spare = state.withLock { state in
       switch result {
       case .success: publish(group, &state)
       case .failure(let failure): fail(group, failure, &state)
       }
       state.isLeading = false
+      guard case .inBackground = options.maintenance else { return nil as UInt64? }
+      return claimSpare(wanted, &state)
     }
     state.wakeAll()
     scheduleMaintenance()
+    if let spare { scheduleSpare(spare) }
   }
 
   private func log(
@@ -166,12 +170,8 @@ extension ByteStore {
 
   private func publish(_ group: [Ticket], _ state: inout State) {
     for ticket in group {
-      let body = ticket.batch.body
-      guard let batch = Batch.decode(body.rawSpan) else {
-        preconditionFailure("a batch decodes as it was encoded")
-      }
-      for operation in batch.operations { state.values.apply(operation) }
-      state.lastStamp = max(state.lastStamp, batch.stamp)
+      state.table.apply(CommitBody(trusted: ticket.batch.body))
+      state.lastStamp = max(state.lastStamp, ticket.batch.stamp)
       state.published = state.published.next
       ticket.outcome = .success(state.published)
     }

@@ -28,6 +28,11 @@ extension ByteStore {
     }
   }
 
+  /// Has the next log prepared now: the log in use may be full before the next look.
+  func scheduleSpare(_ capacity: UInt64) {
+    DispatchQueue.global(qos: .userInitiated).async { [self] in prepareSpare(capacity) }
+  }
+
   private func runScheduledMaintenance() {
     state.withLock { $0.isMaintenanceScheduled = false }
     if performMaintenance() { scheduleMaintenance() }
@@ -44,22 +49,37 @@ extension ByteStore {
       return true
     }
     guard leads else { return false }
-    let result = writer.withLock { writer in
-      Result { () throws(SystemFailure) in try maintain(&writer) }
+    let (result, wanted) = writer.withLock { writer in
+      let result = Result { () throws(SystemFailure) in try maintain(&writer) }
+      return (result, wantedSpare(writer))
     }
-    state.withLock { state in
+    let spare = state.withLock { state in
       if case .failure(let cause) = result { fail([], .unknown(cause), &state) }
       state.isLeading = false
+      return claimSpare(wanted, &state)
     }
     state.wakeAll()
-    prepareSpare()
+    if let spare { prepareSpare(spare) }
     return (try? result.get()) ?? false
   }
 
   // MARK: The next log
 
-  private func prepareSpare() {
-    guard let capacity = wantedSpare() else { return }
+  /// The size of the spare that the log in use will need, or nil while it does not.
+  func wantedSpare(_ writer: Writer) -> UInt64? {
+    guard let log = writer.log, writer.spare == nil, log.end > log.header.capacity / 2 else { return nil }
+    return capacity(for: [], previousLength: log.header.capacity)
+  }
+
+  /// Gives the making of the spare to the caller, unless someone is at it. A close waits from here on.
+  func claimSpare(_ wanted: UInt64?, _ state: inout State) -> UInt64? {
+    guard let wanted, state.end == nil, !state.isPreparingSpare else { return nil }
+    state.isPreparingSpare = true
+    return wanted
+  }
+
+  /// Holds no lock while it writes.
+  private func prepareSpare(_ capacity: UInt64) {
     let result = Result { () throws(SystemFailure) in
       try SpareLog.prepare(capacity, in: directory, platform)
     }
@@ -70,23 +90,6 @@ extension ByteStore {
       state.isPreparingSpare = false
     }
     state.wakeAll()
-  }
-
-  /// The size of the spare to make, or nil if none is wanted now. From here on a close waits for it.
-  private func wantedSpare() -> UInt64? {
-    let capacity = writer.withLock { writer -> UInt64? in
-      guard let log = writer.log, writer.spare == nil, log.end > log.header.capacity / 2 else {
-        return nil
-      }
-      return self.capacity(for: [], previousLength: log.header.capacity)
-    }
-    guard let capacity else { return nil }
-    let starts = state.withLock { state in
-      guard state.end == nil, !state.isPreparingSpare else { return false }
-      state.isPreparingSpare = true
-      return true
-    }
-    return starts ? capacity : nil
   }
 
   // MARK: The log

@@ -24,7 +24,7 @@ struct Opened {
   var directory: any OpenDirectory
   var lock: any DirectoryLock
   var manifest: Manifest
-  var values: [[UInt8]: [UInt8]] = [:]
+  var table = Memtable()
   var last = LogHeader.LogEnd(fileID: .zero, length: 0, sequence: .none)
   var lastStamp: UInt64 = 0
   var report = RecoveryReport()
@@ -193,9 +193,7 @@ extension ByteStore {
     let ending = try LogReader(
       header: header, bytes: bytes.rawSpan, path: file.path, broken: broken
     )
-    .replay(recordedEnd: log.end) { operations in
-      for operation in operations { opened.values.apply(operation) }
-    }
+    .replay(recordedEnd: log.end) { opened.table.apply($0) }
     opened.last = LogHeader.LogEnd(
       fileID: header.fileID, length: ending.length, sequence: ending.lastSequence)
     opened.lastStamp = max(opened.lastStamp, ending.lastStamp)
@@ -239,7 +237,7 @@ extension ByteStore {
   // MARK: Leftovers
 
   /// Removes what a crash left between the making of a file and the manifest that would have named it.
-  /// Such a log has no commits; one that has any belongs to a newer manifest than the one we read.
+  /// Such a log has no commits; one that has any belongs to another manifest than the one we read.
   private static func cleanUp(_ opened: inout Opened) throws(ByteStoreError) {
     let directory = opened.directory
     let names = try system { () throws(SystemFailure) in try directory.names() }
@@ -265,12 +263,15 @@ extension ByteStore {
     }
     guard bytes.count == 2 * page,
       let header = try? LogHeader(decoding: bytes.rawSpan, file: path),
-      header.storeID == opened.manifest.storeID,
       let frame = FrameHeader(
         decoding: bytes.rawSpan.extracting(droppingFirst: page), file: header.fileID,
         offset: UInt64(page)),
       frame.kind == .commit
     else { return }
+    guard header.storeID == opened.manifest.storeID else {
+      // Either file may be the stranger here.
+      throw .foreignFile(file: path, expected: opened.manifest.storeID, found: header.storeID)
+    }
     throw .corrupted(
       Damage(
         file: "\(opened.directory.path)/\(StoreFile.manifest)", offset: 32,
@@ -282,14 +283,5 @@ extension ByteStore {
     _ body: () throws(SystemFailure) -> Result
   ) throws(ByteStoreError) -> Result {
     do throws(SystemFailure) { return try body() } catch { throw .system(error) }
-  }
-}
-
-extension [[UInt8]: [UInt8]] {
-  mutating func apply(_ operation: Batch.Operation) {
-    switch operation {
-    case .put(let key, let value): self[key] = value
-    case .remove(let key): self[key] = nil
-    }
   }
 }

@@ -3,7 +3,7 @@
 //
 // Invariants:
 //   - What `value(for:)` answers was durable before it could be read.
-//   - `state.published` counts exactly the commits that are in `state.values`.
+//   - `state.published` counts exactly the commits that are in `state.table`.
 //   - Only the thread that set `state.isLeading` touches `writer`; it holds no lock while it syncs but
 //     the writer's own.
 
@@ -34,7 +34,7 @@ package final class ByteStore: Sendable {
   let writer: Locked<Writer>
 
   struct State {
-    var values: [[UInt8]: [UInt8]]
+    var table: Memtable
     var published: SequenceNumber
     var lastStamp: UInt64
     /// Commits that wait for a leader.
@@ -68,7 +68,7 @@ package final class ByteStore: Sendable {
     lock = opened.lock
     generation = ProcessGeneration.current
     state = Locked(
-      State(values: opened.values, published: opened.last.sequence, lastStamp: opened.lastStamp))
+      State(table: opened.table, published: opened.last.sequence, lastStamp: opened.lastStamp))
     writer = Locked(Writer(manifest: opened.manifest, last: opened.last))
   }
 
@@ -81,12 +81,15 @@ package final class ByteStore: Sendable {
     guard !isForked else { throw .forked(directory: path) }
     return try state.withLock { state throws(ByteStoreError) in
       if case .closed = state.end { throw .closed(directory: path) }
-      return state.values[key]
+      return state.table.value(for: key)
     }
   }
 
   /// The number of keys.
-  package var count: Int { state.withLock { $0.values.count } }
+  package var count: Int { state.withLock { $0.table.count } }
+
+  /// Commits that wait for the group before them; tests form groups by it.
+  package var commitsWaiting: Int { state.withLock { $0.queue.count } }
 
   /// The last commit that readers see.
   package var lastCommit: SequenceNumber { state.withLock { $0.published } }

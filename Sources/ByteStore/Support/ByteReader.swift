@@ -24,9 +24,14 @@ package struct ByteReader: ~Escapable {
   /// A copy of the next `count` bytes, or nil if there are fewer.
   package mutating func array(_ count: Int) -> [UInt8]? {
     guard count >= 0, count <= bytesLeft else { return nil }
-    let slice = bytes.extracting(offset..<offset + count)
-    offset += count
-    return unsafe slice.withUnsafeBytes { unsafe Array($0) }
+    defer { offset += count }
+    return Array(copying: bytes.extracting(offset..<offset + count))
+  }
+
+  /// Where the next `count` bytes are, passing over them, or nil if there are fewer.
+  package mutating func range(_ count: Int) -> Range<Int>? {
+    let start = offset
+    return skip(count) ? start..<start + count : nil
   }
 
   /// Passes over `count` bytes; false, and nothing passed, if there are fewer.
@@ -69,6 +74,10 @@ extension BinaryInteger {
 }
 
 extension [UInt8] {
+  package init(copying span: RawSpan) {
+    self = unsafe span.withUnsafeBytes { unsafe Array($0) }
+  }
+
   /// The bytes, borrowed. A byte has no padding, so that the view is safe.
   package var rawSpan: RawSpan {
     @_lifetime(borrow self)

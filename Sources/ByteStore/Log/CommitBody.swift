@@ -1,0 +1,97 @@
+// The body of a commit's frame: what a batch became, and what a log gives back.
+//
+//   body := stamp:u64 count:u32 operation{count}
+//   operation := 1 keyBytes:u16 valueBytes:u32 key value      a put
+//              | 2 keyBytes:u16 key                           a removal
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// Bytes that are known to be a commit's body. Offsets and ranges are of `bytes`.
+struct CommitBody {
+  static let empty = CommitBody(trusted: [])
+  static let prefixBytes = 12
+  static let putTag: UInt8 = 1
+  static let removeTag: UInt8 = 2
+
+  let bytes: [UInt8]
+
+  /// Bytes that a batch encoded.
+  init(trusted bytes: [UInt8]) { self.bytes = bytes }
+
+  /// Bytes whose checksum was right. Nil if they are no body: then the writer had a fault, or the file
+  /// was made by someone else.
+  init?(decoding bytes: [UInt8]) {
+    self.bytes = bytes
+    guard Self.walk(bytes, { _ in }) else { return nil }
+  }
+
+  var stamp: UInt64 {
+    var reader = ByteReader(bytes.rawSpan)
+    return reader.uint64() ?? 0
+  }
+
+  enum Operation {
+    case put(offset: Int, key: Range<Int>, value: Range<Int>)
+    case remove(key: Range<Int>)
+  }
+
+  func forEachOperation(_ body: (Operation) -> Void) {
+    let isWhole = Self.walk(bytes, body)
+    precondition(isWhole, "a body was checked, or encoded by a batch")
+  }
+
+  /// Calls `body` for each operation; false at the first byte that is none.
+  private static func walk(_ bytes: [UInt8], _ body: (Operation) -> Void) -> Bool {
+    var reader = ByteReader(bytes.rawSpan)
+    guard reader.skip(8), let count = reader.uint32() else { return false }
+    for _ in 0..<count {
+      let offset = reader.offset
+      switch reader.uint8() {
+      case putTag:
+        guard let keyBytes = reader.uint16(), let valueBytes = reader.uint32(),
+          let key = reader.range(Int(keyBytes)), let value = reader.range(Int(valueBytes))
+        else { return false }
+        body(.put(offset: offset, key: key, value: value))
+      case removeTag:
+        guard let keyBytes = reader.uint16(), let key = reader.range(Int(keyBytes)) else { return false }
+        body(.remove(key: key))
+      default:
+        return false
+      }
+    }
+    return reader.bytesLeft == 0
+  }
+
+  // MARK: One put
+
+  func value(ofPutAt offset: Int) -> [UInt8] { Array(bytes[put(at: offset).value]) }
+
+  func key(ofPutAt offset: Int) -> ArraySlice<UInt8> { bytes[put(at: offset).key] }
+
+  func isKey(_ key: ArraySlice<UInt8>, ofPutAt offset: Int) -> Bool {
+    let range = put(at: offset).key
+    guard range.count == key.count else { return false }
+    return unsafe key.withUnsafeBytes { key in
+      unsafe bytes.withUnsafeBytes { bytes in
+        guard let left = key.baseAddress, let right = bytes.baseAddress else { return true }
+        // Within the body: the range comes from lengths that were checked against it.
+        return unsafe memcmp(left, right + range.lowerBound, key.count) == 0
+      }
+    }
+  }
+
+  private func put(at offset: Int) -> (key: Range<Int>, value: Range<Int>) {
+    var reader = ByteReader(bytes.rawSpan)
+    guard reader.skip(offset), reader.uint8() == Self.putTag, let keyBytes = reader.uint16(),
+      let valueBytes = reader.uint32(), let key = reader.range(Int(keyBytes)),
+      let value = reader.range(Int(valueBytes))
+    else { preconditionFailure("a location is the start of a put") }
+    return (key, value)
+  }
+}
