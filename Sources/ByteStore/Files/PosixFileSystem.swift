@@ -18,7 +18,7 @@ package struct PosixFileSystem: FileSystem {
 
   package func createDirectory(_ path: String) throws(SystemFailure) {
     var prefix = path.hasPrefix("/") ? "" : "."
-    for component in path.split(separator: "/") {
+    for component in path.utf8.split(separator: UInt8(ascii: "/")).map({ String(Substring($0)) }) {
       let parent = prefix.isEmpty ? "/" : prefix
       prefix += "/\(component)"
       let isNew = unsafe mkdir(prefix, 0o700) == 0
@@ -30,7 +30,11 @@ package struct PosixFileSystem: FileSystem {
         try openDirectory(parent).sync()
       } catch {
         // Directories of the system that we may pass through and not read: none of them is new.
-        guard !isNew, error.code == EACCES else { throw error }
+        guard !isNew, error.code == EACCES else {
+          // Gone again, so that the next open makes it, and does not take it for durable.
+          if isNew { _ = unsafe rmdir(prefix) }
+          throw error
+        }
       }
     }
   }
@@ -83,9 +87,17 @@ private final class PosixDirectory: OpenDirectory {
 
   func openFile(_ name: String, _ access: FileAccess) throws(SystemFailure) -> any OpenFile {
     let mode = access == .read ? O_RDONLY : O_RDWR
-    let file = unsafe openat(descriptor.number, name, mode | O_NOFOLLOW | O_CLOEXEC)
+    // Without blocking: a pipe that lies there would keep us waiting for its other end.
+    let file = unsafe openat(descriptor.number, name, mode | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard file >= 0 else { throw failure("open", name) }
-    return PosixFile(path: "\(path)/\(name)", descriptor: Descriptor(file))
+    let owner = Descriptor(file)
+    var status = stat()
+    guard unsafe fstat(file, &status) == 0 else { throw failure("fstat", name) }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      errno = EINVAL
+      throw failure("open", name)
+    }
+    return PosixFile(path: "\(path)/\(name)", descriptor: owner)
   }
 
   func rename(_ name: String, to newName: String) throws(SystemFailure) {
@@ -176,6 +188,7 @@ private final class PosixLock: DirectoryLock {
 
   private let descriptor: Descriptor
   private let identity: Identity
+  private let processID = getpid()
 
   private init(descriptor: Descriptor, identity: Identity) {
     self.descriptor = descriptor
@@ -207,7 +220,8 @@ private final class PosixLock: DirectoryLock {
   }
 
   func release() {
-    guard descriptor.close() else { return }
+    // A forked child shares the lock and must leave it alone when it cleans up.
+    guard descriptor.close(unlocking: processID == getpid()) else { return }
     Self.held.withLock { _ = $0.remove(identity) }
   }
 
@@ -236,10 +250,12 @@ private final class Descriptor: Sendable {
 
   deinit { close() }
 
-  /// True for the call that really closed it.
+  /// True for the call that really closed it. To unlock is not left to the closing: a child that was
+  /// forked and is not yet another program holds a copy of the descriptor, and with it the lock.
   @discardableResult
-  func close() -> Bool {
+  func close(unlocking: Bool = false) -> Bool {
     guard isOpen.exchange(false, ordering: .acquiringAndReleasing) else { return false }
+    if unlocking { _ = flock(number, LOCK_UN) }
     #if canImport(Darwin)
     _ = Darwin.close(number)
     #elseif canImport(Musl)

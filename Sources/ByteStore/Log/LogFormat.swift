@@ -100,7 +100,7 @@ struct LogHeader: Equatable {
       let previousLength = reader.uint64(), let previousSequence = reader.uint64()
     else { throw damage(8, "a log's header", "another kind of file") }
     guard capacity % UInt64(LogFormat.pageBytes) == 0, capacity <= LogFormat.capacityMax else {
-      throw damage(64, "a capacity of whole pages up to \(LogFormat.capacityMax)", "\(capacity)")
+      throw damage(56, "a capacity of whole pages up to \(LogFormat.capacityMax)", "\(capacity)")
     }
     self.init(
       fileID: fileID, storeID: storeID, number: LogNumber(number), capacity: capacity,

@@ -10,6 +10,8 @@
 struct LogEnding: Equatable {
   /// X: the bytes of the file that count.
   var length: UInt64
+  /// Up to where the last frame knows the log to be on stable storage.
+  var durableThrough: UInt64
   var lastSequence: SequenceNumber
   /// The largest stamp of a commit, 0 without commits.
   var lastStamp: UInt64
@@ -43,8 +45,8 @@ struct LogReader: ~Escapable {
     try checkSize(recordedEnd: recordedEnd?.length)
     let limit = recordedEnd?.length ?? header.capacity
     var ending = LogEnding(
-      length: UInt64(LogFormat.pageBytes), lastSequence: header.previous.sequence, lastStamp: 0,
-      commits: 0, wasClosed: false, dropped: 0)
+      length: UInt64(LogFormat.pageBytes), durableThrough: UInt64(LogFormat.pageBytes),
+      lastSequence: header.previous.sequence, lastStamp: 0, commits: 0, wasClosed: false, dropped: 0)
     while !ending.wasClosed, ending.length < limit,
       let frame = frame(after: ending.length, following: ending.lastSequence, limit: limit)
     {
@@ -62,6 +64,7 @@ struct LogReader: ~Escapable {
       case .close:
         ending.wasClosed = true
       }
+      ending.durableThrough = frame.header.durableThrough
       ending.length = frame.offset + UInt64(frame.header.paddedBytes)
     }
     if let recordedEnd {

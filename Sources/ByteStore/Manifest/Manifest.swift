@@ -120,6 +120,13 @@ struct Manifest: Equatable {
 }
 
 extension Manifest {
+  /// The manifest after this one. Only equality of generations means anything, so that they may wrap.
+  func successor() -> Manifest {
+    var next = self
+    next.generation &+= 1
+    return next
+  }
+
   /// Records where the last log ends, unless that is settled already.
   mutating func sealLastLog(at end: LogHeader.LogEnd) {
     guard let last = logs.last, last.end == nil else { return }

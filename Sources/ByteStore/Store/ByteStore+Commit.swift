@@ -9,6 +9,14 @@
 //
 // While a leader syncs, others queue up: the group grows with the load, the syncs do not.
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 /// What a commit survives once it is acknowledged.
 package enum Durability: Sendable {
   /// Everything: on stable storage.
@@ -116,9 +124,12 @@ extension ByteStore {
       fileID: platform.random.randomID(), storeID: storeID, number: writer.manifest.nextLogNumber,
       capacity: spare?.capacity ?? capacity(for: group, previousLength: writer.last.length),
       previous: writer.last)
-    var manifest = writer.manifest
-    manifest.generation += 1
-    manifest.nextLogNumber = LogNumber(header.number.value + 1)
+    // No store gets there, but a made-up manifest may say so.
+    guard let nextNumber = header.number.next else {
+      throw .refused(SystemFailure(operation: "numbering a log", path: path, code: EOVERFLOW))
+    }
+    var manifest = writer.manifest.successor()
+    manifest.nextLogNumber = nextNumber
     manifest.sealLastLog(at: writer.last)
     manifest.logs.append(
       Manifest.Log(number: header.number, fileID: header.fileID, capacity: header.capacity, end: nil))
@@ -190,6 +201,18 @@ extension ByteStore {
     }
   }
 
+  /// Lets go of the directory and leaves everything as it is, as the death of the process would.
+  package func abandon() {
+    state.withLock(when: { !$0.isLeading && !$0.isPreparingSpare }) { state in
+      state.end = .closed(directory: path)
+    }
+    writer.withLock { writer in
+      writer.log?.closeFile()
+      writer.log = nil
+    }
+    lock.release()
+  }
+
   private enum CloseTurn {
     case clean
     case afterFailure
@@ -207,13 +230,15 @@ extension ByteStore {
   /// Waits for the commits under way, marks the log as cleanly closed and lets go of the directory.
   /// After a failure the log gets no marker. Further calls do nothing.
   package func close() throws(ByteStoreError) {
+    // Before any lock: what the parent's threads held at the fork, nobody gives back here.
+    guard !isForked else { return }
     let turn = state.withLock(
       when: { !$0.isLeading && $0.queue.isEmpty && !$0.isPreparingSpare }
     ) { state in
       defer { state.end = .closed(directory: path) }
       return CloseTurn(endBefore: state.end)
     }
-    guard turn != .alreadyClosed, !isForked else { return }
+    guard turn != .alreadyClosed else { return }
     defer { lock.release() }
     try writer.withLock { writer throws(ByteStoreError) in
       if let spare = writer.spare { discard(spare) }
@@ -227,9 +252,9 @@ extension ByteStore {
       } catch {
         throw .system(error)
       }
-      writer.manifest.generation += 1
-      writer.manifest.sealLastLog(at: log.recordedEnd)
       guard platform.keeps(.recordEndWhenClosing) else { return }
+      writer.manifest = writer.manifest.successor()
+      writer.manifest.sealLastLog(at: log.recordedEnd)
       do throws(WriteFailure) {
         try writer.manifest.replace(in: directory, platform)
       } catch {

@@ -41,10 +41,9 @@ extension ByteStore {
   /// One look; true if another one is needed later.
   @discardableResult
   package func performMaintenance() -> Bool {
-    // Like a commit, it is the leader while it touches the writer. It never waits: who leads now will
-    // schedule the next look.
-    let leads = state.withLock { state in
-      guard state.end == nil, !state.isLeading else { return false }
+    // Like a commit, it is the leader while it touches the log, and waits for its turn.
+    let leads = state.withLock(when: { !$0.isLeading }) { state in
+      guard state.end == nil else { return false }
       state.isLeading = true
       return true
     }

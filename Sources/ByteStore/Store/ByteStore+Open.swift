@@ -107,13 +107,19 @@ extension ByteStore {
     if let found = try readManifest(directory, platform) {
       manifest = found
     } else {
-      manifest = try createManifest(directory, platform)
+      manifest = Manifest(storeID: platform.random.randomID())
     }
+    // One without logs is written even if it is there: if the sync of its name failed, it may be there
+    // for us and not on the disk, and a log must not become durable before it (F4).
+    if manifest.logs.isEmpty { try write(manifest, directory, platform) }
     var opened = Opened(
       options: options, platform: platform, directory: directory, lock: lock, manifest: manifest)
-    let files = try openAll(manifest, directory, platform)
-    defer { for file in files { file.close() } }
-    for (log, file) in zip(manifest.logs, files) { try replay(log, file, &opened) }
+    try syncAll(manifest, directory, platform)
+    for log in manifest.logs {
+      let file = try open(log, in: directory)
+      defer { file.close() }
+      try replay(log, file, &opened)
+    }
     try cleanUp(&opened)
     return opened
   }
@@ -139,10 +145,9 @@ extension ByteStore {
     return try Manifest(decoding: bytes.rawSpan, file: file.path)
   }
 
-  private static func createManifest(
-    _ directory: any OpenDirectory, _ platform: Platform
-  ) throws(ByteStoreError) -> Manifest {
-    let manifest = Manifest(storeID: platform.random.randomID())
+  private static func write(
+    _ manifest: Manifest, _ directory: any OpenDirectory, _ platform: Platform
+  ) throws(ByteStoreError) {
     do throws(WriteFailure) {
       try manifest.replace(in: directory, platform)
     } catch {
@@ -150,35 +155,37 @@ extension ByteStore {
       case .refused(let cause), .unknown(let cause): throw .system(cause)
       }
     }
-    return manifest
   }
 
   // MARK: The logs
 
-  /// Opens and syncs every log of the manifest, then the directory.
-  private static func openAll(
+  /// Syncs the logs whose end is open, then the directory. The others were synced before the manifest
+  /// recorded their ends. One file at a time: a store may have more logs than a process has descriptors.
+  private static func syncAll(
     _ manifest: Manifest, _ directory: any OpenDirectory, _ platform: Platform
-  ) throws(ByteStoreError) -> [any OpenFile] {
-    var files: [any OpenFile] = []
-    for log in manifest.logs {
-      let name = StoreFile.log(log.number)
-      do throws(SystemFailure) {
-        let file = try directory.openFile(name, .readAndWrite)
-        files.append(file)
-        if platform.keeps(.syncOnOpen) { try file.syncOnce(platform) }
-      } catch {
-        for file in files { file.close() }
-        guard error.code == ENOENT else { throw .system(error) }
-        throw .corrupted(
-          Damage(
-            file: "\(directory.path)/\(name)", offset: 0, expected: "a log that the manifest names",
-            found: "no such file"))
-      }
+  ) throws(ByteStoreError) {
+    guard platform.keeps(.syncOnOpen) else { return }
+    for log in manifest.logs where log.end == nil {
+      let file = try open(log, in: directory)
+      defer { file.close() }
+      try system { () throws(SystemFailure) in try file.syncOnce(platform) }
     }
-    if platform.keeps(.syncOnOpen) {
-      try system { () throws(SystemFailure) in try directory.sync() }
+    try system { () throws(SystemFailure) in try directory.sync() }
+  }
+
+  private static func open(
+    _ log: Manifest.Log, in directory: any OpenDirectory
+  ) throws(ByteStoreError) -> any OpenFile {
+    let name = StoreFile.log(log.number)
+    do throws(SystemFailure) {
+      return try directory.openFile(name, log.end == nil ? .readAndWrite : .read)
+    } catch {
+      guard error.code == ENOENT else { throw .system(error) }
+      throw .corrupted(
+        Damage(
+          file: "\(directory.path)/\(name)", offset: 0, expected: "a log that the manifest names",
+          found: "no such file"))
     }
-    return files
   }
 
   private static func replay(
@@ -194,6 +201,7 @@ extension ByteStore {
       header: header, bytes: bytes.rawSpan, path: file.path, broken: broken
     )
     .replay(recordedEnd: log.end) { opened.table.apply($0) }
+    if log.end == nil { try writeAgain(ending, of: file, bytes, opened.platform) }
     opened.last = LogHeader.LogEnd(
       fileID: header.fileID, length: ending.length, sequence: ending.lastSequence)
     opened.lastStamp = max(opened.lastStamp, ending.lastStamp)
@@ -205,6 +213,22 @@ extension ByteStore {
         RecoveryReport.Loss(
           file: file.path, offset: ending.length, length: ending.dropped,
           reason: "a group of commits was cut off before it was acknowledged"))
+    }
+  }
+
+  /// Makes durable what the groups since the last known sync seem to hold. The sync of step 2 is not
+  /// enough: where an earlier one failed, the page cache shows bytes that no sync writes any more (F4).
+  /// The bytes stay what they are, so that a crash on the way changes nothing (C12).
+  private static func writeAgain(
+    _ ending: LogEnding, of file: any OpenFile, _ bytes: [UInt8], _ platform: Platform
+  ) throws(ByteStoreError) {
+    guard platform.keeps(.syncOnOpen), platform.keeps(.writeAgainOnOpen) else { return }
+    let start = Int(clamping: ending.durableThrough).roundedUp(toMultipleOf: LogFormat.pageBytes)
+    guard start < Int(ending.length) else { return }
+    try system { () throws(SystemFailure) in
+      try file.writeAll(
+        bytes.rawSpan.extracting(start..<Int(ending.length)), at: UInt64(start), platform)
+      try file.syncOnce(platform)
     }
   }
 
@@ -261,11 +285,12 @@ extension ByteStore {
       defer { file.close() }
       return (file.path, try file.readAll(2 * page, at: 0))
     }
-    guard bytes.count == 2 * page,
-      let header = try? LogHeader(decoding: bytes.rawSpan, file: path),
+    guard bytes.count == 2 * page, let header = try leftoverHeader(bytes, path),
+      // A file that was never synced may show what another log left in the same blocks.
+      header.number == StoreFile.logNumber(of: name),
       let frame = FrameHeader(
         decoding: bytes.rawSpan.extracting(droppingFirst: page), file: header.fileID,
-        offset: UInt64(page)),
+        offset: UInt64(page), broken: opened.platform.brokenRule),
       frame.kind == .commit
     else { return }
     guard header.storeID == opened.manifest.storeID else {
@@ -277,6 +302,18 @@ extension ByteStore {
         file: "\(opened.directory.path)/\(StoreFile.manifest)", offset: 32,
         expected: "a manifest that names \(name), which holds commits",
         found: "an older one, of generation \(opened.manifest.generation)"))
+  }
+
+  /// Nil if the making of the log was cut off before its header.
+  private static func leftoverHeader(
+    _ bytes: [UInt8], _ path: String
+  ) throws(ByteStoreError) -> LogHeader? {
+    do throws(ByteStoreError) {
+      return try LogHeader(decoding: bytes.rawSpan, file: path)
+    } catch {
+      if case .newerFormat = error { throw error }
+      return nil
+    }
   }
 
   private static func system<Result>(

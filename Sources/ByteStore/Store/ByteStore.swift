@@ -2,10 +2,10 @@
 // ByteStore+Commit.swift and ByteStore+Open.swift.
 //
 // Invariants:
-//   - What `value(for:)` answers was durable before it could be read.
+//   - What `value(for:)` answers was as durable as its commit asked for before it could be read.
 //   - `state.published` counts exactly the commits that are in `state.table`.
-//   - Only the thread that set `state.isLeading` touches `writer`; it holds no lock while it syncs but
-//     the writer's own.
+//   - Only the thread that set `state.isLeading` touches the log of `writer`; it holds no lock while it
+//     syncs but the writer's own. A spare may be put beside the log by the thread that made it.
 
 /// A map from bytes to bytes whose acknowledged commits are never lost. Usable from any thread.
 package final class ByteStore: Sendable {
@@ -73,7 +73,7 @@ package final class ByteStore: Sendable {
   }
 
   /// This process is a child of the one that opened the store.
-  var isForked: Bool { generation != ProcessGeneration.current }
+  package var isForked: Bool { generation != ProcessGeneration.current }
 
   // MARK: Reading
 
@@ -96,4 +96,6 @@ package final class ByteStore: Sendable {
 
   /// The largest stamp of any commit; 0 before the first.
   package var lastStamp: UInt64 { state.withLock { $0.lastStamp } }
+
+  package func checkInvariants() { state.withLock { $0.table.checkInvariants() } }
 }

@@ -23,6 +23,9 @@ package struct LogNumber: Hashable, Comparable, Sendable {
 
   package init(_ value: UInt64) { self.value = value }
 
+  /// Nil after the last number there is.
+  package var next: LogNumber? { value < .max ? LogNumber(value + 1) : nil }
+
   package static func < (left: Self, right: Self) -> Bool { left.value < right.value }
 }
 

@@ -21,11 +21,13 @@ package enum Rule: String, CaseIterable, Sendable {
   case syncDirectoryAfterRenaming
   /// C8: what an open reads is made durable first.
   case syncOnOpen
+  /// C8: and what a failed sync may have dropped is written again.
+  case writeAgainOnOpen
   /// C9: the body of a frame has a checksum.
   case checkBodies
   /// C9: a checksum begins with the id of the file.
   case bindToFile
-  /// C9: a checksum begins with the offset in the file.
+  /// C9: and with the offset in it.
   case bindToOffset
   /// C9: a frame that was written after a sync beyond the end is evidence of damage.
   case laterDurableFrameIsDamage
