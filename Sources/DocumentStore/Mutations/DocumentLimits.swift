@@ -18,6 +18,12 @@ enum DocumentLimits {
     try require(total, documentBytesMax, "The document", document.path)
   }
 
+  /// Before a transform makes its maps: they are as many as its names, less one.
+  static func check(_ mutation: Mutation) throws(DocumentStoreError) {
+    guard case .set(_, let transforms) = mutation.change else { return }
+    for transform in transforms { try checkDepth(transform.field.count - 1, at: mutation.path) }
+  }
+
   static func checkCommit(bytes: Int) throws(DocumentStoreError) {
     guard bytes > commitBytesMax else { return }
     throw .invalidArgument("The commit has \(bytes) bytes, and the limit is \(commitBytesMax).")
@@ -59,7 +65,7 @@ enum DocumentLimits {
   }
 
   private static func nameBytes(_ path: DocumentPath) -> Int {
-    path.segments.reduce(16) { $0 + $1.utf8.count + 1 }
+    path.segments.reduce(PathError.pathBytesOverhead) { $0 + $1.utf8.count + 1 }
   }
 
   private static func checkName(

@@ -58,7 +58,8 @@ enum DocumentKey {
         segments.append("__id\(Int64(bitPattern: ordered ^ (1 << 63)))__")
         rest.removeFirst(8)
       case name:
-        guard let segment = decodeName(&rest) else { return nil }
+        // A numeric id has a form of its own; as text it would be a second key of the same document.
+        guard let segment = decodeName(&rest), segment.numericID == nil else { return nil }
         segments.append(segment)
       default:
         return nil

@@ -24,7 +24,7 @@ public struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
 
   public var description: String { segments.joined(separator: "/") }
 
-  public static func == (left: Self, right: Self) -> Bool { left.segments.areSame(as: right.segments) }
+  public static func == (left: Self, right: Self) -> Bool { left.segments.areSameUTF8(as: right.segments) }
 
   public func hash(into hasher: inout Hasher) { segments.hashUTF8(into: &hasher) }
 }
@@ -51,7 +51,7 @@ public struct CollectionPath: Hashable, Sendable, CustomStringConvertible {
 
   public var description: String { segments.joined(separator: "/") }
 
-  public static func == (left: Self, right: Self) -> Bool { left.segments.areSame(as: right.segments) }
+  public static func == (left: Self, right: Self) -> Bool { left.segments.areSameUTF8(as: right.segments) }
 
   public func hash(into hasher: inout Hasher) { segments.hashUTF8(into: &hasher) }
 }
@@ -61,6 +61,8 @@ public struct PathError: Error, Hashable, Sendable, CustomStringConvertible {
   public static let nameBytesMax = 1500
   public static let pathBytesMax = 6 << 10
   public static let segmentsMax = 200
+  /// What the name of a document counts beside its ids.
+  static let pathBytesOverhead = 16
 
   public var path: [String]
   public var reason: String
@@ -75,7 +77,7 @@ public struct PathError: Error, Hashable, Sendable, CustomStringConvertible {
     }
     try require(
       segments.count <= segmentsMax, "it is deeper than 100 levels of collections")
-    var bytes = 0
+    var bytes = pathBytesOverhead
     for name in segments {
       bytes += name.utf8.count + 1
       try require(!name.isEmpty, "a name must not be empty")
@@ -89,7 +91,9 @@ public struct PathError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   private static func isReserved(_ name: String) -> Bool {
-    name.utf8.count >= 4 && name.hasPrefix("__") && name.hasSuffix("__")
+    // By bytes: an underscore and a combining mark are one character, which is no underscore.
+    name.utf8.count >= 4 && name.utf8.starts(with: "__".utf8)
+      && name.utf8.suffix(2).elementsEqual("__".utf8)
   }
 }
 
@@ -100,18 +104,5 @@ extension String {
       let number = Int64(dropFirst(4).dropLast(2)), self == "__id\(number)__"
     else { return nil }
     return number
-  }
-}
-
-extension [String] {
-  fileprivate func areSame(as other: [String]) -> Bool {
-    elementsEqual(other) { $0.isSameUTF8(as: $1) }
-  }
-
-  fileprivate func hashUTF8(into hasher: inout Hasher) {
-    for name in self {
-      for byte in name.utf8 { hasher.combine(byte) }
-      hasher.combine(UInt8(0xFF))
-    }
   }
 }

@@ -26,6 +26,13 @@ extension String {
     return utf8.lexicographicallyPrecedes(other.utf8) ? -1 : 1
   }
 
+  /// The parts between slashes, empty ones too. By bytes: a slash and a combining mark after it are one
+  /// character, which is no slash.
+  package var pathSegments: [String] {
+    utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+      .map { String(Substring($0)) }
+  }
+
   private static func compare(
     _ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>
   ) -> Int {
@@ -35,5 +42,19 @@ extension String {
     }
     let order = unsafe memcmp(leftBytes, rightBytes, shared)
     return order == 0 ? left.count - right.count : Int(order)
+  }
+}
+
+extension [String] {
+  /// Whether both are the same names, byte by byte.
+  package func areSameUTF8(as other: [String]) -> Bool {
+    elementsEqual(other) { $0.isSameUTF8(as: $1) }
+  }
+
+  package func hashUTF8(into hasher: inout Hasher) {
+    for name in self {
+      for byte in name.utf8 { hasher.combine(byte) }
+      hasher.combine(UInt8(0xFF))
+    }
   }
 }

@@ -18,6 +18,8 @@ enum RecordCodec {
   /// Maps and arrays within a document's fields.
   static let depthMax = 20
   static let nameBytesMax = 1500
+  /// Room for more comes with what is really there: on each floor a count may claim all bytes left.
+  private static let reservedMax = 1024
 
   enum Tag: UInt8 {
     case null = 0
@@ -155,13 +157,17 @@ enum RecordCodec {
     guard let count = reader.uint32(), Int(count) <= reader.bytesLeft / 7 else {
       throw RecordError(offset: start, expected: "a number of fields that the record has room for")
     }
+    var offsets = reader
     guard reader.skip(4 * Int(count)) else {
       throw RecordError(offset: start, expected: "an offset for each field")
     }
     var entries: [StoredMap.Entry] = []
-    entries.reserveCapacity(Int(count))
+    entries.reserveCapacity(min(Int(count), reservedMax))
     for _ in 0..<count {
       let offset = reader.offset
+      guard offsets.uint32().map(Int.init) == offset - start else {
+        throw RecordError(offset: offset, expected: "a field whose offset leads here")
+      }
       guard let size = reader.uint16(), Int(size) <= nameBytesMax, let name = reader.string(Int(size)),
         entries.last.map({ $0.name.precedesInUTF8(name) }) ?? true
       else { throw RecordError(offset: offset, expected: "a field's name, in order") }
@@ -201,7 +207,7 @@ enum RecordCodec {
       throw RecordError(offset: reader.offset, expected: "a number of elements that fit")
     }
     var elements: [StoredValue] = []
-    elements.reserveCapacity(Int(count))
+    elements.reserveCapacity(min(Int(count), reservedMax))
     for _ in 0..<count { elements.append(try decodeValue(&reader, depth: depth)) }
     return elements
   }
@@ -226,9 +232,9 @@ enum RecordCodec {
 }
 
 /// Bytes that are not a record, and where.
-struct RecordError: Error, Equatable {
-  var offset: Int
-  var expected: String
+package struct RecordError: Error, Equatable {
+  package var offset: Int
+  package var expected: String
 }
 
 extension ByteReader {
@@ -249,7 +255,7 @@ extension ByteReader {
 
   fileprivate mutating func reference() -> StoredReference? {
     guard let project = sizedString(), let database = sizedString(), let text = sizedString(),
-      let path = try? DocumentPath(text.split(separator: "/").map(String.init))
+      let path = try? DocumentPath(text.pathSegments)
     else { return nil }
     return StoredReference(projectID: project, databaseID: database, path: path)
   }

@@ -10,7 +10,7 @@ public struct StoredDocument: Sendable, Equatable {
   public let updateTime: StoredTimestamp
   public let fields: StoredMap
 
-  init(
+  package init(
     path: DocumentPath, createTime: StoredTimestamp, updateTime: StoredTimestamp, fields: StoredMap
   ) {
     self.path = path
@@ -19,11 +19,12 @@ public struct StoredDocument: Sendable, Equatable {
     self.fields = fields
   }
 
-  var record: [UInt8] {
+  /// As it is stored.
+  package var record: [UInt8] {
     RecordCodec.encode(createTime: createTime, updateTime: updateTime, fields: fields)
   }
 
-  init(path: DocumentPath, record: [UInt8]) throws(RecordError) {
+  package init(path: DocumentPath, record: [UInt8]) throws(RecordError) {
     let head = try RecordCodec.decodeHead(record.rawSpan)
     self.init(
       path: path, createTime: head.createTime, updateTime: head.updateTime,

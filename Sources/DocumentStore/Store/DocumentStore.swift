@@ -45,8 +45,18 @@ public final class DocumentStore: Sendable {
     var byteOptions = ByteStore.Options()
     byteOptions.createsIfMissing = options.createsIfMissing
     do throws(ByteStoreError) {
-      return DocumentStore(
-        try ByteStore.open(path, options: byteOptions, platform: platform), clock: platform.clock)
+      let bytes = try ByteStore.open(path, options: byteOptions, platform: platform)
+      // The next commit's time is later, and has to be one as well.
+      let (next, overflow) = bytes.lastStamp.addingReportingOverflow(1)
+      let hasNext = !overflow && Int64(exactly: next).flatMap(StoredTimestamp.init(microseconds:)) != nil
+      guard hasNext else {
+        try bytes.close()
+        throw .corrupted(
+          Damage(
+            file: bytes.path, offset: 0, expected: "commit times between the years 1970 and 9999",
+            found: "\(bytes.lastStamp) µs"))
+      }
+      return DocumentStore(bytes, clock: platform.clock)
     } catch {
       throw DocumentStoreError(error)
     }
@@ -67,17 +77,19 @@ public final class DocumentStore: Sendable {
 
   /// The document as of the last commit, or nil if there is none.
   public func document(at path: DocumentPath) throws(DocumentStoreError) -> StoredDocument? {
-    let record: [UInt8]?
-    do throws(ByteStoreError) {
-      record = try bytes.value(for: DocumentKey.encode(path))
-    } catch {
-      throw DocumentStoreError(error)
-    }
-    guard let record else { return nil }
+    guard let record = try record(at: path) else { return nil }
     do throws(RecordError) {
       return try StoredDocument(path: path, record: record)
     } catch {
       throw DocumentStoreError(error, at: path, in: self.path)
+    }
+  }
+
+  private func record(at path: DocumentPath) throws(DocumentStoreError) -> [UInt8]? {
+    do throws(ByteStoreError) {
+      return try bytes.value(for: DocumentKey.encode(path))
+    } catch {
+      throw DocumentStoreError(error)
     }
   }
 
@@ -87,7 +99,9 @@ public final class DocumentStore: Sendable {
   /// them, with the time of the commit.
   @discardableResult
   public func commit(_ mutations: [Mutation]) throws(DocumentStoreError) -> StoredTimestamp {
-    try committing.withLock { clock throws(DocumentStoreError) in
+    // Before the lock, which a child of a fork may never get.
+    guard !bytes.isForked else { throw DocumentStoreError(.forked(directory: path)) }
+    return try committing.withLock { clock throws(DocumentStoreError) in
       let microseconds = clock.next(self.clock)
       guard let time = StoredTimestamp(microseconds: microseconds) else {
         throw .invalidArgument("The clock says \(microseconds) µs since 1970, which is no time to store.")
@@ -106,9 +120,10 @@ public final class DocumentStore: Sendable {
     var changes: [(path: DocumentPath, after: StoredDocument?)] = []
     var positions: [DocumentPath: Int] = [:]
     for mutation in mutations {
+      try DocumentLimits.check(mutation)
       let position = positions[mutation.path]
       let base: StoredDocument?
-      if let position { base = changes[position].after } else { base = try document(at: mutation.path) }
+      if let position { base = changes[position].after } else { base = try self.base(of: mutation) }
       let after = mutation.apply(to: base, at: time)
       if let after { try DocumentLimits.check(after) }
       if let position {
@@ -119,6 +134,23 @@ public final class DocumentStore: Sendable {
       }
     }
     return changes
+  }
+
+  /// What the mutation builds on, and no more: a damaged document can still be replaced or deleted.
+  private func base(of mutation: Mutation) throws(DocumentStoreError) -> StoredDocument? {
+    switch mutation.change {
+    case .delete: return nil
+    case .set:
+      guard let record = try record(at: mutation.path) else { return nil }
+      do throws(RecordError) {
+        let head = try RecordCodec.decodeHead(record.rawSpan)
+        return StoredDocument(
+          path: mutation.path, createTime: head.createTime, updateTime: head.updateTime,
+          fields: StoredMap())
+      } catch {
+        throw DocumentStoreError(error, at: mutation.path, in: path)
+      }
+    }
   }
 
   private func write(

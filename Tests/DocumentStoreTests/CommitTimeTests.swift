@@ -1,0 +1,148 @@
+// Commit times grow, whatever the wall clock does (D14): time = max(wall clock, last time + 1 µs).
+
+import ByteStore
+import DocumentStore
+import Testing
+
+@Suite struct CommitTimeTests {
+  private let directory = TemporaryDirectory()
+  private let place = path("rooms", "eros")
+  private let start: Int64 = 1_700_000_000_000_000
+  private let year: Int64 = 365 * 86_400 * 1_000_000
+
+  private var write: [Mutation] { [.set(place, StoredMap())] }
+
+  @Test func theTimeOfACommitIsThatOfTheClock() throws {
+    let clock = HandClock(start)
+    let store = try DocumentStore.open(directory, clock)
+    #expect(try store.commit(write) == moment(start))
+    clock.set(start + 1)
+    #expect(try store.commit(write) == moment(start + 1))
+    clock.set(start + 50 * year)
+    #expect(try store.commit(write) == moment(start + 50 * year))
+    try store.close()
+  }
+
+  @Test func eachCommitOfAClockThatStandsStillIsAMicrosecondLater() throws {
+    let store = try DocumentStore.open(directory, HandClock(start))
+    for count in 0..<20 { #expect(try store.commit(write) == moment(start + Int64(count))) }
+    try store.close()
+  }
+
+  @Test func aClockThatJumpsBackIsWaitedForMicrosecondByMicrosecond() throws {
+    let clock = HandClock(start)
+    let store = try DocumentStore.open(directory, clock)
+    try store.commit(write)
+    clock.set(start - 30 * year)
+    for count in 1...3 { #expect(try store.commit(write) == moment(start + Int64(count))) }
+    clock.set(start + 3)
+    #expect(try store.commit(write) == moment(start + 4))
+    clock.set(start + 10)
+    #expect(try store.commit(write) == moment(start + 10))
+    try store.close()
+  }
+
+  @Test func timesGrowAcrossReopeningWhetherTheStoreWasClosedOrNot() throws {
+    let clock = HandClock(start)
+    var last = moment(start - 1)
+    var store: DocumentStore? = try DocumentStore.open(directory, clock)
+    for round in 0..<6 {
+      for commit: [Mutation] in [write, [.delete(place)], [], write] {
+        let time = try #require(try store?.commit(commit))
+        #expect(time == moment(last.microseconds + 1))
+        last = time
+      }
+      #expect(try store?.document(at: place)?.updateTime == last)
+      clock.set(start - Int64(round) * year)
+      if round % 2 == 0 { try store?.close() }
+      store = try DocumentStore.abandonAndOpen(&store, directory, clock)
+    }
+    try store?.close()
+  }
+
+  @Test func anEmptyCommitCountsToo() throws {
+    let clock = HandClock(start)
+    let store = try DocumentStore.open(directory, clock)
+    #expect(try store.commit([]) == moment(start))
+    try store.close()
+    clock.set(0)
+    let again = try DocumentStore.open(directory, clock)
+    #expect(try again.commit(write) == moment(start + 1))
+    try again.close()
+  }
+
+  @Test func aClockBefore1970IsNotBelieved() throws {
+    for time: Int64 in [-1, .min] {
+      let directory = TemporaryDirectory()
+      let clock = HandClock(time)
+      let store = try DocumentStore.open(directory, clock)
+      let first = try store.commit(write)
+      #expect(first > moment(0))
+      #expect(try store.commit(write) > first)
+      try store.close()
+      let again = try DocumentStore.open(directory, clock)
+      #expect(try again.commit(write) == moment(first.microseconds + 2))
+      try again.close()
+    }
+  }
+
+  @Test func aClockBeyondTheYear9999WritesNothingAndSpoilsNothing() throws {
+    let clock = HandClock(start)
+    let store = try DocumentStore.open(directory, clock)
+    for time: Int64 in [253_402_300_800_000_000, .max] {
+      clock.set(time)
+      #expect(failure { try store.commit(write) }?.complaint != nil)
+    }
+    #expect(try store.document(at: place) == nil)
+    clock.set(start)
+    #expect(try store.commit(write) == moment(start))
+    clock.set(253_402_300_799_999_999)
+    #expect(try store.commit(write) == .last)
+    #expect(failure { try store.commit(write) }?.complaint != nil)
+    #expect(try store.document(at: place)?.updateTime == .last)
+    try store.close()
+  }
+
+  /// A made-up file may hold any stamp; adding a microsecond to it must not end the process.
+  @Test(arguments: [UInt64(Int64.max), UInt64(Int64.max) + 1, .max, 253_402_300_800_000_000])
+  func aStampThatIsNoTimeIsCorruption(stamp: UInt64) async {
+    await #expect(processExitsWith: .success) { [stamp] in
+      let directory = TemporaryDirectory()
+      let bytes = try ByteStore.open(directory.path)
+      try bytes.commit(Batch(stamp: stamp))
+      try bytes.close()
+      do throws(DocumentStoreError) {
+        let store = try DocumentStore.open(directory.path)
+        try store.commit([.set(path("a", "b"), StoredMap())])
+        preconditionFailure("a stamp that is no time was accepted")
+      } catch {
+        guard case .corrupted(let evidence) = error else { preconditionFailure("\(error)") }
+        precondition(evidence.file?.hasPrefix(directory.path) == true)
+      }
+    }
+  }
+
+  @Test func everyServerTimestampOfACommitIsItsTime() throws {
+    let clock = HandClock(start)
+    let store = try DocumentStore.open(directory, clock)
+    try store.commit(write)
+    clock.set(start - year)
+    let stamp = { (field: [String]) in FieldTransform(field: field, .serverTimestamp) }
+    let paths = (0..<5).map { path("rooms", "room\($0)") }
+    let time = try store.commit(
+      paths.flatMap { path in
+        [
+          Mutation.set(path, StoredMap(), transforms: [stamp(["old"])]),
+          Mutation.set(path, StoredMap(), transforms: [stamp(["at"]), stamp(["in", "a", "map"])]),
+        ]
+      })
+    for path in paths {
+      let document = try #require(try store.document(at: path))
+      #expect(document.createTime == time)
+      #expect(document.updateTime == time)
+      let inner = StoredMap([("a", .map(StoredMap([("map", .timestamp(time))])))])
+      #expect(document.fields == StoredMap([("at", .timestamp(time)), ("in", .map(inner))]))
+    }
+    try store.close()
+  }
+}

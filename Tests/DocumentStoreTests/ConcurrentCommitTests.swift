@@ -1,0 +1,100 @@
+// Many threads, one store: every acknowledged commit is there, each with a time of its own.
+
+import ByteStore
+import Dispatch
+import DocumentStore
+import Foundation
+import Testing
+
+@Suite struct ConcurrentCommitTests {
+  private static let threads = 8
+  private static let commitsPerThread = 40
+
+  /// What one commit of a thread was told and saw.
+  private struct Witness {
+    var name: String
+    var time: StoredTimestamp
+    /// The shared document right after the commit.
+    var sharedTime: StoredTimestamp?
+    var failure: DocumentStoreError?
+  }
+
+  private static let shared = path("shared", "document")
+
+  private static func commit(_ name: String, to store: DocumentStore) -> Witness {
+    let fields = StoredMap([("by", .string(name))])
+    let stamp = [FieldTransform(field: ["at"], .serverTimestamp)]
+    do throws(DocumentStoreError) {
+      let time = try store.commit([
+        .set(path("unique", name), fields, transforms: stamp), .set(shared, fields, transforms: stamp),
+      ])
+      return Witness(name: name, time: time, sharedTime: try store.document(at: shared)?.updateTime)
+    } catch {
+      return Witness(name: name, time: .first, failure: error)
+    }
+  }
+
+  /// Runs all threads at once and returns what they saw.
+  private static func run(_ store: DocumentStore) -> [Witness] {
+    let witnesses = Locked<[Witness]>([])
+    let gate = DispatchSemaphore(value: 0)
+    let finished = DispatchGroup()
+    for thread in 0..<threads {
+      finished.enter()
+      Thread.detachNewThread {
+        gate.wait()
+        for number in 0..<commitsPerThread {
+          let witness = commit("\(thread)-\(number)", to: store)
+          witnesses.withLock { $0.append(witness) }
+        }
+        finished.leave()
+      }
+    }
+    for _ in 0..<threads { gate.signal() }
+    finished.wait()
+    return witnesses.withLock { $0 }
+  }
+
+  /// The clock stands still in one case: there every time comes from counting.
+  @Test(arguments: [true, false]) func allCommitsOfAllThreadsArePresent(standsStill: Bool) throws {
+    let directory = TemporaryDirectory()
+    let clock = HandClock(1_700_000_000_000_000)
+    let store =
+      standsStill ? try DocumentStore.open(directory, clock) : try DocumentStore.open(directory.path)
+    let witnesses = Self.run(store)
+    let total = Self.threads * Self.commitsPerThread
+    #expect(witnesses.compactMap(\.failure) == [])
+    #expect(Set(witnesses.map(\.time)).count == total, "a time was given out twice")
+    #expect(store.count == total + 1)
+    if standsStill {
+      let times = witnesses.map { $0.time.microseconds - 1_700_000_000_000_000 }
+      #expect(times.sorted() == (0..<total).map(Int64.init))
+    }
+    // Times follow the order of commits: nobody finds the shared document older than his own commit.
+    #expect(witnesses.allSatisfy { ($0.sharedTime ?? .first) >= $0.time })
+
+    try check(store, witnesses)
+    try store.close()
+    let again = try DocumentStore.open(directory.path)
+    #expect(again.recoveryReport.commitsReplayed == total)
+    try check(again, witnesses)
+    try again.close()
+  }
+
+  private func check(_ store: DocumentStore, _ witnesses: [Witness]) throws {
+    for witness in witnesses {
+      let document = try #require(try store.document(at: path("unique", witness.name)))
+      #expect(document.createTime == witness.time)
+      #expect(document.updateTime == witness.time)
+      #expect(document.fields["at"] == .timestamp(witness.time))
+      #expect(document.fields["by"] == .string(witness.name))
+    }
+    let first = try #require(witnesses.min { $0.time < $1.time })
+    let last = try #require(witnesses.max { $0.time < $1.time })
+    let shared = try #require(try store.document(at: Self.shared))
+    #expect(shared.createTime == first.time)
+    #expect(shared.updateTime == last.time)
+    #expect(shared.fields["at"] == .timestamp(last.time))
+    #expect(shared.fields["by"] == .string(last.name))
+  }
+}

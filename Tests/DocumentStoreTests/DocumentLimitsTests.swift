@@ -1,0 +1,164 @@
+// The limits of a document, computed by hand, with what is just allowed and what is just not.
+
+import Testing
+
+@testable import DocumentStore
+
+@Suite struct DocumentLimitsTests {
+  /// Its name has (1 + 1) + (1 + 1) + 16 = 20 bytes.
+  private let place = path("a", "b")
+
+  private func complaint(_ fields: StoredMap, at path: DocumentPath? = nil) -> String? {
+    let document = StoredDocument(
+      path: path ?? place, createTime: .first, updateTime: .first, fields: fields)
+    return failure { try DocumentLimits.check(document) }?.complaint
+  }
+
+  private func bytes(_ count: Int) -> StoredValue { .bytes([UInt8](repeating: 0, count: count)) }
+  private func text(_ count: Int) -> String { String(repeating: "n", count: count) }
+
+  // MARK: The arithmetic
+
+  /// Fills up a document until it has `total` bytes if `value` has `size`.
+  private func document(of total: Int, with value: StoredValue, of size: Int) -> StoredMap {
+    // Name 20, document 32, fields "f" and "g" with 2 each for their names, "v" with 2 for its own.
+    let filler = total - 20 - 32 - 2 - 2 - 2 - size
+    return StoredMap([("f", bytes(filler / 2)), ("g", bytes(filler - filler / 2)), ("v", value)])
+  }
+
+  /// Every size is computed by hand from §6 of the contract.
+  static let sizes: [(value: StoredValue, bytes: Int)] = [
+    (.null, 1), (.boolean(false), 1), (.boolean(true), 1), (.integer(0), 8), (.integer(.min), 8),
+    (.double(0), 8), (.double(.nan), 8), (.timestamp(.last), 8),
+    (.string(""), 1), (.string("abc"), 4), (.string("é€😀"), 2 + 3 + 4 + 1), (.string("e\u{301}"), 4),
+    (.string("\0"), 2), (.bytes([]), 0), (.bytes([1, 2, 3]), 3),
+    // The name of users/jeff/tasks/my_task_id: 6 + 5 + 6 + 11 + 16.
+    (.reference(task), 44), (Values.geoPoints.map(StoredValue.geoPoint)[0], 16),
+    (.vector([]), 0), (.vector([1, 2, 3]), 24),
+    (.array([]), 0), (.array([.null, .integer(1), .string("ab")]), 1 + 8 + 3),
+    (.map(StoredMap()), 32), (.map(StoredMap([("", .null)])), 1 + 1 + 32),
+    (.map(StoredMap([("type", .string("Personal")), ("done", .boolean(false))])), 5 + 9 + 5 + 1 + 32),
+    (.array([.map(StoredMap([("é", .array([.map(StoredMap())]))]))]), 3 + 32 + 32),
+  ]
+
+  private static let task = StoredReference(
+    projectID: "a project does not count", databaseID: "(default)",
+    path: path("users", "jeff", "tasks", "my_task_id"))
+
+  @Test(arguments: sizes) func aValueCountsAsTheContractSays(value: StoredValue, bytes: Int) throws {
+    #expect(complaint(document(of: 1_048_576, with: value, of: bytes)) == nil)
+    let message = try #require(complaint(document(of: 1_048_577, with: value, of: bytes)))
+    #expect(message.contains("The document has 1048577 bytes"))
+  }
+
+  /// The example of the original's documentation, filled up: 44 + 32 + 14 + 6 + 17 + 34 = 147.
+  @Test func aDocumentCountsItsNameItsFieldNamesAndItsFields() throws {
+    let fields: [StoredMap.Entry] = [
+      ("type", .string("Personal")), ("done", .boolean(false)), ("priority", .integer(1)),
+      ("description", .string("Learn Cloud Firestore")),
+    ]
+    let full = 1_048_576 - 147 - 2
+    #expect(complaint(StoredMap(fields + [("f", bytes(full))]), at: Self.task.path) == nil)
+    let message = try #require(
+      complaint(StoredMap(fields + [("f", bytes(full + 1))]), at: Self.task.path))
+    #expect(message.contains("1048577 bytes, and the limit is 1048576"))
+    #expect(message.contains("users/jeff/tasks/my_task_id"))
+  }
+
+  // MARK: One value
+
+  @Test func aFieldsValueHasAMebibyteLess89BytesAndNoMore() throws {
+    let limit = 1_048_576 - 89
+    let inner: [(Int) -> StoredValue] = [
+      bytes,
+      { [self] in .string(text($0 - 1)) },
+      { [self] in .map(StoredMap([("m", bytes($0 - 32 - 2))])) },
+      { [self] in .array([.null, bytes($0 - 1)]) },
+      { [self] in .map(StoredMap([("m", .array([.map(StoredMap([("m", bytes($0 - 68))]))]))])) },
+    ]
+    for value in inner {
+      #expect(complaint(StoredMap([("v", value(limit))])) == nil)
+      let message = try #require(complaint(StoredMap([("v", value(limit + 1))])))
+      #expect(message.contains("field \"v\" has 1048488 bytes, and the limit is 1048487"))
+    }
+    #expect(complaint(StoredMap([("v", .vector([Double](repeating: 0, count: limit / 8)))])) == nil)
+    #expect(complaint(StoredMap([("v", .vector([Double](repeating: 0, count: limit / 8 + 1)))])) != nil)
+  }
+
+  @Test func manyFieldsCountTogether() {
+    // 20 + 32 + 5 × (2 + 209,702) + 4 = 1,048,576: the last name is longer.
+    var fields = StoredMap(["a", "b", "c", "d", "e1234"].map { ($0, bytes(209_702)) })
+    #expect(complaint(fields) == nil)
+    fields["a"] = bytes(209_703)
+    #expect(complaint(fields) != nil)
+    fields["a"] = nil
+    #expect(complaint(fields) == nil)
+    fields[""] = bytes(209_702)
+    #expect(complaint(fields) == nil)
+  }
+
+  // MARK: Names
+
+  @Test func aFieldsNameHas1500BytesAndNoMore() {
+    for letter in ["n", "é", "€", "😀"] {
+      let longest = String(repeating: letter, count: 1500 / letter.utf8.count)
+      let places: [(String) -> StoredMap] = [
+        { StoredMap([($0, .null)]) },
+        { StoredMap([("m", .map(StoredMap([($0, .null)])))]) },
+        { StoredMap([("a", .array([.null, .map(StoredMap([($0, .null)]))]))]) },
+      ]
+      for place in places {
+        #expect(complaint(place(longest)) == nil)
+        #expect(complaint(place(longest + "n"))?.contains("1501 bytes, and the limit is 1500") == true)
+      }
+    }
+  }
+
+  @Test func namesThatTheRecordCannotHoldAreRefusedLikeOthers() {
+    for count in [65_535, 65_536, 70_000] {
+      #expect(complaint(StoredMap([(text(count), .null)])) != nil)
+    }
+  }
+
+  // MARK: Depth
+
+  @Test func twentyFloorsAreAllowedAndTwentyOneAreNot() {
+    for (depth, isAllowed) in [(19, true), (20, true), (21, false), (22, false), (500, false)] {
+      let arrays = (0..<depth).reduce(StoredValue.null) { inner, _ in .array([inner]) }
+      let maps = (0..<depth).reduce(StoredValue.null) { inner, _ in .map(StoredMap([("m", inner)])) }
+      let byTurns = Values.tower(depth)
+      let empty = Values.tower(depth - 1, around: .array([]))
+      let emptyMap = Values.tower(depth - 1, around: .map(StoredMap()))
+      for value in [arrays, maps, byTurns, empty, emptyMap] {
+        #expect((complaint(StoredMap([("v", value)])) == nil) == isAllowed, "\(depth) floors")
+        #expect((complaint(StoredMap([("a", .null), ("z", value)])) == nil) == isAllowed)
+      }
+      let beside = StoredValue.array([.null, Values.tower(depth - 1)])
+      #expect((complaint(StoredMap([("v", beside)])) == nil) == isAllowed)
+    }
+  }
+
+  // MARK: References
+
+  @Test func aReferenceObeysTheRulesForPathsWhereverItStands() {
+    for segments in [["a"], ["a", "b", "c"], ["a", ""], ["a", "b/c"], ["a", "__b__"], ["a", ".."], []] {
+      let reference = StoredValue.reference(
+        StoredReference(
+          projectID: "p", databaseID: "d", path: DocumentPath(unchecked: segments)))
+      #expect(complaint(StoredMap([("r", reference)]))?.contains("is not valid") == true, "\(segments)")
+      #expect(complaint(StoredMap([("r", .array([reference]))])) != nil, "\(segments)")
+      #expect(complaint(StoredMap([("m", .map(StoredMap([("r", reference)])))])) != nil, "\(segments)")
+    }
+  }
+
+  @Test func whateverIsAllowedHasARecordThatTheStoreTakes() {
+    let nulls = StoredValue.array([StoredValue](repeating: .null, count: 1_048_487))
+    let shortNames = StoredMap(
+      (0..<100_000).map { (name: String(100_000 + $0), value: StoredValue.boolean(true)) })
+    for fields in [StoredMap([("n", nulls)]), shortNames] {
+      #expect(complaint(fields) == nil)
+      let record = RecordCodec.encode(createTime: .first, updateTime: .first, fields: fields)
+      #expect(record.count <= 8 << 20)
+    }
+  }
+}

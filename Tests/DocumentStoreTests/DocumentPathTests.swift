@@ -1,0 +1,133 @@
+// The rules for names and paths, each with what is just allowed and what is just not.
+
+import DocumentStore
+import Testing
+
+@Suite struct DocumentPathTests {
+  private func isDocument(_ segments: [String]) -> Bool { (try? DocumentPath(segments)) != nil }
+  private func isCollection(_ segments: [String]) -> Bool { (try? CollectionPath(segments)) != nil }
+
+  /// Whether the name may stand in any place of a document's or collection's path.
+  private func isName(_ name: String) -> Bool {
+    let verdicts = [
+      isDocument(["a", name]), isDocument([name, "a"]), isDocument(["a", "b", "c", name]),
+      isCollection([name]), isCollection(["a", name, "c"]),
+    ]
+    #expect(Set(verdicts).count == 1, "\(name.debugDescription) is judged by its place")
+    return verdicts[0]
+  }
+
+  @Test func aDocumentHasAnEvenNumberOfSegmentsAndACollectionAnOddOne() {
+    for count in 0...9 {
+      let segments = Array(repeating: "a", count: count)
+      #expect(isDocument(segments) == (count > 0 && count % 2 == 0), "\(count) segments")
+      #expect(isCollection(segments) == (count % 2 == 1), "\(count) segments")
+    }
+  }
+
+  @Test func aPathHasAHundredLevelsOfCollectionsAndNoMore() {
+    #expect(isDocument(Array(repeating: "a", count: 200)))
+    #expect(!isDocument(Array(repeating: "a", count: 202)))
+    #expect(isCollection(Array(repeating: "a", count: 199)))
+    #expect(!isCollection(Array(repeating: "a", count: 201)))
+  }
+
+  @Test func aNameIsNeverEmpty() {
+    #expect(!isName(""))
+    #expect(isName(" "))
+    #expect(isName("\0"))
+  }
+
+  @Test func aNameHas1500BytesOfUTF8AndNoMore() {
+    for letter in ["a", "é", "€", "😀", "e\u{301}"] {
+      let bytes = letter.utf8.count
+      let longest = String(repeating: letter, count: 1500 / bytes)
+      #expect(longest.utf8.count == 1500)
+      #expect(isName(longest), "1500 bytes of \(letter)")
+      #expect(!isName(longest + "a"), "1501 bytes of \(letter)")
+    }
+  }
+
+  @Test func aNameHasNoSlash() {
+    for name in ["/", "a/b", "/a", "a/", "/\u{301}", "\u{600}/", "a\0/"] {
+      #expect(!isName(name), "\(name.debugDescription)")
+    }
+    #expect(isName("\\"))
+    #expect(isName("\u{2215}"))
+  }
+
+  @Test func dotsAreNoNamesButThreeDotsAre() {
+    #expect(!isName("."))
+    #expect(!isName(".."))
+    for name in ["...", ".a", "a.", ". ", ".\0", ".\u{301}"] {
+      #expect(isName(name), "\(name.debugDescription)")
+    }
+  }
+
+  @Test(arguments: Names.reserved) func reservedNamesAreRefused(name: String) {
+    #expect(!isName(name))
+  }
+
+  /// To Swift `_\u{301}` is one character and does not begin with `_`; the rule is about bytes.
+  @Test(arguments: ["__\u{301}a__", "__\u{301}__", "__a\u{600}__", "__\u{200D}__", "__\u{FE0F}__"])
+  func reservedNamesAreRefusedEvenIfTheirUnderscoresMergeWithWhatIsBetween(name: String) {
+    #expect(!isName(name))
+  }
+
+  @Test(arguments: Names.odd + Names.numeric) func oddNamesAreAllowed(name: String) {
+    #expect(isName(name))
+  }
+
+  /// Of the contract: a document's name is the sum of its ids, each with one byte more, and 16.
+  @Test func aDocumentNameHasSixKibibytesAndNoMore() {
+    let long = String(repeating: "n", count: 1500)
+    func segments(lastBytes: Int) -> [String] {
+      [long, long, long, long, "c", String(repeating: "n", count: lastBytes)]
+    }
+    // 4 × 1501 + 2 + (120 + 1) + 16 = 6143, and the limit is 6144.
+    #expect(isDocument(segments(lastBytes: 120)))
+    #expect(isDocument(segments(lastBytes: 121)))
+    #expect(!isDocument(segments(lastBytes: 122)))
+    #expect(!isDocument(segments(lastBytes: 1000)))
+    #expect(!isCollection(Array(repeating: long, count: 5)))
+  }
+
+  @Test func anUncheckedPathIsJudgedByTheSameRules() {
+    #expect(throws: PathError.self) { try DocumentPath(unchecked: ["a"]).check() }
+    #expect(throws: PathError.self) { try DocumentPath(unchecked: []).check() }
+    #expect(throws: PathError.self) { try DocumentPath(unchecked: ["a", "__b__"]).check() }
+    #expect(throws: Never.self) { try DocumentPath(unchecked: ["a", "b"]).check() }
+  }
+
+  @Test func anErrorShowsThePathAndTheRule() {
+    let error = #expect(throws: PathError.self) { try DocumentPath(["rooms", "__eros__"]) }
+    #expect(error?.path == ["rooms", "__eros__"])
+    #expect(
+      error?.description
+        == "The path \"rooms/__eros__\" is not valid: names like \"__eros__\" are reserved.")
+  }
+
+  @Test func namesThatLookTheSameAreTwoPaths() {
+    for (left, right) in [("\u{E9}", "e\u{301}"), ("K", "\u{212A}"), ("\u{AC00}", "\u{1100}\u{1161}")] {
+      #expect(left == right, "the pair is chosen so that Swift finds it equal")
+      #expect(path("a", left) != path("a", right))
+      #expect(Set([path("a", left), path("a", right), path("a", left)]).count == 2)
+      #expect((try? CollectionPath([left])) != (try? CollectionPath([right])))
+    }
+    #expect(path("a", "b") == path("a", "b"))
+    #expect(path("a", "b").hashValue == path("a", "b").hashValue)
+    #expect(path("ab", "c") != path("a", "bc"))
+    #expect(path("a", "b") != path("a", "b", "c", "d"))
+  }
+
+  @Test func parentsLeadToTheRoot() {
+    let document = path("rooms", "eros", "messages", "1")
+    #expect(document.id == "1")
+    #expect(document.description == "rooms/eros/messages/1")
+    #expect(document.parent.segments == ["rooms", "eros", "messages"])
+    #expect(document.parent.id == "messages")
+    #expect(document.parent.description == "rooms/eros/messages")
+    #expect(document.parent.parent == path("rooms", "eros"))
+    #expect(path("rooms", "eros").parent.parent == nil)
+  }
+}

@@ -1,0 +1,77 @@
+// Random commits to a store and to a dictionary: the two agree after each, and after every reopening.
+
+import DocumentStore
+import Testing
+
+@Suite struct DocumentStoreModelTests {
+  private struct Expected {
+    var made: Int64
+    var changed: Int64
+    var fields: StoredMap
+  }
+
+  /// The contract once more, over a dictionary: documents by the bytes of their names.
+  private struct Model {
+    var documents: [[[UInt8]]: Expected] = [:]
+
+    mutating func apply(_ mutation: Mutation, at time: Int64) {
+      let key = mutation.path.segments.map { Array($0.utf8) }
+      switch mutation.change {
+      case .delete: documents[key] = nil
+      case .set(var fields, let transforms):
+        for transform in transforms { fields[transform.field[0]] = .timestamp(moment(time)) }
+        let made = documents[key]?.made ?? time
+        documents[key] = Expected(made: made, changed: time, fields: fields)
+      }
+    }
+  }
+
+  @Test(arguments: [41, 42, 43, 44] as [UInt64])
+  func aStoreIsADictionaryThatSurvivesReopening(seed: UInt64) throws {
+    let directory = TemporaryDirectory()
+    var dice = Dice(seed: seed)
+    let clock = HandClock(1_700_000_000_000_000)
+    var paths = (0..<6).map { _ in DocumentPath.any(&dice) }
+    paths += paths.map { $0.neighbour(&dice) }
+    var model = Model()
+    var last: Int64 = 0
+    var store: DocumentStore? = try DocumentStore.open(directory, clock)
+    for step in 0..<120 {
+      let now = 1_700_000_000_000_000 + Int64(dice.roll(2000)) - 1000
+      clock.set(now)
+      let mutations = (0..<dice.roll(6)).map { _ in mutation(paths, &dice) }
+      let time = try #require(try store?.commit(mutations)).microseconds
+      #expect(time == max(now, last + 1), "seed \(seed), step \(step)")
+      last = time
+      for mutation in mutations { model.apply(mutation, at: time) }
+      if dice.oneIn(10) {
+        if dice.oneIn(2) { try store?.close() }
+        store = try DocumentStore.abandonAndOpen(&store, directory, clock)
+      }
+      try compare(#require(store), with: model, paths, "seed \(seed), step \(step)")
+    }
+    try store?.close()
+  }
+
+  private func mutation(_ paths: [DocumentPath], _ dice: inout Dice) -> Mutation {
+    let path = dice.pick(paths)
+    if dice.oneIn(4) { return .delete(path) }
+    let transforms = (0..<dice.roll(3)).map { _ in
+      FieldTransform(field: [dice.pick(["at", "\u{E9}", "e\u{301}"])], .serverTimestamp)
+    }
+    return .set(path, Values.fields(&dice), transforms: transforms)
+  }
+
+  private func compare(
+    _ store: DocumentStore, with model: Model, _ paths: [DocumentPath], _ place: Comment
+  ) throws {
+    #expect(store.count == model.documents.count, place)
+    for path in paths {
+      let document = try store.document(at: path)
+      let expected = model.documents[path.segments.map { Array($0.utf8) }]
+      try #require(document?.createTime.microseconds == expected?.made, place)
+      try #require(document?.updateTime.microseconds == expected?.changed, place)
+      try #require(document?.fields == expected?.fields, place)
+    }
+  }
+}

@@ -1,0 +1,411 @@
+// The store on a real directory: what is kept, what is refused, and what is left alone.
+
+import ByteStore
+import Dispatch
+import Foundation
+import Testing
+
+@testable import DocumentStore
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+@Suite struct DocumentStoreTests {
+  private let directory = TemporaryDirectory()
+  private let place = path("rooms", "eros")
+  private let fields = StoredMap([("name", .string("Eros")), ("seats", .integer(3))])
+
+  private func openingFails(createsIfMissing: Bool = true) -> DocumentStoreError? {
+    var options = DocumentStore.Options()
+    options.createsIfMissing = createsIfMissing
+    let path = directory.path
+    return failure {
+      try DocumentStore.open(path, options: options)
+    }
+  }
+
+  // MARK: What is kept
+
+  @Test func whatWasCommittedIsReadAndSurvivesReopening() throws {
+    let store = try DocumentStore.open(directory.path)
+    #expect(store.path == directory.path)
+    #expect(try store.document(at: place) == nil)
+    #expect(store.count == 0)
+    let time = try store.commit([.set(place, fields)])
+    let expected = StoredDocument(path: place, createTime: time, updateTime: time, fields: fields)
+    #expect(try store.document(at: place) == expected)
+    #expect(store.count == 1)
+    try store.close()
+
+    let again = try DocumentStore.open(directory.path)
+    #expect(again.recoveryReport.wasClosedCleanly)
+    #expect(again.recoveryReport.losses.isEmpty)
+    #expect(try again.document(at: place) == expected)
+    #expect(again.count == 1)
+    try again.close()
+  }
+
+  @Test func aStoreThatWasNotClosedLosesNothing() throws {
+    let clock = HandClock(1_000_000)
+    var store: DocumentStore? = try DocumentStore.open(directory, clock)
+    try store?.commit([.set(place, fields)])
+    let again = try DocumentStore.abandonAndOpen(&store, directory, clock)
+    #expect(!again.recoveryReport.wasClosedCleanly)
+    #expect(again.recoveryReport.losses.isEmpty)
+    #expect(try again.document(at: place)?.fields == fields)
+    try again.close()
+  }
+
+  @Test func pathsThatLookTheSameAreTwoDocuments() throws {
+    let store = try DocumentStore.open(directory.path)
+    let twins = ["\u{E9}", "e\u{301}", "a", "a\0", "__id5__", "__id-5__"].map { path("rooms", $0) }
+    try store.commit(
+      twins.enumerated().map { .set($1, StoredMap([("number", .integer(Int64($0)))])) })
+    #expect(store.count == twins.count)
+    for (number, twin) in twins.enumerated() {
+      let document = try store.document(at: twin)
+      #expect(document?.path == twin)
+      #expect(document?.fields["number"] == .integer(Int64(number)))
+    }
+    try store.close()
+  }
+
+  @Test func theLargestDocumentIsReadAsItWasWritten() throws {
+    // 20 + 32 + 2 + 2 + 32 + 2 = 90 bytes beside the two fillings.
+    let half = [UInt8](repeating: 0x5A, count: 524_243)
+    let largest = StoredMap([("a", .bytes(half)), ("b", .map(StoredMap([("b", .bytes(half))])))])
+    let store = try DocumentStore.open(directory.path)
+    try store.commit([.set(path("a", "b"), largest)])
+    var larger = largest
+    larger["a"] = .bytes(half + [0])
+    let refusal = failure { try store.commit([.set(path("a", "b"), larger)]) }
+    #expect(refusal?.complaint?.contains("1048577 bytes") == true)
+    try store.close()
+    let again = try DocumentStore.open(directory.path)
+    #expect(try again.document(at: path("a", "b"))?.fields == largest)
+    try again.close()
+  }
+
+  // MARK: Several writes in one commit
+
+  @Test func writesToOneDocumentInOneCommitBuildOnEachOther() throws {
+    let clock = HandClock(1_000_000)
+    let store = try DocumentStore.open(directory, clock)
+    let (one, two, three) = (path("c", "1"), path("c", "2"), path("c", "3"))
+    let made = try store.commit([.set(one, fields), .set(two, fields), .set(three, fields)])
+    let time = try store.commit([
+      .set(one, StoredMap([("a", .integer(1))])), .delete(two), .delete(three),
+      .set(one, StoredMap([("b", .integer(2))])), .set(two, StoredMap([("c", .integer(3))])),
+      .set(three, fields), .delete(three), .set(path("c", "4"), fields), .delete(path("c", "4")),
+    ])
+    #expect(
+      try store.document(at: one)
+        == StoredDocument(
+          path: one, createTime: made, updateTime: time, fields: StoredMap([("b", .integer(2))])))
+    #expect(
+      try store.document(at: two)
+        == StoredDocument(
+          path: two, createTime: time, updateTime: time, fields: StoredMap([("c", .integer(3))])))
+    #expect(try store.document(at: three) == nil)
+    #expect(try store.document(at: path("c", "4")) == nil)
+    #expect(store.count == 2)
+    try store.close()
+  }
+
+  @Test func theTimeOfCreationIsKeptBySetAndNewAfterADeletion() throws {
+    let clock = HandClock(1_000_000)
+    let store = try DocumentStore.open(directory, clock)
+    let first = try store.commit([.set(place, fields)])
+    let second = try store.commit([.set(place, StoredMap())])
+    #expect(try store.document(at: place)?.createTime == first)
+    #expect(try store.document(at: place)?.updateTime == second)
+    try store.commit([.delete(place)])
+    let third = try store.commit([.set(place, fields)])
+    #expect(try store.document(at: place)?.createTime == third)
+    try store.close()
+    let again = try DocumentStore.open(directory, clock)
+    let fourth = try again.commit([.set(place, StoredMap())])
+    #expect(try again.document(at: place)?.createTime == third)
+    #expect(try again.document(at: place)?.updateTime == fourth)
+    try again.close()
+  }
+
+  @Test func deletingWhatIsNotThereSucceeds() throws {
+    let store = try DocumentStore.open(directory.path)
+    try store.commit([.delete(place), .delete(place)])
+    #expect(store.count == 0)
+    try store.close()
+  }
+
+  // MARK: What is refused
+
+  @Test func aCommitWithOneInvalidDocumentWritesNothing() throws {
+    let store = try DocumentStore.open(directory.path)
+    try store.commit([.set(place, fields)])
+    let badReference = StoredReference(
+      projectID: "p", databaseID: "d", path: DocumentPath(unchecked: ["a", "__b__"]))
+    let invalid: [StoredMap] = [
+      StoredMap([("v", .bytes([UInt8](repeating: 0, count: 1_048_488)))]),
+      StoredMap([(String(repeating: "n", count: 1501), .null)]),
+      StoredMap([("v", Values.tower(21))]), StoredMap([("v", .reference(badReference))]),
+    ]
+    for bad in invalid {
+      let commit: [Mutation] = [
+        .set(path("rooms", "new"), fields), .delete(place), .set(path("rooms", "bad"), bad),
+        .set(path("rooms", "newer"), fields),
+      ]
+      #expect(failure { try store.commit(commit) }?.complaint != nil)
+      #expect(store.count == 1)
+      #expect(try store.document(at: place)?.fields == fields)
+    }
+    try store.commit([.set(path("rooms", "new"), fields)])
+    #expect(store.count == 2)
+    try store.close()
+
+    let again = try DocumentStore.open(directory.path)
+    #expect(again.recoveryReport.commitsReplayed == 2)
+    #expect(again.count == 2)
+    try again.close()
+  }
+
+  @Test func aTransformMayNotBuildMoreThanTwentyFloors() throws {
+    let store = try DocumentStore.open(directory.path)
+    func commit(names: Int) -> DocumentStoreError? {
+      let field = Array(repeating: "m", count: names)
+      return failure {
+        try store.commit([
+          .set(place, StoredMap(), transforms: [FieldTransform(field: field, .serverTimestamp)])
+        ])
+      }
+    }
+    #expect(commit(names: 21) == nil)
+    #expect(commit(names: 22)?.complaint?.contains("nested 20 deep") == true)
+    try store.close()
+  }
+
+  /// No recursion follows unchecked input: this once took the stack with it.
+  @Test func aTransformOfAnyDepthIsRefusedWithoutATrap() async {
+    await #expect(processExitsWith: .success) {
+      let directory = TemporaryDirectory()
+      let store = try DocumentStore.open(directory.path)
+      let field = Array(repeating: "m", count: 500_000)
+      let error = failure {
+        try store.commit([
+          .set(path("a", "b"), StoredMap(), transforms: [FieldTransform(field: field, .serverTimestamp)])
+        ])
+      }
+      precondition(error?.complaint != nil)
+      precondition(store.count == 0)
+    }
+  }
+
+  @Test func aCommitHasTenMebibytesAndNoMore() throws {
+    let store = try DocumentStore.open(directory.path)
+    // A document c/x takes 10 bytes for its key and 40 for its record, beside the filling of its field.
+    func commit(lastFilling: Int) -> DocumentStoreError? {
+      let fillings = Array(repeating: 1_000_000, count: 10) + [lastFilling]
+      return failure {
+        try store.commit(
+          zip("0123456789x", fillings).map { name, count in
+            let filling = StoredValue.bytes([UInt8](repeating: 0, count: count))
+            return .set(path("c", String(name)), StoredMap([("f", filling)]))
+          })
+      }
+    }
+    let last = 10_485_760 - 11 * 50 - 10_000_000
+    #expect(commit(lastFilling: last + 1)?.complaint?.contains("10485761 bytes") == true)
+    #expect(store.count == 0)
+    #expect(commit(lastFilling: last) == nil)
+    #expect(store.count == 11)
+    try store.close()
+    let again = try DocumentStore.open(directory.path)
+    #expect(again.count == 11)
+    try again.close()
+  }
+
+  @Test func aClosedStoreNeitherReadsNorWritesAndClosesTwice() throws {
+    let store = try DocumentStore.open(directory.path)
+    try store.commit([.set(place, fields)])
+    try store.close()
+    try store.close()
+    let place = place
+    for attempt in [
+      failure { try store.document(at: place) },
+      failure { try store.commit([.set(place, StoredMap())]) },
+      failure { try store.commit([.delete(place)]) },
+      failure { try store.commit([]) },
+    ] {
+      guard case .closed(let evidence) = attempt else {
+        Issue.record("a closed store answers \(attempt.debugDescription)")
+        continue
+      }
+      #expect(evidence.file == directory.path)
+      #expect(evidence.message.contains("closed"))
+    }
+    let again = try DocumentStore.open(directory.path)
+    #expect(try again.document(at: place)?.fields == fields)
+    try again.close()
+  }
+
+  // MARK: Whose directory it is
+
+  @Test func aSecondOpenIsToldWhichProcessHoldsTheStore() throws {
+    let store = try DocumentStore.open(directory.path)
+    for _ in 0..<2 {
+      guard case .locked(let evidence) = openingFails() else {
+        Issue.record("a second open did not find the store locked")
+        continue
+      }
+      #expect(evidence.file == directory.path)
+      #expect(evidence.holder == getpid())
+      #expect(evidence.message.contains("process \(getpid())"))
+    }
+    try store.commit([.set(place, fields)])
+    try store.close()
+    try DocumentStore.open(directory.path).close()
+  }
+
+  /// A child that was forked and is not yet another program has a copy of every descriptor. It once kept
+  /// the lock of a store that its parent had closed, and the next open failed now and then.
+  @Test func aClosedStoreIsFreeWhileOtherProcessesAreBeingStarted() throws {
+    let isDone = Locked(false)
+    let starter = DispatchGroup()
+    for _ in 0..<2 {
+      starter.enter()
+      Thread.detachNewThread {
+        while !isDone.withLock({ $0 }) { startProcess() }
+        starter.leave()
+      }
+    }
+    defer {
+      isDone.withLock { $0 = true }
+      starter.wait()
+    }
+    for _ in 0..<200 { try DocumentStore.open(directory.path).close() }
+  }
+
+  @Test func aDirectoryOfSomeoneElseIsRefusedAndLeftAlone() throws {
+    try directory.create()
+    try directory.write([1, 2, 3], to: "notes.txt")
+    for createsIfMissing in [true, false] {
+      guard case .notAStore(let evidence) = openingFails(createsIfMissing: createsIfMissing) else {
+        Issue.record("a directory of someone else was opened")
+        continue
+      }
+      #expect(evidence.file == directory.path)
+      #expect(evidence.found == "notes.txt")
+      #expect(try directory.contents() == ["notes.txt": [1, 2, 3]])
+    }
+  }
+
+  @Test func aStoreThatIsMissingAndNotWantedLeavesNothingBehind() throws {
+    guard case .notAStore(let evidence) = openingFails(createsIfMissing: false) else {
+      Issue.record("a missing store was opened")
+      return
+    }
+    #expect(evidence.file == directory.path)
+    #expect(!directory.exists)
+
+    try directory.create()
+    guard case .notAStore = openingFails(createsIfMissing: false) else {
+      Issue.record("an empty directory was opened")
+      return
+    }
+    #expect(try directory.names == [])
+
+    try DocumentStore.open(directory.path).close()
+    #expect(openingFails(createsIfMissing: false) == nil)
+  }
+
+  @Test func aDirectoryThatCannotBeMadeIsAFailedCallWithItsCode() throws {
+    try directory.create()
+    try directory.write([], to: "file")
+    let path = directory.path + "/file/store"
+    let error = failure { try DocumentStore.open(path) }
+    guard case .failed(let evidence) = error else {
+      Issue.record("a store below a file: \(error.debugDescription)")
+      return
+    }
+    #expect(evidence.code == ENOTDIR)
+    #expect(evidence.operation != nil)
+    #expect(evidence.file?.hasPrefix(directory.path) == true)
+  }
+
+  // MARK: Damage
+
+  @Test func aNewerFormatIsRefusedByName() throws {
+    try DocumentStore.open(directory.path).close()
+    var manifest = try directory.read("MANIFEST")
+    manifest[8] = 7
+    try directory.write(manifest, to: "MANIFEST")
+    guard case .newerFormat(let evidence) = openingFails() else {
+      Issue.record("a newer format was opened")
+      return
+    }
+    #expect(evidence.file == directory.path + "/MANIFEST")
+    #expect(evidence.found == "version 7")
+    #expect(try directory.read("MANIFEST") == manifest)
+  }
+
+  @Test func damageIsReportedWithItsPlaceAndNothingIsChanged() throws {
+    let store = try DocumentStore.open(directory.path)
+    try store.commit([.set(place, fields)])
+    try store.close()
+    let log = try #require(try directory.names.first { $0.hasPrefix("log-") })
+    var bytes = try directory.read(log)
+    let name = try #require(bytes.firstRange(of: Array("Eros".utf8)))
+    bytes[name.lowerBound] ^= 1
+    try directory.write(bytes, to: log)
+    let before = try directory.contents()
+    guard case .corrupted(let evidence) = openingFails() else {
+      Issue.record("a damaged log was opened")
+      return
+    }
+    #expect(evidence.file == "\(directory.path)/\(log)")
+    let offset = try #require(evidence.offset)
+    #expect(offset > 0 && offset <= UInt64(name.lowerBound))
+    #expect(evidence.expected != nil && evidence.found != nil)
+    #expect(try directory.contents() == before)
+  }
+
+  @Test func aRecordThatIsNoneNamesItsDocumentAndSparesTheOthers() throws {
+    let bytes = try ByteStore.open(directory.path)
+    var batch = Batch(stamp: 5)
+    try batch.put([9, 9, 9], for: DocumentKey.encode(place))
+    try bytes.commit(batch)
+    try bytes.close()
+    let store = try DocumentStore.open(directory.path)
+    try store.commit([.set(path("rooms", "other"), fields)])
+    let place = place
+    for attempt in [
+      failure { try store.document(at: place) },
+      failure { try store.commit([.set(place, StoredMap())]) },
+    ] {
+      guard case .corrupted(let evidence) = attempt else {
+        Issue.record("a damaged record answers \(attempt.debugDescription)")
+        continue
+      }
+      #expect(evidence.file == directory.path)
+      #expect(evidence.offset == 0)
+      #expect(evidence.expected == "a record of form 0")
+      #expect(evidence.message.contains("rooms/eros"))
+    }
+    #expect(try store.document(at: path("rooms", "other"))?.fields == fields)
+    try store.close()
+  }
+}
+
+/// Starts a program that does nothing, and waits for it.
+private func startProcess() {
+  var process = pid_t()
+  var arguments: [UnsafeMutablePointer<CChar>?] = [strdup("true"), nil]
+  defer { free(arguments[0]) }
+  guard posix_spawnp(&process, "true", nil, nil, &arguments, nil) == 0 else { return }
+  var status: Int32 = 0
+  _ = waitpid(process, &status, 0)
+}

@@ -1,0 +1,135 @@
+// Each error of the floor below, and what becomes of it: the case, and all of its evidence.
+
+import ByteStore
+import Testing
+
+@testable import DocumentStore
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+@Suite struct ErrorTranslationTests {
+  private static let mine = RandomID(high: 1, low: 2)
+  private static let theirs = RandomID(high: 3, low: 4)
+  private static func call(_ code: Int32) -> SystemFailure {
+    SystemFailure(operation: "fdatasync", path: "/d/log", code: code)
+  }
+
+  @Test func whatTheDirectoryHoldsIsPassedOn() {
+    expect(.notAStore(directory: "/d", found: "notes"), becomes: DocumentStoreError.notAStore) {
+      $0.file = "/d"
+      $0.found = "notes"
+    }
+    expect(.noStore(directory: "/d"), becomes: DocumentStoreError.notAStore) { $0.file = "/d" }
+    expect(.locked(directory: "/d", holder: 42), becomes: DocumentStoreError.locked) {
+      $0.file = "/d"
+      $0.holder = 42
+    }
+    expect(.locked(directory: "/d", holder: nil), becomes: DocumentStoreError.locked) { $0.file = "/d" }
+  }
+
+  @Test func whatAFileHoldsIsPassedOn() {
+    expect(.newerFormat(file: "/d/f", found: 7, supported: 3), becomes: DocumentStoreError.newerFormat) {
+      $0.file = "/d/f"
+      $0.expected = "version 3 or earlier"
+      $0.found = "version 7"
+    }
+    expect(
+      .foreignFile(file: "/d/f", expected: Self.mine, found: Self.theirs),
+      becomes: DocumentStoreError.corrupted
+    ) {
+      $0.file = "/d/f"
+      $0.expected = "00000000000000010000000000000002"
+      $0.found = "00000000000000030000000000000004"
+    }
+    expect(
+      .corrupted(Damage(file: "/d/f", offset: 4096, expected: "this", found: "that")),
+      becomes: DocumentStoreError.corrupted
+    ) {
+      $0.file = "/d/f"
+      $0.offset = 4096
+      $0.expected = "this"
+      $0.found = "that"
+    }
+  }
+
+  @Test func whatIsTooLargeIsAnInvalidArgument() {
+    let error = ByteStoreError.tooLarge(what: "A batch", limit: 10, found: 11)
+    #expect(DocumentStoreError(error) == .invalidArgument("A batch has 11 bytes, and the limit is 10."))
+  }
+
+  @Test func aFullDiskIsToldFromOtherFailedCalls() {
+    for code in [ENOSPC, EDQUOT, EFBIG] {
+      expect(.system(Self.call(code)), becomes: DocumentStoreError.full) { $0.describeCall(code) }
+    }
+    for code in [EIO, EACCES, EROFS, EMFILE, ENOENT, 0] {
+      expect(.system(Self.call(code)), becomes: DocumentStoreError.failed) { $0.describeCall(code) }
+    }
+  }
+
+  @Test func anUnknownOutcomeStaysUnknownEvenIfTheDiskIsFull() {
+    for code in [EIO, ENOSPC] {
+      expect(.outcomeUnknown(Self.call(code)), becomes: DocumentStoreError.outcomeUnknown) {
+        $0.describeCall(code)
+      }
+    }
+  }
+
+  @Test func closedAndForkedStoresAreClosed() {
+    expect(.closed(directory: "/d"), becomes: DocumentStoreError.closed) { $0.file = "/d" }
+    expect(.forked(directory: "/d"), becomes: DocumentStoreError.closed) { $0.file = "/d" }
+    #expect(
+      DocumentStoreError(.forked(directory: "/d")) != DocumentStoreError(.closed(directory: "/d")),
+      "the sentences differ")
+  }
+
+  @Test func aDamagedRecordIsCorruptionOfItsDocument() {
+    let error = DocumentStoreError(
+      RecordError(offset: 28, expected: "a value's tag"), at: path("rooms", "eros"), in: "/d")
+    guard case .corrupted(let evidence) = error else {
+      Issue.record("\(error)")
+      return
+    }
+    #expect(evidence.file == "/d")
+    #expect(evidence.offset == 28)
+    #expect(evidence.expected == "a value's tag")
+    #expect(evidence.message == error.description)
+    for part in ["rooms/eros", "/d", "byte 28", "a value's tag"] {
+      #expect(evidence.message.contains(part))
+    }
+  }
+
+  /// The evidence is what `fill` says and the whole sentence of the cause, and nothing else.
+  private func expect(
+    _ cause: ByteStoreError, becomes make: (StorageEvidence) -> DocumentStoreError,
+    evidence fill: (inout StorageEvidence) -> Void, at location: SourceLocation = #_sourceLocation
+  ) {
+    var evidence = StorageEvidence(message: cause.description)
+    fill(&evidence)
+    #expect(DocumentStoreError(cause) == make(evidence), sourceLocation: location)
+    #expect(DocumentStoreError(cause).description == cause.description, sourceLocation: location)
+    #expect(!cause.description.isEmpty, sourceLocation: location)
+  }
+
+  /// Does not compile until each new case of the floor below has its line in a test above.
+  private func allCasesAreAbove(_ error: ByteStoreError) {
+    switch error {
+    case .notAStore, .noStore, .locked, .newerFormat, .foreignFile, .corrupted, .tooLarge,
+      .outcomeUnknown, .system, .closed, .forked:
+      break
+    }
+  }
+}
+
+extension StorageEvidence {
+  fileprivate mutating func describeCall(_ code: Int32) {
+    file = "/d/log"
+    operation = "fdatasync"
+    self.code = code
+  }
+}

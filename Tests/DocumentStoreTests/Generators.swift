@@ -1,0 +1,243 @@
+// Random paths, values, documents and bytes. Everything follows from a seed, and what tends to break
+// code comes up often: it is picked from lists, not waited for.
+
+import DocumentStore
+
+/// SplitMix64: the same numbers on every machine, and any seed will do.
+struct Dice: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+
+  /// 0 ..< sides. The bias is far below what a test could notice.
+  mutating func roll(_ sides: Int) -> Int { Int(truncatingIfNeeded: (next() >> 1) % UInt64(sides)) }
+
+  mutating func oneIn(_ sides: Int) -> Bool { roll(sides) == 0 }
+
+  mutating func pick<Element>(_ elements: [Element]) -> Element { elements[roll(elements.count)] }
+}
+
+// MARK: Names and paths
+
+enum Names {
+  /// Ids that come before all others, by number.
+  static let numeric = [
+    "__id0__", "__id5__", "__id-5__", "__id9__", "__id10__", "__id-10__", "__id255__", "__id256__",
+    "__id9223372036854775807__", "__id-9223372036854775808__", "__id-1__", "__id1__",
+  ]
+
+  /// Names that are fine although they look odd.
+  static let odd =
+    plain + almostReserved + looksAlike + bytesAtTheEdges
+    + [String(repeating: "n", count: 1499), String(repeating: "n", count: 1500)]
+
+  /// Refused: not `__.*__`, unless the middle is `id` and an Int64 as it is normally written.
+  static let reserved = [
+    "____", "_____", "__a__", "__id__", "__id-__", "__id01__", "__id-01__", "__id+5__", "__id-0__",
+    "__id5 __", "__id 5__", "__id5.0__", "__id0x5__", "__ID5__", "__id5a__", "__id5___", "___id5__",
+    "__id9223372036854775808__", "__id-9223372036854775809__", "__id\u{FF15}__", "__name__",
+    "__id5\0__", "__\0__", "__é__", "__😀__",
+  ]
+
+  private static let plain = ["a", "b", "aa", "ab", "A", "0", "9", "10", "-5", "rooms", "eros", " ", "%"]
+
+  private static let almostReserved = [
+    "_", "__", "___", "__a", "a__", "__a_", "_a__", "__id5", "id5__", "_id5_", "__id5_", "...", ".a",
+    "a.", "__id5__a", "a__id5__",
+  ]
+
+  /// Swift finds each pair equal; as names they are two.
+  private static let looksAlike = [
+    "\u{E9}", "e\u{301}", "K", "\u{212A}", "\u{C5}", "\u{212B}", "\u{AC00}", "\u{1100}\u{1161}",
+    "q\u{307}\u{323}", "q\u{323}\u{307}", "e",
+  ]
+
+  /// Ends and starts of the lengths of UTF-8, zeros, and scalars that merge with their neighbours.
+  private static let bytesAtTheEdges = [
+    "\0", "\0\0", "a\0", "a\0\0", "a\0b", "a\u{1}", "\u{1}", "\0\u{1}", "\u{7F}", "\u{80}", "\u{7FF}",
+    "\u{800}", "\u{D7FF}", "\u{E000}", "\u{FFFD}", "\u{FFFF}", "\u{10000}", "\u{1F600}", "\u{10FFFF}",
+    "\r\n", "\n", "\u{301}", "\u{301}x", "x\u{600}", "\u{200D}", "\u{FEFF}", "\u{1F1EB}\u{1F1F7}",
+  ]
+
+  private static let lettersOfExtensions: [String] = [
+    "\0", "\u{1}", "a", "b", "_", "0", "9", "é", "\u{301}", "\u{FFFF}", "\u{1F600}",
+  ]
+
+  static func any(_ dice: inout Dice) -> String {
+    switch dice.roll(8) {
+    case 0, 1: return dice.pick(numeric)
+    case 2: return "__id\(Int64(truncatingIfNeeded: dice.next()) >> Int64(dice.roll(64)))__"
+    case 3, 4, 5: return dice.pick(odd)
+    case 6: return extended("", by: 1 + dice.roll(4), &dice)
+    default: return extended(dice.pick(odd), by: 1, &dice)
+    }
+  }
+
+  /// A few letters more, as long as the name stays a name.
+  static func extended(_ name: String, by count: Int, _ dice: inout Dice) -> String {
+    let longer = (0..<count).reduce(name) { name, _ in name + dice.pick(lettersOfExtensions) }
+    return longer.utf8.count <= 1500 ? longer : name
+  }
+}
+
+extension DocumentPath {
+  static func any(_ dice: inout Dice) -> DocumentPath {
+    while true {
+      let count = 2 * (1 + dice.roll(3) * dice.roll(3))
+      if let path = try? DocumentPath((0..<count).map { _ in Names.any(&dice) }) { return path }
+    }
+  }
+
+  /// A path that differs in one place: that is where orders go wrong.
+  func neighbour(_ dice: inout Dice) -> DocumentPath {
+    while true {
+      var segments = segments
+      let index = dice.roll(segments.count)
+      switch dice.roll(4) {
+      case 0: segments[index] = Names.any(&dice)
+      case 1: segments[index] = Names.extended(segments[index], by: 1, &dice)
+      case 2: segments += [Names.any(&dice), Names.any(&dice)]
+      default: segments.removeLast(segments.count > 2 ? 2 : 0)
+      }
+      if let path = try? DocumentPath(segments) { return path }
+    }
+  }
+}
+
+// MARK: Values and documents
+
+enum Values {
+  static let integers: [Int64] = [
+    0, 1, -1, .max, .min, .max - 1, .min + 1, 1 << 53, (1 << 53) + 1, -(1 << 53) - 1, 255, 256, 1 << 32,
+  ]
+
+  static let doubles: [Double] = [
+    0, -0.0, 1, -1, .nan, -.nan, .infinity, -.infinity, .greatestFiniteMagnitude,
+    .leastNonzeroMagnitude, .leastNormalMagnitude, 0.1, 9_007_199_254_740_992, 0x1p63, -0x1p63,
+  ]
+
+  static let timestamps: [StoredTimestamp] =
+    [0, 1, -1, 999_999, 1_000_000, -1_000_000, -1_000_001]
+    .map(moment) + [.first, .last]
+
+  static let geoPoints: [StoredGeoPoint] = [
+    (0, 0), (-0.0, 0), (90, 180), (-90, -180), (51.5, -0.1), (.leastNonzeroMagnitude, 180),
+  ].compactMap(StoredGeoPoint.init)
+
+  /// Of every scalar type, and the empty containers.
+  static func scalar(_ dice: inout Dice) -> StoredValue {
+    switch dice.roll(13) {
+    case 0: .null
+    case 1: .boolean(dice.oneIn(2))
+    case 2: .integer(dice.oneIn(2) ? dice.pick(integers) : Int64(bitPattern: dice.next()))
+    case 3: .double(dice.oneIn(2) ? dice.pick(doubles) : Double(bitPattern: dice.next()))
+    case 4: .timestamp(dice.pick(timestamps))
+    case 5: .string(dice.pick(Names.odd + Names.reserved + ["", "/", "a/b"]))
+    case 6: .string(Names.extended("", by: dice.roll(6), &dice))
+    case 7: .bytes((0..<dice.roll(8)).map { _ in dice.pick([0, 1, 0x7F, 0x80, 0xFF]) })
+    case 8: .reference(StoredReference(projectID: "p", databaseID: "(default)", path: .any(&dice)))
+    case 9: .geoPoint(dice.pick(geoPoints))
+    case 10: .vector((0..<dice.roll(4)).map { _ in dice.pick(doubles) })
+    case 11: .array([])
+    default: .map(StoredMap())
+    }
+  }
+
+  static func any(_ dice: inout Dice, depthLeft: Int) -> StoredValue {
+    guard depthLeft > 0, dice.oneIn(3) else { return scalar(&dice) }
+    if dice.oneIn(2) {
+      return .array((0..<dice.roll(4)).map { _ in any(&dice, depthLeft: depthLeft - 1) })
+    }
+    return .map(map(&dice, depthLeft: depthLeft - 1))
+  }
+
+  static func map(_ dice: inout Dice, depthLeft: Int) -> StoredMap {
+    StoredMap(
+      (0..<dice.roll(5)).map { _ in
+        (name: dice.oneIn(9) ? "" : Names.any(&dice), value: any(&dice, depthLeft: depthLeft))
+      })
+  }
+
+  /// Arrays and maps by turns, `depth` of them, around a value.
+  static func tower(_ depth: Int, around value: StoredValue = .null) -> StoredValue {
+    (0..<depth).reduce(value) { inner, floor in
+      floor % 2 == 0 ? .array([inner]) : .map(StoredMap([(name: "m", value: inner)]))
+    }
+  }
+
+  /// Now and then as deep as a document may be.
+  static func fields(_ dice: inout Dice) -> StoredMap {
+    var fields = map(&dice, depthLeft: 4)
+    switch dice.roll(12) {
+    case 0: fields["tower"] = tower(17 + dice.roll(3), around: scalar(&dice))
+    case 1: fields["tower"] = tower(20, around: .integer(20))
+    default: break
+    }
+    return fields
+  }
+}
+
+extension StoredTimestamp {
+  /// 0001-01-01T00:00:00Z and 9999-12-31T23:59:59.999999Z.
+  static let first = moment(-62_135_596_800_000_000)
+  static let last = moment(253_402_300_799_999_999)
+}
+
+/// A moment that is known to be in range.
+func moment(_ microseconds: Int64) -> StoredTimestamp {
+  guard let moment = StoredTimestamp(microseconds: microseconds) else {
+    preconditionFailure("\(microseconds) is no moment between the years 1 and 9999")
+  }
+  return moment
+}
+
+// MARK: Damage
+
+extension [UInt8] {
+  /// One to three changes of the kinds that files suffer and attackers make.
+  func damaged(_ dice: inout Dice, splicing other: [UInt8]) -> [UInt8] {
+    var bytes = self
+    for _ in 0...dice.roll(3) { bytes.damageOnce(&dice, splicing: other) }
+    return bytes
+  }
+
+  private mutating func damageOnce(_ dice: inout Dice, splicing other: [UInt8]) {
+    guard !isEmpty else { return append(UInt8(truncatingIfNeeded: dice.next())) }
+    let index = dice.roll(count)
+    switch dice.roll(9) {
+    case 0, 1: self[index] ^= 1 << UInt8(dice.roll(8))
+    case 2: self[index] = dice.pick([0, 1, 2, 3, 10, 12, 0x2F, 0x5F, 0x7F, 0x80, 0xC0, 0xED, 0xFF])
+    case 3: self[index] = UInt8(truncatingIfNeeded: Int(self[index]) + (dice.oneIn(2) ? 1 : -1))
+    case 4: overwrite(dice.pick([0, 1, UInt32(count), 0x7FFF_FFFF, 0x8000_0000, .max]), at: index)
+    case 5: removeLast(dice.roll(count))
+    case 6: removeSubrange(index..<Swift.min(count, index + 1 + dice.roll(9)))
+    case 7: insert(contentsOf: self[index..<Swift.min(count, index + 1 + dice.roll(9))], at: index)
+    default: replaceSubrange(index..., with: other.dropFirst(dice.roll(other.count + 1)))
+    }
+  }
+
+  private mutating func overwrite(_ value: UInt32, at index: Int) {
+    for byte in 0..<4 where index + byte < count {
+      self[index + byte] = UInt8(truncatingIfNeeded: value >> (8 * UInt32(byte)))
+    }
+  }
+
+  /// The bytes of hexadecimal digits; blanks are for the eye.
+  init(hexadecimal text: String) {
+    let digits = text.compactMap(\.hexDigitValue)
+    precondition(digits.count % 2 == 0, "two digits make a byte")
+    self = stride(from: 0, to: digits.count, by: 2).map { UInt8(16 * digits[$0] + digits[$0 + 1]) }
+  }
+
+  var hexadecimal: String {
+    map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
+}

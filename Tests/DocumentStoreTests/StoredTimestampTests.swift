@@ -1,0 +1,58 @@
+// Moments: their range to the microsecond, and how finer times are cut.
+
+import DocumentStore
+import Testing
+
+@Suite struct StoredTimestampTests {
+  @Test func momentsReachFromTheYear1ToTheYear9999() {
+    #expect(StoredTimestamp(microseconds: -62_135_596_800_000_000) != nil)
+    #expect(StoredTimestamp(microseconds: -62_135_596_800_000_001) == nil)
+    #expect(StoredTimestamp(microseconds: 253_402_300_799_999_999) != nil)
+    #expect(StoredTimestamp(microseconds: 253_402_300_800_000_000) == nil)
+    #expect(StoredTimestamp(microseconds: .min) == nil)
+    #expect(StoredTimestamp(microseconds: .max) == nil)
+
+    #expect(StoredTimestamp(seconds: -62_135_596_800, nanoseconds: 0) == .first)
+    #expect(StoredTimestamp(seconds: -62_135_596_801, nanoseconds: 999_999_999) == nil)
+    #expect(StoredTimestamp(seconds: 253_402_300_799, nanoseconds: 999_999_999) == .last)
+    #expect(StoredTimestamp(seconds: 253_402_300_800, nanoseconds: 0) == nil)
+    #expect(StoredTimestamp(seconds: .min, nanoseconds: 0) == nil)
+    #expect(StoredTimestamp(seconds: .max, nanoseconds: 0) == nil)
+  }
+
+  @Test func nanosecondsAreFewerThanASecond() {
+    #expect(StoredTimestamp(seconds: 0, nanoseconds: -1) == nil)
+    #expect(StoredTimestamp(seconds: 0, nanoseconds: 0) != nil)
+    #expect(StoredTimestamp(seconds: 0, nanoseconds: 999_999_999) != nil)
+    #expect(StoredTimestamp(seconds: 0, nanoseconds: 1_000_000_000) == nil)
+    #expect(StoredTimestamp(seconds: 0, nanoseconds: .min) == nil)
+    #expect(StoredTimestamp(seconds: 0, nanoseconds: .max) == nil)
+  }
+
+  @Test func nanosecondsAreFlooredAlsoBefore1970() {
+    #expect(StoredTimestamp(seconds: 0, nanoseconds: 999) == moment(0))
+    #expect(StoredTimestamp(seconds: 0, nanoseconds: 1000) == moment(1))
+    #expect(StoredTimestamp(seconds: -1, nanoseconds: 999_999_999) == moment(-1))
+    #expect(StoredTimestamp(seconds: -1, nanoseconds: 1999) == moment(-999_999))
+  }
+
+  @Test func secondsAndNanosecondsAreTheMomentTakenApart() {
+    for (microseconds, seconds, nanoseconds) in [
+      (0, 0, 0), (1, 0, 1000), (999_999, 0, 999_999_000), (1_000_000, 1, 0), (-1, -1, 999_999_000),
+      (-1_000_000, -1, 0), (-1_000_001, -2, 999_999_000),
+    ] as [(Int64, Int64, Int32)] {
+      #expect(moment(microseconds).seconds == seconds)
+      #expect(moment(microseconds).nanoseconds == nanoseconds)
+      #expect(StoredTimestamp(seconds: seconds, nanoseconds: nanoseconds) == moment(microseconds))
+    }
+  }
+
+  @Test func momentsCompareByTime() {
+    let ascending = [StoredTimestamp.first, moment(-1_000_001), moment(-1), moment(0), moment(1), .last]
+    for (earlier, later) in zip(ascending, ascending.dropFirst()) {
+      #expect(earlier < later)
+      #expect(!(later < earlier))
+      #expect(!(later < later))
+    }
+  }
+}

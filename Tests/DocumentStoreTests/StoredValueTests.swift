@@ -1,0 +1,56 @@
+// Equality of values: identity, never resemblance.
+
+import DocumentStore
+import Testing
+
+@Suite struct StoredValueTests {
+  @Test func everyValueEqualsItselfAndNoOther() {
+    let precomposed = StoredValue.string("\u{E9}")
+    let distinct: [StoredValue] =
+      [
+        .null, .boolean(false), .boolean(true), .integer(0), .integer(1), .double(0), .double(-0.0),
+        .double(1), .double(.nan), .double(.infinity), .timestamp(moment(0)), .timestamp(moment(1)),
+        .string(""), .string("1"), precomposed, .string("e\u{301}"), .string("a"), .string("a\0"),
+        .bytes([]), .bytes([0x61]), .bytes([0xC3, 0xA9]), .array([]), .array([.null]),
+        .array([.integer(1)]), .array([.double(1)]), .array([precomposed]), .array([.string("e\u{301}")]),
+        .vector([]), .vector([1]), .vector([0]), .vector([-0.0]), .vector([.nan]), .vector([1, 1]),
+        .map(StoredMap()), .map(StoredMap([("a", .null)])), .map(StoredMap([("b", .null)])),
+        .map(StoredMap([("\u{E9}", .null)])), .map(StoredMap([("e\u{301}", .null)])),
+        .map(StoredMap([("a", .integer(1))])), .map(StoredMap([("a", .double(1))])),
+        .map(StoredMap([("a", .null), ("b", .null)])),
+        reference("p", "d", path("a", "b")), reference("q", "d", path("a", "b")),
+        reference("p", "e", path("a", "b")), reference("p", "d", path("a", "c")),
+        reference("p", "d", path("a", "\u{E9}")), reference("p", "d", path("a", "e\u{301}")),
+      ] + Values.geoPoints.filter { $0.latitude != 0 }.map(StoredValue.geoPoint)
+    for (index, left) in distinct.enumerated() {
+      for (other, right) in distinct.enumerated() {
+        #expect((left == right) == (index == other), "\(left) and \(right)")
+      }
+    }
+  }
+
+  @Test func thereIsOneNaN() {
+    let nan = Double(bitPattern: 0xFFF8_0000_0000_0001)
+    #expect(StoredValue.double(.nan) == .double(nan))
+    #expect(StoredValue.vector([1, .nan]) == .vector([1, nan]))
+    #expect(StoredValue.array([.double(.nan)]) == .array([.double(nan)]))
+    #expect(StoredMap([("a", .double(.nan))]) == StoredMap([("a", .double(nan))]))
+  }
+
+  @Test func aPlaceIsOnEarth() {
+    for (latitude, longitude) in [(90.0, 180.0), (-90, -180), (0, 0), (-0.0, -0.0)] {
+      #expect(StoredGeoPoint(latitude: latitude, longitude: longitude) != nil)
+    }
+    let (pole, meridian) = (90.0.nextUp, 180.0.nextUp)
+    for (latitude, longitude) in [
+      (pole, 0), (-pole, 0), (0, meridian), (0, -meridian), (.nan, 0), (0, .nan), (.infinity, 0),
+      (0, -.infinity),
+    ] {
+      #expect(StoredGeoPoint(latitude: latitude, longitude: longitude) == nil)
+    }
+  }
+
+  private func reference(_ project: String, _ database: String, _ path: DocumentPath) -> StoredValue {
+    .reference(StoredReference(projectID: project, databaseID: database, path: path))
+  }
+}
