@@ -26,9 +26,19 @@ open class Object: Documentable {
 }
 
 extension Equatable where Self: Object {
-  public static func == (left: Self, right: Self) -> Bool { left.path == right.path }
+  public static func == (left: Self, right: Self) -> Bool {
+    left.documentReference == right.documentReference
+  }
 }
 
 extension Hashable where Self: Object {
-  public func hash(into hasher: inout Hasher) { hasher.combine(path) }
+  public func hash(into hasher: inout Hasher) { hasher.combine(documentReference) }
+}
+
+// With a model, the data counts as well. Not in the hash: an object in a set stays where it is when its
+// data changes.
+extension Equatable where Self: Object, Self: DataRepresentable {
+  public static func == (left: Self, right: Self) -> Bool {
+    left.documentReference == right.documentReference && left.data == right.data
+  }
 }

@@ -7,50 +7,68 @@ package import OfflineSync
 package final class AppStores: Sendable {
   package static let shared = AppStores()
 
-  private struct Entry {
-    var view: LocalView
-    var users: Int
-  }
-
-  private let entries = Guarded<[String: Entry]>([:])
+  private let stores = Guarded<[String: SharedStore]>([:])
 
   private init() {}
 
-  /// A use of the store in `directory`, which is opened, or made, for the first user.
+  /// A use of the store in `directory`, which is opened, or made, for the first user. Opening reads the
+  /// store's logs: not a call for a thread that must not wait. It makes no other directory wait.
   package func use(_ directory: String) throws(DocumentStoreError) -> StoreUse {
-    try entries.withLock { entries throws(DocumentStoreError) in
-      if let entry = entries[directory] {
-        entries[directory] = Entry(view: entry.view, users: entry.users + 1)
-        return StoreUse(directory: directory, view: entry.view)
+    let store = stores.withLock { stores in
+      if let store = stores[directory] { return store }
+      let store = SharedStore(directory)
+      stores[directory] = store
+      return store
+    }
+    return StoreUse(of: store, view: try store.join())
+  }
+}
+
+/// The store of one directory, open while it has users.
+private final class SharedStore: Sendable {
+  private struct State {
+    var view: LocalView?
+    var users = 0
+  }
+
+  private let directory: String
+  private let state = Guarded(State())
+
+  init(_ directory: String) { self.directory = directory }
+
+  func join() throws(DocumentStoreError) -> LocalView {
+    try state.withLock { state throws(DocumentStoreError) in
+      let view: LocalView
+      if let open = state.view {
+        view = open
+      } else {
+        view = LocalView(over: try DocumentStore.open(directory))
       }
-      let view = LocalView(over: try DocumentStore.open(directory))
-      entries[directory] = Entry(view: view, users: 1)
-      return StoreUse(directory: directory, view: view)
+      state.view = view
+      state.users += 1
+      return view
     }
   }
 
-  fileprivate func end(_ use: StoreUse) throws(DocumentStoreError) {
-    try entries.withLock { entries throws(DocumentStoreError) in
-      guard let entry = entries[use.directory] else { return }
-      guard entry.users == 1 else {
-        entries[use.directory] = Entry(view: entry.view, users: entry.users - 1)
-        return
-      }
+  func leave() throws(DocumentStoreError) {
+    try state.withLock { state throws(DocumentStoreError) in
+      state.users -= 1
+      guard state.users == 0, let view = state.view else { return }
       // Closed under the lock, so that the next opener of this directory finds it free.
-      entries[use.directory] = nil
-      try entry.view.close()
+      state.view = nil
+      try view.close()
     }
   }
 }
 
 /// One user's share of an open store.
 package final class StoreUse: Sendable {
-  package let directory: String
   package let view: LocalView
+  private let store: SharedStore
   private let isActive = Guarded(true)
 
-  fileprivate init(directory: String, view: LocalView) {
-    self.directory = directory
+  fileprivate init(of store: SharedStore, view: LocalView) {
+    self.store = store
     self.view = view
   }
 
@@ -62,6 +80,6 @@ package final class StoreUse: Sendable {
       defer { isActive = false }
       return isActive
     }
-    if wasActive { try AppStores.shared.end(self) }
+    if wasActive { try store.leave() }
   }
 }

@@ -1,13 +1,13 @@
 // The database as an app sees it: the way to references, and the owner of the open store.
 
-import DocumentStore
 public import FirebaseCore
 public import Foundation
 
 /// A database of documents.
 ///
 /// Instances are cached: the same app gives the same object. The store is opened by the first read or
-/// write; if that fails, the error reaches every later call through its completion or as what it throws.
+/// write. If that fails, the call gets the error through its completion or as what it throws, and the next
+/// call tries again.
 public final class Firestore: NSObject, Sendable {
   /// The id of the database that every app has.
   package static let defaultDatabase = "(default)"
@@ -19,7 +19,7 @@ public final class Firestore: NSObject, Sendable {
 
   private struct State {
     var settings = FirestoreSettings()
-    var client: Result<FirestoreClient, DocumentStoreError>?
+    var client: FirestoreClient?
     var isTerminated = false
   }
 
@@ -51,16 +51,17 @@ public final class Firestore: NSObject, Sendable {
   public class func firestore(app: FirebaseApp) -> Firestore {
     let key = InstanceKey(app: app.name, database: defaultDatabase)
     let (instance, isNew) = instances.withLock { instances in
-      if let instance = instances[key] { return (instance, false) }
+      // An app that was deleted keeps nothing here: a new one of the same name may have come.
+      if let instance = instances[key], instance.app === app { return (instance, false) }
       let instance = Firestore(app: app, databaseID: defaultDatabase)
-      instances[key] = instance
+      if FirebaseApp.app(name: app.name) === app { instances[key] = instance }
       return (instance, true)
     }
     if isNew {
       // Outside the lock: an app that is gone already runs it at once.
       app.addTeardown {
         instance.terminate()
-        Self.instances.withLock { $0[key] = nil }
+        Self.instances.withLock { if $0[key] === instance { $0[key] = nil } }
       }
     }
     return instance
@@ -102,28 +103,22 @@ public final class Firestore: NSObject, Sendable {
 
   // MARK: The store
 
-  /// The open store. The first call opens it; its failure is what every later call throws.
-  package func client() throws -> FirestoreClient {
-    // Opened under the lock: two first calls must not open it twice.
+  /// The database at work. From the first call on, the settings are fixed.
+  package func client() -> FirestoreClient {
     let client = state.withLock { state in
-      if state.client == nil, !state.isTerminated { state.client = open(state.settings) }
+      if state.client == nil, !state.isTerminated {
+        state.client = FirestoreClient(directory: storeDirectory)
+      }
       return state.client
     }
     guard let client else { ProgrammerError.trap("The client has already been terminated.") }
-    return try client.mapError(FirestoreErrors.translate).get()
-  }
-
-  private func open(_ settings: FirestoreSettings) -> Result<FirestoreClient, DocumentStoreError> {
-    Result { () throws(DocumentStoreError) in
-      FirestoreClient(
-        try AppStores.shared.use(storeDirectory), callbackQueue: settings.dispatchQueue)
-    }
+    return client
   }
 
   /// The directory of this database.
   package var storeDirectory: String { StoreLocation.directory(app: app, database: databaseID) }
 
-  /// Where callbacks run when there is no open store to ask.
+  /// Where callbacks run.
   package var callbackQueue: DispatchQueue { state.withLock { $0.settings.dispatchQueue } }
 
   private func terminate() {
@@ -132,6 +127,6 @@ public final class Firestore: NSObject, Sendable {
       defer { state.client = nil }
       return state.client
     }
-    if case .success(let client) = client { client.close() }
+    client?.close()
   }
 }

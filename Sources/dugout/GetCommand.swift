@@ -25,7 +25,7 @@ enum GetCommand: Command {
 
   private static func parse(_ text: String) throws -> DocumentPath {
     do {
-      return try DocumentPath(text.split(separator: "/").map(String.init))
+      return try DocumentPath(text.pathSegments)
     } catch {
       throw CommandFailure(code: .usage, message: "\(error) A document's path looks like users/ada.")
     }

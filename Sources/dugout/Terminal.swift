@@ -3,12 +3,18 @@
 import Foundation
 
 enum Terminal {
+  /// Ends the program if nobody takes the output: a full disk, or a reader that has gone.
   static func print(_ text: String) {
-    FileHandle.standardOutput.write(Data((text + "\n").utf8))
+    do {
+      try FileHandle.standardOutput.write(contentsOf: Data((text + "\n").utf8))
+    } catch {
+      complain("dugout: the output could not be written: \(error.localizedDescription)")
+      exit(ExitCode.inputOutput.rawValue)
+    }
   }
 
   static func complain(_ text: String) {
-    FileHandle.standardError.write(Data((text + "\n").utf8))
+    try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
   }
 
   /// Colours only where a person looks, and has not asked for none.

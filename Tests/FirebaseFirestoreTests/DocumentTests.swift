@@ -101,6 +101,42 @@ import Testing
     await database.close()
   }
 
+  @Test func whatIsNestedTooDeeplyFailsTheCommitAndNeverTheProcess() async throws {
+    let database = try TestDatabase()
+    let document = database.firestore.document("a/b")
+    for (depth, isFine) in [(20, true), (21, false), (99, false), (2000, false)] {
+      let nest = (0..<depth).reduce([:] as [String: Any]) { inner, _ in ["m": inner] }
+      do {
+        try await document.setData(nest)
+        #expect(isFine, "depth \(depth)")
+      } catch {
+        #expect(!isFine, "depth \(depth)")
+        #expect((error as NSError).code == FirestoreErrorCode.Code.invalidArgument.rawValue)
+      }
+    }
+    await database.close()
+  }
+
+  @Test func namesThatMergeWithSlashesAreNamesLikeOthers() async throws {
+    let database = try TestDatabase()
+    let odd = database.firestore.document("users/\u{301}eve")
+    #expect(odd.documentID.unicodeScalars.first == "\u{301}")
+    try await odd.setData(["friend": odd])
+    await database.restart()
+    let snapshot = try await database.firestore.document("users/\u{301}eve").getDocument()
+    #expect((snapshot.data()?["friend"] as? DocumentReference)?.path == "users/\u{301}eve")
+    await database.close()
+  }
+
+  @Test func anInstanceOfADeletedAppIsNotTheOneOfItsSuccessor() async throws {
+    let database = try TestDatabase()
+    let (oldApp, old) = (database.app, database.firestore)
+    await database.restart()
+    #expect(database.firestore !== old)
+    #expect(Firestore.firestore(app: oldApp) !== database.firestore)
+    await database.close()
+  }
+
   @Test func aDeletedDocumentIsGone() async throws {
     let database = try TestDatabase()
     let document = database.firestore.document("a/b")

@@ -32,32 +32,41 @@ extension CodedMap {
 // MARK: In
 
 extension UserData {
-  static func coded(_ dictionary: [String: Any]) throws(UserDataError) -> CodedMap {
+  /// Far beyond what a document may hold, and far from the end of any thread's stack.
+  private static let depthMax = 100
+
+  static func coded(_ dictionary: [String: Any], depth: Int = 0) throws(UserDataError) -> CodedMap {
+    try checkDepth(depth)
     let map = CodedMap()
-    for (name, value) in dictionary { try append(value, named: name, to: map) }
+    for (name, value) in dictionary { try append(value, named: name, to: map, depth: depth) }
     return map
   }
 
+  private static func checkDepth(_ depth: Int) throws(UserDataError) {
+    guard depth > depthMax else { return }
+    throw UserDataError(.nestedTooDeeply)
+  }
+
   /// Looks at the dynamic type first: `as` alone would take the number 1 for `true`.
-  static func coded(_ any: Any) throws(UserDataError) -> CodedValue {
+  static func coded(_ any: Any, depth: Int = 0) throws(UserDataError) -> CodedValue {
     let type = type(of: any)
     if type == String.self, let string = any as? String { return .stored(.string(string)) }
     if type == NSNumber.self, let number = any as? NSNumber { return try coded(number) }
     if type == Int.self, let integer = any as? Int { return .stored(.integer(Int64(integer))) }
     if type == Double.self, let double = any as? Double { return .stored(.double(double)) }
     if type == Bool.self, let boolean = any as? Bool { return .stored(.boolean(boolean)) }
-    if type is AnyObject.Type { return try coded(object: any as AnyObject) }
+    if type is AnyObject.Type { return try coded(object: any as AnyObject, depth: depth) }
     if let optional = any as? any OptionalValue {
       guard let wrapped = optional.wrapped else { return .null }
-      return try coded(wrapped)
+      return try coded(wrapped, depth: depth + 1)
     }
-    return try coded(value: any)
+    return try coded(value: any, depth: depth)
   }
 
-  private static func coded(value any: Any) throws(UserDataError) -> CodedValue {
+  private static func coded(value any: Any, depth: Int) throws(UserDataError) -> CodedValue {
     switch any {
-    case let dictionary as [String: Any]: return .map(try coded(dictionary))
-    case let array as [Any]: return .array(try coded(array))
+    case let dictionary as [String: Any]: return .map(try coded(dictionary, depth: depth + 1))
+    case let array as [Any]: return .array(try coded(array, depth: depth + 1))
     case let date as Date: return .timestamp(Timestamp(date: date))
     case let data as Data: return .stored(.bytes([UInt8](data)))
     case let integer as any FixedWidthInteger: return try coded(integer)
@@ -68,7 +77,7 @@ extension UserData {
     }
   }
 
-  private static func coded(object: AnyObject) throws(UserDataError) -> CodedValue {
+  private static func coded(object: AnyObject, depth: Int) throws(UserDataError) -> CodedValue {
     switch object {
     case let number as NSNumber: return try coded(number)
     case is NSNull: return .null
@@ -80,34 +89,38 @@ extension UserData {
     case let point as GeoPoint: return .stored(.geoPoint(point.stored))
     case let vector as VectorValue: return .stored(.vector(vector.array))
     case let sentinel as FieldValue: return .sentinel(sentinel)
-    case let array as NSArray: return .array(try coded(array.map { $0 }))
-    case let dictionary as NSDictionary: return .map(try coded(dictionary))
+    case let array as NSArray: return .array(try coded(array.map { $0 }, depth: depth + 1))
+    case let dictionary as NSDictionary: return .map(try coded(dictionary, depth: depth + 1))
     default: throw unsupported(object)
     }
   }
 
-  private static func coded(_ array: [Any]) throws(UserDataError) -> CodedArray {
+  private static func coded(_ array: [Any], depth: Int) throws(UserDataError) -> CodedArray {
+    try checkDepth(depth)
     do throws(UserDataError) {
-      return CodedArray(try array.map { element throws(UserDataError) in try coded(element) })
+      return CodedArray(try array.map { element throws(UserDataError) in try coded(element, depth: depth) })
     } catch {
       throw error.insideArray()
     }
   }
 
-  private static func coded(_ dictionary: NSDictionary) throws(UserDataError) -> CodedMap {
+  private static func coded(
+    _ dictionary: NSDictionary, depth: Int
+  ) throws(UserDataError) -> CodedMap {
+    try checkDepth(depth)
     let map = CodedMap()
     for (key, value) in dictionary {
       guard let name = key as? String else { throw unsupported(dictionary) }
-      try append(value, named: name, to: map)
+      try append(value, named: name, to: map, depth: depth)
     }
     return map
   }
 
   private static func append(
-    _ value: Any, named name: String, to map: CodedMap
+    _ value: Any, named name: String, to map: CodedMap, depth: Int
   ) throws(UserDataError) {
     do throws(UserDataError) {
-      map.append(name, try coded(value))
+      map.append(name, try coded(value, depth: depth))
     } catch {
       throw error.inside(name)
     }

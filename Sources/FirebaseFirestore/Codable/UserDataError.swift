@@ -7,6 +7,8 @@ package struct UserDataError: Error, Hashable, Sendable {
     /// An integer above `Int64.max`.
     case numberTooLarge(String)
     case nestedArray
+    /// So deep that the value cannot even be walked through.
+    case nestedTooDeeply
     /// Such as `FieldValue.delete()`.
     case sentinelInArray(String)
     /// In a place where nothing is written, such as a filter.
@@ -39,6 +41,7 @@ package struct UserDataError: Error, Hashable, Sendable {
     switch reason {
     case .unsupportedType(let type): "Unsupported type: \(type)\(place)"
     case .numberTooLarge(let number): "NSNumber (\(number)) is too large\(place)"
+    case .nestedTooDeeply: "Maps and arrays may be nested 20 deep\(place)"
     case .nestedArray: "Nested arrays are not supported\(place)"
     case .sentinelInArray(let name): "\(name) is not currently supported inside arrays\(place)"
     case .sentinelOutsideWrite(let name):

@@ -16,9 +16,13 @@ final class ValueEncoder: Encoder {
   /// The value asks for having no field.
   private(set) var isOmitted = false
 
+  /// Far beyond what a document may hold, and far from the end of any thread's stack.
+  private static let depthMax = 100
+
   private let parent: ValueEncoder?
   private let key: (any CodingKey)?
   private let slot: Slot?
+  private let depth: Int
 
   init(_ options: EncodingOptions) {
     self.options = options
@@ -26,6 +30,7 @@ final class ValueEncoder: Encoder {
     parent = nil
     key = nil
     slot = nil
+    depth = 0
   }
 
   private init(
@@ -37,6 +42,7 @@ final class ValueEncoder: Encoder {
     self.options = options
     self.keysAreExact = keysAreExact
     self.slot = slot
+    depth = (parent?.depth ?? 0) + 1
   }
 
   var userInfo: [CodingUserInfoKey: Any] { options.userInfo }
@@ -58,6 +64,12 @@ final class ValueEncoder: Encoder {
   /// What `value` encodes; nil if it asks for being left out. No key means the same place.
   func coded<T: Encodable>(_ value: T, at key: (any CodingKey)?) throws -> CodedValue? {
     if let leaf = try leaf(value, at: key) { return leaf }
+    guard depth < Self.depthMax else {
+      throw EncodingError.invalidValue(
+        value,
+        EncodingError.Context(
+          codingPath: path(to: key), debugDescription: "Maps and arrays may be nested 20 deep."))
+    }
     let child = child(at: key, keysAreExact: options.convertsKeys && value is any StringKeyed)
     try value.encode(to: child)
     return child.isOmitted ? nil : child.result

@@ -40,13 +40,13 @@ public final class CollectionReference: NSObject, Sendable {
 
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? CollectionReference else { return false }
-    return firestore === other.firestore && segments.elementsEqual(other.segments) { $0.isSameUTF8(as: $1) }
+    return firestore === other.firestore && segments.areSameUTF8(as: other.segments)
   }
 
   public override var hash: Int {
     var hasher = Hasher()
     hasher.combine(ObjectIdentifier(firestore))
-    hasher.combine(path)
+    segments.hashUTF8(into: &hasher)
     return hasher.finalize()
   }
 }

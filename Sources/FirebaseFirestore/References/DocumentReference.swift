@@ -5,9 +5,7 @@ public import Foundation
 private import OfflineSync
 
 /// Refers to a document, whether it exists or not. Equal if database and path are.
-public class DocumentReference: NSObject, Codable, @unchecked Sendable {
-  // Sendable because nothing changes after init; unchecked because the class is open to a subclass
-  // relation that Codable requires, not to subclasses of users.
+public final class DocumentReference: NSObject, Codable, Sendable {
   public let firestore: Firestore
   package let segments: [String]
 
@@ -109,7 +107,7 @@ public class DocumentReference: NSObject, Codable, @unchecked Sendable {
   }
 
   private func startReading(_ source: FirestoreSource) throws -> Read {
-    let client = try firestore.client()
+    let client = firestore.client()
     return Read(
       reference: self, client: client, path: try storedPath, source: source.readSource,
       lastWrite: client.lastIssuedWrite)
@@ -137,13 +135,13 @@ public class DocumentReference: NSObject, Codable, @unchecked Sendable {
 
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? DocumentReference else { return false }
-    return firestore === other.firestore && segments.elementsEqual(other.segments) { $0.isSameUTF8(as: $1) }
+    return firestore === other.firestore && segments.areSameUTF8(as: other.segments)
   }
 
   public override var hash: Int {
     var hasher = Hasher()
     hasher.combine(ObjectIdentifier(firestore))
-    hasher.combine(path)
+    segments.hashUTF8(into: &hasher)
     return hasher.finalize()
   }
 }

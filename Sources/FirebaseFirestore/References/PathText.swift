@@ -1,6 +1,7 @@
 // Paths as text, the way callers write them, and the traps for those that cannot be meant.
 
-private import FirebaseCore
+import DocumentStore
+import FirebaseCore
 
 enum PathText {
   /// The collection `text`, below a document if one is given.
@@ -32,7 +33,7 @@ enum PathText {
     guard !zip(text.utf8, text.utf8.dropFirst()).contains(where: { $0 == slash && $1 == slash }) else {
       ProgrammerError.trap("Invalid path (\(text)). Paths must not contain // in them.")
     }
-    let segments = text.utf8.split(separator: slash).map { String(Substring($0)) }
+    let segments = text.pathSegments.filter { !$0.isEmpty }
     guard !segments.isEmpty else { ProgrammerError.trap(emptyMessage) }
     return segments
   }

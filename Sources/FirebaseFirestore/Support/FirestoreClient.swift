@@ -1,9 +1,10 @@
-// A database at work: its store, the writes under way, and the queue for callbacks.
+// A database at work: its store, and the writes under way.
 //
 // Invariants:
+//   - The store is opened on the queue of the writes, by the first of them or by a read that finds none.
+//     If that fails, the call gets the error, and the next one tries again.
 //   - Writes reach the store in the order of the calls.
 //   - A read waits for the writes that were issued before it, and for no other.
-//   - A completion runs after its write is durable and visible, on the callback queue.
 
 package import DocumentStore
 import FirebaseCore
@@ -11,21 +12,39 @@ import Foundation
 package import OfflineSync
 
 package final class FirestoreClient: Sendable {
-  package let callbackQueue: DispatchQueue
-  private let use: StoreUse
-  private let writes = DispatchQueue(label: "dugout.firestore.writes")
+  private let directory: String
+  private let queue = DispatchQueue(label: "dugout.firestore.writes")
   private let state = Guarded(State())
 
   private struct State {
+    var use: StoreUse?
     var issued: UInt64 = 0
     var finished: UInt64 = 0
     /// Reads that wait until the write with this number has finished.
     var waiting: [(write: UInt64, reader: CheckedContinuation<Void, Never>)] = []
   }
 
-  init(_ use: StoreUse, callbackQueue: DispatchQueue) {
-    self.use = use
-    self.callbackQueue = callbackQueue
+  init(directory: String) { self.directory = directory }
+
+  // MARK: The store
+
+  /// Only on the queue.
+  private func openStore() throws(DocumentStoreError) -> LocalView {
+    if let use = state.withLock({ $0.use }) { return use.view }
+    let use = try AppStores.shared.use(directory)
+    state.withLock { $0.use = use }
+    return use.view
+  }
+
+  /// Waits for the writes under way, then gives the store back.
+  func close() {
+    queue.sync {
+      let use = state.withLock { state in
+        defer { state.use = nil }
+        return state.use
+      }
+      try? use?.end()
+    }
   }
 
   // MARK: Writing
@@ -38,9 +57,9 @@ package final class FirestoreClient: Sendable {
       state.issued += 1
       let number = state.issued
       // Under the lock, so that the queue's order is the order of the numbers.
-      writes.async { [self] in
+      queue.async { [self] in
         let result = Result { () throws(DocumentStoreError) in
-          _ = try use.view.write(mutations)
+          _ = try openStore().write(mutations)
         }
         markFinished(number)
         finished(result.mapError(FirestoreErrors.translate))
@@ -70,8 +89,10 @@ package final class FirestoreClient: Sendable {
     if state.withLock({ $0.finished < write }) {
       await withCheckedContinuation { resumeAfter(write, $0) }
     }
+    let view: LocalView
+    if let use = state.withLock({ $0.use }) { view = use.view } else { view = try await openedStore() }
     do throws(DocumentStoreError) {
-      return try use.view.document(at: path, source: source)
+      return try view.document(at: path, source: source)
     } catch {
       throw FirestoreErrors.translate(error)
     }
@@ -85,9 +106,12 @@ package final class FirestoreClient: Sendable {
     if isDone { continuation.resume() }
   }
 
-  /// Waits for the writes under way, then gives the store back.
-  func close() {
-    writes.sync {}
-    try? use.end()
+  nonisolated(nonsending) private func openedStore() async throws -> LocalView {
+    try await withCheckedThrowingContinuation { continuation in
+      queue.async { [self] in
+        let result = Result { () throws(DocumentStoreError) in try openStore() }
+        continuation.resume(with: result.mapError(FirestoreErrors.translate))
+      }
+    }
   }
 }

@@ -26,7 +26,7 @@ public final class WriteBatch: NSObject, Sendable {
     do throws(UserDataError) {
       return setFields(try UserData.fields(from: data, in: firestore), forDocument: document)
     } catch {
-      ProgrammerError.trap(error.message)
+      return refuse(error)
     }
   }
 
@@ -39,8 +39,15 @@ public final class WriteBatch: NSObject, Sendable {
     do {
       return setFields(try encoder.encodeFields(value, in: firestore), forDocument: document)
     } catch let error as UserDataError {
-      ProgrammerError.trap(error.message)
+      return refuse(error)
     }
+  }
+
+  /// What no program may write traps; what is only too much of it fails the commit, as the server would.
+  private func refuse(_ error: UserDataError) -> WriteBatch {
+    guard error.reason == .nestedTooDeeply else { ProgrammerError.trap(error.message) }
+    fail(FirestoreErrors.make(.invalidArgument, error.message))
+    return self
   }
 
   /// Removes `document`; fine if there is none.
@@ -114,11 +121,9 @@ public final class WriteBatch: NSObject, Sendable {
       return state.failure.map(Result.failure) ?? .success(state.mutations)
     }
     guard let collected else { Self.trapCommitted() }
-    do {
-      let client = try firestore.client()
-      client.write(try collected.get(), finished: finished)
-    } catch {
-      finished(.failure(error))
+    switch collected {
+    case .success(let mutations): firestore.client().write(mutations, finished: finished)
+    case .failure(let error): finished(.failure(error))
     }
   }
 
