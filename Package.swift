@@ -101,12 +101,16 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(
       name: "campaign",
-      dependencies: ["ByteStore", "DocumentStore", "FirebaseFirestore", "FirebaseCore", "Ballcap"],
+      dependencies: [
+        "Harness", "ByteStore", "DocumentStore", "FirebaseFirestore", "FirebaseCore", "Ballcap",
+      ],
       path: "Tests/campaign", swiftSettings: strict),
+    .target(
+      name: "Harness", dependencies: ["ByteStore", "DocumentStore"], path: "Tests/Harness", swiftSettings: strict),
 
     // Tests
     .testTarget(name: "CDigestTests", dependencies: ["CDigest"], swiftSettings: strict),
-    .testTarget(name: "ByteStoreTests", dependencies: ["ByteStore", "CLZ4"], swiftSettings: strict),
+    .testTarget(name: "ByteStoreTests", dependencies: ["ByteStore", "Harness"], swiftSettings: strict),
     .testTarget(
       name: "DocumentStoreTests", dependencies: ["DocumentStore", "ByteStore"], swiftSettings: strict),
     .testTarget(

@@ -7,8 +7,8 @@ import Foundation
 protocol Campaign: SendableMetatype {
   static var name: String { get }
   static var summary: String { get }
-  /// The option that says how much to run, and how much runs without it.
-  static var amount: (option: String, standard: Int) { get }
+  /// The option that says how much to run, and how much runs without it; nil means all.
+  static var amount: (option: String, standard: Int?) { get }
   static func run(_ options: CampaignOptions) async throws -> CampaignResult
 }
 
@@ -23,14 +23,19 @@ struct CampaignResult {
 }
 
 struct CampaignOptions {
-  var amount: Int
+  /// Nil means all there is.
+  var amount: Int?
   var seed: UInt64
   var wantsJSON: Bool
+  /// For campaigns that have several.
+  var target: String?
 }
 
 @main
 struct CampaignProgram {
-  static let campaigns: [any Campaign.Type] = [KillCampaign.self]
+  static let campaigns: [any Campaign.Type] = [
+    CrashStates.self, Corruption.self, Mutants.self, Model.self, Fuzz.self, KillCampaign.self,
+  ]
 
   static func main() async {
     var words = Array(CommandLine.arguments.dropFirst())
@@ -55,7 +60,7 @@ struct CampaignProgram {
   }
 
   private static var help: String {
-    let rows = campaigns.map { "  campaign \($0.name) \($0.amount.option) N   \($0.summary)" }
+    let rows = campaigns.map { "  campaign \($0.name) \($0.amount.option) N|all   \($0.summary)" }
     return (["Usage: campaign NAME [--seed S] [--json]"] + rows).joined(separator: "\n")
   }
 
@@ -74,9 +79,13 @@ struct CampaignProgram {
       case "--seed":
         guard let seed = rest.popFirst().flatMap({ UInt64($0) }) else { return nil }
         options.seed = seed
+      case "--target" where campaign == Fuzz.self:
+        options.target = rest.popFirst()
+        if options.target == nil { return nil }
       case campaign.amount.option:
-        guard let amount = rest.popFirst().flatMap({ Int($0) }), amount > 0 else { return nil }
-        options.amount = amount
+        guard let word = rest.popFirst() else { return nil }
+        options.amount = Int(word)
+        guard word == "all" || options.amount.map({ $0 > 0 }) == true else { return nil }
       default:
         return nil
       }

@@ -10,7 +10,7 @@ import Foundation
 enum KillCampaign: Campaign {
   static let name = "kill"
   static let summary = "kills a process right after each acknowledged write and looks for all of them"
-  static let amount = (option: "--rounds", standard: 500)
+  static let amount = (option: "--rounds", standard: Optional(500))
 
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {
     let folder = FileManager.default.temporaryDirectory
@@ -20,7 +20,7 @@ enum KillCampaign: Campaign {
     let directory = Firestore.firestore().storeDirectory
     var result = CampaignResult(run: 0, failed: 0)
     var lost = 0
-    for round in 0..<options.amount {
+    for round in 0..<(options.amount ?? 500) {
       try runWorker(folder, round: round, seed: options.seed)
       result.run += 1
       let missing = try missingDocuments(in: directory, upTo: round, seed: options.seed)

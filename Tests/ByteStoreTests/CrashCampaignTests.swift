@@ -1,0 +1,68 @@
+// Small runs of the crash campaign and of the corruption matrix; the campaign program does large ones.
+
+import ByteStore
+import Harness
+import Testing
+
+struct CrashCampaignTests {
+  @Test func noCrashAndNoFaultLosesAnything() {
+    let summary = CrashCampaign.run(states: 2_000, seed: 1, commitsWaiting: commitsWaiting)
+    #expect(summary.findings.isEmpty, "\(summary)")
+    #expect(summary.states >= 2_000)
+  }
+
+  @Test func everyCallIsCrashedBefore() {
+    let summary = CrashCampaign.run(states: 2_000, seed: 2, commitsWaiting: commitsWaiting)
+    let missing = DiskOperation.allCases.filter { summary.crashes[$0, default: 0] == 0 }
+    #expect(missing.isEmpty)
+  }
+
+  @Test func sameSeedGivesTheSameCampaign() {
+    let runs = (1...2).map { _ in
+      CrashCampaign.run(states: 500, seed: 3, commitsWaiting: commitsWaiting).description
+    }
+    #expect(runs[0] == runs[1])
+  }
+
+  @Test func sameSeedGivesTheSameTrace() {
+    #expect(trace(seed: 5) == trace(seed: 5))
+    #expect(trace(seed: 5) != trace(seed: 6))
+  }
+
+  private func trace(seed: UInt64) -> String {
+    CrashCampaign.trace(ofWorkload: seed, commitsWaiting: commitsWaiting)
+  }
+
+  @Test func brokenRuleIsFoundAndShrunkToAScript() throws {
+    let summary = CrashCampaign.run(
+      states: 300, seed: 1, commitsWaiting: commitsWaiting, breaking: .syncBeforeAcknowledging)
+    let failure = try #require(summary.failures[.lostCommit])
+    #expect(failure.scenario.stepCount <= 2)
+    #expect(failure.trace.contains("write /store/log-0000000001"))
+  }
+
+  private let commitsWaiting: CommitsWaiting = { $0.commitsWaiting }
+}
+
+struct CorruptionMatrixTests {
+  @Test func noDamageDoesHarmInSilence() {
+    let summary = CorruptionMatrix.run(flips: .random(300), seed: 1)
+    #expect(summary.harm == 0, "\(summary)")
+    for (part, counts) in summary.byPart {
+      #expect(counts.all > 100, "\(part) was hardly damaged")
+      #expect(counts.detected > 0, "no damage to \(part) was noticed")
+    }
+  }
+}
+
+struct MutantTests {
+  @Test(arguments: Rule.allCases)
+  func brokenRuleIsNoticed(rule: Rule) {
+    let damage = CorruptionMatrix.run(flips: .random(50), seed: 1, breaking: rule)
+    if damage.harm > 0 { return }
+    let crashes = (1...5 as ClosedRange<UInt64>).lazy.map { seed in
+      CrashCampaign.run(states: 2_000, seed: seed, stop: .atFirstFinding, breaking: rule).findings.isEmpty
+    }
+    #expect(crashes.contains(false), "no harness noticed that \(rule) was broken")
+  }
+}

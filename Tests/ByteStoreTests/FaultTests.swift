@@ -1,0 +1,131 @@
+// What a store answers when the disk fails, and what it shows afterwards.
+
+import ByteStore
+import Harness
+import Testing
+
+struct FaultTests {
+  @Test func fullDiskRefusesACommitAndTakesItOnceThereIsRoom() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    machine.disk.failNext(.noSpace, isSticky: true)
+    guard
+      case .system(let failure) = try storeError({ () throws(ByteStoreError) in try store.put([1], for: "a") }
+      )
+    else {
+      Issue.record("a full disk is no reason to poison the writer")
+      return
+    }
+    #expect(failure.meansFull)
+    #expect(try store.value(for: "a") == nil)
+
+    machine.disk.setFault(nil)
+    try store.put([2], for: "a")
+    #expect(try machine.after(.powerLoss(.nothing, seed: 0)).open().value(for: "a") == [2])
+  }
+
+  @Test func failedSyncEndsAllWritingUntilTheStoreIsReopened() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    try store.put([1], for: "a")
+    machine.failSyncOfNextCommit()
+    for key in ["b", "c"] {
+      guard
+        case .outcomeUnknown = try storeError({ () throws(ByteStoreError) in try store.put([2], for: key) })
+      else {
+        Issue.record("a commit after a failed sync")
+        return
+      }
+    }
+    #expect(try store.value(for: "a") == [1])
+    try store.close()
+    let reopened = try machine.open()
+    try reopened.put([3], for: "c")
+    #expect(try reopened.value(for: "a") == [1])
+  }
+
+  /// A sync failed and the process went on. The page cache still showed the commit, so a new process
+  /// showed it too, and recorded the log's end behind it; but its own sync had nothing to write. After a
+  /// power loss the commit was gone, the end lay beyond the last frame, and the store was "corrupted".
+  @Test(arguments: 0..<8 as Range<UInt64>)
+  func commitShownAfterAFailedSyncIsThereToStay(seed: UInt64) throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    try store.put([1], for: "a")
+    machine.failSyncOfNextCommit()
+    #expect(throws: ByteStoreError.self) { try store.put([2], for: "b") }
+    try store.close()
+
+    let reopened = try machine.open()
+    let shown = try reopened.value(for: "b")
+    try reopened.put([3], for: "c")
+    let recovered = try machine.after(.powerLoss(.random, seed: seed)).open()
+    #expect(try recovered.value(for: "b") == shown)
+    #expect(try recovered.value(for: "c") == [3])
+  }
+
+  /// The sync of the directory that holds a new store failed, and dropped the manifest's name. A new
+  /// process saw the manifest and made a log, whose name it did sync; a power loss later there was a log
+  /// without a manifest, which is damage.
+  @Test(arguments: 0..<8 as Range<UInt64>)
+  func newStoreSurvivesAFailedSyncOfItsDirectory(seed: UInt64) throws {
+    let machine = TestStore(seed: seed)
+    let trace = TestStore()
+    _ = try trace.open()
+    let call = try #require(
+      trace.disk.trace.firstIndex { $0.operation == .syncDirectory && $0.path == TestStore.path })
+    machine.disk.setFault(FaultPlan(.inputOutput, at: call))
+    #expect(throws: ByteStoreError.self) { try machine.open() }
+
+    let store = try machine.open()
+    try store.put([1], for: "a")
+    #expect(try machine.after(.powerLoss(.nothing, seed: 0)).open().value(for: "a") == [1])
+  }
+
+  /// A crash left a log that no manifest named yet, and its blocks still held what the log before it had
+  /// there. The open read the stale header and the stale commit behind it and took the manifest for an
+  /// outdated one.
+  @Test func staleBlocksInAnUnnamedLogAreNoDamage() throws {
+    let machine = TestStore()
+    try machine.open().put([1], for: "a")
+    var image = machine.settled.disk.image
+    image.replace("/store/log-0000000002", with: try #require(image.contents(of: TestStore.firstLog)))
+    let store = try TestStore(image).open()
+    #expect(try store.value(for: "a") == [1])
+  }
+
+  @Test func unnamedLogOfAnotherStoreIsNotDeleted() throws {
+    let stranger = TestStore()
+    try stranger.open().put([1], for: "theirs")
+    let machine = TestStore()
+    let store = try ByteStore.open(TestStore.path, platform: machine.disk.platform(seed: 99))
+    try store.close()
+    var image = machine.disk.image
+    image.replace(
+      TestStore.firstLog, with: try #require(stranger.disk.image.contents(of: TestStore.firstLog)))
+    let mixed = TestStore(image)
+    guard case .foreignFile = try storeError({ () throws(ByteStoreError) in _ = try mixed.open() })
+    else {
+      Issue.record("a log with commits was taken for a leftover")
+      return
+    }
+    #expect(mixed.disk.image.contents(of: TestStore.firstLog) != nil)
+  }
+
+  @Test func shortTransfersGoUnnoticed() throws {
+    let machine = TestStore()
+    machine.disk.setFault(FaultPlan(.short, at: 0, isSticky: true))
+    let value = [UInt8](repeating: 3, count: 10_000)
+    let store = try machine.open()
+    try store.put(value, for: "a")
+    try store.close()
+    #expect(try machine.open().value(for: "a") == value)
+  }
+}
+
+extension TestStore {
+  /// A commit into a log that is there is one write and one sync; the second of the two calls fails.
+  fileprivate func failSyncOfNextCommit() {
+    disk.setFault(FaultPlan(.inputOutput, at: disk.counters.operations + 1))
+  }
+}

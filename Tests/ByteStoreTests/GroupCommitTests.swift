@@ -1,0 +1,70 @@
+// Many threads, one log: the group grows with the load, the syncs do not.
+
+import ByteStore
+import Harness
+import Testing
+
+struct GroupCommitTests {
+  /// While one commit waits for its sync, the others queue up and share the next one.
+  @Test func commitsThatWaitTogetherShareOneSync() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    try store.put([0], for: "first")
+    let before = machine.disk.counters.fileSyncs
+    let threads = Locked<[WorkerThread]>([])
+    machine.disk.beforeNextSync {
+      for number in 1...7 {
+        let thread = WorkerThread { _ = try? store.put([UInt8(number)], for: "key\(number)") }
+        threads.withLock { $0.append(thread) }
+      }
+      while store.commitsWaiting < 7 { WorkerThread.yield() }
+    }
+    try store.put([0], for: "leader")
+    for thread in threads.withLock({ $0 }) { thread.join() }
+    #expect(store.lastCommit == SequenceNumber(9))
+    #expect(machine.disk.counters.fileSyncs - before == 2)
+  }
+
+  @Test func groupSurvivesAPowerLossAsAWhole() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    runEightThreads(store, machine.disk, commitsEach: 25)
+    let recovered = try machine.after(.powerLoss(.nothing, seed: 0)).open()
+    #expect(recovered.count == 200)
+    for thread in 0..<8 {
+      for number in 0..<25 {
+        #expect(try recovered.value(for: "\(thread)-\(number)") == [UInt8(thread), UInt8(number)])
+      }
+    }
+  }
+
+  @Test func eightThreadsNeedFewerSyncsThanCommits() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    runEightThreads(store, machine.disk, commitsEach: 25)
+    #expect(store.lastCommit == SequenceNumber(200))
+    #expect(machine.disk.counters.fileSyncs < 100)
+  }
+
+  /// Each sync lasts until someone waits behind it, so that groups form even on a machine with one core.
+  private func runEightThreads(_ store: ByteStore, _ disk: SimulatedDisk, commitsEach: Int) {
+    let running = Locked(8)
+    holdEachSync(disk) { store.commitsWaiting < running.withLock { $0 } - 1 }
+    let threads = (0..<8).map { thread in
+      WorkerThread {
+        for number in 0..<commitsEach {
+          _ = try? store.put([UInt8(thread), UInt8(number)], for: "\(thread)-\(number)")
+        }
+        running.withLock { $0 -= 1 }
+      }
+    }
+    for thread in threads { thread.join() }
+  }
+
+  private func holdEachSync(_ disk: SimulatedDisk, while condition: @escaping @Sendable () -> Bool) {
+    disk.beforeNextSync {
+      holdEachSync(disk, while: condition)
+      for _ in 0..<10_000 where condition() { WorkerThread.yield() }
+    }
+  }
+}

@@ -1,0 +1,177 @@
+// What an open finds in the log after a crash, after damage and beside strangers, one case at a time.
+
+import ByteStore
+import Harness
+import Testing
+
+struct LogRecoveryTests {
+  private let log = TestStore.firstLog
+  /// Groups start on pages: the first commit is at 4096, and each of these takes one page.
+  private let secondFrame = 8192
+  private let thirdFrame = 12288
+  private let value = [UInt8](repeating: 7, count: 3000)
+
+  private func storeWithThreeCommits() throws -> TestStore {
+    let machine = TestStore()
+    let store = try machine.open()
+    for key in ["a", "b", "c"] { try store.put(value, for: key) }
+    return machine.settled
+  }
+
+  // MARK: After a crash
+
+  @Test func tornTailIsDroppedAndEarlierCommitsSurvive() throws {
+    // Only the first sector of the third frame reached the disk.
+    let machine = try storeWithThreeCommits().changing(log) { bytes in
+      bytes.replaceSubrange(thirdFrame + 512..<16384, with: repeatElement(0, count: 16384 - 512 - thirdFrame))
+    }
+    let store = try machine.open()
+    #expect(try store.value(for: "a") == value)
+    #expect(try store.value(for: "b") == value)
+    #expect(try store.value(for: "c") == nil)
+    #expect(store.lastCommit == SequenceNumber(2))
+  }
+
+  @Test func droppedBytesAreNamedInTheReport() throws {
+    let machine = try storeWithThreeCommits().changing(log) { $0[thirdFrame + 1000] ^= 1 }
+    let loss = try #require(try machine.open().recoveryReport.losses.first)
+    #expect(loss.file == log)
+    #expect(loss.offset > UInt64(secondFrame) && loss.offset <= UInt64(thirdFrame))
+    #expect(loss.offset + loss.length > UInt64(thirdFrame) + 3000)
+  }
+
+  @Test func uncleanStopIsReportedAndCleanCloseIsNot() throws {
+    let machine = TestStore()
+    try machine.open().put([1], for: "a")
+    let killed = machine.after(.kill)
+    let store = try killed.open()
+    #expect(!store.recoveryReport.wasClosedCleanly)
+    #expect(store.recoveryReport.losses.isEmpty)
+    try store.put([2], for: "b")
+    try store.close()
+    #expect(try killed.open().recoveryReport.wasClosedCleanly)
+  }
+
+  @Test func droppedCommitStaysDroppedAfterNewOnes() throws {
+    let torn = try storeWithThreeCommits().changing(log) { $0[thirdFrame + 1000] ^= 1 }
+    try torn.open().put([1], for: "d")
+    let store = try torn.after(.kill).open()
+    #expect(try store.value(for: "c") == nil)
+    #expect(try store.value(for: "d") == [1])
+    #expect(store.lastCommit == SequenceNumber(3))
+  }
+
+  @Test func bufferedCommitSurvivesTheProcessAndASyncedOneThePowerLoss() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    try store.put([1], for: "synced")
+    try store.put([2], for: "buffered", .buffered)
+    #expect(try machine.after(.kill).open().value(for: "buffered") == [2])
+    let unlucky = try machine.after(.powerLoss(.nothing, seed: 0)).open()
+    #expect(try unlucky.value(for: "synced") == [1])
+    #expect(try unlucky.value(for: "buffered") == nil)
+  }
+
+  // MARK: After damage
+
+  @Test func frameDamagedBeforeALaterDurableOneIsCorruptedWithFileAndOffset() throws {
+    let machine = try storeWithThreeCommits().changing(log) { $0[secondFrame + 1000] ^= 1 }
+    guard
+      case .corrupted(let damage) = try storeError({ () throws(ByteStoreError) in _ = try machine.open() })
+    else {
+      Issue.record("the damage was not noticed")
+      return
+    }
+    #expect(damage.file == log)
+    #expect(damage.offset > 4096 && damage.offset <= UInt64(secondFrame))
+  }
+
+  @Test func nothingIsChangedByAnOpenThatFindsDamage() throws {
+    let machine = try storeWithThreeCommits().changing(log) { $0[secondFrame + 1000] ^= 1 }
+    let before = machine.disk.image.contents(of: log)?.bytes
+    for _ in 1...2 { #expect(throws: ByteStoreError.self) { try machine.open() } }
+    #expect(machine.disk.image.contents(of: log)?.bytes == before)
+  }
+
+  @Test func watermarkVouchesForTheLastCommit() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    for key in ["a", "b", "c"] { try store.put(value, for: key) }
+    while store.performMaintenance() {}
+    let damaged = try machine.settled.changing(log) { $0[thirdFrame + 1000] ^= 1 }
+    guard case .corrupted = try storeError({ () throws(ByteStoreError) in _ = try damaged.open() })
+    else {
+      Issue.record("the last commit was dropped in silence")
+      return
+    }
+  }
+
+  // MARK: Strangers
+
+  @Test func secondOpenerIsRefusedUntilTheFirstCloses() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    guard case .locked = try storeError({ () throws(ByteStoreError) in _ = try machine.open() })
+    else {
+      Issue.record("two openers")
+      return
+    }
+    try store.close()
+    try machine.open().close()
+  }
+
+  @Test func crashLeavesNoLock() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    _ = try machine.after(.kill).open()
+    _ = try machine.after(.powerLoss(.everything, seed: 0)).open()
+    try store.close()
+  }
+
+  @Test func directoryOfSomethingElseIsRefusedAndLeftAlone() throws {
+    let machine = TestStore()
+    try machine.disk.createDirectory(TestStore.path)
+    _ = try machine.disk.openDirectory(TestStore.path).createFile("holiday.jpg")
+    let error = try storeError { () throws(ByteStoreError) in _ = try machine.open() }
+    #expect(error == .notAStore(directory: TestStore.path, found: "holiday.jpg"))
+    #expect(machine.disk.image.paths == ["/store/holiday.jpg"])
+  }
+
+  @Test func missingStoreIsNotMadeUnlessAskedFor() throws {
+    let machine = TestStore()
+    let error = try storeError { () throws(ByteStoreError) in
+      _ = try machine.open(createsIfMissing: false)
+    }
+    #expect(error == .noStore(directory: TestStore.path))
+  }
+
+  @Test func newerFormatIsRefusedByName() throws {
+    let manifest = "/store/MANIFEST"
+    let machine = try storeWithThreeCommits().changing(manifest) { $0[9] = 1 }
+    guard
+      case .newerFormat(let file, let found, _) = try storeError({ () throws(ByteStoreError) in
+        _ = try machine.open()
+      })
+    else {
+      Issue.record("a newer format was read")
+      return
+    }
+    #expect(file == manifest)
+    #expect(found >= 256)
+  }
+
+  @Test func logOfAnotherStoreIsRefused() throws {
+    var image = try storeWithThreeCommits().disk.image
+    let stranger = TestStore()
+    let other = try ByteStore.open(TestStore.path, platform: stranger.disk.platform(seed: 99))
+    try other.put(value, for: "a")
+    image.replace(log, with: try #require(stranger.disk.image.contents(of: log)))
+    let error = try storeError { () throws(ByteStoreError) in _ = try TestStore(image).open() }
+    guard case .foreignFile(let file, _, let found) = error else {
+      Issue.record("another store's log was read: \(error)")
+      return
+    }
+    #expect(file == log)
+    #expect(found == other.storeID)
+  }
+}

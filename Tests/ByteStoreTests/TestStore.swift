@@ -1,0 +1,72 @@
+// Stores on a simulated disk, for tests that are read.
+
+import ByteStore
+import Harness
+import Testing
+
+/// A simulated machine: a disk, and a store in one directory of it.
+struct TestStore {
+  static let path = "/store"
+  static let firstLog = "/store/log-0000000001"
+
+  var disk: SimulatedDisk
+
+  init(_ image: DiskImage = DiskImage(), seed: UInt64 = 0) {
+    var options = SimulatedDisk.Options()
+    options.seed = seed
+    options.recordsTrace = true
+    disk = SimulatedDisk(image, options: options)
+  }
+
+  /// Every opening throws its own dice, as every process would.
+  func open(createsIfMissing: Bool = true) throws(ByteStoreError) -> ByteStore {
+    var options = ByteStore.Options()
+    options.logBytesMin = 64 << 10
+    options.createsIfMissing = createsIfMissing
+    options.maintenance = .manual
+    let seed = UInt64(disk.counters.operations)
+    return try ByteStore.open(Self.path, options: options, platform: disk.platform(seed: seed))
+  }
+
+  /// The machine after a crash, a new process on it.
+  func after(_ crash: Crash) -> TestStore { TestStore(disk.image(after: crash)) }
+
+  /// The machine after a power loss that came after everything had reached the disk.
+  var settled: TestStore { after(.powerLoss(.everything, seed: 0)) }
+
+  /// With the bytes of a file changed by someone else.
+  func changing(_ path: String, _ change: (inout [UInt8]) -> Void) throws -> TestStore {
+    var image = disk.image
+    var bytes = try #require(image.contents(of: path)).bytes
+    change(&bytes)
+    image.replace(path, with: PagedBytes(bytes))
+    return TestStore(image)
+  }
+}
+
+extension ByteStore {
+  @discardableResult
+  func put(
+    _ value: [UInt8], for key: String, _ durability: Durability = .synced
+  ) throws(ByteStoreError) -> SequenceNumber {
+    var batch = Batch()
+    try batch.put(value, for: Array(key.utf8))
+    return try commit(batch, durability: durability)
+  }
+
+  func value(for key: String) throws(ByteStoreError) -> [UInt8]? {
+    try value(for: Array(key.utf8))
+  }
+}
+
+/// The error that `body` throws; a test fails if it throws none.
+func storeError(_ body: () throws(ByteStoreError) -> Void) throws -> ByteStoreError {
+  do throws(ByteStoreError) {
+    try body()
+  } catch {
+    return error
+  }
+  throw NothingThrown()
+}
+
+struct NothingThrown: Error {}

@@ -1,0 +1,304 @@
+// Every crash and every fault, one after the other, on random workloads (docs/reliability.md, T3).
+//
+//   1. life 1    a workload from an empty disk, recorded call by call
+//   2. crash     before each call, with each kind of survivors
+//   3. life 2    recovery, then a few more commits
+//   4. crash     before each call of life 2, recovery included, with survivors of a random kind
+//   5. life 3    recovery alone
+//   6. faults    life 1 again for each fault at each call, once and sticky, then 2 to 5; and life 2 again
+//                for a random fault at each call, then 4 and 5
+//
+// Every opening is a state: the store must then be what the oracle allows.
+
+package import ByteStore
+
+package struct CrashCampaign {
+  package enum Stop: Sendable {
+    /// After all states; each kind of finding is shrunk once.
+    case atTheEnd
+    /// At once, and nothing is shrunk: for who only asks whether there is something to find.
+    case atFirstFinding
+  }
+
+  private let seed: UInt64
+  private let statesMax: Int
+  private let stop: Stop
+  private let setting: Setting
+  private var summary = CampaignSummary()
+
+  /// Runs about `states` states. `commitsWaiting`, if given, makes groups form in the same way each time;
+  /// `breaking` makes the engine break a rule, which the campaign should notice.
+  package static func run(
+    states: Int, seed: UInt64, stop: Stop = .atTheEnd, commitsWaiting: CommitsWaiting? = nil,
+    breaking rule: Rule? = nil
+  ) -> CampaignSummary {
+    let setting = Setting(commitsWaiting: commitsWaiting, brokenRule: rule)
+    var campaign = CrashCampaign(seed: seed, statesMax: states, stop: stop, setting: setting)
+    campaign.run()
+    return campaign.summary
+  }
+
+  /// The calls of one workload, a line for each.
+  package static func trace(ofWorkload seed: UInt64, commitsWaiting: CommitsWaiting? = nil) -> String {
+    let exploration = Exploration(workload: 0, seed: seed)
+    var scenario = exploration.scenario
+    scenario.legs = [exploration.leg()]
+    let setting = Setting(commitsWaiting: commitsWaiting)
+    return scenario.run(setting, recordsTrace: true).traces.joined(separator: "--\n")
+  }
+
+  private init(seed: UInt64, statesMax: Int, stop: Stop, setting: Setting) {
+    self.seed = seed
+    self.statesMax = statesMax
+    self.stop = stop
+    self.setting = setting
+  }
+
+  /// A short campaign takes samples from a few workloads, a long one takes each of them apart.
+  private var statesPerWorkload: Int { statesMax / max(4, statesMax / 10_000) }
+  private var secondCrashesMax: Int { max(6, statesPerWorkload / 100) }
+
+  private var isDone: Bool {
+    summary.states >= statesMax || stop == .atFirstFinding && !summary.findings.isEmpty
+  }
+
+  private mutating func run() {
+    while !isDone {
+      explore(
+        Exploration(workload: summary.workloads, seed: SeededRandom.seed(seed, UInt64(summary.workloads))))
+      summary.workloads += 1
+    }
+  }
+
+  // MARK: One workload
+
+  /// What is to be done with a workload, in random order, so that a part of it is a sample.
+  private struct Exploration {
+    let number: Int
+    let seed: UInt64
+    let workload: Workload
+    var random: SeededRandom
+
+    init(workload number: Int, seed: UInt64) {
+      self.number = number
+      self.seed = seed
+      workload = Workload(seed: SeededRandom.seed(seed, 1))
+      random = SeededRandom(seed: SeededRandom.seed(seed, 2))
+    }
+
+    var scenario: Scenario {
+      Scenario(
+        logBytes: workload.logBytes, shortensTransfers: workload.shortensTransfers, legs: [])
+    }
+
+    func leg(_ fault: FaultPlan? = nil) -> Scenario.Leg {
+      Scenario.Leg(
+        steps: workload.steps, fault: fault, crashAt: .max, crash: .kill,
+        seed: SeededRandom.seed(seed, 3))
+    }
+  }
+
+  private enum Task {
+    case crash(at: Int, Crash)
+    case fault(FaultPlan)
+  }
+
+  private mutating func explore(_ exploration: Exploration) {
+    var exploration = exploration
+    let start = summary.states
+    guard let first = live(exploration.leg(), on: DiskImage(), Oracle(), in: exploration) else { return }
+    for task in tasks(first, &exploration.random) {
+      guard !isDone, summary.states - start < statesPerWorkload else { return }
+      switch task {
+      case .crash(let operation, let crash):
+        let withFaults = exploration.random.oneIn(8)
+        let leg = exploration.leg()
+        goOn(after: first, leg, at: operation, crash, withFaults: withFaults, &exploration)
+      case .fault(let plan):
+        strike(plan, &exploration)
+      }
+    }
+  }
+
+  private func tasks(_ first: Life, _ random: inout SeededRandom) -> [Task] {
+    let history = first.disk.history
+    var tasks = crashes(first).map { Task.crash(at: $0.operation, $0.crash) }
+    for (operation, moment) in history.enumerated() {
+      for fault in DiskFault.allCases where fault.strikes(moment.operation) {
+        tasks.append(.fault(FaultPlan(fault, at: operation)))
+        tasks.append(.fault(FaultPlan(fault, at: operation, isSticky: true)))
+      }
+    }
+    tasks.shuffle(using: &random)
+    return tasks
+  }
+
+  /// Every call with every kind of survivors, but each disk only once: many calls change nothing.
+  private func crashes(_ life: Life) -> [(operation: Int, crash: Crash)] {
+    var crashes: [(operation: Int, crash: Crash)] = []
+    var seen: Set<[Int]> = []
+    for operation in 0...life.disk.history.count {
+      let image = life.image(before: operation)
+      let expected = life.oracle.expectation(at: operation, after: .kill)
+      let key = [image.version, expected.required, expected.durable, expected.points.count]
+      let isNew = seen.insert(key).inserted
+      if isNew { crashes.append((operation, .kill)) }
+      guard !image.isAllDurable else { continue }
+      for survivors in Survivors.allCases where survivors.isRandom || isNew {
+        let seed = SeededRandom.seed(self.seed, UInt64(operation), UInt64(crashes.count))
+        crashes.append((operation, .powerLoss(survivors, seed: seed)))
+      }
+    }
+    return crashes
+  }
+
+  private mutating func strike(_ plan: FaultPlan, _ exploration: inout Exploration) {
+    let leg = exploration.leg(plan)
+    guard let life = live(leg, on: DiskImage(), Oracle(), in: exploration) else { return }
+    let end = life.disk.history.count
+    let later = plan.operation + exploration.random.below(end + 1 - min(plan.operation, end))
+    goOn(after: life, leg, at: end, .kill, &exploration)
+    goOn(after: life, leg, at: end, powerLoss(&exploration.random), &exploration)
+    goOn(after: life, leg, at: later, powerLoss(&exploration.random), &exploration)
+  }
+
+  // MARK: The second and the third life
+
+  private mutating func goOn(
+    after first: Life, _ leg: Scenario.Leg, at operation: Int, _ crash: Crash,
+    withFaults: Bool = false, _ exploration: inout Exploration
+  ) {
+    var scenario = exploration.scenario
+    scenario.legs = [crashed(leg, at: operation, crash)]
+    note(first, operation)
+    let image = first.image(before: operation).after(crash)
+    let oracle = Oracle(after: first.oracle.expectation(at: operation, after: crash))
+    let seed = exploration.random.next()
+    var second = Scenario.Leg(
+      steps: Workload.sequel(life: 2, seed: seed), fault: nil, crashAt: .max, crash: .kill, seed: seed)
+    guard let life = live(second, on: image, oracle, after: scenario, in: exploration) else { return }
+    checkReport(of: life, first, at: operation, crash, image, scenario, exploration)
+
+    let isSample = leg.fault != nil
+    for operation in operations(of: life, atMost: isSample ? 2 : secondCrashesMax, &exploration.random) {
+      finish(life, second, at: operation, scenario, &exploration)
+    }
+    guard withFaults else { return }
+    let moments = life.disk.history
+    for operation in operations(of: life, atMost: secondCrashesMax, &exploration.random) {
+      guard operation < moments.count,
+        let fault = DiskFault.allCases.filter({ $0.strikes(moments[operation].operation) })
+          .randomElement(using: &exploration.random)
+      else { continue }
+      second.fault = FaultPlan(fault, at: operation, isSticky: exploration.random.oneIn(2))
+      guard let life = live(second, on: image, oracle, after: scenario, in: exploration) else { continue }
+      finish(life, second, at: life.disk.history.count, scenario, &exploration)
+    }
+  }
+
+  private func operations(
+    of life: Life, atMost count: Int, _ random: inout SeededRandom
+  ) -> ArraySlice<Int> {
+    (0...life.disk.history.count).shuffled(using: &random).prefix(count)
+  }
+
+  private mutating func finish(
+    _ life: Life, _ leg: Scenario.Leg, at operation: Int, _ scenario: Scenario,
+    _ exploration: inout Exploration
+  ) {
+    let before = life.image(before: operation)
+    let isKill = before.isAllDurable || exploration.random.oneIn(4)
+    let crash = isKill ? .kill : powerLoss(&exploration.random)
+    note(life, operation)
+    var scenario = scenario
+    scenario.legs.append(crashed(leg, at: operation, crash))
+    let last = Scenario.Leg(steps: [], fault: nil, crashAt: 0, crash: .kill, seed: 0)
+    let oracle = Oracle(after: life.oracle.expectation(at: operation, after: crash))
+    _ = live(last, on: before.after(crash), oracle, after: scenario, in: exploration)
+  }
+
+  private func crashed(_ leg: Scenario.Leg, at operation: Int, _ crash: Crash) -> Scenario.Leg {
+    var leg = leg
+    leg.crashAt = operation
+    leg.crash = crash
+    return leg
+  }
+
+  private func powerLoss(_ random: inout SeededRandom) -> Crash {
+    .powerLoss(Survivors.allCases.randomElement(using: &random)!, seed: random.next())
+  }
+
+  // MARK: Living and judging
+
+  /// One life, and one state; nil if it found something wrong.
+  private mutating func live(
+    _ leg: Scenario.Leg, on image: DiskImage, _ oracle: Oracle, after scenario: Scenario? = nil,
+    in exploration: Exploration
+  ) -> Life? {
+    var scenario = scenario ?? exploration.scenario
+    var life = Life(on: image, oracle, scenario.plan(leg, setting))
+    summary.states += 1
+    let result = Result { () throws(Finding) in try life.run() }
+    note(life)
+    guard case .failure(let finding) = result else { return life }
+    // The scenario of a finding ends with the life in which it showed; a last one, that only opens, is
+    // part of every scenario.
+    if !leg.steps.isEmpty || leg.fault != nil { scenario.legs.append(leg) }
+    report(finding, scenario, exploration)
+    return nil
+  }
+
+  /// Bytes of a cut-off commit that survived must be named (P7), and nothing else may be.
+  private mutating func checkReport(
+    of life: Life, _ first: Life, at operation: Int, _ crash: Crash, _ image: DiskImage,
+    _ scenario: Scenario, _ exploration: Exploration
+  ) {
+    guard let recovery = life.recovery else { return }
+    let before = first.image(before: operation)
+    if before.isAllDurable, first.disk.counters.faults == 0, !recovery.report.losses.isEmpty {
+      let finding = Finding(.wrongReport, "no bytes were lost, and \(recovery.report) says so")
+      report(finding, scenario, exploration)
+    }
+    let expected = first.oracle.expectation(at: operation, after: crash)
+    guard recovery.commit == expected.required, recovery.commit < expected.points.count - 1 else { return }
+    // What was unsynced before the lost commits began is not theirs.
+    let earlier = first.image(before: expected.points[recovery.commit + 1].beganAt)
+    for path in before.paths where path.contains("/log-") {
+      // A log that no manifest names yet is removed, and held nothing.
+      guard recovery.image.contents(of: path) != nil else { continue }
+      let isNamed = before.unsyncedBytes(of: path, since: earlier, survivingIn: image).allSatisfy { range in
+        recovery.report.losses.contains { loss in
+          loss.file == path && loss.offset < UInt64(range.upperBound)
+            && loss.offset + loss.length > UInt64(range.lowerBound)
+        }
+      }
+      guard !isNamed else { continue }
+      let finding = Finding(.wrongReport, "bytes of \(path) were dropped in silence")
+      return report(finding, scenario, exploration)
+    }
+  }
+
+  private mutating func note(_ life: Life, _ operation: Int) {
+    let history = life.disk.history
+    guard operation < history.count else { return }
+    summary.crashes[history[operation].operation, default: 0] += 1
+  }
+
+  private mutating func note(_ life: Life) {
+    for point in life.disk.faultPoints { summary.faults[point, default: 0] += 1 }
+  }
+
+  private mutating func report(_ finding: Finding, _ scenario: Scenario, _ exploration: Exploration) {
+    summary.findings[finding.kind, default: 0] += 1
+    guard summary.failures[finding.kind] == nil else { return }
+    let shrunk = stop == .atTheEnd ? shrunk(scenario, finding) : scenario
+    let outcome = shrunk.run(setting, recordsTrace: true)
+    summary.failures[finding.kind] = CampaignSummary.Failure(
+      finding: outcome.finding ?? finding, seed: seed, workload: exploration.number,
+      state: summary.states, scenario: shrunk, trace: outcome.traces.joined(separator: "--\n"))
+  }
+  private func shrunk(_ scenario: Scenario, _ finding: Finding) -> Scenario {
+    var shrinker = ScenarioShrinker(scenario, finding, setting)
+    return shrinker.shrunk()
+  }
+}

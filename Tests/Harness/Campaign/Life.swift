@@ -1,0 +1,272 @@
+// One life of a store: from the start of a process on a given disk to the moment before a crash.
+//
+// The life opens the store, does the steps of its plan and compares everything it sees with the oracle.
+// Where a fault of the plan strikes, it checks that the answer is honest (P9) and goes on as a caller
+// would: it retries an open, forgets a refused commit, reopens after an unknown outcome.
+
+package import ByteStore
+
+struct LifePlan: Sendable {
+  var options: ByteStore.Options
+  var steps: [Workload.Step]
+  var fault: FaultPlan?
+  var shortensTransfers = false
+  var recordsTrace = false
+  /// For the dice of this life; lives of one store must not throw the same.
+  var seed: UInt64
+  var setting: Setting
+}
+
+/// What is the same for all lives of a campaign.
+struct Setting: Sendable {
+  /// Counts the commits that wait for the one being written, so that groups form the same way each time.
+  var commitsWaiting: CommitsWaiting?
+  /// The rule that the engine breaks, to see that the campaign notices.
+  var brokenRule: Rule?
+}
+
+/// How many commits wait in a store for their group to be led.
+package typealias CommitsWaiting = @Sendable (ByteStore) -> Int
+
+struct Life {
+  static let path = "/store"
+
+  let disk: SimulatedDisk
+  private(set) var oracle: Oracle
+  /// What the first opening that succeeded found.
+  private(set) var recovery: Recovery?
+  private let plan: LifePlan
+  private let platform: Platform
+  private var store: ByteStore?
+  /// The commit at which the store stood when it was opened.
+  private var openedAt = 0
+  /// Maintenance met a fault, and nobody was there to be told.
+  private var mayBePoisoned = false
+
+  init(on image: DiskImage, _ oracle: Oracle, _ plan: LifePlan) {
+    var options = SimulatedDisk.Options()
+    options.seed = SeededRandom.seed(plan.seed, 1)
+    options.fault = plan.fault
+    options.shortensTransfers = plan.shortensTransfers
+    options.recordsTrace = plan.recordsTrace
+    options.recordsHistory = true
+    options.operationsMax = 20_000
+    disk = SimulatedDisk(image, options: options)
+    var platform = disk.platform(seed: SeededRandom.seed(plan.seed, 2))
+    platform.brokenRule = plan.setting.brokenRule
+    self.platform = platform
+    self.oracle = oracle
+    self.plan = plan
+  }
+
+  struct Recovery {
+    var report: RecoveryReport
+    var commit: Int
+    var image: DiskImage
+  }
+
+  /// The disk before call `operation`, or at the end of the life.
+  func image(before operation: Int) -> DiskImage {
+    let history = disk.history
+    return operation < history.count ? history[operation].image : disk.image
+  }
+
+  mutating func run() throws(Finding) {
+    try open()
+    for step in plan.steps {
+      guard let store else { return }
+      switch step {
+      case .commit(let edit): try commit(edit, to: store)
+      case .group(let edits): try commitAtOnce(edits, to: store)
+      case .maintain: maintain(store)
+      case .reopen: try reopen(store)
+      }
+    }
+    if let store { try compare(with: store) }
+  }
+
+  private var operations: Int { disk.counters.operations }
+
+  // MARK: Opening and closing
+
+  /// Opens the store, twice if a fault is in the way; stays without one if the fault does.
+  private mutating func open() throws(Finding) {
+    if try !openOnce(), try !openOnce(), !disk.hasFaultAhead {
+      throw Finding(.dishonest, "the store does not open after the fault is gone")
+    }
+  }
+
+  private mutating func openOnce() throws(Finding) -> Bool {
+    let faults = disk.counters.faults
+    let opened: ByteStore
+    do throws(ByteStoreError) {
+      opened = try ByteStore.open(Self.path, options: plan.options, platform: platform)
+    } catch {
+      guard case .system = error else { throw Finding(.falseAlarm, "\(error)") }
+      guard disk.counters.faults > faults else {
+        throw Finding(.dishonest, "the open failed without a fault: \(error)")
+      }
+      return false
+    }
+    let sequence = try oracle.expectation(at: operations, after: .kill).check(opened)
+    oracle.settle(at: sequence, operation: operations)
+    if recovery == nil {
+      recovery = Recovery(report: opened.recoveryReport, commit: sequence, image: disk.image)
+    }
+    store = opened
+    openedAt = sequence
+    mayBePoisoned = false
+    return true
+  }
+
+  private mutating func reopen(_ closing: ByteStore) throws(Finding) {
+    // Without a commit there is no log to mark as closed.
+    let hasCommitted = Int(closing.lastCommit.value) > openedAt
+    let wasClosed = try close(closing) && !mayBePoisoned
+    if wasClosed { oracle.acknowledgeSync(through: oracle.acknowledged, at: operations) }
+    try open()
+    guard let report = store?.recoveryReport, wasClosed, hasCommitted else { return }
+    guard report.losses.isEmpty, report.wasClosedCleanly else {
+      throw Finding(.wrongReport, "a store that was closed reports \(report)")
+    }
+  }
+
+  private mutating func close(_ closing: ByteStore) throws(Finding) -> Bool {
+    let faults = disk.counters.faults
+    store = nil
+    do throws(ByteStoreError) {
+      try closing.close()
+      return true
+    } catch {
+      guard disk.counters.faults > faults else {
+        throw Finding(.dishonest, "the store does not close: \(error)")
+      }
+      return false
+    }
+  }
+
+  /// What a quiet moment does: everything acknowledged is then on stable storage. If it fails, the next
+  /// commit will say so.
+  private mutating func maintain(_ store: ByteStore) {
+    let faults = disk.counters.faults
+    store.performMaintenance()
+    mayBePoisoned = mayBePoisoned || disk.counters.faults > faults
+    guard !mayBePoisoned else { return }
+    oracle.acknowledgeSync(through: oracle.acknowledged, at: operations)
+  }
+
+  // MARK: Committing
+
+  private enum Outcome {
+    case acknowledged(Int)
+    case refused
+    case unknown
+  }
+
+  private mutating func commit(_ edit: Edit, to store: ByteStore) throws(Finding) {
+    let last = oracle.acknowledged
+    oracle.begin(edit, at: operations)
+    switch try Self.outcome(of: edit, in: store) {
+    case .acknowledged(let sequence):
+      guard sequence == last + 1 else {
+        throw Finding(.ghost, "commit \(last + 1) was acknowledged as \(sequence)")
+      }
+      oracle.acknowledge(sequence, edit.durability, at: operations)
+    case .refused:
+      oracle.forget(after: last)
+      try requireFault("a commit was refused")
+      try compare(with: store)
+    case .unknown:
+      try requireFault("the outcome of a commit is unknown")
+      try goOn(after: edit, in: store)
+    }
+  }
+
+  /// One commit goes ahead; while it waits for its sync, the others queue up behind it in their order.
+  private mutating func commitAtOnce(_ edits: [Edit], to store: ByteStore) throws(Finding) {
+    guard plan.setting.commitsWaiting != nil || plan.fault == nil else {
+      // Without a look into the queue nobody could tell which commit of a failed group came first.
+      for edit in edits where self.store === store { try commit(edit, to: store) }
+      return
+    }
+    let last = oracle.acknowledged
+    let start = operations
+    for edit in edits { oracle.begin(edit, at: start) }
+    let followers = GroupOfCommits(edits.dropFirst(), in: store, waiting: plan.setting.commitsWaiting)
+    disk.beforeNextSync { followers.queueUp() }
+    let first = Result { () throws(Finding) in try Self.outcome(of: edits[0], in: store) }
+    followers.commitOneByOne()
+    let results =
+      [first]
+      + followers.results().map { result in
+        Result { () throws(Finding) in try Self.outcome(of: result) }
+      }
+
+    var acknowledged: [(sequence: Int, edit: Edit)] = []
+    var unknown: [Edit] = []
+    for (edit, result) in zip(edits, results) {
+      switch try result.get() {
+      case .acknowledged(let sequence): acknowledged.append((sequence, edit))
+      case .refused: try requireFault("a commit was refused")
+      case .unknown: unknown.append(edit)
+      }
+    }
+    acknowledged.sort { $0.sequence < $1.sequence }
+    oracle.forget(after: last)
+    for (number, commit) in acknowledged.enumerated() {
+      guard commit.sequence == last + 1 + number else {
+        throw Finding(.ghost, "commit \(last + 1 + number) was acknowledged as \(commit.sequence)")
+      }
+      oracle.begin(commit.edit, at: start)
+      oracle.acknowledge(commit.sequence, commit.edit.durability, at: operations)
+    }
+    for edit in unknown { oracle.begin(edit, at: start) }
+    guard let edit = unknown.first else { return try compare(with: store) }
+    try requireFault("the outcome of a commit is unknown")
+    try goOn(after: edit, in: store)
+  }
+
+  private static func outcome(of edit: Edit, in store: ByteStore) throws(Finding) -> Outcome {
+    try outcome(
+      of: Result { () throws(ByteStoreError) in
+        try store.commit(edit.batch, durability: edit.durability)
+      })
+  }
+
+  private static func outcome(
+    of result: Result<SequenceNumber, ByteStoreError>
+  ) throws(Finding) -> Outcome {
+    switch result {
+    case .success(let sequence): .acknowledged(Int(sequence.value))
+    case .failure(.system): .refused
+    case .failure(.outcomeUnknown): .unknown
+    case .failure(let error): throw Finding(.dishonest, "a commit failed with \(error)")
+    }
+  }
+
+  /// The writer must refuse everything from now on, readers go on, and only reopening helps (C4).
+  private mutating func goOn(after edit: Edit, in store: ByteStore) throws(Finding) {
+    try compare(with: store)
+    if case .acknowledged = try Self.outcome(of: edit, in: store) {
+      throw Finding(.dishonest, "a commit succeeded after one whose outcome is unknown")
+    }
+    _ = try close(store)
+    try open()
+  }
+
+  private func requireFault(_ what: String) throws(Finding) {
+    guard disk.counters.faults == 0 else { return }
+    throw Finding(.dishonest, "\(what) without a fault")
+  }
+
+  /// The open store shows exactly the commits that it acknowledged.
+  private func compare(with store: ByteStore) throws(Finding) {
+    let points = oracle.expectation(at: operations, after: .kill).points
+    let acknowledged = oracle.acknowledged
+    guard Int(store.lastCommit.value) == acknowledged else {
+      throw Finding(
+        .ghost, "the store shows commit \(store.lastCommit.value), and \(acknowledged) is the last")
+    }
+    try points[acknowledged].compare(with: store, at: acknowledged)
+  }
+}

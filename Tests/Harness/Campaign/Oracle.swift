@@ -1,0 +1,156 @@
+// The plain dictionary that a store is compared with, after every commit, at every call to the disk.
+
+internal import ByteStore
+
+/// Knows, for each call of a run, which commits had been acknowledged before it and which had begun.
+///
+/// Law: the store that opens after a crash at that call holds the contents after some prefix of the
+/// commits, which has every acknowledged one in it and none that had not begun (P1 to P3). After a power
+/// loss, the acknowledged ones that count are those that a sync was to cover.
+struct Oracle: Sendable {
+  /// The store after a commit.
+  struct Point: Sendable {
+    var contents: Contents
+    var stamp: UInt64
+    /// How many calls the disk had served when the commit began, and when it was acknowledged.
+    var beganAt: Int
+    var acknowledgedAt: Int?
+    /// When a sync that covers it was acknowledged.
+    var durableAt: Int?
+  }
+
+  /// The commits as they are known from one opening of the store to the next, from the empty store on.
+  /// An opening settles what became of the commits in flight, and what came before stays as it was.
+  private struct Era: Sendable {
+    var start: Int
+    var points: [Point]
+  }
+
+  private var eras: [Era]
+
+  init() {
+    let empty = Point(contents: [:], stamp: 0, beganAt: -1, acknowledgedAt: -1, durableAt: -1)
+    eras = [Era(start: 0, points: [empty])]
+  }
+
+  // MARK: Commits
+
+  mutating func begin(_ edit: Edit, at operation: Int) {
+    var contents = points[points.count - 1].contents
+    edit.apply(to: &contents)
+    let stamp = max(points[points.count - 1].stamp, edit.stamp)
+    points.append(
+      Point(contents: contents, stamp: stamp, beganAt: operation))
+  }
+
+  mutating func acknowledge(_ sequence: Int, _ durability: Durability, at operation: Int) {
+    points[sequence].acknowledgedAt = operation
+    if durability == .synced { acknowledgeSync(through: sequence, at: operation) }
+  }
+
+  /// Everything up to `sequence` survives a power loss from now on.
+  mutating func acknowledgeSync(through sequence: Int, at operation: Int) {
+    for index in points[...sequence].indices where points[index].durableAt == nil {
+      points[index].durableAt = operation
+    }
+  }
+
+  /// Takes back the commits behind `sequence`: nothing of them reached the disk.
+  mutating func forget(after sequence: Int) { points.removeLast(points.count - 1 - sequence) }
+
+  /// The store was opened and showed commits up to `sequence`: those are there to stay (P5).
+  mutating func settle(at sequence: Int, operation: Int) {
+    eras.append(Era(start: operation, points: Array(points[...sequence])))
+    for index in points.indices where points[index].acknowledgedAt == nil {
+      points[index].acknowledgedAt = operation
+    }
+    acknowledgeSync(through: sequence, at: operation)
+  }
+
+  private var points: [Point] {
+    get { eras[eras.count - 1].points }
+    _modify { yield &eras[eras.count - 1].points }
+  }
+
+  /// The last acknowledged commit, now.
+  var acknowledged: Int { points.lastIndex { $0.acknowledgedAt != nil }! }
+
+  // MARK: Expectations
+
+  /// What a crash right before a call may leave.
+  struct Expectation: Sendable {
+    /// After each commit that had begun, from the empty store on.
+    var points: [Point]
+    /// Up to where they must be there.
+    var required: Int
+    /// Up to where a power loss, after a mere kill, cannot take them.
+    var durable: Int
+  }
+
+  func expectation(at operation: Int, after crash: Crash) -> Expectation {
+    let era = eras.last { $0.start <= operation }!
+    func last(_ moment: (Point) -> Int?) -> Int {
+      era.points.lastIndex { moment($0).map { $0 <= operation } ?? false }!
+    }
+    let acknowledged = last(\.acknowledgedAt)
+    let durable = last(\.durableAt)
+    let begun = era.points.lastIndex { $0.beganAt < operation }!
+    return Expectation(
+      points: Array(era.points[...max(acknowledged, begun)]),
+      required: crash == .kill ? acknowledged : durable, durable: durable)
+  }
+
+  /// What is known at the start of the run after the crash.
+  init(after expectation: Expectation) {
+    var points = expectation.points
+    for index in points.indices {
+      points[index].beganAt = -1
+      points[index].acknowledgedAt = index <= expectation.required ? -1 : nil
+      points[index].durableAt = index <= expectation.durable ? -1 : nil
+    }
+    eras = [Era(start: 0, points: points)]
+  }
+}
+
+extension Oracle.Expectation {
+  /// The number of the commit that the store stands at, if it is one of those allowed, with every byte
+  /// as it must be.
+  func check(_ store: ByteStore) throws(Finding) -> Int {
+    let found = Int(store.lastCommit.value)
+    guard found >= required else {
+      throw Finding(
+        .lostCommit, "the store stands at commit \(found), and \(required) was acknowledged")
+    }
+    guard found < points.count else {
+      throw Finding(.ghost, "the store stands at commit \(found), and only \(points.count - 1) began")
+    }
+    try points[found].compare(with: store, at: found)
+    return found
+  }
+}
+
+extension Oracle.Point {
+  func compare(with store: ByteStore, at sequence: Int) throws(Finding) {
+    let wrong = contents.filter { Self.value(for: $0.key, in: store) != $0.value }
+    // The first of them, so that the same run tells the same.
+    if let (key, value) = wrong.min(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+      let found = Self.value(for: key, in: store).map { "\($0.count) other bytes" } ?? "no value"
+      throw Finding(
+        .tornBatch,
+        "after commit \(sequence), \(name(key)) has \(found), not the \(value.count) bytes that were put")
+    }
+    guard store.count == contents.count else {
+      throw Finding(
+        .ghost, "after commit \(sequence) there are \(store.count) keys, and only \(contents.count) were left"
+      )
+    }
+    guard store.lastStamp == stamp else {
+      throw Finding(.ghost, "after commit \(sequence) the stamp is \(store.lastStamp), not \(stamp)")
+    }
+  }
+
+  private static func value(for key: [UInt8], in store: ByteStore) -> [UInt8]? {
+    // A store that will not answer has not got the value.
+    (try? store.value(for: key)) ?? nil
+  }
+}

@@ -1,0 +1,80 @@
+// A chain of lives with a crash at the end of each: what a campaign finds, and what repeats a finding.
+
+internal import ByteStore
+
+package struct Scenario: Sendable {
+  struct Leg: Sendable {
+    var steps: [Workload.Step]
+    var fault: FaultPlan?
+    /// The life ends before this call; if there are fewer, at the end.
+    var crashAt: Int
+    var crash: Crash
+    var seed: UInt64
+  }
+
+  var logBytes: UInt64
+  var shortensTransfers: Bool
+  var legs: [Leg]
+
+  package var stepCount: Int { legs.reduce(0) { $0 + $1.steps.count } }
+
+  /// Runs all lives, and one more that only opens what the last crash left.
+  func run(_ setting: Setting, recordsTrace: Bool = false) -> Outcome {
+    var outcome = Outcome()
+    var image = DiskImage()
+    var oracle = Oracle()
+    do throws(Finding) {
+      for leg in legs {
+        var life = life(leg, on: image, oracle, setting, recordsTrace)
+        defer { outcome.traces.append(life.disk.traceText) }
+        try life.run()
+        outcome.operations.append(life.disk.counters.operations)
+        let before = life.image(before: leg.crashAt)
+        image = before.after(leg.crash)
+        oracle = Oracle(after: life.oracle.expectation(at: leg.crashAt, after: leg.crash))
+      }
+      let last = Leg(steps: [], crashAt: 0, crash: .kill, seed: 0)
+      var life = life(last, on: image, oracle, setting, recordsTrace)
+      defer { outcome.traces.append(life.disk.traceText) }
+      try life.run()
+    } catch {
+      outcome.finding = error
+    }
+    return outcome
+  }
+
+  struct Outcome {
+    var finding: Finding?
+    /// How many calls each life took.
+    var operations: [Int] = []
+    var traces: [String] = []
+  }
+
+  private func life(
+    _ leg: Leg, on image: DiskImage, _ oracle: Oracle, _ setting: Setting, _ recordsTrace: Bool
+  ) -> Life {
+    Life(on: image, oracle, plan(leg, setting, recordsTrace))
+  }
+
+  func plan(_ leg: Leg, _ setting: Setting, _ recordsTrace: Bool = false) -> LifePlan {
+    var options = ByteStore.Options()
+    options.logBytesMin = logBytes
+    options.logBytesMax = logBytes
+    options.maintenance = .manual
+    return LifePlan(
+      options: options, steps: leg.steps, fault: leg.fault, shortensTransfers: shortensTransfers,
+      recordsTrace: recordsTrace, seed: leg.seed, setting: setting)
+  }
+}
+
+extension Scenario: CustomStringConvertible {
+  package var description: String {
+    let lives = legs.map { leg in
+      let steps = ["open"] + leg.steps.map(\.description)
+      let fault = leg.fault.map { "  with \($0)\n" } ?? ""
+      return steps.map { "  \($0)\n" }.joined() + fault + "\(leg.crash) before call \(leg.crashAt)\n"
+    }
+    let transfers = shortensTransfers ? ", some transfers short" : ""
+    return "logs of \(logBytes) bytes\(transfers)\n" + lives.joined() + "  open\n"
+  }
+}

@@ -1,0 +1,90 @@
+// What can go wrong at a call (docs/reliability.md, F3 and F4), and when.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// A sync that fails for any reason but an interruption follows F4: it loses what it was to write.
+package enum DiskFault: String, CaseIterable, Sendable {
+  /// The call transfers a part of the bytes.
+  case short
+  case interrupted
+  case inputOutput
+  case noSpace
+  case quota
+  case fileTooBig
+  case tooManyOpenFiles
+  case readOnly
+
+  /// The error of the call; none for a short transfer.
+  var code: Int32? {
+    switch self {
+    case .short: nil
+    case .interrupted: EINTR
+    case .inputOutput: EIO
+    case .noSpace: ENOSPC
+    case .quota: EDQUOT
+    case .fileTooBig: EFBIG
+    case .tooManyOpenFiles: EMFILE
+    case .readOnly: EROFS
+    }
+  }
+
+  /// Whether a real call of this kind can fail in this way.
+  package func strikes(_ operation: DiskOperation) -> Bool {
+    switch self {
+    case .short: [.read, .write].contains(operation)
+    case .interrupted: [.open, .create, .lock, .read, .write, .syncFile, .syncDirectory].contains(operation)
+    case .inputOutput: operation != .close
+    case .noSpace, .quota:
+      [.makeDirectory, .lock, .create, .rename, .write, .syncFile, .syncDirectory].contains(operation)
+    case .fileTooBig: operation == .write
+    case .tooManyOpenFiles: [.openDirectory, .list, .lock, .create, .open].contains(operation)
+    case .readOnly:
+      [.makeDirectory, .lock, .create, .open, .rename, .remove, .write, .syncFile, .syncDirectory]
+        .contains(operation)
+    }
+  }
+}
+
+/// One fault: at which call, and whether it stays.
+package struct FaultPlan: Sendable, CustomStringConvertible {
+  package var fault: DiskFault
+  /// The number of a call, from 0. The fault strikes the first call from there on that it can strike.
+  package var operation: Int
+  /// Every later call that the fault can strike fails as well. An interruption that stays strikes
+  /// every other call, as nothing would ever happen otherwise.
+  package var isSticky: Bool
+  /// How often it struck.
+  package private(set) var count = 0
+  private var skipsNext = false
+
+  package init(_ fault: DiskFault, at operation: Int, isSticky: Bool = false) {
+    self.fault = fault
+    self.operation = operation
+    self.isSticky = isSticky
+  }
+
+  /// The fault can still strike.
+  package var isActive: Bool { isSticky || count == 0 }
+
+  /// Whether this call fails; asked once for each.
+  mutating func strikes(_ operation: DiskOperation, number: Int) -> Bool {
+    guard isActive, number >= self.operation, fault.strikes(operation) else { return false }
+    if skipsNext {
+      skipsNext = false
+      return false
+    }
+    skipsNext = fault == .interrupted
+    count += 1
+    return true
+  }
+
+  package var description: String {
+    "\(fault.rawValue) at call \(operation)\(isSticky ? " and from then on" : "")"
+  }
+}

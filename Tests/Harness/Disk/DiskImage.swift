@@ -1,0 +1,242 @@
+// The contents of a simulated disk, as a value: what readers see, what is durable, what is in between.
+//
+// Invariants:
+//   - `durable` changes only by a sync, and then only by applying `pending`: it is never a copy of
+//     `live`. What a failed sync dropped stays visible and stays lost (docs/reliability.md, F4, T2).
+//   - `pending` holds the operations since the last sync, oldest first.
+//   - A sync of a file leaves the directory that names it alone, and the other way round.
+
+package struct DiskImage: Sendable {
+  enum Entry: Hashable, Sendable {
+    case file(Int)
+    case directory(Int)
+  }
+
+  struct File: Sendable {
+    var live = PagedBytes()
+    var durable = PagedBytes()
+    var pending: [PendingWrite] = []
+    /// A sync failed: `live` shows bytes that no sync will write.
+    var hasDropped = false
+
+    /// What a sync that succeeds makes durable.
+    var synced: PagedBytes {
+      guard hasDropped else { return live }
+      return pending.reduce(into: durable) { $0.take($1.range, from: $1.after) }
+    }
+
+    mutating func sync() {
+      durable = synced
+      pending = []
+    }
+  }
+
+  /// A write that no sync has covered yet.
+  struct PendingWrite: Sendable {
+    var range: Range<Int>
+    /// The file's bytes as the write left them; only `range` of them is the write.
+    var after: PagedBytes
+  }
+
+  struct Directory: Sendable {
+    var live: [String: Entry] = [:]
+    var durable: [String: Entry] = [:]
+    var pending: [NameChange] = []
+
+    mutating func apply(_ change: NameChange) {
+      change.apply(to: &live)
+      pending.append(change)
+    }
+
+    mutating func sync() {
+      for change in pending { change.apply(to: &durable) }
+      pending = []
+    }
+  }
+
+  /// A change of a directory, whole or not at all: a rename takes the old name away and gives the new
+  /// one in a single step.
+  enum NameChange: Sendable {
+    case add(String, Entry)
+    case remove(String)
+    case rename(String, to: String, Entry)
+
+    func apply(to names: inout [String: Entry]) {
+      switch self {
+      case .add(let name, let entry):
+        names[name] = entry
+      case .remove(let name):
+        names[name] = nil
+      case .rename(let name, let newName, let entry):
+        names[name] = nil
+        names[newName] = entry
+      }
+    }
+  }
+
+  static let root = 0
+
+  var files: [File] = []
+  var directories = [Directory()]
+  /// The lock files that a living process holds, each with the number of its holding.
+  var locked: [Int: Int] = [:]
+  private var locksTaken = 0
+  /// Grows whenever `live`, `durable` or `pending` of anything changes.
+  package private(set) var version = 0
+
+  package init() {}
+
+  // MARK: Changing
+
+  mutating func addFile(_ name: String, in directory: Int) -> Int {
+    files.append(File())
+    apply(.add(name, .file(files.count - 1)), in: directory)
+    return files.count - 1
+  }
+
+  mutating func addDirectory(_ name: String, in directory: Int) {
+    directories.append(Directory())
+    apply(.add(name, .directory(directories.count - 1)), in: directory)
+  }
+
+  mutating func removeEmptyDirectory(_ name: String, in path: String) {
+    guard case .directory(let directory) = entry(at: path),
+      case .directory(let removed) = directories[directory].live[name],
+      directories[removed].live.isEmpty
+    else { return }
+    apply(.remove(name), in: directory)
+  }
+
+  mutating func apply(_ change: NameChange, in directory: Int) {
+    version += 1
+    directories[directory].apply(change)
+  }
+
+  mutating func write(_ bytes: UnsafeRawBufferPointer, at offset: Int, in file: Int) {
+    guard !bytes.isEmpty else { return }
+    version += 1
+    files[file].live.write(bytes, at: offset)
+    files[file].pending.append(
+      PendingWrite(range: offset..<offset + bytes.count, after: files[file].live))
+  }
+
+  mutating func syncFile(_ file: Int) {
+    guard !files[file].pending.isEmpty else { return }
+    version += 1
+    files[file].sync()
+  }
+
+  mutating func syncDirectory(_ directory: Int) {
+    guard !directories[directory].pending.isEmpty else { return }
+    version += 1
+    directories[directory].sync()
+  }
+
+  /// A sync that fails: some of what it was to write arrives, the rest is forgotten; reads show it on.
+  mutating func failToSyncFile(_ file: Int, _ random: inout SeededRandom) {
+    guard !files[file].pending.isEmpty else { return }
+    version += 1
+    let arrived = SurvivingSectors(of: files[file].pending, &random)
+    files[file].durable = arrived.applied(to: files[file].durable)
+    files[file].pending = []
+    files[file].hasDropped = true
+  }
+
+  mutating func failToSyncDirectory(_ directory: Int, _ random: inout SeededRandom) {
+    guard !directories[directory].pending.isEmpty else { return }
+    version += 1
+    let arrives = random.oneIn(2)
+    for change in directories[directory].pending where arrives && random.oneIn(2) {
+      change.apply(to: &directories[directory].durable)
+    }
+    directories[directory].pending = []
+  }
+
+  /// The number of this holding, or nil if someone holds the lock already.
+  mutating func lock(_ file: Int) -> Int? {
+    guard locked[file] == nil else { return nil }
+    locksTaken += 1
+    locked[file] = locksTaken
+    return locksTaken
+  }
+
+  mutating func unlock(_ file: Int, _ holding: Int) {
+    if locked[file] == holding { locked[file] = nil }
+  }
+
+  // MARK: Looking
+
+  func entry(at path: some StringProtocol) -> Entry? {
+    path.split(separator: "/").reduce(.directory(Self.root)) { entry, name in
+      guard case .directory(let directory) = entry else { return nil }
+      return directories[directory].live[String(name)]
+    }
+  }
+
+  /// A power loss now would change nothing that a reader sees.
+  package var isAllDurable: Bool {
+    files.allSatisfy { $0.pending.isEmpty && !$0.hasDropped }
+      && directories.allSatisfy { $0.pending.isEmpty && $0.live == $0.durable }
+  }
+
+  /// The paths of all files, sorted.
+  package var paths: [String] {
+    func paths(in directory: Int, _ prefix: String) -> [String] {
+      directories[directory].live.flatMap { name, entry in
+        switch entry {
+        case .file: ["\(prefix)/\(name)"]
+        case .directory(let inner): paths(in: inner, "\(prefix)/\(name)")
+        }
+      }
+    }
+    return paths(in: Self.root, "").sorted()
+  }
+
+  /// A file as a reader sees it, or nil if there is none of this name.
+  package func contents(of path: String) -> PagedBytes? {
+    guard case .file(let file) = entry(at: path) else { return nil }
+    return files[file].live
+  }
+
+  /// Where `survivor` shows bytes of this file that were written after `earlier` and that no sync
+  /// covered: neither zero nor durable before.
+  package func unsyncedBytes(
+    of path: String, since earlier: DiskImage, survivingIn survivor: DiskImage
+  ) -> [Range<Int>] {
+    guard case .file(let index) = entry(at: path), let rest = survivor.contents(of: path) else { return [] }
+    let file = files[index]
+    let old = index < earlier.files.count ? earlier.files[index].pending.map(\.range) : []
+    return file.pending.map(\.range).filter { range in
+      !old.contains(range) && rest.hasNonZero(in: range)
+        && rest.bytes(in: range) != file.durable.bytes(in: range)
+    }
+  }
+}
+
+extension DiskImage {
+  // MARK: Tampering
+
+  /// Puts `contents` in place of a file, or makes one, durably: what someone else does to the disk.
+  package mutating func replace(_ path: String, with contents: PagedBytes) {
+    version += 1
+    if case .file(let file) = entry(at: path) {
+      files[file] = File(live: contents, durable: contents)
+    } else {
+      files.append(File(live: contents, durable: contents))
+      name(path, .file(files.count - 1))
+    }
+  }
+
+  package mutating func delete(_ path: String) {
+    version += 1
+    name(path, nil)
+  }
+
+  private mutating func name(_ path: String, _ file: Entry?) {
+    guard let slash = path.lastIndex(of: "/"), case .directory(let directory) = entry(at: path[..<slash])
+    else { preconditionFailure("no directory for \(path)") }
+    let name = String(path[path.index(after: slash)...])
+    directories[directory].live[name] = file
+    directories[directory].durable[name] = file
+  }
+}

@@ -1,0 +1,44 @@
+// The calls that a disk serves: what crash points, faults and traces are counted by.
+
+package enum DiskOperation: String, CaseIterable, Sendable {
+  case makeDirectory, openDirectory, list, lock
+  case create, open, rename, remove, syncDirectory
+  case size, read, write, syncFile, close
+}
+
+/// One call and how it ended.
+package struct TraceEntry: Sendable, CustomStringConvertible {
+  package var operation: DiskOperation
+  package var path: String
+  /// What the call was about: an offset and a count, another name.
+  package var detail: Detail
+  package var outcome: Outcome
+
+  package enum Detail: Sendable {
+    case none
+    case range(offset: Int, count: Int)
+    case name(String)
+  }
+
+  package enum Outcome: Sendable {
+    case done
+    case count(Int)
+    case failed(code: Int32)
+  }
+
+  package var description: String {
+    let details =
+      switch detail {
+      case .none: ""
+      case .range(let offset, let count): " \(offset)+\(count)"
+      case .name(let name): " \(name)"
+      }
+    let end =
+      switch outcome {
+      case .done: ""
+      case .count(let count): " = \(count)"
+      case .failed(let code): " failed, error \(code)"
+      }
+    return "\(operation.rawValue) \(path)\(details)\(end)"
+  }
+}

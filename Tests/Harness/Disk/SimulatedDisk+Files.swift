@@ -1,0 +1,243 @@
+// The calls of the seam (Sources/ByteStore/Files/FileSystem.swift), on a simulated disk.
+
+package import ByteStore
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+extension SimulatedDisk: FileSystem {
+  /// Each directory on the way is made if it is missing, and the one above it synced in any case: an
+  /// earlier call may have died between the two. If that sync fails, an empty directory is taken away, so
+  /// that the next call makes it anew instead of trusting a name that the failed sync dropped (F4).
+  package func createDirectory(_ path: String) throws(SystemFailure) {
+    var parent = "/"
+    for name in path.split(separator: "/").map(String.init) {
+      try makeDirectory(name, in: parent)
+      do throws(SystemFailure) {
+        try openDirectory(parent).sync()
+      } catch {
+        withState { $0.image.removeEmptyDirectory(name, in: parent) }
+        throw error
+      }
+      parent += parent == "/" ? name : "/\(name)"
+    }
+  }
+
+  private func makeDirectory(_ name: String, in parent: String) throws(SystemFailure) {
+    let path = parent == "/" ? "/\(name)" : "\(parent)/\(name)"
+    try perform(.makeDirectory, path) { state, _ throws(SystemFailure) in
+      guard case .directory(let directory) = state.image.entry(at: parent) else {
+        throw SystemFailure(.makeDirectory, path, ENOENT)
+      }
+      guard state.image.directories[directory].live[name] == nil else { return }
+      state.image.addDirectory(name, in: directory)
+    }
+  }
+
+  package func openDirectory(_ path: String) throws(SystemFailure) -> any OpenDirectory {
+    try perform(.openDirectory, path) { state, _ throws(SystemFailure) in
+      switch state.image.entry(at: path) {
+      case .directory(let directory): SimulatedDirectory(path, directory, self)
+      case .file: throw SystemFailure(.openDirectory, path, ENOTDIR)
+      case nil: throw SystemFailure(.openDirectory, path, ENOENT)
+      }
+    }
+  }
+}
+
+private final class SimulatedDirectory: OpenDirectory {
+  let path: String
+  private let directory: Int
+  private let disk: SimulatedDisk
+
+  init(_ path: String, _ directory: Int, _ disk: SimulatedDisk) {
+    self.path = path
+    self.directory = directory
+    self.disk = disk
+  }
+
+  func names() throws(SystemFailure) -> [String] {
+    try disk.perform(.list, path) { state, _ in
+      state.image.directories[directory].live.keys.sorted().shuffled(using: &state.random)
+    }
+  }
+
+  func createFile(_ name: String) throws(SystemFailure) -> any OpenFile {
+    let path = path(of: name)
+    return try disk.perform(.create, path) { state, _ throws(SystemFailure) in
+      guard state.image.directories[directory].live[name] == nil else {
+        throw SystemFailure(.create, path, EEXIST)
+      }
+      return SimulatedFile(path, state.image.addFile(name, in: directory), .readAndWrite, disk)
+    }
+  }
+
+  func openFile(_ name: String, _ access: FileAccess) throws(SystemFailure) -> any OpenFile {
+    let path = path(of: name)
+    return try disk.perform(.open, path) { state, _ throws(SystemFailure) in
+      switch state.image.directories[directory].live[name] {
+      case .file(let file): SimulatedFile(path, file, access, disk)
+      case .directory: throw SystemFailure(.open, path, EISDIR)
+      case nil: throw SystemFailure(.open, path, ENOENT)
+      }
+    }
+  }
+
+  func rename(_ name: String, to newName: String) throws(SystemFailure) {
+    try disk.perform(
+      .rename, path(of: name), .name(newName),
+      failing: { state, fault in
+        // Whether a rename that failed took place is not known to who called it.
+        guard fault == .inputOutput, state.random.oneIn(2) else { return }
+        try? rename(name, to: newName, &state)
+      },
+      { state, _ throws(SystemFailure) in try rename(name, to: newName, &state) })
+  }
+
+  private func rename(
+    _ name: String, to newName: String, _ state: inout SimulatedDisk.State
+  ) throws(SystemFailure) {
+    guard let entry = state.image.directories[directory].live[name] else {
+      throw SystemFailure(.rename, path(of: name), ENOENT)
+    }
+    state.image.apply(.rename(name, to: newName, entry), in: directory)
+  }
+
+  func remove(_ name: String) throws(SystemFailure) {
+    try disk.perform(
+      .remove, path(of: name),
+      failing: { state, fault in
+        guard fault == .inputOutput, state.random.oneIn(2) else { return }
+        try? remove(name, &state)
+      },
+      { state, _ throws(SystemFailure) in try remove(name, &state) })
+  }
+
+  private func remove(_ name: String, _ state: inout SimulatedDisk.State) throws(SystemFailure) {
+    guard state.image.directories[directory].live[name] != nil else {
+      throw SystemFailure(.remove, path(of: name), ENOENT)
+    }
+    state.image.apply(.remove(name), in: directory)
+  }
+
+  func sync() throws(SystemFailure) {
+    try disk.perform(
+      .syncDirectory, path,
+      failing: { state, fault in
+        guard fault != .interrupted else { return }
+        state.image.failToSyncDirectory(directory, &state.random)
+      },
+      { state, _ in
+        state.counters.directorySyncs += 1
+        state.image.syncDirectory(directory)
+      })
+  }
+
+  func lock(_ name: String) throws(SystemFailure) -> DirectoryLockResult {
+    try disk.perform(.lock, path(of: name)) { state, _ in
+      let file: Int
+      if case .file(let existing) = state.image.directories[directory].live[name] {
+        file = existing
+      } else {
+        file = state.image.addFile(name, in: directory)
+      }
+      guard let holding = state.image.lock(file) else { return .held(by: nil) }
+      return .acquired(SimulatedLock(file, holding, disk))
+    }
+  }
+
+  private func path(of name: String) -> String { "\(path)/\(name)" }
+}
+
+private final class SimulatedFile: OpenFile {
+  let path: String
+  private let file: Int
+  private let access: FileAccess
+  private let disk: SimulatedDisk
+
+  init(_ path: String, _ file: Int, _ access: FileAccess, _ disk: SimulatedDisk) {
+    self.path = path
+    self.file = file
+    self.access = access
+    self.disk = disk
+  }
+
+  func size() throws(SystemFailure) -> UInt64 {
+    try disk.perform(.size, path) { state, _ in UInt64(state.image.files[file].live.size) }
+  }
+
+  func read(into buffer: inout MutableRawSpan, at offset: UInt64) throws(SystemFailure) -> Int {
+    let start = Int(offset)
+    let asked = buffer.byteCount
+    return try buffer.withUnsafeMutableBytes { bytes throws(SystemFailure) in
+      try disk.perform(.read, path, .range(offset: start, count: asked)) { state, isShort in
+        let count = isShort && asked > 1 ? 1 + state.random.below(asked - 1) : asked
+        let part = UnsafeMutableRawBufferPointer(rebasing: bytes[..<count])
+        let got = state.image.files[file].live.read(into: part, at: start)
+        state.counters.bytesRead += got
+        return got
+      }
+    }
+  }
+
+  func write(_ bytes: RawSpan, at offset: UInt64) throws(SystemFailure) -> Int {
+    guard access == .readAndWrite else { throw SystemFailure(.write, path, EBADF) }
+    let start = Int(offset)
+    return try bytes.withUnsafeBytes { bytes throws(SystemFailure) in
+      try disk.perform(
+        .write, path, .range(offset: start, count: bytes.count),
+        failing: { state, fault in
+          // Some of it may have gone through before the device gave up.
+          guard fault == .inputOutput, state.random.oneIn(2) else { return }
+          let count = state.random.below(bytes.count + 1)
+          state.image.write(UnsafeRawBufferPointer(rebasing: bytes[..<count]), at: start, in: file)
+        },
+        { state, isShort in
+          let count = isShort && bytes.count > 1 ? 1 + state.random.below(bytes.count - 1) : bytes.count
+          state.image.write(UnsafeRawBufferPointer(rebasing: bytes[..<count]), at: start, in: file)
+          state.counters.bytesWritten += count
+          return count
+        })
+    }
+  }
+
+  func sync() throws(SystemFailure) {
+    try disk.perform(
+      .syncFile, path,
+      failing: { state, fault in
+        guard fault != .interrupted else { return }
+        state.image.failToSyncFile(file, &state.random)
+      },
+      { state, _ in
+        state.counters.fileSyncs += 1
+        state.image.syncFile(file)
+      })
+  }
+
+  func close() {
+    // The system's close reports nothing that the engine could use: what counts was synced.
+    try? disk.perform(.close, path) { _, _ in }
+  }
+}
+
+/// Not of `DiskImage.locked` any more after a crash: then the disk is another one.
+private final class SimulatedLock: DirectoryLock {
+  private let file: Int
+  private let holding: Int
+  private let disk: SimulatedDisk
+
+  init(_ file: Int, _ holding: Int, _ disk: SimulatedDisk) {
+    self.file = file
+    self.holding = holding
+    self.disk = disk
+  }
+
+  deinit { release() }
+
+  func release() { disk.withState { $0.image.unlock(file, holding) } }
+}

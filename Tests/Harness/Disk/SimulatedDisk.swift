@@ -1,0 +1,191 @@
+// A disk in memory that forgets what was not synced, and fails when told to (docs/reliability.md, T2).
+//
+// Every call takes three steps: note the disk as it is before, so that each call is a crash point;
+// ask the fault plan; do it or fail. A run after a crash uses a new disk made from an image, so that
+// what the dead process held open is out of reach.
+
+internal import ByteStore
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// Usable from any thread. Same image, seed and calls: same answers, same trace.
+package final class SimulatedDisk: Sendable {
+  package struct Options: Sendable {
+    package var seed: UInt64 = 0
+    package var fault: FaultPlan?
+    /// Some reads and writes transfer only a part, without any fault.
+    package var shortensTransfers = false
+    package var recordsTrace = false
+    /// Keep the disk as it was before every call.
+    package var recordsHistory = false
+    /// More calls than this mean that the caller loops.
+    package var operationsMax = 1_000_000
+
+    package init() {}
+  }
+
+  /// The disk before one call.
+  package struct Moment: Sendable {
+    package var operation: DiskOperation
+    package var image: DiskImage
+  }
+
+  package struct Counters: Sendable, Equatable {
+    package var operations = 0
+    package var fileSyncs = 0
+    package var directorySyncs = 0
+    package var bytesRead = 0
+    package var bytesWritten = 0
+    package var faults = 0
+  }
+
+  /// A call and a fault that struck it.
+  package struct FaultPoint: Hashable, Sendable {
+    package var operation: DiskOperation
+    package var fault: DiskFault
+  }
+
+  struct State {
+    var image: DiskImage
+    var fault: FaultPlan?
+    var random: SeededRandom
+    var counters = Counters()
+    var trace: [TraceEntry] = []
+    var history: [Moment] = []
+    var faultPoints: [FaultPoint] = []
+    var beforeNextSync: (@Sendable () -> Void)?
+  }
+
+  private let options: Options
+  private let state: Locked<State>
+
+  package init(_ image: DiskImage = DiskImage(), options: Options = Options()) {
+    self.options = options
+    state = Locked(
+      State(image: image, fault: options.fault, random: SeededRandom(seed: options.seed)))
+  }
+
+  // MARK: Looking and steering
+
+  package var image: DiskImage { state.withLock { $0.image } }
+  package var counters: Counters { state.withLock { $0.counters } }
+  package var history: [Moment] { state.withLock { $0.history } }
+  package var faultPoints: [FaultPoint] { state.withLock { $0.faultPoints } }
+  package var trace: [TraceEntry] { state.withLock { $0.trace } }
+
+  /// One line per call.
+  package var traceText: String {
+    trace.enumerated().map { "\($0.offset) \($0.element)\n" }.joined()
+  }
+
+  /// From now on this fault, or none.
+  package func setFault(_ plan: FaultPlan?) { state.withLock { $0.fault = plan } }
+
+  /// Fails the next call that `fault` can strike, or from it on every one.
+  package func failNext(_ fault: DiskFault, isSticky: Bool = false) {
+    state.withLock { state in
+      state.fault = FaultPlan(fault, at: state.counters.operations, isSticky: isSticky)
+    }
+  }
+
+  /// The fault can still strike: it stays, or its call has not come yet.
+  package var hasFaultAhead: Bool { state.withLock { $0.fault?.isActive ?? false } }
+
+  /// Runs `action` in the thread of the next file sync, before the sync, once.
+  package func beforeNextSync(_ action: @escaping @Sendable () -> Void) {
+    state.withLock { $0.beforeNextSync = action }
+  }
+
+  /// The disk as it would be found after a crash now.
+  package func image(after crash: Crash) -> DiskImage { image.after(crash) }
+
+  // MARK: Calls
+
+  /// One call. `failing` is the trace that a failed one leaves; `body` learns whether to transfer less.
+  func perform<Result>(
+    _ operation: DiskOperation, _ path: String, _ detail: TraceEntry.Detail = .none,
+    failing: (inout State, DiskFault) -> Void = { _, _ in },
+    _ body: (inout State, _ isShort: Bool) throws(SystemFailure) -> Result
+  ) throws(SystemFailure) -> Result {
+    if operation == .syncFile { runActionBeforeSync() }
+    return try state.withLock { state throws(SystemFailure) in
+      let fault = begin(operation, &state)
+      do throws(SystemFailure) {
+        if let fault, let code = fault.code {
+          failing(&state, fault)
+          throw SystemFailure(operation, path, code)
+        }
+        let isShort = fault == .short || options.shortensTransfers && state.random.oneIn(4)
+        let result = try body(&state, isShort)
+        record(operation, path, detail, (result as? Int).map { .count($0) } ?? .done, &state)
+        return result
+      } catch {
+        record(operation, path, detail, .failed(code: error.code), &state)
+        throw error
+      }
+    }
+  }
+
+  /// A look at the disk that is no call and cannot fail.
+  func withState<Result>(_ body: (inout State) -> Result) -> Result { state.withLock { body(&$0) } }
+
+  private func begin(_ operation: DiskOperation, _ state: inout State) -> DiskFault? {
+    let number = state.counters.operations
+    precondition(number < options.operationsMax, "\(number) calls: the caller loops")
+    if options.recordsHistory {
+      state.history.append(Moment(operation: operation, image: state.image))
+    }
+    state.counters.operations += 1
+    guard state.fault?.strikes(operation, number: number) == true else { return nil }
+    state.counters.faults += 1
+    guard let fault = state.fault?.fault else { return nil }
+    state.faultPoints.append(FaultPoint(operation: operation, fault: fault))
+    return fault
+  }
+
+  private func record(
+    _ operation: DiskOperation, _ path: String, _ detail: TraceEntry.Detail,
+    _ outcome: TraceEntry.Outcome, _ state: inout State
+  ) {
+    guard options.recordsTrace else { return }
+    state.trace.append(
+      TraceEntry(operation: operation, path: path, detail: detail, outcome: outcome))
+  }
+
+  private func runActionBeforeSync() {
+    let action = state.withLock { state in
+      defer { state.beforeNextSync = nil }
+      return state.beforeNextSync
+    }
+    action?()
+  }
+}
+
+extension SystemFailure {
+  /// Names the call as the real file system does.
+  init(_ operation: DiskOperation, _ path: String, _ code: Int32) {
+    let name =
+      switch operation {
+      case .makeDirectory: "mkdir"
+      case .openDirectory, .open: "open"
+      case .list: "readdir"
+      case .lock: "flock"
+      case .create: "create"
+      case .rename: "rename"
+      case .remove: "unlink"
+      case .syncDirectory: "fsync"
+      case .size: "fstat"
+      case .read: "pread"
+      case .write: "pwrite"
+      case .syncFile: "fdatasync"
+      case .close: "close"
+      }
+    self.init(operation: name, path: path, code: code)
+  }
+}

@@ -1,0 +1,46 @@
+// The rest of a simulated world: a clock that stands still until told otherwise, and dice with a seed.
+
+package import ByteStore
+
+package final class SimulatedClock: StoreClock {
+  private struct Time {
+    var wallMicroseconds: Int64
+    var monotonicNanoseconds: UInt64
+  }
+
+  private let time: Locked<Time>
+
+  package init(wallMicroseconds: Int64 = 1_700_000_000_000_000) {
+    time = Locked(Time(wallMicroseconds: wallMicroseconds, monotonicNanoseconds: 0))
+  }
+
+  package func wallMicroseconds() -> Int64 { time.withLock { $0.wallMicroseconds } }
+  package func monotonicNanoseconds() -> UInt64 { time.withLock { $0.monotonicNanoseconds } }
+
+  package func advance(nanoseconds: UInt64) {
+    time.withLock {
+      $0.monotonicNanoseconds += nanoseconds
+      $0.wallMicroseconds += Int64(nanoseconds / 1000)
+    }
+  }
+
+  /// Sets the wall clock, forwards or backwards; the monotonic one does not notice (F5).
+  package func setWall(microseconds: Int64) { time.withLock { $0.wallMicroseconds = microseconds } }
+}
+
+package final class SimulatedDice: RandomSource {
+  private let random: Locked<SeededRandom>
+
+  package init(seed: UInt64) { random = Locked(SeededRandom(seed: seed)) }
+
+  package func randomID() -> RandomID {
+    random.withLock { RandomID(high: $0.next(), low: $0.next()) }
+  }
+}
+
+extension SimulatedDisk {
+  /// This disk, a clock and dice that follow from `seed`.
+  package func platform(seed: UInt64) -> Platform {
+    Platform(fileSystem: self, clock: SimulatedClock(), random: SimulatedDice(seed: seed))
+  }
+}

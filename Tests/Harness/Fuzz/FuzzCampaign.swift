@@ -1,0 +1,57 @@
+// Mutation fuzzing in the process (docs/reliability.md, T6). Inputs that make a decoder say something new
+// join the corpus, and so do those that a folder keeps.
+
+package struct FuzzCampaign {
+  package struct Summary: Sendable {
+    package var inputs = 0
+    /// Different answers seen, and how often.
+    package var answers: [String: Int] = [:]
+    package var finding: String?
+    package var findingInput: [UInt8]?
+    /// Inputs that were the first with their answer.
+    package var kept: [[UInt8]] = []
+  }
+
+  package static let targets: [any FuzzTarget.Type] = [
+    ManifestTarget.self, FrameTarget.self, DirectoryTarget.self, RecordTarget.self,
+  ]
+
+  /// Runs until `isOver` says so.
+  package static func run(
+    _ type: any FuzzTarget.Type, seed: UInt64, corpus: [[UInt8]], isOver: (Int) -> Bool
+  ) -> Summary {
+    var summary = Summary()
+    var target = type.init(seed: seed)
+    var mutator = ByteMutator(random: SeededRandom(seed: seed))
+    var inputs = target.seeds + corpus
+    var pending = inputs
+    while !isOver(summary.inputs) {
+      let input =
+        pending.popLast()
+        ?? mutator.mutated(
+          inputs[mutator.random.below(inputs.count)], other: inputs[mutator.random.below(inputs.count)])
+      summary.inputs += 1
+      do throws(FuzzFinding) {
+        let answer = try target.run(input)
+        if summary.answers[answer] == nil {
+          inputs.append(input)
+          summary.kept.append(input)
+        }
+        summary.answers[answer, default: 0] += 1
+      } catch {
+        summary.finding = "\(error)"
+        summary.findingInput = input
+        break
+      }
+    }
+    return summary
+  }
+}
+
+extension String {
+  /// Without the words that hold digits: an answer is new when it says something else, not when it counts
+  /// differently or names another id.
+  var withoutNumbers: String {
+    split(separator: " ").filter { !$0.contains(where: \.isNumber) }.joined(separator: " ")
+  }
+}

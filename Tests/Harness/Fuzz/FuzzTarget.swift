@@ -1,0 +1,65 @@
+// What a fuzz target is: how to make an input, and what must hold for any input.
+
+package protocol FuzzTarget: SendableMetatype {
+  static var name: String { get }
+  init(seed: UInt64)
+  /// Inputs that are right, for the mutator to start from.
+  var seeds: [[UInt8]] { get }
+  /// Feeds an input to the decoder and checks its property. The result names what happened, without
+  /// numbers: inputs that make something new happen are kept and mutated further.
+  mutating func run(_ input: [UInt8]) throws(FuzzFinding) -> String
+}
+
+package struct FuzzFinding: Error, CustomStringConvertible {
+  package var description: String
+
+  package init(_ description: String) { self.description = description }
+}
+
+/// Changes inputs as rot, and as somebody who means harm, would.
+struct ByteMutator {
+  var random: SeededRandom
+
+  private static let interesting: [UInt64] = [
+    0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF,
+    0x7FFF_FFFF_FFFF_FFFF, 0x8000_0000_0000_0000, .max,
+  ]
+
+  mutating func mutated(_ input: [UInt8], other: [UInt8]) -> [UInt8] {
+    var bytes = input
+    for _ in 0..<1 + random.below(4) { change(&bytes, other) }
+    return bytes
+  }
+
+  private mutating func change(_ bytes: inout [UInt8], _ other: [UInt8]) {
+    guard !bytes.isEmpty else {
+      bytes = random.bytes(random.below(64))
+      return
+    }
+    let at = random.below(bytes.count)
+    switch random.below(9) {
+    case 0, 1: bytes[at] ^= 1 << UInt8(random.below(8))
+    case 2: bytes[at] = UInt8(random.below(256))
+    case 3, 4: overwrite(&bytes, at)
+    case 5: bytes.removeSubrange(at..<min(bytes.count, at + 1 + random.below(16)))
+    case 6: bytes.insert(contentsOf: random.bytes(1 + random.below(16)), at: at)
+    case 7: bytes.removeLast(bytes.count - at)
+    default: splice(&bytes, at, other)
+    }
+  }
+
+  /// A length or a count becomes one that nobody can mean.
+  private mutating func overwrite(_ bytes: inout [UInt8], _ at: Int) {
+    let word = Self.interesting[random.below(Self.interesting.count)]
+    for index in 0..<[1, 2, 4, 8][random.below(4)] where at + index < bytes.count {
+      bytes[at + index] = UInt8(truncatingIfNeeded: word >> (8 * UInt64(index)))
+    }
+  }
+
+  private mutating func splice(_ bytes: inout [UInt8], _ at: Int, _ other: [UInt8]) {
+    guard !other.isEmpty else { return }
+    let start = random.below(other.count)
+    let piece = other[start..<min(other.count, start + 1 + random.below(64))]
+    bytes.replaceSubrange(at..<min(bytes.count, at + piece.count), with: piece)
+  }
+}

@@ -1,0 +1,51 @@
+// The record of a document. Any bytes either are none, or a document that is the same when it is written
+// and read again.
+
+internal import DocumentStore
+
+struct RecordTarget: FuzzTarget {
+  static let name = "record"
+  let seeds: [[UInt8]]
+  private let path: DocumentPath
+
+  init(seed: UInt64) {
+    guard let path = try? DocumentPath(["a", "b"]),
+      let time = StoredTimestamp(seconds: 5, nanoseconds: 0)
+    else { preconditionFailure("a good path and a good time") }
+    self.path = path
+    let maps = [StoredMap(), Self.everyType(path, time), Self.nested(depth: 20)]
+    seeds = maps.map {
+      StoredDocument(path: path, createTime: time, updateTime: time, fields: $0).record
+    }
+  }
+
+  private static func everyType(_ path: DocumentPath, _ time: StoredTimestamp) -> StoredMap {
+    StoredMap([
+      ("null", .null), ("boolean", .boolean(true)), ("integer", .integer(-7)), ("double", .double(1.5)),
+      ("timestamp", .timestamp(time)), ("string", .string("text")), ("bytes", .bytes([1, 2])),
+      ("vector", .vector([1, 2])),
+      ("reference", .reference(StoredReference(projectID: "p", databaseID: "d", path: path))),
+      ("geoPoint", StoredGeoPoint(latitude: 1, longitude: 2).map(StoredValue.geoPoint) ?? .null),
+      ("array", .array([.integer(1), .map(StoredMap([("a", .null)]))])),
+      ("map", .map(StoredMap([("inner", .string("x")), ("outer", .map(StoredMap()))]))),
+    ])
+  }
+
+  private static func nested(depth: Int) -> StoredMap {
+    (0..<depth).reduce(StoredMap()) { inner, _ in StoredMap([("m", .map(inner))]) }
+  }
+
+  func run(_ input: [UInt8]) throws(FuzzFinding) -> String {
+    let document: StoredDocument
+    do throws(RecordError) {
+      document = try StoredDocument(path: path, record: input)
+    } catch {
+      return "expected \(error.expected)".withoutNumbers
+    }
+    guard let again = try? StoredDocument(path: path, record: document.record) else {
+      throw FuzzFinding("a document that was read cannot be read again")
+    }
+    guard again == document else { throw FuzzFinding("a document changes when it is written again") }
+    return "decoded \(document.fields.count) fields"
+  }
+}

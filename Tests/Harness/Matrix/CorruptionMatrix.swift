@@ -1,0 +1,138 @@
+// Every kind of damage to every file, and the store must notice (docs/reliability.md, T4).
+//
+//   1. stores    never closed, quiet, closed, with one log and with several
+//   2. damage    every bit, every length, zeroed ranges, files swapped, replaced, doubled, gone, older
+//   3. judge     an error with a name; or every commit; or a loss that the report names, of the final
+//                group after an unclean stop. Anything else is harm.
+
+package import ByteStore
+
+package struct CorruptionMatrix {
+  package enum Flips: Sendable {
+    case all
+    /// This many of each store.
+    case random(Int)
+  }
+
+  private static let slowestAllowed = Duration.seconds(1)
+
+  private let seed: UInt64
+  private let brokenRule: Rule?
+  private var summary = MatrixSummary()
+
+  /// `breaking` makes the engine break a rule, which the matrix should notice.
+  package static func run(
+    flips: Flips, seed: UInt64, breaking rule: Rule? = nil
+  ) -> MatrixSummary {
+    var matrix = CorruptionMatrix(seed: seed, brokenRule: rule)
+    let setting = Setting(brokenRule: rule)
+    let specimens = Specimen.all(seed: seed, setting)
+    let others = Specimen.all(seed: seed &+ 1, setting)
+    for (specimen, other) in zip(specimens, others) { matrix.damage(specimen, other, flips) }
+    return matrix.summary
+  }
+
+  private init(seed: UInt64, brokenRule: Rule?) {
+    self.seed = seed
+    self.brokenRule = brokenRule
+  }
+
+  private mutating func damage(_ specimen: Specimen, _ other: Specimen, _ flips: Flips) {
+    var random = SeededRandom(seed: seed)
+    flip(specimen, flips, &random)
+    let step: Int
+    if case .all = flips { step = 64 } else { step = 512 }
+    for path in specimen.paths {
+      for damage in FileDamage.ranges(of: path, in: specimen, step: step) { judge(damage, specimen) }
+    }
+    for log in specimen.logs {
+      for damage in FileDamage.pages(of: log, in: specimen, other) { judge(damage, specimen) }
+    }
+    for damage in FileDamage.moved(in: specimen) { judge(damage, specimen) }
+    for damage in FileDamage.wholeFiles(of: specimen, other, &random) { judge(damage, specimen) }
+  }
+
+  private mutating func flip(_ specimen: Specimen, _ flips: Flips, _ random: inout SeededRandom) {
+    let paths = specimen.paths
+    switch flips {
+    case .all:
+      for path in paths {
+        for bit in 0..<specimen.contents(of: path).size * 8 {
+          judge(FileDamage.flip(bit, of: path, in: specimen), specimen)
+        }
+      }
+    case .random(let count):
+      for _ in 0..<count {
+        let path = paths[random.below(paths.count)]
+        let bit = random.below(specimen.contents(of: path).size * 8)
+        judge(FileDamage.flip(bit, of: path, in: specimen), specimen)
+      }
+    }
+  }
+
+  // MARK: Judging
+
+  private mutating func judge(_ damage: FileDamage, _ specimen: Specimen) {
+    let start = ContinuousClock.now
+    let verdict = verdict(on: damage, specimen)
+    let time = ContinuousClock.now - start
+    summary.slowestOpen = max(summary.slowestOpen, time)
+    switch verdict {
+    case .success(let outcome) where time < Self.slowestAllowed:
+      summary.count(damage, outcome)
+    case .success:
+      harm(damage, specimen, "took \(time)")
+    case .failure(let finding):
+      harm(damage, specimen, finding.text)
+    }
+  }
+
+  private mutating func harm(_ damage: FileDamage, _ specimen: Specimen, _ text: String) {
+    summary.count(damage, \.harm)
+    guard summary.firstHarm == nil else { return }
+    summary.firstHarm =
+      "seed \(seed), store '\(specimen.name)', \(damage.kind.rawValue) \(damage.text): \(text)"
+  }
+
+  private func verdict(
+    on damage: FileDamage, _ specimen: Specimen
+  ) -> Result<WritableKeyPath<MatrixSummary.Counts, Int>, Finding> {
+    let disk = SimulatedDisk(damage.image)
+    var platform = disk.platform(seed: SeededRandom.seed(seed, 5))
+    platform.brokenRule = brokenRule
+    var options = ByteStore.Options()
+    options.maintenance = .manual
+    let store: ByteStore
+    do throws(ByteStoreError) {
+      store = try ByteStore.open(Life.path, options: options, platform: platform)
+    } catch {
+      switch error {
+      case .corrupted, .newerFormat, .foreignFile, .notAStore, .noStore: return .success(\.detected)
+      default: return .failure(Finding(.dishonest, "\(error)"))
+      }
+    }
+    return Result { () throws(Finding) in try Self.outcome(of: store, damage, specimen) }
+  }
+
+  private static func outcome(
+    of store: ByteStore, _ damage: FileDamage, _ specimen: Specimen
+  ) throws(Finding) -> WritableKeyPath<MatrixSummary.Counts, Int> {
+    let last = specimen.points.count - 1
+    let found = Int(store.lastCommit.value)
+    guard found <= last else { throw Finding(.ghost, "commit \(found) of \(last)") }
+    try specimen.points[found].compare(with: store, at: found)
+    if found == last, damage.movesCommit {
+      throw Finding(.ghost, "commit \(last) was read at a place that it was not written for")
+    }
+    if found == last { return \.identical }
+    if damage.looksUnwritten { return \.unwritten }
+    guard !store.recoveryReport.losses.isEmpty else {
+      throw Finding(.lostCommit, "commits after \(found) are gone and the report names nothing")
+    }
+    if damage.coversLastHeader { return \.unwritten }
+    guard last - found <= specimen.unvouched else {
+      throw Finding(.lostCommit, "commits after \(found) are gone, and only \(specimen.unvouched) may be")
+    }
+    return \.reported
+  }
+}

@@ -1,0 +1,266 @@
+// Ways in which the files of a store can be other than they were left (docs/reliability.md, F7).
+
+/// One damaged disk.
+struct FileDamage: Sendable {
+  /// Where the damage is; the summary counts by it.
+  enum Part: String, CaseIterable, Sendable {
+    case manifest
+    case logHeader = "log header"
+    case logFrames = "log frames"
+    case log = "whole log"
+  }
+
+  enum Kind: String, CaseIterable, Sendable {
+    case flipped, zeroed, truncated, appended, swapped, replaced, duplicated, deleted, older
+    /// Pages of the same file, at another place.
+    case misplaced
+    /// The last commit, at another place where the reader looks.
+    case moved
+    /// Pages of another store's file, at the same place.
+    case spliced
+  }
+
+  var part: Part
+  var kind: Kind
+  var text: String
+  var image: DiskImage
+  /// Nothing but a missing end of a log whose end is recorded nowhere: what a crash leaves as well (C9).
+  var looksUnwritten = false
+  /// From some frame to the header of the last one: nothing is left that could vouch for what is gone,
+  /// but the report must tell of the bytes that remain.
+  var coversLastHeader = false
+  /// Even every commit is harm: one of them is not where it was written (P6).
+  var movesCommit = false
+}
+
+extension FileDamage {
+  fileprivate static let pageBytes = 4096
+  private static let headerBytes = pageBytes
+  private static let frameAlignment = 64
+  private static let headerBytesUsed = 128
+
+  static func part(of path: String, at offset: Int) -> Part {
+    if !path.contains("/log-") { return .manifest }
+    return offset < headerBytes ? .logHeader : .logFrames
+  }
+
+  static func flip(_ bit: Int, of path: String, in specimen: Specimen) -> FileDamage {
+    let offset = bit / 8
+    var contents = specimen.contents(of: path)
+    let byte = contents[offset] ^ 1 << UInt8(bit % 8)
+    contents.replaceByte(at: offset, with: byte)
+    return FileDamage(
+      part: part(of: path, at: offset), kind: .flipped, text: "bit \(bit % 8) of byte \(offset) of \(path)",
+      image: specimen.replacing(path, with: contents))
+  }
+
+  // MARK: Ranges
+
+  static func ranges(of path: String, in specimen: Specimen, step: Int) -> [FileDamage] {
+    let contents = specimen.contents(of: path)
+    let isManifest = !path.contains("/log-")
+    let starts = stride(from: 0, to: contents.size, by: isManifest ? 4 : step)
+    let lengths = isManifest ? [4, 16, contents.size] : [64, 512, 4096, contents.size]
+    let zeroed = starts.flatMap { start in
+      lengths.map { zero(start..<min(start + $0, contents.size), of: path, in: specimen) }
+    }
+    let lengthsLeft = stride(from: 0, to: contents.size, by: isManifest ? 1 : step)
+    return zeroed + lengthsLeft.map { truncate(path, to: $0, in: specimen) }
+  }
+
+  private static func zero(_ range: Range<Int>, of path: String, in specimen: Specimen) -> FileDamage {
+    var contents = specimen.contents(of: path)
+    let isEnd = !contents.hasNonZero(in: range.upperBound..<contents.size)
+    [UInt8](repeating: 0, count: range.count).withUnsafeBytes { contents.write($0, at: range.lowerBound) }
+    let part = part(of: path, at: range.lowerBound)
+    let isInOpenLog = range.lowerBound >= headerBytesUsed && specimen.isOpenLog(path)
+    let coversLastHeader = specimen.lastFrame(of: path).map(range.contains) ?? false
+    return FileDamage(
+      part: part, kind: .zeroed, text: "\(range) of \(path)",
+      image: specimen.replacing(path, with: contents), looksUnwritten: isEnd && isInOpenLog,
+      coversLastHeader: coversLastHeader && isInOpenLog)
+  }
+
+  private static func truncate(_ path: String, to size: Int, in specimen: Specimen) -> FileDamage {
+    let contents = PagedBytes(specimen.contents(of: path).bytes(in: 0..<size))
+    return FileDamage(
+      part: part(of: path, at: size), kind: .truncated, text: "\(path) to \(size) bytes",
+      image: specimen.replacing(path, with: contents))
+  }
+
+  // MARK: Pages
+
+  static func pages(of log: String, in specimen: Specimen, _ other: Specimen) -> [FileDamage] {
+    let own = specimen.contents(of: log)
+    let pages = stride(from: headerBytes, to: own.size, by: pageBytes).map { $0..<$0 + pageBytes }
+    let misplaced = pages.filter(own.hasNonZero).flatMap { from in
+      pages.filter { $0 != from }.map { to in
+        damage(.misplaced, of: log, in: specimen, "bytes \(from) at \(to.lowerBound)") { contents in
+          own.bytes(in: from).withUnsafeBytes { contents.write($0, at: to.lowerBound) }
+        }
+      }
+    }
+    guard let foreign = other.image.contents(of: log), foreign.size == own.size else { return misplaced }
+    return misplaced
+      + (pages + [headerBytes..<own.size]).map { range in
+        let isAll = range.upperBound == own.size && range.lowerBound == headerBytes
+        return damage(
+          .spliced, of: log, in: specimen, "bytes \(range)",
+          looksUnwritten: isAll && specimen.isOpenLog(log)
+        ) { $0.take(range, from: foreign) }
+      }
+  }
+
+  /// The last commit of an open log to right behind the one before it, where a commit of the same group
+  /// would stand.
+  static func moved(in specimen: Specimen) -> [FileDamage] {
+    guard let log = specimen.logs.last, specimen.isOpenLog(log), specimen.unvouched > 0 else { return [] }
+    var contents = specimen.contents(of: log)
+    let used = stride(from: headerBytes, to: contents.size, by: frameAlignment)
+      .map { $0..<$0 + frameAlignment }.filter(contents.hasNonZero)
+    guard let end = used.last?.upperBound else { return [] }
+    let start = (end - 1) / pageBytes * pageBytes
+    guard let place = used.last(where: { $0.upperBound <= start })?.upperBound,
+      place + end - start <= start
+    else { return [] }
+    let frame = contents.bytes(in: start..<end)
+    frame.withUnsafeBytes { contents.write($0, at: place) }
+    [UInt8](repeating: 0, count: frame.count).withUnsafeBytes { contents.write($0, at: start) }
+    return [
+      FileDamage(
+        part: .logFrames, kind: .moved, text: "bytes \(start..<end) of \(log) to \(place)",
+        image: specimen.replacing(log, with: contents), movesCommit: true)
+    ]
+  }
+
+  private static func damage(
+    _ kind: Kind, of path: String, in specimen: Specimen, _ text: String,
+    looksUnwritten: Bool = false, _ change: (inout PagedBytes) -> Void
+  ) -> FileDamage {
+    var contents = specimen.contents(of: path)
+    change(&contents)
+    return FileDamage(
+      part: .logFrames, kind: kind, text: "\(text) of \(path)",
+      image: specimen.replacing(path, with: contents), looksUnwritten: looksUnwritten)
+  }
+
+  // MARK: Whole files
+
+  static func wholeFiles(of specimen: Specimen, _ other: Specimen, _ random: inout SeededRandom)
+    -> [FileDamage]
+  {
+    specimen.paths.flatMap { path in
+      appended(to: path, in: specimen, &random) + [deleted(path, in: specimen)]
+        + duplicated(path, in: specimen) + replaced(path, in: specimen, other)
+        + older(path, in: specimen)
+    } + swapped(in: specimen)
+  }
+
+  private static func wholePart(_ path: String) -> Part { path.contains("/log-") ? .log : .manifest }
+
+  private static func appended(
+    to path: String, in specimen: Specimen, _ random: inout SeededRandom
+  ) -> [FileDamage] {
+    let old = specimen.contents(of: path).bytes
+    return [1, 64, 4096].flatMap { count in
+      [random.bytes(count), [UInt8](repeating: 0, count: count)].map { tail in
+        FileDamage(
+          part: wholePart(path), kind: .appended, text: "\(count) bytes to \(path)",
+          image: specimen.replacing(path, with: PagedBytes(old + tail)))
+      }
+    }
+  }
+
+  private static func deleted(_ path: String, in specimen: Specimen) -> FileDamage {
+    var image = specimen.image
+    image.delete(path)
+    return FileDamage(part: wholePart(path), kind: .deleted, text: path, image: image)
+  }
+
+  private static func duplicated(_ path: String, in specimen: Specimen) -> [FileDamage] {
+    let names =
+      path.contains("/log-")
+      ? [specimen.nextLog, "\(Life.path)/log-0000000099"] : ["\(Life.path)/MANIFEST.new"]
+    return names.map { name in
+      FileDamage(
+        part: wholePart(path), kind: .duplicated, text: "\(path) as \(name)",
+        image: specimen.replacing(name, with: specimen.contents(of: path)))
+    }
+  }
+
+  /// By another file of the store, or by the same file of another store.
+  private static func replaced(
+    _ path: String, in specimen: Specimen, _ other: Specimen
+  ) -> [FileDamage] {
+    let own = specimen.paths.filter { $0 != path }.map { ($0, specimen.contents(of: $0)) }
+    let foreign = ([other.image] + other.earlier).compactMap { $0.contents(of: path) }
+    let versions = Set(foreign.map(\.bytes)).sorted { $0.lexicographicallyPrecedes($1) }
+      .map { ("one of another store, \($0.count) bytes", PagedBytes($0)) }
+    return (own + versions).map { name, contents in
+      FileDamage(
+        part: wholePart(path), kind: .replaced, text: "\(path) by \(name)",
+        image: specimen.replacing(path, with: contents))
+    }
+  }
+
+  private static func swapped(in specimen: Specimen) -> [FileDamage] {
+    let paths = specimen.paths
+    return paths.indices.flatMap { first in
+      paths[(first + 1)...].map { second in
+        var image = specimen.image
+        image.replace(paths[first], with: specimen.contents(of: second))
+        image.replace(second, with: specimen.contents(of: paths[first]))
+        return FileDamage(
+          part: wholePart(second), kind: .swapped, text: "\(paths[first]) and \(second)", image: image)
+      }
+    }
+  }
+
+  /// The file as it was before: a copy that someone put back.
+  private static func older(_ path: String, in specimen: Specimen) -> [FileDamage] {
+    var seen: Set<[UInt8]> = [specimen.contents(of: path).bytes]
+    return specimen.earlier.enumerated().compactMap { moment, image in
+      guard let contents = image.contents(of: path), seen.insert(contents.bytes).inserted else { return nil }
+      let isWhole = contents.size == specimen.contents(of: path).size
+      return FileDamage(
+        part: wholePart(path), kind: .older, text: "\(path) of moment \(moment)",
+        image: specimen.replacing(path, with: contents),
+        looksUnwritten: isWhole && specimen.isOpenLog(path))
+    }
+  }
+}
+
+extension Specimen {
+  func contents(of path: String) -> PagedBytes {
+    guard let contents = image.contents(of: path) else { preconditionFailure("no file \(path)") }
+    return contents
+  }
+
+  func replacing(_ path: String, with contents: PagedBytes) -> DiskImage {
+    var image = image
+    image.replace(path, with: contents)
+    return image
+  }
+
+  /// The last log of a store that nobody closed: only the log itself knows its end.
+  func isOpenLog(_ path: String) -> Bool { isUnclean && path == logs.last }
+
+  /// Where the last group of a log starts. Here each has one frame, at the start of a page.
+  func lastFrame(of log: String) -> Int? {
+    let contents = contents(of: log)
+    return stride(from: FileDamage.pageBytes, to: contents.size, by: FileDamage.pageBytes).reversed()
+      .first { contents.bytes(in: $0..<$0 + 3) == Array("DGF".utf8) }
+  }
+
+  /// The name that the next log will get.
+  var nextLog: String {
+    let digits = String(logs.count + 1)
+    return "\(Life.path)/log-" + String(repeating: "0", count: 10 - digits.count) + digits
+  }
+}
+
+extension PagedBytes {
+  fileprivate mutating func replaceByte(at offset: Int, with byte: UInt8) {
+    [byte].withUnsafeBytes { write($0, at: offset) }
+  }
+}

@@ -1,0 +1,70 @@
+// What the corruption matrix saw.
+
+package struct MatrixSummary: Sendable {
+  package struct Counts: Sendable, Equatable {
+    /// The open failed with an error that names what is wrong.
+    package var detected = 0
+    /// The store opened with every commit.
+    package var identical = 0
+    /// Commits of the final group are gone after an unclean stop, and the report says so.
+    package var reported = 0
+    /// The end of a log is gone whose end is recorded nowhere, with every frame that could vouch for it,
+    /// exactly as a crash leaves it.
+    package var unwritten = 0
+    /// Anything else.
+    package var harm = 0
+
+    package var all: Int { detected + identical + reported + unwritten + harm }
+
+    static func + (left: Counts, right: Counts) -> Counts {
+      Counts(
+        detected: left.detected + right.detected, identical: left.identical + right.identical,
+        reported: left.reported + right.reported, unwritten: left.unwritten + right.unwritten,
+        harm: left.harm + right.harm)
+    }
+  }
+
+  struct Row: Hashable, Sendable {
+    var part: FileDamage.Part
+    var kind: FileDamage.Kind
+  }
+
+  var rows: [Row: Counts] = [:]
+  /// Enough to do it again: the seed, the store, the damage and what came of it.
+  package var firstHarm: String?
+  package var slowestOpen = Duration.zero
+
+  package var total: Counts { rows.values.reduce(Counts(), +) }
+  package var harm: Int { total.harm }
+
+  /// By part of the store: manifest, log header, log frames, whole log.
+  package var byPart: [String: Counts] {
+    rows.reduce(into: [:]) { parts, row in
+      parts[row.key.part.rawValue, default: Counts()] =
+        parts[row.key.part.rawValue, default: Counts()] + row.value
+    }
+  }
+
+  mutating func count(_ damage: FileDamage, _ outcome: WritableKeyPath<Counts, Int>) {
+    rows[Row(part: damage.part, kind: damage.kind), default: Counts()][keyPath: outcome] += 1
+  }
+}
+
+extension MatrixSummary: CustomStringConvertible {
+  package var description: String {
+    let lines = FileDamage.Part.allCases.flatMap { part in
+      FileDamage.Kind.allCases.compactMap { kind in
+        rows[Row(part: part, kind: kind)].map { "\(part.rawValue) \(kind.rawValue): \($0)" }
+      }
+    }
+    let harm = firstHarm.map { ["first harm: \($0)"] } ?? []
+    return (["\(total.all) damaged stores: \(total)"] + lines + harm).joined(separator: "\n")
+  }
+}
+
+extension MatrixSummary.Counts: CustomStringConvertible {
+  package var description: String {
+    "\(detected) detected, \(identical) identical, \(reported) reported, \(unwritten) as after a crash, "
+      + "\(harm) undetected harm"
+  }
+}

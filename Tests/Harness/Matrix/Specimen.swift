@@ -1,0 +1,81 @@
+// The stores that the matrix damages.
+
+internal import ByteStore
+
+/// A store on a disk where everything is durable, and what is known about it.
+struct Specimen: Sendable {
+  let name: String
+  let image: DiskImage
+  /// The contents after each commit, from the empty store on.
+  let points: [Oracle.Point]
+  /// How many of the last commits no later frame and no record elsewhere vouches for.
+  let unvouched: Int
+  /// The disk at earlier moments, oldest first.
+  let earlier: [DiskImage]
+
+  /// The last log's end is recorded nowhere.
+  let isUnclean: Bool
+
+  static func all(seed: UInt64, _ setting: Setting) -> [Specimen] {
+    func specimen(
+      _ name: String, edits: Int, logBytes: UInt64, ending: [Workload.Step]
+    ) -> Specimen {
+      Specimen(name, edits: edits, logBytes: logBytes, ending: ending, seed: seed, setting)
+    }
+    return [
+      specimen("never closed, one log", edits: 3, logBytes: 32 << 10, ending: []),
+      specimen("never closed", edits: 5, logBytes: 32 << 10, ending: []),
+      specimen("never closed, quiet", edits: 4, logBytes: 32 << 10, ending: [.maintain, .maintain]),
+      specimen("closed", edits: 4, logBytes: 32 << 10, ending: [.reopen]),
+      specimen("several logs, never closed", edits: 4, logBytes: 16 << 10, ending: []),
+      specimen("several logs, closed", edits: 4, logBytes: 16 << 10, ending: [.reopen]),
+    ]
+  }
+
+  private init(
+    _ name: String, edits count: Int, logBytes: UInt64, ending: [Workload.Step], seed: UInt64,
+    _ setting: Setting
+  ) {
+    var random = SeededRandom(seed: SeededRandom.seed(seed, UInt64(count), logBytes, UInt64(ending.count)))
+    let steps = (1...count).map { number in
+      Workload.Step.commit(Edit(Self.operations(number, &random), stamp: UInt64(number), .synced))
+    }
+    let leg = Scenario.Leg(
+      steps: steps + ending, crashAt: .max, crash: .kill, seed: random.next())
+    let scenario = Scenario(logBytes: logBytes, shortensTransfers: false, legs: [leg])
+    var life = Life(on: DiskImage(), Oracle(), scenario.plan(leg, setting))
+    do throws(Finding) {
+      try life.run()
+    } catch {
+      preconditionFailure("a store on a sound disk: \(error)")
+    }
+    self.name = name
+    image = Self.settled(life.image(before: .max))
+    earlier = life.disk.history.map { Self.settled($0.image) }
+    points = life.oracle.expectation(at: .max, after: .kill).points
+    isUnclean = !ending.contains { if case .reopen = $0 { true } else { false } }
+    unvouched = ending.isEmpty ? 1 : 0
+  }
+
+  /// With everything durable that was written.
+  private static func settled(_ image: DiskImage) -> DiskImage {
+    image.after(.powerLoss(.everything, seed: 0))
+  }
+
+  /// Frames within a sector, across sectors and across pages; an overwrite and a removal.
+  private static func operations(_ number: Int, _ random: inout SeededRandom) -> [Edit.Operation] {
+    let key = Array("key\(number)".utf8)
+    let shared = Array("shared".utf8)
+    switch number {
+    case 1: return [.put(key: key, value: random.bytes(100)), .put(key: shared, value: random.bytes(20))]
+    case 2: return [.put(key: key, value: random.bytes(1500))]
+    case 3: return [.put(key: key, value: random.bytes(10)), .remove(key: shared)]
+    case 4: return [.put(key: key, value: random.bytes(5000)), .put(key: shared, value: [])]
+    default: return [.put(key: key, value: random.bytes(700)), .remove(key: Array("key1".utf8))]
+    }
+  }
+
+  /// The files that hold something: not the lock, and not a spare.
+  var paths: [String] { logs + ["\(Life.path)/MANIFEST"] }
+  var logs: [String] { image.paths.filter { $0.contains("/log-") } }
+}
