@@ -9,14 +9,6 @@
 //
 // While a leader syncs, others queue up: the group grows with the load, the syncs do not.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// What a commit survives once it is acknowledged.
 package enum Durability: Sendable {
   /// Everything: on stable storage.
@@ -115,70 +107,6 @@ extension ByteStore {
     }
   }
 
-  /// Seals the log in use, if there is one, and opens the next: its file first, then the manifest that
-  /// names it. A log is never appended to after an open (C12), so the first commit comes here as well.
-  private func turnToNewLog(for group: [Batch], _ writer: inout Writer) throws(WriteFailure) {
-    if let end = try settledEnd(&writer) { writer.last = end }
-    let spare = takeSpare(for: group, &writer)
-    let header = LogHeader(
-      fileID: platform.random.randomID(), storeID: storeID, number: writer.manifest.nextLogNumber,
-      capacity: spare?.capacity ?? capacity(for: group, previousLength: writer.last.length),
-      previous: writer.last)
-    // No store gets there, but a made-up manifest may say so.
-    guard let nextNumber = header.number.next else {
-      throw .refused(SystemFailure(operation: "numbering a log", path: path, code: EOVERFLOW))
-    }
-    var manifest = writer.manifest.successor()
-    manifest.nextLogNumber = nextNumber
-    manifest.sealLastLog(at: writer.last)
-    manifest.logs.append(
-      Manifest.Log(number: header.number, fileID: header.fileID, capacity: header.capacity, end: nil))
-
-    let next = try LogWriter.create(header, from: spare, in: directory, platform)
-    do {
-      try manifest.replace(in: directory, platform)
-    } catch {
-      next.closeFile()
-      if case .refused = error { try? directory.remove(next.name) }
-      throw error
-    }
-    writer.log?.closeFile()
-    writer.log = next
-    writer.manifest = manifest
-  }
-
-  /// Where the log in use ends for good. It is synced first: a recorded end that a power loss undercuts
-  /// would be taken for damage.
-  private func settledEnd(_ writer: inout Writer) throws(WriteFailure) -> LogHeader.LogEnd? {
-    guard var log = writer.log else { return nil }
-    if !log.isSyncedThroughout, platform.keeps(.syncBeforeRecordingEnd) {
-      do throws(SystemFailure) { try log.sync() } catch { throw .unknown(error) }
-      writer.log = log
-    }
-    return log.recordedEnd
-  }
-
-  /// The spare, if it has room for the group; one that is too small goes back to the disk.
-  private func takeSpare(for group: [Batch], _ writer: inout Writer) -> SpareLog? {
-    guard let spare = writer.spare else { return nil }
-    writer.spare = nil
-    if spare.capacity >= LogWriter.capacity(for: group) { return spare }
-    discard(spare)
-    return nil
-  }
-
-  /// What is left of it, the next open removes.
-  func discard(_ spare: SpareLog) {
-    spare.file.close()
-    try? directory.remove(StoreFile.spare)
-  }
-
-  func capacity(for group: [Batch], previousLength: UInt64) -> UInt64 {
-    let preferred = min(max(options.logBytesMin, 4 * previousLength), options.logBytesMax)
-    return max(LogWriter.capacity(for: group), preferred)
-      .roundedUp(toMultipleOf: UInt64(LogFormat.pageBytes))
-  }
-
   private func publish(_ group: [Ticket], _ state: inout State) {
     for ticket in group {
       state.table.apply(CommitBody(trusted: ticket.batch.body))
@@ -198,70 +126,6 @@ extension ByteStore {
       state.end = end
       for ticket in group + state.queue { ticket.outcome = .failure(end) }
       state.queue = []
-    }
-  }
-
-  /// Lets go of the directory and leaves everything as it is, as the death of the process would.
-  package func abandon() {
-    state.withLock(when: { !$0.isLeading && !$0.isPreparingSpare }) { state in
-      state.end = .closed(directory: path)
-    }
-    writer.withLock { writer in
-      writer.log?.closeFile()
-      writer.log = nil
-    }
-    lock.release()
-  }
-
-  private enum CloseTurn {
-    case clean
-    case afterFailure
-    case alreadyClosed
-
-    init(endBefore end: ByteStoreError?) {
-      switch end {
-      case nil: self = .clean
-      case .closed: self = .alreadyClosed
-      default: self = .afterFailure
-      }
-    }
-  }
-
-  /// Waits for the commits under way, marks the log as cleanly closed and lets go of the directory.
-  /// After a failure the log gets no marker. Further calls do nothing.
-  package func close() throws(ByteStoreError) {
-    // Before any lock: what the parent's threads held at the fork, nobody gives back here.
-    guard !isForked else { return }
-    let turn = state.withLock(
-      when: { !$0.isLeading && $0.queue.isEmpty && !$0.isPreparingSpare }
-    ) { state in
-      defer { state.end = .closed(directory: path) }
-      return CloseTurn(endBefore: state.end)
-    }
-    guard turn != .alreadyClosed else { return }
-    defer { lock.release() }
-    try writer.withLock { writer throws(ByteStoreError) in
-      if let spare = writer.spare { discard(spare) }
-      writer.spare = nil
-      guard var log = writer.log else { return }
-      writer.log = nil
-      defer { log.closeFile() }
-      guard turn == .clean else { return }
-      do throws(SystemFailure) {
-        try log.appendCloseMarker()
-      } catch {
-        throw .system(error)
-      }
-      guard platform.keeps(.recordEndWhenClosing) else { return }
-      writer.manifest = writer.manifest.successor()
-      writer.manifest.sealLastLog(at: log.recordedEnd)
-      do throws(WriteFailure) {
-        try writer.manifest.replace(in: directory, platform)
-      } catch {
-        switch error {
-        case .refused(let cause), .unknown(let cause): throw .system(cause)
-        }
-      }
     }
   }
 }

@@ -1,0 +1,67 @@
+// The end of a store: cleanly, or as if the process had died.
+
+extension ByteStore {
+  /// Lets go of the directory and leaves everything as it is, as the death of the process would.
+  package func abandon() {
+    state.withLock(when: { !$0.isLeading && !$0.isPreparingSpare }) { state in
+      state.end = .closed(directory: path)
+    }
+    writer.withLock { writer in
+      writer.log?.closeFile()
+      writer.log = nil
+    }
+    lock.release()
+  }
+
+  private enum CloseTurn {
+    case clean
+    case afterFailure
+    case alreadyClosed
+
+    init(endBefore end: ByteStoreError?) {
+      switch end {
+      case nil: self = .clean
+      case .closed: self = .alreadyClosed
+      default: self = .afterFailure
+      }
+    }
+  }
+
+  /// Waits for the commits under way, marks the log as cleanly closed and lets go of the directory.
+  /// After a failure the log gets no marker. Further calls do nothing.
+  package func close() throws(ByteStoreError) {
+    // Before any lock: what the parent's threads held at the fork, nobody gives back here.
+    guard !isForked else { return }
+    let turn = state.withLock(
+      when: { !$0.isLeading && $0.queue.isEmpty && !$0.isPreparingSpare }
+    ) { state in
+      defer { state.end = .closed(directory: path) }
+      return CloseTurn(endBefore: state.end)
+    }
+    guard turn != .alreadyClosed else { return }
+    defer { lock.release() }
+    try writer.withLock { writer throws(ByteStoreError) in
+      if let spare = writer.spare { discard(spare) }
+      writer.spare = nil
+      guard var log = writer.log else { return }
+      writer.log = nil
+      defer { log.closeFile() }
+      guard turn == .clean else { return }
+      do throws(SystemFailure) {
+        try log.appendCloseMarker()
+      } catch {
+        throw .system(error)
+      }
+      guard platform.keeps(.recordEndWhenClosing) else { return }
+      writer.manifest = writer.manifest.successor()
+      writer.manifest.sealLastLog(at: log.recordedEnd)
+      do throws(WriteFailure) {
+        try writer.manifest.replace(in: directory, platform)
+      } catch {
+        switch error {
+        case .refused(let cause), .unknown(let cause): throw .system(cause)
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,82 @@
+// Turning to a new log.
+//
+//   1. settle     the log in use is synced to its end, which gets recorded
+//   2. file       the new one, out of the spare if there is one, at its full size with its header (C3)
+//   3. manifest   names the new log and seals the old one (C5)
+//
+// The first commit may only then go to the new log. If anything before the manifest fails without a sync
+// having failed, nothing has happened.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+extension ByteStore {
+  /// Seals the log in use, if there is one, and opens the next: its file first, then the manifest that
+  /// names it. A log is never appended to after an open (C12), so the first commit comes here as well.
+  func turnToNewLog(for group: [Batch], _ writer: inout Writer) throws(WriteFailure) {
+    if let end = try settledEnd(&writer) { writer.last = end }
+    let spare = takeSpare(for: group, &writer)
+    let header = LogHeader(
+      fileID: platform.random.randomID(), storeID: storeID, number: writer.manifest.nextLogNumber,
+      capacity: spare?.capacity ?? capacity(for: group, previousLength: writer.last.length),
+      previous: writer.last)
+    // No store gets there, but a made-up manifest may say so.
+    guard let nextNumber = header.number.next else {
+      throw .refused(SystemFailure(operation: "numbering a log", path: path, code: EOVERFLOW))
+    }
+    var manifest = writer.manifest.successor()
+    manifest.nextLogNumber = nextNumber
+    manifest.sealLastLog(at: writer.last)
+    manifest.logs.append(
+      Manifest.Log(number: header.number, fileID: header.fileID, capacity: header.capacity, end: nil))
+
+    let next = try LogWriter.create(header, from: spare, in: directory, platform)
+    do {
+      try manifest.replace(in: directory, platform)
+    } catch {
+      next.closeFile()
+      if case .refused = error { try? directory.remove(next.name) }
+      throw error
+    }
+    writer.log?.closeFile()
+    writer.log = next
+    writer.manifest = manifest
+  }
+
+  /// Where the log in use ends for good. It is synced first: a recorded end that a power loss undercuts
+  /// would be taken for damage.
+  private func settledEnd(_ writer: inout Writer) throws(WriteFailure) -> LogHeader.LogEnd? {
+    guard var log = writer.log else { return nil }
+    if !log.isSyncedThroughout, platform.keeps(.syncBeforeRecordingEnd) {
+      do throws(SystemFailure) { try log.sync() } catch { throw .unknown(error) }
+      writer.log = log
+    }
+    return log.recordedEnd
+  }
+
+  /// The spare, if it has room for the group; one that is too small goes back to the disk.
+  private func takeSpare(for group: [Batch], _ writer: inout Writer) -> SpareLog? {
+    guard let spare = writer.spare else { return nil }
+    writer.spare = nil
+    if spare.capacity >= LogWriter.capacity(for: group) { return spare }
+    discard(spare)
+    return nil
+  }
+
+  /// What is left of it, the next open removes.
+  func discard(_ spare: SpareLog) {
+    spare.file.close()
+    try? directory.remove(StoreFile.spare)
+  }
+
+  func capacity(for group: [Batch], previousLength: UInt64) -> UInt64 {
+    let preferred = min(max(options.logBytesMin, 4 * previousLength), options.logBytesMax)
+    return max(LogWriter.capacity(for: group), preferred)
+      .roundedUp(toMultipleOf: UInt64(LogFormat.pageBytes))
+  }
+}
