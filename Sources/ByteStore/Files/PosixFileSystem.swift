@@ -1,4 +1,4 @@
-// The seam on a real kernel. All system calls of the engine are in this file.
+// The seam on a real kernel. All system calls on files and directories are here.
 //
 // Ownership: a `Descriptor` is the one owner of its number and closes it once. Buffers are borrowed for
 // the length of a call.

@@ -10,7 +10,8 @@
 //
 // All integers are little-endian. Each checksum is CRC32C and begins with the place: file id, offset.
 // `headerCRC` covers the header before it, and so `bodyCRC`: a body belongs to its header.
-// A group of frames that is written together starts on a page; pages are never written twice.
+// A group of frames that is written together starts on a page; no page is written again
+// with other bytes.
 
 /// Sizes that the format fixes.
 enum LogFormat {

@@ -10,6 +10,8 @@ struct SpareLog {
   static func prepare(
     _ capacity: UInt64, in directory: any OpenDirectory, _ platform: Platform
   ) throws(SystemFailure) -> SpareLog {
+    // One that could not be used, and not be removed either, must not be in the way for ever.
+    try? directory.remove(StoreFile.spare)
     let file = try fill(StoreFile.spare, capacity, in: directory, platform)
     do throws(SystemFailure) {
       try file.syncOnce(platform)

@@ -1,13 +1,15 @@
 // Opening a store.
 //
 //   1. lock       one opener at a time (C10)
-//   2. sync       the manifest, its logs and the directory: what a killed process left in the page
-//                 cache is made durable before anyone is shown it (C8)
+//   2. sync       the manifest, the logs whose end it does not record, and the directory: what a killed
+//                 process left in the page cache is made durable before anyone is shown it (C8)
 //   3. read       the manifest, then every log in order
 //   4. decide     each log's end: damage or a torn tail (C9)
-//   5. clean up   files that the durable manifest does not name
+//   5. repeat     the bytes of the last group are written once more, as they are: where a sync failed
+//                 before, the one of step 2 did not write them (F4)
+//   6. clean up   files that the durable manifest does not name
 //
-// Nothing is written into an old log, and nothing is deleted before step 5.
+// Nothing else is written into an old log, and nothing is deleted before step 6.
 
 #if canImport(Darwin)
 import Darwin

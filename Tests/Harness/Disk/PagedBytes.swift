@@ -27,7 +27,9 @@ package struct PagedBytes: Sendable {
 
   /// Those of `range` that there are.
   package func bytes(in range: Range<Int>) -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: range.count) { buffer, filled in
+    // An array of nothing is shared by the whole process, and to initialise it counts as writing to it.
+    guard !range.isEmpty else { return [] }
+    return [UInt8](unsafeUninitializedCapacity: range.count) { buffer, filled in
       filled = read(into: UnsafeMutableRawBufferPointer(buffer), at: range.lowerBound)
     }
   }

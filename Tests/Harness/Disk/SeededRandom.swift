@@ -40,7 +40,9 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
   package mutating func oneIn(_ count: Int) -> Bool { below(count) == 0 }
 
   package mutating func bytes(_ count: Int) -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+    // An array of nothing is shared by the whole process, and to initialise it counts as writing to it.
+    guard count > 0 else { return [] }
+    return [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
       while filled < count {
         var word = next()
         for _ in 0..<min(8, count - filled) {
