@@ -106,7 +106,8 @@ let package = Package(
       ],
       path: "Tests/campaign", swiftSettings: strict),
     .target(
-      name: "Harness", dependencies: ["ByteStore", "DocumentStore"], path: "Tests/Harness", swiftSettings: strict),
+      name: "Harness", dependencies: ["ByteStore", "DocumentStore"], path: "Tests/Harness",
+      swiftSettings: strict),
 
     // Tests
     .testTarget(name: "CDigestTests", dependencies: ["CDigest"], swiftSettings: strict),
