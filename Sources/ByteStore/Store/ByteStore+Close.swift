@@ -41,8 +41,8 @@ extension ByteStore {
     guard turn != .alreadyClosed else { return }
     defer { lock.release() }
     try writer.withLock { writer throws(ByteStoreError) in
-      if let spare = writer.spare { discard(spare) }
-      writer.spare = nil
+      if case .ready(let spare) = writer.spare { discard(spare) }
+      writer.spare = .none
       guard var log = writer.log else { return }
       writer.log = nil
       defer { log.closeFile() }

@@ -79,7 +79,8 @@ extension ByteStore {
       let result = Result { () throws(WriteFailure) in
         try log(group.map(\.batch), needsSync: needsSync, &writer)
       }
-      return (result, wantedSpare(writer))
+      guard case .inBackground = options.maintenance else { return (result, nil as UInt64?) }
+      return (result, orderSpare(&writer))
     }
     let spare = state.withLock { state in
       switch result {
@@ -87,8 +88,7 @@ extension ByteStore {
       case .failure(let failure): fail(group, failure, &state)
       }
       state.isLeading = false
-      guard case .inBackground = options.maintenance else { return nil as UInt64? }
-      return claimSpare(wanted, &state)
+      return startSpare(wanted, &state)
     }
     state.wakeAll()
     scheduleMaintenance()

@@ -50,12 +50,12 @@ extension ByteStore {
     guard leads else { return false }
     let (result, wanted) = writer.withLock { writer in
       let result = Result { () throws(SystemFailure) in try maintain(&writer) }
-      return (result, wantedSpare(writer))
+      return (result, orderSpare(&writer))
     }
     let spare = state.withLock { state in
       if case .failure(let cause) = result { fail([], .unknown(cause), &state) }
       state.isLeading = false
-      return claimSpare(wanted, &state)
+      return startSpare(wanted, &state)
     }
     state.wakeAll()
     if let spare { prepareSpare(spare) }
@@ -64,17 +64,21 @@ extension ByteStore {
 
   // MARK: The next log
 
-  /// The size of the spare that the log in use will need, or nil while it does not.
-  func wantedSpare(_ writer: Writer) -> UInt64? {
-    guard let log = writer.log, writer.spare == nil, log.end > log.header.capacity / 2 else { return nil }
+  /// The size of the spare to make, if the log in use needs one and nobody is at it. For the leader, who
+  /// goes on to `startSpare` before it stops leading.
+  func orderSpare(_ writer: inout Writer) -> UInt64? {
+    guard let log = writer.log, case .none = writer.spare, log.end > log.header.capacity / 2 else {
+      return nil
+    }
+    writer.spare = .underWay
     return capacity(for: [], previousLength: log.header.capacity)
   }
 
-  /// Gives the making of the spare to the caller, unless someone is at it. A close waits from here on.
-  func claimSpare(_ wanted: UInt64?, _ state: inout State) -> UInt64? {
-    guard let wanted, state.end == nil, !state.isPreparingSpare else { return nil }
+  /// A close waits from here on. Nil if the store takes no more commits.
+  func startSpare(_ capacity: UInt64?, _ state: inout State) -> UInt64? {
+    guard let capacity, state.end == nil else { return nil }
     state.isPreparingSpare = true
-    return wanted
+    return capacity
   }
 
   /// Holds no lock while it writes.
@@ -82,7 +86,9 @@ extension ByteStore {
     let result = Result { () throws(SystemFailure) in
       try SpareLog.prepare(capacity, in: directory, platform)
     }
-    if case .success(let spare) = result { writer.withLock { $0.spare = spare } }
+    writer.withLock { writer in
+      writer.spare = (try? result.get()).map(Spare.ready) ?? .failed
+    }
     state.withLock { state in
       // Without space there is no spare, and the commit that needs a new log says so.
       if case .failure(let cause) = result, cause.isSync { fail([], .unknown(cause), &state) }

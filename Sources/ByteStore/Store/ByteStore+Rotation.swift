@@ -61,8 +61,9 @@ extension ByteStore {
 
   /// The spare, if it has room for the group; one that is too small goes back to the disk.
   private func takeSpare(for group: [Batch], _ writer: inout Writer) -> SpareLog? {
-    guard let spare = writer.spare else { return nil }
-    writer.spare = nil
+    if case .failed = writer.spare { writer.spare = .none }
+    guard case .ready(let spare) = writer.spare else { return nil }
+    writer.spare = .none
     if spare.capacity >= LogWriter.capacity(for: group) { return spare }
     discard(spare)
     return nil

@@ -51,11 +51,21 @@ package final class ByteStore: Sendable {
   struct Writer {
     var manifest: Manifest
     var log: LogWriter?
-    var spare: SpareLog?
+    var spare = Spare.none
     /// Where the log ended when maintenance last looked.
     var endAtLastLook: UInt64 = 0
     /// Where the commits so far end, for the header of the next log.
     var last: LogHeader.LogEnd
+  }
+
+  /// The file for the next log. Whoever finds none and wants one says so here before letting go of the
+  /// writer: two that make it at once would take the file from under a log.
+  enum Spare {
+    case none
+    case underWay
+    case ready(SpareLog)
+    /// There was no room for it; not tried again while this log is in use.
+    case failed
   }
 
   init(_ opened: Opened) {

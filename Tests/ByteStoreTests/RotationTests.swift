@@ -1,0 +1,55 @@
+// Turning to new logs while many threads commit and spares are made in the background.
+
+import Foundation
+import Testing
+
+@testable import ByteStore
+
+@Suite struct RotationTests {
+  /// The story: two commits saw that a spare was wanted, and each had one made. The second removed the
+  /// file of the first from under the log that had just taken it, and what was committed there was gone
+  /// at the next open.
+  @Test func noCommitIsLostWhileSparesAreMade() throws {
+    let folder = FileManager.default.temporaryDirectory
+      .appendingPathComponent("dugout-bytestore-\(UUID().uuidString)").path
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    var options = ByteStore.Options()
+    options.logBytesMin = 64 << 10
+    options.logBytesMax = 64 << 10
+    let store = try ByteStore.open(folder, options: options)
+    let threads = 8
+    let commits = 150
+    let failures = Locked<[String]>([])
+    let group = DispatchGroup()
+    for thread in 0..<threads {
+      group.enter()
+      Thread.detachNewThread {
+        defer { group.leave() }
+        for number in 0..<commits {
+          do throws(ByteStoreError) {
+            var batch = Batch()
+            try batch.put(
+              [UInt8](repeating: UInt8(number), count: 3000), for: [UInt8(thread), UInt8(number)])
+            try store.commit(batch, durability: number % 10 == 0 ? .synced : .buffered)
+          } catch {
+            failures.withLock { $0.append("\(error)") }
+          }
+        }
+      }
+    }
+    group.wait()
+    #expect(failures.withLock { $0 } == [])
+    store.abandon()
+
+    let opened = try ByteStore.open(folder, options: options)
+    #expect(opened.recoveryReport.logsRead > 20)
+    #expect(opened.count == threads * commits)
+    for thread in 0..<threads {
+      for number in 0..<commits {
+        let value = try opened.value(for: [UInt8(thread), UInt8(number)])
+        #expect(value == [UInt8](repeating: UInt8(number), count: 3000))
+      }
+    }
+    try opened.close()
+  }
+}
