@@ -60,7 +60,7 @@ let package = Package(
     // Engine
     .systemLibrary(
       name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
-    .target(name: "CDigest"),
+    .target(name: "CDigest", cSettings: [.treatAllWarnings(as: .error)]),
     .target(name: "ByteStore", dependencies: ["CLZ4", "CDigest"], swiftSettings: engine),
     .target(name: "DocumentStore", dependencies: ["ByteStore"], swiftSettings: engine),
     .target(name: "OfflineSync", dependencies: ["DocumentStore"], swiftSettings: engine),

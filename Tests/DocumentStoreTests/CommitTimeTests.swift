@@ -1,4 +1,4 @@
-// Commit times grow, whatever the wall clock does (D14): time = max(wall clock, last time + 1 µs).
+// Commit times grow, whatever the wall clock does (P15): time = max(wall clock, last time + 1 µs).
 
 import ByteStore
 import DocumentStore
