@@ -1,26 +1,15 @@
 // The table in memory against a plain dictionary.
 
+import Harness
 import Testing
 
 @testable import ByteStore
 
 @Suite struct MemtableTests {
-  private struct Dice: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var mixed = state
-      mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-      return mixed ^ (mixed >> 31)
-    }
-  }
-
   /// Few keys, so that puts replace and removals hit; commits of several operations on the same keys.
   @Test(arguments: [3, 40, 5000])
   func itHoldsWhatADictionaryHolds(keys: Int) throws {
-    var dice = Dice(state: UInt64(keys))
+    var dice = SeededRandom(seed: UInt64(keys))
     var table = Memtable()
     var model: [[UInt8]: [UInt8]] = [:]
     for step in 0..<2000 {
