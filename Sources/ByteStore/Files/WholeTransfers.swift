@@ -40,12 +40,20 @@ extension OpenFile {
   /// The `count` bytes at `offset`, or fewer if the file ends before.
   package func readAll(_ count: Int, at offset: UInt64) throws(SystemFailure) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
+    var span = bytes.mutableSpan
+    var target = unsafe span.mutableBytes
+    let done = try readWhole(at: offset, into: &target)
+    bytes.removeLast(count - done)
+    return bytes
+  }
+
+  /// Fills `target` from `offset` on and returns how much: less than all only if the file ends before.
+  func readWhole(at offset: UInt64, into target: inout MutableRawSpan) throws(SystemFailure) -> Int {
+    let count = target.byteCount
     var done = 0
     while done < count {
       do throws(SystemFailure) {
-        var span = bytes.mutableSpan
-        var rest = unsafe span.mutableBytes
-        var window = rest._mutatingExtracting(droppingFirst: done)
+        var window = target._mutatingExtracting(droppingFirst: done)
         let got = try read(into: &window, at: offset + UInt64(done))
         if got == 0 { break }
         done += got
@@ -53,7 +61,6 @@ extension OpenFile {
         guard error.code == EINTR else { throw error }
       }
     }
-    bytes.removeLast(count - done)
-    return bytes
+    return done
   }
 }

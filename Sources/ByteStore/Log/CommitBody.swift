@@ -4,14 +4,6 @@
 //   operation := 1 keyBytes:u16 valueBytes:u32 key value      a put
 //              | 2 keyBytes:u16 key                           a removal
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// Bytes that are known to be a commit's body. Offsets and ranges are of `bytes`.
 struct CommitBody {
   static let empty = CommitBody(trusted: [])
@@ -39,6 +31,12 @@ struct CommitBody {
   enum Operation {
     case put(offset: Int, key: Range<Int>, value: Range<Int>)
     case remove(key: Range<Int>)
+
+    var key: Range<Int> {
+      switch self {
+      case .put(_, let key, _), .remove(let key): key
+      }
+    }
   }
 
   func forEachOperation(_ body: (Operation) -> Void) {
@@ -74,17 +72,12 @@ struct CommitBody {
 
   func key(ofPutAt offset: Int) -> ArraySlice<UInt8> { bytes[put(at: offset).key] }
 
-  func isKey(_ key: ArraySlice<UInt8>, ofPutAt offset: Int) -> Bool {
-    let range = put(at: offset).key
-    guard range.count == key.count else { return false }
-    return unsafe key.withUnsafeBytes { key in
-      unsafe bytes.withUnsafeBytes { bytes in
-        guard let left = key.baseAddress, let right = bytes.baseAddress else { return true }
-        // Within the body: the range comes from lengths that were checked against it.
-        return unsafe memcmp(left, right + range.lowerBound, key.count) == 0
-      }
-    }
+  func isKey(_ key: RawSpan, ofPutAt offset: Int) -> Bool {
+    key.isSame(as: bytes.rawSpan.extracting(put(at: offset).key))
   }
+
+  /// Where the value of a put is in `bytes`.
+  func valueRange(ofPutAt offset: Int) -> Range<Int> { put(at: offset).value }
 
   private func put(at offset: Int) -> (key: Range<Int>, value: Range<Int>) {
     var reader = ByteReader(bytes.rawSpan)

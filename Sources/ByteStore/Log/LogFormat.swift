@@ -110,12 +110,6 @@ struct LogHeader: Equatable {
   }
 }
 
-/// What a file of a store is; stands in every header.
-enum FileKind: UInt8 {
-  case manifest = 1
-  case log = 2
-}
-
 /// The 32 bytes before every frame's body.
 struct FrameHeader: Equatable {
   enum Kind: UInt8 {

@@ -40,7 +40,7 @@ struct LogReader: ~Escapable {
   /// Hands every commit to `apply`, in order. `recordedEnd` is what the manifest or the next log says.
   func replay(
     recordedEnd: (length: UInt64, sequence: SequenceNumber)?,
-    _ apply: (CommitBody) -> Void
+    _ apply: (CommitBody) throws(ByteStoreError) -> Void
   ) throws(ByteStoreError) -> LogEnding {
     try checkSize(recordedEnd: recordedEnd?.length)
     let limit = recordedEnd?.length ?? header.capacity
@@ -55,7 +55,7 @@ struct LogReader: ~Escapable {
         guard let commit = CommitBody(decoding: Array(copying: body(of: frame))) else {
           throw damage(at: frame.offset, "a commit's operations", "bytes that are none")
         }
-        apply(commit)
+        try apply(commit)
         ending.lastStamp = max(ending.lastStamp, commit.stamp)
         ending.lastSequence = frame.header.sequence
         ending.commits += 1

@@ -1,25 +1,36 @@
 // The manifest: which files are the store. Replaced as a whole, never changed in place.
 //
-//   manifest := magic[8] version:u16 kind:u8 reserved:u8 count:u32 storeID[16] generation:u64
-//               nextLogNumber:u64 log{count} crc:u32
-//   log      := number:u64 fileID[16] capacity:u64 state:u8 reserved[7] length:u64 lastSequence:u64
+//   manifest   := magic[8] version:u16 kind:u8 reserved:u8 logs:u32 storeID[16] generation:u64
+//                 nextLogNumber:u64 nextFileNumber:u64 segments:u32 checkpoints:u32
+//                 log{logs} segment{segments} checkpoint{checkpoints} crc:u32
+//   log        := number:u64 fileID[16] capacity:u64 state:u8 reserved[7] length:u64 lastSequence:u64
+//   segment    := number:u64 fileID[16] slot:u32 pages:u32 bytes:u64
+//   checkpoint := number:u64 fileID[16] bytes:u64
 //
 // `state` is 0 while the log may grow (then length and lastSequence are 0 and the log itself tells its
-// end), 1 when its end is recorded. The checksum begins with the store's id. Invariants: logs are in
-// ascending order of number, all below nextLogNumber, and only the last one may be open.
+// end), 1 when its end is recorded. The checksum begins with the store's id. Invariants: logs and segments
+// are in ascending order of number, all below the next one, and only the last log may be open; no two
+// segments have one slot; there is one checkpoint at most, and none only without segments.
 
 struct Manifest: Equatable {
   static let magic: [UInt8] = Array("DUGOUTMF".utf8)
   static let version: UInt16 = 0
   static let bytesMax = 16 << 20
-  private static let headBytes = 48
-  private static let entryBytes = 56
+  private static let headBytes = 64
+  private static let logBytes = 56
+  private static let segmentBytes = 40
+  private static let checkpointBytes = 32
 
   var storeID: RandomID
   /// Counts the manifests of this store.
   var generation: UInt64 = 1
   var nextLogNumber = LogNumber(1)
+  /// For segments and checkpoints.
+  var nextFileNumber = FileNumber(1)
+  /// The commits since the checkpoint.
   var logs: [Log] = []
+  var segments: [Segment] = []
+  var checkpoint: Checkpoint?
 
   struct Log: Equatable {
     var number: LogNumber
@@ -34,12 +45,45 @@ struct Manifest: Equatable {
     }
   }
 
+  struct Segment: Equatable, Sendable {
+    static let slotsMax = 1 << 16
+    static let pagesMax = 1 << 20
+
+    var number: FileNumber
+    var fileID: RandomID
+    /// Its place in the table's list.
+    var slot: Int
+    var pages: Int
+    /// The size of the file.
+    var bytes: UInt64
+  }
+
+  struct Checkpoint: Equatable, Sendable {
+    var number: FileNumber
+    var fileID: RandomID
+    /// The size of the file.
+    var bytes: UInt64
+  }
+
   func checkInvariants() {
-    for (log, next) in zip(logs, logs.dropFirst()) {
-      precondition(log.number < next.number, "logs stand in ascending order")
-      precondition(log.end != nil, "only the last log may be open")
+    precondition(invariantBroken == nil, invariantBroken ?? "")
+  }
+
+  private var invariantBroken: String? {
+    let logsAscend = zip(logs, logs.dropFirst()).allSatisfy { $0.number < $1.number && $0.end != nil }
+    guard logsAscend, logs.allSatisfy({ $0.number < nextLogNumber }) else {
+      return "logs in ascending order, all but the last with an end"
     }
-    precondition(logs.allSatisfy { $0.number < nextLogNumber }, "numbers are given out once")
+    let files = segments.map(\.number) + (checkpoint.map { [$0.number] } ?? [])
+    guard zip(segments, segments.dropFirst()).allSatisfy({ $0.number < $1.number }),
+      files.allSatisfy({ $0 < nextFileNumber }), Set(files).count == files.count
+    else { return "segments in ascending order" }
+    let slots = Set(segments.map(\.slot))
+    guard slots.count == segments.count, slots.allSatisfy({ $0 < Segment.slotsMax }),
+      segments.allSatisfy({ $0.pages <= Segment.pagesMax })
+    else { return "segments with a slot each" }
+    guard checkpoint != nil || segments.isEmpty else { return "a checkpoint, as there are segments" }
+    return nil
   }
 
   func encoded() -> [UInt8] {
@@ -52,6 +96,9 @@ struct Manifest: Equatable {
     bytes.append(storeID)
     bytes.append(littleEndian: generation)
     bytes.append(littleEndian: nextLogNumber.value)
+    bytes.append(littleEndian: nextFileNumber.value)
+    bytes.append(littleEndian: UInt32(segments.count))
+    bytes.append(littleEndian: UInt32(checkpoint == nil ? 0 : 1))
     for log in logs {
       bytes.append(littleEndian: log.number.value)
       bytes.append(log.fileID)
@@ -60,6 +107,18 @@ struct Manifest: Equatable {
       bytes.append(contentsOf: repeatElement(0, count: 7))
       bytes.append(littleEndian: log.end?.length ?? 0)
       bytes.append(littleEndian: log.end?.sequence.value ?? 0)
+    }
+    for segment in segments {
+      bytes.append(littleEndian: segment.number.value)
+      bytes.append(segment.fileID)
+      bytes.append(littleEndian: UInt32(segment.slot))
+      bytes.append(littleEndian: UInt32(segment.pages))
+      bytes.append(littleEndian: segment.bytes)
+    }
+    if let checkpoint {
+      bytes.append(littleEndian: checkpoint.number.value)
+      bytes.append(checkpoint.fileID)
+      bytes.append(littleEndian: checkpoint.bytes)
     }
     bytes.append(littleEndian: Self.checksum(of: bytes.rawSpan, store: storeID))
     return bytes
@@ -81,11 +140,16 @@ struct Manifest: Equatable {
     }
     guard let kind = reader.uint8(), kind == FileKind.manifest.rawValue, reader.skip(1),
       let count = reader.uint32(), let storeID = reader.randomID(),
-      let generation = reader.uint64(), let nextLogNumber = reader.uint64()
+      let generation = reader.uint64(), let nextLogNumber = reader.uint64(),
+      let nextFileNumber = reader.uint64(), let segmentCount = reader.uint32(),
+      let checkpointCount = reader.uint32(), checkpointCount <= 1
     else { throw damage(8, "a manifest's header", "a shorter or another file") }
-    let size = Self.headBytes + Self.entryBytes * Int(count) + 4
+    let size =
+      Self.headBytes + Self.logBytes * Int(count) + Self.segmentBytes * Int(segmentCount)
+      + Self.checkpointBytes * Int(checkpointCount) + 4
     guard bytes.byteCount == size else {
-      throw damage(12, "\(size) bytes for \(count) logs", "\(bytes.byteCount) bytes")
+      throw damage(
+        12, "\(size) bytes for \(count) logs and \(segmentCount) segments", "\(bytes.byteCount) bytes")
     }
     let checksum = Self.checksum(of: bytes.extracting(first: size - 4), store: storeID)
     var trailer = ByteReader(bytes.extracting(last: 4))
@@ -95,27 +159,57 @@ struct Manifest: Equatable {
     self.storeID = storeID
     self.generation = generation
     self.nextLogNumber = LogNumber(nextLogNumber)
+    self.nextFileNumber = FileNumber(nextFileNumber)
     for _ in 0..<count {
-      guard let number = reader.uint64(), let fileID = reader.randomID(),
-        let capacity = reader.uint64(), let state = reader.uint8(), reader.skip(7),
-        let length = reader.uint64(), let sequence = reader.uint64(), state <= 1
-      else { throw damage(reader.offset, "an entry of a log", "something else") }
-      logs.append(
-        Log(
-          number: LogNumber(number), fileID: fileID, capacity: capacity,
-          end: state == 0 ? nil : (length, SequenceNumber(sequence))))
+      guard let log = Log(&reader) else { throw damage(reader.offset, "an entry of a log", "something else") }
+      logs.append(log)
     }
+    for _ in 0..<segmentCount {
+      guard let segment = Segment(&reader) else {
+        throw damage(reader.offset, "an entry of a segment", "something else")
+      }
+      segments.append(segment)
+    }
+    if checkpointCount == 1 { checkpoint = Checkpoint(&reader) }
     // The checksum was right, so this is not rot; but a made-up file must not reach a precondition.
-    let ascending = zip(logs, logs.dropFirst()).allSatisfy { $0.number < $1.number && $0.end != nil }
-    guard ascending, logs.allSatisfy({ $0.number < self.nextLogNumber }) else {
-      throw damage(Self.headBytes, "logs in ascending order, all but the last with an end", "others")
-    }
+    if let invariantBroken { throw damage(Self.headBytes, invariantBroken, "something else") }
   }
 
   private static func checksum(of bytes: RawSpan, store: RandomID) -> UInt32 {
     var checksum = Checksum(file: store, offset: 0)
     checksum.update(bytes)
     return checksum.value
+  }
+}
+
+extension Manifest.Log {
+  fileprivate init?(_ reader: inout ByteReader) {
+    guard let number = reader.uint64(), let fileID = reader.randomID(),
+      let capacity = reader.uint64(), let state = reader.uint8(), reader.skip(7),
+      let length = reader.uint64(), let sequence = reader.uint64(), state <= 1
+    else { return nil }
+    self.init(
+      number: LogNumber(number), fileID: fileID, capacity: capacity,
+      end: state == 0 ? nil : (length, SequenceNumber(sequence)))
+  }
+}
+
+extension Manifest.Segment {
+  fileprivate init?(_ reader: inout ByteReader) {
+    guard let number = reader.uint64(), let fileID = reader.randomID(), let slot = reader.uint32(),
+      let pages = reader.uint32(), let bytes = reader.uint64()
+    else { return nil }
+    self.init(
+      number: FileNumber(number), fileID: fileID, slot: Int(slot), pages: Int(pages), bytes: bytes)
+  }
+}
+
+extension Manifest.Checkpoint {
+  fileprivate init?(_ reader: inout ByteReader) {
+    guard let number = reader.uint64(), let fileID = reader.randomID(), let bytes = reader.uint64() else {
+      return nil
+    }
+    self.init(number: FileNumber(number), fileID: fileID, bytes: bytes)
   }
 }
 

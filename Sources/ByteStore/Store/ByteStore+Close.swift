@@ -3,7 +3,8 @@
 extension ByteStore {
   /// Lets go of the directory and leaves everything as it is, as the death of the process would.
   package func abandon() {
-    state.withLock(when: { !$0.isLeading && !$0.isPreparingSpare }) { state in
+    shut()
+    state.withLock(when: { !$0.isLeading && !$0.isPreparingSpare && !$0.isFlushing }) { state in
       state.end = .closed(directory: path)
     }
     writer.withLock { writer in
@@ -33,8 +34,9 @@ extension ByteStore {
     // Before any lock: what the parent's threads held at the fork, nobody gives back here.
     guard !isForked else { return }
     let turn = state.withLock(
-      when: { !$0.isLeading && $0.queue.isEmpty && !$0.isPreparingSpare }
+      when: { !$0.isLeading && $0.queue.isEmpty && !$0.isPreparingSpare && !$0.isFlushing }
     ) { state in
+      shut()
       defer { state.end = .closed(directory: path) }
       return CloseTurn(endBefore: state.end)
     }

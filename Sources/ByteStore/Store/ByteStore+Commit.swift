@@ -2,10 +2,11 @@
 //
 //   1. enqueue    the batch joins the queue
 //   2. lead       the first thread that finds no leader takes the whole queue as one group
-//   3. log        the group is written (LogWriter), in a new log first if it does not fit
-//   4. sync       unless all of the group asked for no more than to survive the process
-//   5. publish    readers see the group
-//   6. acknowledge every thread of the group returns; the next one leads
+//   3. prepare    what applying it to the table will need is read: behind the log nothing may fail
+//   4. log        the group is written (LogWriter), in a new log first if it does not fit
+//   5. sync       unless all of the group asked for no more than to survive the process
+//   6. publish    readers see the group
+//   7. acknowledge every thread of the group returns; the next one leads
 //
 // While a leader syncs, others queue up: the group grows with the load, the syncs do not.
 
@@ -21,11 +22,15 @@ package enum Durability: Sendable {
 final class Ticket {
   let batch: Batch
   let durability: Durability
+  let body: CommitBody
+  /// Which of its keys were there before.
+  var targets: [UInt32?] = []
   var outcome: Result<SequenceNumber, ByteStoreError>?
 
   init(_ batch: Batch, _ durability: Durability) {
     self.batch = batch
     self.durability = durability
+    body = CommitBody(trusted: batch.body)
   }
 }
 
@@ -73,18 +78,26 @@ extension ByteStore {
     return .lead(Array(state.queue.prefix(count)))
   }
 
-  private func lead(_ group: [Ticket]) {
+  private func lead(_ tickets: [Ticket]) {
+    let (group, refused) = prepare(tickets)
     let needsSync = group.contains { $0.durability == .synced }
     let (result, wanted) = writer.withLock { writer in
       let result = Result { () throws(WriteFailure) in
-        try log(group.map(\.batch), needsSync: needsSync, &writer)
+        if !group.isEmpty { try log(group.map(\.batch), needsSync: needsSync, &writer) }
       }
       guard case .inBackground = options.maintenance else { return (result, nil as UInt64?) }
       return (result, orderSpare(&writer))
     }
+    var sequence = lastCommit
+    if case .success = result { table.apply(group.map { ($0.body, $0.targets) }) }
     let spare = state.withLock { state in
+      for (ticket, error) in refused { ticket.outcome = .failure(error) }
       switch result {
-      case .success: publish(group, &state)
+      case .success:
+        for ticket in group {
+          sequence = sequence.next
+          ticket.outcome = .success(sequence)
+        }
       case .failure(let failure): fail(group, failure, &state)
       }
       state.isLeading = false
@@ -93,6 +106,26 @@ extension ByteStore {
     state.wakeAll()
     scheduleMaintenance()
     if let spare { scheduleSpare(spare) }
+    scheduleFlush()
+  }
+
+  /// The commits that can be applied, and those that cannot: damage to a page costs the commits that need
+  /// it, and no other.
+  private func prepare(
+    _ tickets: [Ticket]
+  ) -> (group: [Ticket], refused: [(Ticket, ByteStoreError)]) {
+    var group: [Ticket] = []
+    var refused: [(Ticket, ByteStoreError)] = []
+    var newKeys = 0
+    for ticket in tickets {
+      do throws(ByteStoreError) {
+        ticket.targets = try table.prepare(ticket.body, newKeys: &newKeys)
+        group.append(ticket)
+      } catch {
+        refused.append((ticket, error))
+      }
+    }
+    return (group, refused)
   }
 
   private func log(
@@ -104,15 +137,6 @@ extension ByteStore {
       if needsSync, platform.keeps(.syncBeforeAcknowledging) { try writer.log!.sync() }
     } catch {
       throw .unknown(error)
-    }
-  }
-
-  private func publish(_ group: [Ticket], _ state: inout State) {
-    for ticket in group {
-      state.table.apply(CommitBody(trusted: ticket.batch.body))
-      state.lastStamp = max(state.lastStamp, ticket.batch.stamp)
-      state.published = state.published.next
-      ticket.outcome = .success(state.published)
     }
   }
 

@@ -4,6 +4,7 @@
 //   2. watermark  once the log has fallen quiet, a frame that vouches for the last group (C9): without
 //                 it, damage to that group would look like a torn tail
 //   3. spare      once the log is half full, the file for the next one
+//   4. flush      once enough log has come together (ByteStore+Flush.swift)
 
 import Dispatch
 
@@ -38,6 +39,20 @@ extension ByteStore {
     if performMaintenance() { scheduleMaintenance() }
   }
 
+  /// Has a flush run now, if it is time and none is running.
+  func scheduleFlush() {
+    guard case .inBackground = options.maintenance, isFlushDue else { return }
+    let isNew = state.withLock { state in
+      defer { state.isFlushScheduled = true }
+      return !state.isFlushScheduled && !state.isFlushing && state.end == nil
+    }
+    guard isNew else { return }
+    DispatchQueue.global(qos: .utility).async { [self] in
+      state.withLock { $0.isFlushScheduled = false }
+      try? flush()
+    }
+  }
+
   /// One look; true if another one is needed later.
   @discardableResult
   package func performMaintenance() -> Bool {
@@ -59,6 +74,8 @@ extension ByteStore {
     }
     state.wakeAll()
     if let spare { prepareSpare(spare) }
+    // A flush that fails leaves its reason in the statistics, and is tried again.
+    if case .manual = options.maintenance, isFlushDue { try? flush() }
     return (try? result.get()) ?? false
   }
 
@@ -82,9 +99,9 @@ extension ByteStore {
   }
 
   /// Holds no lock while it writes.
-  private func prepareSpare(_ capacity: UInt64) {
+  func prepareSpare(_ capacity: UInt64, from oldLog: String? = nil) {
     let result = Result { () throws(SystemFailure) in
-      try SpareLog.prepare(capacity, in: directory, platform)
+      try SpareLog.prepare(capacity, from: oldLog, in: directory, platform)
     }
     writer.withLock { writer in
       writer.spare = (try? result.get()).map(Spare.ready) ?? .failed

@@ -3,11 +3,12 @@
 //   1. lock       one opener at a time (C10)
 //   2. sync       the manifest, the logs whose end it does not record, and the directory: what a killed
 //                 process left in the page cache is made durable before anyone is shown it (C8)
-//   3. read       the manifest, then every log in order
+//   3. read       the manifest and the first page of the checkpoint, then every log in order
 //   4. decide     each log's end: damage or a torn tail (C9)
 //   5. repeat     the bytes of the last group are written once more, as they are: where a sync failed
 //                 before, the one of step 2 did not write them (F4)
-//   6. clean up   files that the durable manifest does not name
+//   6. clean up   files that the manifest does not name; first it is written again, for it may be one that
+//                 we see and that no power loss would leave (F4)
 //
 // Nothing else is written into an old log, and nothing is deleted before step 6.
 
@@ -26,9 +27,9 @@ struct Opened {
   var directory: any OpenDirectory
   var lock: any DirectoryLock
   var manifest: Manifest
-  var table = Memtable()
+  var checkpoint: CheckpointFile?
+  var table: SharedTable
   var last = LogHeader.LogEnd(fileID: .zero, length: 0, sequence: .none)
-  var lastStamp: UInt64 = 0
   var report = RecoveryReport()
 }
 
@@ -88,11 +89,12 @@ extension ByteStore {
   ) throws(ByteStoreError) {
     let names = try system { () throws(SystemFailure) in try directory.names() }
     guard !names.contains(StoreFile.manifest) else { return }
-    if let log = names.filter({ StoreFile.logNumber(of: $0) != nil }).min() {
+    let isOurs = { StoreFile.logNumber(of: $0) != nil || StoreFile.isSegmentOrCheckpoint($0) }
+    if let file = names.filter(isOurs).min() {
       throw .corrupted(
         Damage(
           file: "\(directory.path)/\(StoreFile.manifest)", offset: 0,
-          expected: "a manifest, as there is \(log)", found: "no such file"))
+          expected: "a manifest, as there is \(file)", found: "no such file"))
     }
     let ours: Set = [StoreFile.lock, StoreFile.newManifest, StoreFile.spare]
     if let other = names.filter({ !ours.contains($0) }).min() {
@@ -113,10 +115,12 @@ extension ByteStore {
     }
     // One without logs is written even if it is there: if the sync of its name failed, it may be there
     // for us and not on the disk, and a log must not become durable before it (F4).
-    if manifest.logs.isEmpty { try write(manifest, directory, platform) }
-    var opened = Opened(
-      options: options, platform: platform, directory: directory, lock: lock, manifest: manifest)
+    if manifest.logs.isEmpty, manifest.checkpoint == nil { try write(manifest, directory, platform) }
     try syncAll(manifest, directory, platform)
+    var opened = try openCheckpoint(
+      Opened(
+        options: options, platform: platform, directory: directory, lock: lock, manifest: manifest,
+        table: SharedTable(Table(hashSeed: platform.random.randomID()), cache(options))))
     for log in manifest.logs {
       let file = try open(log, in: directory)
       defer { file.close() }
@@ -157,6 +161,74 @@ extension ByteStore {
       case .refused(let cause), .unknown(let cause): throw .system(cause)
       }
     }
+  }
+
+  // MARK: The checkpoint
+
+  private static func cache(_ options: Options) -> PageCache {
+    PageCache(
+      bytesMax: options.cacheBytesMax ?? PageCache.standardBytesMax(), pageBytes: SegmentFormat.pageBytes)
+  }
+
+  /// The table as the checkpoint has it, of which nothing is read yet but what names the segments.
+  private static func openCheckpoint(_ opened: Opened) throws(ByteStoreError) -> Opened {
+    var opened = opened
+    guard let entry = opened.manifest.checkpoint else { return opened }
+    let directory = opened.directory
+    let source = try CheckpointFile(
+      entry, storeID: opened.manifest.storeID, in: directory, opened.platform)
+    try checkPresence(of: opened.manifest.segments, directory)
+    let segments = opened.manifest.segments.map {
+      Segment($0, storeID: opened.manifest.storeID, in: directory, opened.platform)
+    }
+    let table = Table(
+      source, segments: try uses(of: segments, source),
+      overflow: try words(.overflow, of: source).filter { $0 != 0 })
+    opened.checkpoint = source
+    opened.table = SharedTable(table, opened.table.cache)
+    opened.last = source.header.position
+    return opened
+  }
+
+  private static func checkPresence(
+    of segments: [Manifest.Segment], _ directory: any OpenDirectory
+  ) throws(ByteStoreError) {
+    guard !segments.isEmpty else { return }
+    let names = Set(try system { () throws(SystemFailure) in try directory.names() })
+    guard let missing = segments.first(where: { !names.contains(StoreFile.segment($0.number)) }) else {
+      return
+    }
+    throw .corrupted(
+      Damage(
+        file: "\(directory.path)/\(StoreFile.segment(missing.number))", offset: 0,
+        expected: "a segment that the manifest names", found: "no such file"))
+  }
+
+  private static func uses(
+    of segments: [Segment], _ source: CheckpointFile
+  ) throws(ByteStoreError) -> [Table.SegmentUse?] {
+    let words = try words(.segments, of: source)
+    var uses = [Table.SegmentUse?](repeating: nil, count: (segments.map(\.slot).max() ?? -1) + 1)
+    for segment in segments {
+      let first = 3 * segment.slot
+      guard first + 2 < words.count, words[first] == segment.number.value else {
+        throw .corrupted(
+          Damage(
+            file: source.path, offset: source.header.offset(of: .segments) ?? 0,
+            expected: "segment \(segment.number.value) in slot \(segment.slot)", found: "another"))
+      }
+      uses[segment.slot] = Table.SegmentUse(
+        segment: segment, liveBytes: words[first + 1], liveEntries: words[first + 2])
+    }
+    return uses
+  }
+
+  private static func words(
+    _ region: CheckpointRegion, of source: CheckpointFile
+  ) throws(ByteStoreError) -> [UInt64] {
+    var words: [UInt64] = []
+    for page in 0..<source.pages(of: region) { words += try source.words(region, page) }
+    return words
   }
 
   // MARK: The logs
@@ -202,11 +274,14 @@ extension ByteStore {
     let ending = try LogReader(
       header: header, bytes: bytes.rawSpan, path: file.path, broken: broken
     )
-    .replay(recordedEnd: log.end) { opened.table.apply($0) }
+    .replay(recordedEnd: log.end) { commit throws(ByteStoreError) in
+      var newKeys = 0
+      let targets = try opened.table.prepare(commit, newKeys: &newKeys)
+      opened.table.apply([(commit, targets)])
+    }
     if log.end == nil { try writeAgain(ending, of: file, bytes, opened.platform) }
     opened.last = LogHeader.LogEnd(
       fileID: header.fileID, length: ending.length, sequence: ending.lastSequence)
-    opened.lastStamp = max(opened.lastStamp, ending.lastStamp)
     opened.report.logsRead += 1
     opened.report.commitsReplayed += ending.commits
     opened.report.wasClosedCleanly = ending.wasClosed
@@ -266,14 +341,35 @@ extension ByteStore {
   /// Such a log has no commits; one that has any belongs to another manifest than the one we read.
   private static func cleanUp(_ opened: inout Opened) throws(ByteStoreError) {
     let directory = opened.directory
+    let manifest = opened.manifest
     let names = try system { () throws(SystemFailure) in try directory.names() }
-    let live = Set(opened.manifest.logs.map { StoreFile.log($0.number) })
+    let live = Set(
+      manifest.logs.map { StoreFile.log($0.number) } + manifest.segments.map { StoreFile.segment($0.number) }
+        + (manifest.checkpoint.map { [StoreFile.checkpoint($0.number)] } ?? []))
+    var leftovers: [String] = []
     for name in names.sorted() where !live.contains(name) {
-      if StoreFile.logNumber(of: name) != nil {
-        try checkHoldsNoCommit(name, opened)
-      } else if name != StoreFile.newManifest, name != StoreFile.spare {
+      if let number = StoreFile.logNumber(of: name) {
+        // The checkpoint has the commits of those before the first.
+        let isCovered =
+          manifest.checkpoint != nil && number < manifest.logs.first?.number ?? manifest.nextLogNumber
+        if !isCovered { try checkHoldsNoCommit(name, opened) }
+      } else if StoreFile.isCheckpoint(name) {
+        try checkHoldsNothingNew(name, opened)
+      } else if !StoreFile.isSegmentOrCheckpoint(name), name != StoreFile.newManifest, name != StoreFile.spare
+      {
         continue
       }
+      leftovers.append(name)
+    }
+    // An older manifest may still name some of them.
+    if leftovers.contains(where: { $0 != StoreFile.newManifest && $0 != StoreFile.spare }),
+      opened.platform.keeps(.writeManifestBeforeDeletingOnOpen)
+    {
+      opened.manifest = manifest.successor()
+      try write(opened.manifest, directory, opened.platform)
+      leftovers.removeAll { $0 == StoreFile.newManifest }
+    }
+    for name in leftovers {
       try system { () throws(SystemFailure) in try directory.remove(name) }
     }
   }
@@ -306,6 +402,34 @@ extension ByteStore {
         found: "an older one, of generation \(opened.manifest.generation)"))
   }
 
+  /// A checkpoint that no manifest names yet covers commits that the logs still have.
+  private static func checkHoldsNothingNew(
+    _ name: String, _ opened: Opened
+  ) throws(ByteStoreError) {
+    let (path, page) = try system { () throws(SystemFailure) in
+      let file = try opened.directory.openFile(name, .read)
+      defer { file.close() }
+      return (file.path, try file.readAll(CheckpointFormat.pageBytes, at: 0))
+    }
+    let header: CheckpointHeader
+    do throws(ByteStoreError) {
+      header = try CheckpointHeader(decoding: page.rawSpan, file: path)
+    } catch {
+      if case .newerFormat = error { throw error }
+      // Its making was cut off.
+      return
+    }
+    guard header.storeID == opened.manifest.storeID else {
+      throw .foreignFile(file: path, expected: opened.manifest.storeID, found: header.storeID)
+    }
+    guard header.position.sequence > opened.last.sequence else { return }
+    throw .corrupted(
+      Damage(
+        file: "\(opened.directory.path)/\(StoreFile.manifest)", offset: 32,
+        expected: "a manifest that names \(name), which has commit \(header.position.sequence.value)",
+        found: "an older one, of generation \(opened.manifest.generation)"))
+  }
+
   /// Nil if the making of the log was cut off before its header.
   private static func leftoverHeader(
     _ bytes: [UInt8], _ path: String
@@ -316,11 +440,5 @@ extension ByteStore {
       if case .newerFormat = error { throw error }
       return nil
     }
-  }
-
-  private static func system<Result>(
-    _ body: () throws(SystemFailure) -> Result
-  ) throws(ByteStoreError) -> Result {
-    do throws(SystemFailure) { return try body() } catch { throw .system(error) }
   }
 }

@@ -1,11 +1,15 @@
-// Keys and values that survive a crash. What a commit or an open does, step by step, is in
-// ByteStore+Commit.swift and ByteStore+Open.swift.
+// Keys and values that survive a crash. What a commit, an open or a flush does, step by step, is in
+// ByteStore+Commit.swift, ByteStore+Open.swift and ByteStore+Flush.swift.
 //
 // Invariants:
-//   - What `value(for:)` answers was as durable as its commit asked for before it could be read.
-//   - `state.published` counts exactly the commits that are in `state.table`.
-//   - Only the thread that set `state.isLeading` touches the log of `writer`; it holds no lock while it
-//     syncs but the writer's own. A spare may be put beside the log by the thread that made it.
+//   - What a read answers was as durable as its commit asked for before it could be read.
+//   - Only the thread that set `state.isLeading` touches the log of `writer` and applies commits to the
+//     table; it holds no lock while it syncs but the writer's own. A spare may be put beside the log by the
+//     thread that made it.
+//   - Only the thread that set `state.isFlushing` adds and removes segments, and moves entries.
+//   - Locks are taken in the order writer, state, table; none is held while another thread is waited for.
+
+import Synchronization
 
 /// A map from bytes to bytes whose acknowledged commits are never lost. Usable from any thread.
 package final class ByteStore: Sendable {
@@ -13,10 +17,19 @@ package final class ByteStore: Sendable {
     /// The first log has this size, each later one four times what the one before needed.
     package var logBytesMin: UInt64 = 64 << 10
     package var logBytesMax: UInt64 = 32 << 20
+    /// So many bytes of log are flushed to segments; it bounds what an open replays.
+    package var flushBytes: UInt64 = 64 << 20
+    package var segmentBytesMax = 64 << 20
+    /// For pages of segments; nil is a share of the machine's memory.
+    package var cacheBytesMax: Int?
     /// Make the store if the directory has none.
     package var createsIfMissing = true
     /// Who calls `performMaintenance()`.
     package var maintenance = Maintenance.inBackground(afterMilliseconds: 50)
+    /// Whose pages go into the checkpoint beside the table's.
+    package var layerAbove: (any LayerAbove)?
+    /// Called by a flush between its steps, while it holds no lock: tests let other things happen there.
+    package var betweenFlushSteps: (@Sendable (FlushStep) -> Void)?
 
     package init() {}
   }
@@ -24,25 +37,34 @@ package final class ByteStore: Sendable {
   package let path: String
   package let storeID: RandomID
   package let recoveryReport: RecoveryReport
+  /// What the last flush of an earlier opening left: the layer above finds its pages there.
+  package let checkpoint: CheckpointFile?
 
   let options: Options
   let platform: Platform
   let directory: any OpenDirectory
   let lock: any DirectoryLock
   private let generation: UInt64
+  private let isShut = Atomic(false)
+  let table: SharedTable
   let state: Locked<State>
   let writer: Locked<Writer>
+  let snapshots = SnapshotRegistry()
 
   struct State {
-    var table: Memtable
-    var published: SequenceNumber
-    var lastStamp: UInt64
     /// Commits that wait for a leader.
     var queue: [Ticket] = []
     var isLeading = false
     var isMaintenanceScheduled = false
+    var isFlushScheduled = false
     /// Maintenance writes a file without holding a lock; the directory is not given back meanwhile.
     var isPreparingSpare = false
+    /// The same for a flush.
+    var isFlushing = false
+    /// The last flush that failed, until one succeeds.
+    var flushFailure: ByteStoreError?
+    /// Segments that a flush could not read: it leaves them alone.
+    var damagedSegments: Set<FileNumber> = []
     /// Set by the first failure whose outcome is unknown, and by closing; ends all writing.
     var end: ByteStoreError?
   }
@@ -56,6 +78,13 @@ package final class ByteStore: Sendable {
     var endAtLastLook: UInt64 = 0
     /// Where the commits so far end, for the header of the next log.
     var last: LogHeader.LogEnd
+    /// The last commit that the checkpoint has.
+    var flushedThrough: SequenceNumber
+
+    /// What an open would have to read.
+    var logBytes: UInt64 {
+      manifest.logs.reduce(log?.end ?? 0) { $0 + ($1.end?.length ?? 0) }
+    }
   }
 
   /// The file for the next log. Whoever finds none and wants one says so here before letting go of the
@@ -72,40 +101,71 @@ package final class ByteStore: Sendable {
     path = opened.directory.path
     storeID = opened.manifest.storeID
     recoveryReport = opened.report
+    checkpoint = opened.checkpoint
     options = opened.options
     platform = opened.platform
     directory = opened.directory
     lock = opened.lock
     generation = ProcessGeneration.current
-    state = Locked(
-      State(table: opened.table, published: opened.last.sequence, lastStamp: opened.lastStamp))
-    writer = Locked(Writer(manifest: opened.manifest, last: opened.last))
+    table = opened.table
+    state = Locked(State())
+    writer = Locked(
+      Writer(
+        manifest: opened.manifest, last: opened.last,
+        flushedThrough: opened.checkpoint?.header.position.sequence ?? .none))
   }
 
   /// This process is a child of the one that opened the store.
   package var isForked: Bool { generation != ProcessGeneration.current }
 
+  func shut() { isShut.store(true, ordering: .releasing) }
+
+  func checkReadable() throws(ByteStoreError) {
+    guard !isForked else { throw .forked(directory: path) }
+    guard !isShut.load(ordering: .acquiring) else { throw .closed(directory: path) }
+  }
+
   // MARK: Reading
 
+  /// The value of a key into `buffer`, or false if there is none. The buffer serves for the next read again:
+  /// nothing is allocated and nothing copied twice.
+  package func read(
+    _ key: [UInt8], into buffer: inout ReadBuffer
+  ) throws(ByteStoreError) -> Bool {
+    try checkReadable()
+    return try table.read(key, into: &buffer)
+  }
+
   package func value(for key: [UInt8]) throws(ByteStoreError) -> [UInt8]? {
-    guard !isForked else { throw .forked(directory: path) }
-    return try state.withLock { state throws(ByteStoreError) in
-      if case .closed = state.end { throw .closed(directory: path) }
-      return state.table.value(for: key)
-    }
+    var buffer = ReadBuffer()
+    return try read(key, into: &buffer) ? Array(copying: buffer.bytes) : nil
   }
 
   /// The number of keys.
-  package var count: Int { state.withLock { $0.table.count } }
+  package var count: Int { table.withTable { $0.keys } }
 
   /// Commits that wait for the group before them; tests form groups by it.
   package var commitsWaiting: Int { state.withLock { $0.queue.count } }
 
   /// The last commit that readers see.
-  package var lastCommit: SequenceNumber { state.withLock { $0.published } }
+  package var lastCommit: SequenceNumber { table.withTable { $0.published } }
 
   /// The largest stamp of any commit; 0 before the first.
-  package var lastStamp: UInt64 { state.withLock { $0.lastStamp } }
+  package var lastStamp: UInt64 { table.withTable { $0.lastStamp } }
+}
 
-  package func checkInvariants() { state.withLock { $0.table.checkInvariants() } }
+/// The layer above keeps pages of its own, for instance indexes, and gets them back after an open from
+/// `ByteStore.checkpoint`.
+package protocol LayerAbove: Sendable {
+  /// The pages as of the last commit; called while no commit is under way.
+  func freeze() -> any CheckpointPages
+}
+
+extension ByteStore {
+  /// Stops the process if the table or the cache breaks one of its own rules; reads the whole table for it.
+  package func checkInvariants() throws(ByteStoreError) {
+    try table.loadAll()
+    if let broken = table.frozen().invariantBroken() { preconditionFailure(broken) }
+    table.cache.checkInvariants()
+  }
 }

@@ -1,5 +1,13 @@
 // Reading integers and slices from bytes that nobody vouches for: every step says whether it fits.
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 /// A cursor over borrowed bytes. Lengths are compared with what is left before anything moves, so
 /// that no input can make it read outside its bytes; all integers are little-endian.
 package struct ByteReader: ~Escapable {
@@ -15,6 +23,18 @@ package struct ByteReader: ~Escapable {
   package mutating func uint16() -> UInt16? { integer(UInt16.self).map(UInt16.init(littleEndian:)) }
   package mutating func uint32() -> UInt32? { integer(UInt32.self).map(UInt32.init(littleEndian:)) }
   package mutating func uint64() -> UInt64? { integer(UInt64.self).map(UInt64.init(littleEndian:)) }
+
+  /// Seven bits a byte, the lowest first; the last byte has no high bit.
+  package mutating func varint() -> UInt64? {
+    var value: UInt64 = 0
+    for shift in stride(from: UInt64(0), to: 64, by: 7) {
+      guard let byte = uint8() else { return nil }
+      guard shift < 63 || byte <= 1 else { return nil }
+      value |= UInt64(byte & 0x7F) << shift
+      if byte < 0x80 { return value }
+    }
+    return nil
+  }
 
   package mutating func randomID() -> RandomID? {
     guard let high = uint64(), let low = uint64() else { return nil }
@@ -56,6 +76,20 @@ extension [UInt8] {
     unsafe Swift.withUnsafeBytes(of: value.littleEndian) { unsafe append(contentsOf: $0) }
   }
 
+  /// Seven bits a byte, the lowest first; the last byte has no high bit.
+  package mutating func append(varint value: UInt64) {
+    var rest = value
+    while rest >= 0x80 {
+      append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest >>= 7
+    }
+    append(UInt8(rest))
+  }
+
+  package mutating func append(copying span: RawSpan) {
+    unsafe span.withUnsafeBytes { unsafe append(contentsOf: $0) }
+  }
+
   package mutating func append(_ id: RandomID) {
     append(littleEndian: id.high)
     append(littleEndian: id.low)
@@ -84,6 +118,30 @@ extension [UInt8] {
     get {
       let view = unsafe span.bytes
       return unsafe _overrideLifetime(view, borrowing: self)
+    }
+  }
+}
+
+extension RawSpan {
+  /// By the bytes, the shorter one first if it begins the longer one.
+  package func precedes(_ other: RawSpan) -> Bool {
+    let common = min(byteCount, other.byteCount)
+    let order = unsafe withUnsafeBytes { left in
+      unsafe other.withUnsafeBytes { right -> Int32 in
+        guard let left = left.baseAddress, let right = right.baseAddress else { return 0 }
+        return unsafe memcmp(left, right, common)
+      }
+    }
+    return order == 0 ? byteCount < other.byteCount : order < 0
+  }
+
+  package func isSame(as other: RawSpan) -> Bool {
+    guard byteCount == other.byteCount else { return false }
+    return unsafe withUnsafeBytes { left in
+      unsafe other.withUnsafeBytes { right in
+        guard let left = left.baseAddress, let right = right.baseAddress else { return true }
+        return unsafe memcmp(left, right, byteCount) == 0
+      }
     }
   }
 }

@@ -116,6 +116,15 @@ extension ByteStoreError: CustomStringConvertible {
 }
 
 extension SystemFailure {
+  var isMissingFile: Bool { code == ENOENT }
+
   /// The device or the user's share of it has no room left.
   package var meansFull: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
+}
+
+/// What the system refused, as an error of the store.
+func system<Result: ~Copyable>(
+  _ body: () throws(SystemFailure) -> Result
+) throws(ByteStoreError) -> Result {
+  do throws(SystemFailure) { return try body() } catch { throw .system(error) }
 }

@@ -29,6 +29,18 @@ package struct LogNumber: Hashable, Comparable, Sendable {
   package static func < (left: Self, right: Self) -> Bool { left.value < right.value }
 }
 
+/// Which segment or checkpoint file of a store; counts up and is never used twice.
+package struct FileNumber: Hashable, Comparable, Sendable {
+  package var value: UInt64
+
+  package init(_ value: UInt64) { self.value = value }
+
+  /// Nil after the last number there is.
+  package var next: FileNumber? { value < .max ? FileNumber(value + 1) : nil }
+
+  package static func < (left: Self, right: Self) -> Bool { left.value < right.value }
+}
+
 /// 128 random bits that bind bytes to the file, or the file to the store, that they were written for.
 package struct RandomID: Hashable, Sendable, CustomStringConvertible {
   package var high: UInt64

@@ -39,4 +39,16 @@ package enum Rule: String, CaseIterable, Sendable {
   case recordEndWhenClosing
   /// C9: and is on stable storage by then.
   case syncBeforeRecordingEnd
+  /// P6: a page of a segment or a checkpoint has a checksum.
+  case checkPages
+  /// C7: a segment is synced before a manifest names it.
+  case syncSegment
+  /// C7: and a checkpoint.
+  case syncCheckpoint
+  /// C5: a log is deleted once a durable manifest does without it.
+  case deleteAfterManifest
+  /// C5: an open writes the manifest again before it deletes what it does not name.
+  case writeManifestBeforeDeletingOnOpen
+  /// C7: a flush that is overtaken by a commit leaves that commit alone.
+  case keepLaterCommits
 }

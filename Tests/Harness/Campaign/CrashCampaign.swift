@@ -88,7 +88,8 @@ package struct CrashCampaign {
 
     var scenario: Scenario {
       Scenario(
-        logBytes: workload.logBytes, shortensTransfers: workload.shortensTransfers, legs: [])
+        logBytes: workload.logBytes, flushBytes: workload.flushBytes,
+        shortensTransfers: workload.shortensTransfers, legs: [])
     }
 
     func leg(_ fault: FaultPlan? = nil) -> Scenario.Leg {

@@ -38,6 +38,8 @@ struct Life {
   private let plan: LifePlan
   private let platform: Platform
   private var store: ByteStore?
+  private var snapshots: [(snapshot: Snapshot, commit: Int)] = []
+  private let interlude = Interlude()
   /// The commit at which the store stood when it was opened.
   private var openedAt = 0
   /// Maintenance met a fault, and nobody was there to be told.
@@ -79,6 +81,8 @@ struct Life {
       case .commit(let edit): try commit(edit, to: store)
       case .group(let edits): try commitAtOnce(edits, to: store)
       case .maintain: maintain(store)
+      case .flush(let scope, let edits): try flush(scope, during: edits, store)
+      case .snapshot: try look(at: store)
       case .reopen: try reopen(store)
       }
     }
@@ -100,7 +104,10 @@ struct Life {
     let faults = disk.counters.faults
     let opened: ByteStore
     do throws(ByteStoreError) {
-      opened = try ByteStore.open(Self.path, options: plan.options, platform: platform)
+      var options = plan.options
+      let interlude = interlude
+      options.betweenFlushSteps = { _ in interlude.run() }
+      opened = try ByteStore.open(Self.path, options: options, platform: platform)
     } catch {
       guard case .system = error else { throw Finding(.falseAlarm, "\(error)") }
       guard disk.counters.faults > faults else {
@@ -108,7 +115,7 @@ struct Life {
       }
       return false
     }
-    let sequence = try oracle.expectation(at: operations, after: .kill).check(opened)
+    let sequence = try oracle.expectation(at: operations, after: .kill).check(opened, excuse)
     oracle.settle(at: sequence, operation: operations)
     if recovery == nil {
       recovery = Recovery(report: opened.recoveryReport, commit: sequence, image: disk.image)
@@ -134,6 +141,7 @@ struct Life {
   private mutating func close(_ closing: ByteStore) throws(Finding) -> Bool {
     let faults = disk.counters.faults
     store = nil
+    snapshots = []
     do throws(ByteStoreError) {
       try closing.close()
       return true
@@ -153,6 +161,72 @@ struct Life {
     mayBePoisoned = mayBePoisoned || disk.counters.faults > faults
     guard !mayBePoisoned else { return }
     oracle.acknowledgeSync(through: oracle.acknowledged, at: operations)
+  }
+
+  // MARK: Flushing
+
+  private mutating func look(at store: ByteStore) throws(Finding) {
+    do throws(ByteStoreError) {
+      snapshots.append((try store.snapshot(), oracle.acknowledged))
+    } catch {
+      throw Finding(.dishonest, "no snapshot: \(error)")
+    }
+  }
+
+  /// Whatever is committed between the steps of the flush must be as safe as any other commit.
+  private mutating func flush(
+    _ scope: ByteStore.FlushScope, during edits: [Edit], _ store: ByteStore
+  ) throws(Finding) {
+    let last = oracle.acknowledged
+    let faults = disk.counters.faults
+    interlude.prepare(edits, store, disk)
+    let result = Result { () throws(ByteStoreError) in try store.flush(scope) }
+    let unknown = try settle(interlude.finish(), after: last)
+    // What comes behind the manifest may fail without the flush failing.
+    mayBePoisoned = mayBePoisoned || disk.counters.faults > faults
+    switch result {
+    case .success:
+      if unknown == nil { oracle.acknowledgeSync(through: last, at: operations) }
+    case .failure(let error):
+      switch error {
+      case .system, .outcomeUnknown: try requireFault("a flush failed with \(error)")
+      default: throw Finding(.dishonest, "a flush failed with \(error)")
+      }
+    }
+    if let unknown { return try goOn(after: unknown, in: store) }
+    if case .failure(.outcomeUnknown) = result {
+      try compare(with: store)
+      _ = try close(store)
+      return try open()
+    }
+    try compare(with: store)
+  }
+
+  /// Tells the oracle what was committed meanwhile; the first commit whose outcome is unknown, or nil.
+  private mutating func settle(
+    _ commits: [Interlude.Commit], after last: Int
+  ) throws(Finding) -> Edit? {
+    var sequence = last
+    var unknown: Edit?
+    for commit in commits {
+      switch try Self.outcome(of: commit.result) {
+      case .acknowledged(let found):
+        sequence += 1
+        guard found == sequence, unknown == nil else {
+          throw Finding(.ghost, "commit \(sequence) was acknowledged as \(found)")
+        }
+        oracle.begin(commit.edit, at: commit.beganAt)
+        oracle.acknowledge(sequence, commit.edit.durability, at: commit.endedAt)
+      case .refused:
+        try requireFault("a commit was refused")
+      case .unknown:
+        try requireFault("the outcome of a commit is unknown")
+        guard unknown == nil else { continue }
+        unknown = commit.edit
+        oracle.begin(commit.edit, at: commit.beganAt)
+      }
+    }
+    return unknown
   }
 
   // MARK: Committing
@@ -267,6 +341,18 @@ struct Life {
       throw Finding(
         .ghost, "the store shows commit \(store.lastCommit.value), and \(acknowledged) is the last")
     }
-    try points[acknowledged].compare(with: store, at: acknowledged)
+    try points[acknowledged].compare(with: store, at: acknowledged, excuse)
+    for (snapshot, commit) in snapshots {
+      try points[commit].compare(withState: snapshot, at: commit, excuse)
+    }
+  }
+
+  /// A read that fails is excused by a fault; damage never is, for a crash leaves none.
+  private var excuse: Excuse {
+    let disk = disk
+    return { error in
+      guard case .system = error else { return false }
+      return disk.counters.faults > 0
+    }
   }
 }

@@ -112,10 +112,22 @@ struct Oracle: Sendable {
   }
 }
 
+/// What can be asked for values: a store or a snapshot of it.
+protocol ReadableState {
+  func value(for key: [UInt8]) throws(ByteStoreError) -> [UInt8]?
+  var count: Int { get }
+}
+
+extension ByteStore: ReadableState {}
+extension Snapshot: ReadableState {}
+
+/// Whether an error of a read is no finding, because a fault or damage explains it.
+typealias Excuse = (ByteStoreError) -> Bool
+
 extension Oracle.Expectation {
   /// The number of the commit that the store stands at, if it is one of those allowed, with every byte
   /// as it must be.
-  func check(_ store: ByteStore) throws(Finding) -> Int {
+  func check(_ store: ByteStore, _ excuse: Excuse) throws(Finding) -> Int {
     let found = Int(store.lastCommit.value)
     guard found >= required else {
       throw Finding(
@@ -124,33 +136,53 @@ extension Oracle.Expectation {
     guard found < points.count else {
       throw Finding(.ghost, "the store stands at commit \(found), and only \(points.count - 1) began")
     }
-    try points[found].compare(with: store, at: found)
+    try points[found].compare(with: store, at: found, excuse)
     return found
   }
 }
 
 extension Oracle.Point {
-  func compare(with store: ByteStore, at sequence: Int) throws(Finding) {
-    let wrong = contents.filter { Self.value(for: $0.key, in: store) != $0.value }
-    // The first of them, so that the same run tells the same.
-    if let (key, value) = wrong.min(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
-      let found = Self.value(for: key, in: store).map { "\($0.count) other bytes" } ?? "no value"
-      throw Finding(
-        .tornBatch,
-        "after commit \(sequence), \(name(key)) has \(found), not the \(value.count) bytes that were put")
-    }
-    guard store.count == contents.count else {
-      throw Finding(
-        .ghost, "after commit \(sequence) there are \(store.count) keys, and only \(contents.count) were left"
-      )
-    }
+  func compare(with store: ByteStore, at sequence: Int, _ excuse: Excuse) throws(Finding) {
+    try compare(withState: store, at: sequence, excuse)
     guard store.lastStamp == stamp else {
       throw Finding(.ghost, "after commit \(sequence) the stamp is \(store.lastStamp), not \(stamp)")
     }
   }
 
-  private static func value(for key: [UInt8], in store: ByteStore) -> [UInt8]? {
-    // A store that will not answer has not got the value.
-    (try? store.value(for: key)) ?? nil
+  func compare(
+    withState state: some ReadableState, at sequence: Int, _ excuse: Excuse
+  ) throws(Finding) {
+    // In order, so that the same run tells the same.
+    for (key, value) in contents.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+      let found: [UInt8]?
+      do throws(ByteStoreError) {
+        found = try Self.value(for: key, in: state)
+      } catch {
+        guard !excuse(error) else { continue }
+        throw Finding(.dishonest, "after commit \(sequence), \(name(key)) cannot be read: \(error)")
+      }
+      guard found != value else { continue }
+      let text = found.map { "\($0.count) other bytes" } ?? "no value"
+      throw Finding(
+        .tornBatch,
+        "after commit \(sequence), \(name(key)) has \(text), not the \(value.count) bytes that were put")
+    }
+    guard state.count == contents.count else {
+      throw Finding(
+        .ghost, "after commit \(sequence) there are \(state.count) keys, and only \(contents.count) were left"
+      )
+    }
+  }
+
+  /// A fault that strikes once must not strike the second time.
+  private static func value(
+    for key: [UInt8], in state: some ReadableState
+  ) throws(ByteStoreError) -> [UInt8]? {
+    do throws(ByteStoreError) {
+      return try state.value(for: key)
+    } catch {
+      guard case .system = error else { throw error }
+      return try state.value(for: key)
+    }
   }
 }

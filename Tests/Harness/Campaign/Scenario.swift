@@ -13,6 +13,7 @@ package struct Scenario: Sendable {
   }
 
   var logBytes: UInt64
+  var flushBytes: UInt64 = 1 << 30
   var shortensTransfers: Bool
   var legs: [Leg]
 
@@ -60,6 +61,9 @@ package struct Scenario: Sendable {
     var options = ByteStore.Options()
     options.logBytesMin = logBytes
     options.logBytesMax = logBytes
+    options.flushBytes = flushBytes
+    options.segmentBytesMax = 32 << 10
+    options.cacheBytesMax = 64 << 10
     options.maintenance = .manual
     return LifePlan(
       options: options, steps: leg.steps, fault: leg.fault, shortensTransfers: shortensTransfers,
@@ -75,6 +79,7 @@ extension Scenario: CustomStringConvertible {
       return steps.map { "  \($0)\n" }.joined() + fault + "\(leg.crash) before call \(leg.crashAt)\n"
     }
     let transfers = shortensTransfers ? ", some transfers short" : ""
-    return "logs of \(logBytes) bytes\(transfers)\n" + lives.joined() + "  open\n"
+    return "logs of \(logBytes) bytes, flushed after \(flushBytes)\(transfers)\n" + lives.joined()
+      + "  open\n"
   }
 }

@@ -43,7 +43,8 @@ struct ScenarioShrinker {
     without.legs[leg].steps.remove(at: step)
     let steps: [Workload.Step] =
       switch best.legs[leg].steps[step] {
-      case .reopen, .maintain: []
+      case .reopen, .maintain, .snapshot: []
+      case .flush(let scope, let edits): edits.isEmpty ? [] : [.flush(scope, during: edits.dropLast())]
       case .commit(let edit): smaller(edit).map { .commit($0) }
       case .group(let edits): [.commit(edits[0])] + (edits.count > 2 ? [.group(edits.dropLast())] : [])
       }

@@ -8,10 +8,15 @@ struct Workload: Sendable {
     /// Commits from as many threads; all but the first wait for it and become one group.
     case group([Edit])
     case maintain
+    /// Commits to be made between the steps of the flush, in this order.
+    case flush(ByteStore.FlushScope, during: [Edit])
+    /// Looks at the store as it is now, until it is reopened.
+    case snapshot
     case reopen
   }
 
   var logBytes: UInt64
+  var flushBytes: UInt64
   var shortensTransfers: Bool
   var steps: [Step]
 
@@ -19,6 +24,7 @@ struct Workload: Sendable {
   init(seed: UInt64) {
     var random = SeededRandom(seed: seed)
     logBytes = [16 << 10, 16 << 10, 32 << 10, 64 << 10][random.below(4)]
+    flushBytes = [24 << 10, 64 << 10, 1 << 30][random.below(3)]
     shortensTransfers = random.oneIn(3)
     steps = Self.steps(3 + random.below(8), firstStamp: 1, &random)
   }
@@ -38,10 +44,15 @@ struct Workload: Sendable {
       return Edit(operations(&random), stamp: stamp, random.oneIn(4) ? .buffered : .synced)
     }
     return (0..<count).map { _ in
-      switch random.below(10) {
+      switch random.below(14) {
       case 0: .reopen
       case 1, 2: .maintain
       case 3: .group((0..<2 + random.below(4)).map { _ in edit() })
+      case 4, 5: .flush(random.oneIn(3) ? .everything : .asNeeded, during: [])
+      case 6:
+        .flush(
+          random.oneIn(2) ? .everything : .asNeeded, during: (0..<1 + random.below(5)).map { _ in edit() })
+      case 7: .snapshot
       default: .commit(edit())
       }
     }
@@ -63,6 +74,10 @@ extension Workload.Step: CustomStringConvertible {
     case .commit(let edit): "\(edit)"
     case .group(let edits): "at once " + edits.map { "\($0)" }.joined(separator: "; ")
     case .maintain: "maintenance"
+    case .flush(let scope, let edits):
+      "flush \(scope)"
+        + (edits.isEmpty ? "" : " during which " + edits.map { "\($0)" }.joined(separator: "; "))
+    case .snapshot: "snapshot"
     case .reopen: "close and reopen"
     }
   }

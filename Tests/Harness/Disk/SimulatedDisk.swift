@@ -99,7 +99,13 @@ package final class SimulatedDisk: Sendable {
 
   /// Runs `action` in the thread of the next file sync, before the sync, once.
   package func beforeNextSync(_ action: @escaping @Sendable () -> Void) {
-    state.withLock { $0.beforeNextSync = action }
+    // What an action that never ran holds on to is let go outside of the lock: it may be a store's last
+    // reference, and that gives back a lock on this disk.
+    let old = state.withLock { state in
+      defer { state.beforeNextSync = action }
+      return state.beforeNextSync
+    }
+    _ = old
   }
 
   /// The disk as it would be found after a crash now.

@@ -54,7 +54,7 @@ private struct SampleStore {
     }
     let report = store.recoveryReport
     do throws(ByteStoreError) {
-      store.checkInvariants()
+      try store.checkInvariants()
       let before = store.count
       var batch = Batch(stamp: store.lastStamp &+ 1)
       try batch.put([1, 2, 3], for: Array("a new key".utf8))

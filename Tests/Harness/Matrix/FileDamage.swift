@@ -8,6 +8,8 @@ struct FileDamage: Sendable {
     case logHeader = "log header"
     case logFrames = "log frames"
     case log = "whole log"
+    case segment
+    case checkpoint
   }
 
   enum Kind: String, CaseIterable, Sendable {
@@ -40,8 +42,8 @@ extension FileDamage {
   private static let headerBytesUsed = 128
 
   static func part(of path: String, at offset: Int) -> Part {
-    if !path.contains("/log-") { return .manifest }
-    return offset < headerBytes ? .logHeader : .logFrames
+    if path.contains("/log-") { return offset < headerBytes ? .logHeader : .logFrames }
+    return wholePart(path)
   }
 
   static func flip(_ bit: Int, of path: String, in specimen: Specimen) -> FileDamage {
@@ -58,7 +60,7 @@ extension FileDamage {
 
   static func ranges(of path: String, in specimen: Specimen, step: Int) -> [FileDamage] {
     let contents = specimen.contents(of: path)
-    let isManifest = !path.contains("/log-")
+    let isManifest = path.hasSuffix("/MANIFEST")
     let starts = stride(from: 0, to: contents.size, by: isManifest ? 4 : step)
     let lengths = isManifest ? [4, 16, contents.size] : [64, 512, 4096, contents.size]
     let zeroed = starts.flatMap { start in
@@ -156,7 +158,11 @@ extension FileDamage {
     } + swapped(in: specimen)
   }
 
-  private static func wholePart(_ path: String) -> Part { path.contains("/log-") ? .log : .manifest }
+  private static func wholePart(_ path: String) -> Part {
+    if path.contains("/log-") { return .log }
+    if path.contains("/segment-") { return .segment }
+    return path.contains("/checkpoint-") ? .checkpoint : .manifest
+  }
 
   private static func appended(
     to path: String, in specimen: Specimen, _ random: inout SeededRandom
@@ -179,8 +185,12 @@ extension FileDamage {
 
   private static func duplicated(_ path: String, in specimen: Specimen) -> [FileDamage] {
     let names =
-      path.contains("/log-")
-      ? [specimen.nextLog, "\(Life.path)/log-0000000099"] : ["\(Life.path)/MANIFEST.new"]
+      switch wholePart(path) {
+      case .segment: ["\(Life.path)/segment-0000000099"]
+      case .checkpoint: ["\(Life.path)/checkpoint-0000000099"]
+      case .manifest: ["\(Life.path)/MANIFEST.new"]
+      case .log, .logHeader, .logFrames: [specimen.nextLog, "\(Life.path)/log-0000000099"]
+      }
     return names.map { name in
       FileDamage(
         part: wholePart(path), kind: .duplicated, text: "\(path) as \(name)",
@@ -254,7 +264,8 @@ extension Specimen {
 
   /// The name that the next log will get.
   var nextLog: String {
-    let digits = String(logs.count + 1)
+    let last = logs.compactMap { Int($0.suffix(10)) }.max() ?? 0
+    let digits = String(last + 1)
     return "\(Life.path)/log-" + String(repeating: "0", count: 10 - digits.count) + digits
   }
 }

@@ -29,8 +29,22 @@ struct Specimen: Sendable {
       specimen("closed", edits: 4, logBytes: 32 << 10, ending: [.reopen]),
       specimen("several logs, never closed", edits: 4, logBytes: 16 << 10, ending: []),
       specimen("several logs, closed", edits: 4, logBytes: 16 << 10, ending: [.reopen]),
+      specimen("flushed and closed", edits: 5, logBytes: 32 << 10, ending: [flush, .reopen]),
+      specimen(
+        "flushed, compacted and closed", edits: 5, logBytes: 32 << 10,
+        ending: [flush, change, compaction, .reopen]),
+      specimen("flushed, then one commit", edits: 4, logBytes: 16 << 10, ending: [flush, change]),
     ]
   }
+
+  private static let flush = Workload.Step.flush(.asNeeded, during: [])
+  private static let compaction = Workload.Step.flush(.everything, during: [])
+  private static let change = Workload.Step.commit(
+    Edit(
+      [
+        .put(key: Array("key2".utf8), value: [1, 2, 3]), .remove(key: Array("key3".utf8)),
+        .put(key: Array("large".utf8), value: (0..<20_000).map { UInt8(truncatingIfNeeded: $0 * $0 >> 3) }),
+      ], stamp: 100, .synced))
 
   private init(
     _ name: String, edits count: Int, logBytes: UInt64, ending: [Workload.Step], seed: UInt64,
@@ -54,7 +68,7 @@ struct Specimen: Sendable {
     earlier = life.disk.history.map { Self.settled($0.image) }
     points = life.oracle.expectation(at: .max, after: .kill).points
     isUnclean = !ending.contains { if case .reopen = $0 { true } else { false } }
-    unvouched = ending.isEmpty ? 1 : 0
+    if case .commit = ending.last { unvouched = 1 } else { unvouched = ending.isEmpty ? 1 : 0 }
   }
 
   /// With everything durable that was written.
@@ -76,6 +90,9 @@ struct Specimen: Sendable {
   }
 
   /// The files that hold something: not the lock, and not a spare.
-  var paths: [String] { logs + ["\(Life.path)/MANIFEST"] }
+  var paths: [String] {
+    logs + image.paths.filter { $0.contains("/segment-") || $0.contains("/checkpoint-") }
+      + ["\(Life.path)/MANIFEST"]
+  }
   var logs: [String] { image.paths.filter { $0.contains("/log-") } }
 }

@@ -154,7 +154,7 @@ package struct ModelCampaign {
     }
 
     private func compareAll(_ store: ByteStore) throws(ModelFailure) {
-      store.checkInvariants()
+      do throws(ByteStoreError) { try store.checkInvariants() } catch { throw failure("damage: \(error)") }
       guard store.count == model.count else {
         throw failure("the store holds \(store.count) keys and must hold \(model.count)")
       }

@@ -1,0 +1,156 @@
+// Reading a checkpoint, page by page on first touch; each page is verified and then kept in memory we own.
+
+/// A checkpoint, open for as long as some table has pages to get from it.
+package final class CheckpointFile: Sendable {
+  let header: CheckpointHeader
+  let path: String
+  private let file: any OpenFile
+  private let brokenRule: Rule?
+
+  /// Opens the checkpoint that the manifest names.
+  init(
+    _ entry: Manifest.Checkpoint, storeID: RandomID, in directory: any OpenDirectory, _ platform: Platform
+  ) throws(ByteStoreError) {
+    let name = StoreFile.checkpoint(entry.number)
+    path = "\(directory.path)/\(name)"
+    brokenRule = platform.brokenRule
+    do throws(SystemFailure) {
+      file = try directory.openFile(name, .read)
+    } catch {
+      guard error.isMissingFile else { throw .system(error) }
+      throw .corrupted(
+        Damage(file: path, offset: 0, expected: "a checkpoint that the manifest names", found: "no such file")
+      )
+    }
+    do throws(ByteStoreError) {
+      header = try Self.header(of: file)
+      try Self.check(header, entry, storeID, file)
+    } catch {
+      file.close()
+      throw error
+    }
+  }
+
+  deinit { file.close() }
+
+  private static func header(of file: any OpenFile) throws(ByteStoreError) -> CheckpointHeader {
+    let page: [UInt8]
+    do throws(SystemFailure) {
+      page = try file.readAll(CheckpointFormat.pageBytes, at: 0)
+    } catch {
+      throw .system(error)
+    }
+    return try CheckpointHeader(decoding: page.rawSpan, file: file.path)
+  }
+
+  private static func check(
+    _ header: CheckpointHeader, _ entry: Manifest.Checkpoint, _ storeID: RandomID, _ file: any OpenFile
+  ) throws(ByteStoreError) {
+    guard header.storeID == storeID else {
+      throw .foreignFile(file: file.path, expected: storeID, found: header.storeID)
+    }
+    func damage(_ offset: UInt64, _ expected: String, _ found: String) -> ByteStoreError {
+      .corrupted(Damage(file: file.path, offset: offset, expected: expected, found: found))
+    }
+    guard header.fileID == entry.fileID, header.number == entry.number else {
+      throw damage(
+        16, "checkpoint \(entry.number.value) with id \(entry.fileID)",
+        "checkpoint \(header.number.value) with id \(header.fileID)")
+    }
+    let size: UInt64
+    do throws(SystemFailure) { size = try file.size() } catch { throw .system(error) }
+    guard header.fileBytes == entry.bytes, size == entry.bytes else {
+      throw damage(0, "a file of \(entry.bytes) bytes", "\(size) bytes")
+    }
+  }
+
+  // MARK: Pages
+
+  package func pages(of region: CheckpointRegion) -> Int { header.pages(of: region) }
+
+  /// The 4088 bytes of a page, verified.
+  package func payload(_ region: CheckpointRegion, _ page: Int) throws(ByteStoreError) -> [UInt8] {
+    guard let start = header.offset(of: region), page >= 0, page < header.pages(of: region) else {
+      throw .corrupted(
+        Damage(
+          file: path, offset: 0, expected: "page \(page) of region \(region.rawValue)", found: "no such page")
+      )
+    }
+    let offset = start + UInt64(page * CheckpointFormat.pageBytes)
+    var bytes: [UInt8]
+    do throws(SystemFailure) {
+      bytes = try file.readAll(CheckpointFormat.pageBytes, at: offset)
+    } catch {
+      throw .system(error)
+    }
+    try check(bytes, region, at: offset)
+    bytes.removeLast(CheckpointFormat.pageBytes - CheckpointFormat.payloadBytes)
+    return bytes
+  }
+
+  private func check(
+    _ bytes: [UInt8], _ region: CheckpointRegion, at offset: UInt64
+  ) throws(ByteStoreError) {
+    func damage(_ expected: String, _ found: String) -> ByteStoreError {
+      .corrupted(Damage(file: path, offset: offset, expected: expected, found: found))
+    }
+    guard bytes.count == CheckpointFormat.pageBytes else {
+      throw damage("a page of \(CheckpointFormat.pageBytes) bytes", "\(bytes.count) bytes")
+    }
+    var trailer = ByteReader(bytes.rawSpan.extracting(droppingFirst: CheckpointFormat.payloadBytes))
+    let kind = trailer.uint32()
+    let recorded = trailer.uint32() ?? 0
+    let checksum = CheckpointFormat.checksum(
+      ofPage: bytes.rawSpan, file: header.fileID, offset: offset, broken: brokenRule)
+    guard recorded == checksum || brokenRule == .checkPages else {
+      throw damage("a page with checksum \(recorded)", "\(checksum)")
+    }
+    guard kind == region.rawValue else {
+      throw damage("a page of region \(region.rawValue)", "one of region \(kind ?? 0)")
+    }
+  }
+
+  /// A page of the table.
+  func words(_ address: PageAddress) throws(ByteStoreError) -> [UInt64] {
+    try words(address.region, address.page)
+  }
+
+  func words(_ region: CheckpointRegion, _ page: Int) throws(ByteStoreError) -> [UInt64] {
+    let payload = try payload(region, page)
+    var reader = ByteReader(payload.rawSpan)
+    return (0..<PagedWords.wordsPerPage).map { _ in reader.uint64() ?? 0 }
+  }
+
+  /// A page that has the right checksum and cannot be what a checkpoint wrote.
+  func madeUp(_ address: PageAddress) -> ByteStoreError {
+    let start = header.offset(of: address.region) ?? 0
+    return .corrupted(
+      Damage(
+        file: path, offset: start + UInt64(address.page * CheckpointFormat.pageBytes),
+        expected: "words of a table", found: "others"))
+  }
+
+  /// Reads and checks every page.
+  func verify() throws(ByteStoreError) {
+    for region in header.regions {
+      for page in 0..<region.pages { _ = try payload(region.region, page) }
+    }
+  }
+}
+
+extension PageAddress {
+  var region: CheckpointRegion {
+    switch self {
+    case .directory: .directory
+    case .slots: .slots
+    case .locations: .locations
+    case .free: .free
+    }
+  }
+
+  var page: Int {
+    switch self {
+    case .directory(let page), .slots(let page), .locations(let page), .free(let page): page
+    }
+  }
+}

@@ -1,0 +1,195 @@
+// The checkpoint file, byte by byte: the table and the pages of the layer above, as of one commit.
+// docs/format.md shows the same.
+//
+//   file   := header-page page*
+//   header := magic[8] version:u16 kind:u8 reserved:u8 regions:u32 fileID[16] storeID[16] number:u64
+//             hashSeed[16] logID[16] logLength:u64 sequence:u64 lastStamp:u64 keys:u64 ordinals:u64
+//             depth:u32 reserved[4] region{regions} crc:u32, at the end of the page
+//   region := kind:u32 reserved[4] pages:u64
+//   page   := payload[4088] region:u32 crc:u32
+//
+// The regions' pages follow each other in the order of the header. A page's checksum begins with the place:
+// file id, offset. `logID`, `logLength` and `sequence` say where the last log ended that the checkpoint
+// covers. Payloads of kinds below 256 are 511 words:
+//
+//   1 directory, 2 slots   SlotPages.swift
+//   3 locations            a Location for each ordinal
+//   4 free ordinals        the ordinal plus one; 0 ends the list
+//   5 segments             number, live bytes, live entries for each slot; a free slot has number 0
+//   6 overflow             slots without a page
+//
+// Kinds from 256 on belong to the layer above.
+
+enum CheckpointFormat {
+  static let version: UInt16 = 0
+  static let magic: [UInt8] = Array("DUGOUTCP".utf8)
+  static let pageBytes = 4096
+  static let payloadBytes = 4088
+  static let regionsMax = 200
+  /// 16 TiB: more than any table has, and no overflow in arithmetic on it.
+  static let pagesMax: UInt64 = 1 << 32
+
+  static func checksum(ofPage page: RawSpan, file id: RandomID, offset: UInt64, broken: Rule?) -> UInt32 {
+    guard broken != .checkPages else { return 0 }
+    var checksum = Checksum(file: id, offset: offset, broken: broken)
+    checksum.update(page.extracting(first: pageBytes - 4))
+    return checksum.value
+  }
+}
+
+/// A part of a checkpoint, by what its pages are for.
+package struct CheckpointRegion: RawRepresentable, Hashable, Sendable {
+  package let rawValue: UInt32
+
+  package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+  /// The first kind that belongs to the layer above.
+  package static let firstOfLayerAbove = CheckpointRegion(rawValue: 256)
+
+  static let directory = CheckpointRegion(rawValue: 1)
+  static let slots = CheckpointRegion(rawValue: 2)
+  static let locations = CheckpointRegion(rawValue: 3)
+  static let free = CheckpointRegion(rawValue: 4)
+  static let segments = CheckpointRegion(rawValue: 5)
+  static let overflow = CheckpointRegion(rawValue: 6)
+}
+
+/// The first page of a checkpoint.
+struct CheckpointHeader: Equatable {
+  var fileID: RandomID
+  var storeID: RandomID
+  var number: FileNumber
+  var hashSeed: RandomID
+  /// Where the last log ended that the checkpoint covers.
+  var position: LogHeader.LogEnd
+  var lastStamp: UInt64
+  var keys: Int
+  var ordinals: Int
+  var depth: Int
+  var regions: [Region] = []
+
+  struct Region: Equatable {
+    var region: CheckpointRegion
+    var pages: Int
+  }
+
+  func pages(of region: CheckpointRegion) -> Int {
+    regions.first { $0.region == region }?.pages ?? 0
+  }
+
+  /// Of a region's first page, or nil if there is no such region.
+  func offset(of region: CheckpointRegion) -> UInt64? {
+    guard let index = regions.firstIndex(where: { $0.region == region }) else { return nil }
+    return UInt64(1 + regions[..<index].reduce(0) { $0 + $1.pages }) * UInt64(CheckpointFormat.pageBytes)
+  }
+
+  var fileBytes: UInt64 {
+    UInt64(1 + regions.reduce(0) { $0 + $1.pages }) * UInt64(CheckpointFormat.pageBytes)
+  }
+
+  func encoded() -> [UInt8] {
+    precondition(regions.count <= CheckpointFormat.regionsMax, "a checkpoint has up to 200 regions")
+    var page = CheckpointFormat.magic
+    page.append(littleEndian: CheckpointFormat.version)
+    page.append(FileKind.checkpoint.rawValue)
+    page.append(0)
+    page.append(littleEndian: UInt32(regions.count))
+    page.append(fileID)
+    page.append(storeID)
+    page.append(littleEndian: number.value)
+    page.append(hashSeed)
+    page.append(position.fileID)
+    page.append(littleEndian: position.length)
+    page.append(littleEndian: position.sequence.value)
+    page.append(littleEndian: lastStamp)
+    page.append(littleEndian: UInt64(keys))
+    page.append(littleEndian: UInt64(ordinals))
+    page.append(littleEndian: UInt32(depth))
+    page.append(littleEndian: UInt32(0))
+    for region in regions {
+      page.append(littleEndian: region.region.rawValue)
+      page.append(littleEndian: UInt32(0))
+      page.append(littleEndian: UInt64(region.pages))
+    }
+    page.append(contentsOf: repeatElement(0, count: CheckpointFormat.pageBytes - 4 - page.count))
+    var checksum = Checksum()
+    checksum.update(page.rawSpan)
+    page.append(littleEndian: checksum.value)
+    return page
+  }
+
+  init(decoding page: RawSpan, file: String) throws(ByteStoreError) {
+    func damage(_ offset: UInt64, _ expected: String, _ found: String) -> ByteStoreError {
+      .corrupted(Damage(file: file, offset: offset, expected: expected, found: found))
+    }
+    guard page.byteCount == CheckpointFormat.pageBytes else {
+      throw damage(0, "a header page of \(CheckpointFormat.pageBytes) bytes", "\(page.byteCount) bytes")
+    }
+    var reader = ByteReader(page)
+    guard let magic = reader.array(8), magic == CheckpointFormat.magic, let version = reader.uint16() else {
+      throw damage(0, "a checkpoint's first bytes", "others")
+    }
+    // A newer version may lay out everything behind its number differently, its checksum included.
+    guard version <= CheckpointFormat.version else {
+      throw .newerFormat(file: file, found: version, supported: CheckpointFormat.version)
+    }
+    var checksum = Checksum()
+    checksum.update(page.extracting(first: CheckpointFormat.pageBytes - 4))
+    var trailer = ByteReader(page.extracting(droppingFirst: CheckpointFormat.pageBytes - 4))
+    guard let recorded = trailer.uint32(), recorded == checksum.value else {
+      throw damage(0, "a header with checksum \(checksum.value)", "another")
+    }
+    guard let kind = reader.uint8(), kind == FileKind.checkpoint.rawValue, reader.skip(1),
+      let regions = reader.uint32(), regions <= UInt32(CheckpointFormat.regionsMax),
+      let fileID = reader.randomID(), let storeID = reader.randomID(), let number = reader.uint64(),
+      let hashSeed = reader.randomID(), let logID = reader.randomID(), let logLength = reader.uint64(),
+      let sequence = reader.uint64(), let lastStamp = reader.uint64(), let keys = reader.uint64(),
+      let ordinals = reader.uint64(), let depth = reader.uint32(), reader.skip(4)
+    else { throw damage(8, "a checkpoint's header", "another kind of file") }
+    self.fileID = fileID
+    self.storeID = storeID
+    self.number = FileNumber(number)
+    self.hashSeed = hashSeed
+    position = LogHeader.LogEnd(fileID: logID, length: logLength, sequence: SequenceNumber(sequence))
+    self.lastStamp = lastStamp
+    var total: UInt64 = 0
+    for _ in 0..<regions {
+      guard let kind = reader.uint32(), reader.skip(4), let pages = reader.uint64(),
+        pages <= CheckpointFormat.pagesMax
+      else { throw damage(UInt64(reader.offset), "a region", "something else") }
+      total += pages
+      self.regions.append(Region(region: CheckpointRegion(rawValue: kind), pages: Int(pages)))
+    }
+    guard ordinals <= UInt64(SlotPages.keysMax), keys <= ordinals, depth <= UInt32(SlotPages.depthMax),
+      total <= CheckpointFormat.pagesMax
+    else { throw damage(128, "counts that a table can have", "others") }
+    self.keys = Int(keys)
+    self.ordinals = Int(ordinals)
+    self.depth = Int(depth)
+    guard Set(self.regions.map(\.region)).count == self.regions.count, hasPagesForItsCounts else {
+      throw damage(160, "regions for \(keys) keys", "others")
+    }
+  }
+
+  private var hasPagesForItsCounts: Bool {
+    let locations =
+      ordinals.roundedUp(toMultipleOf: PagedWords.wordsPerPage) / PagedWords.wordsPerPage
+    return pages(of: .directory) == SlotPages.directoryPages(depth: depth) && pages(of: .slots) > 0
+      && pages(of: .locations) == locations
+  }
+
+  init(
+    fileID: RandomID, storeID: RandomID, number: FileNumber, hashSeed: RandomID,
+    position: LogHeader.LogEnd, lastStamp: UInt64, keys: Int, ordinals: Int, depth: Int
+  ) {
+    self.fileID = fileID
+    self.storeID = storeID
+    self.number = number
+    self.hashSeed = hashSeed
+    self.position = position
+    self.lastStamp = lastStamp
+    self.keys = keys
+    self.ordinals = ordinals
+    self.depth = depth
+  }
+}

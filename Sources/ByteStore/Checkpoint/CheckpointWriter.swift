@@ -1,0 +1,121 @@
+// Writing a checkpoint.
+//
+//   1. pages      region by region
+//   2. header
+//   3. sync
+//   4. read back  every page is read and verified
+
+/// What the layer above hands to a checkpoint: its pages as of one commit, whatever happens meanwhile.
+package protocol CheckpointPages: Sendable {
+  /// Kinds from `CheckpointRegion.firstOfLayerAbove` on, each once, with the number of its pages.
+  var regions: [(region: CheckpointRegion, pages: Int)] { get }
+  /// The bytes of a page, 4088 at most.
+  func payload(_ region: CheckpointRegion, _ page: Int) throws(ByteStoreError) -> [UInt8]
+}
+
+/// Writes one checkpoint file. After a failure the file is worth nothing; `discard` removes it.
+struct CheckpointWriter {
+  private static let bufferBytes = 1 << 20
+
+  let name: String
+  private(set) var header: CheckpointHeader
+  private let file: any OpenFile
+  private let directory: any OpenDirectory
+  private let platform: Platform
+  private var buffer: [UInt8] = []
+  private var written = UInt64(CheckpointFormat.pageBytes)
+
+  init(
+    _ header: CheckpointHeader, in directory: any OpenDirectory, _ platform: Platform
+  ) throws(SystemFailure) {
+    self.header = header
+    self.directory = directory
+    self.platform = platform
+    name = StoreFile.checkpoint(header.number)
+    file = try directory.createFile(name)
+  }
+
+  /// Pages of words, of which the last may be shorter.
+  mutating func append(_ region: CheckpointRegion, _ words: PagedWords) throws(SystemFailure) {
+    begin(region)
+    for page in 0..<words.pageCount { try appendPage(region, words.words(ofPage: page)) }
+  }
+
+  mutating func append(_ region: CheckpointRegion, _ words: [UInt64]) throws(SystemFailure) {
+    begin(region)
+    var rest = words[...]
+    while !rest.isEmpty {
+      try appendPage(region, Array(rest.prefix(PagedWords.wordsPerPage)))
+      rest = rest.dropFirst(PagedWords.wordsPerPage)
+    }
+  }
+
+  private mutating func appendPage(
+    _ region: CheckpointRegion, _ words: [UInt64]
+  ) throws(SystemFailure) {
+    var payload: [UInt8] = []
+    payload.reserveCapacity(CheckpointFormat.pageBytes)
+    for word in words { payload.append(littleEndian: word) }
+    try append(region, payload: payload)
+  }
+
+  /// All pages of the layer above.
+  mutating func append(_ pages: any CheckpointPages) throws(ByteStoreError) {
+    for (region, count) in pages.regions {
+      precondition(region.rawValue >= CheckpointRegion.firstOfLayerAbove.rawValue, "a region of the store's")
+      begin(region)
+      for page in 0..<count {
+        let payload = try pages.payload(region, page)
+        do throws(SystemFailure) { try append(region, payload: payload) } catch { throw .system(error) }
+      }
+    }
+  }
+
+  private mutating func begin(_ region: CheckpointRegion) {
+    header.regions.append(CheckpointHeader.Region(region: region, pages: 0))
+  }
+
+  private mutating func append(
+    _ region: CheckpointRegion, payload: [UInt8]
+  ) throws(SystemFailure) {
+    precondition(payload.count <= CheckpointFormat.payloadBytes, "a page holds 4088 bytes")
+    var page = payload
+    page.append(contentsOf: repeatElement(0, count: CheckpointFormat.payloadBytes - payload.count))
+    page.append(littleEndian: region.rawValue)
+    page.append(littleEndian: UInt32(0))
+    let checksum = CheckpointFormat.checksum(
+      ofPage: page.rawSpan, file: header.fileID, offset: written + UInt64(buffer.count),
+      broken: platform.brokenRule)
+    page.removeLast(4)
+    page.append(littleEndian: checksum)
+    buffer.append(contentsOf: page)
+    header.regions[header.regions.count - 1].pages += 1
+    if buffer.count >= Self.bufferBytes { try writeBuffer() }
+  }
+
+  private mutating func writeBuffer() throws(SystemFailure) {
+    try file.writeAll(buffer.rawSpan, at: written, platform)
+    written += UInt64(buffer.count)
+    buffer.removeAll(keepingCapacity: true)
+  }
+
+  /// Completes the file, on stable storage and verified. The directory has still to be synced.
+  mutating func finish() throws(ByteStoreError) -> Manifest.Checkpoint {
+    do throws(SystemFailure) {
+      try writeBuffer()
+      try file.writeAll(header.encoded().rawSpan, at: 0, platform)
+      if platform.keeps(.syncCheckpoint) { try file.syncOnce(platform) }
+    } catch {
+      throw .system(error)
+    }
+    file.close()
+    let entry = Manifest.Checkpoint(number: header.number, fileID: header.fileID, bytes: header.fileBytes)
+    try CheckpointFile(entry, storeID: header.storeID, in: directory, platform).verify()
+    return entry
+  }
+
+  func discard() {
+    file.close()
+    try? directory.remove(name)
+  }
+}

@@ -1,0 +1,140 @@
+// The compressed pages of segments that are in memory.
+//
+// Invariant: a page is in the shard that its id chooses, and there once. What a shard holds is never more
+// than its part of the budget.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// Compressed pages of segments in memory, within a budget of bytes. Usable from any thread.
+///
+/// Beside the budget it keeps one page per shard, into which the next one is loaded.
+final class PageCache: Sendable {
+  struct PageID: Hashable, Sendable {
+    /// Never used for two files: what the cache holds for a file stays true.
+    var file: UInt64
+    var page: UInt32
+  }
+
+  struct Statistics: Hashable, Sendable {
+    /// By the pages that it holds.
+    var bytesUsed = 0
+    var bytesMax = 0
+    var hits: UInt64 = 0
+    var misses: UInt64 = 0
+  }
+
+  let pageBytes: Int
+  private let shards: [Locked<PageCacheShard>]
+  private let budget: Locked<Int>
+
+  init(bytesMax: Int, pageBytes: Int) {
+    precondition(pageBytes > 0, "a page has bytes")
+    self.pageBytes = pageBytes
+    shards = (0..<PageHash.shardCount).map { _ in Locked(PageCacheShard(pageBytes: pageBytes)) }
+    budget = Locked(0)
+    setBytesMax(bytesMax)
+  }
+
+  /// Calls `body` with the page, which stays as it is until `body` returns. `body` must be short and not use
+  /// the cache: a lock is held. If the page is not here, `load` first fills a buffer of `pageBytes`, with no
+  /// lock held, and verifies it; if it throws, nothing is kept.
+  func withPage<Result>(
+    _ id: PageID, load: (inout MutableRawSpan) throws(ByteStoreError) -> Void,
+    _ body: (RawSpan) -> Result
+  ) throws(ByteStoreError) -> Result {
+    let hash = PageHash(id)
+    let shard = shards[hash.shard]
+    var spare: PageMemory?
+    let found = shard.withLock { shard -> Result? in
+      guard let frame = shard.find(id, hash) else {
+        spare = shard.takeSpare()
+        return nil
+      }
+      return body(shard.bytes(of: frame))
+    }
+    if let found { return found }
+
+    guard let loaded = spare ?? PageMemory(bytes: pageBytes) else {
+      fatalError("the process has no memory left for a page")
+    }
+    var room = loaded.mutableBytes
+    try load(&room)
+    let result = body(loaded.bytes)
+    // Only now, because the memory is another thread's to load into as soon as the shard has it back.
+    shard.withLock { $0.keep(loaded, as: id, hash) }
+    return result
+  }
+
+  /// Lets go of all pages of a file. One that is just being loaded may still come in after that; it takes
+  /// room until it is its turn to go, and nobody asks for it.
+  func removePages(ofFile file: UInt64) {
+    for shard in shards { shard.withLock { $0.removePages(ofFile: file) } }
+  }
+
+  /// Changes the budget; lets go of pages at once if it shrinks.
+  func setBytesMax(_ bytes: Int) {
+    precondition(bytes >= 0, "a budget is no debt")
+    budget.withLock { budget in
+      budget = bytes
+      let (pages, rest) = (bytes / pageBytes).quotientAndRemainder(dividingBy: shards.count)
+      for (index, shard) in shards.enumerated() {
+        shard.withLock { $0.setFramesMax(pages + (index < rest ? 1 : 0)) }
+      }
+    }
+  }
+
+  /// A sixteenth of the machine's memory, but at least 16 MiB and at most 512 MiB.
+  static func standardBytesMax() -> Int {
+    // Either is -1 if the system does not tell: then it is the least.
+    let share = sysconf(Int32(_SC_PHYS_PAGES)) / 16 * sysconf(Int32(_SC_PAGESIZE))
+    return min(max(share, 16 << 20), 512 << 20)
+  }
+
+  var statistics: Statistics {
+    var sum = Statistics(bytesMax: budget.withLock { $0 })
+    for shard in shards {
+      shard.withLock {
+        sum.bytesUsed += $0.pageCount * pageBytes
+        sum.hits += $0.hits
+        sum.misses += $0.misses
+      }
+    }
+    return sum
+  }
+
+  func checkInvariants() {
+    // With the budget held, so that it does not change between the shards.
+    budget.withLock { budget in
+      var pages = 0
+      for (index, shard) in shards.enumerated() {
+        shard.withLock {
+          $0.checkInvariants(shard: index)
+          pages += $0.frameCount
+        }
+      }
+      precondition(pages * pageBytes <= budget, "the pages exceed the budget")
+    }
+  }
+}
+
+/// Which shard a page belongs to, and its fingerprint there. Ids come from us, so that they need no seed.
+struct PageHash {
+  static let shardCount = 16
+
+  let shard: Int
+  let fingerprint: UInt32
+
+  init(_ id: PageCache.PageID) {
+    var bits = id.file &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(id.page)
+    bits = (bits ^ bits >> 32) &* 0xD6E8_FEB8_6659_FD93
+    bits ^= bits >> 32
+    shard = Int(bits >> 60)
+    fingerprint = UInt32(truncatingIfNeeded: bits)
+  }
+}

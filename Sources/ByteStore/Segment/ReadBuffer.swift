@@ -1,0 +1,122 @@
+// Where a read puts the entry that it found.
+//
+//   memory := free dictionary output
+//
+// The dictionary ends at byte 32 Ki, where the output begins: LZ4 decodes fastest if what an entry refers to
+// stands directly before it.
+
+internal import CLZ4
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// The bytes of one entry, in memory that the caller keeps for the next read, so that reads allocate nothing.
+@safe
+package struct ReadBuffer: ~Copyable, @unchecked Sendable {
+  // This struct is the only owner of `memory`; that is what makes it Sendable.
+
+  /// The longest entry: 8 MiB of value, and what goes with it.
+  static let rawBytesMax = 8 << 20 + 64 << 10
+  private static let outputStart = EntryDictionary.bytesMax
+  private static let capacityMin = 4 << 10
+
+  /// Initialised throughout: hostile input can make LZ4 copy output bytes that it has not written yet.
+  private var memory: UnsafeMutableRawBufferPointer
+  /// The one whose bytes end at `outputStart`. It is held, so that no other can come to have its identity.
+  private var dictionary: EntryDictionary?
+  private var outputBytes = 0
+  /// Of the output; what comes before it is not shown.
+  private var start = 0
+
+  package init() { unsafe memory = Self.makeMemory(outputCapacity: Self.capacityMin) }
+
+  deinit { unsafe memory.deallocate() }
+
+  /// What the last read left; nothing if it failed.
+  package var bytes: RawSpan {
+    @_lifetime(borrow self)
+    borrowing get {
+      let output = unsafe UnsafeRawBufferPointer(
+        rebasing: memory[Self.outputStart + start..<Self.outputStart + outputBytes])
+      let view = unsafe RawSpan(_unsafeBytes: output)
+      return unsafe _overrideLifetime(view, borrowing: self)
+    }
+  }
+
+  /// Shows the bytes from here on only: of an entry its value.
+  mutating func dropFirst(_ count: Int) {
+    precondition(count >= 0 && start + count <= outputBytes, "no more bytes than there are")
+    start += count
+  }
+
+  /// Takes plain bytes.
+  mutating func fill(with bytes: RawSpan) {
+    start = 0
+    makeRoom(for: bytes.byteCount)
+    unsafe bytes.withUnsafeBytes { unsafe output.copyMemory(from: $0) }
+    outputBytes = bytes.byteCount
+  }
+
+  /// Decodes exactly `rawBytes` bytes; false if `stored`, which nobody vouches for, does not decode to so
+  /// many. Against another dictionary than the writer's it may give other bytes than the writer's.
+  mutating func decompress(
+    _ stored: RawSpan, rawBytes: Int, against dictionary: EntryDictionary
+  ) -> Bool {
+    outputBytes = 0
+    start = 0
+    guard (0...Self.rawBytesMax).contains(rawBytes), !stored.isEmpty,
+      let storedBytes = Int32(exactly: stored.byteCount)
+    else { return false }
+    makeRoom(for: rawBytes)
+    place(dictionary)
+    // Bounded on both sides: LZ4 reads `stored` and the dictionary, and writes the first `rawBytes` of the
+    // output, which `makeRoom` made.
+    let decoded = unsafe stored.withUnsafeBytes { stored in
+      unsafe LZ4_decompress_safe_usingDict(
+        stored.baseAddress, output.baseAddress, storedBytes, Int32(rawBytes),
+        dictionaryPlace.baseAddress, Int32(dictionaryPlace.count))
+    }
+    guard Int(decoded) == rawBytes else { return false }
+    outputBytes = rawBytes
+    return true
+  }
+
+  // MARK: Memory
+
+  private var output: UnsafeMutableRawBufferPointer {
+    unsafe UnsafeMutableRawBufferPointer(rebasing: memory[Self.outputStart...])
+  }
+
+  private var dictionaryPlace: UnsafeMutableRawBufferPointer {
+    let count = dictionary?.bytes.count ?? 0
+    return unsafe UnsafeMutableRawBufferPointer(
+      rebasing: memory[Self.outputStart - count..<Self.outputStart])
+  }
+
+  private mutating func place(_ new: EntryDictionary) {
+    guard new !== dictionary else { return }
+    dictionary = new
+    unsafe dictionaryPlace.copyBytes(from: new.bytes)
+  }
+
+  private mutating func makeRoom(for rawBytes: Int) {
+    let capacity = unsafe memory.count - Self.outputStart
+    guard rawBytes > capacity else { return }
+    let larger = unsafe Self.makeMemory(outputCapacity: max(rawBytes, 2 * capacity))
+    unsafe larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[..<Self.outputStart]))
+    unsafe memory.deallocate()
+    unsafe memory = larger
+  }
+
+  private static func makeMemory(outputCapacity: Int) -> UnsafeMutableRawBufferPointer {
+    let memory = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: outputStart + outputCapacity, alignment: 64)
+    unsafe memory.initializeMemory(as: UInt8.self, repeating: 0)
+    return unsafe memory
+  }
+}

@@ -1,0 +1,288 @@
+// An immutable file of entries, read page by page; every page is verified before a byte of it is used.
+
+import Synchronization
+
+/// One segment. Its file is opened with the first read, and closed with the last reference: a snapshot that
+/// holds on to it can read it even after its name is gone.
+final class Segment: Sendable {
+  /// What the manifest says about it.
+  let entry: Manifest.Segment
+  let path: String
+  private let storeID: RandomID
+  private let directory: any OpenDirectory
+  private let platform: Platform
+  private let opened = AtomicLazyReference<Opened>()
+
+  /// What a first read finds out.
+  final class Opened: Sendable {
+    let file: any OpenFile
+    let header: SegmentHeader
+    let dictionary: EntryDictionary
+    let runTable: [UInt32]
+
+    init(
+      _ file: any OpenFile, _ header: SegmentHeader, _ dictionary: EntryDictionary, _ runTable: [UInt32]
+    ) {
+      self.file = file
+      self.header = header
+      self.dictionary = dictionary
+      self.runTable = runTable
+    }
+
+    deinit { file.close() }
+  }
+
+  init(
+    _ entry: Manifest.Segment, storeID: RandomID, in directory: any OpenDirectory, _ platform: Platform
+  ) {
+    self.entry = entry
+    path = "\(directory.path)/\(StoreFile.segment(entry.number))"
+    self.storeID = storeID
+    self.directory = directory
+    self.platform = platform
+  }
+
+  var number: FileNumber { entry.number }
+  var slot: Int { entry.slot }
+  var pages: Int { entry.pages }
+  private var fileID: RandomID { entry.fileID }
+
+  // MARK: Opening
+
+  func open() throws(ByteStoreError) -> Opened {
+    if let opened = opened.load() { return opened }
+    return opened.storeIfNil(try openFile())
+  }
+
+  private func openFile() throws(ByteStoreError) -> Opened {
+    let file: any OpenFile
+    do throws(SystemFailure) {
+      file = try directory.openFile(StoreFile.segment(number), .read)
+    } catch {
+      guard error.isMissingFile else { throw .system(error) }
+      throw damage(0, "a segment that the manifest names", "no such file")
+    }
+    do throws(ByteStoreError) {
+      return try read(file)
+    } catch {
+      file.close()
+      throw error
+    }
+  }
+
+  private func read(_ file: any OpenFile) throws(ByteStoreError) -> Opened {
+    let size = try system { () throws(SystemFailure) in try file.size() }
+    let page = try bytes(SegmentFormat.pageBytes, at: 0, of: file)
+    let header = try SegmentHeader(decoding: page.rawSpan, file: path)
+    guard header.storeID == storeID else {
+      throw .foreignFile(file: path, expected: storeID, found: header.storeID)
+    }
+    guard header.fileID == fileID, header.number == number else {
+      throw damage(
+        16, "segment \(number.value) with id \(fileID)",
+        "segment \(header.number.value) with id \(header.fileID)")
+    }
+    guard header.pages == pages, header.fileBytes == entry.bytes, size == entry.bytes else {
+      throw damage(
+        84, "\(pages) pages in \(entry.bytes) bytes", "\(header.pages) pages in \(size) bytes")
+    }
+    let dictionary = try checked(
+      header.dictionaryBytes, at: UInt64(SegmentFormat.pageBytes), header.dictionaryCRC, "a dictionary", file)
+    let table = try checked(
+      4 * header.runs, at: header.offset(ofPage: header.pages), header.runTableCRC, "a run table", file)
+    var reader = ByteReader(table.rawSpan)
+    let runs = (0..<header.runs).map { _ in reader.uint32() ?? 0 }
+    guard runs.reduce(UInt64(0), { $0 + UInt64($1) }) == UInt64(header.runPages), !runs.contains(0) else {
+      throw damage(header.offset(ofPage: header.pages), "runs of \(header.runPages) pages", "others")
+    }
+    return Opened(file, header, EntryDictionary(dictionary), runs)
+  }
+
+  private func checked(
+    _ count: Int, at offset: UInt64, _ expected: UInt32, _ what: String, _ file: any OpenFile
+  ) throws(ByteStoreError) -> [UInt8] {
+    let bytes = try bytes(count, at: offset, of: file)
+    var checksum = Checksum(file: fileID, offset: offset, broken: platform.brokenRule)
+    checksum.update(bytes.rawSpan)
+    guard bytes.count == count, checksum.value == expected || platform.brokenRule == .checkPages else {
+      throw damage(offset, "\(what) with checksum \(expected)", "\(checksum.value)")
+    }
+    return bytes
+  }
+
+  private func bytes(
+    _ count: Int, at offset: UInt64, of file: any OpenFile
+  ) throws(ByteStoreError) -> [UInt8] {
+    try system { () throws(SystemFailure) in try file.readAll(count, at: offset) }
+  }
+
+  // MARK: Entries
+
+  /// The plain bytes of the entry at a location of this segment, into `buffer`.
+  func read(
+    _ location: Location, _ cache: PageCache, into buffer: inout ReadBuffer
+  ) throws(ByteStoreError) {
+    let opened = try open()
+    switch location.place {
+    case .entry(_, let page, let offset, let bytes):
+      let isWhole = try cache.withPage(
+        PageCache.PageID(file: number.value, page: UInt32(page)),
+        load: { (target: inout MutableRawSpan) throws(ByteStoreError) in
+          try self.load(page, opened, into: &target)
+        }
+      ) { page in
+        guard let entry = StoredEntry(decoding: page, at: offset), entry.bytes == bytes else { return false }
+        return Self.decode(entry, from: page, opened.dictionary, into: &buffer)
+      }
+      guard isWhole else { throw badEntry(at: opened.header.offset(ofPage: page) + UInt64(offset)) }
+    case .run(_, let page, let pages):
+      let run = try self.run(page, pages: pages, opened)
+      guard let entry = StoredEntry(decoding: run.rawSpan, at: 0),
+        Self.decode(entry, from: run.rawSpan, opened.dictionary, into: &buffer)
+      else { throw badEntry(at: opened.header.offset(ofPage: page)) }
+    case .none, .tail:
+      preconditionFailure("a location in a segment")
+    }
+  }
+
+  static func decode(
+    _ entry: StoredEntry, from page: RawSpan, _ dictionary: EntryDictionary, into buffer: inout ReadBuffer
+  ) -> Bool {
+    let stored = page.extracting(entry.stored)
+    guard entry.isCompressed else {
+      buffer.fill(with: stored)
+      return true
+    }
+    return buffer.decompress(stored, rawBytes: entry.plainBytes, against: dictionary)
+  }
+
+  /// Hands over every entry of every page, with the bytes that it lies in, in the order of the file.
+  func forEachEntry(
+    _ body: (StoredEntry, Location, _ page: RawSpan) throws(ByteStoreError) -> Void
+  ) throws(ByteStoreError) {
+    let opened = try open()
+    let pagesAtOnce = 32
+    var page = 0
+    while page < opened.header.smallPages {
+      let count = min(pagesAtOnce, opened.header.smallPages - page)
+      let bytes = try pageBytes(page, count: count, opened)
+      for index in 0..<count {
+        let start = index * SegmentFormat.pageBytes
+        let span = bytes.rawSpan.extracting(start..<start + SegmentFormat.pageBytes)
+        try forEachEntry(ofPage: page + index, span, opened, body)
+      }
+      page += count
+    }
+    for pages in opened.runTable {
+      let run = try self.run(page, pages: Int(pages), opened)
+      guard let entry = StoredEntry(decoding: run.rawSpan, at: 0) else {
+        throw badEntry(at: opened.header.offset(ofPage: page))
+      }
+      try body(entry, Location(slot: slot, page: page, pages: Int(pages)), run.rawSpan)
+      page += Int(pages)
+    }
+  }
+
+  private func forEachEntry(
+    ofPage page: Int, _ span: RawSpan, _ opened: Opened,
+    _ body: (StoredEntry, Location, _ page: RawSpan) throws(ByteStoreError) -> Void
+  ) throws(ByteStoreError) {
+    var trailer = ByteReader(span.extracting(droppingFirst: SegmentFormat.pagePayloadBytes))
+    let payload = span.extracting(first: SegmentFormat.pagePayloadBytes)
+    var offset = 0
+    for _ in 0..<(trailer.uint16() ?? 0) {
+      guard let entry = StoredEntry(decoding: payload, at: offset) else {
+        throw badEntry(at: opened.header.offset(ofPage: page) + UInt64(offset))
+      }
+      try body(entry, Location(slot: slot, page: page, offset: offset, bytes: entry.bytes), payload)
+      offset += entry.bytes
+    }
+  }
+
+  /// Reads and checks every byte.
+  func verify() throws(ByteStoreError) {
+    let opened = try open()
+    var buffer = ReadBuffer()
+    var entries: UInt64 = 0
+    try forEachEntry { entry, location, page throws(ByteStoreError) in
+      entries += 1
+      guard Self.decode(entry, from: page, opened.dictionary, into: &buffer),
+        EntryBytes.split(buffer.bytes) != nil
+      else { throw badEntry(at: opened.header.dataStart) }
+    }
+    guard entries == opened.header.entries else {
+      throw damage(68, "\(opened.header.entries) entries", "\(entries)")
+    }
+  }
+
+  // MARK: Pages
+
+  private func load(
+    _ page: Int, _ opened: Opened, into target: inout MutableRawSpan
+  ) throws(ByteStoreError) {
+    let offset = opened.header.offset(ofPage: page)
+    try readWhole(opened.file, at: offset, into: &target)
+    try check(target.bytes, at: offset)
+  }
+
+  private func readWhole(
+    _ file: any OpenFile, at offset: UInt64, into target: inout MutableRawSpan
+  ) throws(ByteStoreError) {
+    do throws(SystemFailure) {
+      let count = target.byteCount
+      guard try file.readWhole(at: offset, into: &target) == count else {
+        throw SystemFailure(operation: "pread", path: path, code: 0)
+      }
+    } catch {
+      guard error.code == 0 else { throw .system(error) }
+      throw damage(offset, "a page", "the end of the file")
+    }
+  }
+
+  private func pageBytes(
+    _ page: Int, count: Int, _ opened: Opened
+  ) throws(ByteStoreError) -> [UInt8] {
+    let start = opened.header.offset(ofPage: page)
+    let bytes = try bytes(count * SegmentFormat.pageBytes, at: start, of: opened.file)
+    for index in 0..<count {
+      let offset = index * SegmentFormat.pageBytes
+      guard offset + SegmentFormat.pageBytes <= bytes.count else {
+        throw damage(start + UInt64(offset), "a page", "the end of the file")
+      }
+      try check(
+        bytes.rawSpan.extracting(offset..<offset + SegmentFormat.pageBytes), at: start + UInt64(offset))
+    }
+    return bytes
+  }
+
+  private func run(_ page: Int, pages: Int, _ opened: Opened) throws(ByteStoreError) -> [UInt8] {
+    let offset = opened.header.offset(ofPage: page)
+    let count = pages * SegmentFormat.pageBytes
+    guard page + pages <= self.pages else { throw badEntry(at: offset) }
+    let run = try bytes(count, at: offset, of: opened.file)
+    guard run.count == count else { throw damage(offset, "a run of \(pages) pages", "the end of the file") }
+    try check(run.rawSpan, at: offset)
+    return run
+  }
+
+  /// A page or a run.
+  private func check(_ page: RawSpan, at offset: UInt64) throws(ByteStoreError) {
+    let checksum = SegmentFormat.checksum(
+      ofPage: page, file: fileID, offset: offset, broken: platform.brokenRule)
+    var trailer = ByteReader(page.extracting(droppingFirst: page.byteCount - 4))
+    let recorded = trailer.uint32() ?? 0
+    guard recorded == checksum || platform.brokenRule == .checkPages else {
+      throw damage(offset, "a page with checksum \(recorded)", "\(checksum)")
+    }
+  }
+
+  // MARK: Errors
+
+  private func badEntry(at offset: UInt64) -> ByteStoreError {
+    damage(offset, "an entry", "bytes that are none")
+  }
+
+  private func damage(_ offset: UInt64, _ expected: String, _ found: String) -> ByteStoreError {
+    .corrupted(Damage(file: path, offset: offset, expected: expected, found: found))
+  }
+}

@@ -1,0 +1,213 @@
+// The segment file, byte by byte. docs/format.md shows the same.
+//
+//   file    := header-page dictionary padding page{smallPages} run{runs} run-table padding
+//   header  := magic[8] version:u16 kind:u8 reserved:u8 pageBytes:u32 fileID[16] storeID[16] number:u64
+//              asOf:u64 entries:u64 smallPages:u32 runPages:u32 runs:u32 dictionaryBytes:u32
+//              dictionaryCRC:u32 runTableCRC:u32 trailerBytes:u16 reserved[30] crc:u32
+//   page    := entry* zeros count:u16 reserved:u16 crc:u32
+//   run     := entry zeros count:u16 reserved:u16 crc:u32         in as many pages as it needs
+//   entry   := ordinal:u32 size:varint [storedBytes:varint] bytes
+//   bytes   := keyBytes:varint key value                          plain, or as LZ4 block
+//   run-table := pages:u32{runs}
+//
+// `size` is twice the number of plain bytes, plus 1 if they are stored as an LZ4 block against the
+// dictionary; only then `storedBytes` follows. Checksums begin with the place: file id, offset. An entry
+// that does not fit in a page gets a run of its own. All entries were live at commit `asOf`.
+//
+// For encryption there is room: pages are numbered, so that a nonce can be made of their number, and a
+// longer trailer would hold the tag beside the checksum, which then is that of the ciphertext.
+
+enum SegmentFormat {
+  static let version: UInt16 = 0
+  static let magic: [UInt8] = Array("DUGOUTSG".utf8)
+  static let pageBytes = 8192
+  static let trailerBytes = 8
+  static let pagePayloadBytes = pageBytes - trailerBytes
+  static let headerBytes = 160
+  /// Ordinal and two varints, of which none is longer than this.
+  static let entryHeadBytesMax = 4 + 5 + 5
+  /// What an entry can be at most: a key, a value and the length of the key.
+  static let entryBytesMax = Batch.keyBytesMax + Batch.valueBytesMax + 3
+
+  static func dataStart(dictionaryBytes: Int) -> UInt64 {
+    UInt64(pageBytes + dictionaryBytes.roundedUp(toMultipleOf: pageBytes))
+  }
+
+  /// The last four bytes of a page or a run.
+  static func checksum(ofPage page: RawSpan, file id: RandomID, offset: UInt64, broken: Rule?) -> UInt32 {
+    guard broken != .checkPages else { return 0 }
+    var checksum = Checksum(file: id, offset: offset, broken: broken)
+    checksum.update(page.extracting(first: page.byteCount - 4))
+    return checksum.value
+  }
+}
+
+/// The first page of a segment.
+struct SegmentHeader: Equatable {
+  var fileID: RandomID
+  var storeID: RandomID
+  var number: FileNumber
+  /// The commit at which every entry was the value of its key.
+  var asOf: SequenceNumber
+  var entries: UInt64
+  var smallPages: Int
+  var runPages: Int
+  var runs: Int
+  var dictionaryBytes: Int
+  var dictionaryCRC: UInt32
+  var runTableCRC: UInt32
+
+  var pages: Int { smallPages + runPages }
+  var dataStart: UInt64 { SegmentFormat.dataStart(dictionaryBytes: dictionaryBytes) }
+
+  func offset(ofPage page: Int) -> UInt64 { dataStart + UInt64(page * SegmentFormat.pageBytes) }
+
+  var fileBytes: UInt64 {
+    offset(ofPage: pages) + UInt64((4 * runs).roundedUp(toMultipleOf: SegmentFormat.pageBytes))
+  }
+
+  func encoded() -> [UInt8] {
+    var page = SegmentFormat.magic
+    page.append(littleEndian: SegmentFormat.version)
+    page.append(FileKind.segment.rawValue)
+    page.append(0)
+    page.append(littleEndian: UInt32(SegmentFormat.pageBytes))
+    page.append(fileID)
+    page.append(storeID)
+    page.append(littleEndian: number.value)
+    page.append(littleEndian: asOf.value)
+    page.append(littleEndian: entries)
+    for count in [smallPages, runPages, runs, dictionaryBytes] { page.append(littleEndian: UInt32(count)) }
+    page.append(littleEndian: dictionaryCRC)
+    page.append(littleEndian: runTableCRC)
+    page.append(littleEndian: UInt16(SegmentFormat.trailerBytes))
+    page.append(contentsOf: repeatElement(0, count: SegmentFormat.headerBytes - 4 - page.count))
+    var checksum = Checksum()
+    checksum.update(page.rawSpan)
+    page.append(littleEndian: checksum.value)
+    page.pad(toMultipleOf: SegmentFormat.pageBytes)
+    return page
+  }
+
+  init(
+    fileID: RandomID, storeID: RandomID, number: FileNumber, asOf: SequenceNumber, entries: UInt64 = 0,
+    smallPages: Int = 0, runPages: Int = 0, runs: Int = 0, dictionaryBytes: Int = 0,
+    dictionaryCRC: UInt32 = 0, runTableCRC: UInt32 = 0
+  ) {
+    self.fileID = fileID
+    self.storeID = storeID
+    self.number = number
+    self.asOf = asOf
+    self.entries = entries
+    self.smallPages = smallPages
+    self.runPages = runPages
+    self.runs = runs
+    self.dictionaryBytes = dictionaryBytes
+    self.dictionaryCRC = dictionaryCRC
+    self.runTableCRC = runTableCRC
+  }
+
+  init(decoding page: RawSpan, file: String) throws(ByteStoreError) {
+    func damage(_ offset: UInt64, _ expected: String, _ found: String) -> ByteStoreError {
+      .corrupted(Damage(file: file, offset: offset, expected: expected, found: found))
+    }
+    guard page.byteCount >= SegmentFormat.pageBytes else {
+      throw damage(0, "a header page of \(SegmentFormat.pageBytes) bytes", "\(page.byteCount) bytes")
+    }
+    var reader = ByteReader(page)
+    guard let magic = reader.array(8), magic == SegmentFormat.magic, let version = reader.uint16() else {
+      throw damage(0, "a segment's first bytes", "others")
+    }
+    // A newer version may lay out everything behind its number differently, its checksum included.
+    guard version <= SegmentFormat.version else {
+      throw .newerFormat(file: file, found: version, supported: SegmentFormat.version)
+    }
+    try Self.check(page, file)
+    guard let kind = reader.uint8(), kind == FileKind.segment.rawValue, reader.skip(1),
+      let pageBytes = reader.uint32(), pageBytes == UInt32(SegmentFormat.pageBytes),
+      let fileID = reader.randomID(), let storeID = reader.randomID(), let number = reader.uint64(),
+      let asOf = reader.uint64(), let entries = reader.uint64(), let smallPages = reader.uint32(),
+      let runPages = reader.uint32(), let runs = reader.uint32(), let dictionaryBytes = reader.uint32(),
+      let dictionaryCRC = reader.uint32(), let runTableCRC = reader.uint32(),
+      let trailerBytes = reader.uint16(), trailerBytes == UInt16(SegmentFormat.trailerBytes)
+    else { throw damage(8, "a segment's header", "another kind of file") }
+    let pages = UInt64(smallPages) + UInt64(runPages)
+    guard pages <= UInt64(Manifest.Segment.pagesMax), runs <= runPages,
+      dictionaryBytes <= UInt32(EntryDictionary.bytesMax)
+    else { throw damage(84, "counts that a segment can have", "others") }
+    self.init(
+      fileID: fileID, storeID: storeID, number: FileNumber(number), asOf: SequenceNumber(asOf),
+      entries: entries, smallPages: Int(smallPages), runPages: Int(runPages), runs: Int(runs),
+      dictionaryBytes: Int(dictionaryBytes), dictionaryCRC: dictionaryCRC, runTableCRC: runTableCRC)
+  }
+
+  private static func check(_ page: RawSpan, _ file: String) throws(ByteStoreError) {
+    var checksum = Checksum()
+    checksum.update(page.extracting(first: SegmentFormat.headerBytes - 4))
+    var trailer = ByteReader(page)
+    _ = trailer.skip(SegmentFormat.headerBytes - 4)
+    guard let recorded = trailer.uint32(), recorded == checksum.value else {
+      throw .corrupted(
+        Damage(
+          file: file, offset: 0, expected: "a header with checksum \(checksum.value)", found: "another"))
+    }
+  }
+}
+
+/// An entry of a page, its bytes still as they are stored.
+struct StoredEntry: Equatable {
+  var ordinal: UInt32
+  var plainBytes: Int
+  var isCompressed: Bool
+  /// Of the entry's first byte in the page.
+  var offset: Int
+  /// Of the stored bytes in the page.
+  var stored: Range<Int>
+
+  var bytes: Int { stored.upperBound - offset }
+
+  /// The entry at `offset`, or nil if there is none that fits in `page`.
+  init?(decoding page: RawSpan, at offset: Int) {
+    var reader = ByteReader(page)
+    guard reader.skip(offset), let ordinal = reader.uint32(), let size = reader.varint(),
+      size >> 1 <= UInt64(SegmentFormat.entryBytesMax)
+    else { return nil }
+    self.ordinal = ordinal
+    self.offset = offset
+    plainBytes = Int(size >> 1)
+    isCompressed = size & 1 == 1
+    var storedBytes = plainBytes
+    if isCompressed {
+      guard let count = reader.varint(), count < UInt64(plainBytes) else { return nil }
+      storedBytes = Int(count)
+    }
+    guard let stored = reader.range(storedBytes) else { return nil }
+    self.stored = stored
+  }
+
+  static func encodeHead(
+    _ ordinal: UInt32, plainBytes: Int, storedBytes: Int?, into bytes: inout [UInt8]
+  ) {
+    bytes.append(littleEndian: ordinal)
+    bytes.append(varint: UInt64(plainBytes) << 1 | (storedBytes == nil ? 0 : 1))
+    if let storedBytes { bytes.append(varint: UInt64(storedBytes)) }
+  }
+}
+
+/// The plain bytes of an entry.
+enum EntryBytes {
+  static func encode(_ key: RawSpan, _ value: RawSpan, into bytes: inout [UInt8]) {
+    bytes.append(varint: UInt64(key.byteCount))
+    bytes.append(copying: key)
+    bytes.append(copying: value)
+  }
+
+  /// Where the key is and where the value begins; nil if the bytes are no entry.
+  static func split(_ bytes: RawSpan) -> (key: Range<Int>, valueStart: Int)? {
+    var reader = ByteReader(bytes)
+    guard let keyBytes = reader.varint(), keyBytes <= UInt64(Batch.keyBytesMax),
+      let key = reader.range(Int(keyBytes))
+    else { return nil }
+    return (key, key.upperBound)
+  }
+}

@@ -1,0 +1,294 @@
+// A flush: commits go from logs to segments, dead space comes back, and what an open reads becomes short.
+//
+//   1. load       every page of the table that is still in the last checkpoint alone
+//   2. freeze     turn to a new log; the table as of the last commit of the old one
+//   3. write      the tail and what lives in the victims to segments, then a checkpoint (FlushJob)
+//   4. directory  is synced, so that the files have names
+//   5. manifest   names the new files and neither the victims nor the logs before the new one (C5)
+//   6. move       the locations in the table in use, except of keys that were changed meanwhile
+//   7. delete     what no durable manifest names any more; a log becomes the spare instead
+//
+// Commits and reads go on all the while: step 2 takes a turn as a commit does, step 5 two syncs under the
+// writer's lock, step 6 a moment at a time. A crash before step 5 leaves files that the next open removes,
+// one after it leaves old ones that it removes.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+extension ByteStore {
+  package enum FlushScope: Sendable {
+    /// As much as there is need for.
+    case asNeeded
+    /// Every segment with dead bytes as well.
+    case everything
+  }
+
+  /// Moves all commits so far from logs to segments, and returns once that is done. Nothing is lost if it
+  /// fails: what it did not get done, a later one does.
+  package func flush(_ scope: FlushScope = .asNeeded) throws(ByteStoreError) {
+    guard !isForked else { throw .forked(directory: path) }
+    try state.withLock(when: { !$0.isFlushing || $0.end != nil }) { state throws(ByteStoreError) in
+      if let end = state.end { throw end }
+      state.isFlushing = true
+    }
+    let result = Result { () throws(ByteStoreError) in try runFlush(scope) }
+    state.withLock { state in
+      state.isFlushing = false
+      switch result {
+      case .success: state.flushFailure = nil
+      case .failure(let error):
+        state.flushFailure = error
+        if case .system(let cause) = error, cause.isSync { fail([], .unknown(cause), &state) }
+        if case .outcomeUnknown(let cause) = error { fail([], .unknown(cause), &state) }
+      }
+    }
+    state.wakeAll()
+    try result.get()
+  }
+
+  /// So much log has come together that a flush is worth while.
+  var isFlushDue: Bool {
+    let (bytes, logs) = writer.withLock { ($0.logBytes, $0.manifest.logs.count) }
+    // One that failed is not tried again with every commit, only when more has come together.
+    let patience: UInt64 = state.withLock { $0.flushFailure == nil } ? 1 : 2
+    return bytes >= patience * options.flushBytes || logs > Int(patience) * Self.logsMax
+  }
+
+  private static let logsMax = 16
+
+  // MARK: Steps
+
+  private func runFlush(_ scope: FlushScope) throws(ByteStoreError) {
+    try table.loadAll()
+    guard let frozen = try freeze(scope) else { return }
+    pause(.frozen)
+    var job = FlushJob(frozen.table, target)
+    let victims = victims(of: frozen.table, scope)
+    let checkpoint: Manifest.Checkpoint
+    do throws(ByteStoreError) {
+      try job.writeTail()
+      for victim in victims { try job.rewrite(victim) }
+      try job.endSegments()
+      checkpoint = try job.writeCheckpoint(position: frozen.position, frozen.pages)
+      try syncDirectory()
+    } catch {
+      job.discard()
+      throw error
+    }
+    pause(.checkpointWritten)
+    note(job.damaged)
+    let dropped: Dropped
+    do throws(WriteFailure) {
+      dropped = try replaceManifest(job.segmentsLeft, checkpoint, frozen)
+    } catch {
+      switch error {
+      case .refused(let cause):
+        job.discard()
+        try? directory.remove(StoreFile.checkpoint(checkpoint.number))
+        throw .system(cause)
+      case .unknown(let cause):
+        // Whether the manifest names the files, only the next open knows.
+        throw .outcomeUnknown(cause)
+      }
+    }
+    pause(.manifestReplaced)
+    move(job.moves, job.segments)
+    pause(.entriesMoved)
+    delete(dropped)
+  }
+
+  private func pause(_ step: FlushStep) { options.betweenFlushSteps?(step) }
+
+  private struct Frozen {
+    var table: Table
+    var position: LogHeader.LogEnd
+    /// The first log that holds commits which are not in the table.
+    var firstLog: LogNumber
+    var pages: (any CheckpointPages)?
+  }
+
+  /// Nil if there is nothing to do.
+  private func freeze(_ scope: FlushScope) throws(ByteStoreError) -> Frozen? {
+    try state.withLock(when: { !$0.isLeading }) { state throws(ByteStoreError) in
+      if let end = state.end { throw end }
+      state.isLeading = true
+    }
+    let result = Result { () throws(WriteFailure) in try freezeAsLeader(scope) }
+    state.withLock { state in
+      if case .failure(let failure) = result { fail([], failure, &state) }
+      state.isLeading = false
+    }
+    state.wakeAll()
+    do throws(WriteFailure) {
+      return try result.get()
+    } catch {
+      switch error {
+      case .refused(let cause): throw .system(cause)
+      case .unknown(let cause): throw .outcomeUnknown(cause)
+      }
+    }
+  }
+
+  private func freezeAsLeader(_ scope: FlushScope) throws(WriteFailure) -> Frozen? {
+    let table = table.frozen()
+    return try writer.withLock { writer throws(WriteFailure) in
+      let hasNews = table.published > writer.flushedThrough
+      guard hasNews || !victims(of: table, scope).isEmpty else { return nil }
+      if writer.log != nil { try turnToNewLog(for: [], &writer) }
+      let first = writer.log?.header.number ?? writer.manifest.nextLogNumber
+      return Frozen(
+        table: table, position: writer.last, firstLog: first, pages: options.layerAbove?.freeze())
+    }
+  }
+
+  /// The segments to write anew, in the order of their numbers.
+  private func victims(of table: Table, _ scope: FlushScope) -> [Segment] {
+    let damaged = state.withLock { $0.damagedSegments }
+    let uses = table.segments.compactMap { $0 }.filter { !damaged.contains($0.segment.number) }
+    let candidates = uses.map { use in
+      FlushPlan.Segment(
+        slot: use.segment.slot, dataBytes: UInt64(use.segment.pages * SegmentFormat.pageBytes),
+        liveBytes: use.liveBytes)
+    }
+    let slots: [Int]
+    switch scope {
+    case .asNeeded:
+      slots = FlushPlan.victims(
+        of: candidates, segmentBytesMax: options.segmentBytesMax, budgetBytes: 4 * options.flushBytes)
+    case .everything:
+      slots = uses.filter { $0.hasDeadBytes }.map(\.segment.slot)
+    }
+    return slots.compactMap { table.segments[$0]?.segment }.sorted { $0.number < $1.number }
+  }
+
+  private func note(_ damaged: [(segment: Segment, error: ByteStoreError)]) {
+    state.withLock { state in
+      for (segment, _) in damaged { state.damagedSegments.insert(segment.number) }
+    }
+  }
+
+  private var target: FlushJob.Target {
+    FlushJob.Target(
+      directory: directory, platform: platform, storeID: storeID, segmentBytesMax: options.segmentBytesMax,
+      nextNumber: { [self] () throws(ByteStoreError) in try nextFileNumber() },
+      pause: { [self] in pause($0) })
+  }
+
+  private func nextFileNumber() throws(ByteStoreError) -> FileNumber {
+    try writer.withLock { writer throws(ByteStoreError) in
+      let number = writer.manifest.nextFileNumber
+      guard let next = number.next else {
+        throw .system(SystemFailure(operation: "numbering a segment", path: path, code: EOVERFLOW))
+      }
+      writer.manifest.nextFileNumber = next
+      return number
+    }
+  }
+
+  private func syncDirectory() throws(ByteStoreError) {
+    guard platform.keeps(.syncDirectoryAfterCreating) else { return }
+    do throws(SystemFailure) { try directory.sync() } catch { throw .system(error) }
+  }
+
+  // MARK: The manifest
+
+  /// What a durable manifest does not name any more.
+  private struct Dropped {
+    var logs: [Manifest.Log] = []
+    var segments: [Manifest.Segment] = []
+    var checkpoint: Manifest.Checkpoint?
+  }
+
+  private func replaceManifest(
+    _ segments: [Segment], _ checkpoint: Manifest.Checkpoint, _ frozen: Frozen
+  ) throws(WriteFailure) -> Dropped {
+    try writer.withLock { writer throws(WriteFailure) in
+      if let end = state.withLock({ $0.end }) {
+        // Poisoned meanwhile: nothing is written any more. Closing waits for a flush.
+        guard case .outcomeUnknown(let cause) = end else { preconditionFailure("a flush is under way") }
+        throw .refused(cause)
+      }
+      let old = writer.manifest
+      var manifest = old.successor()
+      manifest.logs.removeAll { $0.number < frozen.firstLog }
+      manifest.segments = segments.map(\.entry).sorted { $0.number < $1.number }
+      manifest.checkpoint = checkpoint
+      if !platform.keeps(.deleteAfterManifest) {
+        for log in old.logs where log.number < frozen.firstLog {
+          try? directory.remove(StoreFile.log(log.number))
+        }
+      }
+      try manifest.replace(in: directory, platform)
+      writer.manifest = manifest
+      writer.flushedThrough = frozen.position.sequence
+      return Dropped(
+        logs: old.logs.filter { $0.number < frozen.firstLog },
+        segments: old.segments.filter { !manifest.segments.contains($0) }, checkpoint: old.checkpoint)
+    }
+  }
+
+  // MARK: Moving and deleting
+
+  /// A part at a time, so that nobody waits long.
+  private func move(_ moves: [FlushJob.Move], _ segments: [Segment]) {
+    table.withTable { table in
+      for segment in segments { table.add(segment, at: segment.slot) }
+    }
+    let movesAtOnce = 1024
+    for start in stride(from: 0, to: moves.count, by: movesAtOnce) {
+      table.withTable { table in
+        for move in moves[start..<min(start + movesAtOnce, moves.count)] {
+          let now = table.location(of: move.ordinal)
+          let isBroken = !platform.keeps(.keepLaterCommits) && now != .none
+          table.move(move.ordinal, from: isBroken ? now : move.old, to: move.new)
+        }
+      }
+    }
+  }
+
+  private func delete(_ dropped: Dropped) {
+    let gone = table.withTable { table in
+      dropped.segments.compactMap { entry in
+        defer { table.removeSegment(entry) }
+        return table.segments[entry.slot]?.segment
+      }
+    }
+    for segment in gone {
+      // Who still reads it needs it open: it is about to lose its name.
+      if snapshots.count > 0 { _ = try? segment.open() }
+      table.cache.removePages(ofFile: segment.number.value)
+    }
+    table.withTable { $0.collectForgottenOrdinals() }
+    // A name that cannot be removed is removed by the next open.
+    for segment in dropped.segments { try? directory.remove(StoreFile.segment(segment.number)) }
+    if let checkpoint = dropped.checkpoint {
+      try? directory.remove(StoreFile.checkpoint(checkpoint.number))
+    }
+    let recycled = recycle(dropped.logs)
+    for log in dropped.logs where log.number != recycled {
+      try? directory.remove(StoreFile.log(log.number))
+    }
+  }
+
+  /// Makes the largest log the spare, if there is none and it has the size. Its space on disk stays where it
+  /// is, which is faster to write to than new space.
+  private func recycle(_ logs: [Manifest.Log]) -> LogNumber? {
+    guard let log = logs.max(by: { $0.capacity < $1.capacity }) else { return nil }
+    let isWanted = writer.withLock { writer in
+      guard case .none = writer.spare, let current = writer.log,
+        log.capacity >= capacity(for: [], previousLength: current.header.capacity)
+      else { return false }
+      writer.spare = .underWay
+      return true
+    }
+    guard isWanted else { return nil }
+    state.withLock { $0.isPreparingSpare = true }
+    prepareSpare(log.capacity, from: StoreFile.log(log.number))
+    return log.number
+  }
+}

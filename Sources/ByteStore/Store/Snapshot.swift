@@ -1,0 +1,99 @@
+// A state of the store that stays as it is, whatever is committed, flushed or compacted meanwhile.
+//
+// A snapshot is a frozen table. It shares its pages with the store's own, and holds on to the bodies of
+// commits and to the segments that it needs: a segment that compaction has deleted keeps its space on disk
+// until the last snapshot of it is gone.
+
+import Synchronization
+
+/// Reads at one commit. Ends with `close()`, or with its last reference; `ByteStore.statistics` tells how
+/// long the oldest one has been open.
+package final class Snapshot: Sendable {
+  /// The last commit that it sees.
+  package let sequence: SequenceNumber
+  /// The number of keys.
+  package let count: Int
+  private let table: SharedTable
+  private let store: ByteStore
+  private let ticket: UInt64
+  private let isOpen = Atomic(true)
+
+  init(_ table: Table, of store: ByteStore, ticket: UInt64) {
+    sequence = table.published
+    count = table.keys
+    self.table = SharedTable(table, store.table.cache)
+    self.store = store
+    self.ticket = ticket
+  }
+
+  deinit { close() }
+
+  /// Lets go of what only this snapshot needs. Reads fail from then on.
+  package func close() {
+    guard isOpen.exchange(false, ordering: .acquiringAndReleasing) else { return }
+    store.snapshots.remove(ticket)
+    table.empty()
+  }
+
+  /// The value of a key into `buffer`, or false if there is none.
+  package func read(
+    _ key: [UInt8], into buffer: inout ReadBuffer
+  ) throws(ByteStoreError) -> Bool {
+    try checkReadable()
+    return try table.read(key, into: &buffer)
+  }
+
+  package func value(for key: [UInt8]) throws(ByteStoreError) -> [UInt8]? {
+    var buffer = ReadBuffer()
+    return try read(key, into: &buffer) ? Array(copying: buffer.bytes) : nil
+  }
+
+  /// Hands over every key with its value, in the order in which they lie on disk.
+  package func forEach(
+    _ body: (_ key: RawSpan, _ value: RawSpan) -> Void
+  ) throws(ByteStoreError) {
+    try checkReadable()
+    try table.forEachEntry { _, key, value in body(key, value) }
+  }
+
+  private func checkReadable() throws(ByteStoreError) {
+    try store.checkReadable()
+    guard isOpen.load(ordering: .acquiring) else { throw .closed(directory: store.path) }
+  }
+}
+
+extension ByteStore {
+  /// The store as of its last commit.
+  package func snapshot() throws(ByteStoreError) -> Snapshot {
+    try checkReadable()
+    // Listed first: what compaction deletes from here on is opened before.
+    let ticket = snapshots.add(platform.clock.monotonicNanoseconds())
+    return Snapshot(table.frozen(), of: self, ticket: ticket)
+  }
+}
+
+/// The snapshots that are open, so that a forgotten one is found.
+final class SnapshotRegistry: Sendable {
+  private struct State {
+    var next: UInt64 = 0
+    /// When each was opened.
+    var openedAt: [UInt64: UInt64] = [:]
+  }
+
+  private let state = Locked(State())
+
+  func add(_ now: UInt64) -> UInt64 {
+    state.withLock { state in
+      state.next += 1
+      state.openedAt[state.next] = now
+      return state.next
+    }
+  }
+
+  func remove(_ ticket: UInt64) { state.withLock { $0.openedAt[ticket] = nil } }
+
+  var count: Int { state.withLock { $0.openedAt.count } }
+
+  /// When the oldest one was opened.
+  var oldest: UInt64? { state.withLock { $0.openedAt.values.min() } }
+}

@@ -1,0 +1,213 @@
+// The table between threads, and what it needs from files: pages of the checkpoint and entries of segments.
+//
+// Reads and preparations look at the table under its lock and get bytes outside of it. A lookup that finds
+// nothing in memory to decide by is repeated once the missing page is there.
+
+/// A table that any thread may use. One thread at a time prepares and applies commits; moves may come from
+/// another one at any time.
+final class SharedTable: Sendable {
+  let cache: PageCache
+  private let table: Locked<Table>
+
+  init(_ table: Table, _ cache: PageCache) {
+    self.table = Locked(table)
+    self.cache = cache
+  }
+
+  /// The table as it is now, for ever.
+  func frozen() -> Table { table.withLock { $0 } }
+
+  /// A look, or a change that needs no bytes from files.
+  func withTable<Result>(_ body: (inout Table) -> Result) -> Result { table.withLock { body(&$0) } }
+
+  // MARK: Reading
+
+  /// The value of a key into `buffer`; false if there is none.
+  func read(_ key: [UInt8], into buffer: inout ReadBuffer) throws(ByteStoreError) -> Bool {
+    try find(key, into: &buffer) != nil
+  }
+
+  /// The ordinal of a key, or nil. Its value is in `buffer` then.
+  private func find(
+    _ key: [UInt8], into buffer: inout ReadBuffer, isFrozen: Bool = false
+  ) throws(ByteStoreError) -> UInt32? {
+    var passing: [UInt32] = []
+    while true {
+      let search = table.withLock { table in
+        table.find(key.rawSpan, table.fingerprint(of: key.rawSpan), passing: passing)
+      }
+      switch search {
+      case .absent:
+        // What was passed over may have been given to this key meanwhile; in a frozen table it was not.
+        guard !passing.isEmpty, !isFrozen else { return nil }
+        return try SharedTable(frozen(), cache).find(key, into: &buffer, isFrozen: true)
+      case .missing(let page):
+        try load(page)
+      case .inTail(let ordinal, let commit, let offset):
+        buffer.fill(with: commit.bytes.rawSpan.extracting(commit.valueRange(ofPutAt: offset)))
+        return ordinal
+      case .inSegment(let ordinal, let segment, let location):
+        if try Self.read(key, segment, location, cache, into: &buffer) { return ordinal }
+        passing.append(ordinal)
+      }
+    }
+  }
+
+  /// Whether the entry is that of the key; its value is in `buffer` then.
+  private static func read(
+    _ key: [UInt8], _ segment: Segment, _ location: Location, _ cache: PageCache,
+    into buffer: inout ReadBuffer
+  ) throws(ByteStoreError) -> Bool {
+    try segment.read(location, cache, into: &buffer)
+    guard let entry = EntryBytes.split(buffer.bytes),
+      buffer.bytes.extracting(entry.key).isSame(as: key.rawSpan)
+    else { return false }
+    buffer.dropFirst(entry.valueStart)
+    return true
+  }
+
+  // MARK: Pages of the checkpoint
+
+  /// Gets a page that is missing.
+  func load(_ address: PageAddress) throws(ByteStoreError) {
+    guard let source = table.withLock({ $0.source }) else { return }
+    let words = try source.words(address)
+    guard table.withLock({ $0.install(words, at: address) }) else { throw source.madeUp(address) }
+  }
+
+  /// Gets every page: afterwards the table needs no checkpoint.
+  func loadAll() throws(ByteStoreError) {
+    while let page = table.withLock({ $0.firstMissing }) { try load(page) }
+    table.withLock { $0.forgetSource() }
+  }
+
+  // MARK: Committing
+
+  /// Finds out which keys of a commit are there already, so that applying it cannot fail. `newKeys` counts
+  /// those of the same group so far that are not.
+  func prepare(
+    _ commit: CommitBody, newKeys: inout Int
+  ) throws(ByteStoreError) -> [UInt32?] {
+    var targets: [UInt32?] = []
+    var unsure = try pass(commit, &targets)
+    if !unsure.isEmpty { try settle(&unsure, commit, &targets) }
+    newKeys += targets.count { $0 == nil }
+    let keys = table.withLock { $0.keys } + newKeys
+    guard keys <= SlotPages.keysMax else {
+      throw .tooLarge(what: "A store", limit: SlotPages.keysMax, found: keys)
+    }
+    while let page = table.withLock({ $0.prepare(newKeys: newKeys) }) { try load(page) }
+    return targets
+  }
+
+  /// A key that only an entry of a segment can tell, or a missing page.
+  private struct Unsure {
+    var index: Int
+    var key: Range<Int>
+  }
+
+  /// All that memory can decide, in one go.
+  private func pass(
+    _ commit: CommitBody, _ targets: inout [UInt32?]
+  ) throws(ByteStoreError) -> [Unsure] {
+    table.withLock { table in
+      var unsure: [Unsure] = []
+      commit.forEachOperation { operation in
+        let key = operation.key
+        let bytes = commit.bytes.rawSpan.extracting(key)
+        switch table.find(bytes, table.fingerprint(of: bytes)) {
+        case .absent: targets.append(nil)
+        case .inTail(let ordinal, _, _): targets.append(ordinal)
+        case .missing, .inSegment:
+          unsure.append(Unsure(index: targets.count, key: key))
+          targets.append(nil)
+        }
+      }
+      return unsure
+    }
+  }
+
+  private func settle(
+    _ unsure: inout [Unsure], _ commit: CommitBody, _ targets: inout [UInt32?]
+  ) throws(ByteStoreError) {
+    var buffer = ReadBuffer()
+    for item in unsure {
+      targets[item.index] = try find(Array(commit.bytes[item.key]), into: &buffer)
+    }
+  }
+
+  /// Makes a group of commits visible, all at once.
+  func apply(_ commits: [(body: CommitBody, targets: [UInt32?])]) {
+    table.withLock { table in
+      for (body, targets) in commits { table.apply(body, targets) }
+      table.endGroup()
+    }
+  }
+
+  // MARK: All entries
+
+  /// Forgets everything, so that what only this table needs is let go.
+  func empty() { table.withLock { $0 = Table(hashSeed: .zero) } }
+
+  /// Hands over every key with its value, in the order of the segments, then of the commits.
+  func forEachEntry(
+    _ body: (_ ordinal: UInt32, _ key: RawSpan, _ value: RawSpan) throws(ByteStoreError) -> Void
+  ) throws(ByteStoreError) {
+    try loadAll()
+    let table = frozen()
+    var buffer = ReadBuffer()
+    for use in table.segments {
+      guard let segment = use?.segment, use?.liveEntries != 0 else { continue }
+      try segment.forEachLiveEntry(of: table, into: &buffer, body)
+    }
+    try table.forEachTailEntry { ordinal, commit, key, value throws(ByteStoreError) in
+      let bytes = commit.bytes.rawSpan
+      try body(ordinal, bytes.extracting(key), bytes.extracting(value))
+    }
+  }
+}
+
+extension Table {
+  /// Every put of the tail that is still the value of its key, oldest first; all pages must be loaded.
+  func forEachTailEntry(
+    _ body: (
+      _ ordinal: UInt32, _ commit: CommitBody, _ key: Range<Int>, _ value: Range<Int>
+    ) throws(ByteStoreError) -> Void
+  ) throws(ByteStoreError) {
+    var result = Result<Void, ByteStoreError>.success(())
+    tail.forEachBody { number, commit in
+      commit.forEachOperation { operation in
+        guard case .put(let offset, let key, let value) = operation, case .success = result,
+          let ordinal = ordinal(
+            at: Location(body: number, offset: offset), fingerprint(of: commit.bytes.rawSpan.extracting(key)))
+        else { return }
+        result = Result { () throws(ByteStoreError) in try body(ordinal, commit, key, value) }
+      }
+    }
+    try result.get()
+  }
+}
+
+extension Segment {
+  /// Every entry that is still the value of its key in `table`, whose pages must all be loaded.
+  func forEachLiveEntry(
+    of table: Table, into buffer: inout ReadBuffer,
+    _ body: (_ ordinal: UInt32, _ key: RawSpan, _ value: RawSpan) throws(ByteStoreError) -> Void
+  ) throws(ByteStoreError) {
+    let dictionary = try open().dictionary
+    try forEachEntry { entry, location, page throws(ByteStoreError) in
+      guard Int(entry.ordinal) < table.ordinals, table.location(of: entry.ordinal) == location else { return }
+      guard Segment.decode(entry, from: page, dictionary, into: &buffer),
+        let parts = EntryBytes.split(buffer.bytes)
+      else { throw badEntry(location) }
+      let bytes = buffer.bytes
+      try body(
+        entry.ordinal, bytes.extracting(parts.key), bytes.extracting(droppingFirst: parts.valueStart))
+    }
+  }
+
+  func badEntry(_ location: Location) -> ByteStoreError {
+    .corrupted(
+      Damage(file: path, offset: 0, expected: "an entry at \(location.place)", found: "bytes that are none"))
+  }
+}

@@ -1,0 +1,386 @@
+// All keys: a hash table from keys to ordinals, and from each ordinal to the place of its bytes.
+//
+// A value: a copy is a frozen state, and shares everything with the original until one of them changes. It
+// does no input or output. Where a page of a checkpoint is missing, or the bytes of a key lie in a segment,
+// it says so, and SharedTable gets them.
+//
+// Invariants (`checkInvariants()` looks at those that memory can tell):
+//   - Slots and ordinals in use are one to one; an ordinal that is not in use has no location.
+//   - A body of the tail counts the locations in it, a segment the entries and bytes of those in it.
+//   - What `apply` needs was loaded by `prepare`: a commit that is in the log cannot fail any more.
+
+struct Table: Sendable {
+  let hash: KeyHash
+  private(set) var slots: SlotPages
+  private(set) var locations: PagedWords
+  /// Ordinals ever given out, in use or free.
+  private(set) var ordinals: Int
+  private(set) var keys: Int
+  private(set) var tail = Tail()
+  private(set) var segments: [SegmentUse?]
+  /// Where missing pages are.
+  private(set) var source: CheckpointFile?
+  /// Ordinals to give out again, their pages loaded.
+  private var free: [UInt32] = []
+  /// Pages of the checkpoint's list of free ordinals that have not been read yet.
+  private var freePagesLeft: Int
+  /// Freed by the commit being applied: another put in it must not take them for what they were.
+  private var freedNow: [UInt32] = []
+
+  var published: SequenceNumber
+  var lastStamp: UInt64
+
+  /// A segment and how much of it is still some ordinal's location.
+  struct SegmentUse: Sendable {
+    let segment: Segment
+    var liveBytes: UInt64 = 0
+    var liveEntries: UInt64 = 0
+
+    /// Something in it is dead, as far as is known without reading it: a page is never quite full.
+    var hasDeadBytes: Bool {
+      Double(liveBytes) < 0.95 * Double(segment.pages * SegmentFormat.pageBytes)
+    }
+  }
+
+  init(hashSeed: RandomID) {
+    hash = KeyHash(seed: hashSeed)
+    slots = SlotPages()
+    locations = PagedWords()
+    ordinals = 0
+    keys = 0
+    segments = []
+    freePagesLeft = 0
+    published = .none
+    lastStamp = 0
+  }
+
+  /// As a checkpoint has it; its pages are read when they are needed.
+  init(_ source: CheckpointFile, segments: [SegmentUse?], overflow: [UInt64]) {
+    let header = source.header
+    hash = KeyHash(seed: header.hashSeed)
+    slots = SlotPages(
+      depth: header.depth, directoryPages: header.pages(of: .directory), slotPages: header.pages(of: .slots),
+      overflow: overflow)
+    locations = PagedWords(pagesOnDisk: header.pages(of: .locations))
+    ordinals = header.ordinals
+    keys = header.keys
+    freePagesLeft = header.pages(of: .free)
+    published = header.position.sequence
+    lastStamp = header.lastStamp
+    self.segments = segments
+    self.source = source
+  }
+
+  // MARK: Finding
+
+  enum Search {
+    case absent
+    /// A page has to be loaded first.
+    case missing(PageAddress)
+    case inTail(UInt32, CommitBody, offset: Int)
+    /// The fingerprint is right, and only the bytes in the segment can tell whether the key is.
+    case inSegment(UInt32, Segment, Location)
+  }
+
+  func fingerprint(of key: RawSpan) -> UInt32 { UInt32(truncatingIfNeeded: hash.hash(key) >> 32) }
+
+  /// Looks for a key. `passing` are ordinals in segments that turned out to be other keys.
+  func find(_ key: RawSpan, _ fingerprint: UInt32, passing: [UInt32] = []) -> Search {
+    if let page = slots.missing(for: fingerprint) { return .missing(page) }
+    var result = Search.absent
+    slots.forEachOrdinal(withFingerprint: fingerprint) { ordinal in
+      guard locations.isLoaded(wordAt: Int(ordinal)) else {
+        result = .missing(.locations(Int(ordinal) / PagedWords.wordsPerPage))
+        return true
+      }
+      let location = Location(bits: locations[Int(ordinal)])
+      switch location.place {
+      case .none:
+        return false
+      case .tail(let body, let offset):
+        let commit = tail[body]
+        guard commit.isKey(key, ofPutAt: offset) else { return false }
+        result = .inTail(ordinal, commit, offset: offset)
+        return true
+      case .entry(let slot, _, _, _), .run(let slot, _, _):
+        guard !passing.contains(ordinal), let use = segments[slot] else { return false }
+        result = .inSegment(ordinal, use.segment, location)
+        return true
+      }
+    }
+    return result
+  }
+
+  func location(of ordinal: UInt32) -> Location { Location(bits: locations[Int(ordinal)]) }
+
+  // MARK: Preparing a commit
+
+  /// Has `apply` find all it needs for `newKeys` more ordinals. The page that is missing, or nil.
+  mutating func prepare(newKeys: Int) -> PageAddress? {
+    // A page that splits may double the directory.
+    if let page = slots.directory.firstMissing { return .directory(page) }
+    guard free.count < newKeys else { return nil }
+    if freePagesLeft > 0 { return .free(freePagesLeft - 1) }
+    if ordinals % PagedWords.wordsPerPage != 0, !locations.isLoaded(wordAt: ordinals) {
+      return .locations(ordinals / PagedWords.wordsPerPage)
+    }
+    return nil
+  }
+
+  /// Puts a page in place that was missing. False if it cannot be what a checkpoint wrote.
+  mutating func install(_ words: [UInt64], at address: PageAddress) -> Bool {
+    switch address {
+    case .directory(let page):
+      return slots.directory.isLoaded(page) || slots.install(words, at: address, ordinals: ordinals)
+    case .slots(let page):
+      return slots.pages.isLoaded(page) || slots.install(words, at: address, ordinals: ordinals)
+    case .locations(let page):
+      guard !locations.isLoaded(page) else { return true }
+      guard words.allSatisfy({ isPossible(Location(bits: $0)) }) else { return false }
+      locations.setWords(words, ofPage: page)
+    case .free(let page):
+      guard page == freePagesLeft - 1 else { return true }
+      return installFree(words)
+    }
+    return true
+  }
+
+  private func isPossible(_ location: Location) -> Bool {
+    switch location.place {
+    case .none: location == .none
+    case .tail: false
+    case .entry(let slot, let page, let offset, let bytes):
+      use(slot).map { page < $0.segment.pages && offset + bytes <= SegmentFormat.pagePayloadBytes } ?? false
+    case .run(let slot, let page, let pages):
+      use(slot).map { page < $0.segment.pages && pages <= $0.segment.pages - page } ?? false
+    }
+  }
+
+  private func use(_ slot: Int) -> SegmentUse? { slot < segments.count ? segments[slot] : nil }
+
+  private mutating func installFree(_ words: [UInt64]) -> Bool {
+    let numbers = words.prefix { $0 != 0 }.map { $0 - 1 }
+    guard numbers.allSatisfy({ $0 < UInt64(ordinals) }) else { return false }
+    let list = numbers.map { UInt32($0) }
+    // One whose location is still on disk would have to be loaded to be given out; it is forgotten, and
+    // costs eight bytes until the next time.
+    freePagesLeft -= 1
+    free.append(contentsOf: list.filter { isFree($0) })
+    return true
+  }
+
+  private func isFree(_ ordinal: UInt32) -> Bool {
+    locations.isLoaded(wordAt: Int(ordinal)) && locations[Int(ordinal)] == 0
+  }
+
+  // MARK: Applying a commit
+
+  /// Applies a commit's operations, in their order. `targets` are the ordinals of the keys that were there
+  /// before the commits being prepared, `nil` of those that were not.
+  mutating func apply(_ commit: CommitBody, _ targets: [UInt32?]) {
+    // Held by one, so that the body does not go while its own later operations undo earlier ones.
+    let body = tail.append(commit)
+    var index = 0
+    commit.forEachOperation { operation in
+      defer { index += 1 }
+      switch operation {
+      case .put(let offset, let key, _):
+        let location = Location(body: body, offset: offset)
+        tail.hold(body)
+        if let ordinal = ordinal(of: commit, key, targets[index]) {
+          release(self.location(of: ordinal))
+          locations[Int(ordinal)] = location.bits
+        } else {
+          insert(location, fingerprint(of: commit.bytes.rawSpan.extracting(key)))
+        }
+      case .remove(let key):
+        guard let ordinal = ordinal(of: commit, key, targets[index]) else { return }
+        remove(ordinal, fingerprint(of: commit.bytes.rawSpan.extracting(key)))
+      }
+    }
+    tail.release(body)
+    published = published.next
+    lastStamp = max(lastStamp, commit.stamp)
+  }
+
+  /// To be called after the last commit of a group.
+  mutating func endGroup() {
+    free.append(contentsOf: freedNow)
+    freedNow = []
+  }
+
+  /// What `target` says, unless an earlier operation of the same group has changed it: then the key is in
+  /// the tail, or nowhere.
+  private func ordinal(of commit: CommitBody, _ key: Range<Int>, _ target: UInt32?) -> UInt32? {
+    if let target, location(of: target) != .none { return target }
+    let bytes = commit.bytes.rawSpan.extracting(key)
+    var found: UInt32?
+    slots.forEachOrdinal(withFingerprint: fingerprint(of: bytes)) { ordinal in
+      guard case .tail(let body, let offset) = location(of: ordinal).place,
+        tail[body].isKey(bytes, ofPutAt: offset)
+      else { return false }
+      found = ordinal
+      return true
+    }
+    return found
+  }
+
+  private mutating func insert(_ location: Location, _ fingerprint: UInt32) {
+    let ordinal: UInt32
+    if let last = free.popLast() {
+      ordinal = last
+    } else {
+      ordinal = UInt32(ordinals)
+      if ordinals % PagedWords.wordsPerPage == 0 { locations.appendPage() }
+      ordinals += 1
+    }
+    locations[Int(ordinal)] = location.bits
+    slots.insert(fingerprint, ordinal)
+    keys += 1
+  }
+
+  private mutating func remove(_ ordinal: UInt32, _ fingerprint: UInt32) {
+    release(location(of: ordinal))
+    locations[Int(ordinal)] = 0
+    slots.remove(fingerprint, ordinal)
+    freedNow.append(ordinal)
+    keys -= 1
+  }
+
+  /// The bytes at a location are no key's any more.
+  private mutating func release(_ location: Location) {
+    switch location.place {
+    case .none: break
+    case .tail(let body, _): tail.release(body)
+    case .entry(let slot, _, _, let bytes): discount(slot, UInt64(bytes))
+    case .run(let slot, _, let pages): discount(slot, UInt64(pages * SegmentFormat.pageBytes))
+    }
+  }
+
+  private mutating func discount(_ slot: Int, _ bytes: UInt64) {
+    segments[slot]?.liveBytes &-= bytes
+    segments[slot]?.liveEntries &-= 1
+  }
+
+  // MARK: Moving
+
+  /// The ordinal whose location this is, by the fingerprint of its key.
+  func ordinal(at location: Location, _ fingerprint: UInt32) -> UInt32? {
+    var found: UInt32?
+    slots.forEachOrdinal(withFingerprint: fingerprint) { ordinal in
+      guard self.location(of: ordinal) == location else { return false }
+      found = ordinal
+      return true
+    }
+    return found
+  }
+
+  /// Bytes were copied to another place. Does nothing if the key has changed meanwhile.
+  mutating func move(_ ordinal: UInt32, from old: Location, to new: Location) {
+    guard location(of: ordinal) == old else { return }
+    release(old)
+    locations[Int(ordinal)] = new.bits
+    count(new)
+  }
+
+  /// A slot for a segment, which has no live bytes until they are moved to it.
+  mutating func add(_ segment: Segment, at slot: Int) {
+    while segments.count <= slot { segments.append(nil) }
+    precondition(segments[slot] == nil, "a slot has one segment")
+    segments[slot] = SegmentUse(segment: segment)
+  }
+
+  mutating func removeSegment(_ entry: Manifest.Segment) {
+    precondition(segments[entry.slot]?.liveEntries == 0, "a segment goes when nothing lives in it")
+    segments[entry.slot] = nil
+  }
+
+  mutating func removeEmptySegments() {
+    for slot in segments.indices where segments[slot]?.liveEntries == 0 { segments[slot] = nil }
+  }
+
+  /// For the checkpoint: number, live bytes, live entries.
+  var segmentWords: [UInt64] {
+    segments.flatMap { use in
+      use.map { [$0.segment.number.value, $0.liveBytes, $0.liveEntries] } ?? [0, 0, 0]
+    }
+  }
+
+  /// Everything is in memory: the checkpoint is no longer needed. What it says about the segments is counted
+  /// again, for what a flush deletes depends on it.
+  mutating func forgetSource() {
+    guard source != nil else { return }
+    source = nil
+    for slot in segments.indices {
+      segments[slot]?.liveBytes = 0
+      segments[slot]?.liveEntries = 0
+    }
+    for ordinal in 0..<ordinals { count(Location(bits: locations[ordinal])) }
+    collectForgottenOrdinals()
+  }
+
+  /// The bytes at a location are some key's.
+  private mutating func count(_ location: Location) {
+    guard let slot = location.slot else { return }
+    switch location.place {
+    case .entry(_, _, _, let bytes): segments[slot]?.liveBytes += UInt64(bytes)
+    case .run(_, _, let pages): segments[slot]?.liveBytes += UInt64(pages * SegmentFormat.pageBytes)
+    case .none, .tail: break
+    }
+    segments[slot]?.liveEntries += 1
+  }
+
+  /// A page that is still on disk.
+  var firstMissing: PageAddress? {
+    slots.firstMissing ?? locations.firstMissing.map { .locations($0) }
+      ?? (freePagesLeft > 0 ? .free(freePagesLeft - 1) : nil)
+  }
+
+  /// Ordinals that are not in use.
+  var freeOrdinals: [UInt32] { free + freedNow }
+
+  /// Finds again what `installFree` has forgotten; all pages must be loaded.
+  mutating func collectForgottenOrdinals() {
+    guard ordinals - keys > free.count + freedNow.count else { return }
+    let freed = Set(freedNow)
+    free = (0..<UInt32(ordinals)).filter { locations[Int($0)] == 0 && !freed.contains($0) }
+  }
+
+  // MARK: Checking
+
+  /// All pages must be loaded. What is wrong, or nil.
+  func invariantBroken() -> String? {
+    if let broken = slots.invariantBroken() { return broken }
+    var seen = Set<UInt32>()
+    var bodies: [UInt64: Int] = [:]
+    var uses: [Int: (bytes: UInt64, entries: UInt64)] = [:]
+    var broken: String?
+    slots.forEachSlot { fingerprint, ordinal in
+      if !seen.insert(ordinal).inserted { broken = "two slots have one ordinal" }
+      switch location(of: ordinal).place {
+      case .none:
+        broken = "a slot has no location"
+      case .tail(let body, let offset):
+        bodies[body, default: 0] += 1
+        let key = tail[body].key(ofPutAt: offset)
+        let actual = unsafe key.withUnsafeBytes { unsafe self.fingerprint(of: RawSpan(_unsafeBytes: $0)) }
+        if actual != fingerprint { broken = "a key has another slot" }
+      case .entry(let slot, _, _, let bytes):
+        uses[slot, default: (0, 0)].bytes += UInt64(bytes)
+        uses[slot, default: (0, 0)].entries += 1
+      case .run(let slot, _, let pages):
+        uses[slot, default: (0, 0)].bytes += UInt64(pages * SegmentFormat.pageBytes)
+        uses[slot, default: (0, 0)].entries += 1
+      }
+    }
+    guard broken == nil else { return broken }
+    guard seen.count == keys, seen.isDisjoint(with: freeOrdinals) else { return "ordinals are lost" }
+    guard bodies == tail.liveCounts else { return "a body counts its live puts wrongly" }
+    for (slot, use) in segments.enumerated() {
+      let found = uses[slot] ?? (0, 0)
+      let counted = use.map { ($0.liveBytes, $0.liveEntries) } ?? (0, 0)
+      guard found == counted else { return "segment slot \(slot) counts its live bytes wrongly" }
+    }
+    return nil
+  }
+}

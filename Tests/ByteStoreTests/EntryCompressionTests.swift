@@ -1,0 +1,310 @@
+// Entries compressed one by one: what goes in comes out, and hostile bytes do no harm.
+
+import Harness
+import Testing
+
+@testable import ByteStore
+
+@Suite struct EntryCompressionTests {
+  // MARK: Round trips
+
+  @Test(arguments: [0, 1, 3, 4, 100, 5000, EntryDictionary.bytesMax])
+  func entriesComeBackAsTheyWere(dictionaryBytes: Int) {
+    var dice = SeededRandom(seed: UInt64(dictionaryBytes))
+    let dictionary = EntryDictionary(Array(documents(40_000, &dice).prefix(dictionaryBytes)))
+    let compressor = TestCompressor(dictionary)
+    let buffer = TestBuffer()
+    for _ in 0..<300 {
+      let raw = anyEntry(&dice)
+      let stored = compressor.compressed(raw)
+      guard let stored else { continue }
+      #expect(stored.count < raw.count)
+      #expect(buffer.decompressed(stored, raw.count, dictionary) == raw)
+    }
+  }
+
+  @Test func aLargeEntryComesBackAsItWas() throws {
+    var dice = SeededRandom(seed: 1)
+    let raw = documents(1 << 20, &dice)
+    let dictionary = EntryDictionary(documents(20_000, &dice))
+    let compressor = TestCompressor(dictionary)
+    let stored = try #require(compressor.compressed(raw))
+    let buffer = TestBuffer()
+    #expect(buffer.decompressed(stored, raw.count, dictionary) == raw)
+  }
+
+  @Test func aDictionarySavesWhatAnEntryHasInCommonWithIt() throws {
+    var dice = SeededRandom(seed: 2)
+    let dictionary = EntryDictionary(documents(16 << 10, &dice))
+    let with = TestCompressor(dictionary)
+    let without = TestCompressor(EntryDictionary([]))
+    let raw = document(&dice)
+    let stored = try #require(with.compressed(raw))
+    #expect(2 * stored.count < (without.compressed(raw) ?? raw).count)
+  }
+
+  @Test func whatWouldNotGetShorterIsLeftAlone() {
+    var dice = SeededRandom(seed: 3)
+    let compressor = TestCompressor(EntryDictionary(documents(1000, &dice)))
+    for count in [0, 1, 2, 12, 300, 100_000] {
+      var bytes: [UInt8] = [7, 8]
+      let raw = noise(count, &dice)
+      #expect(!compressor.compress(raw, into: &bytes))
+      #expect(bytes == [7, 8])
+    }
+  }
+
+  @Test func theCompressedFormIsAppended() throws {
+    var dice = SeededRandom(seed: 4)
+    let compressor = TestCompressor(EntryDictionary([]))
+    let raw = documents(3000, &dice)
+    let stored = try #require(compressor.compressed(raw))
+    var bytes: [UInt8] = [7, 8]
+    #expect(compressor.compress(raw, into: &bytes))
+    #expect(bytes == [7, 8] + stored)
+  }
+
+  /// An entry must not lean on the one that was compressed before it, nor on one that failed.
+  @Test func entriesDoNotDependOnEachOther() {
+    var dice = SeededRandom(seed: 5)
+    let dictionary = EntryDictionary(documents(10_000, &dice))
+    let compressor = TestCompressor(dictionary)
+    let raw = document(&dice)
+    let alone = compressor.compressed(raw)
+    for _ in 0..<20 {
+      _ = compressor.compressed(anyEntry(&dice))
+      #expect(compressor.compressed(raw) == alone)
+    }
+  }
+
+  @Test func anEntryLongerThanAReadAcceptsIsNotCompressed() {
+    let compressor = TestCompressor(EntryDictionary([]))
+    #expect(compressor.compressed([UInt8](repeating: 0, count: ReadBuffer.rawBytesMax)) != nil)
+    #expect(compressor.compressed([UInt8](repeating: 0, count: ReadBuffer.rawBytesMax + 1)) == nil)
+  }
+
+  // MARK: The buffer
+
+  @Test func plainBytesComeBackAsTheyWere() {
+    var dice = SeededRandom(seed: 6)
+    let buffer = TestBuffer()
+    #expect(buffer.bytes == [])
+    for count in [0, 1, 5000, 70_000, 3] {
+      let raw = noise(count, &dice)
+      buffer.fill(with: raw)
+      #expect(buffer.bytes == raw)
+    }
+  }
+
+  /// The buffer grows in between, and must take the dictionary along.
+  @Test func dictionariesMayAlternate() throws {
+    var dice = SeededRandom(seed: 7)
+    let dictionaries = [0, 50, 9000, 32 << 10, 32 << 10].map { EntryDictionary(documents($0, &dice)) }
+    let buffer = TestBuffer()
+    for round in 0..<200 {
+      let dictionary = dictionaries[Int.random(in: 0..<dictionaries.count, using: &dice)]
+      let compressor = TestCompressor(dictionary)
+      for _ in 0..<2 {
+        let raw = documents(Int.random(in: 600...600 + 100 * round, using: &dice), &dice)
+        let stored = try #require(compressor.compressed(raw))
+        if round % 5 == 0 { buffer.fill(with: raw) }
+        #expect(buffer.decompressed(stored, raw.count, dictionary) == raw)
+      }
+    }
+  }
+
+  @Test func aFailedReadLeavesNothing() {
+    let buffer = TestBuffer()
+    buffer.fill(with: [1, 2, 3])
+    let dictionary = EntryDictionary([])
+    #expect(buffer.decompressed([0xFF, 0xFF], 3, dictionary) == nil)
+    #expect(buffer.bytes == [])
+  }
+
+  // MARK: Hostile input
+
+  /// Damage must not reach outside of the buffer, which the address sanitizer tells, and must not be taken
+  /// for an entry of another size.
+  @Test(arguments: [0, 40, 20_000])
+  func damagedBytesDecodeToTheRightSizeOrNotAtAll(dictionaryBytes: Int) throws {
+    var dice = SeededRandom(seed: 8)
+    let dictionary = EntryDictionary(documents(dictionaryBytes, &dice))
+    let compressor = TestCompressor(dictionary)
+    let buffer = TestBuffer()
+    for raw in [documents(500, &dice), documents(1500, &dice), [UInt8](repeating: 1, count: 5000)] {
+      let stored = try #require(compressor.compressed(raw))
+      for count in 0..<stored.count {
+        buffer.expectSizeOrNothing(Array(stored[..<count]), raw.count, dictionary)
+      }
+      for bit in 0..<8 * stored.count {
+        var damaged = stored
+        damaged[bit / 8] ^= 1 << (bit % 8)
+        buffer.expectSizeOrNothing(damaged, raw.count, dictionary)
+      }
+      for rawBytes in [0, 1, raw.count - 1, raw.count + 1, 2 * raw.count] {
+        #expect(buffer.decompressed(stored, rawBytes, dictionary) == nil)
+      }
+    }
+  }
+
+  @Test func bytesThatWereNeverCompressedDecodeToTheRightSizeOrNotAtAll() {
+    var dice = SeededRandom(seed: 9)
+    let dictionary = EntryDictionary(documents(1000, &dice))
+    let buffer = TestBuffer()
+    for _ in 0..<20_000 {
+      let stored = noise(Int.random(in: 0...40, using: &dice), &dice)
+      buffer.expectSizeOrNothing(stored, Int.random(in: 0...400, using: &dice), dictionary)
+    }
+  }
+
+  @Test func aWrongDictionaryDoesNoHarm() throws {
+    var dice = SeededRandom(seed: 10)
+    let right = EntryDictionary(documents(32 << 10, &dice))
+    let compressor = TestCompressor(right)
+    let buffer = TestBuffer()
+    for count in [0, 1, 3000, 32 << 10] {
+      let wrong = EntryDictionary(noise(count, &dice))
+      for _ in 0..<50 {
+        let raw = document(&dice)
+        let stored = try #require(compressor.compressed(raw))
+        buffer.expectSizeOrNothing(stored, raw.count, wrong)
+        #expect(buffer.bytes != raw)
+      }
+    }
+  }
+
+  @Test func sizesThatNoEntryHasAreRefused() {
+    let buffer = TestBuffer()
+    let dictionary = EntryDictionary([])
+    for rawBytes in [-1, .min, ReadBuffer.rawBytesMax + 1, .max] {
+      #expect(buffer.decompressed([0], rawBytes, dictionary) == nil)
+    }
+  }
+
+  // MARK: Dictionaries
+
+  @Test func aSampleIsEven() {
+    // Entry n is 100 times the byte n / 40, so that a dictionary tells where its entries come from.
+    let entries = (0..<4000).map { [UInt8](repeating: UInt8($0 / 40), count: 100) }
+    var sampler = DictionarySampler(rawBytesTotal: 400_000, bytesMax: 20_000)
+    for entry in entries { sampler.offer(entry.rawSpan) }
+    let bytes = sampler.dictionary().bytes
+    #expect(bytes.count == 20_000)
+    for part in 0..<100 {
+      #expect((100...300).contains(bytes.count { $0 == UInt8(part) }), "part \(part)")
+    }
+  }
+
+  @Test func aSampleOfLittleIsAllOfIt() {
+    var sampler = DictionarySampler(rawBytesTotal: 6)
+    for entry: [UInt8] in [[1, 2, 3], [], [4, 5], [6]] { sampler.offer(entry.rawSpan) }
+    #expect(sampler.dictionary().bytes == [1, 2, 3, 4, 5, 6])
+  }
+
+  /// A total that is too small or too large, and entries of all sizes.
+  @Test func aSampleIsNeverTooLarge() {
+    var dice = SeededRandom(seed: 11)
+    for total in [-5, 0, 1, 10_000, 10_000_000, .max] {
+      var sampler = DictionarySampler(rawBytesTotal: total)
+      for _ in 0..<200 {
+        sampler.offer([UInt8](repeating: 1, count: .random(in: 0...20_000, using: &dice)).rawSpan)
+      }
+      #expect(sampler.dictionary().bytes.count <= EntryDictionary.bytesMax)
+    }
+  }
+
+  @Test func oneLongEntryIsNotAllOfTheSample() {
+    var sampler = DictionarySampler(rawBytesTotal: 1_001_000)
+    sampler.offer([UInt8](repeating: 1, count: 1_000_000).rawSpan)
+    sampler.offer([UInt8](repeating: 2, count: 1000).rawSpan)
+    let bytes = sampler.dictionary().bytes
+    #expect(bytes.count { $0 == 1 } == DictionarySampler.entryBytesMax)
+    #expect(bytes.count { $0 == 2 } == 1000)
+  }
+
+  @Test func theChecksumIsOfTheBytes() {
+    #expect(EntryDictionary(Array("123456789".utf8)).checksum == 0xE306_9283)
+  }
+}
+
+// MARK: Entries
+
+/// What an application might store: the names of the fields are always the same, the values are not.
+private func document(_ dice: inout SeededRandom) -> [UInt8] {
+  let names = ["Ada", "Grace", "Edsger", "Barbara", "Donald", "Frances", "Tony", "Leslie"]
+  let name = names[Int.random(in: 0..<names.count, using: &dice)]
+  let number = Int.random(in: 0..<1_000_000, using: &dice)
+  let key = String(UInt64.random(in: 0...UInt64.max, using: &dice), radix: 36)
+  let text = """
+    {"id":"\(key)","name":"\(name) \(number)","email":"\(name.lowercased()).\(number)@example.com",\
+    "createdAt":"2024-0\(number % 9 + 1)-1\(number % 10)T0\(number % 7):00:00Z","isActive":true,\
+    "tags":["\(names[number % 8])","\(names[number / 8 % 8])"],"loginCount":\(number % 500)}
+    """
+  return Array(text.utf8)
+}
+
+private func documents(_ count: Int, _ dice: inout SeededRandom) -> [UInt8] {
+  var bytes: [UInt8] = []
+  while bytes.count < count { bytes += document(&dice) }
+  return Array(bytes.prefix(count))
+}
+
+private func noise(_ count: Int, _ dice: inout SeededRandom) -> [UInt8] {
+  (0..<count).map { _ in UInt8.random(in: 0...255, using: &dice) }
+}
+
+private func anyEntry(_ dice: inout SeededRandom) -> [UInt8] {
+  let count = Int.random(in: 0...3000, using: &dice)
+  return switch Int.random(in: 0..<4, using: &dice) {
+  case 0: noise(count, &dice)
+  case 1: [UInt8](repeating: UInt8(count & 0xFF), count: count)
+  case 2: documents(count, &dice)
+  default: document(&dice)
+  }
+}
+
+// MARK: Calls
+//
+// `#expect` looks at values by copying them, which a compressor and a buffer do not allow.
+
+private final class TestCompressor {
+  private var compressor: EntryCompressor
+
+  init(_ dictionary: EntryDictionary) { compressor = EntryCompressor(dictionary) }
+
+  func compress(_ raw: [UInt8], into bytes: inout [UInt8]) -> Bool {
+    compressor.compress(raw.rawSpan, into: &bytes)
+  }
+
+  func compressed(_ raw: [UInt8]) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    return compress(raw, into: &bytes) ? bytes : nil
+  }
+}
+
+private final class TestBuffer {
+  private var buffer = ReadBuffer()
+
+  var bytes: [UInt8] { buffer.copy }
+
+  func fill(with bytes: [UInt8]) { buffer.fill(with: bytes.rawSpan) }
+
+  /// Reads from memory of exactly the size of `stored`, so that no read beyond its end goes unnoticed.
+  func decompressed(_ stored: [UInt8], _ rawBytes: Int, _ dictionary: EntryDictionary) -> [UInt8]? {
+    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: stored.count, alignment: 1)
+    defer { memory.deallocate() }
+    memory.copyBytes(from: stored)
+    let span = RawSpan(_unsafeBytes: UnsafeRawBufferPointer(memory))
+    return buffer.decompress(span, rawBytes: rawBytes, against: dictionary) ? bytes : nil
+  }
+
+  func expectSizeOrNothing(_ stored: [UInt8], _ rawBytes: Int, _ dictionary: EntryDictionary) {
+    let decoded = decompressed(stored, rawBytes, dictionary)
+    #expect(decoded == nil || decoded?.count == rawBytes)
+    #expect(bytes == decoded ?? [])
+  }
+}
+
+extension ReadBuffer {
+  fileprivate var copy: [UInt8] { Array(copying: bytes) }
+}

@@ -1,0 +1,258 @@
+// The cache of pages against what the pages must hold.
+
+import Harness
+import Testing
+
+@testable import ByteStore
+
+@Suite struct PageCacheTests {
+  private static let pageBytes = 512
+
+  // MARK: Contents
+
+  /// Budgets of no page, of one, of one for some of the shards, of many slabs, and of more than is asked for.
+  @Test(arguments: [0, 1, 10, 16, 100, 1500, 40_000])
+  func itHoldsWhatWasLoaded(pagesMax: Int) throws {
+    var dice = SeededRandom(seed: UInt64(pagesMax))
+    let cache = PageCache(bytesMax: pagesMax * Self.pageBytes, pageBytes: Self.pageBytes)
+    for step in 0..<20_000 {
+      let id = PageCache.PageID(
+        file: .random(in: 0..<3, using: &dice) << 40, page: .random(in: 0..<1000, using: &dice))
+      try cache.expectPage(id)
+      if step % 1000 == 999 { cache.removePages(ofFile: .random(in: 0..<3, using: &dice) << 40) }
+      if step % 500 == 0 { cache.checkInvariants() }
+    }
+    cache.checkInvariants()
+    let statistics = cache.statistics
+    #expect(statistics.hits + statistics.misses == 20_000)
+    #expect(statistics.bytesMax == pagesMax * Self.pageBytes)
+    #expect(pagesMax > 0 || statistics.hits == 0)
+  }
+
+  @Test func aPageIsLoadedOnceAsLongAsThereIsRoom() throws {
+    let cache = PageCache(bytesMax: 3200 * Self.pageBytes, pageBytes: Self.pageBytes)
+    for _ in 0..<3 {
+      for page in 0..<1600 as Range<UInt32> { try cache.expectPage(.init(file: 1, page: page)) }
+    }
+    #expect(cache.statistics.misses == 1600)
+    #expect(cache.statistics.hits == 3200)
+    #expect(cache.statistics.bytesUsed == 1600 * Self.pageBytes)
+  }
+
+  /// A fingerprint of 32 bits is no identity. The hash can be computed backwards, so such pages are easily made.
+  @Test func pagesOfOneFingerprintAreToldApart() throws {
+    let cache = PageCache(bytesMax: 1 << 20, pageBytes: Self.pageBytes)
+    let ids = (0..<50 as Range<UInt64>).map { PageCache.PageID(hashingTo: 0xA000_0000_1234_5678 | $0 << 32) }
+    for _ in 0..<3 {
+      for id in ids {
+        #expect(PageHash(id).shard == 0xA && PageHash(id).fingerprint == 0x1234_5678)
+        try cache.expectPage(id)
+      }
+    }
+    var dice = SeededRandom(seed: 13)
+    for id in ids.shuffled(using: &dice) {
+      cache.removePages(ofFile: id.file)
+      cache.checkInvariants()
+    }
+    #expect(cache.statistics.misses == 50)
+    #expect(cache.statistics.bytesUsed == 0)
+  }
+
+  @Test func theResultOfTheBodyMayBeNothing() throws {
+    let cache = PageCache(bytesMax: 1 << 20, pageBytes: Self.pageBytes)
+    var loads = 0
+    for _ in 0..<2 {
+      let nothing: Int? = try cache.withPage(.init(file: 1, page: 1), load: { _ in loads += 1 }, { _ in nil })
+      #expect(nothing == nil)
+    }
+    #expect(loads == 1)
+  }
+
+  @Test func pagesThatAreAskedForOftenOutliveAScan() throws {
+    let cache = PageCache(bytesMax: 1600 * Self.pageBytes, pageBytes: Self.pageBytes)
+    let isPopular = { (page: UInt32) in page < 160 }
+    for page in 0..<20_000 as Range<UInt32> {
+      if page % 40 == 0 {
+        for popular in 0..<160 as Range<UInt32> { try cache.expectPage(.init(file: 1, page: popular)) }
+      }
+      if !isPopular(page) { try cache.expectPage(.init(file: 1, page: page)) }
+    }
+    #expect(cache.statistics.misses == 20_000)
+  }
+
+  // MARK: Loading
+
+  @Test func aLoadThatThrowsLeavesNoPage() throws {
+    let cache = PageCache(bytesMax: 1 << 20, pageBytes: Self.pageBytes)
+    let id = PageCache.PageID(file: 1, page: 2)
+    for _ in 0..<3 {
+      #expect(throws: ByteStoreError.closed(directory: "here")) {
+        try cache.withPage(
+          id,
+          load: { room throws(ByteStoreError) in
+            room.storeBytes(of: 0xFF, as: UInt8.self)
+            throw .closed(directory: "here")
+          }, { _ in Issue.record("there is no page") })
+      }
+      #expect(cache.statistics.bytesUsed == 0)
+    }
+    try cache.expectPage(id)
+    cache.checkInvariants()
+  }
+
+  /// No lock is held while a page is loaded: the load of one may ask for all others, and for itself.
+  @Test func aLoadMayUseTheCache() throws {
+    let cache = PageCache(bytesMax: 1 << 20, pageBytes: Self.pageBytes)
+    let id = PageCache.PageID(file: 1, page: 7)
+    let isWhole = try cache.withPage(
+      id,
+      load: { room throws(ByteStoreError) in
+        for page in 0..<100 as Range<UInt32> { try cache.expectPage(.init(file: 1, page: page)) }
+        cache.checkInvariants()
+        PageCacheTests.fill(&room, for: id)
+      }, { PageCacheTests.isWhole($0, id) })
+    #expect(isWhole)
+    #expect(cache.statistics.bytesUsed == 100 * Self.pageBytes)
+    cache.checkInvariants()
+  }
+
+  // MARK: Letting go
+
+  @Test func removalTakesThePagesOfOneFile() throws {
+    let cache = PageCache(bytesMax: 1 << 20, pageBytes: Self.pageBytes)
+    for file in 1...2 as ClosedRange<UInt64> {
+      for page in 0..<100 as Range<UInt32> { try cache.expectPage(.init(file: file, page: page)) }
+    }
+    cache.removePages(ofFile: 1)
+    cache.checkInvariants()
+    #expect(cache.statistics.bytesUsed == 100 * Self.pageBytes)
+    for page in 0..<100 as Range<UInt32> { try cache.expectPage(.init(file: 2, page: page)) }
+    #expect(cache.statistics.misses == 200)
+    for page in 0..<100 as Range<UInt32> { try cache.expectPage(.init(file: 1, page: page)) }
+    #expect(cache.statistics.misses == 300)
+    cache.checkInvariants()
+  }
+
+  @Test func theBudgetMayShrinkAndGrow() throws {
+    var dice = SeededRandom(seed: 12)
+    let cache = PageCache(bytesMax: 0, pageBytes: Self.pageBytes)
+    for _ in 0..<60 {
+      let bytesMax =
+        Self.pageBytes * Int.random(in: 0...Int.random(in: 0...12_000, using: &dice), using: &dice)
+      cache.setBytesMax(bytesMax)
+      cache.checkInvariants()
+      #expect(cache.statistics.bytesMax == bytesMax)
+      #expect(cache.statistics.bytesUsed <= bytesMax)
+      for _ in 0..<1000 {
+        let page = UInt32.random(in: 0..<5000, using: &dice)
+        try cache.expectPage(.init(file: 3, page: page))
+      }
+      cache.checkInvariants()
+    }
+  }
+
+  @Test func aBudgetThatGrowsIsUsed() throws {
+    let cache = PageCache(bytesMax: 20 * Self.pageBytes, pageBytes: Self.pageBytes)
+    for round in 0..<3 {
+      for page in 0..<1000 as Range<UInt32> { try cache.expectPage(.init(file: 1, page: page)) }
+      if round == 0 {
+        #expect(cache.statistics.bytesUsed == 20 * Self.pageBytes)
+        cache.setBytesMax(2000 * Self.pageBytes)
+      }
+    }
+    #expect(cache.statistics.bytesUsed == 1000 * Self.pageBytes)
+  }
+
+  @Test func theStandardBudgetIsWithinItsLimits() {
+    #expect((16 << 20...512 << 20).contains(PageCache.standardBytesMax()))
+  }
+
+  // MARK: Threads
+
+  /// So little room that almost every access lets go of a page that another thread may be about to use.
+  @Test func threadsNeverSeeThePageOfAnother() {
+    let cache = PageCache(bytesMax: 40 * Self.pageBytes, pageBytes: Self.pageBytes)
+    let threads = (1...4 as ClosedRange<UInt64>).map { seed in
+      WorkerThread {
+        var dice = SeededRandom(seed: seed)
+        for step in 0..<20_000 {
+          let id = PageCache.PageID(
+            file: .random(in: 0..<2, using: &dice), page: .random(in: 0..<40, using: &dice))
+          do { try cache.expectPage(id) } catch { Issue.record(error) }
+          if step % 1000 == 0 { cache.removePages(ofFile: UInt64(step / 1000) % 2) }
+          if seed == 1, step % 500 == 0 { cache.setBytesMax(step % 80 * Self.pageBytes) }
+          if seed == 2, step % 500 == 0 { cache.checkInvariants() }
+        }
+      }
+    }
+    for thread in threads { thread.join() }
+    cache.setBytesMax(40 * Self.pageBytes)
+    cache.checkInvariants()
+    #expect(cache.statistics.hits + cache.statistics.misses == 80_000)
+  }
+
+  /// Both threads are inside their load of the same page before either may finish it.
+  @Test func twoThreadsThatMissOnePageKeepOneCopy() {
+    let cache = PageCache(bytesMax: 1 << 20, pageBytes: Self.pageBytes)
+    let id = PageCache.PageID(file: 1, page: 1)
+    let inside = Locked(0)
+    let threads = (0..<2).map { _ in
+      WorkerThread {
+        let isWhole = try? cache.withPage(
+          id,
+          load: { room in
+            inside.withLock { $0 += 1 }
+            inside.wakeAll()
+            inside.withLock(when: { $0 == 2 }) { _ in }
+            PageCacheTests.fill(&room, for: id)
+          }, { PageCacheTests.isWhole($0, id) })
+        #expect(isWhole == true)
+      }
+    }
+    for thread in threads { thread.join() }
+    cache.checkInvariants()
+    #expect(cache.statistics.misses == 2)
+    #expect(cache.statistics.bytesUsed == Self.pageBytes)
+  }
+
+  // MARK: Pages
+
+  /// A page holds its id, over and over.
+  fileprivate static func fill(_ room: inout MutableRawSpan, for id: PageCache.PageID) {
+    #expect(room.byteCount == pageBytes)
+    for offset in stride(from: 0, to: pageBytes, by: 16) {
+      room.storeBytes(of: id.file, toByteOffset: offset, as: UInt64.self)
+      room.storeBytes(of: UInt64(id.page), toByteOffset: offset + 8, as: UInt64.self)
+    }
+  }
+
+  fileprivate static func isWhole(_ page: RawSpan, _ id: PageCache.PageID) -> Bool {
+    page.byteCount == pageBytes
+      && stride(from: 0, to: pageBytes, by: 16).allSatisfy {
+        page.unsafeLoad(fromByteOffset: $0, as: UInt64.self) == id.file
+          && page.unsafeLoad(fromByteOffset: $0 + 8, as: UInt64.self) == UInt64(id.page)
+      }
+  }
+}
+
+extension PageCache.PageID {
+  /// The page 0 of the file for which the steps of `PageHash` end in `bits`.
+  fileprivate init(hashingTo bits: UInt64) {
+    func inverse(_ factor: UInt64) -> UInt64 {
+      // Each step of Newton's doubles the number of bits that are right.
+      (0..<6).reduce(factor) { inverse, _ in inverse &* (2 &- factor &* inverse) }
+    }
+    var bits = bits ^ bits >> 32
+    bits = bits &* inverse(0xD6E8_FEB8_6659_FD93)
+    bits = (bits ^ bits >> 32) &* inverse(0x9E37_79B9_7F4A_7C15)
+    self.init(file: bits, page: 0)
+  }
+}
+
+extension PageCache {
+  fileprivate func expectPage(_ id: PageID) throws(ByteStoreError) {
+    let isWhole = try withPage(
+      id, load: { PageCacheTests.fill(&$0, for: id) }, { PageCacheTests.isWhole($0, id) })
+    if !isWhole { Issue.record("\(id) holds something else") }
+  }
+}
