@@ -37,6 +37,9 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
 
   deinit { unsafe memory.deallocate() }
 
+  /// Of the memory; it never shrinks.
+  var capacity: Int { unsafe memory.count }
+
   /// What the last read left; nothing if it failed.
   package var bytes: RawSpan {
     @_lifetime(borrow self)

@@ -24,7 +24,7 @@ final class Ticket {
   let durability: Durability
   let body: CommitBody
   /// Which of its keys were there before.
-  var targets: [UInt32?] = []
+  var targets: [Table.Target] = []
   var outcome: Result<SequenceNumber, ByteStoreError>?
 
   init(_ batch: Batch, _ durability: Durability) {

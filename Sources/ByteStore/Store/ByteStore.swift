@@ -137,8 +137,16 @@ package final class ByteStore: Sendable {
   }
 
   package func value(for key: [UInt8]) throws(ByteStoreError) -> [UInt8]? {
-    var buffer = ReadBuffer()
-    return try read(key, into: &buffer) ? Array(copying: buffer.bytes) : nil
+    try withValue(for: key) { Array(copying: $0) }
+  }
+
+  /// Calls `body` with the value of a key, borrowed for as long as the call takes; nil if there is none.
+  package func withValue<Result>(
+    for key: [UInt8], _ body: (RawSpan) -> Result
+  ) throws(ByteStoreError) -> Result? {
+    try table.buffers.withBuffer { buffer throws(ByteStoreError) in
+      try read(key, into: &buffer) ? body(buffer.bytes) : nil
+    }
   }
 
   /// The number of keys.

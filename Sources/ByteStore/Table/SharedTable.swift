@@ -7,6 +7,7 @@
 /// another one at any time.
 final class SharedTable: Sendable {
   let cache: PageCache
+  let buffers = BufferPool()
   private let table: Locked<Table>
 
   init(_ table: Table, _ cache: PageCache) {
@@ -87,11 +88,11 @@ final class SharedTable: Sendable {
   /// those of the same group so far that are not.
   func prepare(
     _ commit: CommitBody, newKeys: inout Int
-  ) throws(ByteStoreError) -> [UInt32?] {
-    var targets: [UInt32?] = []
+  ) throws(ByteStoreError) -> [Table.Target] {
+    var targets: [Table.Target] = []
     var unsure = try pass(commit, &targets)
     if !unsure.isEmpty { try settle(&unsure, commit, &targets) }
-    newKeys += targets.count { $0 == nil }
+    newKeys += targets.count { $0.ordinal == nil }
     let keys = table.withLock { $0.keys } + newKeys
     guard keys <= SlotPages.keysMax else {
       throw .tooLarge(what: "A store", limit: SlotPages.keysMax, found: keys)
@@ -108,36 +109,38 @@ final class SharedTable: Sendable {
 
   /// All that memory can decide, in one go.
   private func pass(
-    _ commit: CommitBody, _ targets: inout [UInt32?]
+    _ commit: CommitBody, _ targets: inout [Table.Target]
   ) throws(ByteStoreError) -> [Unsure] {
     table.withLock { table in
       var unsure: [Unsure] = []
       commit.forEachOperation { operation in
         let key = operation.key
         let bytes = commit.bytes.rawSpan.extracting(key)
-        switch table.find(bytes, table.fingerprint(of: bytes)) {
-        case .absent: targets.append(nil)
-        case .inTail(let ordinal, _, _): targets.append(ordinal)
-        case .missing, .inSegment:
-          unsure.append(Unsure(index: targets.count, key: key))
-          targets.append(nil)
+        let fingerprint = table.fingerprint(of: bytes)
+        var found: UInt32?
+        switch table.find(bytes, fingerprint) {
+        case .absent: break
+        case .inTail(let ordinal, _, _): found = ordinal
+        case .missing, .inSegment: unsure.append(Unsure(index: targets.count, key: key))
         }
+        targets.append(Table.Target(fingerprint, found))
       }
       return unsure
     }
   }
 
   private func settle(
-    _ unsure: inout [Unsure], _ commit: CommitBody, _ targets: inout [UInt32?]
+    _ unsure: inout [Unsure], _ commit: CommitBody, _ targets: inout [Table.Target]
   ) throws(ByteStoreError) {
-    var buffer = ReadBuffer()
-    for item in unsure {
-      targets[item.index] = try find(Array(commit.bytes[item.key]), into: &buffer)
+    try buffers.withBuffer { buffer throws(ByteStoreError) in
+      for item in unsure {
+        targets[item.index].ordinal = try find(Array(commit.bytes[item.key]), into: &buffer)
+      }
     }
   }
 
   /// Makes a group of commits visible, all at once.
-  func apply(_ commits: [(body: CommitBody, targets: [UInt32?])]) {
+  func apply(_ commits: [(body: CommitBody, targets: [Table.Target])]) {
     table.withLock { table in
       for (body, targets) in commits { table.apply(body, targets) }
       table.endGroup()

@@ -115,6 +115,24 @@ struct Table: Sendable {
 
   // MARK: Preparing a commit
 
+  /// The key of one operation: its fingerprint, and its ordinal if it was there before.
+  struct Target: Sendable {
+    private static let none = UInt32.max
+
+    let fingerprint: UInt32
+    private var number: UInt32
+
+    init(_ fingerprint: UInt32, _ ordinal: UInt32?) {
+      self.fingerprint = fingerprint
+      number = ordinal ?? Self.none
+    }
+
+    var ordinal: UInt32? {
+      get { number == Self.none ? nil : number }
+      set { number = newValue ?? Self.none }
+    }
+  }
+
   /// Has `apply` find all it needs for `newKeys` more ordinals. The page that is missing, or nil.
   mutating func prepare(newKeys: Int) -> PageAddress? {
     // A page that splits may double the directory.
@@ -175,29 +193,34 @@ struct Table: Sendable {
 
   // MARK: Applying a commit
 
-  /// Applies a commit's operations, in their order. `targets` are the ordinals of the keys that were there
-  /// before the commits being prepared, `nil` of those that were not.
-  mutating func apply(_ commit: CommitBody, _ targets: [UInt32?]) {
+  /// Applies a commit's operations, in their order. `targets` are their keys, as they were before the
+  /// commits being prepared.
+  mutating func apply(_ commit: CommitBody, _ targets: [Target]) {
     // Held by one, so that the body does not go while its own later operations undo earlier ones.
     let body = tail.append(commit)
     var index = 0
+    var puts = 0
     commit.forEachOperation { operation in
-      defer { index += 1 }
+      let target = targets[index]
+      index += 1
+      let ordinal = ordinal(of: commit, operation.key, target)
       switch operation {
-      case .put(let offset, let key, _):
+      case .put(let offset, _, _):
         let location = Location(body: body, offset: offset)
-        tail.hold(body)
-        if let ordinal = ordinal(of: commit, key, targets[index]) {
-          release(self.location(of: ordinal))
+        puts += 1
+        if let ordinal {
+          release(self.location(of: ordinal), orCountDown: &puts, from: body)
           locations[Int(ordinal)] = location.bits
         } else {
-          insert(location, fingerprint(of: commit.bytes.rawSpan.extracting(key)))
+          insert(location, target.fingerprint)
         }
-      case .remove(let key):
-        guard let ordinal = ordinal(of: commit, key, targets[index]) else { return }
-        remove(ordinal, fingerprint(of: commit.bytes.rawSpan.extracting(key)))
+      case .remove:
+        guard let ordinal else { return }
+        release(self.location(of: ordinal), orCountDown: &puts, from: body)
+        remove(ordinal, target.fingerprint)
       }
     }
+    tail.hold(body, puts)
     tail.release(body)
     published = published.next
     lastStamp = max(lastStamp, commit.stamp)
@@ -211,11 +234,11 @@ struct Table: Sendable {
 
   /// What `target` says, unless an earlier operation of the same group has changed it: then the key is in
   /// the tail, or nowhere.
-  private func ordinal(of commit: CommitBody, _ key: Range<Int>, _ target: UInt32?) -> UInt32? {
-    if let target, location(of: target) != .none { return target }
+  private func ordinal(of commit: CommitBody, _ key: Range<Int>, _ target: Target) -> UInt32? {
+    if let ordinal = target.ordinal, location(of: ordinal) != .none { return ordinal }
     let bytes = commit.bytes.rawSpan.extracting(key)
     var found: UInt32?
-    slots.forEachOrdinal(withFingerprint: fingerprint(of: bytes)) { ordinal in
+    slots.forEachOrdinal(withFingerprint: target.fingerprint) { ordinal in
       guard case .tail(let body, let offset) = location(of: ordinal).place,
         tail[body].isKey(bytes, ofPutAt: offset)
       else { return false }
@@ -240,11 +263,17 @@ struct Table: Sendable {
   }
 
   private mutating func remove(_ ordinal: UInt32, _ fingerprint: UInt32) {
-    release(location(of: ordinal))
     locations[Int(ordinal)] = 0
     slots.remove(fingerprint, ordinal)
     freedNow.append(ordinal)
     keys -= 1
+  }
+
+  /// The same for a commit being applied: what it has put itself is not held yet, only counted.
+  private mutating func release(
+    _ location: Location, orCountDown puts: inout Int, from body: UInt64
+  ) {
+    if case .tail(body, _) = location.place { puts -= 1 } else { release(location) }
   }
 
   /// The bytes at a location are no key's any more.

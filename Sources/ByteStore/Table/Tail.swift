@@ -44,8 +44,9 @@ struct Tail: Sendable {
     return number
   }
 
-  mutating func hold(_ body: UInt64) {
-    chunks[Int(body >> Self.chunkBits - firstChunk)].bodies[Int(body & 255)].live += 1
+  /// For so many more locations in it.
+  mutating func hold(_ body: UInt64, _ count: Int) {
+    chunks[Int(body >> Self.chunkBits - firstChunk)].bodies[Int(body & 255)].live += count
   }
 
   mutating func release(_ body: UInt64) {
