@@ -9,7 +9,7 @@ import Testing
   private func emptyTable() -> SharedTable {
     SharedTable(
       Table(hashSeed: RandomID(high: 1, low: 2)),
-      PageCache(bytesMax: 1 << 20, pageBytes: SegmentFormat.pageBytes))
+      PageCache(bytesMax: 1 << 20, pageBytes: SegmentFormat.pageBytes), path: "/store")
   }
 
   private func apply(_ batch: Batch, to table: SharedTable) throws {
@@ -64,7 +64,7 @@ import Testing
       try apply(batch, to: table)
     }
     try put(1)
-    let frozen = SharedTable(table.frozen(), table.cache)
+    let frozen = SharedTable(table.frozen(), table.cache, path: "/store")
     var removal = Batch()
     for key in 0..<1000 { try removal.remove(Array("key\(key)".utf8)) }
     try apply(removal, to: table)

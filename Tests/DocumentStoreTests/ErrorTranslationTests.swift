@@ -31,6 +31,7 @@ import Glibc
       $0.holder = 42
     }
     expect(.locked(directory: "/d", holder: nil), becomes: DocumentStoreError.locked) { $0.file = "/d" }
+    expect(.full(directory: "/d", what: "keys", limit: 9), becomes: DocumentStoreError.full) { $0.file = "/d" }
   }
 
   @Test func whatAFileHoldsIsPassedOn() {
@@ -120,7 +121,7 @@ import Glibc
   private func allCasesAreAbove(_ error: ByteStoreError) {
     switch error {
     case .notAStore, .noStore, .locked, .newerFormat, .foreignFile, .corrupted, .tooLarge,
-      .outcomeUnknown, .system, .closed, .forked:
+      .full, .outcomeUnknown, .system, .closed, .forked:
       break
     }
   }

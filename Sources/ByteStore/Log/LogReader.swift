@@ -25,14 +25,17 @@ struct LogEnding: Equatable {
 struct LogReader: ~Escapable {
   private let header: LogHeader
   private let bytes: RawSpan
+  private let fileBytes: UInt64
   private let path: String
   private let broken: Rule?
 
-  /// `bytes` are the whole file, whose first page held `header`.
+  /// `bytes` are the file of `fileBytes`, whose first page held `header`: the whole of it, or where the end
+  /// is recorded at least what lies before the end.
   @_lifetime(copy bytes)
-  init(header: LogHeader, bytes: RawSpan, path: String, broken: Rule? = nil) {
+  init(header: LogHeader, bytes: RawSpan, fileBytes: UInt64, path: String, broken: Rule? = nil) {
     self.header = header
     self.bytes = bytes
+    self.fileBytes = fileBytes
     self.path = path
     self.broken = broken
   }
@@ -106,7 +109,7 @@ struct LogReader: ~Escapable {
 
   private func frameHeader(at offset: UInt64) -> FrameHeader? {
     let count = UInt64(LogFormat.frameHeaderBytes)
-    guard offset <= header.capacity, header.capacity - offset >= count else { return nil }
+    guard offset <= UInt64(bytes.byteCount), UInt64(bytes.byteCount) - offset >= count else { return nil }
     let start = Int(offset)
     return FrameHeader(
       decoding: bytes.extracting(start..<start + Int(count)), file: header.fileID, offset: offset,
@@ -123,12 +126,15 @@ struct LogReader: ~Escapable {
 
   /// A log has its full size before anything depends on it; a shorter one was cut.
   private func checkSize(recordedEnd: UInt64?) throws(ByteStoreError) {
-    guard UInt64(bytes.byteCount) == header.capacity else {
-      throw damage(
-        at: UInt64(bytes.byteCount), "a file of \(header.capacity) bytes", "\(bytes.byteCount) bytes")
+    guard fileBytes == header.capacity else {
+      throw damage(at: fileBytes, "a file of \(header.capacity) bytes", "\(fileBytes) bytes")
     }
     if let recordedEnd, recordedEnd > header.capacity || recordedEnd < UInt64(LogFormat.pageBytes) {
       throw damage(at: header.capacity, "room for the recorded end \(recordedEnd)", "none")
+    }
+    let bytesNeeded = recordedEnd ?? header.capacity
+    guard UInt64(bytes.byteCount) >= bytesNeeded else {
+      throw damage(at: UInt64(bytes.byteCount), "\(bytesNeeded) bytes", "fewer")
     }
   }
 

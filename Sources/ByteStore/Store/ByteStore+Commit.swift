@@ -10,6 +10,16 @@
 //
 // While a leader syncs, others queue up: the group grows with the load, the syncs do not.
 
+import Synchronization
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 /// What a commit survives once it is acknowledged.
 package enum Durability: Sendable {
   /// Everything: on stable storage.
@@ -44,6 +54,7 @@ extension ByteStore {
     _ batch: Batch, durability: Durability = .synced
   ) throws(ByteStoreError) -> SequenceNumber {
     guard !isForked else { throw .forked(directory: path) }
+    waitForFlush(batch.body.count)
     let ticket = Ticket(batch, durability)
     try state.withLock { state throws(ByteStoreError) in
       if let end = state.end { throw end }
@@ -58,6 +69,14 @@ extension ByteStore {
       case .lead(let group): lead(group)
       }
     }
+  }
+
+  private func waitForFlush(_ bytes: Int) {
+    guard case .inBackground = options.maintenance else { return }
+    let logBytes = logBytesBehind.load(ordering: .relaxed)
+    let delay = Pace.delay(forBytes: bytes, logBytes: logBytes, flushBytes: options.flushBytes)
+    guard delay > 0 else { return }
+    usleep(UInt32(delay * 1e6))
   }
 
   private enum Turn {
@@ -85,6 +104,7 @@ extension ByteStore {
       let result = Result { () throws(WriteFailure) in
         if !group.isEmpty { try log(group.map(\.batch), needsSync: needsSync, &writer) }
       }
+      logBytesBehind.store(writer.logBytes, ordering: .relaxed)
       guard case .inBackground = options.maintenance else { return (result, nil as UInt64?) }
       return (result, orderSpare(&writer))
     }

@@ -12,6 +12,8 @@
 // writer's lock, step 6 a moment at a time. A crash before step 5 leaves files that the next open removes,
 // one after it leaves old ones that it removes.
 
+import Synchronization
+
 #if canImport(Darwin)
 import Darwin
 #elseif canImport(Musl)
@@ -226,6 +228,7 @@ extension ByteStore {
       try manifest.replace(in: directory, platform)
       writer.manifest = manifest
       writer.flushedThrough = frozen.position.sequence
+      logBytesBehind.store(writer.logBytes, ordering: .relaxed)
       return Dropped(
         logs: old.logs.filter { $0.number < frozen.firstLog },
         segments: old.segments.filter { !manifest.segments.contains($0) }, checkpoint: old.checkpoint)

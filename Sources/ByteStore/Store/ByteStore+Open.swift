@@ -120,7 +120,8 @@ extension ByteStore {
     var opened = try openCheckpoint(
       Opened(
         options: options, platform: platform, directory: directory, lock: lock, manifest: manifest,
-        table: SharedTable(Table(hashSeed: platform.random.randomID()), cache(options))))
+        table: SharedTable(
+          Table(hashSeed: platform.random.randomID()), cache(options), path: directory.path)))
     for log in manifest.logs {
       let file = try open(log, in: directory)
       defer { file.close() }
@@ -185,7 +186,7 @@ extension ByteStore {
       source, segments: try uses(of: segments, source),
       overflow: try words(.overflow, of: source).filter { $0 != 0 })
     opened.checkpoint = source
-    opened.table = SharedTable(table, opened.table.cache)
+    opened.table = SharedTable(table, opened.table.cache, path: directory.path)
     opened.last = source.header.position
     return opened
   }
@@ -265,14 +266,17 @@ extension ByteStore {
   private static func replay(
     _ log: Manifest.Log, _ file: any OpenFile, _ opened: inout Opened
   ) throws(ByteStoreError) {
-    let bytes = try system { () throws(SystemFailure) in
-      try file.readAll(Int(min(try file.size(), LogFormat.capacityMax + 1)), at: 0)
+    let (fileBytes, bytes) = try system { () throws(SystemFailure) in
+      let fileBytes = try file.size()
+      // Beyond a recorded end nobody looks.
+      let end = log.end.map { max($0.length, UInt64(LogFormat.pageBytes)) } ?? LogFormat.capacityMax
+      return (fileBytes, try file.readAll(Int(min(fileBytes, end, LogFormat.capacityMax)), at: 0))
     }
     let header = try LogHeader(decoding: bytes.rawSpan, file: file.path)
     try check(header, against: log, file, opened)
     let broken = opened.platform.brokenRule
     let ending = try LogReader(
-      header: header, bytes: bytes.rawSpan, path: file.path, broken: broken
+      header: header, bytes: bytes.rawSpan, fileBytes: fileBytes, path: file.path, broken: broken
     )
     .replay(recordedEnd: log.end) { commit throws(ByteStoreError) in
       var newKeys = 0

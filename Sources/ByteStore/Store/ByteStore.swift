@@ -46,6 +46,8 @@ package final class ByteStore: Sendable {
   let lock: any DirectoryLock
   private let generation: UInt64
   private let isShut = Atomic(false)
+  /// What a flush has before it, as of the last commit.
+  let logBytesBehind = Atomic<UInt64>(0)
   let table: SharedTable
   let state: Locked<State>
   let writer: Locked<Writer>

@@ -235,7 +235,8 @@ struct FlushJob: ~Copyable {
   private mutating func makeWriter() throws(ByteStoreError) {
     guard writer == nil else { return }
     guard let slot = (0..<Manifest.Segment.slotsMax).first(where: { !slotsTaken.contains($0) }) else {
-      throw .tooLarge(what: "A store", limit: Manifest.Segment.slotsMax, found: slotsTaken.count)
+      throw .full(
+        directory: target.directory.path, what: "segments", limit: Manifest.Segment.slotsMax)
     }
     slotsTaken.insert(slot)
     let number = try target.nextNumber()

@@ -21,7 +21,7 @@ package final class Snapshot: Sendable {
   init(_ table: Table, of store: ByteStore, ticket: UInt64) {
     sequence = table.published
     count = table.keys
-    self.table = SharedTable(table, store.table.cache)
+    self.table = SharedTable(table, store.table.cache, path: store.path)
     self.store = store
     self.ticket = ticket
   }

@@ -73,6 +73,8 @@ package enum ByteStoreError: Error, Hashable, Sendable {
   // When writing
   /// The input is larger than the format can hold. Nothing was written.
   case tooLarge(what: String, limit: Int, found: Int)
+  /// The store has as many of these as its format can number. Nothing was written.
+  case full(directory: String, what: String, limit: Int)
   /// A write or a sync failed, now or earlier: whether this commit survives is decided by the next open.
   case outcomeUnknown(SystemFailure)
 
@@ -103,6 +105,8 @@ extension ByteStoreError: CustomStringConvertible {
       "\(damage). Nothing was changed: restore a backup, or keep a copy of the directory for salvage."
     case .tooLarge(let what, let limit, let found):
       "\(what) has \(found) bytes, and the limit is \(limit)."
+    case .full(let directory, let what, let limit):
+      "The store at \(directory) has \(limit) \(what), and that is the limit. Use a second store."
     case .outcomeUnknown(let failure):
       "\(failure). Whether this commit survives is unknown until the store is opened again."
     case .system(let failure):

@@ -8,11 +8,14 @@
 final class SharedTable: Sendable {
   let cache: PageCache
   let buffers = BufferPool()
+  /// Of the store, for errors.
+  private let path: String
   private let table: Locked<Table>
 
-  init(_ table: Table, _ cache: PageCache) {
+  init(_ table: Table, _ cache: PageCache, path: String) {
     self.table = Locked(table)
     self.cache = cache
+    self.path = path
   }
 
   /// The table as it is now, for ever.
@@ -41,7 +44,7 @@ final class SharedTable: Sendable {
       case .absent:
         // What was passed over may have been given to this key meanwhile; in a frozen table it was not.
         guard !passing.isEmpty, !isFrozen else { return nil }
-        return try SharedTable(frozen(), cache).find(key, into: &buffer, isFrozen: true)
+        return try SharedTable(frozen(), cache, path: path).find(key, into: &buffer, isFrozen: true)
       case .missing(let page):
         try load(page)
       case .inTail(let ordinal, let commit, let offset):
@@ -95,7 +98,7 @@ final class SharedTable: Sendable {
     newKeys += targets.count { $0.ordinal == nil }
     let keys = table.withLock { $0.keys } + newKeys
     guard keys <= SlotPages.keysMax else {
-      throw .tooLarge(what: "A store", limit: SlotPages.keysMax, found: keys)
+      throw .full(directory: path, what: "keys", limit: SlotPages.keysMax)
     }
     while let page = table.withLock({ $0.prepare(newKeys: newKeys) }) { try load(page) }
     return targets

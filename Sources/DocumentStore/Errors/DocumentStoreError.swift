@@ -86,6 +86,9 @@ extension DocumentStoreError {
       self = .corrupted(evidence)
     case .tooLarge:
       self = .invalidArgument(evidence.message)
+    case .full(let directory, _, _):
+      evidence.file = directory
+      self = .full(evidence)
     case .outcomeUnknown(let failure):
       self = .outcomeUnknown(evidence.adding(failure))
     case .system(let failure):

@@ -1,0 +1,294 @@
+// What a flush does to files, to an open, to snapshots, and what damage and a full disk do to it.
+
+import Harness
+import Testing
+
+@testable import ByteStore
+
+@Suite struct FlushTests {
+  private func fill(_ store: ByteStore, keys: Int, _ value: (Int) -> [UInt8]) throws {
+    for first in stride(from: 0, to: keys, by: 500) {
+      var batch = Batch()
+      for key in first..<min(first + 500, keys) { try batch.put(value(key), for: Array("key\(key)".utf8)) }
+      try store.commit(batch, durability: .buffered)
+    }
+  }
+
+  private func value(_ number: Int) -> [UInt8] { Array("value \(number) \(number &* 7919)".utf8) }
+
+  @Test func whatWasFlushedIsReadFromSegments() throws {
+    let machine = TestStore()
+    var store = try machine.open()
+    try fill(store, keys: 3000, value)
+    try store.flush()
+    for key in stride(from: 0, to: 3000, by: 7) { #expect(try store.value(for: "key\(key)") == value(key)) }
+    #expect(try store.value(for: "key3000") == nil)
+    #expect(store.table.frozen().tail.bodiesHeld == 0)
+    try store.checkInvariants()
+    try store.close()
+    store = try machine.open()
+    #expect(store.count == 3000 && store.recoveryReport.commitsReplayed == 0)
+    for key in stride(from: 0, to: 3000, by: 7) { #expect(try store.value(for: "key\(key)") == value(key)) }
+    #expect(try store.value(for: "key3000") == nil)
+    try store.checkInvariants()
+  }
+
+  /// An open reads a few pages, however much there is.
+  @Test func anOpenDoesWorkForTheTailAndNotForTheData() throws {
+    func bytesReadByOpen(keys: Int) throws -> Int {
+      let machine = TestStore()
+      let store = try machine.open()
+      try fill(store, keys: keys, value)
+      try store.flush()
+      try store.close()
+      let before = machine.disk.counters.bytesRead
+      _ = try machine.open()
+      return machine.disk.counters.bytesRead - before
+    }
+    let small = try bytesReadByOpen(keys: 1000)
+    let large = try bytesReadByOpen(keys: 20_000)
+    #expect(large <= small + 4096)
+  }
+
+  @Test func aFirstReadAfterAnOpenTouchesAFewPages() throws {
+    let machine = TestStore()
+    var store = try machine.open()
+    try fill(store, keys: 20_000, value)
+    try store.flush()
+    try store.close()
+    store = try machine.open()
+    let before = machine.disk.counters.bytesRead
+    #expect(try store.value(for: "key777") == value(777))
+    // A page of the directory, one of slots, one of locations; the segment's header, dictionary, one page.
+    #expect(machine.disk.counters.bytesRead - before <= 3 * 4096 + 8192 + (32 << 10) + 8192)
+  }
+
+  @Test func largeValuesHaveRunsOfTheirOwn() throws {
+    let machine = TestStore()
+    var store = try machine.open()
+    var dice = SeededRandom(seed: 3)
+    let values = [0, 1, 8183, 8184, 8200, 20_000, 300_000, 1 << 20].map { dice.bytes($0) }
+    let soft = [UInt8](repeating: 7, count: 1 << 20)
+    for (number, value) in values.enumerated() { try store.put(value, for: "\(number)") }
+    try store.put(soft, for: "soft")
+    try store.flush()
+    try store.close()
+    store = try machine.open()
+    for (number, value) in values.enumerated() { #expect(try store.value(for: "\(number)") == value) }
+    #expect(try store.value(for: "soft") == soft)
+    try store.checkInvariants()
+  }
+
+  @Test func aSnapshotKeepsItsStateUntilItIsClosed() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    try fill(store, keys: 600, value)
+    let first = try store.snapshot()
+    try store.flush()
+    let second = try store.snapshot()
+    try fill(store, keys: 600) { _ in [1] }
+    var batch = Batch()
+    for key in 0..<300 { try batch.remove(Array("key\(key)".utf8)) }
+    try store.commit(batch)
+    // The segment that both snapshots need is deleted by this one.
+    try store.flush(.everything)
+    try store.flush(.everything)
+    for snapshot in [first, second] {
+      for key in 0..<600 { #expect(try snapshot.value(for: Array("key\(key)".utf8)) == value(key)) }
+      #expect(snapshot.count == 600)
+      var seen = 0
+      try snapshot.forEach { _, _ in seen += 1 }
+      #expect(seen == 600)
+    }
+    #expect(store.snapshots.count == 2)
+    #expect(store.count == 300)
+    first.close()
+    #expect(store.snapshots.count == 1)
+    #expect(
+      try storeError { () throws(ByteStoreError) in _ = try first.value(for: [1]) }
+        == .closed(directory: "/store"))
+    try store.close()
+    #expect(
+      try storeError { () throws(ByteStoreError) in _ = try second.value(for: [1]) }
+        == .closed(directory: "/store"))
+  }
+
+  @Test func spaceOfOverwrittenValuesComesBack() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    var dice = SeededRandom(seed: 1)
+    for _ in 0..<20 {
+      try fill(store, keys: 500) { _ in dice.bytes(200) }
+      try store.flush(.everything)
+    }
+    let bytes = machine.disk.image.paths.filter { $0.contains("/segment-") }
+      .reduce(0) { $0 + (machine.disk.image.contents(of: $1)?.size ?? 0) }
+    #expect(bytes < 3 * 500 * 200)
+    try store.checkInvariants()
+  }
+
+  @Test func theOldLogBecomesTheSpare() throws {
+    let machine = TestStore()
+    var options = ByteStore.Options()
+    // The next log is never larger than the last.
+    options.logBytesMin = 64 << 10
+    options.logBytesMax = 64 << 10
+    options.maintenance = .manual
+    let store = try ByteStore.open(
+      TestStore.path, options: options, platform: machine.disk.platform(seed: 1))
+    try fill(store, keys: 3000, value)
+    let logs = machine.disk.image.paths.filter { $0.contains("/log-") }
+    try store.flush()
+    let left = machine.disk.image.paths
+    #expect(left.contains("/store/SPARE") && logs.allSatisfy { !left.contains($0) })
+    try fill(store, keys: 3000, value)
+    try store.flush()
+    #expect(try store.value(for: "key9") == value(9))
+  }
+
+  // MARK: The layer above
+
+  private struct Pages: CheckpointPages, LayerAbove {
+    var regions: [(region: CheckpointRegion, pages: Int)] {
+      [(CheckpointRegion(rawValue: 256), 3), (CheckpointRegion(rawValue: 300), 1)]
+    }
+
+    func payload(_ region: CheckpointRegion, _ page: Int) throws(ByteStoreError) -> [UInt8] {
+      [UInt8](repeating: UInt8(page + 1), count: region.rawValue == 256 ? 4088 : 5)
+    }
+
+    func freeze() -> any CheckpointPages { self }
+  }
+
+  private func openWithLayer(_ machine: TestStore) throws(ByteStoreError) -> ByteStore {
+    var options = ByteStore.Options()
+    options.maintenance = .manual
+    options.layerAbove = Pages()
+    return try ByteStore.open(
+      TestStore.path, options: options, platform: machine.disk.platform(seed: 9))
+  }
+
+  @Test func theLayerAboveGetsItsPagesBack() throws {
+    let machine = TestStore()
+    let store = try openWithLayer(machine)
+    try store.put([1], for: "a")
+    try store.flush()
+    try store.close()
+    let checkpoint = try #require(try openWithLayer(machine).checkpoint)
+    let first = CheckpointRegion(rawValue: 256)
+    #expect(checkpoint.pages(of: first) == 3)
+    #expect(try checkpoint.payload(first, 2) == [UInt8](repeating: 3, count: 4088))
+    #expect(try checkpoint.payload(CheckpointRegion(rawValue: 300), 0).prefix(6) == [1, 1, 1, 1, 1, 0])
+    #expect(checkpoint.pages(of: CheckpointRegion(rawValue: 301)) == 0)
+    let error = try storeError { () throws(ByteStoreError) in _ = try checkpoint.payload(first, 3) }
+    guard case .corrupted = error else { throw error }
+  }
+
+  @Test func aDamagedPageOfTheLayerAboveIsRefusedOnFirstTouch() throws {
+    let machine = TestStore()
+    let store = try openWithLayer(machine)
+    try store.put([1], for: "a")
+    try store.flush()
+    try store.close()
+    let path = try #require(machine.disk.image.paths.first { $0.contains("/checkpoint-") })
+    let damaged = try machine.changing(path) { $0[$0.count - 5000] ^= 1 }
+    let opened = try openWithLayer(damaged)
+    #expect(try opened.value(for: "a") == [1])
+    let checkpoint = try #require(opened.checkpoint)
+    let error = try storeError { () throws(ByteStoreError) in
+      _ = try checkpoint.payload(CheckpointRegion(rawValue: 256), 2)
+    }
+    guard case .corrupted(let damage) = error else { throw error }
+    #expect(damage.file == path)
+  }
+
+  // MARK: Damage and full disks
+
+  @Test func aDamagedPageCostsItsKeysAndNoOthers() throws {
+    let machine = TestStore()
+    var store = try machine.open()
+    try fill(store, keys: 3000, value)
+    try store.flush()
+    try store.close()
+    let path = try #require(machine.disk.image.paths.first { $0.contains("/segment-") })
+    let damaged = try machine.changing(path) { $0[$0.count - 100] ^= 1 }
+    store = try damaged.open()
+    var lost: [Int] = []
+    for key in 0..<3000 {
+      do throws(ByteStoreError) {
+        #expect(try store.value(for: "key\(key)") == value(key))
+      } catch {
+        guard case .corrupted(let damage) = error, damage.file == path else { throw error }
+        lost.append(key)
+      }
+    }
+    #expect((1..<1500).contains(lost.count))
+    // The others can be written and flushed; the damaged segment stays for what is left in it.
+    let key = try #require((0..<3000).first { !lost.contains($0) })
+    try store.put([5], for: "key\(key)")
+    try store.flush(.everything)
+    #expect(try store.value(for: "key\(key)") == [5])
+    #expect(damaged.disk.image.paths.contains(path))
+    let error = try storeError { () throws(ByteStoreError) in try store.put([6], for: "key\(lost[0])") }
+    guard case .corrupted = error else { throw error }
+    try store.put([7], for: "new")
+    try store.close()
+  }
+
+  @Test(arguments: [DiskFault.noSpace, .inputOutput, .tooManyOpenFiles])
+  func aFlushThatFailsLosesNothingAndIsDoneLater(fault: DiskFault) throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    try fill(store, keys: 800, value)
+    // In the middle of writing the segment: a create, not a sync.
+    machine.disk.setFault(nil)
+    store.performMaintenance()
+    let files = machine.disk.image.paths.filter { !$0.contains("/log-") }
+    machine.disk.failNext(fault)
+    #expect(throws: ByteStoreError.self) { try store.flush() }
+    machine.disk.setFault(nil)
+    #expect(machine.disk.image.paths.filter { !$0.contains("/log-") } == files)
+    for key in 0..<800 { #expect(try store.value(for: "key\(key)") == value(key)) }
+    if case .noSpace = fault {
+      try store.put([1], for: "more")
+      try store.flush()
+      #expect(try store.value(for: "more") == [1])
+    }
+  }
+
+  // MARK: The plan
+
+  @Test func theEmptiestSegmentsAreWrittenAnewUntilTheSpaceIsRight() {
+    func segment(_ slot: Int, _ live: UInt64) -> FlushPlan.Segment {
+      FlushPlan.Segment(slot: slot, dataBytes: 64 << 20, liveBytes: live << 20)
+    }
+    func victims(_ segments: [FlushPlan.Segment], budget: UInt64 = 1 << 40) -> [Int] {
+      FlushPlan.victims(of: segments, segmentBytesMax: 64 << 20, budgetBytes: budget)
+    }
+    #expect(victims([segment(0, 60), segment(1, 62)]) == [])
+    #expect(victims([segment(0, 60), segment(1, 31)]) == [1])
+    #expect(victims([segment(0, 0), segment(1, 64)]) == [0])
+    // None of them is mostly dead, but together they are too large.
+    let worn = (0..<10).map { segment($0, 40) }
+    let chosen = victims(worn)
+    #expect(!chosen.isEmpty && chosen.count < 10)
+    #expect(victims(worn, budget: 1) == [0])
+  }
+
+  @Test func manySmallSegmentsBecomeOne() {
+    let small = (0..<9).map { FlushPlan.Segment(slot: $0, dataBytes: 1 << 20, liveBytes: 1 << 20) }
+    #expect(FlushPlan.victims(of: small, segmentBytesMax: 64 << 20, budgetBytes: 1 << 40).count == 9)
+    #expect(
+      FlushPlan.victims(of: Array(small.dropLast()), segmentBytesMax: 64 << 20, budgetBytes: 1 << 40) == [])
+  }
+
+  @Test func writersSlowDownInProportion() {
+    func delay(_ flushes: Double, _ bytes: Int = 100_000) -> Double {
+      Pace.delay(forBytes: bytes, logBytes: UInt64(flushes * 64e6), flushBytes: 64_000_000)
+    }
+    #expect(delay(1) == 0 && delay(2) == 0)
+    #expect(delay(2.5) > 0 && delay(4) > delay(3))
+    #expect(delay(3, 200_000) == 2 * delay(3))
+    #expect(delay(1000, 10_000_000) <= 0.05)
+  }
+}
