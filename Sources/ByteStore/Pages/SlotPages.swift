@@ -210,7 +210,7 @@ struct SlotPages: Sendable {
 
   /// By the low bits: the high ones are the same for all slots of a page.
   private static func home(of fingerprint: UInt32) -> Int {
-    Int(fingerprint & 0xFFFF) * slotsPerPage >> 16
+    (Int(fingerprint & 0xFFFF) * slotsPerPage) >> 16
   }
 
   private static func next(_ index: Int) -> Int { index == slotsPerPage - 1 ? 0 : index + 1 }
