@@ -262,8 +262,8 @@ extension ByteStore {
       }
     }
     for segment in gone {
-      // Who still reads it needs it open: it is about to lose its name.
-      if snapshots.count > 0 { _ = try? segment.open() }
+      // It is about to lose its name, and a snapshot or a read under way may not have opened it yet.
+      _ = try? segment.open()
       table.cache.removePages(ofFile: segment.number.value)
     }
     table.withTable { $0.collectForgottenOrdinals() }

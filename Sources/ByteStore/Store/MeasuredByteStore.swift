@@ -16,5 +16,13 @@ public struct MeasuredByteStore: Sendable {
 
   public func value(for key: [UInt8]) throws -> [UInt8]? { try store.value(for: key) }
 
+  /// Calls `body` with the value, borrowed; false if there is none.
+  public func read(_ key: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void) throws -> Bool {
+    try store.withValue(for: key) { value in unsafe value.withUnsafeBytes { unsafe body($0) } } != nil
+  }
+
+  /// Returns once everything is in segments; with `everything`, without the space of what is dead.
+  public func flush(everything: Bool = false) throws { try store.flush(everything ? .everything : .asNeeded) }
+
   public func close() throws { try store.close() }
 }

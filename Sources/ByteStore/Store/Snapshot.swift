@@ -66,7 +66,6 @@ extension ByteStore {
   /// The store as of its last commit.
   package func snapshot() throws(ByteStoreError) -> Snapshot {
     try checkReadable()
-    // Listed first: what compaction deletes from here on is opened before.
     let ticket = snapshots.add(platform.clock.monotonicNanoseconds())
     return Snapshot(table.frozen(), of: self, ticket: ticket)
   }
