@@ -1,10 +1,12 @@
-// The worked example of docs/format.md: a small store is made anew, with fixed ids and a fixed clock, and
-// must consist of the bytes that the page shows; and a store made of the page's bytes opens.
+// The worked examples of docs/format.md: a small store is made anew, with fixed ids and a fixed clock, and
+// must consist of the bytes that the page shows; and a store made of the page's bytes opens. The same for
+// the store after a flush.
 
 import ByteStore
-import DocumentStore
 import Foundation
 import Testing
+
+@testable import DocumentStore
 
 @Suite struct FormatExampleTests {
   @Test(arguments: Example.blocks)
@@ -17,17 +19,21 @@ import Testing
     #expect(agrees, "docs/format.md shows other bytes for \"\(block.name)\". They are now:\n\n\(rows)")
   }
 
-  @Test func aStoreMadeOfTheBytesOfThePageHoldsTheDocument() throws {
+  @Test(arguments: Example.State.allCases)
+  func aStoreMadeOfTheBytesOfThePageHoldsTheDocument(state: Example.State) throws {
     let page = try ExamplePage.read()
-    let log = try page.block("log header").bytes
-    let frame = try page.block("frame").bytes
     try Example.withFolder { folder in
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-      try Data(try page.block("manifest").bytes).write(to: folder.appendingPathComponent("MANIFEST"))
-      var file = Data(count: Example.logBytes)
-      file.replaceSubrange(0..<log.count, with: log)
-      file.replaceSubrange(Example.pageBytes..<Example.pageBytes + frame.count, with: frame)
-      try file.write(to: folder.appendingPathComponent("log-0000000001"))
+      for (name, bytes) in state.files {
+        var file = Data(count: bytes)
+        for block in Example.blocks where block.state == state && block.file == name {
+          let shown = try page.block(block.name).bytes
+          let start = block.range?.lowerBound ?? 0
+          if block.range == nil { file = Data(count: shown.count) }
+          file.replaceSubrange(start..<start + shown.count, with: shown)
+        }
+        try file.write(to: folder.appendingPathComponent(name))
+      }
 
       let store = try DocumentStore.open(folder.path)
       let document = try store.document(at: Example.path)
@@ -36,44 +42,102 @@ import Testing
       #expect(document?.updateTime.microseconds == Example.time)
       #expect(store.count == 1)
       #expect(store.recoveryReport.losses == [])
+      #expect(store.recoveryReport.commitsReplayed == (state == .committed ? 1 : 0))
       #expect(!store.recoveryReport.wasClosedCleanly)
       try store.close()
     }
   }
 }
 
-/// The store that the page describes, as it lies on disk after its first commit, not yet closed.
+/// The store that the page describes: as it lies on disk after its first commit, not yet closed, and after a
+/// flush that followed.
 enum Example {
-  static let pageBytes = 4096
-  static let logBytes = 64 << 10
   /// 2026-01-01T00:00:00Z
   static let time: Int64 = 1_767_225_600_000_000
   static let path = DocumentPath(unchecked: ["users", "ada"])
   static let fields = StoredMap([("name", .string("Ada")), ("age", .integer(36))])
 
-  /// A part of a file that the page shows.
+  enum State: Sendable, CaseIterable {
+    case committed
+    case flushed
+
+    /// The files, and how many bytes they have. What the page does not show is zero.
+    var files: [(name: String, bytes: Int)] {
+      switch self {
+      case .committed: [("MANIFEST", 0), ("log-0000000001", 64 << 10)]
+      case .flushed:
+        [
+          ("MANIFEST", 0), ("log-0000000002", 64 << 10), ("segment-0000000001", 3 * 8192),
+          ("checkpoint-0000000002", 5 * 4096),
+        ]
+      }
+    }
+  }
+
+  /// A part of a file that the page shows; nil for the whole file.
   struct Block: Sendable, CustomTestStringConvertible {
     var name: String
+    var state: State
     var file: String
     var range: Range<Int>?
+
+    init(_ name: String, _ state: State, _ file: String, _ range: Range<Int>?) {
+      self.name = name
+      self.state = state
+      self.file = file
+      self.range = range
+    }
 
     var testDescription: String { name }
   }
 
   static let blocks = [
-    Block(name: "manifest", file: "MANIFEST", range: nil),
-    Block(name: "log header", file: "log-0000000001", range: 0..<128),
-    Block(name: "frame", file: "log-0000000001", range: 4096..<4096 + 192),
+    Block("manifest", .committed, "MANIFEST", nil),
+    Block("log header", .committed, "log-0000000001", 0..<128),
+    Block("frame", .committed, "log-0000000001", 4096..<4096 + 192),
+    Block("manifest after a flush", .flushed, "MANIFEST", nil),
+    Block("next log header", .flushed, "log-0000000002", 0..<128),
+    Block("segment header", .flushed, "segment-0000000001", 0..<160),
+    Block("dictionary", .flushed, "segment-0000000001", 8192..<8192 + 81),
+    Block("segment page", .flushed, "segment-0000000001", 16384..<24576),
+    Block("checkpoint header", .flushed, "checkpoint-0000000002", 0..<4096),
+    Block("directory page", .flushed, "checkpoint-0000000002", 4096..<8192),
+    Block("slots page", .flushed, "checkpoint-0000000002", 8192..<12288),
+    Block("locations page", .flushed, "checkpoint-0000000002", 12288..<16384),
+    Block("segments page", .flushed, "checkpoint-0000000002", 16384..<20480),
   ]
 
   static func bytes(of block: Block) throws -> [UInt8] {
     try withFolder { folder in
       let platform = Platform(fileSystem: PosixFileSystem(), clock: FixedClock(), random: CountedIDs())
-      let store = try DocumentStore.open(folder.path, options: .init(), platform: platform)
-      try store.commit([.set(path, fields)])
+      let close = try make(block.state, folder.path, platform)
       let bytes = [UInt8](try Data(contentsOf: folder.appendingPathComponent(block.file)))
-      try store.close()
+      try close()
       return block.range.map { Array(bytes[$0]) } ?? bytes
+    }
+  }
+
+  /// Makes the store and returns what closes it.
+  private static func make(
+    _ state: State, _ folder: String, _ platform: Platform
+  ) throws -> () throws -> Void {
+    switch state {
+    case .committed:
+      let store = try DocumentStore.open(folder, options: .init(), platform: platform)
+      try store.commit([.set(path, fields)])
+      return { try store.close() }
+    case .flushed:
+      // The commit is the one that a document store makes; flushing is the business of the store below.
+      var options = ByteStore.Options()
+      options.maintenance = .manual
+      let store = try ByteStore.open(folder, options: options, platform: platform)
+      var batch = Batch(stamp: UInt64(time))
+      let stamp = try #require(StoredTimestamp(microseconds: time))
+      let document = StoredDocument(path: path, createTime: stamp, updateTime: stamp, fields: fields)
+      try batch.put(document.record, for: DocumentKey.encode(path))
+      try store.commit(batch)
+      try store.flush()
+      return { try store.close() }
     }
   }
 
@@ -89,7 +153,7 @@ enum Example {
     func monotonicNanoseconds() -> UInt64 { 0 }
   }
 
-  /// 1111…, then 2222…: the store's id, then that of its first log.
+  /// 1111… for the store, 2222… for the hash of its keys, 3333… for its first log, and so on.
   private final class CountedIDs: RandomSource {
     private let given = Locked<UInt64>(0)
 
@@ -104,8 +168,8 @@ enum Example {
   }
 }
 
-/// docs/format.md, as far as its example goes. A block is the fence after `<!-- example: NAME -->`; each of
-/// its lines holds an offset, bytes, and after two spaces what they mean.
+/// docs/format.md, as far as its examples go. A block is the fence after `<!-- example: NAME -->`; each of
+/// its lines holds an offset, bytes, and after two spaces what they mean. `00 × 4064` is so many zeros.
 private struct ExamplePage {
   struct Missing: Error, CustomStringConvertible {
     var description: String
@@ -116,17 +180,33 @@ private struct ExamplePage {
 
     var bytes: [UInt8] { rows.flatMap(\.bytes) }
 
-    /// The same rows with other bytes, and rows of 16 for what they do not cover.
+    private static let zerosElided = 32
+
+    /// The same rows with other bytes, and rows of 16, or of many zeros, for what they do not cover.
     func rewritten(with bytes: [UInt8]) -> String {
       var rest = bytes[...]
       var lines: [String] = []
-      func add(_ count: Int, _ meaning: Substring) {
-        let row = rest.prefix(count).map { Self.hexadecimal(Int($0), digits: 2) }.joined(separator: " ")
-        lines.append("\(Self.hexadecimal(bytes.count - rest.count, digits: 4)): \(row)\(meaning)")
+      func add(_ count: Int, _ text: String, _ meaning: Substring) {
+        lines.append("\(Self.hexadecimal(bytes.count - rest.count, digits: 4)): \(text)\(meaning)")
         rest = rest.dropFirst(count)
       }
-      for (bytes, meaning) in rows where !rest.isEmpty { add(bytes.count, meaning) }
-      while !rest.isEmpty { add(16, "") }
+      func add(_ count: Int, _ meaning: Substring) {
+        let text = rest.prefix(count).map { Self.hexadecimal(Int($0), digits: 2) }.joined(separator: " ")
+        add(count, text, meaning)
+      }
+      for (shown, meaning) in rows where !rest.isEmpty {
+        if shown.count < Self.zerosElided {
+          add(shown.count, meaning)
+        } else if rest.prefix(shown.count).allSatisfy({ $0 == 0 }) {
+          add(shown.count, "00 × \(shown.count)", meaning)
+        } else {
+          break
+        }
+      }
+      while !rest.isEmpty {
+        let zeros = rest.prefix { $0 == 0 }.count
+        if zeros >= Self.zerosElided { add(zeros, "00 × \(zeros)", "") } else { add(min(16, rest.count), "") }
+      }
       return lines.joined(separator: "\n")
     }
 
@@ -151,10 +231,13 @@ private struct ExamplePage {
     else { throw Missing(description: "docs/format.md has no block for the example \"\(name)\".") }
     var block = Block()
     for line in lines[(marker + 2)...].prefix(while: { !$0.hasPrefix("```") }) {
-      guard let row = line.wholeMatch(of: #/([0-9a-f]{4}): ([0-9a-f]{2}(?: [0-9a-f]{2})*)(  .*)?/#),
+      let form = #/([0-9a-f]{4}): ([0-9a-f]{2}(?: [0-9a-f]{2})*)(?: × (\d+))?(  .*)?/#
+      guard let row = line.wholeMatch(of: form),
         Int(row.1, radix: 16) == block.bytes.count
       else { throw Missing(description: "This row of docs/format.md is none, or stands elsewhere: \(line)") }
-      block.rows.append((row.2.split(separator: " ").compactMap { UInt8($0, radix: 16) }, row.3 ?? ""))
+      let bytes = row.2.split(separator: " ").compactMap { UInt8($0, radix: 16) }
+      let times = row.3.flatMap { Int($0) } ?? 1
+      block.rows.append((Array(repeatElement(bytes, count: times).joined()), row.4 ?? ""))
     }
     return block
   }

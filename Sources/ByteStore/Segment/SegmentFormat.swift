@@ -3,7 +3,7 @@
 //   file    := header-page dictionary padding page{smallPages} run{runs} run-table padding
 //   header  := magic[8] version:u16 kind:u8 reserved:u8 pageBytes:u32 fileID[16] storeID[16] number:u64
 //              asOf:u64 entries:u64 smallPages:u32 runPages:u32 runs:u32 dictionaryBytes:u32
-//              dictionaryCRC:u32 runTableCRC:u32 trailerBytes:u16 reserved[30] crc:u32
+//              dictionaryCRC:u32 runTableCRC:u32 trailerBytes:u16 reserved[58] crc:u32
 //   page    := entry* zeros count:u16 reserved:u16 crc:u32
 //   run     := entry zeros count:u16 reserved:u16 crc:u32         in as many pages as it needs
 //   entry   := ordinal:u32 size:varint [storedBytes:varint] bytes

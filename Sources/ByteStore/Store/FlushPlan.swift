@@ -2,8 +2,8 @@
 //
 // Law: after a flush the segments have at most `spaceMax` times the bytes that live in them, and some slack.
 // The emptiest segments go first: to gain one byte, a segment of which the part u is alive costs u/(1-u)
-// bytes of writing. While the whole is more than 1/1.5 dead, some segment has u < 0.67, so that the bytes
-// of a put are written three times or less, and the log's.
+// bytes of writing. While less than 1/1.5 of the whole is alive, some segment has u < 0.67, so that the
+// bytes of a put are written three times or less, and the log's.
 
 enum FlushPlan {
   /// Of all data bytes, in proportion to those alive.
