@@ -31,7 +31,9 @@ import Glibc
       $0.holder = 42
     }
     expect(.locked(directory: "/d", holder: nil), becomes: DocumentStoreError.locked) { $0.file = "/d" }
-    expect(.full(directory: "/d", what: "keys", limit: 9), becomes: DocumentStoreError.full) { $0.file = "/d" }
+    expect(.full(directory: "/d", what: "keys", limit: 9), becomes: DocumentStoreError.full) {
+      $0.file = "/d"
+    }
   }
 
   @Test func whatAFileHoldsIsPassedOn() {

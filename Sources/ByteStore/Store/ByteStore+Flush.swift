@@ -42,9 +42,12 @@ extension ByteStore {
     state.withLock { state in
       state.isFlushing = false
       switch result {
-      case .success: state.flushFailure = nil
+      case .success:
+        state.flushFailure = nil
+        state.flushFailedAt = nil
       case .failure(let error):
         state.flushFailure = error
+        state.flushFailedAt = logBytesBehind.load(ordering: .relaxed)
         if case .system(let cause) = error, cause.isSync { fail([], .unknown(cause), &state) }
         if case .outcomeUnknown(let cause) = error { fail([], .unknown(cause), &state) }
       }
@@ -56,9 +59,10 @@ extension ByteStore {
   /// So much log has come together that a flush is worth while.
   var isFlushDue: Bool {
     let (bytes, logs) = writer.withLock { ($0.logBytes, $0.manifest.logs.count) }
-    // One that failed is not tried again with every commit, only when more has come together.
-    let patience: UInt64 = state.withLock { $0.flushFailure == nil } ? 1 : 2
-    return bytes >= patience * options.flushBytes || logs > Int(patience) * Self.logsMax
+    guard bytes >= options.flushBytes || logs > Self.logsMax else { return false }
+    // One that failed is not tried again with every commit, only when as much again has come together.
+    guard let failedAt = state.withLock({ $0.flushFailedAt }) else { return true }
+    return bytes >= failedAt + options.flushBytes
   }
 
   private static let logsMax = 16

@@ -65,6 +65,8 @@ package final class ByteStore: Sendable {
     var isFlushing = false
     /// The last flush that failed, until one succeeds.
     var flushFailure: ByteStoreError?
+    /// How many bytes of log there were then.
+    var flushFailedAt: UInt64?
     /// Segments that a flush could not read: it leaves them alone.
     var damagedSegments: Set<FileNumber> = []
     /// Set by the first failure whose outcome is unknown, and by closing; ends all writing.

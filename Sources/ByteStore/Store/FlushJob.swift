@@ -82,7 +82,13 @@ struct FlushJob: ~Copyable {
     for move in moves { table.move(move.ordinal, from: move.old, to: move.new) }
     table.removeEmptySegments()
     table.collectForgottenOrdinals()
-    precondition(table.tail.bodiesHeld == 0, "all of the tail was moved")
+    guard table.tail.bodiesHeld == 0 else {
+      throw .corrupted(
+        Damage(
+          file: target.directory.path, offset: 0,
+          expected: "a table that finds every key of the last commits",
+          found: "one that does not: its checkpoint was made up"))
+    }
     let header = CheckpointHeader(
       fileID: target.platform.random.randomID(), storeID: target.storeID, number: try target.nextNumber(),
       hashSeed: table.hash.seed, position: position, lastStamp: table.lastStamp, keys: table.keys,
