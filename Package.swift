@@ -17,8 +17,9 @@
 // | FirebaseCore           | DocumentStore OfflineSync                                     | Foundation Dispatch Synchronization |
 // | OfflineSync            | DocumentStore                                                 | libc Dispatch Synchronization |
 // | DocumentStore          | ByteStore                                                     | libc Dispatch Synchronization |
-// | ByteStore              | CLZ4 CDigest                                                  | libc Dispatch Synchronization |
+// | ByteStore              | CLZ4 CDigest CFileSystem                                      | libc Dispatch Synchronization |
 // | CDigest                |                                                               |                           |
+// | CFileSystem            |                                                               |                           |
 // | CLZ4                   |                                                               |                           |
 //
 // libc is Glibc, Musl or Darwin. Apple is what only Apple's systems have: SwiftUI, UIKit, AppKit,
@@ -61,7 +62,8 @@ let package = Package(
     .systemLibrary(
       name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
     .target(name: "CDigest", cSettings: [.treatAllWarnings(as: .error)]),
-    .target(name: "ByteStore", dependencies: ["CLZ4", "CDigest"], swiftSettings: engine),
+    .target(name: "CFileSystem", cSettings: [.treatAllWarnings(as: .error)]),
+    .target(name: "ByteStore", dependencies: ["CLZ4", "CDigest", "CFileSystem"], swiftSettings: engine),
     .target(name: "DocumentStore", dependencies: ["ByteStore"], swiftSettings: engine),
     .target(name: "OfflineSync", dependencies: ["DocumentStore"], swiftSettings: engine),
 

@@ -11,10 +11,14 @@ struct TestStore {
 
   var disk: SimulatedDisk
 
-  init(_ image: DiskImage = DiskImage(), seed: UInt64 = 0) {
+  init(
+    _ image: DiskImage = DiskImage(), seed: UInt64 = 0,
+    _ change: (inout SimulatedDisk.Options) -> Void = { _ in }
+  ) {
     var options = SimulatedDisk.Options()
     options.seed = seed
     options.recordsTrace = true
+    change(&options)
     disk = SimulatedDisk(image, options: options)
   }
 

@@ -36,6 +36,15 @@ import Glibc
     }
   }
 
+  @Test func aDirectoryThatCanHaveNoStoreIsUnsuitable() {
+    expect(
+      .networkFileSystem(directory: "/d", fileSystem: "nfs"), becomes: DocumentStoreError.unsuitableDirectory
+    ) {
+      $0.file = "/d"
+      $0.found = "nfs"
+    }
+  }
+
   @Test func whatAFileHoldsIsPassedOn() {
     expect(.newerFormat(file: "/d/f", found: 7, supported: 3), becomes: DocumentStoreError.newerFormat) {
       $0.file = "/d/f"
@@ -122,7 +131,7 @@ import Glibc
   /// Does not compile until each new case of the floor below has its line in a test above.
   private func allCasesAreAbove(_ error: ByteStoreError) {
     switch error {
-    case .notAStore, .noStore, .locked, .newerFormat, .foreignFile, .corrupted, .tooLarge,
+    case .notAStore, .noStore, .locked, .newerFormat, .foreignFile, .networkFileSystem, .corrupted, .tooLarge,
       .full, .outcomeUnknown, .system, .closed, .forked:
       break
     }

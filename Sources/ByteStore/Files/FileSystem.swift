@@ -25,6 +25,8 @@ package protocol OpenDirectory: Sendable {
   func remove(_ name: String) throws(SystemFailure)
   /// Returns once the names are on stable storage.
   func sync() throws(SystemFailure)
+  /// What a sync of this directory and its files is worth.
+  func durability() throws(SystemFailure) -> DurabilityReport
   /// Takes the lock of this directory, or says who holds it.
   func lock(_ name: String) throws(SystemFailure) -> DirectoryLockResult
 }

@@ -3,6 +3,7 @@
 // Ownership: a `Descriptor` is the one owner of its number and closes it once. Buffers are borrowed for
 // the length of a call.
 
+internal import CFileSystem
 import Synchronization
 
 #if canImport(Darwin)
@@ -112,6 +113,26 @@ private final class PosixDirectory: OpenDirectory {
 
   func sync() throws(SystemFailure) {
     guard fsync(descriptor.number) == 0 else { throw failure("fsync", nil) }
+  }
+
+  func durability() throws(SystemFailure) -> DurabilityReport {
+    #if canImport(Darwin)
+    var status = statfs()
+    guard unsafe fstatfs(descriptor.number, &status) == 0 else { throw failure("fstatfs", nil) }
+    let name = unsafe withUnsafePointer(to: &status.f_fstypename) { tuple in
+      unsafe tuple.withMemoryRebound(to: CChar.self, capacity: 16) { unsafe String(cString: $0) }
+    }
+    // A directory takes the same calls as its files.
+    let hasFullFlush = fcntl(descriptor.number, F_FULLFSYNC) == 0
+    return .darwin(
+      typeName: name, isLocal: status.f_flags & UInt32(MNT_LOCAL) != 0, hasFullFlush: hasFullFlush)
+    #else
+    while true {
+      let type = dugout_file_system_type(descriptor.number)
+      if type >= 0 { return .linux(type: UInt32(truncatingIfNeeded: type)) }
+      guard errno == EINTR else { throw failure("fstatfs", nil) }
+    }
+    #endif
   }
 
   func lock(_ name: String) throws(SystemFailure) -> DirectoryLockResult {

@@ -1,6 +1,6 @@
 // Opening a store.
 //
-//   1. lock       one opener at a time (C10)
+//   1. lock       one opener at a time (C10), and none on a network file system
 //   2. sync       the manifest, the logs whose end it does not record, and the directory: what a killed
 //                 process left in the page cache is made durable before anyone is shown it (C8)
 //   3. read       the manifest and the first page of the checkpoint, then every log in order
@@ -25,6 +25,7 @@ struct Opened {
   var options: ByteStore.Options
   var platform: Platform
   var directory: any OpenDirectory
+  var durability: DurabilityReport
   var lock: any DirectoryLock
   var manifest: Manifest
   var checkpoint: CheckpointFile?
@@ -39,9 +40,10 @@ extension ByteStore {
     _ path: String, options: Options = Options(), platform: Platform = .real
   ) throws(ByteStoreError) -> ByteStore {
     let directory = try openDirectory(path, options, platform)
+    let durability = try refuseNetwork(directory)
     let lock = try acquireLock(of: directory, options)
     do throws(ByteStoreError) {
-      return ByteStore(try read(directory, lock, options, platform))
+      return ByteStore(try read(directory, durability, lock, options, platform))
     } catch {
       lock.release()
       throw error
@@ -51,13 +53,43 @@ extension ByteStore {
   private static func openDirectory(
     _ path: String, _ options: Options, _ platform: Platform
   ) throws(ByteStoreError) -> any OpenDirectory {
+    if options.createsIfMissing, try system({ () throws(SystemFailure) in try !holdsStore(path, platform) }) {
+      // Asked before, so that not even a directory is made where no store can be.
+      try refuseNetwork(try nearestDirectory(to: path, platform))
+      try system { () throws(SystemFailure) in try platform.fileSystem.createDirectory(path) }
+    }
     do throws(SystemFailure) {
-      if options.createsIfMissing, try !holdsStore(path, platform) {
-        try platform.fileSystem.createDirectory(path)
-      }
       return try platform.fileSystem.openDirectory(path)
     } catch {
       throw error.code == ENOENT ? .noStore(directory: path) : .system(error)
+    }
+  }
+
+  @discardableResult
+  private static func refuseNetwork(
+    _ directory: any OpenDirectory
+  ) throws(ByteStoreError) -> DurabilityReport {
+    let report = try system { () throws(SystemFailure) in try directory.durability() }
+    guard report.medium != .network else {
+      throw .networkFileSystem(directory: directory.path, fileSystem: report.fileSystem)
+    }
+    return report
+  }
+
+  /// The directory itself, or where it would be made.
+  private static func nearestDirectory(
+    to path: String, _ platform: Platform
+  ) throws(ByteStoreError) -> any OpenDirectory {
+    var rest = path[...]
+    while true {
+      do throws(SystemFailure) {
+        let isRelative = !path.hasPrefix("/")
+        return try platform.fileSystem.openDirectory(rest.isEmpty ? (isRelative ? "." : "/") : String(rest))
+      } catch {
+        guard error.code == ENOENT, !rest.isEmpty else { throw .system(error) }
+      }
+      while rest.last == "/" { rest.removeLast() }
+      while let last = rest.last, last != "/" { rest.removeLast() }
     }
   }
 
@@ -104,8 +136,8 @@ extension ByteStore {
   }
 
   private static func read(
-    _ directory: any OpenDirectory, _ lock: any DirectoryLock, _ options: Options,
-    _ platform: Platform
+    _ directory: any OpenDirectory, _ durability: DurabilityReport, _ lock: any DirectoryLock,
+    _ options: Options, _ platform: Platform
   ) throws(ByteStoreError) -> Opened {
     let manifest: Manifest
     if let found = try readManifest(directory, platform) {
@@ -119,7 +151,8 @@ extension ByteStore {
     try syncAll(manifest, directory, platform)
     var opened = try openCheckpoint(
       Opened(
-        options: options, platform: platform, directory: directory, lock: lock, manifest: manifest,
+        options: options, platform: platform, directory: directory, durability: durability, lock: lock,
+        manifest: manifest,
         table: SharedTable(
           Table(hashSeed: platform.random.randomID()), cache(options), path: directory.path)))
     for log in manifest.logs {

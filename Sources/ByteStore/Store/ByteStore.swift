@@ -37,6 +37,8 @@ package final class ByteStore: Sendable {
   package let path: String
   package let storeID: RandomID
   package let recoveryReport: RecoveryReport
+  /// What a sync is worth where the store lies.
+  package let durability: DurabilityReport
   /// What the last flush of an earlier opening left: the layer above finds its pages there.
   package let checkpoint: CheckpointFile?
 
@@ -105,6 +107,7 @@ package final class ByteStore: Sendable {
     path = opened.directory.path
     storeID = opened.manifest.storeID
     recoveryReport = opened.report
+    durability = opened.durability
     checkpoint = opened.checkpoint
     options = opened.options
     platform = opened.platform

@@ -65,6 +65,9 @@ package enum ByteStoreError: Error, Hashable, Sendable {
   case newerFormat(file: String, found: UInt16, supported: UInt16)
   /// A file of another store lies under this store's name.
   case foreignFile(file: String, expected: RandomID, found: RandomID)
+  /// The directory is on another machine, where neither locks nor syncs are to be relied on. Nothing was
+  /// written there.
+  case networkFileSystem(directory: String, fileSystem: String)
 
   // When reading
   /// Acknowledged bytes are not what was written. Nothing was dropped or repaired.
@@ -101,6 +104,10 @@ extension ByteStoreError: CustomStringConvertible {
         + "Open it with a newer release."
     case .foreignFile(let file, let expected, let found):
       "\(file) belongs to store \(found), not to this store \(expected). Put the store's own file back."
+    case .networkFileSystem(let directory, let fileSystem):
+      "\(directory) is on a network file system (\(fileSystem)), where two machines could open a store at once "
+        + "and a sync promises little. Choose a directory on a disk of this machine. A backup may lie "
+        + "there: copy it to such a disk to open it."
     case .corrupted(let damage):
       "\(damage). Nothing was changed: restore a backup, or keep a copy of the directory for salvage."
     case .tooLarge(let what, let limit, let found):

@@ -24,6 +24,8 @@ public enum DocumentStoreError: Error, Hashable, Sendable {
   case invalidArgument(String)
   /// There is no store where one was expected, or the directory holds something else.
   case notAStore(StorageEvidence)
+  /// No store can be there, and none was made: the directory is on a network file system.
+  case unsuitableDirectory(StorageEvidence)
   /// Another opener holds the store.
   case locked(StorageEvidence)
   /// Written by a newer version.
@@ -44,8 +46,8 @@ extension DocumentStoreError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .invalidArgument(let message): message
-    case .notAStore(let evidence), .locked(let evidence), .newerFormat(let evidence),
-      .corrupted(let evidence), .full(let evidence), .failed(let evidence),
+    case .notAStore(let evidence), .unsuitableDirectory(let evidence), .locked(let evidence),
+      .newerFormat(let evidence), .corrupted(let evidence), .full(let evidence), .failed(let evidence),
       .outcomeUnknown(let evidence), .closed(let evidence):
       evidence.message
     }
@@ -78,6 +80,10 @@ extension DocumentStoreError {
       evidence.expected = expected.description
       evidence.found = found.description
       self = .corrupted(evidence)
+    case .networkFileSystem(let directory, let fileSystem):
+      evidence.file = directory
+      evidence.found = fileSystem
+      self = .unsuitableDirectory(evidence)
     case .corrupted(let damage):
       evidence.file = damage.file
       evidence.offset = damage.offset

@@ -53,6 +53,7 @@ enum FirestoreErrors {
     switch error {
     case .invalidArgument(let message): make(.invalidArgument, message)
     case .notAStore(let evidence): make(.failedPrecondition, evidence)
+    case .unsuitableDirectory(let evidence): make(.failedPrecondition, evidence)
     case .locked(let evidence): make(.unavailable, evidence)
     case .newerFormat(let evidence): make(.failedPrecondition, evidence)
     case .corrupted(let evidence): make(.dataLoss, evidence)

@@ -1,7 +1,7 @@
 // The calls that a disk serves: what crash points, faults and traces are counted by.
 
 package enum DiskOperation: String, CaseIterable, Sendable {
-  case makeDirectory, openDirectory, list, lock
+  case makeDirectory, openDirectory, list, durability, lock
   case create, open, rename, remove, syncDirectory
   case size, read, write, syncFile, close
 }

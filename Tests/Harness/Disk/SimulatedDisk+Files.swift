@@ -138,6 +138,13 @@ private final class SimulatedDirectory: OpenDirectory {
       })
   }
 
+  func durability() throws(SystemFailure) -> DurabilityReport {
+    try disk.perform(.durability, path) { _, _ in
+      let mounts = disk.options.mounts.filter { path == $0.key || path.hasPrefix("\($0.key)/") }
+      return mounts.max { $0.key.count < $1.key.count }?.value ?? disk.options.durability
+    }
+  }
+
   func lock(_ name: String) throws(SystemFailure) -> DirectoryLockResult {
     try disk.perform(.lock, path(of: name)) { state, _ in
       let file: Int

@@ -4,7 +4,7 @@
 // ask the fault plan; do it or fail. A run after a crash uses a new disk made from an image, so that
 // what the dead process held open is out of reach.
 
-internal import ByteStore
+package import ByteStore
 
 #if canImport(Darwin)
 import Darwin
@@ -21,6 +21,9 @@ package final class SimulatedDisk: Sendable {
     package var fault: FaultPlan?
     /// Some reads and writes transfer only a part, without any fault.
     package var shortensTransfers = false
+    /// The file system that the disk plays, and others below directories that it has them mounted at.
+    package var durability = DurabilityReport(fileSystem: "simulated", medium: .device, sync: .fdatasync)
+    package var mounts: [String: DurabilityReport] = [:]
     package var recordsTrace = false
     /// Keep the disk as it was before every call.
     package var recordsHistory = false
@@ -62,7 +65,7 @@ package final class SimulatedDisk: Sendable {
     var beforeNextSync: (@Sendable () -> Void)?
   }
 
-  private let options: Options
+  let options: Options
   private let state: Locked<State>
 
   package init(_ image: DiskImage = DiskImage(), options: Options = Options()) {
@@ -181,6 +184,7 @@ extension SystemFailure {
       case .makeDirectory: "mkdir"
       case .openDirectory, .open: "open"
       case .list: "readdir"
+      case .durability: "fstatfs"
       case .lock: "flock"
       case .create: "create"
       case .rename: "rename"

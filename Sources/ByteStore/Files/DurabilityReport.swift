@@ -1,0 +1,110 @@
+// What a sync is worth where a store lies (docs/reliability.md, C1).
+
+/// Which file system a directory lies on, and how far its syncs reach.
+package struct DurabilityReport: Hashable, Sendable {
+  package enum Medium: String, CaseIterable, Sendable {
+    /// A file system of this machine, on a device of its own.
+    case device
+    /// In memory: it survives the process, and not the machine.
+    case memory
+    /// Something below decides, or a file system that we do not know: FUSE, overlays, folders of the host.
+    case unknown
+    /// On another machine. A writer refuses it.
+    case network
+  }
+
+  package enum Sync: String, Sendable {
+    case fdatasync
+    case fullFlush = "F_FULLFSYNC"
+    /// Darwin's own, where there is no full flush: it leaves bytes in the device's cache.
+    case fsync
+  }
+
+  /// As the system names it, or its number.
+  package var fileSystem: String
+  package var medium: Medium
+  package var sync: Sync
+
+  package init(fileSystem: String, medium: Medium, sync: Sync) {
+    self.fileSystem = fileSystem
+    self.medium = medium
+    self.sync = sync
+  }
+
+  package enum Verdict: String, Sendable {
+    case durable
+    case notDurable = "not durable"
+    case unknown
+  }
+
+  /// Whether what was synced survives a power loss, if the device keeps its word.
+  package var verdict: Verdict {
+    switch medium {
+    case .device: sync == .fsync ? .notDurable : .durable
+    case .memory: .notDurable
+    case .unknown, .network: .unknown
+    }
+  }
+}
+
+extension DurabilityReport: CustomStringConvertible {
+  package var description: String {
+    switch (medium, sync) {
+    case (.device, .fsync):
+      "\(fileSystem), \(sync.rawValue): a power loss may take what the device has in its cache"
+    case (.device, _): "\(fileSystem), \(sync.rawValue): what is synced survives a power loss"
+    case (.memory, _): "\(fileSystem), in memory: a power loss or a restart takes everything"
+    case (.unknown, _): "\(fileSystem), \(sync.rawValue): what lies below decides what a sync is worth"
+    case (.network, _): "\(fileSystem), on another machine: nothing is promised"
+    }
+  }
+}
+
+// MARK: Linux
+
+extension DurabilityReport {
+  /// By the number that `fstatfs` gives.
+  package static func linux(type: UInt32) -> DurabilityReport {
+    let known = linuxTypes[type]
+    let name = known?.name ?? "file system 0x" + String(type, radix: 16)
+    return DurabilityReport(fileSystem: name, medium: known?.medium ?? .unknown, sync: .fdatasync)
+  }
+
+  /// The numbers are those of statfs(2) and linux/magic.h.
+  private static let linuxTypes: [UInt32: (name: String, medium: Medium)] = [
+    0x0000_EF53: ("ext4", .device), 0x5846_5342: ("xfs", .device), 0x9123_683E: ("btrfs", .device),
+    0xF2F5_2010: ("f2fs", .device), 0x2FC1_2FC1: ("zfs", .device), 0xCA45_1A4E: ("bcachefs", .device),
+    0x3153_464A: ("jfs", .device), 0x5265_4973: ("reiserfs", .device), 0x0000_3434: ("nilfs2", .device),
+    0x2405_1905: ("ubifs", .device), 0x0000_72B6: ("jffs2", .device), 0x0000_4D44: ("vfat", .device),
+    0x2011_BAB0: ("exfat", .device), 0x7366_746E: ("ntfs3", .device),
+    0x0102_1994: ("tmpfs", .memory), 0x8584_58F6: ("ramfs", .memory), 0x9584_58F6: ("hugetlbfs", .memory),
+    // What is below them may be any of the others, and an overlay may have been mounted without syncs.
+    0x6573_5546: ("fuse", .unknown), 0x794C_7630: ("overlay", .unknown), 0xF15F: ("ecryptfs", .unknown),
+    // Folders of the machine that this one is a guest of.
+    0x0102_1997: ("9p", .unknown), 0x786F_4256: ("vboxsf", .unknown),
+    0x0000_6969: ("nfs", .network), 0x0000_517B: ("smb", .network), 0xFE53_4D42: ("smb2", .network),
+    0xFF53_4D42: ("cifs", .network), 0x5346_414F: ("afs", .network), 0x6B41_4653: ("kafs", .network),
+    0x7375_7245: ("coda", .network), 0x0000_564C: ("ncpfs", .network), 0x00C3_6400: ("ceph", .network),
+    0x0BD0_0BD0: ("lustre", .network), 0x4750_4653: ("gpfs", .network), 0x1983_0326: ("beegfs", .network),
+  ]
+}
+
+// MARK: Darwin
+
+extension DurabilityReport {
+  /// By what `fstatfs` says, and by whether a full flush of the directory succeeded.
+  package static func darwin(typeName: String, isLocal: Bool, hasFullFlush: Bool) -> DurabilityReport {
+    DurabilityReport(
+      fileSystem: typeName, medium: darwinMedium(typeName, isLocal),
+      sync: hasFullFlush ? .fullFlush : .fsync)
+  }
+
+  private static func darwinMedium(_ typeName: String, _ isLocal: Bool) -> Medium {
+    guard isLocal else { return .network }
+    return switch typeName {
+    case "apfs", "hfs", "exfat", "msdos": .device
+    case "tmpfs": .memory
+    default: .unknown
+    }
+  }
+}
