@@ -155,7 +155,7 @@ extension ByteStore {
   /// The segments to write anew, in the order of their numbers.
   private func victims(of table: Table, _ scope: FlushScope) -> [Segment] {
     let damaged = state.withLock { $0.damagedSegments }
-    let uses = table.segments.compactMap { $0 }.filter { !damaged.contains($0.segment.number) }
+    let uses = table.segments.compactMap { $0 }.filter { damaged[$0.segment.number] == nil }
     let candidates = uses.map { use in
       FlushPlan.Segment(
         slot: use.segment.slot, dataBytes: UInt64(use.segment.pages * SegmentFormat.pageBytes),
@@ -174,7 +174,7 @@ extension ByteStore {
 
   private func note(_ damaged: [(segment: Segment, error: ByteStoreError)]) {
     state.withLock { state in
-      for (segment, _) in damaged { state.damagedSegments.insert(segment.number) }
+      for (segment, error) in damaged { state.damagedSegments[segment.number] = error }
     }
   }
 
@@ -267,7 +267,7 @@ extension ByteStore {
     }
     for segment in gone {
       // It is about to lose its name, and a snapshot or a read under way may not have opened it yet.
-      _ = try? segment.open()
+      if (try? segment.open()) != nil, snapshots.count > 0 { snapshots.noteDeleted(segment) }
       table.cache.removePages(ofFile: segment.number.value)
     }
     table.withTable { $0.collectForgottenOrdinals() }

@@ -69,8 +69,8 @@ package final class ByteStore: Sendable {
     var flushFailure: ByteStoreError?
     /// How many bytes of log there were then.
     var flushFailedAt: UInt64?
-    /// Segments that a flush could not read: it leaves them alone.
-    var damagedSegments: Set<FileNumber> = []
+    /// Segments that a flush could not read, and why: it leaves them alone.
+    var damagedSegments: [FileNumber: ByteStoreError] = [:]
     /// Set by the first failure whose outcome is unknown, and by closing; ends all writing.
     var end: ByteStoreError?
   }

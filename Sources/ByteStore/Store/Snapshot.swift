@@ -66,33 +66,67 @@ extension ByteStore {
   /// The store as of its last commit.
   package func snapshot() throws(ByteStoreError) -> Snapshot {
     try checkReadable()
-    let ticket = snapshots.add(platform.clock.monotonicNanoseconds())
-    return Snapshot(table.frozen(), of: self, ticket: ticket)
+    let ticket = snapshots.add(platform.clock.monotonicNanoseconds(), asOf: lastCommit)
+    let table = table.frozen()
+    snapshots.settle(ticket, at: table.published)
+    return Snapshot(table, of: self, ticket: ticket)
   }
 }
 
 /// The snapshots that are open, so that a forgotten one is found.
 final class SnapshotRegistry: Sendable {
+  struct Entry: Sendable {
+    var openedAt: UInt64
+    var sequence: SequenceNumber
+  }
+
   private struct State {
     var next: UInt64 = 0
-    /// When each was opened.
-    var openedAt: [UInt64: UInt64] = [:]
+    var open: [UInt64: Entry] = [:]
+    /// Deleted while a snapshot was open. Their files go with the last reference.
+    var deleted: [Deleted] = []
+  }
+
+  private struct Deleted {
+    weak var segment: Segment?
+    var bytes: UInt64
   }
 
   private let state = Locked(State())
 
-  func add(_ now: UInt64) -> UInt64 {
+  func add(_ now: UInt64, asOf sequence: SequenceNumber) -> UInt64 {
     state.withLock { state in
       state.next += 1
-      state.openedAt[state.next] = now
+      state.open[state.next] = Entry(openedAt: now, sequence: sequence)
       return state.next
     }
   }
 
-  func remove(_ ticket: UInt64) { state.withLock { $0.openedAt[ticket] = nil } }
+  /// What the snapshot really sees: a commit may have come in between.
+  func settle(_ ticket: UInt64, at sequence: SequenceNumber) {
+    state.withLock { $0.open[ticket]?.sequence = sequence }
+  }
 
-  var count: Int { state.withLock { $0.openedAt.count } }
+  func remove(_ ticket: UInt64) { state.withLock { $0.open[ticket] = nil } }
 
-  /// When the oldest one was opened.
-  var oldest: UInt64? { state.withLock { $0.openedAt.values.min() } }
+  var count: Int { state.withLock { $0.open.count } }
+
+  var oldest: Entry? {
+    state.withLock { state in state.open.min { $0.key < $1.key }?.value }
+  }
+
+  /// A segment lost its name; its space comes back when nobody has it open any more.
+  func noteDeleted(_ segment: Segment) {
+    state.withLock { state in
+      state.deleted.removeAll { $0.segment == nil }
+      state.deleted.append(Deleted(segment: segment, bytes: segment.entry.bytes))
+    }
+  }
+
+  var deletedBytesHeld: UInt64 {
+    state.withLock { state in
+      state.deleted.removeAll { $0.segment == nil }
+      return state.deleted.reduce(0) { $0 + $1.bytes }
+    }
+  }
 }
