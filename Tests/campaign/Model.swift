@@ -9,12 +9,12 @@ enum Model: Campaign {
 
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {
     let summary = ModelCampaign.run(operations: options.amount ?? 10_000_000, seed: options.seed)
-    var result = CampaignResult(run: summary.operations, failed: summary.failure == nil ? 0 : 1)
-    result.details = [
-      ("programs", summary.programs), ("commits", summary.commits), ("reads", summary.reads),
-      ("reopens", summary.reopens), ("maintenances", summary.maintenances),
-    ]
-    result.firstFailure = summary.failure
+    let unreached = summary.neverReached
+    var result = CampaignResult(
+      run: summary.operations, failed: (summary.failure == nil ? 0 : 1) + unreached.count)
+    result.details = [("programs", summary.programs)]
+    result.details += ModelCampaign.Kind.allCases.map { ($0.rawValue, summary.counts[$0, default: 0]) }
+    result.firstFailure = summary.failure ?? unreached.first.map { "no \($0.rawValue) in any program" }
     return result
   }
 }

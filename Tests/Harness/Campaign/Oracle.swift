@@ -115,6 +115,7 @@ struct Oracle: Sendable {
 /// What can be asked for values: a store or a snapshot of it.
 protocol ReadableState {
   func value(for key: [UInt8]) throws(ByteStoreError) -> [UInt8]?
+  func read(_ key: [UInt8], into buffer: inout ReadBuffer) throws(ByteStoreError) -> Bool
   var count: Int { get }
 }
 

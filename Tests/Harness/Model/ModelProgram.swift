@@ -1,0 +1,320 @@
+// One random program: a store, the dictionary that it must equal, and the dictionaries that its snapshots
+// must equal.
+
+internal import ByteStore
+
+struct ModelProgram {
+  private struct Look {
+    var snapshot: Snapshot
+    var contents: Contents
+  }
+
+  private static let path = "/model"
+  /// A page of the table has no room for one more.
+  private static let manyKeys = 450
+
+  private(set) var summary: ModelCampaign.Summary
+  private var random: SeededRandom
+  private let disk: SimulatedDisk
+  private let platform: Platform
+  private var options = ByteStore.Options()
+  private let interlude = Interlude()
+  private let habits: Habits
+  private var contents: Contents = [:]
+  private var looks: [Look] = []
+  /// The largest of all commits, and the newest given out.
+  private var stamp: UInt64 = 0
+  private var nextStamp: UInt64 = 0
+  private var operation = 0
+
+  /// What makes one program differ from the next.
+  private struct Habits {
+    /// Keys are numbers below this, most of them below 20.
+    var keysMax: Int
+    /// Put or removed at once, at most.
+    var batchMax: Int
+    /// Whether one value in so many is a hundred pages long.
+    var hugeValueOneIn: Int?
+    /// A comparison of everything takes long where there is much.
+    var reopenOneIn: Int
+
+    init(_ random: inout SeededRandom) {
+      let isLarge = random.oneIn(8)
+      keysMax = isLarge ? 3000 : 600
+      batchMax = isLarge ? 60 : 6
+      hugeValueOneIn = random.oneIn(4) ? 300 : nil
+      reopenOneIn = isLarge ? 200 : 50
+    }
+  }
+
+  init(seed: UInt64, _ summary: ModelCampaign.Summary, breaking rule: Rule?) {
+    self.summary = summary
+    random = SeededRandom(seed: seed)
+    var disk = SimulatedDisk.Options()
+    disk.seed = seed
+    disk.shortensTransfers = random.oneIn(4)
+    disk.operationsMax = .max
+    self.disk = SimulatedDisk(options: disk)
+    var platform = self.disk.platform(seed: seed)
+    platform.brokenRule = rule
+    self.platform = platform
+    habits = Habits(&random)
+    options.logBytesMin = [16 << 10, 64 << 10, 256 << 10][random.below(3)]
+    options.logBytesMax = 256 << 10
+    options.flushBytes = [24 << 10, 96 << 10, 1 << 30][random.below(3)]
+    options.segmentBytesMax = [16 << 10, 48 << 10, 1 << 20][random.below(3)]
+    options.cacheBytesMax = [0, 8 << 10, 128 << 10, 4 << 20][random.below(4)]
+    options.maintenance = .manual
+    let interlude = interlude
+    options.betweenFlushSteps = { _ in interlude.run() }
+    if options.cacheBytesMax == 0 { self.summary.count(.storesWithoutCache) }
+  }
+
+  mutating func run(_ operations: Int) throws(ModelFailure) {
+    var store = try open()
+    for number in 0..<operations {
+      operation = number
+      summary.operations += 1
+      if random.oneIn(habits.reopenOneIn) {
+        store = try reopen(store)
+        continue
+      }
+      switch random.below(100) {
+      case 0: try compareAll(store)
+      case 1..<5: maintain(store)
+      case 5..<8: try flush(store)
+      case 8..<10: try look(at: store)
+      case 10..<12: try closeLook()
+      case 12..<42: try read(store)
+      default: try commit(store)
+      }
+    }
+    try compareAll(store)
+    while !looks.isEmpty { try closeLook() }
+  }
+
+  // MARK: Opening and closing
+
+  private func open() throws(ModelFailure) -> ByteStore {
+    do throws(ByteStoreError) {
+      return try ByteStore.open(Self.path, options: options, platform: platform)
+    } catch {
+      throw failure("the store does not open: \(error)")
+    }
+  }
+
+  /// Closed or just dropped, as a killed process would.
+  private mutating func reopen(_ store: ByteStore) throws(ModelFailure) -> ByteStore {
+    do throws(ByteStoreError) {
+      if random.oneIn(2) {
+        try store.close()
+        summary.count(.closes)
+      } else {
+        store.abandon()
+        summary.count(.abandons)
+      }
+    } catch {
+      throw failure("the store does not close: \(error)")
+    }
+    try endLooks()
+    let opened = try open()
+    guard opened.lastStamp == stamp else {
+      throw failure("the last stamp is \(opened.lastStamp) and must be \(stamp)")
+    }
+    guard opened.recoveryReport.losses.isEmpty else {
+      throw failure("nothing was lost, and the report says \(opened.recoveryReport)")
+    }
+    try compareAll(opened)
+    return opened
+  }
+
+  /// A snapshot of a store that is closed gives no answers, not even wrong ones.
+  private mutating func endLooks() throws(ModelFailure) {
+    for look in looks {
+      summary.count(.snapshotsOutlived)
+      do throws(ByteStoreError) {
+        _ = try look.snapshot.value(for: randomKey())
+      } catch {
+        guard case .closed = error else { throw failure("a snapshot of a closed store says \(error)") }
+        continue
+      }
+      throw failure("a snapshot of a closed store still answers")
+    }
+    looks = []
+  }
+
+  // MARK: Flushing
+
+  private mutating func maintain(_ store: ByteStore) {
+    summary.count(.maintenances)
+    store.performMaintenance()
+  }
+
+  private mutating func flush(_ store: ByteStore) throws(ModelFailure) {
+    let isEverything = random.oneIn(3)
+    summary.count(isEverything ? .flushesOfEverything : .flushesAsNeeded)
+    let before = segments
+    let edits = random.oneIn(2) ? [] : (0..<1 + random.below(7)).map { _ in randomEdit() }
+    interlude.prepare(edits, store, disk, takesSnapshots: random.oneIn(2))
+    let result = Result { () throws(ByteStoreError) in
+      try store.flush(isEverything ? .everything : .asNeeded)
+    }
+    try settle(interlude.finish())
+    if case .failure(let error) = result { throw failure("a flush failed: \(error)") }
+    if !before.isSubset(of: segments) { summary.count(.compactions) }
+    if segments.count > 1 { summary.count(.storesOfSeveralSegments) }
+    if random.oneIn(10) { try compareAll(store) }
+  }
+
+  private mutating func settle(_ commits: [Interlude.Commit]) throws(ModelFailure) {
+    for commit in commits {
+      summary.count(.commitsBetweenFlushSteps)
+      if case .failure(let error) = commit.result {
+        throw failure("a commit during a flush failed: \(error)")
+      }
+      apply(commit.edit)
+      guard let snapshot = commit.snapshot else { continue }
+      summary.count(.snapshotsOpenedBetweenFlushSteps)
+      looks.append(Look(snapshot: snapshot, contents: contents))
+    }
+  }
+
+  private var segments: Set<String> { Set(disk.image.paths.filter { $0.contains("/segment-") }) }
+
+  // MARK: Committing
+
+  private mutating func commit(_ store: ByteStore) throws(ModelFailure) {
+    summary.count(.commits)
+    let edit = randomEdit()
+    do throws(ByteStoreError) {
+      try store.commit(edit.batch, durability: edit.durability)
+    } catch {
+      throw failure("a commit failed: \(error)")
+    }
+    apply(edit)
+  }
+
+  private mutating func apply(_ edit: Edit) {
+    let hadMany = contents.count >= Self.manyKeys
+    edit.apply(to: &contents)
+    stamp = max(stamp, edit.stamp)
+    if !hadMany, contents.count >= Self.manyKeys { summary.count(.storesOfManyKeys) }
+  }
+
+  private mutating func randomEdit() -> Edit {
+    // Now and then a stamp that is older than the last.
+    nextStamp += 1
+    let stamp = random.oneIn(20) ? nextStamp / 2 : nextStamp
+    let operations = (0..<random.below(habits.batchMax)).map { _ in
+      random.oneIn(3)
+        ? Edit.Operation.remove(key: randomKey()) : .put(key: randomKey(), value: randomValue())
+    }
+    return Edit(operations, stamp: stamp, random.oneIn(3) ? .synced : .buffered)
+  }
+
+  private mutating func randomKey() -> [UInt8] {
+    // Short keys, so that they meet again; some empty, some long.
+    switch random.below(50) {
+    case 0: []
+    case 1: [UInt8](repeating: 7, count: random.below(3000))
+    default: Array("k\(random.below(random.oneIn(3) || habits.batchMax > 6 ? habits.keysMax : 20))".utf8)
+    }
+  }
+
+  /// Of a page of a segment, of several, of a hundred; some compress well, some do not.
+  private mutating func randomValue() -> [UInt8] {
+    var size = random.below(200)
+    if let oneIn = habits.hugeValueOneIn, random.oneIn(oneIn) {
+      size = 100 << 10 + random.below(700 << 10)
+      summary.count(.hugeValues)
+    } else if random.oneIn(40) {
+      size = random.below(40_000)
+      if size > 8 << 10 { summary.count(.largeValues) }
+    }
+    guard random.oneIn(3), size > 0 else { return random.bytes(size) }
+    let words = random.bytes(1 + random.below(30))
+    return (0..<size).map { words[$0 % words.count] }
+  }
+
+  // MARK: Comparing
+
+  private mutating func look(at store: ByteStore) throws(ModelFailure) {
+    summary.count(.snapshotsOpened)
+    do throws(ByteStoreError) {
+      looks.append(Look(snapshot: try store.snapshot(), contents: contents))
+    } catch {
+      throw failure("no snapshot: \(error)")
+    }
+    if looks.count > 8 { try closeLook() }
+  }
+
+  private mutating func closeLook() throws(ModelFailure) {
+    guard !looks.isEmpty else { return }
+    let look = looks.remove(at: random.below(looks.count))
+    if random.oneIn(2) {
+      summary.count(.snapshotsWalked)
+      try walk(look)
+    } else {
+      summary.count(.snapshotsRead)
+      var buffer = ReadBuffer()
+      for (key, value) in look.contents { try compare(key, value, in: look.snapshot, &buffer) }
+      let key = randomKey()
+      try compare(key, look.contents[key], in: look.snapshot, &buffer)
+    }
+    guard look.snapshot.count == look.contents.count else {
+      throw failure("a snapshot counts \(look.snapshot.count) keys and must count \(look.contents.count)")
+    }
+    look.snapshot.close()
+  }
+
+  private func walk(_ look: Look) throws(ModelFailure) {
+    var found: Contents = [:]
+    var calls = 0
+    do throws(ByteStoreError) {
+      try look.snapshot.forEach { key, value in
+        calls += 1
+        found[Array(copying: key)] = Array(copying: value)
+      }
+    } catch {
+      throw failure("a snapshot cannot be read as a whole: \(error)")
+    }
+    guard found == look.contents, calls == found.count else {
+      throw failure("a snapshot hands over \(calls) entries and must hand over \(look.contents.count)")
+    }
+  }
+
+  private mutating func read(_ store: ByteStore) throws(ModelFailure) {
+    summary.count(.reads)
+    var buffer = ReadBuffer()
+    let key = randomKey()
+    try compare(key, contents[key], in: store, &buffer)
+  }
+
+  private func compare(
+    _ key: [UInt8], _ expected: [UInt8]?, in state: some ReadableState, _ buffer: inout ReadBuffer
+  ) throws(ModelFailure) {
+    let found: [UInt8]?
+    do throws(ByteStoreError) {
+      found = try state.read(key, into: &buffer) ? Array(copying: buffer.bytes) : nil
+    } catch {
+      throw failure("a read failed: \(error)")
+    }
+    guard found == expected else {
+      throw failure("key \(key.prefix(20)) has \(Self.text(found)) and must have \(Self.text(expected))")
+    }
+  }
+
+  private static func text(_ value: [UInt8]?) -> String { value.map { "\($0.count) bytes" } ?? "no value" }
+
+  private mutating func compareAll(_ store: ByteStore) throws(ModelFailure) {
+    summary.count(.invariantChecks)
+    do throws(ByteStoreError) { try store.checkInvariants() } catch { throw failure("damage: \(error)") }
+    guard store.count == contents.count else {
+      throw failure("the store holds \(store.count) keys and must hold \(contents.count)")
+    }
+    var buffer = ReadBuffer()
+    for (key, value) in contents { try compare(key, value, in: store, &buffer) }
+  }
+
+  private func failure(_ what: String) -> ModelFailure { ModelFailure(operation: operation, what: what) }
+}
