@@ -92,6 +92,9 @@ extension DocumentStoreError {
   }
 }
 
+/// A field path of literal names, even of some that no document can have.
+func field(_ names: String...) -> StoredFieldPath { StoredFieldPath(unchecked: names) }
+
 func path(_ segments: String...) -> DocumentPath {
   do {
     return try DocumentPath(segments)

@@ -98,6 +98,30 @@ public struct StoredMap: Sendable {
   }
 }
 
+extension StoredReference {
+  public static func == (left: Self, right: Self) -> Bool {
+    left.projectID.isSameUTF8(as: right.projectID) && left.databaseID.isSameUTF8(as: right.databaseID)
+      && left.path == right.path
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    [projectID, databaseID].hashUTF8(into: &hasher)
+    hasher.combine(path)
+  }
+}
+
+extension StoredGeoPoint {
+  public static func == (left: Self, right: Self) -> Bool {
+    left.latitude.bitPattern == right.latitude.bitPattern
+      && left.longitude.bitPattern == right.longitude.bitPattern
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(latitude.bitPattern)
+    hasher.combine(longitude.bitPattern)
+  }
+}
+
 extension StoredMap: Equatable {
   public static func == (left: Self, right: Self) -> Bool {
     left.entries.elementsEqual(right.entries) {

@@ -1,5 +1,7 @@
 // What users may not write, in the words that they may already know.
 
+import DocumentStore
+
 /// Data that no document can hold. The caller turns it into a trap: it is the program that is wrong.
 package struct UserDataError: Error, Hashable, Sendable {
   package enum Reason: Hashable, Sendable {
@@ -56,23 +58,6 @@ package struct UserDataError: Error, Hashable, Sendable {
 
   private var place: String {
     guard let field, !field.isEmpty else { return "" }
-    return " (found in field \(field.map(Self.canonical).joined(separator: ".")))"
-  }
-
-  /// Names that are no identifiers stand between backticks.
-  private static func canonical(_ name: String) -> String {
-    let isBare =
-      name.utf8.enumerated().allSatisfy { index, byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-          UInt8(ascii: "_"):
-          true
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): index > 0
-        default: false
-        }
-      } && !name.isEmpty
-    if isBare { return name }
-    let escaped = name.replacing("\\", with: "\\\\").replacing("`", with: "\\`")
-    return "`\(escaped)`"
+    return " (found in field \(StoredFieldPath.canonical(field)))"
   }
 }

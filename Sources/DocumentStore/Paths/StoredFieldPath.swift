@@ -1,0 +1,206 @@
+// Where a field is: names from a document's outermost map inwards, and their text.
+//
+//   path   := name ("." name)*
+//   name   := bare | quoted
+//   bare   := [a-zA-Z_] [a-zA-Z0-9_]*
+//   quoted := "`" (any byte but "`" and "\", or "\`", or "\\")+ "`"
+//
+// Every path has one canonical text, in which a name is quoted only if it cannot be bare. Callers also
+// write paths as dotted text, which has no quotes: there a dot always ends a name.
+
+/// Where a field is, such as `address.city`. Equal and in order by the UTF-8 bytes of the names, a
+/// path before the paths below it.
+public struct StoredFieldPath: Hashable, Comparable, Sendable {
+  /// Names are at most this long, and so is a path with a dot between each two of its names.
+  public static let bytesMax = 1500
+
+  /// From the outermost map inwards; never none, and none of them empty.
+  public let names: [String]
+
+  /// What stands for a document's name where fields are compared and sorted. No field can be there.
+  public static let documentID = StoredFieldPath(unchecked: ["__name__"])
+
+  /// Literal names: a dot in one of them is a letter like any other.
+  public init(_ names: [String]) throws(FieldPathError) {
+    guard !names.isEmpty else { throw .noNames }
+    if let index = names.firstIndex(where: \.isEmpty) { throw .emptyName(index: index) }
+    self.names = names
+  }
+
+  /// Names with dots between them, the way callers write a path.
+  public init(dotted text: String) throws(FieldPathError) {
+    guard !text.utf8.contains(where: Self.isForbiddenInDotted) else { throw .forbiddenCharacter(text) }
+    let names = text.utf8.split(separator: Self.dot, omittingEmptySubsequences: false)
+    guard !names.contains(where: \.isEmpty) else { throw .misplacedDot(text) }
+    self.names = names.map { String(Substring($0)) }
+  }
+
+  /// The text that `canonical` gives, and no other form than the grammar's.
+  public init(canonical text: String) throws(FieldPathError) {
+    var reader = CanonicalReader(text)
+    names = try reader.names()
+  }
+
+  /// Names that were checked before, or that will be when they are written.
+  package init(unchecked names: [String]) {
+    precondition(!names.isEmpty, "a field path has at least one name")
+    self.names = names
+  }
+
+  public var canonical: String { Self.canonical(names) }
+
+  /// For names that need not make a path, as messages have them.
+  package static func canonical(_ names: [String]) -> String {
+    names.map(canonical).joined(separator: ".")
+  }
+
+  /// With a dot between each two names, and without quotes.
+  var byteCount: Int { names.reduce(names.count - 1) { $0 + $1.utf8.count } }
+
+  /// Whether `other` is this path or below it.
+  public func isPrefix(of other: StoredFieldPath) -> Bool {
+    names.count <= other.names.count
+      && zip(names, other.names).allSatisfy { $0.isSameUTF8(as: $1) }
+  }
+
+  public static func == (left: Self, right: Self) -> Bool { left.names.areSameUTF8(as: right.names) }
+
+  public func hash(into hasher: inout Hasher) { names.hashUTF8(into: &hasher) }
+
+  public static func < (left: Self, right: Self) -> Bool {
+    for (left, right) in zip(left.names, right.names) {
+      let order = left.comparedInUTF8(to: right)
+      if order != 0 { return order < 0 }
+    }
+    return left.names.count < right.names.count
+  }
+
+  // MARK: Text
+
+  fileprivate static let dot = UInt8(ascii: ".")
+  fileprivate static let backtick = UInt8(ascii: "`")
+  fileprivate static let backslash = UInt8(ascii: "\\")
+
+  private static func isForbiddenInDotted(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "~"), UInt8(ascii: "*"), UInt8(ascii: "/"), UInt8(ascii: "["), UInt8(ascii: "]"):
+      true
+    default: false
+    }
+  }
+
+  private static func canonical(_ name: String) -> String {
+    if let first = name.utf8.first, startsBareName(first), name.utf8.allSatisfy(continuesBareName) {
+      return name
+    }
+    var quoted = [backtick]
+    for byte in name.utf8 {
+      if byte == backtick || byte == backslash { quoted.append(backslash) }
+      quoted.append(byte)
+    }
+    quoted.append(backtick)
+    return String(decoding: quoted, as: UTF8.self)
+  }
+
+  fileprivate static func startsBareName(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"):
+      true
+    default: false
+    }
+  }
+
+  fileprivate static func continuesBareName(_ byte: UInt8) -> Bool {
+    startsBareName(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+  }
+}
+
+extension StoredFieldPath: CustomStringConvertible {
+  public var description: String { canonical }
+}
+
+/// What is wrong with names or a text that were to be a field path.
+public enum FieldPathError: Error, Hashable, Sendable {
+  case noNames
+  case emptyName(index: Int)
+  /// In dotted text.
+  case forbiddenCharacter(String)
+  /// At either end of a text, beside another, or the text is empty.
+  case misplacedDot(String)
+  /// Not the text that a field path gives.
+  case notCanonical(String)
+}
+
+extension FieldPathError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .noNames: "Invalid field path. Provided names must not be empty."
+    case .emptyName(let index):
+      "Invalid field name at index \(index). Field names must not be empty."
+    case .forbiddenCharacter(let text):
+      "Invalid field path (\(text)). Paths must not contain '~', '*', '/', '[', or ']'"
+    case .misplacedDot(let text):
+      "Invalid field path (\(text)). Paths must not be empty, begin with '.', end with '.', or "
+        + "contain '..'"
+    case .notCanonical(let text):
+      "Invalid field path (\(text)). Names that are no identifiers must stand between backticks, with "
+        + "'\\' before each '`' and '\\' in them"
+    }
+  }
+}
+
+/// Reads the grammar above, byte by byte.
+private struct CanonicalReader {
+  private let text: String
+  private var rest: Substring.UTF8View.SubSequence
+
+  init(_ text: String) {
+    self.text = text
+    rest = text[...].utf8
+  }
+
+  mutating func names() throws(FieldPathError) -> [String] {
+    var names: [String] = []
+    repeat {
+      guard let first = rest.first, first != StoredFieldPath.dot else { throw .misplacedDot(text) }
+      names.append(first == StoredFieldPath.backtick ? try quotedName() : try bareName(first))
+    } while try passDot()
+    return names
+  }
+
+  /// False at the end of the text.
+  private mutating func passDot() throws(FieldPathError) -> Bool {
+    guard let next = rest.popFirst() else { return false }
+    guard next == StoredFieldPath.dot else { throw .notCanonical(text) }
+    return true
+  }
+
+  private mutating func bareName(_ first: UInt8) throws(FieldPathError) -> String {
+    guard StoredFieldPath.startsBareName(first) else { throw .notCanonical(text) }
+    let name = rest.prefix(while: StoredFieldPath.continuesBareName)
+    rest = rest[name.endIndex...]
+    return String(Substring(name))
+  }
+
+  private mutating func quotedName() throws(FieldPathError) -> String {
+    rest.removeFirst()
+    var name: [UInt8] = []
+    while let byte = rest.popFirst() {
+      switch byte {
+      case StoredFieldPath.backtick:
+        guard !name.isEmpty else { throw .notCanonical(text) }
+        return String(decoding: name, as: UTF8.self)
+      case StoredFieldPath.backslash:
+        guard let escaped = rest.popFirst(), Self.isEscaped(escaped) else { throw .notCanonical(text) }
+        name.append(escaped)
+      default:
+        name.append(byte)
+      }
+    }
+    throw .notCanonical(text)
+  }
+
+  private static func isEscaped(_ byte: UInt8) -> Bool {
+    byte == StoredFieldPath.backtick || byte == StoredFieldPath.backslash
+  }
+}

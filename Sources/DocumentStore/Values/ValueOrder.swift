@@ -1,0 +1,147 @@
+// The one order of values, across all types, and the equality that goes with it.
+//
+//   null < booleans < numbers < timestamps < strings < bytes < references < places < arrays < vectors < maps
+//
+// Not the equality of `StoredValue`, which tells 1 from 1.0 and 0.0 from -0.0: here they are the same.
+
+/// Where one thing stands in relation to another.
+package enum Ordering: Sendable {
+  case before, same, after
+
+  package var reversed: Ordering {
+    switch self {
+    case .before: .after
+    case .same: .same
+    case .after: .before
+    }
+  }
+}
+
+/// Values that a range can hold together: a filter `< 5` finds numbers and nothing else.
+package enum TypeClass: UInt8, Sendable {
+  case null, boolean, number, timestamp, string, bytes, reference, geoPoint, array, vector, map
+}
+
+extension StoredValue {
+  package var typeClass: TypeClass {
+    switch self {
+    case .null: .null
+    case .boolean: .boolean
+    case .integer, .double: .number
+    case .timestamp: .timestamp
+    case .string: .string
+    case .bytes: .bytes
+    case .reference: .reference
+    case .geoPoint: .geoPoint
+    case .array: .array
+    case .vector: .vector
+    case .map: .map
+    }
+  }
+}
+
+package enum ValueOrder {
+  /// Whether the order cannot tell them apart.
+  package static func areEqual(_ left: StoredValue, _ right: StoredValue) -> Bool {
+    compare(left, right) == .same
+  }
+
+  package static func compare(_ left: StoredValue, _ right: StoredValue) -> Ordering {
+    switch (left, right) {
+    case (.null, .null): .same
+    case (.boolean(let left), .boolean(let right)): compare(left ? 1 : 0, right ? 1 : 0)
+    case (.integer(let left), .integer(let right)): compare(left, right)
+    case (.integer(let left), .double(let right)): compare(left, right)
+    case (.double(let left), .integer(let right)): compare(right, left).reversed
+    case (.double(let left), .double(let right)): compare(left, right)
+    case (.timestamp(let left), .timestamp(let right)): compare(left.microseconds, right.microseconds)
+    case (.string(let left), .string(let right)): compare(left, right)
+    case (.bytes(let left), .bytes(let right)): compare(left, right, by: compare)
+    case (.reference(let left), .reference(let right)): compare(left, right)
+    case (.geoPoint(let left), .geoPoint(let right)): compare(left, right)
+    case (.array(let left), .array(let right)): compare(left, right, by: compare)
+    case (.vector(let left), .vector(let right)): compare(left, right)
+    case (.map(let left), .map(let right)): compare(left.entries, right.entries, by: compare)
+    default: compare(left.typeClass.rawValue, right.typeClass.rawValue)
+    }
+  }
+
+  /// By names from the outside in, a document before the documents below it.
+  package static func compare(_ left: DocumentPath, _ right: DocumentPath) -> Ordering {
+    compare(left.segments, right.segments, by: compareIDs)
+  }
+
+  // MARK: Numbers
+
+  private static func compare<Number: FixedWidthInteger>(_ left: Number, _ right: Number) -> Ordering {
+    left < right ? .before : left == right ? .same : .after
+  }
+
+  /// NaN is before all others, and the same as itself.
+  private static func compare(_ left: Double, _ right: Double) -> Ordering {
+    if left < right { return .before }
+    if left > right { return .after }
+    if left == right { return .same }
+    return left.isNaN ? right.isNaN ? .same : .before : .after
+  }
+
+  /// Exact: no integer is rounded to a double, which would make neighbours beyond 2^53 the same.
+  private static func compare(_ left: Int64, _ right: Double) -> Ordering {
+    if right.isNaN || right < -0x1p63 { return .after }
+    if right >= 0x1p63 { return .before }
+    let whole = Int64(right)
+    // Where doubles have fractions, integers are doubles.
+    return left == whole ? compare(Double(left), right) : compare(left, whole)
+  }
+
+  // MARK: Names
+
+  package static func compare(_ left: String, _ right: String) -> Ordering {
+    compare(left.comparedInUTF8(to: right), 0)
+  }
+
+  /// Numeric ids come before all others, by number.
+  private static func compareIDs(_ left: String, _ right: String) -> Ordering {
+    switch (left.numericID, right.numericID) {
+    case (let left?, let right?): compare(left, right)
+    case (_?, nil): .before
+    case (nil, _?): .after
+    case (nil, nil): compare(left, right)
+    }
+  }
+
+  private static func compare(_ left: StoredReference, _ right: StoredReference) -> Ordering {
+    first(
+      compare(left.projectID, right.projectID),
+      or: first(compare(left.databaseID, right.databaseID), or: compare(left.path, right.path)))
+  }
+
+  // MARK: What has parts
+
+  private static func compare(_ left: StoredGeoPoint, _ right: StoredGeoPoint) -> Ordering {
+    first(compare(left.latitude, right.latitude), or: compare(left.longitude, right.longitude))
+  }
+
+  private static func compare(_ left: [Double], _ right: [Double]) -> Ordering {
+    first(compare(left.count, right.count), or: compare(left, right, by: compare))
+  }
+
+  private static func compare(_ left: StoredMap.Entry, _ right: StoredMap.Entry) -> Ordering {
+    first(compare(left.name, right.name), or: compare(left.value, right.value))
+  }
+
+  /// Part by part, then by length.
+  private static func compare<Part>(
+    _ left: [Part], _ right: [Part], by compareParts: (Part, Part) -> Ordering
+  ) -> Ordering {
+    for (left, right) in zip(left, right) {
+      let order = compareParts(left, right)
+      if order != .same { return order }
+    }
+    return compare(left.count, right.count)
+  }
+
+  private static func first(_ order: Ordering, or next: @autoclosure () -> Ordering) -> Ordering {
+    order == .same ? next() : order
+  }
+}

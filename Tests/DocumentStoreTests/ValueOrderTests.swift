@@ -1,0 +1,156 @@
+// The order of values, step by step on a ladder and by its laws on random values.
+
+import Testing
+
+@testable import DocumentStore
+
+@Suite struct ValueOrderTests {
+  /// From the lowest to the highest; values on one rung are the same to the order.
+  static let ladder: [[StoredValue]] =
+    [[.null], [.boolean(false)], [.boolean(true)]] + numbers
+    + [
+      [.timestamp(.first)], [.timestamp(moment(-1))], [.timestamp(moment(0))], [.timestamp(.last)],
+    ] + strings
+    + [
+      [.bytes([])], [.bytes([0])], [.bytes([0, 0])], [.bytes([1])], [.bytes([0x7F, 0xFF])], [.bytes([0x80])],
+    ] + references + places + arrays + vectors + maps
+
+  private static let numbers: [[StoredValue]] = [
+    [.double(.nan), .double(-.nan), .double(Double(bitPattern: 0xFFF8_0000_0000_0001))],
+    [.double(-.infinity)],
+    [.double(-.greatestFiniteMagnitude)],
+    [.double((-0x1p63).nextDown)],
+    [.integer(.min), .double(-0x1p63)],
+    [.integer(.min + 1)],
+    [.double((-0x1p63).nextUp)],
+    [.integer(-9_007_199_254_740_993)],
+    [.integer(-9_007_199_254_740_992), .double(-9_007_199_254_740_992)],
+    [.integer(-2), .double(-2)],
+    [.double(-1.5)],
+    [.integer(-1), .double(-1)],
+    [.double(-0.5)],
+    [.double(-.leastNonzeroMagnitude)],
+    [.integer(0), .double(0), .double(-0.0)],
+    [.double(.leastNonzeroMagnitude)],
+    [.double(0.5)],
+    [.integer(1), .double(1)],
+    [.double(1.5)],
+    [.integer(2), .double(2)],
+    [.integer(9_007_199_254_740_992), .double(9_007_199_254_740_992)],
+    [.integer(9_007_199_254_740_993)],
+    [.integer(9_007_199_254_740_994), .double(9_007_199_254_740_994)],
+    [.double(0x1p63.nextDown), .integer(.max - 1023)],
+    [.integer(.max - 1)],
+    [.integer(.max)],
+    [.double(0x1p63)],
+    [.double(.greatestFiniteMagnitude)],
+    [.double(.infinity)],
+  ]
+
+  /// UTF-16 would put U+1F600 before U+FFFF, and Swift finds the two ways to write é equal.
+  private static let strings: [[StoredValue]] = [
+    "", "\0", "\0\0", "a", "a\0", "aa", "b", "e\u{301}", "z", "\u{E9}", "\u{7FF}", "\u{D7FF}", "\u{E000}",
+    "\u{FFFF}", "\u{1F600}", "\u{10FFFF}",
+  ].map { [.string($0)] }
+
+  private static let references: [[StoredValue]] = [
+    reference("a", "y", "z", "z"), reference("b", "x", "z", "z"),
+    reference("b", "y", "a", "__id-10__"), reference("b", "y", "a", "__id-9__"),
+    reference("b", "y", "a", "__id9__"), reference("b", "y", "a", "__id10__"),
+    reference("b", "y", "a", "\0"), reference("b", "y", "a", "__id"), reference("b", "y", "a", "b"),
+    reference("b", "y", "a", "b", "a", "a"), reference("b", "y", "a", "b\0"),
+    reference("b", "y", "a", "\u{FFFF}"), reference("b", "y", "a", "\u{1F600}"),
+    reference("b", "y", "b", "a"),
+  ].map { [$0] }
+
+  private static let places: [[StoredValue]] = [
+    [place(-90, 180)], [place(0, -180)], [place(0, 0), place(-0.0, 0), place(0, -0.0)], [place(0, 1)],
+    [place(1, -1)],
+  ]
+
+  private static let arrays: [[StoredValue]] = [
+    [.array([])], [.array([.null])], [.array([.null, .null])],
+    [.array([.integer(1)]), .array([.double(1)])],
+    [.array([.integer(1), .null]), .array([.double(1), .null])], [.array([.integer(2)])],
+    [.array([.string("")])],
+  ]
+
+  private static let vectors: [[StoredValue]] = [
+    [.vector([])], [.vector([.nan])], [.vector([0]), .vector([-0.0])], [.vector([9])],
+    [.vector([.nan, 9])], [.vector([-1, 0])], [.vector([-1, 1])], [.vector([0, -1])],
+  ]
+
+  private static let maps: [[StoredValue]] = [
+    [map()], [map(("", .null))], [map(("a", .null))], [map(("a", .null), ("b", .null))],
+    [map(("a", .null), ("c", .null))],
+    [map(("a", .integer(1))), map(("a", .double(1)))],
+    [map(("a", .integer(1)), ("b", .null)), map(("a", .double(1)), ("b", .null))],
+    [map(("a", .integer(2)))], [map(("b", .null))], [map(("e\u{301}", .null))], [map(("\u{E9}", .null))],
+    [map(("\u{FFFF}", .null))], [map(("\u{1F600}", .null))],
+  ]
+
+  @Test func everyRungOfTheLadderIsAboveThoseBeforeIt() {
+    let rungs = Self.ladder.enumerated().flatMap { rung, values in values.map { (rung, $0) } }
+    for (lower, left) in rungs {
+      for (upper, right) in rungs {
+        let expected: Ordering = lower < upper ? .before : lower == upper ? .same : .after
+        #expect(ValueOrder.compare(left, right) == expected, "\(left) and \(right)")
+        #expect(ValueOrder.areEqual(left, right) == (lower == upper), "\(left) and \(right)")
+      }
+    }
+  }
+
+  @Test(arguments: 1...4 as ClosedRange<UInt64>) func theOrderIsTotal(seed: UInt64) {
+    var dice = Dice(seed: seed)
+    let rungs = Self.ladder.flatMap(\.self)
+    func any() -> StoredValue { dice.oneIn(2) ? dice.pick(rungs) : Values.any(&dice, depthLeft: 2) }
+    for _ in 0..<10_000 {
+      let (a, b, c) = (any(), any(), any())
+      let (ab, bc, ac) = (ValueOrder.compare(a, b), ValueOrder.compare(b, c), ValueOrder.compare(a, c))
+      #expect(ValueOrder.compare(a, a) == .same, "\(a)")
+      #expect(ValueOrder.compare(b, a) == ab.reversed, "\(a) and \(b)")
+      if ab == .same { #expect(ac == bc, "\(a), \(b) and \(c)") }
+      if bc == .same { #expect(ac == ab, "\(a), \(b) and \(c)") }
+      if ab == bc { #expect(ac == ab, "\(a), \(b) and \(c)") }
+    }
+  }
+
+  @Test func integersAndDoublesCompareAsNumbersOfAnySize() {
+    var dice = Dice(seed: 7)
+    for _ in 0..<10_000 {
+      // Near a power of two, where doubles begin to skip integers.
+      let power = Double(sign: dice.oneIn(2) ? .plus : .minus, exponent: 50 + dice.roll(13), significand: 1)
+      let double = power + Double(dice.roll(9) - 4) / 4
+      let integer = Int64(power.rounded(.towardZero)) &+ Int64(dice.roll(9) - 4)
+      // Quarters of both fit 128 bits, exactly.
+      let (left, right) = (4 * Int128(integer), Int128(4 * double))
+      let expected: Ordering = left < right ? .before : left == right ? .same : .after
+      #expect(ValueOrder.compare(.integer(integer), .double(double)) == expected, "\(integer), \(double)")
+      #expect(ValueOrder.compare(.double(double), .integer(integer)) == expected.reversed)
+    }
+  }
+
+  @Test func keysAndPathsHaveOneOrder() {
+    var dice = Dice(seed: 11)
+    for _ in 0..<2_000 {
+      let left = DocumentPath.any(&dice)
+      let right = left.neighbour(&dice)
+      let (leftKey, rightKey) = (DocumentKey.encode(left), DocumentKey.encode(right))
+      let precedes = leftKey.lexicographicallyPrecedes(rightKey)
+      let expected: Ordering = leftKey == rightKey ? .same : precedes ? .before : .after
+      #expect(ValueOrder.compare(left, right) == expected, "\(left) and \(right)")
+    }
+  }
+
+  private static func reference(_ project: String, _ database: String, _ path: String...) -> StoredValue {
+    .reference(
+      StoredReference(projectID: project, databaseID: database, path: DocumentPath(unchecked: path)))
+  }
+
+  private static func place(_ latitude: Double, _ longitude: Double) -> StoredValue {
+    guard let place = StoredGeoPoint(latitude: latitude, longitude: longitude) else { return .null }
+    return .geoPoint(place)
+  }
+
+  private static func map(_ entries: StoredMap.Entry...) -> StoredValue { .map(StoredMap(entries)) }
+}
