@@ -115,7 +115,8 @@ let package = Package(
     .testTarget(name: "CDigestTests", dependencies: ["CDigest"], swiftSettings: strict),
     .testTarget(name: "ByteStoreTests", dependencies: ["ByteStore", "Harness"], swiftSettings: strict),
     .testTarget(
-      name: "DocumentStoreTests", dependencies: ["DocumentStore", "ByteStore"], swiftSettings: strict),
+      name: "DocumentStoreTests", dependencies: ["DocumentStore", "ByteStore", "Harness"],
+      swiftSettings: strict),
     .testTarget(
       name: "OfflineSyncTests", dependencies: ["OfflineSync", "DocumentStore"], swiftSettings: strict),
     .testTarget(name: "FirebaseCoreTests", dependencies: ["FirebaseCore"], swiftSettings: strict),

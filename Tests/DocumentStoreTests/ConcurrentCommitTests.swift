@@ -23,7 +23,7 @@ import Testing
 
   private static func commit(_ name: String, to store: DocumentStore) -> Witness {
     let fields = StoredMap([("by", .string(name))])
-    let stamp = [FieldTransform(field: ["at"], .serverTimestamp)]
+    let stamp = [FieldTransform(field("at"), .serverTimestamp)]
     do throws(DocumentStoreError) {
       let time = try store.commit([
         .set(path("unique", name), fields, transforms: stamp), .set(shared, fields, transforms: stamp),

@@ -16,13 +16,14 @@ import Testing
 
     mutating func apply(_ mutation: Mutation, at time: Int64) {
       let key = mutation.path.segments.map { Array($0.utf8) }
-      switch mutation.change {
-      case .delete: documents[key] = nil
-      case .set(var fields, let transforms):
-        for transform in transforms { fields[transform.field[0]] = .timestamp(moment(time)) }
-        let made = documents[key]?.made ?? time
-        documents[key] = Expected(made: made, changed: time, fields: fields)
+      guard case .set(var fields, let transforms) = mutation.change else {
+        documents[key] = nil
+        return
       }
+      for transform in transforms { fields[transform.field.names[0]] = .timestamp(moment(time)) }
+      let before = documents[key]
+      let changed = before?.fields == fields ? before?.changed : nil
+      documents[key] = Expected(made: before?.made ?? time, changed: changed ?? time, fields: fields)
     }
   }
 
@@ -57,9 +58,9 @@ import Testing
     let path = dice.pick(paths)
     if dice.oneIn(4) { return .delete(path) }
     let transforms = (0..<dice.roll(3)).map { _ in
-      FieldTransform(field: [dice.pick(["at", "\u{E9}", "e\u{301}"])], .serverTimestamp)
+      FieldTransform(field(dice.pick(["at", "\u{E9}", "e\u{301}"])), .serverTimestamp)
     }
-    return .set(path, Values.fields(&dice), transforms: transforms)
+    return .set(path, Values.fields(&dice).storable, transforms: transforms)
   }
 
   private func compare(

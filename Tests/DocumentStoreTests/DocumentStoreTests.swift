@@ -176,10 +176,10 @@ import Glibc
   @Test func aTransformMayNotBuildMoreThanTwentyFloors() throws {
     let store = try DocumentStore.open(directory.path)
     func commit(names: Int) -> DocumentStoreError? {
-      let field = Array(repeating: "m", count: names)
+      let field = StoredFieldPath(unchecked: Array(repeating: "m", count: names))
       return failure {
         try store.commit([
-          .set(place, StoredMap(), transforms: [FieldTransform(field: field, .serverTimestamp)])
+          .set(place, StoredMap(), transforms: [FieldTransform(field, .serverTimestamp)])
         ])
       }
     }
@@ -193,10 +193,10 @@ import Glibc
     await #expect(processExitsWith: .success) {
       let directory = TemporaryDirectory()
       let store = try DocumentStore.open(directory.path)
-      let field = Array(repeating: "m", count: 500_000)
+      let field = StoredFieldPath(unchecked: Array(repeating: "m", count: 500_000))
       let error = failure {
         try store.commit([
-          .set(path("a", "b"), StoredMap(), transforms: [FieldTransform(field: field, .serverTimestamp)])
+          .set(path("a", "b"), StoredMap(), transforms: [FieldTransform(field, .serverTimestamp)])
         ])
       }
       precondition(error?.complaint != nil)
@@ -204,9 +204,9 @@ import Glibc
     }
   }
 
-  @Test func aCommitHasTenMebibytesAndNoMore() throws {
+  @Test func aRequestHasTenMebibytesAndNoMore() throws {
     let store = try DocumentStore.open(directory.path)
-    // A document c/x takes 10 bytes for its key and 40 for its record, beside the filling of its field.
+    // Beside the filling of its field f, a document c/x counts 20 bytes for its name, 32, and 2 for f.
     func commit(lastFilling: Int) -> DocumentStoreError? {
       let fillings = Array(repeating: 1_000_000, count: 10) + [lastFilling]
       return failure {
@@ -217,8 +217,8 @@ import Glibc
           })
       }
     }
-    let last = 10_485_760 - 11 * 50 - 10_000_000
-    #expect(commit(lastFilling: last + 1)?.complaint?.contains("10485761 bytes") == true)
+    let last = 10_485_760 - 11 * 54 - 10_000_000
+    #expect(commit(lastFilling: last + 1)?.complaint?.contains("The request has 10485761 bytes") == true)
     #expect(store.count == 0)
     #expect(commit(lastFilling: last) == nil)
     #expect(store.count == 11)

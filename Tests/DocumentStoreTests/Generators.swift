@@ -185,6 +185,32 @@ enum Values {
   }
 }
 
+extension StoredMap {
+  /// Without the names that a document cannot have, and with no array directly in another.
+  var storable: StoredMap {
+    StoredMap(
+      entries.compactMap { name, value in
+        let isReserved = name.utf8.starts(with: "__".utf8) && name.utf8.reversed().starts(with: "__".utf8)
+        return name.isEmpty || isReserved ? nil : (name, value.storable)
+      })
+  }
+}
+
+extension StoredValue {
+  fileprivate var storable: StoredValue {
+    switch self {
+    case .map(let map): return .map(map.storable)
+    case .array(let elements):
+      return .array(
+        elements.map { element in
+          if case .array(let inner) = element { return .bytes(Array(repeating: 0, count: inner.count)) }
+          return element.storable
+        })
+    default: return self
+    }
+  }
+}
+
 extension StoredTimestamp {
   /// 0001-01-01T00:00:00Z and 9999-12-31T23:59:59.999999Z.
   static let first = moment(-62_135_596_800_000_000)

@@ -20,6 +20,21 @@ import Testing
     #expect(map == StoredMap([("a", .integer(4)), ("b", .integer(3))]))
   }
 
+  /// An insertion of each into its place would move most of the others, and take minutes.
+  @Test func manyFieldsInAnyOrderAreSortedAtOnceAndTheLastOfEachNameCounts() {
+    var dice = Dice(seed: 33)
+    let numbers = (0..<60_000).map { _ in dice.roll(30_000) }
+    let map = StoredMap(numbers.enumerated().map { (String($1), StoredValue.integer(Int64($0))) })
+    var last: [Int: Int] = [:]
+    for (index, number) in numbers.enumerated() { last[number] = index }
+    #expect(map.count == last.count)
+    #expect(map.entries.map(\.name) == last.keys.map { String($0) }.sorted())
+    #expect(
+      map.entries.allSatisfy { name, value in
+        Int(name).flatMap { last[$0] }.map { .integer(Int64($0)) } == value
+      })
+  }
+
   @Test func namesThatLookTheSameAreTwoFields() {
     var map = StoredMap([("\u{E9}", .integer(1)), ("e\u{301}", .integer(2))])
     #expect(map.count == 2)
@@ -56,5 +71,65 @@ import Testing
       #expect(
         map.entries.map(\.value) == sorted.map { .integer($0.value) }, "seed \(seed), \(script)")
     }
+  }
+
+  // MARK: Many places at once
+
+  private let places = [
+    field("a"), field("a", "x"), field("b"), field("c", "x"), field("c", "x", "y"), field("c", "z"),
+    field("d", "e", "f"), field("\u{E9}"), field("e\u{301}", "x"), field("zz"),
+  ]
+
+  private static func map(_ dice: inout Dice, depth: Int) -> StoredMap {
+    let names = depth == 0 ? ["a", "b", "c", "d", "\u{E9}", "e\u{301}", "zz"] : ["x", "y", "z", "e", "f"]
+    return StoredMap(
+      (0..<dice.roll(6)).map { _ in
+        let inner = depth < 3 && dice.oneIn(2) ? StoredValue.map(map(&dice, depth: depth + 1)) : nil
+        return (dice.pick(names), inner ?? .integer(Int64(dice.roll(100))))
+      })
+  }
+
+  /// Place by place, from an empty map that is filled anew: what one pass over both has to come to.
+  private func replacingOneByOne(
+    _ map: StoredMap, _ paths: [StoredFieldPath], _ source: StoredMap
+  ) -> StoredMap {
+    paths.reduce(map) { map, path in
+      var map = map
+      if let value = source[path] { map.set(value, at: path) } else { map.remove(path.names[...]) }
+      return map
+    }
+  }
+
+  @Test func replacingManyPlacesIsReplacingEach() {
+    let seed: UInt64 = 34
+    var dice = Dice(seed: seed)
+    for round in 0..<5000 {
+      let map = Self.map(&dice, depth: 0)
+      let source = Self.map(&dice, depth: 0)
+      let paths = FieldMask((0..<dice.roll(8)).map { _ in dice.pick(places) }).paths
+      let expected = replacingOneByOne(map, paths, source)
+      #expect(map.replacing(paths, from: source) == expected, "seed \(seed), round \(round)")
+    }
+  }
+
+  @Test func manyPlacesAreReplacedInOnePass() {
+    let even = StoredMap((0..<40_000).map { (String(1_000_000 + 2 * $0), .null) })
+    let odd = StoredMap((0..<40_000).map { (String(1_000_001 + 2 * $0), .boolean(true)) })
+    let both = even.replacing(FieldMask(leavesOf: odd).paths, from: odd)
+    #expect(both == StoredMap(even.entries + odd.entries))
+    #expect(both.replacing(FieldMask(leavesOf: even).paths, from: StoredMap()) == odd)
+  }
+}
+
+extension StoredMap {
+  fileprivate mutating func remove(_ names: ArraySlice<String>) {
+    guard let name = names.first else { return }
+    guard names.count > 1 else {
+      self[name] = nil
+      return
+    }
+    guard case .map(var inner) = self[name] else { return }
+    inner.remove(names.dropFirst())
+    self[name] = .map(inner)
   }
 }

@@ -22,6 +22,12 @@ public struct StorageEvidence: Hashable, Sendable {
 public enum DocumentStoreError: Error, Hashable, Sendable {
   /// The caller asked for what no document can be. Nothing was written.
   case invalidArgument(String)
+  /// A write needs a document that is not there. Nothing was written.
+  case notFound(String)
+  /// A write needs that there is no document, and there is one. Nothing was written.
+  case alreadyExists(String)
+  /// A write needs another version of a document than the stored one. Nothing was written.
+  case failedPrecondition(String)
   /// There is no store where one was expected, or the directory holds something else.
   case notAStore(StorageEvidence)
   /// No store can be there, and none was made: the directory is on a network file system.
@@ -45,7 +51,9 @@ public enum DocumentStoreError: Error, Hashable, Sendable {
 extension DocumentStoreError: CustomStringConvertible {
   public var description: String {
     switch self {
-    case .invalidArgument(let message): message
+    case .invalidArgument(let message), .notFound(let message), .alreadyExists(let message),
+      .failedPrecondition(let message):
+      message
     case .notAStore(let evidence), .unsuitableDirectory(let evidence), .locked(let evidence),
       .newerFormat(let evidence), .corrupted(let evidence), .full(let evidence), .failed(let evidence),
       .outcomeUnknown(let evidence), .closed(let evidence):

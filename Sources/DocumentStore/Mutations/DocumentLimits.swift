@@ -1,92 +1,201 @@
-// What a document may hold, checked before anything is written.
+// What a document may hold and a request may ask for, checked before anything is written.
 
-/// The limits of one document, and the arithmetic of its size.
+/// The limits of one document and of one request, and the arithmetic of sizes.
 enum DocumentLimits {
   static let documentBytesMax = 1 << 20
-  static let commitBytesMax = 10 << 20
+  /// Of all that a commit is asked for, not of what becomes of it: adding one to a number in each of a
+  /// hundred large documents asks for little. How much a commit may write is ByteStore's to say.
+  static let requestBytesMax = 10 << 20
   static let fieldValueBytesMax = (1 << 20) - 89
   static let fieldNameBytesMax = RecordCodec.nameBytesMax
+  static let fieldPathBytesMax = StoredFieldPath.bytesMax
   static let depthMax = RecordCodec.depthMax
+  static let vectorDimensionsMax = 2048
+  /// Of one document in one commit.
+  static let transformsMax = 500
 
   static func check(_ document: StoredDocument) throws(DocumentStoreError) {
-    var total = nameBytes(document.path) + 32
-    for (name, value) in document.fields.entries {
-      let size = try bytes(of: value, depth: 0, at: document.path)
-      try require(size, fieldValueBytesMax, "The value of field \"\(name)\"", document.path)
-      total += try bytes(ofName: name, at: document.path) + size
+    do throws(Refusal) {
+      _ = try bytes(of: document.fields, in: document.path)
+    } catch {
+      throw error.error(in: document.path)
     }
-    try require(total, documentBytesMax, "The document", document.path)
   }
 
-  /// Before a transform makes its maps: they are as many as its names, less one.
-  static func check(_ mutation: Mutation) throws(DocumentStoreError) {
-    guard case .set(_, let transforms) = mutation.change else { return }
-    for transform in transforms { try checkDepth(transform.field.count - 1, at: mutation.path) }
+  /// Checks all that the mutation says, whatever document it will meet, and returns its share of the
+  /// request. No recursion follows a path or a value unchecked.
+  static func check(_ mutation: Mutation) throws(DocumentStoreError) -> Int {
+    do throws(Refusal) {
+      var total: Int
+      switch mutation.change {
+      case .set(let fields, _): total = try bytes(of: fields, in: mutation.path)
+      case .patch(let fields, let mask, _):
+        total = nameBytes(mutation.path)
+        for path in mask.paths { total += try bytes(of: fields[path], at: path) }
+      case .delete, .verify: total = nameBytes(mutation.path)
+      }
+      for transform in mutation.transforms {
+        total += try bytes(of: transform.operation.operand, at: transform.field)
+      }
+      return total
+    } catch {
+      throw error.error(in: mutation.path)
+    }
   }
 
-  static func checkCommit(bytes: Int) throws(DocumentStoreError) {
-    guard bytes > commitBytesMax else { return }
-    throw .invalidArgument("The commit has \(bytes) bytes, and the limit is \(commitBytesMax).")
+  /// For paths that become maps before a store sees them.
+  static func check(_ field: StoredFieldPath, in path: DocumentPath) throws(DocumentStoreError) {
+    do throws(Refusal) { try check(field) } catch { throw error.error(in: path) }
   }
 
-  private static func bytes(
-    of value: StoredValue, depth: Int, at path: DocumentPath
-  ) throws(DocumentStoreError) -> Int {
+  static func check(transforms count: Int, of path: DocumentPath) throws(DocumentStoreError) {
+    guard count > transformsMax else { return }
+    throw Refusal("The commit has \(count) field transforms, and the limit is \(transformsMax)")
+      .error(in: path)
+  }
+
+  static func checkRequest(bytes: Int) throws(DocumentStoreError) {
+    guard bytes > requestBytesMax else { return }
+    throw .invalidArgument("The request has \(bytes) bytes, and the limit is \(requestBytesMax).")
+  }
+
+  // MARK: Values
+
+  /// A whole document. Its fields each have a limit of their own.
+  private static func bytes(of fields: StoredMap, in path: DocumentPath) throws(Refusal) -> Int {
+    var total = nameBytes(path) + 32
+    for (name, value) in fields.entries {
+      try checkName(name)
+      let size: Int
+      do throws(Refusal) { size = try bytes(of: value, depth: 0) } catch { throw error.inside(name) }
+      try require(size, fieldValueBytesMax, "The value of field \"\(name)\"")
+      total += name.utf8.count + 1 + size
+    }
+    try require(total, documentBytesMax, "The document")
+    return total
+  }
+
+  /// A field that a write names, and what it puts there, which makes the maps on its way.
+  private static func bytes(of value: StoredValue?, at path: StoredFieldPath) throws(Refusal) -> Int {
+    try check(path)
+    let size = path.byteCount + 1
+    guard let value else { return size }
+    let depth = path.names.count - 1
+    do throws(Refusal) {
+      try checkDepth(depth)
+      return try size + bytes(of: value, depth: depth)
+    } catch {
+      throw error.inside(path)
+    }
+  }
+
+  /// `depth` counts the maps and arrays around the value.
+  private static func bytes(of value: StoredValue, depth: Int) throws(Refusal) -> Int {
     switch value {
     case .null, .boolean: return 1
     case .integer, .double, .timestamp: return 8
     case .string(let text): return text.utf8.count + 1
     case .bytes(let bytes): return bytes.count
-    case .reference(let reference):
-      try checkName(of: reference, at: path)
-      return nameBytes(reference.path)
+    case .reference(let reference): return try bytes(of: reference)
     case .geoPoint: return 16
-    case .vector(let elements): return 8 * elements.count
+    case .vector(let elements):
+      guard elements.count > vectorDimensionsMax else { return 8 * elements.count }
+      throw Refusal(
+        "A vector has \(elements.count) dimensions, and the limit is \(vectorDimensionsMax)", field: [])
     case .array(let elements):
-      try checkDepth(depth + 1, at: path)
-      var total = 0
-      for element in elements { total += try bytes(of: element, depth: depth + 1, at: path) }
-      return total
+      return try bytes(of: elements, depth: depth)
     case .map(let map):
-      try checkDepth(depth + 1, at: path)
+      try checkDepth(depth + 1)
       var total = 32
       for (name, value) in map.entries {
-        total += try bytes(ofName: name, at: path) + bytes(of: value, depth: depth + 1, at: path)
+        try checkName(name)
+        do throws(Refusal) {
+          total += try name.utf8.count + 1 + bytes(of: value, depth: depth + 1)
+        } catch {
+          throw error.inside(name)
+        }
       }
       return total
     }
   }
 
-  private static func bytes(
-    ofName name: String, at path: DocumentPath
-  ) throws(DocumentStoreError) -> Int {
-    try require(name.utf8.count, fieldNameBytesMax, "A field's name", path)
-    return name.utf8.count + 1
+  private static func bytes(of elements: [StoredValue], depth: Int) throws(Refusal) -> Int {
+    try checkDepth(depth + 1)
+    var total = 0
+    for element in elements {
+      if case .array = element { throw Refusal("Nested arrays are not supported") }
+      do throws(Refusal) {
+        total += try bytes(of: element, depth: depth + 1)
+      } catch {
+        throw error.insideArray()
+      }
+    }
+    return total
+  }
+
+  private static func bytes(of reference: StoredReference) throws(Refusal) -> Int {
+    do throws(PathError) { try reference.path.check() } catch { throw Refusal("\(error)", field: []) }
+    return nameBytes(reference.path)
   }
 
   private static func nameBytes(_ path: DocumentPath) -> Int {
     path.segments.reduce(PathError.pathBytesOverhead) { $0 + $1.utf8.count + 1 }
   }
 
-  private static func checkName(
-    of reference: StoredReference, at path: DocumentPath
-  ) throws(DocumentStoreError) {
-    do throws(PathError) {
-      try reference.path.check()
-    } catch {
-      throw .invalidArgument("\(error) (in document \(path))")
+  // MARK: Names
+
+  private static func check(_ path: StoredFieldPath) throws(Refusal) {
+    try require(path.byteCount, fieldPathBytesMax, "A field's path")
+    for name in path.names {
+      do throws(Refusal) { try checkName(name) } catch { throw Refusal(error.what, field: path.names) }
     }
   }
 
-  private static func checkDepth(_ depth: Int, at path: DocumentPath) throws(DocumentStoreError) {
-    guard depth > depthMax else { return }
-    throw .invalidArgument("Maps and arrays may be nested \(depthMax) deep. (in document \(path))")
+  private static func checkName(_ name: String) throws(Refusal) {
+    let bytes = name.utf8
+    try require(bytes.count, fieldNameBytesMax, "A field's name")
+    guard let first = bytes.first else {
+      throw Refusal("Invalid data. Document fields must not be empty", field: [name])
+    }
+    // Most names do not begin with an underscore: one look decides.
+    guard first == UInt8(ascii: "_") else { return }
+    let underscores = "__".utf8
+    guard bytes.starts(with: underscores), bytes.suffix(2).elementsEqual(underscores) else { return }
+    throw Refusal("Invalid data. Document fields cannot begin and end with \"__\"", field: [name])
   }
 
-  private static func require(
-    _ found: Int, _ limit: Int, _ what: String, _ path: DocumentPath
-  ) throws(DocumentStoreError) {
+  // MARK: Numbers
+
+  private static func checkDepth(_ depth: Int) throws(Refusal) {
+    guard depth > depthMax else { return }
+    throw Refusal("Maps and arrays may be nested \(depthMax) deep", field: [])
+  }
+
+  private static func require(_ found: Int, _ limit: Int, _ what: String) throws(Refusal) {
     guard found > limit else { return }
-    throw .invalidArgument("\(what) has \(found) bytes, and the limit is \(limit). (in document \(path))")
+    throw Refusal("\(what) has \(found) bytes, and the limit is \(limit)")
+  }
+}
+
+/// What is wrong, and with which field, seen from the map or array that is being looked at.
+private struct Refusal: Error {
+  let what: String
+  /// Nil if no field is to be named: elements of arrays have no path.
+  let field: [String]?
+
+  init(_ what: String, field: [String]? = nil) {
+    self.what = what
+    self.field = field
+  }
+
+  func inside(_ name: String) -> Refusal { Refusal(what, field: field.map { [name] + $0 }) }
+
+  func inside(_ path: StoredFieldPath) -> Refusal { Refusal(what, field: field.map { path.names + $0 }) }
+
+  func insideArray() -> Refusal { Refusal(what) }
+
+  func error(in path: DocumentPath) -> DocumentStoreError {
+    let field = field.map { " in field \(StoredFieldPath.canonical($0))" } ?? ""
+    return .invalidArgument("\(what) (found\(field) in document \(path))")
   }
 }

@@ -5,76 +5,112 @@
 /// A change of one document.
 public struct Mutation: Sendable, Equatable {
   public enum Change: Sendable, Equatable {
-    /// The document becomes these fields, then the transforms.
+    /// The document consists of these fields, and then of what the transforms make.
     case set(StoredMap, [FieldTransform])
+    /// Each field of the mask becomes what these fields have at its path, and is removed where they have
+    /// nothing; then come the transforms. The rest of the document stays. If there was none, there is
+    /// one afterwards.
+    case patch(StoredMap, FieldMask, [FieldTransform])
     /// The document is gone; fine if there was none.
     case delete
+    /// Everything stays. Only the precondition counts.
+    case verify
   }
 
   public let path: DocumentPath
   public let change: Change
+  public let precondition: Precondition
 
-  private init(_ path: DocumentPath, _ change: Change) {
+  private init(_ path: DocumentPath, _ change: Change, _ precondition: Precondition) {
     self.path = path
     self.change = change
+    self.precondition = precondition
   }
 
+  /// Transforms compute from the new fields, never from those of the document before.
   public static func set(
-    _ path: DocumentPath, _ fields: StoredMap, transforms: [FieldTransform] = []
+    _ path: DocumentPath, _ fields: StoredMap, transforms: [FieldTransform] = [],
+    precondition: Precondition = .none
   ) -> Mutation {
-    Mutation(path, .set(fields, transforms))
+    Mutation(path, .set(fields, transforms), precondition)
   }
 
-  public static func delete(_ path: DocumentPath) -> Mutation { Mutation(path, .delete) }
+  public static func patch(
+    _ path: DocumentPath, _ fields: StoredMap, mask: FieldMask, transforms: [FieldTransform] = [],
+    precondition: Precondition = .none
+  ) -> Mutation {
+    Mutation(path, .patch(fields, mask, transforms), precondition)
+  }
 
-  /// The document after this mutation, or nil if there is none then.
-  func apply(to base: StoredDocument?, at time: StoredTimestamp) -> StoredDocument? {
+  public static func delete(_ path: DocumentPath, precondition: Precondition = .none) -> Mutation {
+    Mutation(path, .delete, precondition)
+  }
+
+  public static func verify(_ path: DocumentPath, _ precondition: Precondition) -> Mutation {
+    Mutation(path, .verify, precondition)
+  }
+
+  public var transforms: [FieldTransform] {
     switch change {
-    case .delete:
-      return nil
-    case .set(var fields, let transforms):
-      for transform in transforms { transform.apply(to: &fields, at: time) }
-      return StoredDocument(
-        path: path, createTime: base?.createTime ?? time, updateTime: time, fields: fields)
+    case .set(_, let transforms), .patch(_, _, let transforms): transforms
+    case .delete, .verify: []
     }
+  }
+
+  /// Whether the document afterwards depends on more than what is said here.
+  var buildsOnOthers: Bool {
+    switch change {
+    case .set(_, let transforms): !transforms.isEmpty
+    case .patch: true
+    case .delete, .verify: false
+    }
+  }
+
+  // MARK: Applying
+
+  /// The document after this mutation, or nil if there is none then. It keeps its update time if its
+  /// fields stay the same. Throws `notFound`, `alreadyExists` or `failedPrecondition` if the
+  /// precondition does not hold.
+  package func apply(
+    to base: StoredDocument?, at time: StoredTimestamp
+  ) throws(DocumentStoreError) -> StoredDocument? {
+    try outcome(on: base, at: time).document
+  }
+
+  package struct Outcome: Sendable, Equatable {
+    package var document: StoredDocument?
+    /// One for each transform, in their order: the new value, or null for an array.
+    package var transformResults: [StoredValue]
+  }
+
+  /// What `apply` does, and what a remote answers.
+  package func outcome(
+    on base: StoredDocument?, at time: StoredTimestamp
+  ) throws(DocumentStoreError) -> Outcome {
+    try precondition.check(base, at: path, for: change.action)
+    var after: StoredMap
+    switch change {
+    case .delete: return Outcome(document: nil, transformResults: [])
+    case .verify: return Outcome(document: base, transformResults: [])
+    case .set(let fields, _): after = fields
+    case .patch(let fields, let mask, _):
+      after = (base?.fields ?? StoredMap()).replacing(mask.paths, from: fields)
+    }
+    let results = transforms.map { $0.apply(to: &after, at: time) }
+    let updateTime = base.flatMap { $0.fields == after ? $0.updateTime : nil } ?? time
+    let document = StoredDocument(
+      path: path, createTime: base?.createTime ?? time, updateTime: updateTime, fields: after)
+    return Outcome(document: document, transformResults: results)
   }
 }
 
-/// A value that is computed at the commit.
-public struct FieldTransform: Sendable, Equatable {
-  public enum Operation: Sendable, Equatable {
-    /// The time of the commit.
-    case serverTimestamp
-  }
-
-  /// Names from the outermost map inwards; never empty.
-  public let field: [String]
-  public let operation: Operation
-
-  public init(field: [String], _ operation: Operation) {
-    precondition(!field.isEmpty, "a field path has at least one name")
-    self.field = field
-    self.operation = operation
-  }
-
-  func apply(to fields: inout StoredMap, at time: StoredTimestamp) {
-    switch operation {
-    case .serverTimestamp: fields.set(.timestamp(time), at: field[...])
+extension Mutation.Change {
+  /// As messages call it.
+  fileprivate var action: String {
+    switch self {
+    case .set, .patch: "update"
+    case .delete: "delete"
+    case .verify: "verify"
     }
-  }
-}
-
-extension StoredMap {
-  /// Makes the maps on the way; what is in the way and is no map is replaced by one.
-  fileprivate mutating func set(_ value: StoredValue, at field: ArraySlice<String>) {
-    guard let name = field.first else { return }
-    guard field.count > 1 else {
-      self[name] = value
-      return
-    }
-    var inner = StoredMap()
-    if case .map(let existing) = self[name] { inner = existing }
-    inner.set(value, at: field.dropFirst())
-    self[name] = .map(inner)
   }
 }

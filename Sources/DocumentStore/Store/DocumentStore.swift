@@ -95,8 +95,12 @@ public final class DocumentStore: Sendable {
 
   // MARK: Writing
 
-  /// Applies all mutations, in order, or none. Returns when they are on stable storage and readers see
-  /// them, with the time of the commit.
+  /// Applies all mutations, in order, or none. Each sees what those before it made of its document. Returns
+  /// when they are on stable storage and readers see them, with the time of the commit.
+  ///
+  /// Throws `invalidArgument` if a document or the request would break a limit, or if the records are more
+  /// than one commit can write, and `notFound`, `alreadyExists` or `failedPrecondition` if a precondition
+  /// does not hold.
   @discardableResult
   public func commit(_ mutations: [Mutation]) throws(DocumentStoreError) -> StoredTimestamp {
     // Before the lock, which a child of a fork may never get.
@@ -113,56 +117,83 @@ public final class DocumentStore: Sendable {
     }
   }
 
-  /// What each touched document is after all mutations, in the order of their first mention.
+  /// A document that the commit is about.
+  private struct Change {
+    let path: DocumentPath
+    /// As stored. Nil also if nobody needed to know.
+    let before: StoredDocument?
+    let isBeforeKnown: Bool
+    var after: StoredDocument?
+    var transformCount = 0
+
+    var isNone: Bool { isBeforeKnown && before == after }
+  }
+
+  /// What each document is after all mutations, in the order of their first mention.
   private func resolve(
     _ mutations: [Mutation], at time: StoredTimestamp
-  ) throws(DocumentStoreError) -> [(path: DocumentPath, after: StoredDocument?)] {
-    var changes: [(path: DocumentPath, after: StoredDocument?)] = []
+  ) throws(DocumentStoreError) -> [Change] {
+    var changes: [Change] = []
     var positions: [DocumentPath: Int] = [:]
+    var requestBytes = 0
     for mutation in mutations {
-      try DocumentLimits.check(mutation)
-      let position = positions[mutation.path]
-      let base: StoredDocument?
-      if let position { base = changes[position].after } else { base = try self.base(of: mutation) }
-      let after = mutation.apply(to: base, at: time)
-      if let after { try DocumentLimits.check(after) }
-      if let position {
-        changes[position].after = after
+      requestBytes += try DocumentLimits.check(mutation)
+      try DocumentLimits.checkRequest(bytes: requestBytes)
+      let position: Int
+      if let known = positions[mutation.path] {
+        position = known
       } else {
-        positions[mutation.path] = changes.count
-        changes.append((mutation.path, after))
+        position = changes.count
+        positions[mutation.path] = position
+        changes.append(try begin(mutation))
       }
+      changes[position].transformCount += mutation.transforms.count
+      try DocumentLimits.check(transforms: changes[position].transformCount, of: mutation.path)
+      let after = try mutation.apply(to: changes[position].after, at: time)
+      if let after, mutation.buildsOnOthers { try DocumentLimits.check(after) }
+      changes[position].after = after
     }
     return changes
   }
 
-  /// What the mutation builds on, and no more: a damaged document can still be replaced or deleted.
-  private func base(of mutation: Mutation) throws(DocumentStoreError) -> StoredDocument? {
-    switch mutation.change {
-    case .delete: return nil
-    case .set:
-      guard let record = try record(at: mutation.path) else { return nil }
-      do throws(RecordError) {
-        let head = try RecordCodec.decodeHead(record.rawSpan)
-        return StoredDocument(
-          path: mutation.path, createTime: head.createTime, updateTime: head.updateTime,
-          fields: StoredMap())
-      } catch {
-        throw DocumentStoreError(error, at: mutation.path, in: path)
-      }
+  /// Reads what the first mutation of a document builds on, and no more: a damaged document can still be
+  /// replaced or deleted.
+  private func begin(_ mutation: Mutation) throws(DocumentStoreError) -> Change {
+    let path = mutation.path
+    if case .delete = mutation.change, mutation.precondition == .none {
+      return Change(path: path, before: nil, isBeforeKnown: false)
+    }
+    guard let record = try record(at: path) else {
+      return Change(path: path, before: nil, isBeforeKnown: true)
+    }
+    do throws(RecordError) {
+      let before = try document(at: path, record, for: mutation.change)
+      return Change(path: path, before: before, isBeforeKnown: true, after: before)
+    } catch {
+      throw DocumentStoreError(error, at: path, in: self.path)
     }
   }
 
-  private func write(
-    _ changes: [(path: DocumentPath, after: StoredDocument?)], stamp: UInt64
-  ) throws(DocumentStoreError) {
-    let entries = changes.map { (key: DocumentKey.encode($0.path), record: $0.after?.record) }
-    let size = entries.reduce(0) { $0 + $1.key.count + ($1.record?.count ?? 0) }
-    try DocumentLimits.checkCommit(bytes: size)
+  private func document(
+    at path: DocumentPath, _ record: [UInt8], for change: Mutation.Change
+  ) throws(RecordError) -> StoredDocument {
+    switch change {
+    case .patch, .verify: return try StoredDocument(path: path, record: record)
+    case .set, .delete:
+      let head = try RecordCodec.decodeHead(record.rawSpan)
+      // Damaged fields count as some that no document can have: whatever is written differs from them.
+      let fields = (try? RecordCodec.decodeFields(record.rawSpan)) ?? StoredMap([("", .null)])
+      return StoredDocument(
+        path: path, createTime: head.createTime, updateTime: head.updateTime, fields: fields)
+    }
+  }
+
+  private func write(_ changes: [Change], stamp: UInt64) throws(DocumentStoreError) {
     do throws(ByteStoreError) {
       var batch = Batch(stamp: stamp)
-      for (key, record) in entries {
-        if let record { try batch.put(record, for: key) } else { try batch.remove(key) }
+      for change in changes where !change.isNone {
+        let key = DocumentKey.encode(change.path)
+        if let after = change.after { try batch.put(after.record, for: key) } else { try batch.remove(key) }
       }
       try bytes.commit(batch)
     } catch {

@@ -54,8 +54,18 @@ public struct StoredMap: Sendable {
 
   /// Of several entries with one name, the last counts.
   public init(_ unsorted: some Sequence<Entry>) {
-    entries = []
-    for entry in unsorted { self[entry.name] = entry.value }
+    entries = Array(unsorted)
+    if isInOrder { return }
+    // The sort is stable, so that of equal names the one that came last is last.
+    entries.sort { $0.name.precedesInUTF8($1.name) }
+    if isInOrder { return }
+    var unique: [Entry] = []
+    unique.reserveCapacity(entries.count)
+    for entry in entries {
+      if let last = unique.last, last.name.isSameUTF8(as: entry.name) { unique.removeLast() }
+      unique.append(entry)
+    }
+    entries = unique
   }
 
   /// Entries that are known to be in order, without repetition.
@@ -80,6 +90,15 @@ public struct StoredMap: Sendable {
     }
   }
 
+  /// Whether each name comes before the next, which also means that no two are the same.
+  private var isInOrder: Bool {
+    for index in entries.indices.dropFirst()
+    where !entries[index - 1].name.precedesInUTF8(entries[index].name) {
+      return false
+    }
+    return true
+  }
+
   /// The first position whose name is not before `name`.
   private func position(of name: String) -> Int {
     // Fields mostly arrive in order, then this is the whole search.
@@ -91,6 +110,27 @@ public struct StoredMap: Sendable {
       if entries[middle].name.precedesInUTF8(name) { low = middle + 1 } else { high = middle }
     }
     return low
+  }
+
+  /// Makes the maps on the way; what is in the way and is no map is replaced by one.
+  package mutating func set(_ value: StoredValue, at path: StoredFieldPath) {
+    set(value, at: path.names[...])
+  }
+
+  private mutating func set(_ value: StoredValue, at names: ArraySlice<String>) {
+    guard let name = names.first else { return }
+    guard names.count > 1 else {
+      self[name] = value
+      return
+    }
+    let index = position(of: name)
+    if !isName(name, at: index) { entries.insert((name, .null), at: index) }
+    var inner = StoredMap()
+    if case .map(let existing) = entries[index].value { inner = existing }
+    // Let go of the map in here, or the change would copy it.
+    entries[index].value = .null
+    inner.set(value, at: names.dropFirst())
+    entries[index].value = .map(inner)
   }
 
   private func isName(_ name: String, at index: Int) -> Bool {

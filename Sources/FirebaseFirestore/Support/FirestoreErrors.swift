@@ -52,6 +52,9 @@ enum FirestoreErrors {
   static func translate(_ error: DocumentStoreError) -> any Error {
     switch error {
     case .invalidArgument(let message): make(.invalidArgument, message)
+    case .notFound(let message): make(.notFound, message)
+    case .alreadyExists(let message): make(.alreadyExists, message)
+    case .failedPrecondition(let message): make(.failedPrecondition, message)
     case .notAStore(let evidence): make(.failedPrecondition, evidence)
     case .unsuitableDirectory(let evidence): make(.failedPrecondition, evidence)
     case .locked(let evidence): make(.unavailable, evidence)

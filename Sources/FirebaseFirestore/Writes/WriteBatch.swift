@@ -135,7 +135,7 @@ public final class WriteBatch: NSObject, Sendable {
 extension FieldTransform {
   fileprivate init(_ sentinel: (path: [String], value: FieldValue)) {
     switch sentinel.value.kind {
-    case .serverTimestamp: self.init(field: sentinel.path, .serverTimestamp)
+    case .serverTimestamp: self.init(StoredFieldPath(unchecked: sentinel.path), .serverTimestamp)
     }
   }
 }

@@ -1,0 +1,29 @@
+// What must hold of a document for a write to happen.
+
+public enum Precondition: Hashable, Sendable {
+  case none
+  case exists(Bool)
+  /// The document exists and was last changed then.
+  case updateTime(StoredTimestamp)
+}
+
+extension Precondition {
+  /// `action` is what the write would do: update, delete or verify.
+  func check(
+    _ document: StoredDocument?, at path: DocumentPath, for action: String
+  ) throws(DocumentStoreError) {
+    switch (self, document) {
+    case (.none, _), (.exists(true), _?), (.exists(false), nil): return
+    case (.exists(true), nil): throw .notFound("No document to \(action): \(path)")
+    case (.exists(false), _?): throw .alreadyExists("Document already exists: \(path)")
+    case (.updateTime(let required), nil):
+      throw .failedPrecondition(
+        "The document \(path) does not exist, and the required version is \(required.microseconds).")
+    case (.updateTime(let required), let document?):
+      guard document.updateTime != required else { return }
+      throw .failedPrecondition(
+        "The stored version of \(path) is \(document.updateTime.microseconds), and the required one is "
+          + "\(required.microseconds).")
+    }
+  }
+}

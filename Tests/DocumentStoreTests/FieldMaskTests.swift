@@ -1,0 +1,49 @@
+// Masks of fields: places that do not overlap.
+
+import DocumentStore
+import Testing
+
+@Suite struct FieldMaskTests {
+  @Test func pathsAreInOrderAndEachIsThereOnce() {
+    let mask = FieldMask([field("b"), field("a", "c"), field("b"), field("a", "b"), field("\u{E9}")])
+    #expect(mask.paths == [field("a", "b"), field("a", "c"), field("b"), field("\u{E9}")])
+    #expect(!mask.isEmpty)
+    #expect(FieldMask([]).isEmpty)
+    #expect(mask == FieldMask(mask.paths.reversed()))
+  }
+
+  @Test func pathsBelowOthersAreDropped() {
+    let mask = FieldMask([field("a", "b", "c"), field("a"), field("ab"), field("a", "b"), field("a\0", "b")])
+    #expect(mask.paths == [field("a"), field("a\0", "b"), field("ab")])
+  }
+
+  @Test func aMaskCoversItsPathsAndWhatIsBelowThem() {
+    let mask = FieldMask([field("a"), field("b", "c"), field("b", "e")])
+    for path in [field("a"), field("a", "x"), field("a", "x", "y"), field("b", "c"), field("b", "e", "f")] {
+      #expect(mask.covers(path), "\(path)")
+    }
+    for path in [field("b"), field("b", "d"), field("b", "cc"), field("A"), field("aa"), field("c")] {
+      #expect(!mask.covers(path), "\(path)")
+    }
+    #expect(!FieldMask([]).covers(field("a")))
+  }
+
+  @Test func aUnionCoversWhatEitherCovers() {
+    let union = FieldMask([field("a", "b"), field("c")]).union(FieldMask([field("a"), field("c", "d")]))
+    #expect(union == FieldMask([field("a"), field("c")]))
+  }
+
+  @Test func leavesAreAllButMapsThatHaveFields() {
+    let fields = StoredMap([
+      ("a", .integer(1)), ("array", .array([.map(StoredMap([("b", .null)]))])),
+      ("empty", .map(StoredMap())),
+      ("m", .map(StoredMap([("empty", .map(StoredMap())), ("x", .map(StoredMap([("y.z", .null)])))]))),
+      ("v", .vector([])),
+    ])
+    #expect(
+      FieldMask(leavesOf: fields).paths == [
+        field("a"), field("array"), field("empty"), field("m", "empty"), field("m", "x", "y.z"), field("v"),
+      ])
+    #expect(FieldMask(leavesOf: StoredMap()).isEmpty)
+  }
+}

@@ -1,0 +1,199 @@
+// What transforms compute, each rule and its edges.
+
+import Testing
+
+@testable import DocumentStore
+
+@Suite struct FieldTransformTests {
+  private let now = moment(1_700_000_000_000_000)
+
+  private func value(_ operation: FieldTransform.Operation, of stored: StoredValue?) -> StoredValue {
+    operation.value(from: stored, at: now)
+  }
+
+  private static let noNumbers: [StoredValue?] = [
+    nil, .null, .boolean(true), .string("3"), .timestamp(.first), .bytes([3]), .array([.integer(3)]),
+    .vector([3]), .map(StoredMap([("n", .integer(3))])),
+  ]
+
+  // MARK: Increment
+
+  @Test func integersAddUpToAnInteger() {
+    #expect(value(.increment(.integer(2)), of: .integer(40)) == .integer(42))
+    #expect(value(.increment(.integer(-2)), of: .integer(1)) == .integer(-1))
+    #expect(value(.increment(.integer(0)), of: .integer(.min)) == .integer(.min))
+  }
+
+  @Test func integersStopAtTheEndsOfTheirRange() {
+    #expect(value(.increment(.integer(1)), of: .integer(.max)) == .integer(.max))
+    #expect(value(.increment(.integer(.max)), of: .integer(.max)) == .integer(.max))
+    #expect(value(.increment(.integer(-1)), of: .integer(.min)) == .integer(.min))
+    #expect(value(.increment(.integer(.min)), of: .integer(.min)) == .integer(.min))
+    #expect(value(.increment(.integer(.min)), of: .integer(.max)) == .integer(-1))
+    #expect(value(.increment(.integer(1)), of: .integer(.max - 1)) == .integer(.max))
+  }
+
+  @Test func aDoubleOnEitherSideMakesADouble() {
+    #expect(value(.increment(.double(0.5)), of: .integer(1)) == .double(1.5))
+    #expect(value(.increment(.integer(1)), of: .double(0.5)) == .double(1.5))
+    #expect(value(.increment(.double(1)), of: .double(1)) == .double(2))
+    #expect(value(.increment(.double(1)), of: .integer(.max)) == .double(0x1p63))
+    #expect(value(.increment(.integer(.max)), of: .double(.greatestFiniteMagnitude)).isFinite)
+    #expect(
+      value(.increment(.double(.greatestFiniteMagnitude)), of: .double(.greatestFiniteMagnitude))
+        == .double(.infinity))
+    #expect(value(.increment(.integer(1)), of: .double(.nan)) == .double(.nan))
+    #expect(value(.increment(.double(-.infinity)), of: .double(.infinity)) == .double(.nan))
+    #expect(value(.increment(.double(-0.0)), of: .double(-0.0)) == .double(-0.0))
+    #expect(value(.increment(.double(-0.0)), of: .integer(0)) == .double(0))
+  }
+
+  @Test(arguments: noNumbers) func whatIsNoNumberBecomesTheOperandWithItsType(stored: StoredValue?) {
+    for number: StoredNumber in [.integer(7), .double(7), .double(-0.0), .double(.nan), .integer(.min)] {
+      #expect(value(.increment(number), of: stored) == number.value)
+      #expect(value(.minimum(number), of: stored) == number.value)
+      #expect(value(.maximum(number), of: stored) == number.value)
+    }
+  }
+
+  // MARK: Minimum and maximum
+
+  @Test func theSmallerOrLargerNumberKeepsItsType() {
+    #expect(value(.minimum(.double(2.5)), of: .integer(3)) == .double(2.5))
+    #expect(value(.minimum(.integer(2)), of: .double(2.5)) == .integer(2))
+    #expect(value(.minimum(.integer(4)), of: .double(2.5)) == .double(2.5))
+    #expect(value(.maximum(.double(2.5)), of: .integer(3)) == .integer(3))
+    #expect(value(.maximum(.integer(3)), of: .double(2.5)) == .integer(3))
+    #expect(value(.maximum(.double(3.5)), of: .integer(3)) == .double(3.5))
+    #expect(value(.maximum(.integer(9)), of: .integer(-9)) == .integer(9))
+    #expect(value(.minimum(.double(-.infinity)), of: .integer(.min)) == .double(-.infinity))
+  }
+
+  @Test func equalNumbersLeaveTheStoredOne() {
+    let pairs: [(StoredNumber, StoredNumber)] = [
+      (.integer(3), .double(3)), (.integer(0), .double(-0.0)), (.double(0), .double(-0.0)),
+      (.double(0x1p53), .integer(1 << 53)), (.integer(.min), .double(-0x1p63)),
+    ]
+    for (left, right) in pairs + pairs.map({ ($1, $0) }) {
+      #expect(value(.minimum(right), of: left.value) == left.value)
+      #expect(value(.maximum(right), of: left.value) == left.value)
+    }
+  }
+
+  @Test func largeIntegersAreComparedWithDoublesExactly() {
+    let beyond: Int64 = (1 << 53) + 1
+    #expect(value(.maximum(.integer(beyond)), of: .double(0x1p53)) == .integer(beyond))
+    #expect(value(.minimum(.double(0x1p53)), of: .integer(beyond)) == .double(0x1p53))
+    #expect(value(.maximum(.double(0x1p63)), of: .integer(.max)) == .double(0x1p63))
+    #expect(value(.minimum(.double(0x1p63)), of: .integer(.max)) == .integer(.max))
+  }
+
+  @Test func aNumberThatIsNoneWins() {
+    for number: StoredNumber in [.integer(1), .double(-.infinity), .double(.infinity), .double(.nan)] {
+      for operation in [FieldTransform.Operation.minimum, FieldTransform.Operation.maximum] {
+        #expect(value(operation(.double(.nan)), of: number.value) == .double(.nan))
+        #expect(value(operation(number), of: .double(.nan)) == .double(.nan))
+      }
+    }
+  }
+
+  // MARK: Arrays
+
+  private func array(_ elements: StoredValue...) -> StoredValue { .array(elements) }
+
+  @Test func aUnionAppendsWhatIsMissingInItsOrderAndOnce() {
+    #expect(
+      value(
+        .arrayUnion([.integer(3), .integer(1), .string("x"), .integer(3)]),
+        of: array(.integer(2), .integer(1)))
+        == array(.integer(2), .integer(1), .integer(3), .string("x")))
+    #expect(value(.arrayUnion([.integer(1)]), of: array(.integer(1))) == array(.integer(1)))
+    #expect(value(.arrayUnion([]), of: array(.integer(1))) == array(.integer(1)))
+  }
+
+  @Test func repetitionsThatAreStoredStay() {
+    let stored = array(.integer(1), .integer(1), .double(1))
+    #expect(
+      value(.arrayUnion([.integer(2)]), of: stored)
+        == array(.integer(1), .integer(1), .double(1), .integer(2)))
+  }
+
+  @Test func aRemovalTakesEveryEqualElement() {
+    let stored = array(.integer(1), .string("a"), .double(1), .null, .integer(1), .string("a"))
+    #expect(value(.arrayRemove([.integer(1), .null]), of: stored) == array(.string("a"), .string("a")))
+    #expect(value(.arrayRemove([.integer(9)]), of: stored) == stored)
+    #expect(value(.arrayRemove([]), of: stored) == stored)
+  }
+
+  @Test(
+    arguments: [nil, .null, .integer(1), .string("a"), .vector([1]), .map(StoredMap())] as [StoredValue?])
+  func whatIsNoArrayCountsAsAnEmptyOne(stored: StoredValue?) {
+    #expect(value(.arrayUnion([.integer(1), .integer(1)]), of: stored) == array(.integer(1)))
+    #expect(value(.arrayUnion([]), of: stored) == array())
+    #expect(value(.arrayRemove([.integer(1)]), of: stored) == array())
+  }
+
+  /// Comparison equality, not identity: the order of values is the one authority.
+  @Test func elementsAreEqualIfTheOrderCannotTellThemApart() {
+    let groups: [[StoredValue]] = [
+      [.integer(1), .double(1)], [.integer(0), .double(0), .double(-0.0)], [.double(.nan), .double(-.nan)],
+      [.map(StoredMap([("a", .integer(1))])), .map(StoredMap([("a", .double(1))]))],
+      [.map(StoredMap([("a", .array([.double(0)]))])), .map(StoredMap([("a", .array([.integer(0)]))]))],
+    ]
+    for group in groups {
+      for (left, right) in group.flatMap({ left in group.map { (left, $0) } }) {
+        #expect(value(.arrayUnion([right]), of: array(left)) == array(left))
+        #expect(value(.arrayRemove([right]), of: array(left, .null)) == array(.null))
+        #expect(value(.arrayUnion([left, right]), of: array()) == array(left))
+      }
+    }
+  }
+
+  @Test func elementsThatOnlyLookTheSameAreTwo() {
+    let pairs: [(StoredValue, StoredValue)] = [
+      (.string("\u{E9}"), .string("e\u{301}")), (.integer(1), .string("1")), (.integer(1), .boolean(true)),
+      (.string("a"), .bytes([0x61])), (.vector([1]), .map(StoredMap())), (.null, .boolean(false)),
+      (.integer((1 << 53) + 1), .double(0x1p53)),
+    ]
+    for (left, right) in pairs {
+      #expect(value(.arrayUnion([right]), of: array(left)) == array(left, right))
+      #expect(value(.arrayRemove([right]), of: array(left)) == array(left))
+    }
+  }
+
+  /// A search of each element in all others would take minutes.
+  @Test func manyElementsTakeNoTimeToSpeakOf() {
+    let numbers = (0..<30_000).map { StoredValue.integer(Int64($0 * 7919 % 30_011)) }
+    #expect(value(.arrayUnion(numbers.reversed()), of: .array(numbers)) == .array(numbers))
+    #expect(value(.arrayUnion(numbers + numbers), of: nil) == .array(numbers))
+    #expect(value(.arrayRemove(numbers.reversed()), of: .array(numbers)) == array())
+  }
+
+  // MARK: The result that a remote would report
+
+  @Test func aResultIsTheNewValueOrNullForAnArray() throws {
+    let fields = StoredMap([("a", .array([.integer(1)])), ("n", .integer(1))])
+    let mutation = Mutation.set(
+      path("a", "b"), fields,
+      transforms: [
+        FieldTransform(field("t"), .serverTimestamp), FieldTransform(field("n"), .increment(.integer(4))),
+        FieldTransform(field("n"), .maximum(.double(9.5))), FieldTransform(field("n"), .minimum(.integer(2))),
+        FieldTransform(field("a"), .arrayUnion([.integer(2)])),
+        FieldTransform(field("a"), .arrayRemove([.integer(1)])),
+      ])
+    let outcome = try mutation.outcome(on: nil, at: now)
+    #expect(
+      outcome.transformResults
+        == [.timestamp(now), .integer(5), .double(9.5), .integer(2), .null, .null])
+    #expect(
+      outcome.document?.fields
+        == StoredMap([("a", .array([.integer(2)])), ("n", .integer(2)), ("t", .timestamp(now))]))
+    #expect(try Mutation.delete(path("a", "b")).outcome(on: nil, at: now).transformResults == [])
+  }
+}
+
+extension StoredValue {
+  fileprivate var isFinite: Bool {
+    if case .double(let double) = self { double.isFinite } else { false }
+  }
+}
