@@ -1,0 +1,63 @@
+// What the results of a query are ordered by, and places in that order.
+
+/// One field of an order and its direction.
+public struct OrderBy: Hashable, Sendable {
+  public enum Direction: Hashable, Sendable {
+    case ascending, descending
+
+    public var reversed: Direction { self == .ascending ? .descending : .ascending }
+  }
+
+  /// What becomes of a document without the field.
+  package enum Missing: Hashable, Sendable {
+    /// It is not in the results.
+    case excluded
+    /// It stands where it would stand if the field were null.
+    case asNull
+  }
+
+  public var field: StoredFieldPath
+  public var direction: Direction
+  package var missing = Missing.excluded
+
+  public init(_ field: StoredFieldPath, _ direction: Direction = .ascending) {
+    self.field = field
+    self.direction = direction
+  }
+
+  var reversed: OrderBy {
+    var order = self
+    order.direction = direction.reversed
+    return order
+  }
+
+  /// What the document is ordered by, or nil if the order excludes it.
+  func value(in document: StoredDocument) -> StoredValue? {
+    document.value(of: field) ?? (missing == .asNull ? .null : nil)
+  }
+
+  func compare(_ left: StoredValue, _ right: StoredValue) -> Ordering {
+    let order = ValueOrder.compare(left, right)
+    return direction == .ascending ? order : order.reversed
+  }
+}
+
+/// A gap between results: beside all documents that have these values in the first fields of the order.
+public struct Cursor: Sendable, Equatable {
+  public enum Side: Hashable, Sendable {
+    case before, after
+
+    public var reversed: Side { self == .before ? .after : .before }
+  }
+
+  public let values: [StoredValue]
+  public let side: Side
+
+  package init(_ side: Side, _ values: [StoredValue]) {
+    self.values = values
+    self.side = side
+  }
+
+  /// The same gap, seen from the other end.
+  var reversed: Cursor { Cursor(side.reversed, values) }
+}

@@ -1,0 +1,228 @@
+// The steps that build a query. Each checks what can be known at that point and says what is wrong in the
+// words that users of the Firestore API know.
+
+extension StructuredQuery {
+  // MARK: Filters
+
+  /// Also requires `filter`. A filter of nothing but empty composites changes nothing.
+  ///
+  /// On `StoredFieldPath.documentID` an operand is a reference or a string: in a collection the id, elsewhere the
+  /// path.
+  public func filtered(by filter: FilterTree) throws(DocumentStoreError) -> StructuredQuery {
+    guard let filter = try filter.simplified?.mapLeaves(resolve) else { return self }
+    var present = filters.flatMap(\.leaves)
+    for leaf in filter.leaves {
+      try check(leaf.operator, against: present)
+      present.append(leaf)
+    }
+    var query = self
+    query.filters.append(filter)
+    return query
+  }
+
+  private func check(
+    _ added: FieldFilter.Operator, against present: [FieldFilter]
+  ) throws(DocumentStoreError) {
+    guard let conflict = present.map(\.operator).first(where: added.conflicts) else { return }
+    if conflict == added {
+      throw .invalidArgument("Invalid Query. You cannot use more than one '\(added.rawValue)' filter.")
+    }
+    throw .invalidArgument(
+      "Invalid Query. You cannot use '\(added.rawValue)' filters with '\(conflict.rawValue)' filters.")
+  }
+
+  /// The filter with operands on the document's name as names.
+  private func resolve(_ filter: FieldFilter) throws(DocumentStoreError) -> FieldFilter {
+    let name = filter.operator.rawValue
+    if filter.field == .documentID, [.arrayContains, .arrayContainsAny].contains(filter.operator) {
+      throw .invalidArgument(
+        "Invalid query. You can't perform \(name) queries on document ID since document IDs are not arrays.")
+    }
+    if filter.list?.isEmpty == true {
+      throw .invalidArgument("Invalid Query. A non-empty array is required for '\(name)' filters.")
+    }
+    guard filter.field == .documentID else { return filter }
+    guard let list = filter.list else {
+      return FieldFilter(filter.field, filter.operator, try documentName(filter.operand))
+    }
+    var names: [StoredValue] = []
+    for operand in list { names.append(try documentName(operand)) }
+    return FieldFilter(filter.field, filter.operator, .array(names))
+  }
+
+  private func documentName(_ operand: StoredValue) throws(DocumentStoreError) -> StoredValue {
+    let asks = "Invalid query. When querying by document ID you must provide a valid"
+    switch operand {
+    case .reference(let reference):
+      return .documentName(reference.path)
+    case .string(""):
+      throw .invalidArgument("\(asks) document ID, but it was an empty string.")
+    case .string(let id):
+      if case .collection(let collection) = scope {
+        guard let path = collection.child(id) else {
+          throw .invalidArgument(
+            "Invalid query. When querying a collection by document ID you must provide a plain document ID, "
+              + "but '\(id)' contains a '/' character.")
+        }
+        return .documentName(path)
+      }
+      guard let path = try Self.path(id) else {
+        throw .invalidArgument(
+          "Invalid query. When querying a collection group by document ID, the value provided must result in "
+            + "a valid document path, but '\(id)' is not because it has an odd number of segments.")
+      }
+      return .documentName(path)
+    default:
+      throw .invalidArgument(
+        "\(asks) string or DocumentReference, but it was of type: \(operand.typeClass)")
+    }
+  }
+
+  /// The path of a document, or nil if it is that of a collection. One slash at each end is ignored.
+  private static func path(_ text: String) throws(DocumentStoreError) -> DocumentPath? {
+    var segments = text.pathSegments
+    if segments.first == "" { segments.removeFirst() }
+    if segments.last == "" { segments.removeLast() }
+    guard !segments.contains("") else {
+      throw .invalidArgument("Invalid path (\(text)). Paths must not contain // in them.")
+    }
+    // Names are not checked: what no document can be called still has its place in the order.
+    return segments.count % 2 == 0 ? DocumentPath(unchecked: segments) : nil
+  }
+
+  // MARK: Orders and limits
+
+  /// Also ordered by `order`, where all orders so far see no difference.
+  public func ordered(by order: OrderBy) throws(DocumentStoreError) -> StructuredQuery {
+    let point = start != nil ? "a starting" : "an ending"
+    guard start == nil, end == nil else {
+      throw .invalidArgument(
+        "Invalid query. You must not specify \(point) point before specifying the order by.")
+    }
+    var query = self
+    query.explicitOrders.append(order)
+    return query
+  }
+
+  /// At most so many results, in place of an earlier limit.
+  public func limited(to limit: Limit) throws(DocumentStoreError) -> StructuredQuery {
+    switch limit {
+    case .first(let count), .last(let count):
+      guard count > 0 else {
+        throw .invalidArgument(
+          "Invalid Query. Query limit (\(count)) is invalid. Limit must be positive.")
+      }
+    }
+    var query = self
+    query.limit = limit
+    return query
+  }
+
+  // MARK: Cursors
+
+  /// Starting beside the documents that have these values in the fields of the explicit orders:
+  /// `.before` them is Firestore's "at", `.after` them its "after".
+  public func starting(
+    _ side: Cursor.Side, _ values: [StoredValue]
+  ) throws(DocumentStoreError) -> StructuredQuery {
+    var query = self
+    query.start = Cursor(side, try cursorValues(values))
+    return query
+  }
+
+  /// Starting beside a document.
+  public func starting(
+    _ side: Cursor.Side, _ document: StoredDocument?
+  ) throws(DocumentStoreError) -> StructuredQuery {
+    var query = self
+    query.start = Cursor(side, try cursorValues(document))
+    return query
+  }
+
+  /// Ending beside the documents that have these values in the fields of the explicit orders:
+  /// `.after` them is Firestore's "at", `.before` them its "before".
+  public func ending(
+    _ side: Cursor.Side, _ values: [StoredValue]
+  ) throws(DocumentStoreError) -> StructuredQuery {
+    var query = self
+    query.end = Cursor(side, try cursorValues(values))
+    return query
+  }
+
+  /// Ending beside a document.
+  public func ending(
+    _ side: Cursor.Side, _ document: StoredDocument?
+  ) throws(DocumentStoreError) -> StructuredQuery {
+    var query = self
+    query.end = Cursor(side, try cursorValues(document))
+    return query
+  }
+
+  private func cursorValues(_ values: [StoredValue]) throws(DocumentStoreError) -> [StoredValue] {
+    guard values.count <= explicitOrders.count else {
+      throw .invalidArgument(
+        "Invalid query. You are trying to start or end a query using more values than were specified in the "
+          + "order by.")
+    }
+    var resolved: [StoredValue] = []
+    for (order, value) in zip(explicitOrders, values) {
+      resolved.append(order.field == .documentID ? try cursorName(value) : value)
+    }
+    return resolved
+  }
+
+  private func cursorName(_ value: StoredValue) throws(DocumentStoreError) -> StoredValue {
+    guard case .string(let id) = value else {
+      throw .invalidArgument("Invalid query. Expected a string for the document ID.")
+    }
+    if case .collection(let collection) = scope {
+      guard let path = collection.child(id) else {
+        throw .invalidArgument(
+          "Invalid query. When querying a collection and ordering by document ID, you must pass a plain "
+            + "document ID, but '\(id)' contains a slash.")
+      }
+      return .documentName(path)
+    }
+    guard let path = try Self.path(id) else {
+      throw .invalidArgument(
+        "Invalid query. When querying a collection group and ordering by document ID, you must pass a value "
+          + "that results in a valid document path, but '\(id)' is not because it contains an odd number of "
+          + "segments.")
+    }
+    return .documentName(path)
+  }
+
+  private func cursorValues(_ document: StoredDocument?) throws(DocumentStoreError) -> [StoredValue] {
+    let attempt = "Invalid query. You are trying to start or end a query using a document"
+    guard let document else { throw .invalidArgument("\(attempt) that doesn't exist.") }
+    var values: [StoredValue] = []
+    for order in orders {
+      guard let value = order.value(in: document) else {
+        throw .invalidArgument(
+          "\(attempt) for which the field '\(order.field)' (used as the order by) does not exist.")
+      }
+      values.append(value)
+    }
+    return values
+  }
+}
+
+extension FieldFilter.Operator {
+  /// Whether a query that has a filter with `other` cannot take one with this operator.
+  fileprivate func conflicts(with other: FieldFilter.Operator) -> Bool {
+    switch self {
+    case .notEqual: [.notEqual, .notIn].contains(other)
+    case .notIn: [.notIn, .notEqual, .isIn, .arrayContainsAny].contains(other)
+    case .isIn, .arrayContainsAny: other == .notIn
+    default: false
+    }
+  }
+}
+
+extension CollectionPath {
+  /// Nil if the id has a slash. What no document can be called still has its place in the order.
+  fileprivate func child(_ id: String) -> DocumentPath? {
+    guard !id.utf8.contains(UInt8(ascii: "/")) else { return nil }
+    return DocumentPath(unchecked: segments + [id])
+  }
+}

@@ -1,0 +1,120 @@
+// A query as text: the same text, the same query.
+//
+//   target  := path ["|cg:" group] "|f:" filter{","} "|ob:" order{","} ["|l:" count]
+//              ["|lb:" gap] ["|ub:" gap]
+//   query   := target "|lt:" ("f" | "l")
+//   filter  := field operator value | "and(" filter{","} ")" | "or(" filter{","} ")"
+//              ("and" only within "or": filters one after the other are joined by it already)
+//   order   := field ("asc" | "desc") ["?"]              "?": documents without the field come too
+//   gap     := ("b:" | "a:") value{","}                  before or after what has these values
+//
+// All of it is ASCII; whatever is not plain is quoted and escaped, so that no two texts look the same to
+// Swift's strings and differ.
+
+extension StructuredQuery {
+  /// Queries with the same target have the same answer, but perhaps the other way round.
+  public var targetID: String { asRun.text }
+
+  /// Queries with the same identity have the same answer.
+  public var canonicalID: String {
+    if case .last = limit { "\(targetID)|lt:l" } else { "\(targetID)|lt:f" }
+  }
+
+  /// Of a query that is run as it is.
+  private var text: String {
+    var text = scope.text + "|f:" + filters.flatMap(\.conjuncts).map(\.text).joined(separator: ",")
+    text += "|ob:" + orders.map(\.text).joined(separator: ",")
+    if case .first(let count) = limit { text += "|l:\(count)" }
+    if let start { text += "|lb:" + start.text }
+    if let end { text += "|ub:" + end.text }
+    return text
+  }
+}
+
+extension StructuredQuery.Scope {
+  fileprivate var text: String {
+    switch self {
+    case .collection(let collection): collection.segments.map(\.text).joined(separator: "/")
+    case .collectionGroup(let id): "|cg:" + id.text
+    case .document(let document): document.text
+    }
+  }
+}
+
+extension FilterTree {
+  /// The filters of which all must hold.
+  fileprivate var conjuncts: [FilterTree] {
+    if case .all(let parts) = self { parts.flatMap(\.conjuncts) } else { [self] }
+  }
+
+  fileprivate var text: String {
+    switch self {
+    case .field(let filter): "\(filter.field.text) \(filter.operator.rawValue) \(filter.operand.text)"
+    case .all(let parts): "and(" + parts.map(\.text).joined(separator: ",") + ")"
+    case .any(let parts): "or(" + parts.map(\.text).joined(separator: ",") + ")"
+    }
+  }
+}
+
+extension OrderBy {
+  fileprivate var text: String {
+    let direction = direction == .ascending ? "asc" : "desc"
+    return "\(field.text) \(direction)" + (missing == .asNull ? "?" : "")
+  }
+}
+
+extension Cursor {
+  fileprivate var text: String {
+    (side == .before ? "b:" : "a:") + values.map(\.text).joined(separator: ",")
+  }
+}
+
+extension StoredFieldPath {
+  fileprivate var text: String { names.map(\.text).joined(separator: ".") }
+}
+
+extension DocumentPath {
+  fileprivate var text: String { segments.map(\.text).joined(separator: "/") }
+}
+
+extension StoredValue {
+  fileprivate var text: String {
+    switch self {
+    case .null: "null"
+    case .boolean(let flag): flag ? "true" : "false"
+    case .integer(let number): "\(number)"
+    // One NaN, whatever its sign and payload.
+    case .double(let number): number.isNaN ? "nan" : "\(number)"
+    case .timestamp(let moment): "time(\(moment.microseconds))"
+    case .string(let text): text.quoted
+    case .bytes(let bytes): "bytes(" + bytes.map { "\($0)" }.joined(separator: ",") + ")"
+    case .reference(let reference):
+      "ref(\(reference.projectID.quoted),\(reference.databaseID.quoted),\(reference.path.text))"
+    case .geoPoint(let place): "geo(\(place.latitude),\(place.longitude))"
+    case .array(let elements): "[" + elements.map(\.text).joined(separator: ",") + "]"
+    case .vector(let elements):
+      "vector(" + elements.map { StoredValue.double($0).text }.joined(separator: ",") + ")"
+    case .map(let map):
+      "{" + map.entries.map { "\($0.name.quoted):\($0.value.text)" }.joined(separator: ",") + "}"
+    }
+  }
+}
+
+extension String {
+  /// A name of letters, digits, `_` and `-` as it is, any other in quotes.
+  fileprivate var text: String {
+    let isPlain = utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+        true
+      default: false
+      }
+    }
+    return isPlain && !isEmpty ? self : quoted
+  }
+
+  fileprivate var quoted: String {
+    "\"" + unicodeScalars.reduce(into: "") { $0 += $1.escaped(asASCII: true) } + "\""
+  }
+}

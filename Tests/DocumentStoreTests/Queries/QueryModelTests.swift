@@ -1,0 +1,97 @@
+// Random queries, answered by the engine's rules and by the naive ones.
+
+import DocumentStore
+import Harness
+import Testing
+
+@Suite struct QueryModelTests {
+  private static let worlds = 400
+  private static let queriesPerWorld = 50
+
+  @Test func answersAreThoseOfTheNaiveEvaluator() {
+    var (found, limited, cursored, empty) = (0, 0, 0, 0)
+    for world in 0..<Self.worlds {
+      let seed = SeededRandom.seed(17, UInt64(world))
+      var generator = DocumentGenerator(seed: seed)
+      let documents = generator.documents(1 + world % 50)
+      var queries = QueryGenerator(seed: seed, about: documents)
+      for _ in 0..<Self.queriesPerWorld {
+        let query = queries.query()
+        let answer = query.answer(from: documents)
+        let expected = NaiveEvaluator(query).answer(from: documents)
+        guard answer == expected else {
+          Issue.record(
+            """
+            seed \(seed): \(query.canonicalID)
+            answers \(answer.map(\.path)), expected \(expected.map(\.path))
+            """)
+          return
+        }
+        found += answer.count
+        if answer.isEmpty { empty += 1 }
+        if query.limit != nil, query.start == nil, !answer.isEmpty { limited += 1 }
+        if query.start != nil || query.end != nil, !answer.isEmpty { cursored += 1 }
+      }
+    }
+    // The comparison is worth something only if queries find documents.
+    let count = Self.worlds * Self.queriesPerWorld
+    #expect(found > count && empty < count * 2 / 3 && limited > count / 20 && cursored > count / 20)
+  }
+
+  @Test func alternativesMatchWhatTheTreeMatches() {
+    for world in 0..<100 {
+      let seed = SeededRandom.seed(23, UInt64(world))
+      var generator = DocumentGenerator(seed: seed)
+      let documents = generator.documents(40)
+      var queries = QueryGenerator(seed: seed, about: documents)
+      for _ in 0..<20 {
+        let query = queries.query()
+        let tree = FilterTree.all(query.filters)
+        guard tree.alternativesCount <= 1000 else { continue }
+        let alternatives = tree.alternatives
+        #expect(alternatives.count <= tree.alternativesCount)
+        for document in documents {
+          let matches = alternatives.contains { $0.allSatisfy { $0.matches(document) } }
+          #expect(matches == tree.matches(document), "seed \(seed): \(query.canonicalID), \(document.path)")
+        }
+      }
+    }
+  }
+
+  @Test func aggregatesAreThoseOfTheNaiveEvaluator() {
+    for world in 0..<200 {
+      let seed = SeededRandom.seed(29, UInt64(world))
+      var generator = DocumentGenerator(seed: seed)
+      let documents = generator.documents(1 + world % 50)
+      var queries = QueryGenerator(seed: seed, about: documents)
+      for _ in 0..<10 {
+        let (query, aggregates) = (queries.query(), queries.aggregates())
+        var aggregation = Aggregation(aggregates)
+        for document in query.answer(from: documents).shuffled(using: &generator.random) {
+          aggregation.add(document)
+        }
+        let expected = NaiveEvaluator(query).results(of: aggregates, over: documents)
+        let place: Comment = "seed \(seed): \(aggregates) of \(query.canonicalID)"
+        #expect(aggregation.results == expected, place)
+      }
+    }
+  }
+
+  @Test func theOrderOfAQueryIsTotal() {
+    for world in 0..<100 {
+      let seed = SeededRandom.seed(31, UInt64(world))
+      var generator = DocumentGenerator(seed: seed)
+      let documents = generator.documents(12)
+      var queries = QueryGenerator(seed: seed, about: documents)
+      let query = queries.query()
+      for a in documents {
+        for b in documents {
+          let ab = query.compare(a, b)
+          #expect(query.compare(b, a) == ab.reversed)
+          #expect((ab == .same) == (a.path == b.path))
+          for c in documents where query.compare(b, c) == ab { #expect(query.compare(a, c) == ab) }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,116 @@
+// Random documents, few enough and alike enough that queries find some of them, with values that tend to
+// break comparisons: they are picked from lists, not waited for.
+
+package import DocumentStore
+
+package struct DocumentGenerator {
+  package var random: SeededRandom
+
+  package init(seed: UInt64) { random = SeededRandom(seed: seed) }
+
+  static let collections = [
+    ["c"], ["c", "x", "c"], ["c", "__id7__", "c"], ["d"], ["d", "x", "c"], ["c\u{301}"],
+  ]
+
+  /// Numeric ids come first and by number; the others by their bytes, which Swift's order is not.
+  static let ids = [
+    "__id7__", "__id-7__", "__id10__", "__id9223372036854775807__", "__id7_", "a", "aa", "b", "x", "\0",
+    "\u{E9}", "e\u{301}", "\u{FFFF}", "\u{1F600}", "10", "7",
+  ]
+
+  /// Names that look alike, a dot that does not part names, and maps within maps.
+  static let fields = [
+    ["a"], ["b"], ["c"], ["m", "a"], ["m", "b"], ["m"], ["m", "m", "a"], ["a.b"], ["\u{E9}"], ["e\u{301}"],
+  ].map(StoredFieldPath.init(unchecked:))
+
+  static let strings = [
+    "", "\0", "a", "a\0", "aa", "b", "e\u{301}", "\u{E9}", "\u{FFFD}", "\u{FFFF}", "\u{1F600}", "\u{10FFFF}",
+  ]
+
+  static let integers: [Int64] = [
+    0, 1, -1, 2, 3, 1 << 53, (1 << 53) + 1, (1 << 53) - 1, -(1 << 53) - 1, .max, .max - 1, .max - 1023, .min,
+    .min + 1,
+  ]
+
+  static let doubles: [Double] = [
+    0, -0.0, 1, -1, 0.5, 1.5, 2, .nan, -.nan, .infinity, -.infinity, 0x1p53, 0x1p53 + 2, 0x1p63, -0x1p63,
+    0x1p63.nextDown, (-0x1p63).nextDown, .leastNonzeroMagnitude, .greatestFiniteMagnitude, 0.1, 1e16,
+  ]
+
+  /// Documents with different paths.
+  package mutating func documents(_ count: Int) -> [StoredDocument] {
+    var documents: [DocumentPath: StoredDocument] = [:]
+    for _ in 0..<count {
+      let document = document()
+      documents[document.path] = document
+    }
+    // In an order that a seed repeats.
+    return documents.values.sorted { NaiveOrder.compare($0.path, $1.path) < 0 }.shuffled(using: &random)
+  }
+
+  mutating func document() -> StoredDocument {
+    let time = Self.moments[1]
+    var fields = StoredMap()
+    for field in Self.fields where !random.oneIn(6) {
+      set(random.oneIn(12) ? .null : value(), at: field.names[...], in: &fields)
+    }
+    return StoredDocument(path: path(), createTime: time, updateTime: time, fields: fields)
+  }
+
+  mutating func path() -> DocumentPath {
+    DocumentPath(unchecked: pick(Self.collections) + [pick(Self.ids)])
+  }
+
+  /// A small number more often than not, so that values meet.
+  mutating func value(depth: Int = 2) -> StoredValue {
+    switch random.below(20) {
+    case 0...3: return .integer(Int64(random.below(4)))
+    case 4, 5: return .double(Double(random.below(8)) / 2)
+    case 6, 7: return .integer(pick(Self.integers))
+    case 8, 9: return .double(pick(Self.doubles))
+    case 10: return .null
+    case 11: return .boolean(random.oneIn(2))
+    case 12: return .timestamp(pick(Self.moments))
+    case 13, 14: return .string(pick(Self.strings))
+    case 15: return pick([bytes(), reference()])
+    case 16: return .geoPoint(pick(Self.places))
+    case 17: return .vector((0..<random.below(3)).map { _ in pick(Self.doubles) })
+    case 18: return .array((0..<random.below(4)).map { _ in depth > 0 ? value(depth: depth - 1) : .null })
+    default: return .map(map(depth: depth))
+    }
+  }
+
+  mutating func pick<Element>(_ elements: [Element]) -> Element { elements[random.below(elements.count)] }
+
+  private mutating func bytes() -> StoredValue {
+    .bytes((0..<random.below(3)).map { _ in pick([0, 1, 0x7F, 0x80, 0xFF]) })
+  }
+
+  private mutating func reference() -> StoredValue {
+    .reference(StoredReference(projectID: pick(["p", "q"]), databaseID: pick(["d", "e"]), path: path()))
+  }
+
+  private mutating func map(depth: Int) -> StoredMap {
+    guard depth > 0 else { return StoredMap() }
+    return StoredMap(
+      (0..<random.below(3)).map { _ in
+        (name: pick(Self.strings + ["a", "b"]), value: value(depth: depth - 1))
+      })
+  }
+
+  private mutating func set(_ value: StoredValue, at names: ArraySlice<String>, in map: inout StoredMap) {
+    guard let name = names.first else { return }
+    if names.count == 1 {
+      map[name] = value
+    } else {
+      var inner = StoredMap()
+      if case .map(let present)? = map[name] { inner = present }
+      set(value, at: names.dropFirst(), in: &inner)
+      map[name] = .map(inner)
+    }
+  }
+
+  private static let moments = [-1, 0, 1, 1_000_000].compactMap(StoredTimestamp.init(microseconds:))
+
+  private static let places = [(0, 0), (-0.0, 0), (0, 1), (-90, 180)].compactMap(StoredGeoPoint.init)
+}

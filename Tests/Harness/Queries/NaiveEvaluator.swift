@@ -1,0 +1,198 @@
+// What a query must answer, worked out the long way: every document is looked at, and each rule stands
+// here as the contract words it. Nothing of the engine's own evaluation is used.
+
+package import DocumentStore
+
+package struct NaiveEvaluator {
+  private let query: StructuredQuery
+
+  package init(_ query: StructuredQuery) { self.query = query }
+
+  package func answer(from documents: [StoredDocument]) -> [StoredDocument] {
+    let found = documents.filter(isInScope).filter(hasEveryOrderedField).filter(satisfiesFilters)
+    let sorted = found.sorted { compare($0, $1) < 0 }.filter(isAfterStart).filter(isBeforeEnd)
+    switch query.limit {
+    case nil: return sorted
+    case .first(let count): return Array(sorted.prefix(count))
+    case .last(let count): return Array(sorted.suffix(count))
+    }
+  }
+
+  // MARK: Scope and fields
+
+  private func isInScope(_ document: StoredDocument) -> Bool {
+    let segments = document.path.segments.map { Array($0.utf8) }
+    switch query.scope {
+    case .collection(let collection):
+      return Array(segments.dropLast()) == collection.segments.map { Array($0.utf8) }
+    case .collectionGroup(let id):
+      return segments.dropLast().last == Array(id.utf8)
+    case .document(let path):
+      return segments == path.segments.map { Array($0.utf8) }
+    }
+  }
+
+  private func value(_ field: StoredFieldPath, _ document: StoredDocument) -> StoredValue? {
+    if field.names == ["__name__"] {
+      return .reference(StoredReference(projectID: "", databaseID: "", path: document.path))
+    }
+    var value: StoredValue? = .map(document.fields)
+    for name in field.names {
+      guard case .map(let map)? = value else { return nil }
+      value = map.entries.first { Array($0.name.utf8) == Array(name.utf8) }?.value
+    }
+    return value
+  }
+
+  private func hasEveryOrderedField(_ document: StoredDocument) -> Bool {
+    !fullOrder.contains { $0.missing == .excluded && value($0.field, document) == nil }
+  }
+
+  // MARK: Filters
+
+  private func satisfiesFilters(_ document: StoredDocument) -> Bool {
+    !query.filters.contains { !satisfies($0, document) }
+  }
+
+  private func satisfies(_ tree: FilterTree, _ document: StoredDocument) -> Bool {
+    switch tree {
+    case .all(let parts): parts.filter { satisfies($0, document) }.count == parts.count
+    case .any(let parts): parts.filter { satisfies($0, document) }.count > 0
+    case .field(let filter): satisfies(filter, document)
+    }
+  }
+
+  private func satisfies(_ filter: FieldFilter, _ document: StoredDocument) -> Bool {
+    guard let value = value(filter.field, document) else { return false }
+    let operand = filter.operand
+    let order = NaiveOrder.compare(value, operand)
+    let isOneKind = NaiveOrder.kind(of: value) == NaiveOrder.kind(of: operand)
+    let list = elements(operand)
+    switch filter.operator {
+    case .equal: return isOneKind && order == 0
+    case .lessThan: return isOneKind && order < 0
+    case .lessThanOrEqual: return isOneKind && order <= 0
+    case .greaterThan: return isOneKind && order > 0
+    case .greaterThanOrEqual: return isOneKind && order >= 0
+    case .notEqual: return !isNull(value) && order != 0
+    case .isIn: return isAmong(list.filter(canBeFound), value)
+    case .notIn: return !isNull(value) && !list.contains(where: isNull) && !isAmong(list, value)
+    case .arrayContains: return isAmong(elements(value), operand)
+    case .arrayContainsAny:
+      return elements(value).contains { isAmong(list.filter(canBeFound), $0) }
+    }
+  }
+
+  private func isAmong(_ list: [StoredValue], _ value: StoredValue) -> Bool {
+    list.contains { NaiveOrder.compare($0, value) == 0 }
+  }
+
+  private func canBeFound(_ value: StoredValue) -> Bool { !isNull(value) && !NaiveOrder.isNaN(value) }
+
+  private func isNull(_ value: StoredValue) -> Bool { NaiveOrder.kind(of: value) == 0 }
+
+  private func elements(_ value: StoredValue) -> [StoredValue] {
+    if case .array(let elements) = value { elements } else { [] }
+  }
+
+  // MARK: Order
+
+  /// The explicit orders, each inequality field not among them by its path, the name.
+  private var fullOrder: [OrderBy] {
+    var full = query.explicitOrders
+    let direction = full.last?.direction ?? .ascending
+    var fields: [StoredFieldPath] = []
+    for filter in leaves(.all(query.filters)) {
+      switch filter.operator {
+      case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .notEqual, .notIn:
+        if filter.field.names != ["__name__"] { fields.append(filter.field) }
+      case .equal, .isIn, .arrayContains, .arrayContainsAny:
+        continue
+      }
+    }
+    fields.sort { NaiveOrder.compare($0, $1) < 0 }
+    for field in fields + [.documentID] {
+      if full.contains(where: { NaiveOrder.compare($0.field, field) == 0 }) { continue }
+      full.append(OrderBy(field, direction))
+    }
+    return full
+  }
+
+  private func leaves(_ tree: FilterTree) -> [FieldFilter] {
+    switch tree {
+    case .field(let filter): [filter]
+    case .all(let parts), .any(let parts): parts.flatMap(leaves)
+    }
+  }
+
+  private func compare(_ left: StoredDocument, _ right: StoredDocument) -> Int {
+    for order in fullOrder {
+      let (first, second) = (value(order.field, left) ?? .null, value(order.field, right) ?? .null)
+      let difference = NaiveOrder.compare(first, second) * (order.direction == .ascending ? 1 : -1)
+      if difference != 0 { return difference }
+    }
+    return 0
+  }
+
+  // MARK: Cursors
+
+  private func isAfterStart(_ document: StoredDocument) -> Bool {
+    guard let start = query.start else { return true }
+    let order = compare(document, start)
+    return start.side == .before ? order >= 0 : order > 0
+  }
+
+  private func isBeforeEnd(_ document: StoredDocument) -> Bool {
+    guard let end = query.end else { return true }
+    let order = compare(document, end)
+    return end.side == .after ? order <= 0 : order < 0
+  }
+
+  private func compare(_ document: StoredDocument, _ cursor: Cursor) -> Int {
+    for (order, limit) in zip(fullOrder, cursor.values) {
+      let found = value(order.field, document) ?? .null
+      let difference = NaiveOrder.compare(found, limit) * (order.direction == .ascending ? 1 : -1)
+      if difference != 0 { return difference }
+    }
+    return 0
+  }
+}
+
+// MARK: Aggregates
+
+extension NaiveEvaluator {
+  package func results(of aggregates: [Aggregate], over documents: [StoredDocument]) -> [StoredValue] {
+    let fields = aggregates.compactMap { aggregate -> StoredFieldPath? in
+      switch aggregate {
+      case .count: nil
+      case .sum(let field), .average(let field): field
+      }
+    }
+    let counted = answer(from: documents).filter { document in
+      fields.allSatisfy { value($0, document) != nil }
+    }
+    return aggregates.map { aggregate in
+      switch aggregate {
+      case .count: return .integer(Int64(counted.count))
+      case .sum(let field): return sum(numbers(counted, field))
+      case .average(let field):
+        let numbers = numbers(counted, field)
+        if numbers.isEmpty { return .null }
+        return .double(NaiveSum.double(numbers) / Double(numbers.count))
+      }
+    }
+  }
+
+  private func numbers(_ documents: [StoredDocument], _ field: StoredFieldPath) -> [StoredValue] {
+    documents.compactMap { value(field, $0) }.filter { NaiveOrder.kind(of: $0) == 2 }
+  }
+
+  private func sum(_ numbers: [StoredValue]) -> StoredValue {
+    let integers = numbers.compactMap { if case .integer(let number) = $0 { Int128(number) } else { nil } }
+    let total = integers.reduce(0, +)
+    guard integers.count == numbers.count, total >= Int64.min, total <= Int64.max else {
+      return .double(NaiveSum.double(numbers))
+    }
+    return .integer(Int64(total))
+  }
+}

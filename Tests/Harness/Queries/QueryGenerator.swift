@@ -1,0 +1,140 @@
+// Random queries about the documents of a DocumentGenerator, with every kind of filter, order, cursor and
+// limit. Values are mostly taken from the documents, so that answers are not all empty.
+
+package import DocumentStore
+
+package struct QueryGenerator {
+  private var values: DocumentGenerator
+  private let documents: [StoredDocument]
+
+  /// Queries about these documents, of which there is at least one.
+  package init(seed: UInt64, about documents: [StoredDocument]) {
+    values = DocumentGenerator(seed: seed)
+    self.documents = documents
+  }
+
+  package mutating func query() -> StructuredQuery {
+    var query = StructuredQuery(scope())
+    for _ in 0..<values.random.below(3) {
+      // Some filters do not go together; then the query does without.
+      let filter = filter(depth: 2, in: query.scope)
+      query = (try? query.filtered(by: filter)) ?? query
+    }
+    for _ in 0..<values.random.below(4) {
+      let order = order()
+      query = (try? query.ordered(by: order)) ?? query
+    }
+    if values.random.oneIn(2) { query = addingCursors(to: query) }
+    if values.random.oneIn(2) {
+      let count = 1 + values.random.below(8)
+      let limit = values.random.oneIn(2) ? StructuredQuery.Limit.first(count) : .last(count)
+      query = (try? query.limited(to: limit)) ?? query
+    }
+    return query
+  }
+
+  package mutating func aggregates() -> [Aggregate] {
+    (0...values.random.below(3)).map { _ in
+      let field = field()
+      return values.pick([.count, .sum(field), .average(field)])
+    }
+  }
+
+  private mutating func scope() -> StructuredQuery.Scope {
+    switch values.random.below(12) {
+    case 0: .document(document.path)
+    case 1...5: .collectionGroup(values.pick(["c", "c", "c", "d", "e"]))
+    default: .collection(values.random.oneIn(9) ? document.path.parent : mostlyFirstCollection)
+    }
+  }
+
+  private var mostlyFirstCollection: CollectionPath {
+    documents.map(\.path.parent).first { $0.segments.count == 1 } ?? documents[0].path.parent
+  }
+
+  private var document: StoredDocument { mutating get { values.pick(documents) } }
+
+  private mutating func field() -> StoredFieldPath {
+    // Most often one of two, so that filters and orders meet on a field.
+    values.random.oneIn(2)
+      ? values.pick(Array(DocumentGenerator.fields.prefix(2)))
+      : values.pick(DocumentGenerator.fields + [.documentID])
+  }
+
+  // MARK: Filters
+
+  private mutating func filter(depth: Int, in scope: StructuredQuery.Scope) -> FilterTree {
+    switch values.random.below(depth > 0 ? 6 : 4) {
+    case 4: .all(filters(depth: depth, in: scope))
+    case 5: .any(filters(depth: depth, in: scope))
+    default: fieldFilter(in: scope)
+    }
+  }
+
+  private mutating func filters(depth: Int, in scope: StructuredQuery.Scope) -> [FilterTree] {
+    (0..<values.random.below(4)).map { _ in filter(depth: depth - 1, in: scope) }
+  }
+
+  private mutating func fieldFilter(in scope: StructuredQuery.Scope) -> FilterTree {
+    let field = field()
+    let kind = values.pick(FieldFilter.Operator.allCases)
+    guard kind.takesList else {
+      var operand = operand(on: field, in: scope)
+      if kind == .arrayContains { operand = element(of: operand) }
+      return .field(field, kind, operand)
+    }
+    let list = (0...values.random.below(4)).map { _ in
+      let operand = operand(on: field, in: scope)
+      return kind == .arrayContainsAny ? element(of: operand) : operand
+    }
+    return .field(field, kind, .array(list))
+  }
+
+  /// Often the value that some document has there.
+  private mutating func operand(on field: StoredFieldPath, in scope: StructuredQuery.Scope) -> StoredValue {
+    if field == .documentID { return .string(name(in: scope)) }
+    if values.random.oneIn(4) { return values.value() }
+    return document.value(of: field) ?? values.value()
+  }
+
+  /// An element, if it is an array; itself, if not.
+  private mutating func element(of value: StoredValue) -> StoredValue {
+    if case .array(let elements) = value, !elements.isEmpty { values.pick(elements) } else { value }
+  }
+
+  /// The name of a document as filters and cursors take it.
+  private mutating func name(in scope: StructuredQuery.Scope) -> String {
+    if case .collection = scope { document.path.id } else { document.path.description }
+  }
+
+  // MARK: Orders and cursors
+
+  private mutating func order() -> OrderBy {
+    var order = OrderBy(field(), values.random.oneIn(2) ? .ascending : .descending)
+    if values.random.oneIn(4) { order.missing = .asNull }
+    return order
+  }
+
+  private mutating func addingCursors(to query: StructuredQuery) -> StructuredQuery {
+    var query = query
+    let (start, end) = (
+      values.pick([Cursor.Side.before, .after]), values.pick([Cursor.Side.before, .after])
+    )
+    if !values.random.oneIn(4) {
+      let (document, position) = (document, position(in: query))
+      let isDocument = values.random.oneIn(2)
+      query = (try? isDocument ? query.starting(start, document) : query.starting(start, position)) ?? query
+    }
+    if !values.random.oneIn(3) {
+      let (document, position) = (document, position(in: query))
+      let isDocument = values.random.oneIn(2)
+      query = (try? isDocument ? query.ending(end, document) : query.ending(end, position)) ?? query
+    }
+    return query
+  }
+
+  /// Values for some of the explicit orders, from the first on.
+  private mutating func position(in query: StructuredQuery) -> [StoredValue] {
+    query.explicitOrders.prefix(values.random.below(4)).map { operand(on: $0.field, in: query.scope) }
+  }
+}
