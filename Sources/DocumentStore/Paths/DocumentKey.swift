@@ -24,18 +24,10 @@ enum DocumentKey {
     for segment in path.segments {
       if let number = segment.numericID {
         key.append(numeric)
-        let ordered = UInt64(bitPattern: number) ^ (1 << 63)
-        for shift in stride(from: 56, through: 0, by: -8) {
-          key.append(UInt8(truncatingIfNeeded: ordered >> UInt64(shift)))
-        }
+        key.append(ordered: number)
       } else {
         key.append(name)
-        for byte in segment.utf8 {
-          key.append(byte)
-          if byte == 0 { key.append(zero) }
-        }
-        key.append(0)
-        key.append(nameEnd)
+        key.append(ordered: segment.utf8)
       }
     }
     key.append(end)

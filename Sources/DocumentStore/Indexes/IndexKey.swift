@@ -1,0 +1,99 @@
+// Values as bytes that sort as the values do. Values that are the same to the order have the same bytes.
+//
+//   value     := 0x10                                null
+//              | 0x20 | 0x21                         false, true
+//              | 0x30 number
+//              | 0x40 microseconds:i64
+//              | 0x50 text                           0x48 is kept free for pending timestamps
+//              | 0x60 text                           bytes
+//              | 0x70 text text path                 project, database, and the key of the document
+//              | 0x80 double double                  latitude, longitude
+//              | 0x90 value* 0x00                    an array
+//              | 0xA0 dimension:u64 double*          a vector
+//              | 0xB0 (0x01 text value)* 0x00        a map
+//   number    := double                              of a size below 2^53 or above 2^63
+//              | double rest:u16                     else: an integer is `rest` more than the double
+//   double    := bits:u64                            inverted if negative, else only the sign; NaN is 0
+//   text      := byte* 0x00 0x01                     a zero byte in it becomes 0x00 0xFF
+//
+// Integers are big-endian, signed ones with the sign bit inverted. No value is the start of another: values
+// can follow each other. A descending value has all its bits inverted.
+
+enum IndexKey {
+  static func append(_ value: StoredValue, _ direction: OrderBy.Direction, to key: inout [UInt8]) {
+    let start = key.count
+    append(value, to: &key)
+    if direction == .descending {
+      for index in start..<key.count { key[index] = ~key[index] }
+    }
+  }
+
+  private static func append(_ value: StoredValue, to key: inout [UInt8]) {
+    switch value {
+    case .null: key.append(0x10)
+    case .boolean(let flag): key.append(flag ? 0x21 : 0x20)
+    case .integer(let number):
+      key.append(0x30)
+      append(number, to: &key)
+    case .double(let number):
+      key.append(0x30)
+      append(number, rest: 0, to: &key)
+    case .timestamp(let moment):
+      key.append(0x40)
+      key.append(ordered: moment.microseconds)
+    case .string(let text):
+      key.append(0x50)
+      key.append(ordered: text.utf8)
+    case .bytes(let bytes):
+      key.append(0x60)
+      key.append(ordered: bytes)
+    case .reference(let reference):
+      key.append(0x70)
+      key.append(ordered: reference.projectID.utf8)
+      key.append(ordered: reference.databaseID.utf8)
+      key += DocumentKey.encode(reference.path)
+    case .geoPoint(let place):
+      key.append(0x80)
+      key.append(ordered: bits(of: place.latitude))
+      key.append(ordered: bits(of: place.longitude))
+    case .array(let elements):
+      key.append(0x90)
+      for element in elements { append(element, to: &key) }
+      key.append(0)
+    case .vector(let elements):
+      key.append(0xA0)
+      key.append(ordered: UInt64(elements.count))
+      for element in elements { key.append(ordered: bits(of: element)) }
+    case .map(let map):
+      key.append(0xB0)
+      for (name, value) in map.entries {
+        key.append(1)
+        key.append(ordered: name.utf8)
+        append(value, to: &key)
+      }
+      key.append(0)
+    }
+  }
+
+  /// The greatest double that is not greater, and how much is missing: less than the 1024 by which doubles
+  /// below 2^63 can be apart.
+  private static func append(_ number: Int64, to key: inout [UInt8]) {
+    var double = Double(number)
+    if ValueOrder.compare(.double(double), .integer(number)) == .after { double = double.nextDown }
+    append(double, rest: UInt16(number - Int64(double)), to: &key)
+  }
+
+  private static func append(_ double: Double, rest: UInt16, to key: inout [UInt8]) {
+    key.append(ordered: bits(of: double))
+    guard (0x1p53...0x1p63).contains(double.magnitude) else { return }
+    key.append(UInt8(rest >> 8))
+    key.append(UInt8(truncatingIfNeeded: rest))
+  }
+
+  /// There is one NaN, and one zero.
+  private static func bits(of number: Double) -> UInt64 {
+    guard !number.isNaN else { return 0 }
+    let bits = (number == 0 ? 0.0 : number).bitPattern
+    return bits >> 63 == 1 ? ~bits : bits | 1 << 63
+  }
+}

@@ -1,0 +1,24 @@
+// Parts of keys: bytes that sort as what they stand for, and none of which is the start of another, so that
+// parts can follow each other.
+
+extension [UInt8] {
+  /// Eight bytes, the highest first.
+  mutating func append(ordered number: UInt64) {
+    for shift in stride(from: 56, through: 0, by: -8) {
+      append(UInt8(truncatingIfNeeded: number >> UInt64(shift)))
+    }
+  }
+
+  /// Eight bytes, the sign bit inverted.
+  mutating func append(ordered number: Int64) { append(ordered: UInt64(bitPattern: number) ^ (1 << 63)) }
+
+  /// The bytes, each zero followed by 0xFF, then 0x00 0x01: the end is before any byte that could follow.
+  mutating func append(ordered bytes: some Sequence<UInt8>) {
+    for byte in bytes {
+      append(byte)
+      if byte == 0 { append(0xFF) }
+    }
+    append(0)
+    append(1)
+  }
+}

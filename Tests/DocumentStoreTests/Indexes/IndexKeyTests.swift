@@ -1,0 +1,82 @@
+// Keys of indexes sort as the values in them do.
+
+import Testing
+
+@testable import DocumentStore
+
+@Suite struct IndexKeyTests {
+  private static let rungs = ValueOrderTests.ladder.flatMap(\.self)
+
+  private func key(_ values: [StoredValue], _ directions: [OrderBy.Direction]) -> [UInt8] {
+    var key: [UInt8] = []
+    for (value, direction) in zip(values, directions) { IndexKey.append(value, direction, to: &key) }
+    return key
+  }
+
+  private func key(_ value: StoredValue) -> [UInt8] { key([value], [.ascending]) }
+
+  private func order(_ left: [UInt8], _ right: [UInt8]) -> Ordering {
+    left == right ? .same : left.lexicographicallyPrecedes(right) ? .before : .after
+  }
+
+  /// Alike in their first parts often enough that the later ones decide.
+  private func any(_ dice: inout Dice) -> StoredValue {
+    switch dice.roll(4) {
+    case 0: return dice.pick(Self.rungs)
+    case 1: return Values.any(&dice, depthLeft: 2)
+    case 2: return .array((0..<dice.roll(3)).map { _ in dice.pick(Self.rungs) })
+    default:
+      return .map(
+        StoredMap((0..<dice.roll(3)).map { _ in (dice.pick(["", "a", "a\0"]), dice.pick(Self.rungs)) }))
+    }
+  }
+
+  @Test func keysOfTheLadderClimbIt() {
+    let rungs = Self.rungs.map { (value: $0, key: key($0)) }
+    for left in rungs {
+      for right in rungs {
+        #expect(
+          order(left.key, right.key) == ValueOrder.compare(left.value, right.value),
+          "\(left.value) and \(right.value)")
+      }
+    }
+  }
+
+  @Test(arguments: 1...4 as ClosedRange<UInt64>) func keysOfSeveralValuesSortFieldByField(seed: UInt64) {
+    var dice = Dice(seed: seed)
+    for _ in 0..<10_000 {
+      let count = 1 + dice.roll(3)
+      let directions = (0..<count).map { _ in dice.pick([OrderBy.Direction.ascending, .descending]) }
+      let left = (0..<count).map { _ in any(&dice) }
+      let right = left.map { dice.oneIn(2) ? $0 : any(&dice) }
+      let orders = zip(directions, zip(left, right)).map { OrderBy("a", $0).compare($1.0, $1.1) }
+      #expect(
+        order(key(left, directions), key(right, directions)) == orders.first { $0 != .same } ?? .same,
+        "seed \(seed): \(left) and \(right), \(directions)")
+    }
+  }
+
+  @Test func integersAndDoublesMeetAtAnySize() {
+    var dice = Dice(seed: 5)
+    for _ in 0..<20_000 {
+      let power = Double(sign: dice.oneIn(2) ? .plus : .minus, exponent: 50 + dice.roll(14), significand: 1)
+      let double = power + Double(dice.roll(9) - 4) / 4
+      let integer = Int64(exactly: power) ?? (power < 0 ? .min : .max)
+      let near = integer.addingReportingOverflow(Int64(dice.roll(4097) - 2048))
+      let values: [StoredValue] = [.double(double), .integer(near.overflow ? integer : near.partialValue)]
+      #expect(
+        order(key(values[0]), key(values[1])) == ValueOrder.compare(values[0], values[1]), "\(values)")
+    }
+  }
+
+  @Test func theBytesAreThoseOfTheGrammar() {
+    #expect(key(.null).hexadecimal == "10")
+    #expect(key(1).hexadecimal == "30bff0000000000000")
+    #expect(key(1.0) == key(1))
+    #expect(key(-0.0) == key(0))
+    #expect(key(.integer(-9_007_199_254_740_993)).hexadecimal == "303cbffffffffffffe0001")
+    #expect(key("a\0").hexadecimal == "506100ff0001")
+    #expect(key(["a", .null]).hexadecimal == "905061000110" + "00")
+    #expect(key([.null], [.descending]).hexadecimal == "ef")
+  }
+}
