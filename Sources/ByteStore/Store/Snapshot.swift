@@ -40,7 +40,10 @@ package final class Snapshot: Sendable {
     _ key: [UInt8], into buffer: inout ReadBuffer
   ) throws(ByteStoreError) -> Bool {
     try checkReadable()
-    return try table.read(key, into: &buffer)
+    let isThere = try table.read(key, into: &buffer)
+    // In a table that was emptied meanwhile there is nothing.
+    if !isThere { try checkReadable() }
+    return isThere
   }
 
   package func value(for key: [UInt8]) throws(ByteStoreError) -> [UInt8]? {
@@ -54,6 +57,7 @@ package final class Snapshot: Sendable {
   ) throws(ByteStoreError) {
     try checkReadable()
     try table.forEachEntry { _, key, value in body(key, value) }
+    try checkReadable()
   }
 
   private func checkReadable() throws(ByteStoreError) {

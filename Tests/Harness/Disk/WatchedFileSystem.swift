@@ -1,0 +1,114 @@
+// A file system that counts what goes through it, and lets something happen before a read.
+
+package import ByteStore
+
+package final class WatchedFileSystem: FileSystem {
+  package struct Counters: Sendable {
+    /// By what stands before the number in a file's name: log, segment, checkpoint, MANIFEST, SPARE.
+    package var bytesWritten: [String: UInt64] = [:]
+    package var syncs = 0
+
+    package var bytesWrittenInAll: UInt64 { bytesWritten.values.reduce(0, +) }
+  }
+
+  private struct State {
+    var counters = Counters()
+    var beforeNextRead: (@Sendable () -> Void)?
+  }
+
+  private let base: any FileSystem
+  private let state = Locked(State())
+
+  package init(_ base: any FileSystem) { self.base = base }
+
+  package var counters: Counters { state.withLock { $0.counters } }
+
+  /// Runs `action` in the thread of the next read of a file, before it, once.
+  package func beforeNextRead(_ action: @escaping @Sendable () -> Void) {
+    state.withLock { $0.beforeNextRead = action }
+  }
+
+  package func createDirectory(_ path: String) throws(SystemFailure) { try base.createDirectory(path) }
+
+  package func openDirectory(_ path: String) throws(SystemFailure) -> any OpenDirectory {
+    WatchedDirectory(try base.openDirectory(path), self)
+  }
+
+  fileprivate func willRead() {
+    let action = state.withLock { state in
+      defer { state.beforeNextRead = nil }
+      return state.beforeNextRead
+    }
+    action?()
+  }
+
+  fileprivate func count(_ bytes: Int, of kind: String) {
+    state.withLock { $0.counters.bytesWritten[kind, default: 0] += UInt64(bytes) }
+  }
+
+  fileprivate func countSync() { state.withLock { $0.counters.syncs += 1 } }
+}
+
+private struct WatchedDirectory: OpenDirectory {
+  private let base: any OpenDirectory
+  private let watch: WatchedFileSystem
+
+  init(_ base: any OpenDirectory, _ watch: WatchedFileSystem) {
+    self.base = base
+    self.watch = watch
+  }
+
+  var path: String { base.path }
+  func names() throws(SystemFailure) -> [String] { try base.names() }
+
+  func createFile(_ name: String) throws(SystemFailure) -> any OpenFile {
+    WatchedFile(try base.createFile(name), name, watch)
+  }
+
+  func openFile(_ name: String, _ access: FileAccess) throws(SystemFailure) -> any OpenFile {
+    WatchedFile(try base.openFile(name, access), name, watch)
+  }
+
+  func rename(_ name: String, to newName: String) throws(SystemFailure) { try base.rename(name, to: newName) }
+  func remove(_ name: String) throws(SystemFailure) { try base.remove(name) }
+
+  func sync() throws(SystemFailure) {
+    watch.countSync()
+    try base.sync()
+  }
+
+  func lock(_ name: String) throws(SystemFailure) -> DirectoryLockResult { try base.lock(name) }
+}
+
+private struct WatchedFile: OpenFile {
+  private let base: any OpenFile
+  private let kind: String
+  private let watch: WatchedFileSystem
+
+  init(_ base: any OpenFile, _ name: String, _ watch: WatchedFileSystem) {
+    self.base = base
+    kind = String(name.prefix { $0 != "-" && $0 != "." })
+    self.watch = watch
+  }
+
+  var path: String { base.path }
+  func size() throws(SystemFailure) -> UInt64 { try base.size() }
+
+  func read(into buffer: inout MutableRawSpan, at offset: UInt64) throws(SystemFailure) -> Int {
+    watch.willRead()
+    return try base.read(into: &buffer, at: offset)
+  }
+
+  func write(_ bytes: RawSpan, at offset: UInt64) throws(SystemFailure) -> Int {
+    let taken = try base.write(bytes, at: offset)
+    watch.count(taken, of: kind)
+    return taken
+  }
+
+  func sync() throws(SystemFailure) {
+    watch.countSync()
+    try base.sync()
+  }
+
+  func close() { base.close() }
+}
