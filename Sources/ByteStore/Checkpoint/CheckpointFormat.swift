@@ -160,6 +160,9 @@ struct CheckpointHeader: Equatable {
       total += pages
       self.regions.append(Region(region: CheckpointRegion(rawValue: kind), pages: Int(pages)))
     }
+    guard logLength <= LogFormat.capacityMax, position.sequence < .max else {
+      throw damage(88, "the end of a log", "what no log can end with")
+    }
     guard ordinals <= UInt64(SlotPages.keysMax), keys <= ordinals, depth <= UInt32(SlotPages.depthMax),
       total <= CheckpointFormat.pagesMax
     else { throw damage(128, "counts that a table can have", "others") }

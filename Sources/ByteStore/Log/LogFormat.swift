@@ -103,6 +103,9 @@ struct LogHeader: Equatable {
     guard capacity % UInt64(LogFormat.pageBytes) == 0, capacity <= LogFormat.capacityMax else {
       throw damage(56, "a capacity of whole pages up to \(LogFormat.capacityMax)", "\(capacity)")
     }
+    guard previousLength <= LogFormat.capacityMax, previousSequence < SequenceNumber.max.value else {
+      throw damage(80, "the end of a log", "what no log can end with")
+    }
     self.init(
       fileID: fileID, storeID: storeID, number: LogNumber(number), capacity: capacity,
       previous: LogEnd(

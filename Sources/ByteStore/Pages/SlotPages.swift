@@ -26,6 +26,8 @@ struct SlotPages: Sendable {
   private(set) var pages: PagedWords
   /// Slots that no page has room for; empty unless a file was made up.
   private(set) var overflow: [UInt64] = []
+  /// Directory pages that are still on disk: what pages mean together cannot be checked before.
+  private var directoryPagesMissing = 0
 
   init() {
     depth = 0
@@ -39,6 +41,7 @@ struct SlotPages: Sendable {
   init(depth: Int, directoryPages: Int, slotPages: Int, overflow: [UInt64]) {
     self.overflow = overflow
     self.depth = depth
+    directoryPagesMissing = directoryPages
     directory = PagedWords(pagesOnDisk: directoryPages)
     pages = PagedWords(pagesOnDisk: slotPages)
   }
@@ -183,18 +186,53 @@ struct SlotPages: Sendable {
       guard used.allSatisfy({ Int($0 & 0xFFFF_FFFF) < pages.pageCount && $0 >> 32 <= UInt64(depth) }) else {
         return false
       }
-      directory.setWords(words, ofPage: page)
+      var whole = directory
+      whole.setWords(words, ofPage: page)
+      guard directoryPagesMissing > 1 || isSound(whole) else { return false }
+      directory = whole
+      directoryPagesMissing -= 1
     case .slots(let page):
       let slots = words[..<Self.slotsPerPage]
       let used = slots.count { $0 != 0 }
       guard used <= Self.usedMax, words[Self.countWord] == UInt64(used),
-        slots.allSatisfy({ $0 == 0 || $0 & 0xFFFF_FFFF != 0 && Self.ordinal(of: $0) < ordinals })
+        slots.allSatisfy({ $0 == 0 || Self.isSlot($0, ordinals: ordinals) }),
+        directoryPagesMissing > 0 || belong(slots, toPage: page, in: directory)
       else { return false }
       pages.setWords(words, ofPage: page)
     case .locations, .free:
       preconditionFailure("not a page of the slots")
     }
     return true
+  }
+
+  static func isSlot(_ word: UInt64, ordinals: Int) -> Bool {
+    word & 0xFFFF_FFFF != 0 && ordinal(of: word) < ordinals
+  }
+
+  /// Each page has its own run of entries, as long as its local depth says, and the slots of those that are
+  /// loaded belong there: a page that splits takes only its own slots along.
+  private func isSound(_ directory: PagedWords) -> Bool {
+    var seen = [Bool](repeating: false, count: pages.pageCount)
+    var index = 0
+    while index < 1 << depth {
+      let entry = directory[index]
+      let page = pageNumber(entry)
+      let count = 1 << (depth - Int(entry >> 32))
+      guard !seen[page], index % count == 0,
+        (index..<index + count).allSatisfy({ directory[$0] == entry }),
+        !pages.isLoaded(page)
+          || belong(pages.words(ofPage: page)[..<Self.slotsPerPage], toPage: page, in: directory)
+      else { return false }
+      seen[page] = true
+      index += count
+    }
+    return !seen.contains(false)
+  }
+
+  private func belong(_ slots: ArraySlice<UInt64>, toPage page: Int, in directory: PagedWords) -> Bool {
+    slots.allSatisfy { slot in
+      slot == 0 || pageNumber(directory[directoryIndex(of: Self.fingerprint(of: slot))]) == page
+    }
   }
 
   var firstMissing: PageAddress? {

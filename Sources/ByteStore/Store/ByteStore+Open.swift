@@ -216,8 +216,7 @@ extension ByteStore {
       Segment($0, storeID: opened.manifest.storeID, in: directory, opened.platform)
     }
     let table = Table(
-      source, segments: try uses(of: segments, source),
-      overflow: try words(.overflow, of: source).filter { $0 != 0 })
+      source, segments: try uses(of: segments, source), overflow: try overflow(of: source))
     opened.checkpoint = source
     opened.table = SharedTable(table, opened.table.cache, path: directory.path)
     opened.last = source.header.position
@@ -255,6 +254,17 @@ extension ByteStore {
         segment: segment, liveBytes: words[first + 1], liveEntries: words[first + 2])
     }
     return uses
+  }
+
+  private static func overflow(of source: CheckpointFile) throws(ByteStoreError) -> [UInt64] {
+    let slots = try words(.overflow, of: source).filter { $0 != 0 }
+    guard slots.allSatisfy({ SlotPages.isSlot($0, ordinals: source.header.ordinals) }) else {
+      throw .corrupted(
+        Damage(
+          file: source.path, offset: source.header.offset(of: .overflow) ?? 0, expected: "slots of the table",
+          found: "others"))
+    }
+    return slots
   }
 
   private static func words(

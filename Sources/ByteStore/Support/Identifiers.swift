@@ -6,6 +6,9 @@ package struct SequenceNumber: Hashable, Comparable, Sendable {
 
   package init(_ value: UInt64) { self.value = value }
 
+  /// No store gets there; a file that says so was made up, and the next number must not overflow.
+  static let max = SequenceNumber(1 << 63)
+
   /// Before the first commit.
   package static let none = SequenceNumber(0)
 

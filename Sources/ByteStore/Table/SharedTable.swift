@@ -82,7 +82,8 @@ final class SharedTable: Sendable {
   /// Gets every page: afterwards the table needs no checkpoint.
   func loadAll() throws(ByteStoreError) {
     while let page = table.withLock({ $0.firstMissing }) { try load(page) }
-    table.withLock { $0.forgetSource() }
+    guard let source = table.withLock({ $0.source }) else { return }
+    guard table.withLock({ $0.forgetSource() }) else { throw source.madeUp(.slots(0)) }
   }
 
   // MARK: Committing

@@ -137,12 +137,12 @@ struct Table: Sendable {
   mutating func prepare(newKeys: Int) -> PageAddress? {
     // A page that splits may double the directory.
     if let page = slots.directory.firstMissing { return .directory(page) }
-    guard free.count < newKeys else { return nil }
-    if freePagesLeft > 0 { return .free(freePagesLeft - 1) }
+    // Wanted in any case: what the list of free ordinals promises may turn out to be in use.
     if ordinals % PagedWords.wordsPerPage != 0, !locations.isLoaded(wordAt: ordinals) {
       return .locations(ordinals / PagedWords.wordsPerPage)
     }
-    return nil
+    guard free.count < newKeys, freePagesLeft > 0 else { return nil }
+    return .free(freePagesLeft - 1)
   }
 
   /// Puts a page in place that was missing. False if it cannot be what a checkpoint wrote.
@@ -239,7 +239,9 @@ struct Table: Sendable {
     let bytes = commit.bytes.rawSpan.extracting(key)
     var found: UInt32?
     slots.forEachOrdinal(withFingerprint: target.fingerprint) { ordinal in
-      guard case .tail(let body, let offset) = location(of: ordinal).place,
+      // One that shares the fingerprint and whose page nobody has needed yet is not in the tail.
+      guard locations.isLoaded(wordAt: Int(ordinal)),
+        case .tail(let body, let offset) = location(of: ordinal).place,
         tail[body].isKey(bytes, ofPutAt: offset)
       else { return false }
       found = ordinal
@@ -250,7 +252,7 @@ struct Table: Sendable {
 
   private mutating func insert(_ location: Location, _ fingerprint: UInt32) {
     let ordinal: UInt32
-    if let last = free.popLast() {
+    if let last = takeFree() {
       ordinal = last
     } else {
       ordinal = UInt32(ordinals)
@@ -260,6 +262,14 @@ struct Table: Sendable {
     locations[Int(ordinal)] = location.bits
     slots.insert(fingerprint, ordinal)
     keys += 1
+  }
+
+  /// A made-up list may name one twice.
+  private mutating func takeFree() -> UInt32? {
+    while let last = free.popLast() {
+      if isFree(last) { return last }
+    }
+    return nil
   }
 
   private mutating func remove(_ ordinal: UInt32, _ fingerprint: UInt32) {
@@ -336,9 +346,11 @@ struct Table: Sendable {
   }
 
   /// Everything is in memory: the checkpoint is no longer needed. What it says about the segments is counted
-  /// again, for what a flush deletes depends on it.
-  mutating func forgetSource() {
-    guard source != nil else { return }
+  /// again, for what a flush deletes depends on it. False, and nothing forgotten, if slots and ordinals are
+  /// not one to one, as only a made-up file has them.
+  mutating func forgetSource() -> Bool {
+    guard source != nil else { return true }
+    guard isOneToOne else { return false }
     source = nil
     for slot in segments.indices {
       segments[slot]?.liveBytes = 0
@@ -346,6 +358,19 @@ struct Table: Sendable {
     }
     for ordinal in 0..<ordinals { count(Location(bits: locations[ordinal])) }
     collectForgottenOrdinals()
+    return true
+  }
+
+  private var isOneToOne: Bool {
+    var seen = [Bool](repeating: false, count: ordinals)
+    var count = 0
+    var isSound = true
+    slots.forEachSlot { _, ordinal in
+      if seen[Int(ordinal)] || locations[Int(ordinal)] == 0 { isSound = false }
+      seen[Int(ordinal)] = true
+      count += 1
+    }
+    return isSound && count == keys && (0..<ordinals).allSatisfy { seen[$0] || locations[$0] == 0 }
   }
 
   /// The bytes at a location are some key's.
