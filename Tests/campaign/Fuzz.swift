@@ -20,12 +20,20 @@ enum Fuzz: Campaign {
       result.details += [
         ("\(target.name).inputs", summary.inputs), ("\(target.name).answers", summary.answers.count),
       ]
+      if options.target != nil, !options.wantsJSON { list(summary.answers) }
       guard let finding = summary.finding else { continue }
       result.failed += 1
       let input = summary.findingInput.map { Data($0).base64EncodedString() } ?? ""
       result.firstFailure = result.firstFailure ?? "\(target.name): \(finding)\ninput \(input)"
     }
     return result
+  }
+
+  /// What a target said, most frequent first: one that hardly ever gets far is no test.
+  private static func list(_ answers: [String: Int]) {
+    for (answer, count) in answers.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
+      say("\(count) \(answer)")
+    }
   }
 
   private struct UnknownTarget: Error, CustomStringConvertible {
@@ -40,9 +48,11 @@ enum Fuzz: Campaign {
   ) -> FuzzCampaign.Summary {
     let clock = ContinuousClock()
     let end = clock.now + .seconds(options.amount ?? 180)
-    let summary = FuzzCampaign.run(target, seed: options.seed, corpus: corpus(of: target)) { inputs in
-      inputs % 64 == 0 && clock.now > end
-    }
+    let watch = FuzzWatch(target: target.name)
+    defer { watch.end() }
+    let summary = FuzzCampaign.run(
+      target, seed: options.seed, corpus: corpus(of: target), willRun: watch.note,
+      isOver: { $0 % 64 == 0 && clock.now > end })
     if let folder = ProcessInfo.processInfo.environment["DUGOUT_CORPUS"] {
       keep(summary.kept, of: target, in: URL(fileURLWithPath: folder))
     }

@@ -30,6 +30,9 @@ package struct WorkerThread {
     precondition(result == 0, "the system gives no more threads")
   }
 
+  /// Nobody waits for it.
+  package func detach() { pthread_detach(thread) }
+
   package func join() { pthread_join(thread, nil) }
 
   package static func yield() { sched_yield() }

@@ -13,12 +13,14 @@ package struct FuzzCampaign {
   }
 
   package static let targets: [any FuzzTarget.Type] = [
-    ManifestTarget.self, FrameTarget.self, DirectoryTarget.self, RecordTarget.self,
+    ManifestTarget.self, FrameTarget.self, SegmentTarget.self, CheckpointTarget.self, EntryTarget.self,
+    DirectoryTarget.self, RecordTarget.self,
   ]
 
-  /// Runs until `isOver` says so.
+  /// Runs until `isOver` says so; `willRun` learns each input first.
   package static func run(
-    _ type: any FuzzTarget.Type, seed: UInt64, corpus: [[UInt8]], isOver: (Int) -> Bool
+    _ type: any FuzzTarget.Type, seed: UInt64, corpus: [[UInt8]],
+    willRun: ([UInt8]) -> Void = { _ in }, isOver: (Int) -> Bool
   ) -> Summary {
     var summary = Summary()
     var target = type.init(seed: seed)
@@ -31,6 +33,7 @@ package struct FuzzCampaign {
         ?? mutator.mutated(
           inputs[mutator.random.below(inputs.count)], other: inputs[mutator.random.below(inputs.count)])
       summary.inputs += 1
+      willRun(input)
       do throws(FuzzFinding) {
         let answer = try target.run(input)
         if summary.answers[answer] == nil {

@@ -3,52 +3,14 @@
 
 internal import ByteStore
 
-/// A small store that was killed, with commits of several kinds.
-private struct SampleStore {
-  static let manifest = "/store/MANIFEST"
-  static let log = "/store/log-0000000001"
-
-  let image: DiskImage
-  let seed: UInt64
-
-  init(seed: UInt64) {
-    self.seed = seed
-    let disk = SimulatedDisk()
-    var random = SeededRandom(seed: seed)
-    do throws(ByteStoreError) {
-      let store = try ByteStore.open("/store", options: Self.options, platform: disk.platform(seed: seed))
-      for number in 0..<5 {
-        var batch = Batch(stamp: UInt64(number + 1))
-        try batch.put(random.bytes(random.below(300)), for: Array("key\(number % 3)".utf8))
-        if number == 3 { try batch.remove(Array("key0".utf8)) }
-        try store.commit(batch)
-      }
-      store.abandon()
-    } catch {
-      preconditionFailure("a store without faults works: \(error)")
-    }
-    image = disk.image
-  }
-
-  static var options: ByteStore.Options {
-    var options = ByteStore.Options()
-    options.logBytesMin = 32 << 10
-    options.logBytesMax = 32 << 10
-    options.maintenance = .manual
-    return options
-  }
-
-  func bytes(of path: String) -> [UInt8] { image.contents(of: path)?.bytes ?? [] }
-
+extension SampleStore {
   /// Opens the store with other bytes in one file; a store that opens must take a commit and give
   /// everything back after another open.
   func open(with bytes: [UInt8], in path: String) throws(FuzzFinding) -> String {
-    var damaged = image
-    damaged.replace(path, with: PagedBytes(bytes))
-    let platform = SimulatedDisk(damaged).platform(seed: seed)
+    let platform = SimulatedDisk(image(with: bytes, in: path)).platform(seed: seed)
     let store: ByteStore
     do throws(ByteStoreError) {
-      store = try ByteStore.open("/store", options: Self.options, platform: platform)
+      store = try ByteStore.open(Self.directory, options: Self.options, platform: platform)
     } catch {
       return "\(error)".withoutNumbers
     }
@@ -60,7 +22,7 @@ private struct SampleStore {
       try batch.put([1, 2, 3], for: Array("a new key".utf8))
       let sequence = try store.commit(batch)
       try store.close()
-      let again = try ByteStore.open("/store", options: Self.options, platform: platform)
+      let again = try ByteStore.open(Self.directory, options: Self.options, platform: platform)
       guard again.lastCommit == sequence, again.count == before + 1,
         try again.value(for: Array("a new key".utf8)) == [1, 2, 3]
       else { throw ByteStoreError.closed(directory: "the second open shows another store") }
@@ -76,28 +38,29 @@ private struct SampleStore {
   }
 }
 
-/// The manifest, its checksum put right after every mutation.
+/// The manifest of a store that has only a log, or of one that has segments and a checkpoint; its checksum is
+/// put right after every mutation.
 struct ManifestTarget: FuzzTarget {
   static let name = "manifest"
   private let store: SampleStore
+  private let flushed: SampleStore
 
-  init(seed: UInt64) { store = SampleStore(seed: seed) }
-
-  var seeds: [[UInt8]] { [store.bytes(of: SampleStore.manifest)] }
-
-  func run(_ input: [UInt8]) throws(FuzzFinding) -> String {
-    try store.open(with: mended(input), in: SampleStore.manifest)
+  init(seed: UInt64) {
+    store = SampleStore(seed: seed)
+    flushed = .flushed(seed: SeededRandom.seed(seed, 1))
   }
 
-  private func mended(_ input: [UInt8]) -> [UInt8] {
-    guard input.count >= 36 else { return input }
-    func word(_ offset: Int) -> UInt64 {
-      (0..<8).reduce(0) { $0 | UInt64(input[offset + $1]) << (8 * UInt64($1)) }
+  var seeds: [[UInt8]] { [store, flushed].map { $0.bytes(of: SampleStore.manifest) } }
+
+  /// Which store it is for shows in the id of the store.
+  func run(_ input: [UInt8]) throws(FuzzFinding) -> String {
+    let manifest = ForgedManifest.mended(input)
+    let id = Array(flushed.bytes(of: SampleStore.manifest)[16..<32])
+    guard input.count >= 32, Array(input[16..<32]) == id else {
+      return try store.open(with: manifest, in: SampleStore.manifest)
     }
-    var checksum = Checksum(file: RandomID(high: word(16), low: word(24)), offset: 0)
-    let content = Array(input.dropLast(4))
-    checksum.update(content.rawSpan)
-    return content + (0..<4).map { UInt8(truncatingIfNeeded: checksum.value >> (8 * UInt32($0))) }
+    return try StoreExercise.run(
+      on: flushed.image(with: manifest, in: SampleStore.manifest), of: flushed, .nothing)
   }
 }
 
@@ -112,11 +75,7 @@ struct FrameTarget: FuzzTarget {
   init(seed: UInt64) {
     store = SampleStore(seed: seed)
     log = store.bytes(of: SampleStore.log)
-    let log = log
-    func word(_ offset: Int) -> UInt64 {
-      (0..<8).reduce(0) { $0 | UInt64(log[offset + $1]) << (8 * UInt64($1)) }
-    }
-    fileID = RandomID(high: word(16), low: word(24))
+    fileID = log.id(at: 16)
   }
 
   /// The starts of the first pages: the input is the first frame.
@@ -134,36 +93,44 @@ struct FrameTarget: FuzzTarget {
   private func mended(_ input: [UInt8]) -> [UInt8] {
     guard input.count >= 32 else { return input }
     var frame = input
-    let claimed = (0..<4).reduce(0) { $0 | Int(input[4 + $1]) << (8 * $1) }
-    let body = Array(input[32..<min(input.count, 32 + claimed)])
-    var bodyChecksum = Checksum(file: fileID, offset: 4096 + 32)
-    bodyChecksum.update(body.rawSpan)
-    Self.write(bodyChecksum.value, to: &frame, at: 24)
-    var headerChecksum = Checksum(file: fileID, offset: 4096)
-    headerChecksum.update(Array(frame[0..<28]).rawSpan)
-    Self.write(headerChecksum.value, to: &frame, at: 28)
+    let end = min(input.count, 32 + Int(input.word32(at: 4)))
+    frame.set(frame.checksum(of: 32..<end, file: fileID, offset: 4096 + 32), at: 24)
+    frame.set(frame.checksum(of: 0..<28, file: fileID, offset: 4096), at: 28)
     return frame
-  }
-
-  private static func write(_ word: UInt32, to bytes: inout [UInt8], at offset: Int) {
-    for index in 0..<4 { bytes[offset + index] = UInt8(truncatingIfNeeded: word >> (8 * UInt32(index))) }
   }
 }
 
-/// Any file of the store, with no checksum put right: the first byte of an input chooses it.
+/// Any file of a store, with no checksum put right: the first byte of an input chooses it.
 struct DirectoryTarget: FuzzTarget {
   static let name = "directory"
+  private static let bytesMax = 48 << 10
   private let store: SampleStore
+  private let flushed: SampleStore
   private let paths = [SampleStore.manifest, SampleStore.log]
+  private let flushedPaths: [String]
 
-  init(seed: UInt64) { store = SampleStore(seed: seed) }
+  init(seed: UInt64) {
+    store = SampleStore(seed: seed)
+    flushed = .flushed(seed: SeededRandom.seed(seed, 1))
+    flushedPaths =
+      [SampleStore.manifest] + flushed.paths("log") + flushed.paths("segment") + flushed.paths("checkpoint")
+  }
 
   var seeds: [[UInt8]] {
-    paths.enumerated().map { [UInt8($0.offset)] + store.bytes(of: $0.element).prefix(20 << 10) }
+    let small = paths.map { store.bytes(of: $0).prefix(20 << 10) }
+    let large = flushedPaths.map { flushed.bytes(of: $0).prefix(Self.bytesMax) }
+    return (small + large).enumerated().map { [UInt8($0.offset)] + $0.element }
   }
 
   func run(_ input: [UInt8]) throws(FuzzFinding) -> String {
-    let path = paths[Int(input.first ?? 0) % paths.count]
-    return try store.open(with: Array(input.dropFirst()), in: path)
+    let file = Int(input.first ?? 0) % (paths.count + flushedPaths.count)
+    let bytes = Array(input.dropFirst())
+    guard file >= paths.count else { return try store.open(with: bytes, in: paths[file]) }
+    let path = flushedPaths[file - paths.count]
+    // What was too long for a seed is as it was.
+    let rest = flushed.bytes(of: path).dropFirst(max(Self.bytesMax, bytes.count))
+    return try StoreExercise.run(
+      on: flushed.image(with: bytes + rest, in: path), of: flushed,
+      path.contains("/segment-") || path.contains("/checkpoint-") ? .checksums : .nothing)
   }
 }

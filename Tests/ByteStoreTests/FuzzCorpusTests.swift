@@ -1,0 +1,48 @@
+// The kept inputs of the fuzz targets, among them those that once stopped the process, and a few mutations of
+// each; the campaign program goes on from there.
+
+import Foundation
+import Harness
+import Testing
+
+@Suite struct FuzzCorpusTests {
+  @Test(arguments: FuzzCampaign.targets.map { $0.name })
+  func keptInputsAreAnsweredOrRefused(name: String) throws {
+    let target = try #require(FuzzCampaign.targets.first { $0.name == name })
+    let inputs = try kept(name)
+    #expect(!inputs.isEmpty)
+    let count = target.init(seed: 1).seeds.count + inputs.count + 20
+    let summary = FuzzCampaign.run(target, seed: 1, corpus: inputs) { $0 >= count }
+    #expect(summary.finding == nil)
+    #expect(summary.answers.count > 1, "all inputs are taken for the same")
+  }
+
+  private func kept(_ name: String) throws -> [[UInt8]] {
+    let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .appendingPathComponent("Fixtures/Fuzz/\(name)")
+    return try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted().map { name in
+      Array(try Data(contentsOf: folder.appendingPathComponent(name)))
+    }
+  }
+}
+
+/// Answers to nothing but one input.
+@Suite struct FuzzCampaignTests {
+  private struct Picky: FuzzTarget {
+    static let name = "picky"
+    let seeds: [[UInt8]] = [[0, 0]]
+
+    init(seed: UInt64) {}
+
+    func run(_ input: [UInt8]) throws(FuzzFinding) -> String {
+      if input.first == 0x80 { throw FuzzFinding("found") }
+      return "no"
+    }
+  }
+
+  @Test func aPropertyThatFailsIsFoundWithItsInput() {
+    let summary = FuzzCampaign.run(Picky.self, seed: 1, corpus: []) { $0 >= 10_000 }
+    #expect(summary.finding == "found")
+    #expect(summary.findingInput?.first == 0x80)
+  }
+}

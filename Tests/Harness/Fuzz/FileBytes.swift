@@ -1,0 +1,71 @@
+// Numbers in the bytes of a file, for those who forge one.
+
+internal import ByteStore
+
+extension [UInt8] {
+  func word32(at offset: Int) -> UInt32 {
+    (0..<4).reduce(0) { $0 | UInt32(self[offset + $1]) << (8 * UInt32($1)) }
+  }
+
+  func word64(at offset: Int) -> UInt64 {
+    (0..<8).reduce(0) { $0 | UInt64(self[offset + $1]) << (8 * UInt64($1)) }
+  }
+
+  func id(at offset: Int) -> RandomID { RandomID(high: word64(at: offset), low: word64(at: offset + 8)) }
+
+  mutating func set(_ value: some FixedWidthInteger, at offset: Int) {
+    var bytes: [UInt8] = []
+    bytes.append(littleEndian: value)
+    replaceSubrange(offset..<offset + bytes.count, with: bytes)
+  }
+
+  /// The checksum of a range that begins at `offset` of the file `id`.
+  func checksum(of range: Range<Int>, file id: RandomID, offset: UInt64) -> UInt32 {
+    var checksum = Checksum(file: id, offset: offset)
+    checksum.update(rawSpan.extracting(range))
+    return checksum.value
+  }
+
+  /// The checksum of a header, which has no place but the first.
+  func checksum(ofHeader range: Range<Int>) -> UInt32 {
+    var checksum = Checksum()
+    checksum.update(rawSpan.extracting(range))
+    return checksum.value
+  }
+}
+
+/// The manifest's bytes, as somebody changes them who knows the format.
+enum ForgedManifest {
+  private static let headBytes = 64
+  private static let logBytes = 56
+  private static let segmentBytes = 40
+
+  /// With the checksum put right.
+  static func mended(_ bytes: [UInt8]) -> [UInt8] {
+    guard bytes.count >= headBytes + 4 else { return bytes }
+    var bytes = bytes
+    let end = bytes.count - 4
+    bytes.set(bytes.checksum(of: 0..<end, file: bytes.id(at: 16), offset: 0), at: end)
+    return bytes
+  }
+
+  /// With another size of the checkpoint's file.
+  static func withCheckpoint(of size: Int, _ bytes: [UInt8]) -> [UInt8] {
+    var bytes = bytes
+    bytes.set(UInt64(size), at: bytes.count - 12)
+    return mended(bytes)
+  }
+
+  /// With other counts of the segment that has this id.
+  static func withSegment(_ id: RandomID, pages: UInt32, size: Int, _ bytes: [UInt8]) -> [UInt8] {
+    var bytes = bytes
+    let first = headBytes + logBytes * Int(bytes.word32(at: 12))
+    for index in 0..<Int(bytes.word32(at: 56)) {
+      let start = first + segmentBytes * index
+      guard bytes.id(at: start + 8) == id else { continue }
+      bytes.set(pages, at: start + 28)
+      bytes.set(UInt64(size), at: start + 32)
+    }
+    return mended(bytes)
+  }
+}
