@@ -60,6 +60,7 @@ private struct WatchedDirectory: OpenDirectory {
 
   var path: String { base.path }
   func names() throws(SystemFailure) -> [String] { try base.names() }
+  func durability() throws(SystemFailure) -> DurabilityReport { try base.durability() }
 
   func createFile(_ name: String) throws(SystemFailure) -> any OpenFile {
     WatchedFile(try base.createFile(name), name, watch)
