@@ -40,6 +40,7 @@ struct CampaignProgram {
   static func main() async {
     var words = Array(CommandLine.arguments.dropFirst())
     if words.first == KillWorker.word { await KillWorker.main(Array(words.dropFirst())) }
+    if words.first == StoreKillWorker.word { StoreKillWorker.main(Array(words.dropFirst())) }
     guard let name = words.first, let campaign = campaigns.first(where: { $0.name == name }) else {
       complain(help)
       exit(2)

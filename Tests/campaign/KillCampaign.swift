@@ -1,6 +1,7 @@
 // Real processes that are killed the moment a write has been acknowledged. Each round a new process
 // opens the same store, saves one document through the topmost layer and dies in the completion; then
-// this process opens the store and looks for every document of every round so far.
+// this process opens the store and looks for every document of every round so far. Then processes that work on
+// a store of bytes are struck down at chosen system calls (StoreKills.swift).
 
 import DocumentStore
 import FirebaseCore
@@ -9,7 +10,8 @@ import Foundation
 
 enum KillCampaign: Campaign {
   static let name = "kill"
-  static let summary = "kills a process right after each acknowledged write and looks for all of them"
+  static let summary =
+    "kills processes after acknowledged writes and at system calls, and looks for all commits"
   static let amount = (option: "--rounds", standard: Optional(500))
 
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {
@@ -31,7 +33,31 @@ enum KillCampaign: Campaign {
         result.firstFailure ?? "after round \(round) document \(missing[0]) is not what was saved"
     }
     result.details = [("acknowledgedDocumentsLost", lost)]
+    try killAtCalls(options, in: folder, &result)
     return result
+  }
+
+  private static func killAtCalls(_ options: CampaignOptions, in folder: URL, _ result: inout CampaignResult)
+    throws
+  {
+    let rounds = max(10, (options.amount ?? 500) / 2)
+    guard let summary = try StoreKills.run(kills: rounds, failures: rounds, seed: options.seed, in: folder)
+    else {
+      return
+    }
+    result.run += summary.rounds
+    result.failed += summary.failed
+    result.firstFailure = result.firstFailure ?? summary.firstFailure
+    for call in StoreKills.Call.allCases {
+      let failures = StoreKills.Errno.allCases.reduce(0) { $0 + summary.blows[.fail(call, $1), default: 0] }
+      result.details += [
+        ("killedAt.\(call.rawValue)", summary.blows[.kill(call), default: 0]),
+        ("failedAt.\(call.rawValue)", failures),
+      ]
+    }
+    result.details += [
+      ("outcomesUnknown", summary.outcomesUnknown), ("commitsInFlightFound", summary.commits),
+    ]
   }
 
   private static func runWorker(_ folder: URL, round: Int, seed: UInt64) throws {

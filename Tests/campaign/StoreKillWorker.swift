@@ -1,0 +1,99 @@
+// The process that `StoreKills` lets die: commits, flushes and closes, and says the number of each commit once
+// it is acknowledged.
+
+import ByteStore
+import Foundation
+
+enum StoreKillWorker {
+  static let word = "kill-store-worker"
+  /// A call failed that must not; the process was told of an unknown outcome; it was not told the truth.
+  static let met: Substring = "met a failure"
+  static let unknown: Substring = "outcome unknown"
+  static let dishonest = "dishonest"
+  private static let commits = 30
+
+  /// Small, so that logs are turned and flushes run every few commits.
+  static var options: ByteStore.Options {
+    var options = ByteStore.Options()
+    options.logBytesMin = 16 << 10
+    options.logBytesMax = 64 << 10
+    options.flushBytes = 96 << 10
+    options.segmentBytesMax = 48 << 10
+    options.cacheBytesMax = 256 << 10
+    options.maintenance = .manual
+    return options
+  }
+
+  static func main(_ words: [String]) -> Never {
+    guard words.count == 3, let seed = UInt64(words[1]), let acknowledged = Int(words[2]) else { exit(2) }
+    do throws(ByteStoreError) {
+      let store = try ByteStore.open(words[0], options: options)
+      if store.lastCommit.value < UInt64(acknowledged) {
+        say("\(dishonest): commit \(acknowledged) is gone")
+        exit(0)
+      }
+      try run(store, seed)
+      try store.close()
+    } catch {
+      meet(error)
+    }
+    exit(0)
+  }
+
+  private static func run(_ store: ByteStore, _ seed: UInt64) throws(ByteStoreError) {
+    for step in 1...commits {
+      commit(to: store, seed)
+      do throws(ByteStoreError) {
+        if step % 4 == 0 { store.performMaintenance() }
+        if step % 11 == 0 { try store.flush(.everything) }
+      } catch {
+        meet(error)
+      }
+    }
+  }
+
+  /// One that was refused is tried once more, as a caller would.
+  private static func commit(to store: ByteStore, _ seed: UInt64) {
+    let number = Int(store.lastCommit.value) + 1
+    for _ in 0..<2 {
+      do throws(ByteStoreError) {
+        let sequence = try store.commit(batch(number, seed))
+        if sequence.value != UInt64(number) { say("\(dishonest): commit \(number) got \(sequence.value)") }
+        say("\(sequence.value)")
+        return
+      } catch {
+        meet(error)
+        if case .outcomeUnknown = error { stop(store, seed) }
+      }
+    }
+  }
+
+  private static func batch(_ number: Int, _ seed: UInt64) throws(ByteStoreError) -> Batch {
+    var batch = Batch(stamp: UInt64(number))
+    for (key, value) in StoreKillScript.operations(of: number, seed: seed) {
+      if let value { try batch.put(value, for: key) } else { try batch.remove(key) }
+    }
+    return batch
+  }
+
+  private static func meet(_ error: ByteStoreError) {
+    say("\(met)")
+    switch error {
+    case .system, .outcomeUnknown: break
+    default: say("\(dishonest): \(error)")
+    }
+  }
+
+  /// Only an open helps now; a commit or a flush that succeeds would be a lie.
+  private static func stop(_ store: ByteStore, _ seed: UInt64) -> Never {
+    say("\(unknown)")
+    for _ in 0..<3 {
+      if (try? store.commit(batch(Int(store.lastCommit.value) + 1, seed))) != nil {
+        say("\(dishonest): a commit")
+      }
+      if (try? store.flush()) != nil { say("\(dishonest): a flush") }
+    }
+    try? store.close()
+    exit(0)
+  }
+}
