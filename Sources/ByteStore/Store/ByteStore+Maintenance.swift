@@ -43,8 +43,10 @@ extension ByteStore {
   func scheduleFlush() {
     guard case .inBackground = options.maintenance, isFlushDue else { return }
     let isNew = state.withLock { state in
-      defer { state.isFlushScheduled = true }
-      return !state.isFlushScheduled && !state.isFlushing && state.end == nil
+      // Only where one really gets planned: what is noted here, that one takes back.
+      guard !state.isFlushScheduled, !state.isFlushing, state.end == nil else { return false }
+      state.isFlushScheduled = true
+      return true
     }
     guard isNew else { return }
     DispatchQueue.global(qos: .utility).async { [self] in
