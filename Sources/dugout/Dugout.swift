@@ -4,7 +4,9 @@ import Foundation
 
 @main
 struct Dugout {
-  static let commands: [any Command.Type] = [QuickstartCommand.self, GetCommand.self]
+  static let commands: [any Command.Type] = [
+    QuickstartCommand.self, GetCommand.self, CheckCommand.self, SalvageCommand.self,
+  ]
 
   static func main() async {
     var words = Array(CommandLine.arguments.dropFirst())

@@ -7,13 +7,22 @@ enum StoreAccess {
   static func reading<Result>(
     _ directory: String, _ body: (DocumentStore) throws(DocumentStoreError) -> Result
   ) throws -> Result {
-    do throws(DocumentStoreError) {
+    try translating { () throws(DocumentStoreError) in
       var options = DocumentStore.Options()
       options.createsIfMissing = false
       let store = try DocumentStore.open(directory, options: options)
       let result = try body(store)
       try store.close()
       return result
+    }
+  }
+
+  /// Runs `body`; its errors become those of a command.
+  static func translating<Result>(
+    _ body: () throws(DocumentStoreError) -> Result
+  ) throws -> Result {
+    do throws(DocumentStoreError) {
+      return try body()
     } catch {
       throw CommandFailure(code: exitCode(for: error), message: error.description)
     }

@@ -91,7 +91,7 @@ import Testing
   @Test func helpListsEveryCommandAndEachHasAPage() throws {
     let overview = try dugout.run("--help")
     #expect(overview.status == 0)
-    for command in ["quickstart", "get"] {
+    for command in ["quickstart", "get", "check", "salvage"] {
       #expect(overview.output.contains("  \(command) "))
       let page = try dugout.run(command, "--help")
       #expect(page.status == 0)

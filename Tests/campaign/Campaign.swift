@@ -34,7 +34,7 @@ struct CampaignOptions {
 @main
 struct CampaignProgram {
   static let campaigns: [any Campaign.Type] = [
-    CrashStates.self, Corruption.self, Mutants.self, Model.self, Fuzz.self, KillCampaign.self,
+    CrashStates.self, Corruption.self, Repair.self, Mutants.self, Model.self, Fuzz.self, KillCampaign.self,
   ]
 
   static func main() async {

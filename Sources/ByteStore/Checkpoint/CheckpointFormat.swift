@@ -29,6 +29,9 @@ enum CheckpointFormat {
   /// 16 TiB: more than any table has, and no overflow in arithmetic on it.
   static let pagesMax: UInt64 = 1 << 32
 
+  /// More commits than any store has; behind them there must be numbers left for further ones.
+  static let sequenceMax = UInt64.max / 2
+
   static func checksum(ofPage page: RawSpan, file id: RandomID, offset: UInt64, broken: Rule?) -> UInt32 {
     guard broken != .checkPages else { return 0 }
     var checksum = Checksum(file: id, offset: offset, broken: broken)

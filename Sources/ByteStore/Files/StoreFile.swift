@@ -14,10 +14,15 @@ enum StoreFile {
   static let lock = "LOCK"
   /// A log to be: at its full size, without a header.
   static let spare = "SPARE"
+  /// Before the name that a file had when salvage took it out of the way, with a number in between.
+  private static let setAsidePrefix = "set-aside-"
+  /// Before the name that a file of an unfinished salvage will get.
+  private static let salvagedPrefix = "salvaged-"
   private static let logPrefix = "log-"
   private static let segmentPrefix = "segment-"
   private static let checkpointPrefix = "checkpoint-"
   private static let digitsMin = 10
+  private static let setAsideDigitsMin = 4
 
   static func log(_ number: LogNumber) -> String { name(logPrefix, number.value) }
   static func segment(_ number: FileNumber) -> String { name(segmentPrefix, number.value) }
@@ -28,15 +33,48 @@ enum StoreFile {
     number(of: name, logPrefix).map { LogNumber($0) }
   }
 
-  static func isCheckpoint(_ name: String) -> Bool { number(of: name, checkpointPrefix) != nil }
-
-  static func isSegmentOrCheckpoint(_ name: String) -> Bool {
-    number(of: name, segmentPrefix) != nil || isCheckpoint(name)
+  static func segmentNumber(of name: String) -> FileNumber? {
+    number(of: name, segmentPrefix).map { FileNumber($0) }
   }
 
+  static func checkpointNumber(of name: String) -> FileNumber? {
+    number(of: name, checkpointPrefix).map { FileNumber($0) }
+  }
+
+  static func isCheckpoint(_ name: String) -> Bool { checkpointNumber(of: name) != nil }
+
+  static func isSegmentOrCheckpoint(_ name: String) -> Bool {
+    segmentNumber(of: name) != nil || isCheckpoint(name)
+  }
+
+  // MARK: Salvage
+
+  static func setAside(_ name: String, _ number: UInt64) -> String {
+    "\(setAsidePrefix)\(digits(number, setAsideDigitsMin))-\(name)"
+  }
+
+  /// Which salvage set a file aside, and the name that it had; nil for any other name.
+  static func setAsideParts(of name: String) -> (number: UInt64, original: String)? {
+    guard name.hasPrefix(setAsidePrefix) else { return nil }
+    let rest = name.dropFirst(setAsidePrefix.count)
+    guard let dash = rest.firstIndex(of: "-"), let number = UInt64(rest[..<dash]) else { return nil }
+    let original = String(rest[rest.index(after: dash)...])
+    return setAside(original, number) == name ? (number, original) : nil
+  }
+
+  static func salvaged(_ name: String) -> String { salvagedPrefix + name }
+
+  static func isSalvaged(_ name: String) -> Bool { name.hasPrefix(salvagedPrefix) }
+
+  // MARK: Numbers
+
   private static func name(_ prefix: String, _ number: UInt64) -> String {
+    prefix + digits(number, digitsMin)
+  }
+
+  private static func digits(_ number: UInt64, _ least: Int) -> String {
     let digits = String(number)
-    return prefix + String(repeating: "0", count: max(0, digitsMin - digits.count)) + digits
+    return String(repeating: "0", count: max(0, least - digits.count)) + digits
   }
 
   private static func number(of name: String, _ prefix: String) -> UInt64? {

@@ -214,6 +214,13 @@ extension Manifest.Checkpoint {
 }
 
 extension Manifest {
+  /// The names of all files that are the store.
+  var fileNames: Set<String> {
+    Set(
+      logs.map { StoreFile.log($0.number) } + segments.map { StoreFile.segment($0.number) }
+        + (checkpoint.map { [StoreFile.checkpoint($0.number)] } ?? []))
+  }
+
   /// The manifest after this one. Only equality of generations means anything, so that they may wrap.
   func successor() -> Manifest {
     var next = self

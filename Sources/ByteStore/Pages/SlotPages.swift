@@ -275,27 +275,37 @@ struct SlotPages: Sendable {
 
   /// What is wrong, or nil; all pages must be loaded.
   func invariantBroken() -> String? {
-    for index in 0..<1 << depth {
-      let page = pageNumber(directory[index])
-      let localDepth = UInt32(directory[index] >> 32)
-      guard page < pages.pageCount, localDepth <= UInt32(depth) else { return "a directory entry" }
-      let prefix = UInt64(index) >> UInt64(depth - Int(localDepth))
-      var used = 0
-      for place in 0..<Self.slotsPerPage where pages[page, place] != 0 {
-        used += 1
-        let fingerprint = Self.fingerprint(of: pages[page, place])
-        guard UInt64(fingerprint) >> UInt64(32 - localDepth) == prefix else {
-          return "a slot in another page"
-        }
-        var step = Self.home(of: fingerprint)
-        while step != place {
-          guard pages[page, step] != 0 else { return "a search would stop before the slot" }
-          step = Self.next(step)
-        }
+    var seen = [Bool](repeating: false, count: pages.pageCount)
+    var index = 0
+    while index < 1 << depth {
+      let entry = directory[index]
+      let page = pageNumber(entry)
+      guard page < pages.pageCount, entry >> 32 <= UInt64(depth) else { return "a directory entry" }
+      let localDepth = Int(entry >> 32)
+      let count = 1 << (depth - localDepth)
+      guard index % count == 0, (index..<index + count).allSatisfy({ directory[$0] == entry }), !seen[page]
+      else { return "directory entries that do not go together" }
+      seen[page] = true
+      if let broken = invariantBroken(ofPage: page, prefix: UInt64(index / count), localDepth) { return broken }
+      index += count
+    }
+    return seen.contains(false) ? "a page that no directory entry has" : nil
+  }
+
+  private func invariantBroken(ofPage page: Int, prefix: UInt64, _ localDepth: Int) -> String? {
+    var used = 0
+    for place in 0..<Self.slotsPerPage where pages[page, place] != 0 {
+      used += 1
+      let fingerprint = Self.fingerprint(of: pages[page, place])
+      guard UInt64(fingerprint) >> UInt64(32 - localDepth) == prefix else { return "a slot in another page" }
+      var step = Self.home(of: fingerprint)
+      while step != place {
+        guard pages[page, step] != 0 else { return "a search would stop before the slot" }
+        step = Self.next(step)
       }
-      guard pages[page, Self.countWord] == UInt64(used), used <= Self.usedMax else {
-        return "a page counts its slots wrongly"
-      }
+    }
+    guard pages[page, Self.countWord] == UInt64(used), used <= Self.usedMax else {
+      return "a page counts its slots wrongly"
     }
     return nil
   }

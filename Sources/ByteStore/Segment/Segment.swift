@@ -42,6 +42,19 @@ final class Segment: Sendable {
     self.platform = platform
   }
 
+  /// One that was read already, whatever name it has by now.
+  init(
+    _ entry: Manifest.Segment, storeID: RandomID, _ opened: Opened, in directory: any OpenDirectory,
+    _ platform: Platform
+  ) {
+    self.entry = entry
+    path = opened.file.path
+    self.storeID = storeID
+    self.directory = directory
+    self.platform = platform
+    _ = self.opened.storeIfNil(opened)
+  }
+
   var number: FileNumber { entry.number }
   var slot: Int { entry.slot }
   var pages: Int { entry.pages }
@@ -92,7 +105,9 @@ final class Segment: Sendable {
       4 * header.runs, at: header.offset(ofPage: header.pages), header.runTableCRC, "a run table", file)
     var reader = ByteReader(table.rawSpan)
     let runs = (0..<header.runs).map { _ in reader.uint32() ?? 0 }
-    guard runs.reduce(UInt64(0), { $0 + UInt64($1) }) == UInt64(header.runPages), !runs.contains(0) else {
+    guard runs.reduce(UInt64(0), { $0 + UInt64($1) }) == UInt64(header.runPages),
+      runs.allSatisfy({ (1...SegmentFormat.runPagesMax).contains(Int($0)) })
+    else {
       throw damage(header.offset(ofPage: header.pages), "runs of \(header.runPages) pages", "others")
     }
     return Opened(file, header, EntryDictionary(dictionary), runs)
@@ -258,7 +273,7 @@ final class Segment: Sendable {
   private func run(_ page: Int, pages: Int, _ opened: Opened) throws(ByteStoreError) -> [UInt8] {
     let offset = opened.header.offset(ofPage: page)
     let count = pages * SegmentFormat.pageBytes
-    guard page + pages <= self.pages else { throw badEntry(at: offset) }
+    guard page + pages <= self.pages, pages <= SegmentFormat.runPagesMax else { throw badEntry(at: offset) }
     let run = try bytes(count, at: offset, of: opened.file)
     guard run.count == count else { throw damage(offset, "a run of \(pages) pages", "the end of the file") }
     try check(run.rawSpan, at: offset)

@@ -29,6 +29,10 @@ enum SegmentFormat {
   /// What an entry can be at most: a key, a value and the length of the key.
   static let entryBytesMax = Batch.keyBytesMax + Batch.valueBytesMax + 3
 
+  /// What the longest entry takes; more would be read into memory for nothing.
+  static let runPagesMax =
+    (entryHeadBytesMax + entryBytesMax + trailerBytes).roundedUp(toMultipleOf: pageBytes) / pageBytes
+
   static func dataStart(dictionaryBytes: Int) -> UInt64 {
     UInt64(pageBytes + dictionaryBytes.roundedUp(toMultipleOf: pageBytes))
   }

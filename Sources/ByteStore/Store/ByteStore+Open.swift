@@ -109,6 +109,10 @@ extension ByteStore {
   ) throws(ByteStoreError) -> any DirectoryLock {
     // Looked at first, so that not even a lock file is left in a directory that is not ours.
     try refuseForeign(directory, options)
+    return try takeLock(of: directory)
+  }
+
+  static func takeLock(of directory: any OpenDirectory) throws(ByteStoreError) -> any DirectoryLock {
     let result = try system { () throws(SystemFailure) in try directory.lock(StoreFile.lock) }
     switch result {
     case .acquired(let lock): return lock
@@ -121,7 +125,6 @@ extension ByteStore {
   ) throws(ByteStoreError) {
     let names = try system { () throws(SystemFailure) in try directory.names() }
     guard !names.contains(StoreFile.manifest) else { return }
-    let isOurs = { StoreFile.logNumber(of: $0) != nil || StoreFile.isSegmentOrCheckpoint($0) }
     if let file = names.filter(isOurs).min() {
       throw .corrupted(
         Damage(
@@ -133,6 +136,12 @@ extension ByteStore {
       throw .notAStore(directory: directory.path, found: other)
     }
     guard options.createsIfMissing else { throw .noStore(directory: directory.path) }
+  }
+
+  /// Whether a name tells that there was a store, even if there is no manifest.
+  static func isOurs(_ name: String) -> Bool {
+    StoreFile.logNumber(of: name) != nil || StoreFile.isSegmentOrCheckpoint(name)
+      || StoreFile.isSalvaged(name) || StoreFile.setAsideParts(of: name) != nil
   }
 
   private static func read(
@@ -185,7 +194,7 @@ extension ByteStore {
     return try Manifest(decoding: bytes.rawSpan, file: file.path)
   }
 
-  private static func write(
+  static func write(
     _ manifest: Manifest, _ directory: any OpenDirectory, _ platform: Platform
   ) throws(ByteStoreError) {
     do throws(WriteFailure) {
@@ -237,7 +246,7 @@ extension ByteStore {
         expected: "a segment that the manifest names", found: "no such file"))
   }
 
-  private static func uses(
+  static func uses(
     of segments: [Segment], _ source: CheckpointFile
   ) throws(ByteStoreError) -> [Table.SegmentUse?] {
     let words = try words(.segments, of: source)
@@ -256,7 +265,7 @@ extension ByteStore {
     return uses
   }
 
-  private static func overflow(of source: CheckpointFile) throws(ByteStoreError) -> [UInt64] {
+  static func overflow(of source: CheckpointFile) throws(ByteStoreError) -> [UInt64] {
     let slots = try words(.overflow, of: source).filter { $0 != 0 }
     guard slots.allSatisfy({ SlotPages.isSlot($0, ordinals: source.header.ordinals) }) else {
       throw .corrupted(
@@ -267,7 +276,7 @@ extension ByteStore {
     return slots
   }
 
-  private static func words(
+  static func words(
     _ region: CheckpointRegion, of source: CheckpointFile
   ) throws(ByteStoreError) -> [UInt64] {
     var words: [UInt64] = []
@@ -357,7 +366,7 @@ extension ByteStore {
   }
 
   /// The log is the one that the manifest means, and it continues the one before it.
-  private static func check(
+  static func check(
     _ header: LogHeader, against log: Manifest.Log, _ file: any OpenFile, _ opened: Opened
   ) throws(ByteStoreError) {
     guard header.storeID == opened.manifest.storeID else {
@@ -390,23 +399,10 @@ extension ByteStore {
     let directory = opened.directory
     let manifest = opened.manifest
     let names = try system { () throws(SystemFailure) in try directory.names() }
-    let live = Set(
-      manifest.logs.map { StoreFile.log($0.number) } + manifest.segments.map { StoreFile.segment($0.number) }
-        + (manifest.checkpoint.map { [StoreFile.checkpoint($0.number)] } ?? []))
+    let live = manifest.fileNames
     var leftovers: [String] = []
     for name in names.sorted() where !live.contains(name) {
-      if let number = StoreFile.logNumber(of: name) {
-        // The checkpoint has the commits of those before the first.
-        let isCovered =
-          manifest.checkpoint != nil && number < manifest.logs.first?.number ?? manifest.nextLogNumber
-        if !isCovered { try checkHoldsNoCommit(name, opened) }
-      } else if StoreFile.isCheckpoint(name) {
-        try checkHoldsNothingNew(name, opened)
-      } else if !StoreFile.isSegmentOrCheckpoint(name), name != StoreFile.newManifest, name != StoreFile.spare
-      {
-        continue
-      }
-      leftovers.append(name)
+      if try isLeftover(name, opened) { leftovers.append(name) }
     }
     // An older manifest may still name some of them.
     if leftovers.contains(where: { $0 != StoreFile.newManifest && $0 != StoreFile.spare }),
@@ -419,6 +415,22 @@ extension ByteStore {
     for name in leftovers {
       try system { () throws(SystemFailure) in try directory.remove(name) }
     }
+  }
+
+  /// Whether a file that the manifest does not name may go; throws if it should have been named. What
+  /// salvage has set aside stays.
+  static func isLeftover(_ name: String, _ opened: Opened) throws(ByteStoreError) -> Bool {
+    let manifest = opened.manifest
+    if let number = StoreFile.logNumber(of: name) {
+      // The checkpoint has the commits of those before the first.
+      let isCovered =
+        manifest.checkpoint != nil && number < manifest.logs.first?.number ?? manifest.nextLogNumber
+      if !isCovered { try checkHoldsNoCommit(name, opened) }
+      return true
+    }
+    if StoreFile.isCheckpoint(name) { try checkHoldsNothingNew(name, opened) }
+    return StoreFile.isSegmentOrCheckpoint(name) || StoreFile.isSalvaged(name)
+      || name == StoreFile.newManifest || name == StoreFile.spare
   }
 
   private static func checkHoldsNoCommit(

@@ -22,7 +22,7 @@ struct FlushJob: ~Copyable {
     var pause: (FlushStep) -> Void = { _ in }
   }
 
-  private var table: Table
+  private(set) var table: Table
   private let target: Target
   private var writer: SegmentWriter?
   private var dictionary: EntryDictionary
@@ -217,7 +217,7 @@ struct FlushJob: ~Copyable {
 
   // MARK: Segments
 
-  private mutating func add(
+  mutating func add(
     _ ordinal: UInt32, _ old: Location, _ plain: RawSpan
   ) throws(ByteStoreError) {
     try makeWriter()

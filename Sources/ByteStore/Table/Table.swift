@@ -322,6 +322,12 @@ struct Table: Sendable {
     count(new)
   }
 
+  /// A new key whose bytes are in a segment already; the fingerprint is the key's.
+  mutating func adopt(_ location: Location, _ fingerprint: UInt32) {
+    insert(location, fingerprint)
+    count(location)
+  }
+
   /// A slot for a segment, which has no live bytes until they are moved to it.
   mutating func add(_ segment: Segment, at slot: Int) {
     while segments.count <= slot { segments.append(nil) }

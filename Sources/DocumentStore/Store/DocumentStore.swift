@@ -13,7 +13,7 @@ public final class DocumentStore: Sendable {
 
   public let path: String
 
-  private let bytes: ByteStore
+  let bytes: ByteStore
   private let clock: any StoreClock
   /// Held through a commit: the next one is computed from what this one leaves.
   private let committing: Locked<CommitClock>

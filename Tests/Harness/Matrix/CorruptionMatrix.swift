@@ -39,35 +39,7 @@ package struct CorruptionMatrix {
 
   private mutating func damage(_ specimen: Specimen, _ other: Specimen, _ flips: Flips) {
     var random = SeededRandom(seed: seed)
-    flip(specimen, flips, &random)
-    let step: Int
-    if case .all = flips { step = 64 } else { step = 512 }
-    for path in specimen.paths {
-      for damage in FileDamage.ranges(of: path, in: specimen, step: step) { judge(damage, specimen) }
-    }
-    for log in specimen.logs {
-      for damage in FileDamage.pages(of: log, in: specimen, other) { judge(damage, specimen) }
-    }
-    for damage in FileDamage.moved(in: specimen) { judge(damage, specimen) }
-    for damage in FileDamage.wholeFiles(of: specimen, other, &random) { judge(damage, specimen) }
-  }
-
-  private mutating func flip(_ specimen: Specimen, _ flips: Flips, _ random: inout SeededRandom) {
-    let paths = specimen.paths
-    switch flips {
-    case .all:
-      for path in paths {
-        for bit in 0..<specimen.contents(of: path).size * 8 {
-          judge(FileDamage.flip(bit, of: path, in: specimen), specimen)
-        }
-      }
-    case .random(let count):
-      for _ in 0..<count {
-        let path = paths[random.below(paths.count)]
-        let bit = random.below(specimen.contents(of: path).size * 8)
-        judge(FileDamage.flip(bit, of: path, in: specimen), specimen)
-      }
-    }
+    FileDamage.forEach(in: specimen, other, flips, &random) { judge($0, specimen) }
   }
 
   // MARK: Judging

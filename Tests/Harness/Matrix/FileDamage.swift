@@ -36,6 +36,40 @@ struct FileDamage: Sendable {
 }
 
 extension FileDamage {
+  // MARK: All
+
+  /// Hands over one damaged disk after the other: every way, and as many flipped bits as asked for.
+  static func forEach(
+    in specimen: Specimen, _ other: Specimen, _ flips: CorruptionMatrix.Flips, _ random: inout SeededRandom,
+    _ visit: (FileDamage) -> Void
+  ) {
+    flip(specimen, flips, &random, visit)
+    let step: Int
+    if case .all = flips { step = 64 } else { step = 512 }
+    for path in specimen.paths { ranges(of: path, in: specimen, step: step).forEach(visit) }
+    for log in specimen.logs { pages(of: log, in: specimen, other).forEach(visit) }
+    moved(in: specimen).forEach(visit)
+    wholeFiles(of: specimen, other, &random).forEach(visit)
+  }
+
+  private static func flip(
+    _ specimen: Specimen, _ flips: CorruptionMatrix.Flips, _ random: inout SeededRandom,
+    _ visit: (FileDamage) -> Void
+  ) {
+    let paths = specimen.paths
+    switch flips {
+    case .all:
+      for path in paths {
+        for bit in 0..<specimen.contents(of: path).size * 8 { visit(flip(bit, of: path, in: specimen)) }
+      }
+    case .random(let count):
+      for _ in 0..<count {
+        let path = paths[random.below(paths.count)]
+        visit(flip(random.below(specimen.contents(of: path).size * 8), of: path, in: specimen))
+      }
+    }
+  }
+
   fileprivate static let pageBytes = 4096
   private static let headerBytes = pageBytes
   private static let frameAlignment = 64

@@ -1,0 +1,139 @@
+// Reading files that may be damaged: what the device does not give is told, and costs no other byte.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// A file, open for reading whatever there is.
+struct CheckFile {
+  let file: any OpenFile
+  let name: String
+  let size: UInt64
+
+  var path: String { file.path }
+
+  /// Nil if there is no such file, or nothing that can be read as one.
+  init?(_ name: String, in directory: any OpenDirectory) throws(ByteStoreError) {
+    // Missing, or no regular file.
+    let isAbsent: Set = [ENOENT, EINVAL, ELOOP, EISDIR]
+    do throws(SystemFailure) {
+      file = try directory.openFile(name, .read)
+    } catch {
+      guard isAbsent.contains(error.code) else { throw .system(error) }
+      return nil
+    }
+    self.name = name
+    do throws(SystemFailure) {
+      size = try file.size()
+    } catch {
+      file.close()
+      throw .system(error)
+    }
+  }
+
+  func close() { file.close() }
+
+  /// The bytes at `offset`, fewer at the end of the file; nil if the device does not give them.
+  func read(_ count: Int, at offset: UInt64) throws(ByteStoreError) -> [UInt8]? {
+    let left = offset < size ? size - offset : 0
+    // Twice: what a device does not give the first time, it may give the second.
+    for _ in 0..<2 {
+      do throws(SystemFailure) {
+        return try file.readAll(Int(min(UInt64(count), left)), at: offset)
+      } catch {
+        guard error.code == EIO else { throw .system(error) }
+      }
+    }
+    return nil
+  }
+
+  /// Hands over `count` pages from `start` on, each with its number from 0; nil for one that the device does
+  /// not give or that the file does not have.
+  func forEachPage(
+    of pageBytes: Int, at start: UInt64, count: Int,
+    _ body: (Int, RawSpan?) throws(ByteStoreError) -> Void
+  ) throws(ByteStoreError) {
+    let pagesAtOnce = (256 << 10) / pageBytes
+    for first in stride(from: 0, to: count, by: pagesAtOnce) {
+      let pages = min(pagesAtOnce, count - first)
+      let offset = start + UInt64(first * pageBytes)
+      if let bytes = try read(pages * pageBytes, at: offset) {
+        try Self.forEachPage(of: pageBytes, in: bytes, first: first, count: pages, body)
+      } else {
+        for page in first..<first + pages {
+          let bytes = try read(pageBytes, at: start + UInt64(page * pageBytes))
+          try Self.forEachPage(of: pageBytes, in: bytes ?? [], first: page, count: 1, body)
+        }
+      }
+    }
+  }
+
+  private static func forEachPage(
+    of pageBytes: Int, in bytes: [UInt8], first: Int, count: Int,
+    _ body: (Int, RawSpan?) throws(ByteStoreError) -> Void
+  ) throws(ByteStoreError) {
+    for page in 0..<count {
+      let start = page * pageBytes
+      if start + pageBytes <= bytes.count {
+        try body(first + page, bytes.rawSpan.extracting(start..<start + pageBytes))
+      } else {
+        try body(first + page, nil)
+      }
+    }
+  }
+
+  func damage(_ offset: UInt64, _ expected: String, _ found: String) -> Damage {
+    Damage(file: path, offset: offset, expected: expected, found: found)
+  }
+
+  /// What to say about bytes that `read` did not give.
+  func unreadable(_ offset: UInt64, _ expected: String) -> Damage {
+    damage(offset, expected, offset < size ? "bytes that the device does not give" : "the end of the file")
+  }
+
+  /// Where the first byte that is not zero stands in `range`, of which nothing may be anything else.
+  func firstNonZero(in range: Range<UInt64>) throws(ByteStoreError) -> UInt64? {
+    guard !range.isEmpty, let bytes = try read(Int(clamping: range.upperBound - range.lowerBound), at: range.lowerBound)
+    else { return nil }
+    return bytes.firstIndex { $0 != 0 }.map { range.lowerBound + UInt64($0) }
+  }
+}
+
+/// Header pages of which the version number may have rotted.
+enum CheckHeader {
+  /// What `decode` makes of the page, or what is wrong with it. A version number that is too high is rot if
+  /// the page is right with the version that we know: the checksum says so. Otherwise someone newer wrote it,
+  /// and nobody may call it damaged.
+  static func decode<Header>(
+    _ page: [UInt8], _ path: String, supported: UInt16, _ decode: (RawSpan) throws(ByteStoreError) -> Header
+  ) throws(ByteStoreError) -> (header: Header?, damage: Damage?) {
+    do throws(ByteStoreError) {
+      return (try decode(page.rawSpan), nil)
+    } catch {
+      switch error {
+      case .corrupted(let damage): return (nil, damage)
+      case .newerFormat(_, let found, _):
+        guard let header = Self.decode(page, asVersion: supported, decode) else { throw error }
+        let damage = Damage(
+          file: path, offset: 8, expected: "version \(supported), as the checksum is that of",
+          found: "version \(found)")
+        return (header, damage)
+      default: throw error
+      }
+    }
+  }
+
+  private static func decode<Header>(
+    _ page: [UInt8], asVersion version: UInt16, _ decode: (RawSpan) throws(ByteStoreError) -> Header
+  ) -> Header? {
+    guard page.count >= 10 else { return nil }
+    var repaired = page
+    repaired[8] = UInt8(truncatingIfNeeded: version)
+    repaired[9] = UInt8(truncatingIfNeeded: version >> 8)
+    return try? decode(repaired.rawSpan)
+  }
+}

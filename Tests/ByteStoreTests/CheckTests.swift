@@ -1,0 +1,447 @@
+// What a check finds: all of what is wrong, and nothing where nothing is.
+
+import Harness
+import Testing
+
+@testable import ByteStore
+
+@Suite struct CheckTests {
+  private static func value(_ key: Int, bytes: Int = 300) -> [UInt8] {
+    (0..<bytes).map { UInt8(truncatingIfNeeded: ($0 &* 7 &+ key &* 13) ^ key >> 3) }
+  }
+
+  /// Small and large values in segments, a removal, an overwrite, and commits behind the checkpoint.
+  static func flushedStore(keys: Int = 600) throws -> TestStore {
+    let machine = TestStore()
+    let store = try machine.open()
+    for start in stride(from: 0, to: keys, by: 100) {
+      var batch = Batch(stamp: UInt64(start + 1))
+      for key in start..<min(start + 100, keys) { try batch.put(value(key), for: Array("key\(key)".utf8)) }
+      try store.commit(batch)
+    }
+    try store.put(value(1, bytes: 40_000), for: "large")
+    try store.flush()
+    try store.put([1], for: "key1")
+    var removal = Batch(stamp: 5000)
+    try removal.remove(Array("key2".utf8))
+    try store.commit(removal)
+    try store.flush()
+    try store.put([2], for: "late")
+    try store.close()
+    return TestStore(machine.disk.image)
+  }
+
+  // MARK: Sound stores
+
+  @Test func aSoundStoreHasNoFindingsAndItsNumbersAreRight() throws {
+    let machine = try Self.flushedStore()
+    var steps: [CheckProgress] = []
+    let report = try machine.check { steps.append($0) }
+    #expect(report.findings.isEmpty)
+    #expect(report.keys == 601)
+    // The second flush did not write the segment of the first one again.
+    #expect(report.entries == 602)
+    #expect(report.files == machine.disk.image.paths.count { !$0.hasSuffix("LOCK") })
+    #expect(report.deadBytes > 300)
+    #expect(report.lastCommit == SequenceNumber(10))
+    #expect(report.leftovers.isEmpty && report.losses.isEmpty && report.setAside.isEmpty)
+    #expect(!steps.isEmpty && steps.allSatisfy { $0.bytesDone <= $0.bytesTotal })
+    #expect(zip(steps, steps.dropFirst()).allSatisfy { $0.bytesDone <= $1.bytesDone })
+  }
+
+  @Test func everyKeyAndValueIsShownToTheLayerAbove() throws {
+    var shown: [[UInt8]: [UInt8]] = [:]
+    let machine = try Self.flushedStore()
+    _ = try ByteStore.check(TestStore.path, platform: machine.disk.platform(seed: 1)) { key, value in
+      shown[[UInt8](copying: key)] = [UInt8](copying: value)
+      return nil
+    }
+    // As of the checkpoint, and then as of the logs.
+    #expect(shown.count == 601)
+    #expect(shown[Array("late".utf8)] == [2])
+    #expect(shown[Array("key1".utf8)] == [1])
+    #expect(shown[Array("large".utf8)]?.count == 40_000)
+
+    let report = try ByteStore.check(TestStore.path, platform: machine.disk.platform(seed: 1)) { key, _ in
+      key.byteCount == 5 && [UInt8](copying: key) == Array("key77".utf8) ? "a bad one" : nil
+    }
+    #expect(report.findings.map(\.found) == ["a bad one"])
+    #expect(report.findings.first?.file.contains("/segment-") == true)
+  }
+
+  @Test func aTornTailIsToldAndIsNoDamage() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    try store.put([1], for: "a")
+    try store.put(Self.value(1), for: "b")
+    let torn = try machine.settled.changing(TestStore.firstLog) { $0[8192 + 100] ^= 1 }
+    let report = try torn.check()
+    #expect(report.isSound)
+    #expect(report.losses.map(\.offset) == [4096 + 64])
+    #expect(report.keys == 1)
+  }
+
+  @Test func leftoversAreToldAndStay() throws {
+    var image = try Self.flushedStore().disk.image
+    image.replace("/store/segment-0000000099", with: PagedBytes([1, 2, 3]))
+    image.replace("/store/MANIFEST.new", with: PagedBytes([1]))
+    image.replace("/store/set-aside-0001-log-0000000001", with: PagedBytes([1]))
+    let machine = TestStore(image)
+    let report = try machine.check()
+    #expect(report.isSound)
+    #expect(report.leftovers == ["MANIFEST.new", "segment-0000000099"])
+    #expect(report.setAside == ["set-aside-0001-log-0000000001"])
+    #expect(machine.disk.image.paths == image.paths)
+  }
+
+  @Test(arguments: 1...4 as ClosedRange<UInt64>)
+  func whatACrashLeavesIsNoDamage(seed: UInt64) {
+    let summary = CheckCampaign.run(states: 300, seed: seed)
+    #expect(summary.failures == 0, "\(summary)")
+  }
+
+  // MARK: What is no store, or not to be had
+
+  @Test func aDirectoryThatIsNoStoreIsRefusedAndLeftAlone() throws {
+    let machine = TestStore()
+    guard case .noStore = try storeError({ () throws(ByteStoreError) in _ = try machine.check() }) else {
+      Issue.record("there is no directory")
+      return
+    }
+    _ = try machine.open()
+    var image = DiskImage()
+    image = machine.disk.image
+    image.delete("/store/MANIFEST")
+    image.replace("/store/letter.txt", with: PagedBytes([1]))
+    let foreign = TestStore(image)
+    guard case .notAStore = try storeError({ () throws(ByteStoreError) in _ = try foreign.check() }) else {
+      Issue.record("letter.txt is nothing of a store")
+      return
+    }
+    #expect(foreign.disk.image.paths == image.paths)
+  }
+
+  @Test func aStoreInUseIsLocked() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    guard case .locked = try storeError({ () throws(ByteStoreError) in _ = try machine.check() }) else {
+      Issue.record("the store is open")
+      return
+    }
+    try store.close()
+    #expect(try machine.check().isSound)
+  }
+
+  @Test func aNewerFormatIsNotCalledDamage() throws {
+    let newer = try Self.flushedStore().changing("/store/MANIFEST") { $0[8] = 1; $0[70] ^= 1 }
+    guard case .newerFormat = try storeError({ () throws(ByteStoreError) in _ = try newer.check() }) else {
+      Issue.record("nobody knows what is right in a newer manifest")
+      return
+    }
+    // All else is as version 0 has it, so that only the number can be wrong.
+    let rotten = try Self.flushedStore().changing("/store/MANIFEST") { $0[8] = 1 }
+    #expect(try rotten.check().findings.map(\.offset) == [8])
+  }
+
+  // MARK: Damage
+
+  @Test func allDamageIsListedWithItsPlace() throws {
+    var machine = try Self.flushedStore()
+    let segment = try #require(machine.paths("/segment-").first)
+    let checkpoint = try #require(machine.paths("/checkpoint-").first)
+    let log = try #require(machine.paths("/log-").first)
+    let data = try machine.dataStart(of: segment)
+    machine = try machine.changing(segment) { bytes in
+      bytes[data + 100] ^= 1
+      bytes[data + 3 * 8192 + 100] ^= 1
+    }
+    machine = try machine.changing(checkpoint) { $0[2 * 4096 + 17] ^= 1 }
+    machine = try machine.changing(log) { $0[4096 + 40] ^= 1 }
+    let found = try machine.check().findings.map { "\($0.file) \($0.offset)" }
+    #expect(
+      Set(found) == [
+        "\(segment) \(data)", "\(segment) \(data + 3 * 8192)", "\(checkpoint) \(2 * 4096)", "\(log) 4096",
+      ])
+  }
+
+  @Test func bytesThatNoChecksumCoversAreLookedAtAsWell() throws {
+    let machine = try Self.flushedStore()
+    let segment = try #require(machine.paths("/segment-").first)
+    let log = try #require(machine.paths("/log-").first)
+    for (path, offset) in [(segment, 4000), (log, 2000), (log, 4096 + 63)] {
+      let damaged = try machine.changing(path) { $0[offset] ^= 1 }
+      #expect(try damaged.check().findings.map(\.offset) == [UInt64(offset)], "\(path) \(offset)")
+      // Nobody reads them: the store opens all the same.
+      #expect(try damaged.open().value(for: "late") == [2])
+    }
+  }
+
+  @Test func withoutAManifestEveryOtherFileIsStillLookedAt() throws {
+    let machine = try Self.flushedStore()
+    let segment = try #require(machine.paths("/segment-").first)
+    let data = try machine.dataStart(of: segment)
+    let damaged = try machine.changing(segment) { $0[data + 100] ^= 1 }
+      .changing("/store/MANIFEST") { $0[70] ^= 1 }
+    let found = try damaged.check().findings.map(\.file)
+    #expect(found == ["/store/MANIFEST", segment])
+  }
+
+  @Test func aPageThatTheDeviceDoesNotGiveIsAFinding() throws {
+    let machine = try Self.flushedStore()
+    machine.disk.setFault(FaultPlan(.inputOutput, at: 40, isSticky: false))
+    // One that fails once is read again.
+    #expect(try machine.check().isSound)
+  }
+
+  // MARK: Files that were made up, their checksums right
+
+  enum Forgery: CaseIterable {
+    case ordinalsSwapped, locationsSwapped, locationGone, locationElsewhere, liveCounts, freeTwice, freeInUse
+    case localDepth, keys
+  }
+
+  @Test(arguments: Forgery.allCases)
+  func aCheckpointThatIsMadeUpIsFoundOut(forgery: Forgery) throws {
+    let machine = try Self.flushedStore()
+    let path = try #require(machine.paths("/checkpoint-").first)
+    let forged = try machine.changing(path) { bytes in
+      var file = ForgedCheckpoint(bytes)
+      file.forge(forgery)
+      bytes = file.bytes
+    }
+    let report = try forged.check()
+    #expect(!report.isSound)
+    // Whatever a store makes of it, the process goes on.
+    try forged.useWithoutTrapping()
+  }
+
+  /// The story: slots beyond all pages were believed, and the first read looked up an ordinal that there
+  /// was not.
+  @Test(arguments: [UInt64(0), 700, 0xFFFF_FFFF])
+  func aSlotInTheOverflowThatHasNoOrdinalIsRefused(ordinal: UInt64) throws {
+    let machine = try Self.flushedStore()
+    let path = try #require(machine.paths("/checkpoint-").first)
+    var overflowing = machine
+    overflowing = try machine.changing(path) { bytes in
+      var file = ForgedCheckpoint(bytes)
+      file.addOverflow(0x1234_5678 << 32 | ordinal)
+      bytes = file.bytes
+    }
+    let old = try #require(machine.disk.image.contents(of: "/store/MANIFEST")).bytes
+    var manifest = try Manifest(decoding: old.rawSpan, file: "")
+    manifest.checkpoint?.bytes += 4096
+    overflowing = try overflowing.changing("/store/MANIFEST") { $0 = manifest.encoded() }
+    #expect(try !overflowing.check().isSound)
+    try overflowing.useWithoutTrapping()
+  }
+
+  /// The story: a checkpoint with the last number that a commit can have opened, and the next commit ended
+  /// the process.
+  @Test func aCheckpointOfTheLastCommitThereCanBeIsRefused() throws {
+    let machine = try Self.flushedStore()
+    let path = try #require(machine.paths("/checkpoint-").first)
+    let forged = try machine.changing(path) { bytes in
+      var file = ForgedCheckpoint(bytes)
+      file.header.position.sequence = SequenceNumber(.max)
+      bytes = file.withHeader
+    }
+    #expect(try !forged.check().isSound)
+    try forged.useWithoutTrapping()
+  }
+
+  @Test(arguments: 0..<900 as Range<UInt64>)
+  func noForgedPageEndsTheProcess(seed: UInt64) throws {
+    var dice = SeededRandom(seed: seed)
+    let machine = try Self.flushedStore()
+    let path = try #require(machine.paths("/checkpoint-").first)
+    let forged = try machine.changing(path) { bytes in
+      var file = ForgedCheckpoint(bytes)
+      for _ in 0..<1 + dice.below(4) { file.forge(&dice) }
+      bytes = file.bytes
+    }
+    _ = try? forged.check()
+    try forged.useWithoutTrapping()
+  }
+
+  // MARK: Stores in use
+
+  @Test func aStoreInUseIsCheckedAsOfItsLastCommit() throws {
+    let machine = try Self.flushedStore()
+    let store = try machine.open()
+    try store.put(Self.value(9), for: "key9")
+    let before = machine.disk.image.version
+    let report = try store.check()
+    #expect(machine.disk.image.version == before)
+    #expect(report.isSound, "\(report.findings)")
+    #expect(report.keys == store.count)
+    #expect(report.lastCommit == store.lastCommit)
+    try store.flush(.everything)
+    #expect(try store.check().isSound)
+    #expect(try store.value(for: "key9") == Self.value(9))
+    try store.close()
+    #expect(throws: ByteStoreError.self) { try store.check() }
+  }
+
+  @Test func commitsGoOnWhileAStoreIsChecked() async throws {
+    let machine = try Self.flushedStore()
+    let store = try machine.open()
+    await withTaskGroup(of: Void.self) { group in
+      for thread in 0..<3 {
+        group.addTask {
+          for number in 0..<100 {
+            _ = try? store.put([UInt8(thread), UInt8(number)], for: "thread\(thread)-\(number % 40)")
+            if number % 25 == 0 { try? store.flush() }
+          }
+        }
+      }
+      for _ in 0..<10 {
+        let report = try? store.check()
+        #expect(report?.findings == [])
+      }
+    }
+    try store.checkInvariants()
+    #expect(try store.check().keys == store.count)
+  }
+
+  @Test func damageUnderAStoreInUseIsFound() throws {
+    let machine = try Self.flushedStore()
+    let segment = try #require(machine.paths("/segment-").first)
+    let data = try machine.dataStart(of: segment)
+    let damaged = try machine.changing(segment) { $0[data + 100] ^= 1 }
+    let store = try damaged.open()
+    #expect(try store.check().findings.map(\.offset) == [UInt64(data)])
+  }
+}
+
+// MARK: -
+
+extension TestStore {
+  func check(_ progress: ((CheckProgress) -> Void)? = nil) throws(ByteStoreError) -> CheckReport {
+    try ByteStore.check(Self.path, platform: disk.platform(seed: 7), progress: progress)
+  }
+
+  func paths(_ part: String) -> [String] { disk.image.paths.filter { $0.contains(part) } }
+
+  func dataStart(of segment: String) throws -> Int {
+    let bytes = try #require(disk.image.contents(of: segment)).bytes
+    return Int(try SegmentHeader(decoding: bytes.rawSpan, file: segment).dataStart)
+  }
+
+  /// Everything that a program does with a store; errors are welcome, traps are not.
+  func useWithoutTrapping() throws {
+    let store: ByteStore
+    do { store = try open() } catch { return }
+    for key in 0..<600 { _ = try? store.value(for: "key\(key)") }
+    try? store.snapshot().forEach { _, _ in }
+    for key in 0..<40 { _ = try? store.put([1], for: "key\(key * 17)") }
+    for key in 0..<40 {
+      var batch = Batch()
+      try batch.remove(Array("key\(key * 13)".utf8))
+      _ = try? store.commit(batch)
+    }
+    for key in 0..<40 { _ = try? store.put([1], for: "new\(key)") }
+    _ = try? store.check()
+    try? store.flush(.everything)
+    for key in 0..<40 { _ = try? store.put([2], for: "new\(key)") }
+    try? store.close()
+  }
+}
+
+/// A checkpoint with other words in it and checksums that are right again.
+struct ForgedCheckpoint {
+  private(set) var bytes: [UInt8]
+  var header: CheckpointHeader
+
+  init(_ bytes: [UInt8]) {
+    self.bytes = bytes
+    guard let header = try? CheckpointHeader(decoding: bytes.rawSpan.extracting(first: 4096), file: "") else {
+      preconditionFailure("a sound checkpoint is forged")
+    }
+    self.header = header
+  }
+
+  var withHeader: [UInt8] { header.encoded() + bytes[4096...] }
+
+  mutating func addOverflow(_ slot: UInt64) {
+    let index = header.regions.firstIndex { $0.region == .overflow } ?? 0
+    // The store has no pages of a layer above: the overflow is the last region.
+    precondition(index == header.regions.count - 1 && header.regions[index].pages == 0, "no overflow yet")
+    header.regions[index].pages = 1
+    bytes = header.encoded() + bytes[4096...] + [UInt8](repeating: 0, count: 4096)
+    let page = bytes.count - 4096
+    put(UInt64(CheckpointRegion.overflow.rawValue), at: page + 4088)
+    put(slot, at: page)
+    seal(page)
+  }
+
+  mutating func forge(_ forgery: CheckTests.Forgery) {
+    switch forgery {
+    case .ordinalsSwapped:
+      let slots = used(.slots)
+      swapLowWords(slots[3], slots[40])
+    case .locationsSwapped: swap(used(.locations)[5], used(.locations)[6])
+    case .locationGone: set(used(.locations)[7], 0)
+    case .locationElsewhere: set(used(.locations)[7], word(used(.locations)[7]) ^ 1 << 13)
+    case .liveCounts: set(used(.segments)[1], word(used(.segments)[1]) - 1)
+    case .freeTwice: set(start(.free) + 8, word(start(.free)))
+    case .freeInUse: set(start(.free), 6)
+    case .localDepth: set(start(.directory), word(start(.directory)) & 0xFFFF_FFFF)
+    case .keys:
+      header.keys -= 1
+      bytes = withHeader
+    }
+  }
+
+  mutating func forge(_ dice: inout SeededRandom) {
+    let pages = bytes.count / 4096 - 1
+    let offset = 4096 * (1 + dice.below(pages)) + 8 * dice.below(dice.oneIn(2) ? 12 : 511)
+    let old = word(offset)
+    let other = word(4096 * (1 + dice.below(pages)) + 8 * dice.below(511))
+    set(offset, [old ^ 1 << UInt64(dice.below(64)), other, dice.next(), old &+ 1, 0][dice.below(5)])
+  }
+
+  // MARK: Words
+
+  private func start(_ region: CheckpointRegion) -> Int { Int(header.offset(of: region) ?? 0) }
+
+  /// The offsets of the words that are not zero.
+  private func used(_ region: CheckpointRegion) -> [Int] {
+    (0..<header.pages(of: region)).flatMap { page in
+      (0..<510).map { start(region) + 4096 * page + 8 * $0 }.filter { word($0) != 0 }
+    }
+  }
+
+  private func word(_ offset: Int) -> UInt64 {
+    bytes[offset..<offset + 8].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  private mutating func put(_ word: UInt64, at offset: Int) {
+    for byte in 0..<8 { bytes[offset + byte] = UInt8(truncatingIfNeeded: word >> UInt64(8 * byte)) }
+  }
+
+  private mutating func set(_ offset: Int, _ word: UInt64) {
+    put(word, at: offset)
+    seal(offset / 4096 * 4096)
+  }
+
+  private mutating func swap(_ first: Int, _ second: Int) {
+    let word = word(first)
+    set(first, self.word(second))
+    set(second, word)
+  }
+
+  private mutating func swapLowWords(_ first: Int, _ second: Int) {
+    let (left, right) = (word(first), word(second))
+    set(first, left & ~0xFFFF_FFFF | right & 0xFFFF_FFFF)
+    set(second, right & ~0xFFFF_FFFF | left & 0xFFFF_FFFF)
+  }
+
+  private mutating func seal(_ page: Int) {
+    let checksum = CheckpointFormat.checksum(
+      ofPage: bytes.rawSpan.extracting(page..<page + 4096), file: header.fileID, offset: UInt64(page),
+      broken: nil)
+    var trailer: [UInt8] = []
+    trailer.append(littleEndian: checksum)
+    bytes.replaceSubrange(page + 4092..<page + 4096, with: trailer)
+  }
+}

@@ -1,0 +1,14 @@
+// What is left after a salvage, of stores that were damaged in every way.
+
+import Harness
+import Testing
+
+@testable import ByteStore
+
+@Suite struct RepairMatrixTests {
+  @Test func checkFindsWhatAnOpenFindsAndSalvageKeepsTheRest() {
+    let summary = RepairMatrix.run(flips: .random(100), sparing: 60, seed: 1)
+    #expect(summary.failures == 0, "\(summary)")
+    #expect(summary.salvaged > 100)
+  }
+}

@@ -1,0 +1,263 @@
+// Every kind of damage to every file, and what `check` and `salvage` make of it (docs/reliability.md, P8).
+//
+//   1. open     does an open, or a read of any key, notice the damage?
+//   2. check    notices whatever an open notices, and changes nothing
+//   3. salvage  gives a store that opens, that `check` calls sound, and of which every value is one that a
+//               commit put for its key; what lies in files that are not damaged is all there
+//
+// Values of the specimens are random, so that a search for their bytes tells in which files they are.
+
+internal import ByteStore
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+package struct RepairMatrix {
+  private let seed: UInt64
+  private var summary = RepairSummary()
+  /// The files of the specimen that hold the value of each key.
+  private var homes: [[UInt8]: [String]] = [:]
+
+  /// Of the damage it looks at one in `sparing`.
+  package static func run(
+    flips: CorruptionMatrix.Flips, sparing: Int = 1, seed: UInt64
+  ) -> RepairSummary {
+    var matrix = RepairMatrix(seed: seed)
+    let specimens = Specimen.all(seed: seed, Setting())
+    let others = Specimen.all(seed: seed &+ 1, Setting())
+    var choice = SeededRandom(seed: seed)
+    for (specimen, other) in zip(specimens, others) {
+      matrix.judgeUndamaged(specimen)
+      matrix.homes = specimen.homes
+      var random = SeededRandom(seed: seed)
+      FileDamage.forEach(in: specimen, other, flips, &random) { damage in
+        if choice.oneIn(sparing) { matrix.judge(damage, specimen) }
+      }
+    }
+    return matrix.summary
+  }
+
+  private init(seed: UInt64) { self.seed = seed }
+
+  // MARK: Judging
+
+  private mutating func judgeUndamaged(_ specimen: Specimen) {
+    do throws(Finding) {
+      let disk = SimulatedDisk(specimen.image)
+      let report = try Self.report(of: disk, seed)
+      guard report.isSound else { throw Finding(.falseAlarm, "\(report.findings)") }
+      guard report.keys == specimen.contents.count else {
+        throw Finding(.wrongReport, "\(report.keys) keys, and there are \(specimen.contents.count)")
+      }
+    } catch {
+      summary.fail("store '\(specimen.name)', undamaged: \(error)")
+    }
+  }
+
+  private mutating func judge(_ damage: FileDamage, _ specimen: Specimen) {
+    do throws(Finding) {
+      let isNoticed = try Self.isNoticed(damage, seed)
+      let isFound = try isFound(damage)
+      guard isFound || !isNoticed else {
+        throw Finding(.dishonest, "an open notices the damage, and the check does not")
+      }
+      try salvage(damage, specimen, isFound: isFound)
+    } catch {
+      summary.fail(
+        "seed \(seed), store '\(specimen.name)', \(damage.kind.rawValue) \(damage.text): \(error)")
+    }
+  }
+
+  private static func isNoticed(_ damage: FileDamage, _ seed: UInt64) throws(Finding) -> Bool {
+    do throws(ByteStoreError) {
+      _ = try Repaired.contents(SimulatedDisk(damage.image), seed: seed)
+      return false
+    } catch {
+      if case .system = error { throw Finding(.dishonest, "\(error)") }
+      return true
+    }
+  }
+
+  private mutating func isFound(_ damage: FileDamage) throws(Finding) -> Bool {
+    let disk = SimulatedDisk(damage.image)
+    defer { summary.checks += 1 }
+    let found: Bool
+    do throws(ByteStoreError) {
+      found = try !ByteStore.check(Life.path, platform: disk.platform(seed: seed)).isSound
+    } catch {
+      switch error {
+      case .newerFormat, .notAStore, .noStore: found = true
+      default: throw Finding(.dishonest, "the check ended with \(error)")
+      }
+    }
+    summary.found += found ? 1 : 0
+    let after = disk.image
+    for path in Set(after.paths + damage.image.paths) where !path.hasSuffix("/LOCK") {
+      guard after.contents(of: path)?.bytes == damage.image.contents(of: path)?.bytes else {
+        throw Finding(.dishonest, "the check has changed \(path)")
+      }
+    }
+    return found
+  }
+
+  private static func report(of disk: SimulatedDisk, _ seed: UInt64) throws(Finding) -> CheckReport {
+    do throws(ByteStoreError) {
+      return try ByteStore.check(Life.path, platform: disk.platform(seed: seed))
+    } catch {
+      throw Finding(.dishonest, "the check ended with \(error)")
+    }
+  }
+
+  // MARK: Salvage
+
+  private mutating func salvage(
+    _ damage: FileDamage, _ specimen: Specimen, isFound: Bool
+  ) throws(Finding) {
+    let disk = SimulatedDisk(damage.image)
+    let report: SalvageReport
+    do throws(ByteStoreError) {
+      report = try ByteStore.salvage(Life.path, platform: disk.platform(seed: SeededRandom.seed(seed, 7)))
+    } catch {
+      guard Self.mayRefuse(damage, error) else { throw Finding(.dishonest, "salvage ended with \(error)") }
+      summary.refused += 1
+      return
+    }
+    summary.salvaged += report.outcome == .healthy ? 0 : 1
+    guard (report.outcome == .healthy) == !isFound else {
+      throw Finding(.dishonest, "salvage says \(report.outcome), after a check that says otherwise")
+    }
+    try Self.compareOriginals(damage.image, disk.image, report)
+    let checked = try Self.report(of: SimulatedDisk(disk.image), seed)
+    guard checked.isSound else { throw Finding(.falseAlarm, "after salvage: \(checked.findings)") }
+    let contents: Contents
+    do throws(ByteStoreError) {
+      contents = try Repaired.contents(disk, seed: SeededRandom.seed(seed, 8))
+    } catch {
+      throw Finding(.falseAlarm, "what was salvaged does not open: \(error)")
+    }
+    guard report.outcome == .healthy || report.keys == contents.count else {
+      throw Finding(.wrongReport, "\(report.keys) keys, and there are \(contents.count)")
+    }
+    try specimen.compare(contents, damage, homes)
+  }
+
+  /// Two stores in one directory, or a file of a newer version: a person has to decide.
+  private static func mayRefuse(_ damage: FileDamage, _ error: ByteStoreError) -> Bool {
+    if case .foreignFile = error { return damage.kind == .replaced || damage.kind == .older }
+    if case .noStore = error { return true }
+    return false
+  }
+
+  /// Every byte of the originals is there, under one name or another.
+  private static func compareOriginals(
+    _ before: DiskImage, _ after: DiskImage, _ report: SalvageReport
+  ) throws(Finding) {
+    guard report.outcome != .healthy else { return }
+    let kept = Set(after.paths.compactMap { after.contents(of: $0)?.bytes })
+    for path in before.paths where !path.hasSuffix("/LOCK") && !path.hasSuffix("/SPARE") {
+      guard let bytes = before.contents(of: path)?.bytes, !kept.contains(bytes) else { continue }
+      throw Finding(.lostCommit, "salvage has not kept \(path)")
+    }
+  }
+}
+
+/// A store as a user has it after a repair.
+enum Repaired {
+  /// All keys and values, each read in both ways.
+  static func contents(_ disk: SimulatedDisk, seed: UInt64) throws(ByteStoreError) -> Contents {
+    var options = ByteStore.Options()
+    options.maintenance = .manual
+    options.createsIfMissing = false
+    let store = try ByteStore.open(Life.path, options: options, platform: disk.platform(seed: seed))
+    defer { store.abandon() }
+    var contents: Contents = [:]
+    try store.snapshot().forEach { key, value in contents[[UInt8](copying: key)] = [UInt8](copying: value) }
+    for key in contents.keys { _ = try store.value(for: key) }
+    return contents
+  }
+}
+
+extension Specimen {
+  /// As of the last commit.
+  var contents: Contents { points[points.count - 1].contents }
+
+  fileprivate func compare(
+    _ found: Contents, _ damage: FileDamage, _ homes: [[UInt8]: [String]]
+  ) throws(Finding) {
+    for (key, value) in found {
+      let history = points.compactMap { $0.contents[key] }
+      guard history.contains(value) else {
+        throw Finding(.ghost, "\(Harness.name(key)) has \(value.count) bytes that no commit put")
+      }
+    }
+    let damaged = Set(image.paths.filter { image.contents(of: $0)?.bytes != damage.image.contents(of: $0)?.bytes })
+    let isLogDamaged = damaged.contains { $0.contains("/log-") }
+    for (key, files) in homes where !damage.losesQuietly {
+      let isSafe = files.contains { !damaged.contains($0) }
+      guard isSafe, found[key] != contents[key] else { continue }
+      throw Finding(.lostCommit, "\(Harness.name(key)) was in a file that was not damaged, and is lost")
+    }
+    guard !isLogDamaged, damaged.allSatisfy({ $0.contains("/segment-") }) else { return }
+    for key in found.keys where contents[key] == nil {
+      throw Finding(.ghost, "\(Harness.name(key)) was removed, and no checkpoint or log is damaged")
+    }
+  }
+
+  /// For each value that is long enough to be found, the files that hold it.
+  fileprivate var homes: [[UInt8]: [String]] {
+    let files = paths.map { ($0, contents(of: $0).bytes) }
+    return contents.filter { $0.value.count >= 8 }.mapValues { value in
+      files.filter { Self.holds($0.1, value) }.map(\.0)
+    }
+  }
+
+  private static func holds(_ bytes: [UInt8], _ value: [UInt8]) -> Bool {
+    bytes.withUnsafeBytes { bytes in
+      value.withUnsafeBytes { value in
+        var start = 0
+        while start + value.count <= bytes.count {
+          let rest = bytes.baseAddress! + start
+          guard let found = memchr(rest, Int32(value[0]), bytes.count - start) else { return false }
+          start += rest.distance(to: UnsafeRawPointer(found))
+          if start + value.count <= bytes.count,
+            memcmp(bytes.baseAddress! + start, value.baseAddress!, value.count) == 0
+          {
+            return true
+          }
+          start += 1
+        }
+        return false
+      }
+    }
+  }
+}
+
+extension FileDamage {
+  /// What no check can see: the end of an open log, gone as after a crash.
+  fileprivate var losesQuietly: Bool { looksUnwritten || coversLastHeader }
+}
+
+package struct RepairSummary: Sendable, CustomStringConvertible {
+  package var checks = 0
+  /// By the check.
+  package var found = 0
+  package var salvaged = 0
+  package var refused = 0
+  package private(set) var failures = 0
+  package private(set) var firstFailures: [String] = []
+
+  mutating func fail(_ text: String) {
+    failures += 1
+    if firstFailures.count < 12 { firstFailures.append(text) }
+  }
+
+  package var description: String {
+    (["\(checks) checks, \(found) with findings, \(salvaged) salvaged, \(refused) refused, \(failures) failed"]
+      + firstFailures).joined(separator: "\n")
+  }
+}

@@ -1,0 +1,31 @@
+// Damaged stores, what a check finds and what a salvage leaves (docs/reliability.md, P8).
+
+import Harness
+
+enum Repair: Campaign {
+  static let name = "repair"
+  static let summary = "checks and salvages damaged stores, with crashes and faults on the way"
+  static let amount = (option: "--states", standard: Optional(20_000))
+
+  static func run(_ options: CampaignOptions) async throws -> CampaignResult {
+    let states = options.amount ?? 1_000_000
+    let troubles = SalvageCampaign.run(states: states, seed: options.seed)
+    say("\(troubles)")
+    let crashes = CheckCampaign.run(states: states, seed: options.seed)
+    say("\(crashes)")
+    // Every way of damage comes to about this many stores, without the flipped bits.
+    let ways = 26_000
+    let matrix = RepairMatrix.run(
+      flips: .random(max(1, states / 20)), sparing: max(1, ways / states), seed: options.seed)
+    say("\(matrix)")
+    var result = CampaignResult(
+      run: troubles.states + crashes.states + matrix.checks,
+      failed: troubles.failures + crashes.failures + matrix.failures)
+    result.details = [
+      ("checks", matrix.checks), ("damageFound", matrix.found), ("salvaged", matrix.salvaged),
+      ("refused", matrix.refused), ("crashesAndFaults", troubles.states), ("checksAfterCrashes", crashes.states),
+    ]
+    result.firstFailure = matrix.firstFailures.first ?? troubles.firstFailure ?? crashes.firstFailure
+    return result
+  }
+}
