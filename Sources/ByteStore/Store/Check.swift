@@ -97,8 +97,10 @@ struct Check {
     self.progress = progress
     let cache = PageCache(bytesMax: 1 << 20, pageBytes: SegmentFormat.pageBytes)
     opened = Opened(
-      options: ByteStore.Options(), platform: platform, directory: directory, lock: lock,
-      manifest: Manifest(storeID: .zero), table: SharedTable(Table(hashSeed: .zero), cache))
+      options: ByteStore.Options(), platform: platform, directory: directory,
+      // Nothing is written, so that it does not matter.
+      durability: DurabilityReport(fileSystem: "", medium: .unknown, sync: .fdatasync), lock: lock,
+      manifest: Manifest(storeID: .zero), table: SharedTable(Table(hashSeed: .zero), cache, path: directory.path))
   }
 
   var manifest: Manifest { opened.manifest }
@@ -132,7 +134,7 @@ struct Check {
     if let logEnd { opened.manifest.sealLastLog(at: logEnd) }
     bytesTotal = manifest.bytes
     if let checkpoint = manifest.checkpoint { try checkPages(checkpoint) }
-    opened.table = SharedTable(table, opened.table.cache)
+    opened.table = SharedTable(table, opened.table.cache, path: directory.path)
     if hasTable { try loadTable(ofOpenStore: table) }
     try checkSegments()
     if hasTable { checkInvariants(opened.table.frozen()) }
@@ -269,7 +271,7 @@ struct Check {
     hasTable = table != nil
     guard let table else { return }
     checkFreeList(table, source)
-    opened.table = SharedTable(table, opened.table.cache)
+    opened.table = SharedTable(table, opened.table.cache, path: directory.path)
   }
 
   private static func loadedTable(
@@ -293,7 +295,7 @@ struct Check {
     guard let source = table.source else { return }
     let loaded = try noting { _ throws(ByteStoreError) in try Self.loadedTable(table, source) }
     hasTable = loaded != nil
-    if let loaded { opened.table = SharedTable(loaded, opened.table.cache) }
+    if let loaded { opened.table = SharedTable(loaded, opened.table.cache, path: directory.path) }
   }
 
   /// The list of free ordinals has each of them once, and no other.
@@ -524,7 +526,10 @@ struct Check {
     let table = opened.table
     var isDamaged = false
     let ending = try noting { check throws(ByteStoreError) in
-      try LogReader(header: header, bytes: bytes.rawSpan, path: file.path, broken: check.platform.brokenRule)
+      try LogReader(
+        header: header, bytes: bytes.rawSpan, fileBytes: UInt64(bytes.count), path: file.path,
+        broken: check.platform.brokenRule
+      )
         .replay(recordedEnd: log.end) { commit throws(ByteStoreError) in
           guard applies, !isDamaged else { return }
           let applied: Void? = try check.noting { _ throws(ByteStoreError) in

@@ -23,6 +23,7 @@ struct SalvageDirectory: OpenDirectory {
   var path: String { directory.path }
 
   func names() throws(SystemFailure) -> [String] { try directory.names() }
+  func durability() throws(SystemFailure) -> DurabilityReport { try directory.durability() }
 
   func createFile(_ name: String) throws(SystemFailure) -> any OpenFile {
     try directory.createFile(StoreFile.salvaged(name))

@@ -28,7 +28,7 @@ struct SalvageTable {
     self.directory = directory
     self.progress = progress
     let cache = PageCache(bytesMax: 16 << 20, pageBytes: SegmentFormat.pageBytes)
-    table = SharedTable(Table(hashSeed: platform.random.randomID()), cache)
+    table = SharedTable(Table(hashSeed: platform.random.randomID()), cache, path: directory.path)
     last = judge?.position ?? .none
   }
 
@@ -140,14 +140,14 @@ struct SalvageTable {
     var isLater: [Bool] = []
     table.withTable { table in
       for target in targets {
-        let slot = target.flatMap { table.location(of: $0).slot }
+        let slot = target.ordinal.flatMap { table.location(of: $0).slot }
         isLater.append(slot.map { segments[$0].header.asOf < sequence } ?? true)
       }
     }
     let part = try Self.part(of: commit, isLater)
     newKeys = 0
     let applied = try table.prepare(part, newKeys: &newKeys)
-    putsPossiblyStale += applied.count { $0 == nil }
+    putsPossiblyStale += applied.count { $0.ordinal == nil }
     table.apply([(part, applied)])
     report.commitsApplied += 1
   }
