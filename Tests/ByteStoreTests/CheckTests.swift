@@ -94,9 +94,9 @@ import Testing
     #expect(machine.disk.image.paths == image.paths)
   }
 
-  @Test(arguments: 1...4 as ClosedRange<UInt64>)
+  @Test(arguments: 1...2 as ClosedRange<UInt64>)
   func whatACrashLeavesIsNoDamage(seed: UInt64) {
-    let summary = CheckCampaign.run(states: 300, seed: seed)
+    let summary = CheckCampaign.run(states: 60, seed: seed)
     #expect(summary.failures == 0, "\(summary)")
   }
 
@@ -249,7 +249,7 @@ import Testing
     try forged.useWithoutTrapping()
   }
 
-  @Test(arguments: 0..<900 as Range<UInt64>)
+  @Test(arguments: 0..<60 as Range<UInt64>)
   func noForgedPageEndsTheProcess(seed: UInt64) throws {
     var dice = SeededRandom(seed: seed)
     let machine = try Self.flushedStore()
