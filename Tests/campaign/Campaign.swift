@@ -35,12 +35,14 @@ struct CampaignOptions {
 struct CampaignProgram {
   static let campaigns: [any Campaign.Type] = [
     CrashStates.self, Corruption.self, Repair.self, Mutants.self, Model.self, Fuzz.self, KillCampaign.self,
+    Space.self, Soak.self,
   ]
 
   static func main() async {
     var words = Array(CommandLine.arguments.dropFirst())
     if words.first == KillWorker.word { await KillWorker.main(Array(words.dropFirst())) }
     if words.first == StoreKillWorker.word { StoreKillWorker.main(Array(words.dropFirst())) }
+    if words.first == SoakWorker.word { SoakWorker.main(Array(words.dropFirst())) }
     guard let name = words.first, let campaign = campaigns.first(where: { $0.name == name }) else {
       complain(help)
       exit(2)
