@@ -45,6 +45,14 @@ import Glibc
     }
   }
 
+  @Test func whatABackupFindsIsPassedOn() {
+    expect(.incompleteBackup(directory: "/d"), becomes: DocumentStoreError.notAStore) { $0.file = "/d" }
+    expect(.notEmpty(directory: "/d", found: "notes"), becomes: DocumentStoreError.unsuitableDirectory) {
+      $0.file = "/d"
+      $0.found = "notes"
+    }
+  }
+
   @Test func whatAFileHoldsIsPassedOn() {
     expect(.newerFormat(file: "/d/f", found: 7, supported: 3), becomes: DocumentStoreError.newerFormat) {
       $0.file = "/d/f"
@@ -131,8 +139,8 @@ import Glibc
   /// Does not compile until each new case of the floor below has its line in a test above.
   private func allCasesAreAbove(_ error: ByteStoreError) {
     switch error {
-    case .notAStore, .noStore, .locked, .newerFormat, .foreignFile, .networkFileSystem, .corrupted, .tooLarge,
-      .full, .outcomeUnknown, .system, .closed, .forked:
+    case .notAStore, .noStore, .locked, .newerFormat, .foreignFile, .networkFileSystem, .incompleteBackup,
+      .notEmpty, .corrupted, .tooLarge, .full, .outcomeUnknown, .system, .closed, .forked:
       break
     }
   }

@@ -130,6 +130,11 @@ package final class CheckpointFile: Sendable {
         expected: "words of a table", found: "others"))
   }
 
+  /// The file is whole, and does not say what it must.
+  func damage(_ expected: String, _ found: String) -> ByteStoreError {
+    .corrupted(Damage(file: path, offset: 0, expected: expected, found: found))
+  }
+
   /// Reads and checks every page.
   func verify() throws(ByteStoreError) {
     for region in header.regions {

@@ -18,6 +18,8 @@ enum StoreFile {
   private static let setAsidePrefix = "set-aside-"
   /// Before the name that a file of an unfinished salvage will get.
   private static let salvagedPrefix = "salvaged-"
+  /// Stands in a backup until it is whole.
+  static let backupMark = "BACKUP"
   private static let logPrefix = "log-"
   private static let segmentPrefix = "segment-"
   private static let checkpointPrefix = "checkpoint-"

@@ -4,7 +4,8 @@ extension ByteStore {
   /// Lets go of the directory and leaves everything as it is, as the death of the process would.
   package func abandon() {
     shut()
-    state.withLock(when: { !$0.isLeading && !$0.isPreparingSpare && !$0.isFlushing }) { state in
+    beginToClose()
+    state.withLock(when: { !$0.isLeading && !$0.isBusyWithFiles }) { state in
       state.end = .closed(directory: path)
     }
     writer.withLock { writer in
@@ -33,8 +34,9 @@ extension ByteStore {
   package func close() throws(ByteStoreError) {
     // Before any lock: what the parent's threads held at the fork, nobody gives back here.
     guard !isForked else { return }
+    beginToClose()
     let turn = state.withLock(
-      when: { !$0.isLeading && $0.queue.isEmpty && !$0.isPreparingSpare && !$0.isFlushing }
+      when: { !$0.isLeading && $0.queue.isEmpty && !$0.isBusyWithFiles }
     ) { state in
       shut()
       defer { state.end = .closed(directory: path) }

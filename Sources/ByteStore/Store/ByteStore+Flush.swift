@@ -71,16 +71,16 @@ extension ByteStore {
 
   private func runFlush(_ scope: FlushScope) throws(ByteStoreError) {
     try table.loadAll()
-    guard let frozen = try freeze(scope) else { return }
+    guard let start = try start(scope) else { return }
     pause(.frozen)
-    var job = FlushJob(frozen.table, target)
-    let victims = victims(of: frozen.table, scope)
+    var job = FlushJob(start.frozen.table, target)
+    let victims = victims(of: start.frozen.table, scope)
     let checkpoint: Manifest.Checkpoint
     do throws(ByteStoreError) {
       try job.writeTail()
       for victim in victims { try job.rewrite(victim) }
       try job.endSegments()
-      checkpoint = try job.writeCheckpoint(position: frozen.position, frozen.pages)
+      checkpoint = try job.writeCheckpoint(position: start.position, start.frozen.pages)
       try syncDirectory()
     } catch {
       job.discard()
@@ -90,7 +90,7 @@ extension ByteStore {
     note(job.damaged)
     let dropped: Dropped
     do throws(WriteFailure) {
-      dropped = try replaceManifest(job.segmentsLeft, checkpoint, frozen)
+      dropped = try replaceManifest(job.segmentsLeft, checkpoint, start)
     } catch {
       switch error {
       case .refused(let cause):
@@ -108,47 +108,25 @@ extension ByteStore {
     delete(dropped)
   }
 
-  private func pause(_ step: FlushStep) { options.betweenFlushSteps?(step) }
+  func pause(_ step: FlushStep) { options.betweenFlushSteps?(step) }
 
-  private struct Frozen {
-    var table: Table
+  /// What a flush starts from.
+  private struct Start {
+    var frozen: Frozen
     var position: LogHeader.LogEnd
     /// The first log that holds commits which are not in the table.
     var firstLog: LogNumber
-    var pages: (any CheckpointPages)?
   }
 
   /// Nil if there is nothing to do.
-  private func freeze(_ scope: FlushScope) throws(ByteStoreError) -> Frozen? {
-    try state.withLock(when: { !$0.isLeading }) { state throws(ByteStoreError) in
-      if let end = state.end { throw end }
-      state.isLeading = true
-    }
-    let result = Result { () throws(WriteFailure) in try freezeAsLeader(scope) }
-    state.withLock { state in
-      if case .failure(let failure) = result { fail([], failure, &state) }
-      state.isLeading = false
-    }
-    state.wakeAll()
-    do throws(WriteFailure) {
-      return try result.get()
-    } catch {
-      switch error {
-      case .refused(let cause): throw .system(cause)
-      case .unknown(let cause): throw .outcomeUnknown(cause)
-      }
-    }
-  }
-
-  private func freezeAsLeader(_ scope: FlushScope) throws(WriteFailure) -> Frozen? {
-    let table = table.frozen()
-    return try writer.withLock { writer throws(WriteFailure) in
-      let hasNews = table.published > writer.flushedThrough
-      guard hasNews || !victims(of: table, scope).isEmpty else { return nil }
+  private func start(_ scope: FlushScope) throws(ByteStoreError) -> Start? {
+    try betweenCommits { writer throws(WriteFailure) in
+      let frozen = freeze()
+      let hasNews = frozen.table.published > writer.flushedThrough
+      guard hasNews || !victims(of: frozen.table, scope).isEmpty else { return nil }
       if writer.log != nil { try turnToNewLog(for: [], &writer) }
       let first = writer.log?.header.number ?? writer.manifest.nextLogNumber
-      return Frozen(
-        table: table, position: writer.last, firstLog: first, pages: options.layerAbove?.freeze())
+      return Start(frozen: frozen, position: writer.last, firstLog: first)
     }
   }
 
@@ -211,7 +189,7 @@ extension ByteStore {
   }
 
   private func replaceManifest(
-    _ segments: [Segment], _ checkpoint: Manifest.Checkpoint, _ frozen: Frozen
+    _ segments: [Segment], _ checkpoint: Manifest.Checkpoint, _ start: Start
   ) throws(WriteFailure) -> Dropped {
     try writer.withLock { writer throws(WriteFailure) in
       if let end = state.withLock({ $0.end }) {
@@ -221,20 +199,20 @@ extension ByteStore {
       }
       let old = writer.manifest
       var manifest = old.successor()
-      manifest.logs.removeAll { $0.number < frozen.firstLog }
+      manifest.logs.removeAll { $0.number < start.firstLog }
       manifest.segments = segments.map(\.entry).sorted { $0.number < $1.number }
       manifest.checkpoint = checkpoint
       if !platform.keeps(.deleteAfterManifest) {
-        for log in old.logs where log.number < frozen.firstLog {
+        for log in old.logs where log.number < start.firstLog {
           try? directory.remove(StoreFile.log(log.number))
         }
       }
       try manifest.replace(in: directory, platform)
       writer.manifest = manifest
-      writer.flushedThrough = frozen.position.sequence
+      writer.flushedThrough = start.position.sequence
       logBytesBehind.store(writer.logBytes, ordering: .relaxed)
       return Dropped(
-        logs: old.logs.filter { $0.number < frozen.firstLog },
+        logs: old.logs.filter { $0.number < start.firstLog },
         segments: old.segments.filter { !manifest.segments.contains($0) }, checkpoint: old.checkpoint)
     }
   }

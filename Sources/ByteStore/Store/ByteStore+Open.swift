@@ -46,8 +46,13 @@ extension ByteStore {
       return ByteStore(try read(directory, durability, lock, options, platform))
     } catch {
       lock.release()
-      throw error
+      throw error.meansDamage && isMarkedAsBackup(directory) ? .incompleteBackup(directory: path) : error
     }
+  }
+
+  /// A manifest that a backup gave up again may come back in a power loss; its files do not.
+  private static func isMarkedAsBackup(_ directory: any OpenDirectory) -> Bool {
+    (try? directory.names().contains(StoreFile.backupMark)) ?? false
   }
 
   private static func openDirectory(
@@ -125,6 +130,7 @@ extension ByteStore {
   ) throws(ByteStoreError) {
     let names = try system { () throws(SystemFailure) in try directory.names() }
     guard !names.contains(StoreFile.manifest) else { return }
+    guard !names.contains(StoreFile.backupMark) else { throw .incompleteBackup(directory: directory.path) }
     if let file = names.filter(isOurs).min() {
       throw .corrupted(
         Damage(
@@ -152,6 +158,8 @@ extension ByteStore {
     if let found = try readManifest(directory, platform) {
       manifest = found
     } else {
+      // Again, for someone may have been here between the first look and the lock.
+      try refuseForeign(directory, options)
       manifest = Manifest(storeID: platform.random.randomID())
     }
     // One without logs is written even if it is there: if the sync of its name failed, it may be there
@@ -217,19 +225,26 @@ extension ByteStore {
   private static func openCheckpoint(_ opened: Opened) throws(ByteStoreError) -> Opened {
     var opened = opened
     guard let entry = opened.manifest.checkpoint else { return opened }
-    let directory = opened.directory
-    let source = try CheckpointFile(
-      entry, storeID: opened.manifest.storeID, in: directory, opened.platform)
-    try checkPresence(of: opened.manifest.segments, directory)
-    let segments = opened.manifest.segments.map {
-      Segment($0, storeID: opened.manifest.storeID, in: directory, opened.platform)
-    }
-    let table = Table(
-      source, segments: try uses(of: segments, source), overflow: try overflow(of: source))
+    let (source, table) = try tableOnDisk(entry, opened.manifest, in: opened.directory, opened.platform)
     opened.checkpoint = source
-    opened.table = SharedTable(table, opened.table.cache, path: directory.path)
+    opened.table = SharedTable(table, opened.table.cache, path: opened.directory.path)
     opened.last = source.header.position
     return opened
+  }
+
+  static func tableOnDisk(
+    _ entry: Manifest.Checkpoint, _ manifest: Manifest, in directory: any OpenDirectory,
+    _ platform: Platform
+  ) throws(ByteStoreError) -> (CheckpointFile, Table) {
+    let source = try CheckpointFile(entry, storeID: manifest.storeID, in: directory, platform)
+    try checkPresence(of: manifest.segments, directory)
+    let segments = manifest.segments.map {
+      Segment($0, storeID: manifest.storeID, in: directory, platform)
+    }
+    let table = Table(
+      source, segments: try uses(of: segments, source),
+      overflow: try overflow(of: source))
+    return (source, table)
   }
 
   private static func checkPresence(
@@ -430,7 +445,7 @@ extension ByteStore {
     }
     if StoreFile.isCheckpoint(name) { try checkHoldsNothingNew(name, opened) }
     return StoreFile.isSegmentOrCheckpoint(name) || StoreFile.isSalvaged(name)
-      || name == StoreFile.newManifest || name == StoreFile.spare
+      || [StoreFile.newManifest, StoreFile.spare, StoreFile.backupMark].contains(name)
   }
 
   private static func checkHoldsNoCommit(

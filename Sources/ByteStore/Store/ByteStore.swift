@@ -50,6 +50,7 @@ package final class ByteStore: Sendable {
   private let isShut = Atomic(false)
   /// What a flush has before it, as of the last commit.
   let logBytesBehind = Atomic<UInt64>(0)
+  private let hasBegunToClose = Atomic(false)
   let table: SharedTable
   let state: Locked<State>
   let writer: Locked<Writer>
@@ -65,12 +66,15 @@ package final class ByteStore: Sendable {
     var isPreparingSpare = false
     /// The same for a flush.
     var isFlushing = false
+    /// And for backups, which a close ends early.
+    var backupsUnderWay = 0
     /// The last flush that failed, until one succeeds.
     var flushFailure: ByteStoreError?
     /// How many bytes of log there were then.
     var flushFailedAt: UInt64?
     /// Segments that a flush could not read, and why: it leaves them alone.
     var damagedSegments: [FileNumber: ByteStoreError] = [:]
+    var isBusyWithFiles: Bool { isPreparingSpare || isFlushing || backupsUnderWay > 0 }
     /// Set by the first failure whose outcome is unknown, and by closing; ends all writing.
     var end: ByteStoreError?
   }
@@ -124,6 +128,11 @@ package final class ByteStore: Sendable {
 
   /// This process is a child of the one that opened the store.
   package var isForked: Bool { generation != ProcessGeneration.current }
+
+  /// Whoever works long looks at this now and then, and gives up.
+  var isClosing: Bool { hasBegunToClose.load(ordering: .acquiring) }
+
+  func beginToClose() { hasBegunToClose.store(true, ordering: .releasing) }
 
   func shut() { isShut.store(true, ordering: .releasing) }
 

@@ -63,7 +63,8 @@ struct FlushJob: ~Copyable {
     do throws(ByteStoreError) {
       try copyLiveEntries(of: victim)
     } catch {
-      guard case .corrupted = error else { throw error }
+      // Of what it reads; what it wrote and cannot read back is another matter.
+      guard case .corrupted(let damage) = error, damage.file == victim.path else { throw error }
       damaged.append((victim, error))
     }
   }

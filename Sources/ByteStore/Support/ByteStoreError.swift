@@ -69,6 +69,13 @@ package enum ByteStoreError: Error, Hashable, Sendable {
   /// written there.
   case networkFileSystem(directory: String, fileSystem: String)
 
+  /// A backup that was cut off lies there. It is no store; nothing was touched.
+  case incompleteBackup(directory: String)
+
+  // When making a backup
+  /// The directory for it holds something; nothing was touched.
+  case notEmpty(directory: String, found: String)
+
   // When reading
   /// Acknowledged bytes are not what was written. Nothing was dropped or repaired.
   case corrupted(Damage)
@@ -108,6 +115,11 @@ extension ByteStoreError: CustomStringConvertible {
       "\(directory) is on a network file system (\(fileSystem)), where two machines could open a store at once "
         + "and a sync promises little. Choose a directory on a disk of this machine. A backup may lie "
         + "there: copy it to such a disk to open it."
+    case .incompleteBackup(let directory):
+      "The backup in \(directory) was cut off before it was whole, and is no store. Make it again: it may go to "
+        + "the same directory."
+    case .notEmpty(let directory, let found):
+      "A backup needs an empty or a new directory, and \(directory) holds \(found). Nothing was touched."
     case .corrupted(let damage):
       "\(damage). Nothing was changed: restore a backup, or keep a copy of the directory for salvage."
     case .tooLarge(let what, let limit, let found):
@@ -122,6 +134,15 @@ extension ByteStoreError: CustomStringConvertible {
       "The store at \(directory) has been closed."
     case .forked(let directory):
       "The store at \(directory) was opened before a fork, and this is the child: open it anew."
+    }
+  }
+}
+
+extension ByteStoreError {
+  var meansDamage: Bool {
+    switch self {
+    case .corrupted, .foreignFile: true
+    default: false
     }
   }
 }

@@ -49,6 +49,8 @@ package enum Rule: String, CaseIterable, Sendable {
   case deleteAfterManifest
   /// C5: an open writes the manifest again before it deletes what it does not name.
   case writeManifestBeforeDeletingOnOpen
+  /// C5: a backup is marked as unfinished before it has files.
+  case markBackup
   /// C7: a flush that is overtaken by a commit leaves that commit alone.
   case keepLaterCommits
 }

@@ -113,6 +113,15 @@ struct Table: Sendable {
 
   func location(of ordinal: UInt32) -> Location { Location(bits: locations[Int(ordinal)]) }
 
+  func isOrdinal(_ ordinal: UInt32, of key: RawSpan) -> Bool {
+    var isIt = false
+    slots.forEachOrdinal(withFingerprint: fingerprint(of: key)) { candidate in
+      isIt = candidate == ordinal
+      return isIt
+    }
+    return isIt
+  }
+
   // MARK: Preparing a commit
 
   /// The key of one operation: its fingerprint, and its ordinal if it was there before.

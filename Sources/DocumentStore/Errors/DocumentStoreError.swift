@@ -30,7 +30,8 @@ public enum DocumentStoreError: Error, Hashable, Sendable {
   case failedPrecondition(String)
   /// There is no store where one was expected, or the directory holds something else.
   case notAStore(StorageEvidence)
-  /// No store can be there, and none was made: the directory is on a network file system.
+  /// No store can be there, and none was made: the directory is on a network file system, or it was to
+  /// take a backup and is not empty. Nothing in it was touched.
   case unsuitableDirectory(StorageEvidence)
   /// Another opener holds the store.
   case locked(StorageEvidence)
@@ -91,6 +92,13 @@ extension DocumentStoreError {
     case .networkFileSystem(let directory, let fileSystem):
       evidence.file = directory
       evidence.found = fileSystem
+      self = .unsuitableDirectory(evidence)
+    case .incompleteBackup(let directory):
+      evidence.file = directory
+      self = .notAStore(evidence)
+    case .notEmpty(let directory, let found):
+      evidence.file = directory
+      evidence.found = found
       self = .unsuitableDirectory(evidence)
     case .corrupted(let damage):
       evidence.file = damage.file

@@ -74,6 +74,7 @@ struct Life {
   }
 
   mutating func run() throws(Finding) {
+    try oracle.checkBackups(on: disk.image)
     try open()
     for step in plan.steps {
       guard let store else { return }
@@ -82,6 +83,7 @@ struct Life {
       case .group(let edits): try commitAtOnce(edits, to: store)
       case .maintain: maintain(store)
       case .flush(let scope, let edits): try flush(scope, during: edits, store)
+      case .backup(let directory, let edits): try backUp(store, to: directory, during: edits)
       case .snapshot: try look(at: store)
       case .reopen: try reopen(store)
       }
@@ -199,6 +201,32 @@ struct Life {
       _ = try close(store)
       return try open()
     }
+    try compare(with: store)
+  }
+
+  /// The backup must be the state of now, whatever is committed meanwhile, and those commits as safe as any.
+  private mutating func backUp(
+    _ store: ByteStore, to directory: String, during edits: [Edit]
+  ) throws(Finding) {
+    let last = oracle.acknowledged
+    let isTaken = disk.image.contents(of: "\(directory)/MANIFEST") != nil
+    oracle.beginBackup(to: directory, at: operations)
+    interlude.prepare(edits, store, disk)
+    let result = Result { () throws(ByteStoreError) in try store.backup(to: directory) }
+    let end = operations
+    let unknown = try settle(interlude.finish(), after: last)
+    switch result {
+    case .success(let report):
+      guard !isTaken, Int(report.sequence.value) == last else {
+        throw Finding(.ghost, "a backup of commit \(last) says that it has \(report.sequence.value)")
+      }
+      oracle.completeBackup(to: directory, at: end)
+    case .failure(.notEmpty) where isTaken: oracle.forgetBackup(to: directory)
+    case .failure(.system): try requireFault("a backup failed")
+    case .failure(let error): throw Finding(.dishonest, "a backup failed with \(error)")
+    }
+    try oracle.checkBackups(on: disk.image.after(.kill))
+    if let unknown { return try goOn(after: unknown, in: store) }
     try compare(with: store)
   }
 

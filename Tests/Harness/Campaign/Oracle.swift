@@ -27,6 +27,8 @@ struct Oracle: Sendable {
   }
 
   private var eras: [Era]
+  /// By directory, oldest first.
+  private var backups: [String: [BackupAttempt]] = [:]
 
   init() {
     let empty = Point(contents: [:], stamp: 0, beganAt: -1, acknowledgedAt: -1, durableAt: -1)
@@ -85,6 +87,7 @@ struct Oracle: Sendable {
     var required: Int
     /// Up to where a power loss, after a mere kill, cannot take them.
     var durable: Int
+    var backups: [String: [BackupAttempt]]
   }
 
   func expectation(at operation: Int, after crash: Crash) -> Expectation {
@@ -97,7 +100,11 @@ struct Oracle: Sendable {
     let begun = era.points.lastIndex { $0.beganAt < operation }!
     return Expectation(
       points: Array(era.points[...max(acknowledged, begun)]),
-      required: crash == .kill ? acknowledged : durable, durable: durable)
+      required: crash == .kill ? acknowledged : durable, durable: durable,
+      backups: backups.compactMapValues { attempts in
+        let begun = attempts.filter { $0.beganAt < operation }.map { $0.asKnown(at: operation) }
+        return begun.isEmpty ? nil : begun
+      })
   }
 
   /// What is known at the start of the run after the crash.
@@ -109,6 +116,29 @@ struct Oracle: Sendable {
       points[index].durableAt = index <= expectation.durable ? -1 : nil
     }
     eras = [Era(start: 0, points: points)]
+    backups = expectation.backups.mapValues { $0.map(\.afterCrash) }
+  }
+
+  // MARK: Backups
+
+  mutating func beginBackup(to directory: String, at operation: Int) {
+    backups[directory, default: []].append(
+      BackupAttempt(sequence: acknowledged, point: points[acknowledged], beganAt: operation))
+  }
+
+  mutating func completeBackup(to directory: String, at operation: Int) {
+    guard let last = backups[directory]?.indices.last else { preconditionFailure("a backup begins first") }
+    backups[directory]?[last].completedAt = operation
+  }
+
+  /// Takes back the last one: it was refused, and its directory left alone.
+  mutating func forgetBackup(to directory: String) { backups[directory]?.removeLast() }
+
+  /// What the directories of all backups so far must hold.
+  func checkBackups(on image: DiskImage) throws(Finding) {
+    for (directory, attempts) in backups.sorted(by: { $0.key < $1.key }) where !attempts.isEmpty {
+      try BackupAttempt.check(attempts, in: directory, on: image)
+    }
   }
 }
 

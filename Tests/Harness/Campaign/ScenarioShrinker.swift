@@ -45,6 +45,7 @@ struct ScenarioShrinker {
       switch best.legs[leg].steps[step] {
       case .reopen, .maintain, .snapshot: []
       case .flush(let scope, let edits): edits.isEmpty ? [] : [.flush(scope, during: edits.dropLast())]
+      case .backup(let path, let edits): edits.isEmpty ? [] : [.backup(to: path, during: edits.dropLast())]
       case .commit(let edit): smaller(edit).map { .commit($0) }
       case .group(let edits): [.commit(edits[0])] + (edits.count > 2 ? [.group(edits.dropLast())] : [])
       }

@@ -10,6 +10,8 @@ struct Workload: Sendable {
     case maintain
     /// Commits to be made between the steps of the flush, in this order.
     case flush(ByteStore.FlushScope, during: [Edit])
+    /// Commits to be made between the steps of the backup.
+    case backup(to: String, during: [Edit])
     /// Looks at the store as it is now, until it is reopened.
     case snapshot
     case reopen
@@ -44,7 +46,7 @@ struct Workload: Sendable {
       return Edit(operations(&random), stamp: stamp, random.oneIn(4) ? .buffered : .synced)
     }
     return (0..<count).map { _ in
-      switch random.below(14) {
+      switch random.below(15) {
       case 0: .reopen
       case 1, 2: .maintain
       case 3: .group((0..<2 + random.below(4)).map { _ in edit() })
@@ -53,6 +55,8 @@ struct Workload: Sendable {
         .flush(
           random.oneIn(2) ? .everything : .asNeeded, during: (0..<1 + random.below(5)).map { _ in edit() })
       case 7: .snapshot
+      case 8:
+        .backup(to: "/backup\(random.below(2))", during: (0..<random.below(4)).map { _ in edit() })
       default: .commit(edit())
       }
     }
@@ -76,6 +80,9 @@ extension Workload.Step: CustomStringConvertible {
     case .maintain: "maintenance"
     case .flush(let scope, let edits):
       "flush \(scope)"
+        + (edits.isEmpty ? "" : " during which " + edits.map { "\($0)" }.joined(separator: "; "))
+    case .backup(let path, let edits):
+      "backup to \(path)"
         + (edits.isEmpty ? "" : " during which " + edits.map { "\($0)" }.joined(separator: "; "))
     case .snapshot: "snapshot"
     case .reopen: "close and reopen"

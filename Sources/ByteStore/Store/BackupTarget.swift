@@ -1,0 +1,118 @@
+// The directory that a backup goes to, and what tells a whole backup from one that was cut off.
+//
+// Invariants:
+//   - The mark is durable before any other file but the lock is made, and goes after the manifest is durable.
+//   - So a directory with the mark and without a manifest is a backup that was cut off, and never a store.
+//   - A manifest is there once every file that it names is durable and verified.
+
+/// A directory that holds nothing but this backup, locked until `release()`.
+struct BackupTarget {
+  let directory: any OpenDirectory
+  let durability: DurabilityReport
+  private let lock: any DirectoryLock
+  private let platform: Platform
+
+  /// Makes the directory if need be, and clears away a backup that was cut off there. Anything else in it
+  /// is an error, and left as it is.
+  static func prepare(_ path: String, _ platform: Platform) throws(ByteStoreError) -> BackupTarget {
+    let directory = try openOrMake(path, platform)
+    // Looked at before the lock too: not even a lock file is left in a directory that is not ours.
+    try check(directory)
+    let durability = try system { () throws(SystemFailure) in try directory.durability() }
+    let lock: any DirectoryLock
+    switch try system({ () throws(SystemFailure) in try directory.lock(StoreFile.lock) }) {
+    case .acquired(let acquired): lock = acquired
+    case .held(let holder): throw .locked(directory: directory.path, holder: holder)
+    }
+    let target = BackupTarget(directory: directory, durability: durability, lock: lock, platform: platform)
+    do throws(ByteStoreError) {
+      try check(directory)
+      try target.mark()
+      return target
+    } catch {
+      lock.release()
+      throw error
+    }
+  }
+
+  private init(
+    directory: any OpenDirectory, durability: DurabilityReport, lock: any DirectoryLock, platform: Platform
+  ) {
+    self.directory = directory
+    self.durability = durability
+    self.lock = lock
+    self.platform = platform
+  }
+
+  private static func openOrMake(
+    _ path: String, _ platform: Platform
+  ) throws(ByteStoreError) -> any OpenDirectory {
+    do throws(SystemFailure) {
+      return try platform.fileSystem.openDirectory(path)
+    } catch {
+      guard error.isMissingFile else { throw .system(error) }
+    }
+    return try system { () throws(SystemFailure) in
+      try platform.fileSystem.createDirectory(path)
+      return try platform.fileSystem.openDirectory(path)
+    }
+  }
+
+  private static func check(_ directory: any OpenDirectory) throws(ByteStoreError) {
+    let names = try system { () throws(SystemFailure) in try directory.names() }
+    let isCutOff = names.contains(StoreFile.backupMark) && !names.contains(StoreFile.manifest)
+    let strangers = names.filter { $0 != StoreFile.lock && !(isCutOff && isOfBackup($0)) }
+    if let found = strangers.min() { throw .notEmpty(directory: directory.path, found: found) }
+  }
+
+  private static func isOfBackup(_ name: String) -> Bool {
+    name == StoreFile.backupMark || name == StoreFile.newManifest || StoreFile.isSegmentOrCheckpoint(name)
+  }
+
+  // MARK: The mark
+
+  private func mark() throws(ByteStoreError) {
+    try system { () throws(SystemFailure) in
+      let names = try directory.names()
+      // Anew even if it is there: a sync that failed may have dropped it, and shows it on (F4).
+      try removeFiles(names)
+      guard platform.keeps(.markBackup) else { return }
+      try directory.createFile(StoreFile.backupMark).close()
+      try directory.sync()
+    }
+  }
+
+  /// The backup is a store, with the mark or without: what fails here, the first open does.
+  func removeMark() {
+    try? system { () throws(SystemFailure) in
+      try directory.remove(StoreFile.backupMark)
+      try directory.sync()
+    }
+  }
+
+  func release() { lock.release() }
+
+  // MARK: Giving up
+
+  /// Removes what was written. What is left if that fails, a later backup removes.
+  func clear() {
+    try? system { () throws(SystemFailure) in
+      let names = try directory.names()
+      // Gone for good before the files that it names.
+      if names.contains(StoreFile.manifest) {
+        try directory.remove(StoreFile.manifest)
+        try directory.sync()
+      }
+      try removeFiles(names)
+    }
+  }
+
+  /// The mark goes last, once no power loss brings back a file that was removed, here or before.
+  private func removeFiles(_ names: [String]) throws(SystemFailure) {
+    let files = names.filter { Self.isOfBackup($0) && $0 != StoreFile.backupMark }
+    for name in files.sorted() { try directory.remove(name) }
+    guard names.contains(StoreFile.backupMark) else { return }
+    try directory.sync()
+    try directory.remove(StoreFile.backupMark)
+  }
+}

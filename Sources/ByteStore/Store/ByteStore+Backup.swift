@@ -1,0 +1,192 @@
+// A hot backup: one committed state as a complete store in another directory (docs/reliability.md, P17).
+//
+//   1. place      the target is locked and marked as unfinished (BackupTarget)
+//   2. freeze     a moment between two commits, as for a flush; but no log is turned
+//   3. write      everything that lives, from the tail and all segments, to new segments and a checkpoint
+//                 (FlushJob), under a new store id; ordinals stay, so that the layer above's pages fit
+//   4. directory  is synced, so that the files have names
+//   5. verify     the files are read as an open would read them, and every key is found
+//   6. manifest   makes them a store (C5)
+//   7. unmark     and give the lock back
+//
+// Commits, reads and flushes go on all the while; the source is only read. What a flush deletes meanwhile
+// stays readable, as for a snapshot. Two backups into different directories may run at once.
+
+/// How far a backup has come.
+package struct BackupProgress: Sendable, Equatable {
+  package enum Step: String, Sendable {
+    case writing
+    case verifying
+  }
+
+  package var step: Step
+  /// Of what is to be written.
+  package var bytesDone: UInt64
+  package var bytesTotal: UInt64
+}
+
+/// What a backup became.
+package struct BackupReport: Sendable, Equatable {
+  package var directory: String
+  /// The backup's own: a store and its copy are never taken for each other.
+  package var storeID: RandomID
+  /// The last commit that it has.
+  package var sequence: SequenceNumber
+  package var keys: Int
+  /// Of all its files.
+  package var bytes: UInt64
+  /// What a sync is worth where it lies.
+  package var durability: DurabilityReport
+}
+
+extension ByteStore {
+  /// Writes the store as of one commit to `target`, a new or an empty directory, while all goes on here.
+  /// When it returns, the backup is a store on stable storage of which every byte was read back. If it
+  /// fails, the target holds no store, and what was written there is removed; a backup that died with its
+  /// process is cleared away by the next one into the same directory. A poisoned store can be backed up: it
+  /// shows what was acknowledged. Closing the store ends a backup with `closed`.
+  ///
+  /// `progress` is called now and then, in this thread, with no lock held.
+  @discardableResult
+  package func backup(
+    to target: String, progress: (BackupProgress) -> Void = { _ in }
+  ) throws(ByteStoreError) -> BackupReport {
+    guard !isForked else { throw .forked(directory: path) }
+    try state.withLock { state throws(ByteStoreError) in
+      if let end = state.end, !end.isPoison { throw end }
+      state.backupsUnderWay += 1
+    }
+    defer {
+      state.withLock { $0.backupsUnderWay -= 1 }
+      state.wakeAll()
+    }
+    let target = try BackupTarget.prepare(target, platform)
+    defer { target.release() }
+    do throws(ByteStoreError) {
+      return try writeBackup(to: target, progress)
+    } catch {
+      target.clear()
+      throw error
+    }
+  }
+
+  private func writeBackup(
+    to target: BackupTarget, _ progress: (BackupProgress) -> Void
+  ) throws(ByteStoreError) -> BackupReport {
+    // Listed like a snapshot: what a flush deletes from here on stays readable.
+    let ticket = snapshots.add(platform.clock.monotonicNanoseconds(), asOf: lastCommit)
+    defer { snapshots.remove(ticket) }
+    try table.loadAll()
+    let frozen = try betweenCommits(evenIfPoisoned: true) { _ in freeze() }
+    snapshots.settle(ticket, at: frozen.table.published)
+    pause(.frozen)
+    var manifest = Manifest(storeID: platform.random.randomID())
+    let total = frozen.table.liveBytes
+    try writeFiles(of: frozen, to: target, &manifest) { done in
+      progress(BackupProgress(step: .writing, bytesDone: min(done, total), bytesTotal: total))
+    }
+    pause(.checkpointWritten)
+    progress(BackupProgress(step: .verifying, bytesDone: total, bytesTotal: total))
+    try verify(manifest, of: frozen, in: target)
+    try makeStore(manifest, in: target)
+    pause(.manifestReplaced)
+    return BackupReport(
+      directory: target.directory.path, storeID: manifest.storeID, sequence: frozen.table.published,
+      keys: frozen.table.keys, bytes: manifest.bytesOfFiles, durability: target.durability)
+  }
+
+  /// Segments and checkpoint, named by `manifest` afterwards.
+  private func writeFiles(
+    of frozen: Frozen, to target: BackupTarget, _ manifest: inout Manifest, _ progress: (UInt64) -> Void
+  ) throws(ByteStoreError) {
+    let numbers = FileNumbers()
+    var job = FlushJob(
+      frozen.table,
+      FlushJob.Target(
+        directory: target.directory, platform: platform, storeID: manifest.storeID,
+        segmentBytesMax: options.segmentBytesMax, nextNumber: { numbers.next() },
+        pause: { [self] in pause($0) }))
+    do throws(ByteStoreError) {
+      var done = UInt64(frozen.table.tail.bytes)
+      try job.writeTail()
+      progress(done)
+      for case let use? in frozen.table.segments where use.liveEntries > 0 {
+        guard !isClosing else { throw ByteStoreError.closed(directory: path) }
+        try job.rewrite(use.segment)
+        // A flush leaves what it cannot read; a backup without it would be no state of the store.
+        if let damaged = job.damaged.first { throw damaged.error }
+        done += use.liveBytes
+        progress(done)
+      }
+      try job.endSegments()
+      // As if a log without a name had ended there: the backup has none.
+      let position = LogHeader.LogEnd(fileID: .zero, length: 0, sequence: frozen.table.published)
+      manifest.checkpoint = try job.writeCheckpoint(position: position, frozen.pages)
+      manifest.segments = job.segmentsLeft.map(\.entry).sorted { $0.number < $1.number }
+      manifest.nextFileNumber = numbers.next()
+      try system { () throws(SystemFailure) in try target.directory.sync() }
+    } catch {
+      job.discard()
+      throw error
+    }
+  }
+
+  /// Every entry was read back when its segment was ended. Here, the checkpoint must find each of them by
+  /// its key, and none may be missing.
+  private func verify(
+    _ manifest: Manifest, of frozen: Frozen, in target: BackupTarget
+  ) throws(ByteStoreError) {
+    guard let entry = manifest.checkpoint else { preconditionFailure("a backup has a checkpoint") }
+    let (source, table) = try Self.tableOnDisk(entry, manifest, in: target.directory, platform)
+    let cache = PageCache(bytesMax: 0, pageBytes: SegmentFormat.pageBytes)
+    let written = SharedTable(table, cache, path: target.directory.path)
+    try written.loadAll()
+    let loaded = written.frozen()
+    var found = 0
+    try written.forEachEntry { ordinal, key, _ throws(ByteStoreError) in
+      guard loaded.isOrdinal(ordinal, of: key) else {
+        throw source.damage("the ordinal \(ordinal) for the key of its entry", "another")
+      }
+      found += 1
+    }
+    guard found == frozen.table.keys, loaded.keys == found else {
+      throw source.damage("\(frozen.table.keys) keys", "\(found)")
+    }
+    if let broken = loaded.invariantBroken() { throw source.damage("a table", broken) }
+  }
+
+  private func makeStore(_ manifest: Manifest, in target: BackupTarget) throws(ByteStoreError) {
+    guard !isClosing else { throw .closed(directory: path) }
+    do throws(WriteFailure) {
+      try manifest.replace(in: target.directory, platform)
+    } catch {
+      switch error {
+      case .refused(let cause), .unknown(let cause): throw .system(cause)
+      }
+    }
+    target.removeMark()
+  }
+}
+
+/// Counts up the files of a backup.
+private final class FileNumbers {
+  private var last: UInt64 = 0
+
+  func next() -> FileNumber {
+    last += 1
+    return FileNumber(last)
+  }
+}
+
+extension Table {
+  /// What a backup has to write, as far as is known without compressing it.
+  fileprivate var liveBytes: UInt64 {
+    segments.reduce(UInt64(tail.bytes)) { $0 + ($1?.liveBytes ?? 0) }
+  }
+}
+
+extension Manifest {
+  fileprivate var bytesOfFiles: UInt64 {
+    segments.reduce(UInt64(encoded().count) + (checkpoint?.bytes ?? 0)) { $0 + $1.bytes }
+  }
+}
