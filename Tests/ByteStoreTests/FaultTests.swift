@@ -112,6 +112,44 @@ struct FaultTests {
     #expect(mixed.disk.image.contents(of: TestStore.firstLog) != nil)
   }
 
+  /// The story: a power loss cut off the making of a checkpoint, and its blocks still held what a checkpoint
+  /// of another store, a backup on the same disk, had there. The open took it for a foreign file.
+  @Test func staleBlocksOfAnotherStoreInAnUnnamedCheckpointAreNoForeignFile() throws {
+    let stranger = try flushed("theirs", times: 2, seed: 99)
+    var image = try flushed("ours", times: 1, seed: 1).disk.image
+    let name = "/store/checkpoint-0000000004"
+    image.replace(name, with: try #require(stranger.disk.image.contents(of: name)))
+    let machine = TestStore(image)
+    #expect(try machine.open().value(for: "ours0") == [1])
+    #expect(machine.disk.image.contents(of: name) == nil)
+  }
+
+  /// With its segments beside it, it is a store whose manifest someone replaced.
+  @Test func unnamedCheckpointOfAnotherStoreIsNotDeletedBesideItsSegments() throws {
+    let stranger = try flushed("theirs", times: 2, seed: 99)
+    var image = try flushed("ours", times: 1, seed: 1).disk.image
+    for name in ["/store/segment-0000000003", "/store/checkpoint-0000000004"] {
+      image.replace(name, with: try #require(stranger.disk.image.contents(of: name)))
+    }
+    let mixed = TestStore(image)
+    guard case .foreignFile = try storeError({ () throws(ByteStoreError) in _ = try mixed.open() }) else {
+      Issue.record("a checkpoint of another store was taken for a leftover")
+      return
+    }
+    #expect(mixed.disk.image.contents(of: "/store/segment-0000000003") != nil)
+  }
+
+  private func flushed(_ key: String, times: Int, seed: UInt64) throws -> TestStore {
+    let machine = TestStore()
+    let store = try ByteStore.open(TestStore.path, platform: machine.disk.platform(seed: seed))
+    for time in 0..<times {
+      try store.put([1], for: "\(key)\(time)")
+      try store.flush()
+    }
+    try store.close()
+    return TestStore(machine.disk.image(after: .kill))
+  }
+
   @Test func shortTransfersGoUnnoticed() throws {
     let machine = TestStore()
     machine.disk.setFault(FaultPlan(.short, at: 0, isSticky: true))

@@ -494,6 +494,7 @@ extension ByteStore {
       return
     }
     guard header.storeID == opened.manifest.storeID else {
+      guard try hasItsSegmentsHere(header, opened) else { return }
       throw .foreignFile(file: path, expected: opened.manifest.storeID, found: header.storeID)
     }
     guard header.position.sequence > opened.last.sequence else { return }
@@ -502,6 +503,39 @@ extension ByteStore {
         file: "\(opened.directory.path)/\(StoreFile.manifest)", offset: 32,
         expected: "a manifest that names \(name), which has commit \(header.position.sequence.value)",
         found: "an older one, of generation \(opened.manifest.generation)"))
+  }
+
+  /// Whether another store's checkpoint lies here with segments of that store: then the manifest may be the
+  /// stranger. Alone, it is what a file of another store left in the blocks of one whose making was cut off.
+  private static func hasItsSegmentsHere(
+    _ header: CheckpointHeader, _ opened: Opened
+  ) throws(ByteStoreError) -> Bool {
+    let entry = Manifest.Checkpoint(number: header.number, fileID: header.fileID, bytes: header.fileBytes)
+    do throws(ByteStoreError) {
+      let file = try CheckpointFile(entry, storeID: header.storeID, in: opened.directory, opened.platform)
+      let words = try words(.segments, of: file)
+      for index in stride(from: 0, to: words.count, by: 3) where words[index] != 0 {
+        if try isSegment(FileNumber(words[index]), of: header.storeID, opened) { return true }
+      }
+    } catch {
+      guard case .corrupted = error else { throw error }
+    }
+    return false
+  }
+
+  private static func isSegment(
+    _ number: FileNumber, of storeID: RandomID, _ opened: Opened
+  ) throws(ByteStoreError) -> Bool {
+    let page: [UInt8]
+    do throws(SystemFailure) {
+      let file = try opened.directory.openFile(StoreFile.segment(number), .read)
+      defer { file.close() }
+      page = try file.readAll(SegmentFormat.pageBytes, at: 0)
+    } catch {
+      guard error.isMissingFile else { throw .system(error) }
+      return false
+    }
+    return try SegmentHeader(decoding: page.rawSpan, file: StoreFile.segment(number)).storeID == storeID
   }
 
   /// Nil if the making of the log was cut off before its header.
