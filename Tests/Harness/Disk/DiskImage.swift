@@ -6,6 +6,8 @@
 //   - `pending` holds the operations since the last sync, oldest first.
 //   - A sync of a file leaves the directory that names it alone, and the other way round.
 
+internal import ByteStore
+
 package struct DiskImage: Sendable {
   enum Entry: Hashable, Sendable {
     case file(Int)
@@ -190,6 +192,16 @@ package struct DiskImage: Sendable {
       }
     }
     return paths(in: Self.root, "").sorted()
+  }
+
+  /// Of all files that have a name, in whole pages.
+  var bytesInUse: Int {
+    directories.reduce(0) { sum, directory in
+      directory.live.values.reduce(sum) { sum, entry in
+        guard case .file(let file) = entry else { return sum }
+        return sum + files[file].live.size.roundedUp(toMultipleOf: PagedBytes.pageBytes)
+      }
+    }
   }
 
   /// A file as a reader sees it, or nil if there is none of this name.

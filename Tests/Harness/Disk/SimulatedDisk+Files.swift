@@ -73,6 +73,7 @@ private final class SimulatedDirectory: OpenDirectory {
       guard state.image.directories[directory].live[name] == nil else {
         throw SystemFailure(.create, path, EEXIST)
       }
+      try disk.requireRoomForFile(path, &state)
       return SimulatedFile(path, state.image.addFile(name, in: directory), .readAndWrite, disk)
     }
   }
@@ -204,8 +205,9 @@ private final class SimulatedFile: OpenFile {
           let count = state.random.below(bytes.count + 1)
           state.image.write(UnsafeRawBufferPointer(rebasing: bytes[..<count]), at: start, in: file)
         },
-        { state, isShort in
-          let count = isShort && bytes.count > 1 ? 1 + state.random.below(bytes.count - 1) : bytes.count
+        { state, isShort throws(SystemFailure) in
+          let asked = isShort && bytes.count > 1 ? 1 + state.random.below(bytes.count - 1) : bytes.count
+          let count = try disk.room(for: asked, at: start, ofFile: file, path, &state)
           state.image.write(UnsafeRawBufferPointer(rebasing: bytes[..<count]), at: start, in: file)
           state.counters.bytesWritten += count
           return count

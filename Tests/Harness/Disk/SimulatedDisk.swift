@@ -25,6 +25,9 @@ package final class SimulatedDisk: Sendable {
     package var durability = DurabilityReport(fileSystem: "simulated", medium: .device, sync: .fdatasync)
     package var mounts: [String: DurabilityReport] = [:]
     package var recordsTrace = false
+    /// What all files with a name may take, in whole pages; beyond it a write is short, then fails, and no
+    /// file is made.
+    package var capacity: Int?
     /// Keep the disk as it was before every call.
     package var recordsHistory = false
     /// More calls than this mean that the caller loops.
@@ -87,6 +90,9 @@ package final class SimulatedDisk: Sendable {
     trace.enumerated().map { "\($0.offset) \($0.element)\n" }.joined()
   }
 
+  /// What the files take on the disk.
+  package var bytesInUse: Int { state.withLock { $0.image.bytesInUse } }
+
   /// From now on this fault, or none.
   package func setFault(_ plan: FaultPlan?) { state.withLock { $0.fault = plan } }
 
@@ -139,6 +145,30 @@ package final class SimulatedDisk: Sendable {
         throw error
       }
     }
+  }
+
+  /// How many of `count` bytes at `offset` of a file there is room for. None is a failure, and counts as a
+  /// fault.
+  func room(
+    for count: Int, at offset: Int, ofFile file: Int, _ path: String, _ state: inout State
+  ) throws(SystemFailure) -> Int {
+    guard let capacity = options.capacity, count > 0 else { return count }
+    let end = state.image.files[file].live.size.roundedUp(toMultipleOf: PagedBytes.pageBytes)
+    let free = max(0, capacity - state.image.bytesInUse) / PagedBytes.pageBytes * PagedBytes.pageBytes
+    let room = min(count, end + free - offset)
+    guard room > 0 else {
+      state.counters.faults += 1
+      throw SystemFailure(.write, path, ENOSPC)
+    }
+    return room
+  }
+
+  func requireRoomForFile(_ path: String, _ state: inout State) throws(SystemFailure) {
+    guard let capacity = options.capacity,
+      state.image.bytesInUse + PagedBytes.pageBytes > capacity
+    else { return }
+    state.counters.faults += 1
+    throw SystemFailure(.create, path, ENOSPC)
   }
 
   /// A look at the disk that is no call and cannot fail.
