@@ -37,7 +37,9 @@ enum CheckCommand: Command {
       lines.append("\(loss.file): \(loss.reason), \(loss.length) bytes at byte \(loss.offset). No damage.")
     }
     for name in report.leftovers { lines.append("\(name) belongs to nothing; the next open removes it.") }
-    if !report.setAside.isEmpty { lines.append("set aside by salvage: \(report.setAside.joined(separator: ", "))") }
+    if !report.setAside.isEmpty {
+      lines.append("set aside by salvage: \(report.setAside.joined(separator: ", "))")
+    }
     lines.append(
       "\(report.files) files, \(report.bytesVerified) bytes verified, \(report.keys) keys, "
         + "\(report.entries) entries in segments, \(report.deadBytes) bytes dead, "

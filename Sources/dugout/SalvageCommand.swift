@@ -8,7 +8,9 @@ enum SalvageCommand: Command {
   static let name = "salvage"
   static let summary = "Makes a damaged store usable, with all of it that can be read"
   static let usage = "DIR [--json]"
-  static let options = [(option: "--json", meaning: "One JSON object that says what was done and what is lost")]
+  static let options = [
+    (option: "--json", meaning: "One JSON object that says what was done and what is lost")
+  ]
   static let positional = 1...1
 
   static func run(_ arguments: Arguments) async throws {

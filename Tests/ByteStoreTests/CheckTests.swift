@@ -133,7 +133,9 @@ import Testing
   }
 
   @Test func aNewerFormatIsNotCalledDamage() throws {
-    let newer = try Self.flushedStore().changing("/store/MANIFEST") { $0[8] = 1; $0[70] ^= 1 }
+    let newer = try Self.flushedStore().changing("/store/MANIFEST") {
+      $0[8] = 1; $0[70] ^= 1
+    }
     guard case .newerFormat = try storeError({ () throws(ByteStoreError) in _ = try newer.check() }) else {
       Issue.record("nobody knows what is right in a newer manifest")
       return

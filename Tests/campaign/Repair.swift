@@ -23,7 +23,8 @@ enum Repair: Campaign {
       failed: troubles.failures + crashes.failures + matrix.failures)
     result.details = [
       ("checks", matrix.checks), ("damageFound", matrix.found), ("salvaged", matrix.salvaged),
-      ("refused", matrix.refused), ("crashesAndFaults", troubles.states), ("checksAfterCrashes", crashes.states),
+      ("refused", matrix.refused), ("crashesAndFaults", troubles.states),
+      ("checksAfterCrashes", crashes.states),
     ]
     result.firstFailure = matrix.firstFailures.first ?? troubles.firstFailure ?? crashes.firstFailure
     return result

@@ -45,7 +45,10 @@ struct StoreKills {
     }
   }
 
-  enum Errno: String, CaseIterable { case EIO, ENOSPC }
+  enum Errno: String, CaseIterable {
+    case inputOutput = "EIO"
+    case noSpace = "ENOSPC"
+  }
 
   struct Summary {
     var rounds = 0

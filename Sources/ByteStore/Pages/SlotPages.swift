@@ -286,7 +286,9 @@ struct SlotPages: Sendable {
       guard index % count == 0, (index..<index + count).allSatisfy({ directory[$0] == entry }), !seen[page]
       else { return "directory entries that do not go together" }
       seen[page] = true
-      if let broken = invariantBroken(ofPage: page, prefix: UInt64(index / count), localDepth) { return broken }
+      if let broken = invariantBroken(ofPage: page, prefix: UInt64(index / count), localDepth) {
+        return broken
+      }
       index += count
     }
     return seen.contains(false) ? "a page that no directory entry has" : nil

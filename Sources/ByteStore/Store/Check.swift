@@ -69,7 +69,9 @@ extension ByteStore {
     let names = try system { () throws(SystemFailure) in try directory.names() }
     if names.contains(where: { $0 == StoreFile.manifest || isOurs($0) }) { return directory }
     let ours: Set = [StoreFile.lock, StoreFile.newManifest, StoreFile.spare]
-    if let other = names.filter({ !ours.contains($0) }).min() { throw .notAStore(directory: path, found: other) }
+    if let other = names.filter({ !ours.contains($0) }).min() {
+      throw .notAStore(directory: path, found: other)
+    }
     throw .noStore(directory: path)
   }
 }
@@ -100,7 +102,8 @@ struct Check {
       options: ByteStore.Options(), platform: platform, directory: directory,
       // Nothing is written, so that it does not matter.
       durability: DurabilityReport(fileSystem: "", medium: .unknown, sync: .fdatasync), lock: lock,
-      manifest: Manifest(storeID: .zero), table: SharedTable(Table(hashSeed: .zero), cache, path: directory.path))
+      manifest: Manifest(storeID: .zero),
+      table: SharedTable(Table(hashSeed: .zero), cache, path: directory.path))
   }
 
   var manifest: Manifest { opened.manifest }
@@ -175,7 +178,9 @@ struct Check {
 
   private mutating func advance(_ bytes: UInt64, _ file: String) {
     report.bytesVerified += bytes
-    progress?(CheckProgress(file: file, bytesDone: report.bytesVerified, bytesTotal: max(bytesTotal, report.bytesVerified)))
+    progress?(
+      CheckProgress(
+        file: file, bytesDone: report.bytesVerified, bytesTotal: max(bytesTotal, report.bytesVerified)))
   }
 
   private mutating func open(_ name: String, _ what: String) throws(ByteStoreError) -> CheckFile? {
@@ -184,7 +189,8 @@ struct Check {
       return file
     }
     report.add(
-      Damage(file: "\(directory.path)/\(name)", offset: 0, expected: what, found: "no such file, or none to read"))
+      Damage(
+        file: "\(directory.path)/\(name)", offset: 0, expected: what, found: "no such file, or none to read"))
     return nil
   }
 
@@ -357,7 +363,9 @@ struct Check {
     }
     if let dictionary = source.dictionary { dictionaries = [dictionary] }
     advance(source.header.dataStart, file.name)
-    guard let entry, !isEntryRight(entry, source, file) else { return try checkEntries(source, entry, &table) }
+    guard let entry, !isEntryRight(entry, source, file) else {
+      return try checkEntries(source, entry, &table)
+    }
     // Another file under its name: its entries have nothing to do with the table.
     table?.skip(0..<entry.pages, slot: entry.slot)
     var noTable: TableCheck?
@@ -404,7 +412,8 @@ struct Check {
     try source.forEachEntry(slot: slot) { stored, location, bytes throws(ByteStoreError) in
       entries += 1
       let page = location.page ?? 0
-      guard source.decode(stored, from: bytes, into: &buffer), let parts = EntryBytes.split(buffer.bytes) else {
+      guard source.decode(stored, from: bytes, into: &buffer), let parts = EntryBytes.split(buffer.bytes)
+      else {
         report.add(source.noEntry(page, stored.offset))
         table?.skip(page..<page + 1, slot: slot)
         return
@@ -472,7 +481,9 @@ struct Check {
   private mutating func checkLog(
     _ log: Manifest.Log, _ isBehindDamage: Bool, applies: Bool
   ) throws(ByteStoreError) -> Bool {
-    guard let file = try open(StoreFile.log(log.number), "a log that the manifest names") else { return false }
+    guard let file = try open(StoreFile.log(log.number), "a log that the manifest names") else {
+      return false
+    }
     defer { file.close() }
     defer { advance(min(file.size, LogFormat.capacityMax), file.name) }
     guard let bytes = try file.read(Int(LogFormat.capacityMax) + 1, at: 0) else {
@@ -509,7 +520,8 @@ struct Check {
       bytes.rawSpan, fileID: fileID, capacity: capacity, recordedEnd: recordedEnd, after: previous,
       broken: platform.brokenRule)
     for gap in scan.gaps {
-      report.add(file.damage(gap.lowerBound, "a frame, as the log goes on", "none up to byte \(gap.upperBound)"))
+      report.add(
+        file.damage(gap.lowerBound, "a frame, as the log goes on", "none up to byte \(gap.upperBound)"))
     }
     let header = UInt64(LogFormat.headerBytes)..<UInt64(LogFormat.pageBytes)
     for range in [header] + scan.unused(bytes.rawSpan) {
@@ -530,14 +542,14 @@ struct Check {
         header: header, bytes: bytes.rawSpan, fileBytes: UInt64(bytes.count), path: file.path,
         broken: check.platform.brokenRule
       )
-        .replay(recordedEnd: log.end) { commit throws(ByteStoreError) in
-          guard applies, !isDamaged else { return }
-          let applied: Void? = try check.noting { _ throws(ByteStoreError) in
-            var newKeys = 0
-            table.apply([(commit, try table.prepare(commit, newKeys: &newKeys))])
-          }
-          isDamaged = applied == nil
+      .replay(recordedEnd: log.end) { commit throws(ByteStoreError) in
+        guard applies, !isDamaged else { return }
+        let applied: Void? = try check.noting { _ throws(ByteStoreError) in
+          var newKeys = 0
+          table.apply([(commit, try table.prepare(commit, newKeys: &newKeys))])
         }
+        isDamaged = applied == nil
+      }
     }
     guard let ending else { return false }
     opened.last = LogHeader.LogEnd(
@@ -558,7 +570,8 @@ struct Check {
     guard inspect != nil else { return }
     try table.forEachTailEntry { _, commit, key, value throws(ByteStoreError) in
       let bytes = commit.bytes.rawSpan
-      inspectEntry(bytes.extracting(key), bytes.extracting(value), "\(directory.path)/the logs", UInt64(key.lowerBound))
+      inspectEntry(
+        bytes.extracting(key), bytes.extracting(value), "\(directory.path)/the logs", UInt64(key.lowerBound))
     }
   }
 
@@ -616,8 +629,11 @@ struct Check {
     ) { page, bytes throws(ByteStoreError) in
       let offset = UInt64((page + 1) * CheckpointFormat.pageBytes)
       advance(UInt64(CheckpointFormat.pageBytes), file.name)
-      guard let bytes, CheckpointFormat.isRight(bytes, file: header.fileID, offset: offset, platform.brokenRule)
-      else { return report.add(file.damage(offset, "a page that has its checksum", "bytes that have another")) }
+      guard let bytes,
+        CheckpointFormat.isRight(bytes, file: header.fileID, offset: offset, platform.brokenRule)
+      else {
+        return report.add(file.damage(offset, "a page that has its checksum", "bytes that have another"))
+      }
     }
   }
 }

@@ -97,7 +97,8 @@ struct CheckFile {
 
   /// Where the first byte that is not zero stands in `range`, of which nothing may be anything else.
   func firstNonZero(in range: Range<UInt64>) throws(ByteStoreError) -> UInt64? {
-    guard !range.isEmpty, let bytes = try read(Int(clamping: range.upperBound - range.lowerBound), at: range.lowerBound)
+    guard !range.isEmpty,
+      let bytes = try read(Int(clamping: range.upperBound - range.lowerBound), at: range.lowerBound)
     else { return nil }
     return bytes.firstIndex { $0 != 0 }.map { range.lowerBound + UInt64($0) }
   }

@@ -65,7 +65,8 @@ struct LogScan {
   /// The id under which the bytes have frames, or nil.
   static func provenID(_ ids: [RandomID], _ bytes: RawSpan, broken: Rule?) -> RandomID? {
     ids.first { id in
-      stride(from: LogFormat.pageBytes, to: bytes.byteCount, by: LogFormat.frameAlignment).contains { offset in
+      stride(from: LogFormat.pageBytes, to: bytes.byteCount, by: LogFormat.frameAlignment).contains {
+        offset in
         guard offset + LogFormat.frameHeaderBytes <= bytes.byteCount else { return false }
         let span = bytes.extracting(offset..<offset + LogFormat.frameHeaderBytes)
         return FrameHeader(decoding: span, file: id, offset: UInt64(offset), broken: broken) != nil

@@ -22,7 +22,8 @@ struct SegmentSource {
   /// Nil if nothing of it can be made out. `entry` is what a manifest says about it, `number` what its name
   /// says.
   static func read(
-    _ file: CheckFile, _ entry: Manifest.Segment?, _ number: FileNumber?, dictionaries: [EntryDictionary], _ platform: Platform
+    _ file: CheckFile, _ entry: Manifest.Segment?, _ number: FileNumber?, dictionaries: [EntryDictionary],
+    _ platform: Platform
   ) throws(ByteStoreError) -> (source: SegmentSource?, damages: [Damage]) {
     let pageBytes = SegmentFormat.pageBytes
     guard let page = try file.read(pageBytes, at: 0) else {
@@ -64,12 +65,14 @@ struct SegmentSource {
   private mutating func checkFrame() throws(ByteStoreError) {
     if file.size != header.fileBytes {
       damages.append(
-        file.damage(min(file.size, header.fileBytes), "a file of \(header.fileBytes) bytes", "\(file.size) bytes"))
+        file.damage(
+          min(file.size, header.fileBytes), "a file of \(header.fileBytes) bytes", "\(file.size) bytes"))
     }
     let pageBytes = UInt64(SegmentFormat.pageBytes)
     try checkZeros(UInt64(SegmentFormat.headerBytes)..<pageBytes)
     try checkZeros(pageBytes + UInt64(header.dictionaryBytes)..<header.dataStart)
-    try checkZeros(min(header.offset(ofPage: pages) + UInt64(4 * header.runs), header.fileBytes)..<header.fileBytes)
+    try checkZeros(
+      min(header.offset(ofPage: pages) + UInt64(4 * header.runs), header.fileBytes)..<header.fileBytes)
   }
 
   private mutating func checkZeros(_ range: Range<UInt64>) throws(ByteStoreError) {
@@ -176,7 +179,9 @@ struct SegmentSource {
       if isRight(bytes.rawSpan, at: offset) {
         try body(isHeaderSound ? .run(page, pages: 1) : .page(page), bytes.rawSpan)
         page += 1
-      } else if let count = Self.runPages(bytes.rawSpan), page + count <= pages, let run = try run(page, count) {
+      } else if let count = Self.runPages(bytes.rawSpan), page + count <= pages,
+        let run = try run(page, count)
+      {
         try body(.run(page, pages: count), run.rawSpan)
         page += count
       } else {
@@ -282,7 +287,8 @@ extension SegmentSource {
     let blocks = Int(clamping: file.size / UInt64(SegmentFormat.pageBytes))
     for fileID in [entry?.fileID, raw?.fileID].compactMap(\.self) {
       let header = SegmentHeader(
-        fileID: fileID, storeID: .zero, number: number ?? FileNumber(0), asOf: .none, smallPages: min(max(blocks - 1, 0), Manifest.Segment.pagesMax))
+        fileID: fileID, storeID: .zero, number: number ?? FileNumber(0), asOf: .none,
+        smallPages: min(max(blocks - 1, 0), Manifest.Segment.pagesMax))
       var source = SegmentSource(header, file, platform)
       source.isHeaderSound = false
       source.damages = [damage].compactMap(\.self)

@@ -203,10 +203,14 @@ enum SalvageBase {
     func rank(_ judge: CheckpointJudge) -> Rank {
       let reach = reach(from: judge.position ?? .none, sources)
       return Rank(
-        explains: judge.isWhole && reach >= needed(sources), isComplete: judge.segmentNumbers.isSubset(of: present),
-        isWhole: judge.isWhole, isNamed: judge.source.header.fileID == named, position: judge.position ?? .none)
+        explains: judge.isWhole && reach >= needed(sources),
+        isComplete: judge.segmentNumbers.isSubset(of: present),
+        isWhole: judge.isWhole, isNamed: judge.source.header.fileID == named,
+        position: judge.position ?? .none)
     }
-    guard let best, !(rank(best).explains && rank(best).isComplete), isEmptyEnough(sources) else { return best }
+    guard let best, !(rank(best).explains && rank(best).isComplete), isEmptyEnough(sources) else {
+      return best
+    }
     // The logs alone tell everything.
     return nil
   }
@@ -240,7 +244,8 @@ enum SalvageBase {
   static func isEmptyEnough(_ sources: SalvageSources) -> Bool {
     guard !sources.segments.isEmpty || !sources.checkpoints.isEmpty else { return true }
     // Where nothing tells how far they go, they may have more.
-    let isKnown = sources.segments.allSatisfy(\.isHeaderSound) && sources.checkpoints.allSatisfy(\.isHeaderSound)
+    let isKnown =
+      sources.segments.allSatisfy(\.isHeaderSound) && sources.checkpoints.allSatisfy(\.isHeaderSound)
     return isKnown && needed(sources) > .none && reach(from: .none, sources) >= needed(sources)
   }
 
@@ -261,7 +266,8 @@ enum SalvageBase {
 
   /// The logs before the manifest's first are covered by the checkpoint that it names.
   static func firstLog(_ sources: SalvageSources, _ judge: CheckpointJudge?) -> LogNumber {
-    guard let manifest = sources.manifest, let judge, manifest.checkpoint?.fileID == judge.source.header.fileID
+    guard let manifest = sources.manifest, let judge,
+      manifest.checkpoint?.fileID == judge.source.header.fileID
     else { return LogNumber(0) }
     return manifest.logs.first?.number ?? manifest.nextLogNumber
   }

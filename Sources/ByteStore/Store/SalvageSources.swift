@@ -232,7 +232,9 @@ struct SalvageSources {
       }
     }
     // A copy that is sound hides one that is not.
-    found.sort { ($0.number, $0.header == nil ? 1 : 0, $0.name) < ($1.number, $1.header == nil ? 1 : 0, $1.name) }
+    found.sort {
+      ($0.number, $0.header == nil ? 1 : 0, $0.name) < ($1.number, $1.header == nil ? 1 : 0, $1.name)
+    }
     for var log in found where !logs.contains(where: { $0.fileID == log.fileID }) {
       log.recordedEnd = ends[log.fileID]
       try log.findCommits(directory)

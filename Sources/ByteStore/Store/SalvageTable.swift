@@ -53,7 +53,8 @@ struct SalvageTable {
     var buffer = ReadBuffer()
     var other = ReadBuffer()
     try source.forEachEntry(slot: slot) { entry, location, bytes throws(ByteStoreError) in
-      guard source.decode(entry, from: bytes, into: &buffer), let parts = EntryBytes.split(buffer.bytes) else { return }
+      guard source.decode(entry, from: bytes, into: &buffer), let parts = EntryBytes.split(buffer.bytes)
+      else { return }
       if entry.offset == 0 { progress(source.file.name, UInt64(SegmentFormat.pageBytes)) }
       let key = buffer.bytes.extracting(parts.key)
       let verdict = judge?.verdict(entry, location, in: source.header.number, key: key) ?? .unknown
@@ -161,7 +162,8 @@ struct SalvageTable {
       guard isIn[index], case .success = result else { return }
       result = Result { () throws(ByteStoreError) in
         switch operation {
-        case .put(_, let key, let value): try batch.put(Array(commit.bytes[value]), for: Array(commit.bytes[key]))
+        case .put(_, let key, let value):
+          try batch.put(Array(commit.bytes[value]), for: Array(commit.bytes[key]))
         case .remove(let key): try batch.remove(Array(commit.bytes[key]))
         }
       }
@@ -221,7 +223,8 @@ extension FlushJob {
   mutating func rescue(_ source: SegmentSource, slot: Int) throws(ByteStoreError) {
     var buffer = ReadBuffer()
     try source.forEachEntry(slot: slot) { entry, location, bytes throws(ByteStoreError) in
-      guard source.decode(entry, from: bytes, into: &buffer), let parts = EntryBytes.split(buffer.bytes) else { return }
+      guard source.decode(entry, from: bytes, into: &buffer), let parts = EntryBytes.split(buffer.bytes)
+      else { return }
       let fingerprint = table.fingerprint(of: buffer.bytes.extracting(parts.key))
       guard let ordinal = table.ordinal(at: location, fingerprint) else { return }
       try add(ordinal, location, buffer.bytes)

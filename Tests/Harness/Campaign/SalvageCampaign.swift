@@ -193,7 +193,8 @@ package struct SalvageCampaign {
     let key = Array("late".utf8)
     let value = random.bytes(20)
     do throws(ByteStoreError) {
-      let store = try ByteStore.open(Life.path, options: options, platform: disk.platform(seed: random.next()))
+      let store = try ByteStore.open(
+        Life.path, options: options, platform: disk.platform(seed: random.next()))
       var batch = Batch(stamp: 1 << 20)
       try batch.put(value, for: key)
       try store.commit(batch)

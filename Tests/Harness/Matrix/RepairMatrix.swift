@@ -195,7 +195,8 @@ extension Specimen {
         throw Finding(.ghost, "\(Harness.name(key)) has \(value.count) bytes that no commit put")
       }
     }
-    let damaged = Set(image.paths.filter { image.contents(of: $0)?.bytes != damage.image.contents(of: $0)?.bytes })
+    let damaged = Set(
+      image.paths.filter { image.contents(of: $0)?.bytes != damage.image.contents(of: $0)?.bytes })
     let isLogDamaged = damaged.contains { $0.contains("/log-") }
     for (key, files) in homes where !damage.losesQuietly {
       let isSafe = files.contains { !damaged.contains($0) }
@@ -257,7 +258,9 @@ package struct RepairSummary: Sendable, CustomStringConvertible {
   }
 
   package var description: String {
-    (["\(checks) checks, \(found) with findings, \(salvaged) salvaged, \(refused) refused, \(failures) failed"]
+    ([
+      "\(checks) checks, \(found) with findings, \(salvaged) salvaged, \(refused) refused, \(failures) failed"
+    ]
       + firstFailures).joined(separator: "\n")
   }
 }
