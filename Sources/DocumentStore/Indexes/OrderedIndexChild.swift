@@ -1,0 +1,162 @@
+// What an inner node refers to: nodes, and stubs of nodes that are still on disk.
+
+import Synchronization
+
+/// What an inner node refers to: a node, or a stub that stands for one on disk.
+@safe
+struct OrderedIndexChild {
+  private static let stubBit: UInt = 1
+  /// Of a node with a long front.
+  private static let longBit: UInt = 2
+  private static let lineBytes = 64
+  /// Header, prefix, heads and places of a usual leaf.
+  private static let frontLines = 13
+
+  let word: UInt
+
+  init(word: UInt) { self.word = word }
+
+  init(_ node: OrderedIndexNode) {
+    word = node.word | (node.capacity >= Self.frontLines * Self.lineBytes ? Self.longBit : 0)
+  }
+
+  init(_ stub: OrderedIndexStub) { word = stub.word | Self.stubBit }
+
+  private var address: UInt { word & ~(Self.stubBit | Self.longBit) }
+
+  var node: OrderedIndexNode? {
+    word & Self.stubBit == 0 ? OrderedIndexNode(word: address) : nil
+  }
+
+  var stub: OrderedIndexStub? {
+    word & Self.stubBit == 0 ? nil : OrderedIndexStub(word: address)
+  }
+
+  /// Reads a byte of every line that a search will look at. These reads go out side by side, whereas the
+  /// search learns from each line where the next one is: far from the processor that is most of what it
+  /// costs.
+  func touchFront() {
+    guard word & Self.longBit != 0, let front = unsafe UnsafeRawPointer(bitPattern: address) else { return }
+    var ones = UInt8.max
+    for line in 0..<Self.frontLines {
+      ones &= unsafe front.load(fromByteOffset: line * Self.lineBytes, as: UInt8.self)
+    }
+    // Something has to follow from the reads, or they are left out.
+    if ones == UInt8.max { atomicMemoryFence(ordering: .acquiring) }
+  }
+
+  /// This, or the node that a stub stands for; nil if it is not in memory.
+  var inMemory: OrderedIndexChild? {
+    guard let stub else { return self }
+    return stub.child
+  }
+
+  var loaded: OrderedIndexNode? { inMemory?.node }
+
+  func retain() { if let stub { stub.retain() } else { node?.retain() } }
+
+  func release() { if let stub { stub.release() } else { node?.release() } }
+
+  var mark: UInt8 {
+    guard let pointer = unsafe UnsafeRawPointer(bitPattern: address) else { return 0 }
+    return unsafe pointer.load(fromByteOffset: OrderedIndexNode.markAt, as: UInt8.self)
+  }
+}
+
+extension OrderedIndexNode {
+  /// Tells nodes apart while they exist.
+  struct Identity: Hashable {
+    let word: UInt
+  }
+
+  var identity: Identity { Identity(word: word) }
+
+  var word: UInt { UInt(bitPattern: unsafe memory) }
+
+  init(word: UInt) {
+    guard let memory = unsafe UnsafeMutableRawPointer(bitPattern: word) else {
+      preconditionFailure("a child that was never set")
+    }
+    unsafe self.init(memory: memory)
+  }
+}
+
+/// Stands for a node that was on disk when the index was opened: all copies of the index share it, so that
+/// they share the node too once one of them has loaded it.
+///
+///     stub := references:u32 mark:u8 reserved[2] level:u8 page:u32 keys:u32 node:u64 source:u64
+@safe
+struct OrderedIndexStub {
+  private static let levelAt = 7
+  private static let pageAt = 8
+  private static let keysAt = 12
+  private static let nodeAt = 16
+  private static let sourceAt = 24
+  private static let bytes = 32
+
+  private let memory: UnsafeMutableRawPointer
+
+  init(source: OrderedIndexSource, page: Int, level: Int, keys: UInt32) {
+    unsafe memory = .allocate(byteCount: Self.bytes, alignment: 8)
+    unsafe memory.initializeMemory(as: UInt8.self, repeating: 0, count: Self.bytes)
+    unsafe references.initialize(to: Atomic(1))
+    unsafe memory.storeBytes(of: OrderedIndexNode.mark, toByteOffset: OrderedIndexNode.markAt, as: UInt8.self)
+    unsafe memory.storeBytes(of: UInt8(level), toByteOffset: Self.levelAt, as: UInt8.self)
+    unsafe memory.storeBytes(of: UInt32(page), toByteOffset: Self.pageAt, as: UInt32.self)
+    unsafe memory.storeBytes(of: keys, toByteOffset: Self.keysAt, as: UInt32.self)
+    unsafe slot.initialize(to: Atomic(0))
+    unsafe (memory + Self.sourceAt).initializeMemory(as: OrderedIndexSource.self, to: source)
+  }
+
+  init(word: UInt) {
+    guard let memory = unsafe UnsafeMutableRawPointer(bitPattern: word) else {
+      preconditionFailure("a child that was never set")
+    }
+    unsafe self.memory = unsafe memory
+  }
+
+  var word: UInt { UInt(bitPattern: unsafe memory) }
+
+  private var references: UnsafeMutablePointer<Atomic<UInt32>> {
+    unsafe memory.assumingMemoryBound(to: Atomic<UInt32>.self)
+  }
+
+  private var slot: UnsafeMutablePointer<Atomic<UInt>> {
+    unsafe (memory + Self.nodeAt).assumingMemoryBound(to: Atomic<UInt>.self)
+  }
+
+  private var sourcePlace: UnsafeMutablePointer<OrderedIndexSource> {
+    unsafe (memory + Self.sourceAt).assumingMemoryBound(to: OrderedIndexSource.self)
+  }
+
+  func retain() { unsafe references.pointee.wrappingAdd(1, ordering: .relaxed) }
+
+  func release() {
+    guard unsafe references.pointee.wrappingSubtract(1, ordering: .acquiringAndReleasing).oldValue == 1 else {
+      return
+    }
+    child?.release()
+    unsafe sourcePlace.deinitialize(count: 1)
+    unsafe memory.deallocate()
+  }
+
+  var source: OrderedIndexSource { unsafe sourcePlace.pointee }
+  var page: Int { Int(unsafe memory.load(fromByteOffset: Self.pageAt, as: UInt32.self)) }
+  var level: Int { Int(unsafe memory.load(fromByteOffset: Self.levelAt, as: UInt8.self)) }
+  var keys: UInt32 { unsafe memory.load(fromByteOffset: Self.keysAt, as: UInt32.self) }
+
+  /// The node, once it is loaded.
+  var child: OrderedIndexChild? {
+    let word = unsafe slot.pointee.load(ordering: .acquiring)
+    return word == 0 ? nil : OrderedIndexChild(word: word)
+  }
+
+  /// Takes over a node that was just loaded, and answers with that of the thread which was first.
+  func publish(_ node: OrderedIndexNode) -> OrderedIndexNode {
+    let result = unsafe slot.pointee.compareExchange(
+      expected: 0, desired: OrderedIndexChild(node).word, ordering: .acquiringAndReleasing)
+    guard !result.exchanged, let first = OrderedIndexChild(word: result.original).node else { return node }
+    node.release()
+    return first
+  }
+}

@@ -1,0 +1,201 @@
+// Going through an index, in either direction.
+//
+// A cursor stands between two keys, and is told its place by the rank of the later one. It refers to its
+// index as of when it was made, once, and to the nodes on its way not at all.
+
+import ByteStore
+
+struct OrderedIndexCursor: ~Copyable {
+  private let tree: OrderedIndexTree?
+  /// Where it may go.
+  let ranks: Range<Int>
+  /// The rank of the key that comes next.
+  private(set) var position: Int
+  /// A leaf that it was in last.
+  private var spot: OrderedIndexSpot?
+  private var lastRank: Int?
+  private var keyBuffer: [UInt8] = []
+
+  init(_ tree: OrderedIndexTree?, ranks: Range<Int>) {
+    self.tree = tree
+    self.ranks = ranks
+    position = ranks.lowerBound
+  }
+
+  // MARK: Seeking
+
+  mutating func seekToStart() { position = ranks.lowerBound }
+
+  mutating func seekToEnd() { position = ranks.upperBound }
+
+  /// Before the key of a rank, or as near to it as the cursor may go.
+  mutating func seek(toRank rank: Int) { position = min(max(rank, ranks.lowerBound), ranks.upperBound) }
+
+  /// Before `key`, whether it is there or not, or behind it; or as near to that as the cursor may go.
+  mutating func seek(_ key: RawSpan, behind: Bool = false) throws(DocumentStoreError) {
+    guard let tree else { return }
+    let (spot, index, isFound) = try tree.spot(of: key)
+    self.spot = spot
+    seek(toRank: spot.start + index + (behind && isFound ? 1 : 0))
+  }
+
+  // MARK: One key
+
+  /// Passes a key; false if there is none left.
+  mutating func next() throws(DocumentStoreError) -> Bool {
+    guard position < ranks.upperBound else { return false }
+    try enter(position)
+    lastRank = position
+    position += 1
+    return true
+  }
+
+  mutating func previous() throws(DocumentStoreError) -> Bool {
+    guard position > ranks.lowerBound else { return false }
+    try enter(position - 1)
+    position -= 1
+    lastRank = position
+    return true
+  }
+
+  /// Of the key that was passed last.
+  var ordinal: UInt32 {
+    defer { holdTree() }
+    let (leaf, index) = last
+    return leaf.value(at: index)
+  }
+
+  /// The key that was passed last, until the cursor is used again.
+  @_lifetime(&self)
+  mutating func key() -> RawSpan {
+    defer { holdTree() }
+    let (leaf, index) = last
+    if keyBuffer.isEmpty { keyBuffer = [UInt8](repeating: 0, count: OrderedIndexNode.keyBufferBytes) }
+    let keyBytes = leaf.copyKey(at: index, to: &keyBuffer)
+    return keyBuffer.rawSpan.extracting(first: keyBytes)
+  }
+
+  private var last: (leaf: OrderedIndexNode, index: Int) {
+    guard let lastRank, let spot, spot.ranks.contains(lastRank) else {
+      preconditionFailure("a cursor has a key once it has passed one")
+    }
+    return (spot.leaf, lastRank - spot.start)
+  }
+
+  // MARK: Many keys
+
+  /// Passes up to `count` keys, and appends their ordinals. The number of keys passed.
+  mutating func next(_ count: Int, into ordinals: inout [UInt32]) throws(DocumentStoreError) -> Int {
+    defer { holdTree() }
+    let target = position + min(count, ranks.upperBound - position)
+    let start = position
+    while position < target {
+      let spot = try enter(position)
+      let end = min(target, spot.ranks.upperBound)
+      spot.leaf.appendValues(position - spot.start..<end - spot.start, reversed: false, to: &ordinals)
+      position = end
+      lastRank = end - 1
+    }
+    return position - start
+  }
+
+  /// The same in the other direction.
+  mutating func previous(_ count: Int, into ordinals: inout [UInt32]) throws(DocumentStoreError) -> Int {
+    defer { holdTree() }
+    let target = position - min(count, position - ranks.lowerBound)
+    let start = position
+    while position > target {
+      let spot = try enter(position - 1)
+      let end = max(target, spot.start)
+      spot.leaf.appendValues(end - spot.start..<position - spot.start, reversed: true, to: &ordinals)
+      position = end
+      lastRank = end
+    }
+    return start - position
+  }
+
+  /// Nodes are not counted here: it is the tree that must not go before the last look at one of them.
+  private borrowing func holdTree() { withExtendedLifetime(tree) {} }
+
+  /// Makes `spot` the leaf with the key of a rank.
+  @discardableResult
+  private mutating func enter(_ rank: Int) throws(DocumentStoreError) -> OrderedIndexSpot {
+    defer { holdTree() }
+    if let spot, spot.ranks.contains(rank) { return spot }
+    guard let tree else { preconditionFailure("an index with keys has a tree") }
+    var next = try spot?.neighbour(with: rank)
+    if next == nil { next = try tree.spot(ofRank: rank) }
+    guard let next else { preconditionFailure("every rank has a leaf") }
+    spot = next
+    return next
+  }
+}
+
+/// A leaf, and how to get to the ones beside it. The tree must be held meanwhile.
+struct OrderedIndexSpot {
+  let leaf: OrderedIndexNode
+  /// The rank of the leaf's first key.
+  let start: Int
+  /// To the parent, and which of its children the leaf is; the only leaf has none.
+  private let parent: OrderedIndexWay?
+  private let index: Int
+
+  fileprivate init(_ leaf: OrderedIndexNode, _ start: Int, _ parent: OrderedIndexWay?, _ index: Int) {
+    self.leaf = leaf
+    self.start = start
+    self.parent = parent
+    self.index = index
+  }
+
+  var ranks: Range<Int> { start..<start + leaf.count }
+
+  /// The leaf with the key of a rank, if it is the next or the one before, and has the same parent.
+  func neighbour(with rank: Int) throws(DocumentStoreError) -> OrderedIndexSpot? {
+    guard var way = parent else { return nil }
+    let parent = way
+    if rank == ranks.upperBound, index + 1 < way.node.count {
+      try way.descend(to: index + 1)
+      return OrderedIndexSpot(way.node, rank, parent, index + 1)
+    }
+    if rank == start - 1, index > 0 {
+      try way.descend(to: index - 1)
+      return OrderedIndexSpot(way.node, start - way.node.count, parent, index - 1)
+    }
+    return nil
+  }
+}
+
+extension OrderedIndexTree {
+  /// The leaf where a key is, or would be; its place there, and whether it is there.
+  func spot(
+    of key: RawSpan
+  ) throws(DocumentStoreError) -> (spot: OrderedIndexSpot, index: Int, isFound: Bool) {
+    defer { withExtendedLifetime(self) {} }
+    var way = OrderedIndexWay(root)
+    var parent: OrderedIndexWay?
+    var index = 0
+    var start = 0
+    while !way.node.isLeaf {
+      parent = way
+      index = way.node.childIndex(of: key)
+      start += way.node.keys(before: index)
+      try way.descend(to: index)
+    }
+    let (place, isFound) = way.node.search(key, from: 0)
+    return (OrderedIndexSpot(way.node, start, parent, index), place, isFound)
+  }
+
+  func spot(ofRank rank: Int) throws(DocumentStoreError) -> OrderedIndexSpot {
+    defer { withExtendedLifetime(self) {} }
+    var way = OrderedIndexWay(root)
+    var parent: OrderedIndexWay?
+    var index = 0
+    var rest = rank
+    while !way.node.isLeaf {
+      parent = way
+      (index, rest) = way.node.childIndex(ofRank: rest)
+      try way.descend(to: index)
+    }
+    return OrderedIndexSpot(way.node, rank - rest, parent, index)
+  }
+}

@@ -1,0 +1,294 @@
+// Entries on their way to new nodes, with whole keys: of a node that splits, of two that merge, of a level
+// that is built.
+//
+// It owns references to the children among them until it writes them to nodes.
+
+import ByteStore
+
+/// A node that was written, and a lower bound of its keys that is above all keys before it.
+struct OrderedIndexPiece {
+  var bound: [UInt8]
+  var node: OrderedIndexNode
+}
+
+@safe
+struct OrderedIndexEntries: ~Copyable {
+  private struct Item: BitwiseCopyable {
+    var start: Int
+    var keyBytes: Int
+    var value: UInt32
+    var child: OrderedIndexChild?
+  }
+
+  let level: Int
+  private(set) var count = 0
+  private var items: UnsafeMutablePointer<Item>
+  private var itemsMax: Int
+  /// Keys one behind the other. What is behind the last may be written to.
+  private var bytes: UnsafeMutableRawPointer
+  private var bytesMax: Int
+  private var bytesUsed = 0
+
+  init(level: Int, entries: Int = 256) {
+    self.level = level
+    itemsMax = max(entries, 8)
+    unsafe items = .allocate(capacity: itemsMax)
+    bytesMax = 40 * itemsMax
+    unsafe bytes = .allocate(byteCount: bytesMax, alignment: 8)
+  }
+
+  deinit {
+    unsafe items.deallocate()
+    unsafe bytes.deallocate()
+  }
+
+  private var isLeaf: Bool { level == 0 }
+
+  // MARK: Collecting
+
+  mutating func append(_ key: RawSpan, _ value: UInt32, _ child: OrderedIndexChild? = nil) {
+    let target = unsafe room(for: key.byteCount)
+    unsafe key.withUnsafeBytes { source in
+      guard let start = source.baseAddress else { return }
+      unsafe target.copyMemory(from: start, byteCount: source.count)
+    }
+    add(key.byteCount, value, child)
+  }
+
+  mutating func append(_ piece: OrderedIndexPiece) {
+    append(piece.bound.rawSpan, UInt32(piece.node.keys), OrderedIndexChild(piece.node))
+  }
+
+  /// Entries of a node, to whose children it refers from now on as the node does. `bound` is the key of a
+  /// first child.
+  mutating func append(_ node: OrderedIndexNode, _ range: Range<Int>, bound: [UInt8] = []) {
+    for index in range {
+      let child = isLeaf ? nil : node.child(at: index)
+      child?.retain()
+      guard isLeaf || index > 0 else {
+        append(bound.rawSpan, node.value(at: index), child)
+        continue
+      }
+      let keyBytes = node.keyBytes(at: index)
+      let target = unsafe room(for: keyBytes)
+      unsafe node.writeKey(at: index, to: target)
+      add(keyBytes, node.value(at: index), child)
+    }
+  }
+
+  mutating func setLastValue(_ value: UInt32) {
+    precondition(count > 0)
+    unsafe items[count - 1].value = value
+  }
+
+  /// How many bytes a key and the last one begin with alike, and whether it comes after that one.
+  func comparedWithLast(_ key: RawSpan) -> (commonBytes: Int, order: OrderedIndexKey.Order) {
+    precondition(count > 0)
+    let last = unsafe items[count - 1]
+    return unsafe key.withUnsafeBytes { key in
+      guard let start = key.baseAddress else { return (0, .before) }
+      let shorter = min(key.count, last.keyBytes)
+      let common = unsafe OrderedIndexKey.commonBytes(bytes + last.start, start, shorter)
+      guard common == shorter else {
+        return unsafe (
+          common,
+          start.load(fromByteOffset: common, as: UInt8.self)
+            > bytes.load(fromByteOffset: last.start + common, as: UInt8.self) ? .after : .before
+        )
+      }
+      return (common, key.count == last.keyBytes ? .same : key.count > last.keyBytes ? .after : .before)
+    }
+  }
+
+  private mutating func add(_ keyBytes: Int, _ value: UInt32, _ child: OrderedIndexChild?) {
+    if count == itemsMax { growItems() }
+    unsafe items[count] = Item(start: bytesUsed, keyBytes: keyBytes, value: value, child: child)
+    count += 1
+    bytesUsed += keyBytes
+  }
+
+  private mutating func growItems() {
+    let larger = UnsafeMutablePointer<Item>.allocate(capacity: 2 * itemsMax)
+    unsafe larger.initialize(from: items, count: count)
+    unsafe items.deallocate()
+    unsafe items = larger
+    itemsMax *= 2
+  }
+
+  private mutating func room(for keyBytes: Int) -> UnsafeMutableRawPointer {
+    let needed = bytesUsed + keyBytes + OrderedIndexNode.headBytesMax
+    if needed > bytesMax {
+      let more = max(needed, 2 * bytesMax)
+      let larger = UnsafeMutableRawPointer.allocate(byteCount: more, alignment: 8)
+      unsafe larger.copyMemory(from: bytes, byteCount: bytesUsed)
+      unsafe bytes.deallocate()
+      unsafe bytes = larger
+      bytesMax = more
+    }
+    return unsafe bytes + bytesUsed
+  }
+
+  /// Forgets what was written.
+  mutating func removeAll() {
+    count = 0
+    bytesUsed = 0
+  }
+
+  // MARK: Writing
+
+  /// All entries in as few nodes as hold them, two halves where one does not; `split` is where the first cut
+  /// is to be if both sides of it are possible.
+  mutating func write(split: Int? = nil, spare: Int = 0) -> [OrderedIndexPiece] {
+    var pieces: [OrderedIndexPiece] = []
+    write(0..<count, split: split, spare: spare, to: &pieces)
+    removeAll()
+    return pieces
+  }
+
+  private func write(
+    _ range: Range<Int>, split: Int?, spare: Int, to pieces: inout [OrderedIndexPiece]
+  ) {
+    guard contentBytes(of: range) > OrderedIndexNode.contentBytesMax else {
+      pieces.append(piece(range, spare: spare))
+      return
+    }
+    let cut = wanted(split, in: range) ?? middle(of: range)
+    write(range.lowerBound..<cut, split: nil, spare: spare, to: &pieces)
+    write(cut..<range.upperBound, split: nil, spare: spare, to: &pieces)
+  }
+
+  private func wanted(_ split: Int?, in range: Range<Int>) -> Int? {
+    guard let split, split >= range.lowerBound + least, split <= range.upperBound - least,
+      contentBytes(of: range.lowerBound..<split) <= OrderedIndexNode.contentBytesMax,
+      contentBytes(of: split..<range.upperBound) <= OrderedIndexNode.contentBytesMax
+    else { return nil }
+    return split
+  }
+
+  /// Entries of a node: an inner node has two children.
+  private var least: Int { isLeaf ? 1 : 2 }
+
+  /// Where half of the bytes are on either side.
+  private func middle(of range: Range<Int>) -> Int {
+    precondition(range.count >= 2 * least, "what needs two nodes has entries for two")
+    let half = range.reduce(0) { $0 + size(of: $1) } / 2
+    var cut = range.lowerBound
+    var bytes = 0
+    while bytes < half {
+      bytes += size(of: cut)
+      cut += 1
+    }
+    return min(max(cut, range.lowerBound + least), range.upperBound - least)
+  }
+
+  private func keyBytes(at index: Int) -> Int {
+    assert(index < count)
+    return unsafe items[index].keyBytes
+  }
+
+  private func size(of index: Int) -> Int { OrderedIndexNode.entryBytes + keyBytes(at: index) }
+
+  /// Entries whose keys count; the first child's does not.
+  private func keyed(_ range: Range<Int>) -> Range<Int> {
+    isLeaf ? range : min(range.lowerBound + 1, range.upperBound)..<range.upperBound
+  }
+
+  /// What all keys begin with.
+  private func prefixBytes(of range: Range<Int>) -> Int {
+    let keyed = keyed(range)
+    guard let first = keyed.first, let last = keyed.last else { return 0 }
+    return commonBytes(first, last)
+  }
+
+  private func commonBytes(_ left: Int, _ right: Int) -> Int {
+    unsafe OrderedIndexKey.commonBytes(
+      bytes + items[left].start, bytes + items[right].start, min(keyBytes(at: left), keyBytes(at: right)))
+  }
+
+  func contentBytes(of range: Range<Int>) -> Int {
+    let prefixBytes = prefixBytes(of: range)
+    let short = prefixBytes + OrderedIndexNode.headBytesMax
+    var sum = OrderedIndexNode.entryBytes * range.count + prefixBytes
+    for index in keyed(range) { sum += max(0, keyBytes(at: index) - short) }
+    return sum
+  }
+
+  /// Of a leaf of all entries and one key more, all of which begin with so many bytes alike.
+  func contentBytes(prefix prefixBytes: Int, with keyBytes: Int) -> Int {
+    let short = prefixBytes + OrderedIndexNode.headBytesMax
+    var sum = OrderedIndexNode.entryBytes * (count + 1) + prefixBytes + max(0, keyBytes - short)
+    for index in 0..<count { sum += max(0, self.keyBytes(at: index) - short) }
+    return sum
+  }
+
+  /// One node.
+  func piece(_ range: Range<Int>, spare: Int = 0) -> OrderedIndexPiece {
+    let prefixBytes = prefixBytes(of: range)
+    let tailBytes =
+      contentBytes(of: range) - prefixBytes - OrderedIndexNode.entryBytes * range.count
+    let node = OrderedIndexNode(
+      level: level,
+      capacity: spare
+        + OrderedIndexNode.usedBytes(
+          level: level, prefixBytes: prefixBytes, count: range.count, tailBytes: tailBytes))
+    let keyed = keyed(range)
+    if let first = keyed.first {
+      unsafe node.setPrefix(UnsafeRawBufferPointer(start: bytes + items[first].start, count: prefixBytes))
+    }
+    unsafe node.fill(count: range.count) { offset in
+      let item = unsafe items[range.lowerBound + offset]
+      guard range.lowerBound + offset >= keyed.lowerBound else {
+        return unsafe (UnsafeRawPointer(bytes), 0, item.value, item.child)
+      }
+      return unsafe (
+        UnsafeRawPointer(bytes + item.start + prefixBytes), item.keyBytes - prefixBytes, item.value,
+        item.child
+      )
+    }
+    return OrderedIndexPiece(bound: bound(of: range.lowerBound), node: node)
+  }
+
+  /// The key of a child; before a leaf, as few bytes of its first key as tell it from the key before.
+  private func bound(of index: Int) -> [UInt8] {
+    var bytes = keyBytes(at: index)
+    if isLeaf {
+      guard index > 0 else { return [] }
+      bytes = commonBytes(index - 1, index) + 1
+    }
+    return unsafe [UInt8](UnsafeRawBufferPointer(start: self.bytes + items[index].start, count: bytes))
+  }
+}
+
+enum OrderedIndexKey {
+  enum Order { case before, same, after }
+
+  /// How many bytes two keys begin with alike, of `bytes` that both have.
+  static func commonBytes(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer, _ bytes: Int) -> Int {
+    var common = 0
+    while common + 8 <= bytes {
+      let difference =
+        unsafe left.loadUnaligned(fromByteOffset: common, as: UInt64.self)
+        ^ right.loadUnaligned(fromByteOffset: common, as: UInt64.self)
+      if difference != 0 { return common + difference.trailingZeroBitCount / 8 }
+      common += 8
+    }
+    while common < bytes,
+      unsafe left.load(fromByteOffset: common, as: UInt8.self)
+        == right.load(fromByteOffset: common, as: UInt8.self)
+    { common += 1 }
+    return common
+  }
+}
+
+extension OrderedIndexNode {
+  /// The one node above all pieces.
+  static func root(over pieces: [OrderedIndexPiece]) -> OrderedIndexNode {
+    var level = pieces
+    while level.count > 1 {
+      var entries = OrderedIndexEntries(level: level[0].node.level + 1, entries: level.count)
+      for piece in level { entries.append(piece) }
+      level = entries.write()
+    }
+    return level[0].node
+  }
+}

@@ -1,0 +1,200 @@
+// Inserting and removing below a node that only its parent refers to.
+//
+//   1. A node on the way down is copied if others refer to it too.
+//   2. The leaf changes in place. Where it cannot, its entries go to new nodes.
+//   3. On the way up a parent takes in what stands in a child's place now, or goes to new nodes itself; and a
+//      child that has become small is merged with its neighbour.
+//
+// A method that answers with pieces has let go of the node it was called on: they stand in its place.
+
+import ByteStore
+
+extension OrderedIndexNode {
+  /// A node with less is merged with its neighbour if both together leave room for more.
+  private static let smallBytes = contentBytesMax / 4
+  private static let mergedBytesMax = contentBytesMax / 4 * 3
+
+  static func leaf(of key: RawSpan, _ ordinal: UInt32) -> OrderedIndexNode {
+    var entries = OrderedIndexEntries(level: 0, entries: 1)
+    entries.append(key, ordinal)
+    return entries.piece(0..<1).node
+  }
+
+  /// This, or a copy that nobody else refers to; the reference to this is given up then.
+  func madeUnique() -> OrderedIndexNode {
+    guard !isUnique else { return self }
+    let copy = copied(spare: spare)
+    release()
+    return copy
+  }
+
+  /// Room for inserts to come, so that not each of them moves the node.
+  private var spare: Int { usedBytes / 8 + Self.entryBytes }
+
+  /// The child at `index`, which only this node refers to now.
+  private func ownChild(at index: Int) -> OrderedIndexNode {
+    let child = child(at: index)
+    guard let node = child.loaded else { preconditionFailure("what a write needs is loaded") }
+    if let own = child.node, own.isUnique { return own }
+    let copy = node.copied(spare: node.spare)
+    child.release()
+    setChild(OrderedIndexChild(copy), at: index)
+    return copy
+  }
+
+  // MARK: Values
+
+  func setValue(_ ordinal: UInt32, at place: OrderedIndexPlace) {
+    var node = self
+    while !node.isLeaf { node = node.ownChild(at: place.child(onLevel: node.level)) }
+    node.setValue(ordinal, at: place.index)
+  }
+
+  private func addKeys(_ difference: Int, at index: Int) {
+    setValue(UInt32(Int(value(at: index)) + difference), at: index)
+  }
+
+  // MARK: Inserting
+
+  func insert(_ key: RawSpan, _ ordinal: UInt32, at place: OrderedIndexPlace) -> [OrderedIndexPiece]? {
+    guard !isLeaf else { return insertEntry(key, ordinal, at: place.index) }
+    let index = place.child(onLevel: level)
+    if let pieces = ownChild(at: index).insert(key, ordinal, at: place) {
+      return replaceChildren(index..<index + 1, with: pieces)
+    }
+    addKeys(1, at: index)
+    return nil
+  }
+
+  private func insertEntry(_ key: RawSpan, _ ordinal: UInt32, at index: Int) -> [OrderedIndexPiece]? {
+    if let growth = growth(with: key), contentBytes + growth <= Self.contentBytesMax {
+      guard !hasRoom(for: growth) else {
+        insertEntry(key, ordinal, nil, at: index)
+        return nil
+      }
+      let larger = reallocated(spare: growth + spare)
+      larger.insertEntry(key, ordinal, nil, at: index)
+      return [OrderedIndexPiece(bound: [], node: larger)]
+    }
+    var entries = OrderedIndexEntries(level: 0)
+    entries.append(self, 0..<index)
+    entries.append(key, ordinal)
+    entries.append(self, index..<count)
+    let split = split(forInsertAt: index)
+    release()
+    return entries.write(split: split, spare: 64)
+  }
+
+  /// Keys that come in order leave full nodes behind, in whichever direction they go.
+  private func split(forInsertAt index: Int) -> Int? {
+    if index == count { return index }
+    if index == 0 { return 1 }
+    guard let lastInsert else { return nil }
+    if index == lastInsert + 1 { return index + 1 }
+    return index == lastInsert ? index : nil
+  }
+
+  // MARK: Removing
+
+  func removeEntry(at place: OrderedIndexPlace) -> [OrderedIndexPiece]? {
+    guard !isLeaf else {
+      removeEntry(at: place.index)
+      guard capacity > 256, capacity > 2 * usedBytes else { return nil }
+      return [OrderedIndexPiece(bound: [], node: reallocated(spare: spare))]
+    }
+    let index = place.child(onLevel: level)
+    if let pieces = ownChild(at: index).removeEntry(at: place) {
+      if let pieces = replaceChildren(index..<index + 1, with: pieces) { return pieces }
+    } else {
+      addKeys(-1, at: index)
+    }
+    return mergeChild(at: index)
+  }
+
+  static func neighbour(of index: Int) -> Int { index > 0 ? index - 1 : 1 }
+
+  /// Whether the neighbour of this node may be needed for the removal; rather too often than not.
+  func mayMerge(afterRemovalAt place: OrderedIndexPlace) -> Bool {
+    guard isLeaf else {
+      return contentBytes < Self.smallBytes + Self.entryBytes + OrderedIndex.keyBytesMax || count == 2
+    }
+    return contentBytes - shrinkage(at: place.index) < Self.smallBytes
+  }
+
+  private func mergeChild(at index: Int) -> [OrderedIndexPiece]? {
+    guard let child = child(at: index).node else { preconditionFailure("a child that changed is a node") }
+    if child.count == 0 {
+      child.release()
+      if index == 0 { removeFirstChild() } else { removeEntry(at: index) }
+      return nil
+    }
+    let isLonely = !child.isLeaf && child.count == 1
+    guard child.contentBytes < Self.smallBytes || isLonely else { return nil }
+    let neighbourIndex = Self.neighbour(of: index)
+    guard let neighbour = self.child(at: neighbourIndex).loaded else {
+      preconditionFailure("what a removal needs is loaded")
+    }
+    guard child.contentBytes + neighbour.contentBytes <= Self.mergedBytesMax || isLonely else { return nil }
+    let left = min(index, neighbourIndex)
+    let pair = (child: left == index ? child : neighbour, next: left == index ? neighbour : child)
+    var entries = OrderedIndexEntries(level: child.level)
+    entries.append(pair.child, 0..<pair.child.count)
+    entries.append(pair.next, 0..<pair.next.count, bound: key(at: left + 1))
+    self.child(at: left).release()
+    self.child(at: left + 1).release()
+    return replaceChildren(left..<left + 2, with: entries.write(spare: 64))
+  }
+
+  /// Of a node that is given up.
+  func takeOnlyChild() -> OrderedIndexNode {
+    precondition(isUnique && count == 1)
+    let child = child(at: 0)
+    guard let node = child.loaded else { preconditionFailure("what a removal needs is loaded") }
+    node.retain()
+    release()
+    return node
+  }
+
+  // MARK: Children
+
+  /// Puts pieces in the place of children, whose references are given up already.
+  private func replaceChildren(
+    _ range: Range<Int>, with pieces: [OrderedIndexPiece]
+  ) -> [OrderedIndexPiece]? {
+    let first = range.lowerBound
+    setChild(OrderedIndexChild(pieces[0].node), at: first)
+    setValue(UInt32(pieces[0].node.keys), at: first)
+    for _ in range.dropFirst() { removeEntry(at: first + 1) }
+    for (offset, piece) in pieces.enumerated().dropFirst() {
+      guard insertChild(piece, at: first + offset) else {
+        return rebuilt(inserting: pieces[offset...], at: first + offset)
+      }
+    }
+    return nil
+  }
+
+  /// In place; false if that is not possible.
+  private func insertChild(_ piece: OrderedIndexPiece, at index: Int) -> Bool {
+    guard let growth = growth(with: piece.bound.rawSpan), contentBytes + growth <= Self.contentBytesMax,
+      hasRoom(for: growth)
+    else { return false }
+    insertEntry(
+      piece.bound.rawSpan, UInt32(piece.node.keys), OrderedIndexChild(piece.node), at: index)
+    return true
+  }
+
+  private func rebuilt(
+    inserting pieces: ArraySlice<OrderedIndexPiece>, at index: Int
+  ) -> [OrderedIndexPiece] {
+    var entries = OrderedIndexEntries(level: level)
+    entries.append(self, 0..<index)
+    for piece in pieces { entries.append(piece) }
+    entries.append(self, index..<count)
+    // Children that come in order leave full nodes behind, too; each keeps the one it split from as a
+    // sibling.
+    let split = index == count ? entries.count - 2 : index == 1 ? 2 : nil
+    let spare = spare
+    release()
+    return entries.write(split: split, spare: spare)
+  }
+}

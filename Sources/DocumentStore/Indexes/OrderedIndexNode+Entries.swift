@@ -1,0 +1,166 @@
+// Putting entries into a node and taking them out, in place.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+extension OrderedIndexNode {
+  // MARK: Changing
+
+  /// What one more entry takes of the page; nil if its key does not begin with the prefix.
+  func growth(with key: RawSpan) -> Int? {
+    let prefixBytes = prefixBytes
+    guard key.byteCount >= prefixBytes else { return nil }
+    let isBelow = unsafe key.withUnsafeBytes { bytes in
+      guard prefixBytes > 0, let start = bytes.baseAddress else { return true }
+      return unsafe memcmp(start, prefix, prefixBytes) == 0
+    }
+    guard isBelow else { return nil }
+    return Self.entryBytes + max(0, key.byteCount - prefixBytes - Self.headBytesMax)
+  }
+
+  /// What the page loses with an entry.
+  func shrinkage(at index: Int) -> Int { Self.entryBytes + tailBytes(at: index) }
+
+  /// Room for one more entry, which grows the page by so much.
+  func hasRoom(for growth: Int) -> Bool {
+    Self.usedBytes(
+      level: level, prefixBytes: prefixBytes, count: count + 1,
+      tailBytes: tailBytes + growth - Self.entryBytes)
+      <= capacity
+  }
+
+  /// The key begins with the prefix, and there is room for it.
+  func insertEntry(_ key: RawSpan, _ value: UInt32, _ child: OrderedIndexChild?, at index: Int) {
+    unsafe key.withUnsafeBytes { bytes in
+      let suffix = unsafe UnsafeRawBufferPointer(rebasing: bytes[prefixBytes...])
+      unsafe insertEntry(suffix, value, child, at: index)
+    }
+    lastInsert = index
+  }
+
+  private func insertEntry(
+    _ suffix: UnsafeRawBufferPointer, _ value: UInt32, _ child: OrderedIndexChild?, at index: Int
+  ) {
+    let count = count
+    let headBytes = min(suffix.count, Self.headBytesMax)
+    let tailBytes = suffix.count - headBytes
+    precondition(index <= count && (child == nil) == isLeaf && hasRoom(for: Self.entryBytes + tailBytes))
+    var head: UInt32 = 0
+    let before = tailsEnd(before: index)
+    if let start = suffix.baseAddress {
+      head = unsafe Self.head(start, suffix.count)
+      let tails = unsafe end - self.tailBytes
+      unsafe memmove(tails - tailBytes, tails, self.tailBytes - before)
+      unsafe (end - before - tailBytes).copyMemory(from: start + headBytes, byteCount: tailBytes)
+    }
+    // From the last array to the first: each moves up into the place of the next.
+    let oldPlaces = unsafe places
+    let oldValues = unsafe values
+    let oldHeads = unsafe heads
+    self.count = count + 1
+    unsafe Self.open(values, from: oldValues, count, at: index)
+    unsafe Self.open(places, from: oldPlaces, count, at: index)
+    unsafe Self.open(heads, from: oldHeads, count, at: index)
+    if let child {
+      unsafe Self.open(children, from: children, count, at: index)
+      unsafe children[index] = child.word
+    }
+    unsafe heads[index] = head
+    unsafe values[index] = value
+    unsafe places[index] = UInt16((before + tailBytes) << 4 | headBytes)
+    if tailBytes > 0 {
+      let places = unsafe self.places
+      for later in index + 1..<count + 1 { unsafe places[later] &+= UInt16(tailBytes << 4) }
+    }
+    self.tailBytes += tailBytes
+  }
+
+  /// What the entry's child refers to is not released.
+  func removeEntry(at index: Int) {
+    let count = count
+    precondition(index < count)
+    let tailBytes = tailBytes(at: index)
+    if tailBytes > 0 {
+      let tails = unsafe end - self.tailBytes
+      unsafe memmove(tails + tailBytes, tails, self.tailBytes - tailsEnd(before: index + 1))
+      let places = unsafe self.places
+      for later in index + 1..<count { unsafe places[later] &-= UInt16(tailBytes << 4) }
+    }
+    let oldPlaces = unsafe places
+    let oldValues = unsafe values
+    let oldHeads = unsafe heads
+    self.count = count - 1
+    if !isLeaf { unsafe Self.close(children, from: children, count, at: index) }
+    unsafe Self.close(heads, from: oldHeads, count, at: index)
+    unsafe Self.close(places, from: oldPlaces, count, at: index)
+    unsafe Self.close(values, from: oldValues, count, at: index)
+    self.tailBytes -= tailBytes
+    lastInsert = nil
+  }
+
+  /// The next child becomes the first, and needs no bound any more.
+  func removeFirstChild() {
+    precondition(!isLeaf && count > 1)
+    unsafe children[0] = children[1]
+    unsafe values[0] = values[1]
+    removeEntry(at: 1)
+  }
+
+  private static func open<Element: BitwiseCopyable>(
+    _ target: UnsafeMutablePointer<Element>, from source: UnsafeMutablePointer<Element>, _ count: Int,
+    at index: Int
+  ) {
+    let stride = MemoryLayout<Element>.stride
+    unsafe memmove(target + index + 1, source + index, (count - index) * stride)
+    if unsafe target != source { unsafe memmove(target, source, index * stride) }
+  }
+
+  private static func close<Element: BitwiseCopyable>(
+    _ target: UnsafeMutablePointer<Element>, from source: UnsafeMutablePointer<Element>, _ count: Int,
+    at index: Int
+  ) {
+    let stride = MemoryLayout<Element>.stride
+    if unsafe target != source { unsafe memmove(target, source, index * stride) }
+    unsafe memmove(target + index, source + index + 1, (count - index - 1) * stride)
+  }
+
+  // MARK: Filling
+
+  /// Of a node that is being made: the prefix comes first, then every entry in order.
+  func setPrefix(_ bytes: UnsafeRawBufferPointer) {
+    precondition(count == 0 && Self.headerBytes + bytes.count <= capacity)
+    prefixBytes = bytes.count
+    if let start = bytes.baseAddress { unsafe prefix.copyMemory(from: start, byteCount: bytes.count) }
+  }
+
+  /// Fills a node with `count` entries; `entry` hands over the suffix behind the prefix of each.
+  func fill(
+    count: Int,
+    _ entry: (Int) -> (suffix: UnsafeRawPointer, suffixBytes: Int, value: UInt32, child: OrderedIndexChild?)
+  ) {
+    self.count = count
+    let heads = unsafe heads
+    let values = unsafe values
+    let places = unsafe places
+    let blockEnd = unsafe end
+    var tailsEnd = 0
+    for index in 0..<count {
+      let (suffix, suffixBytes, value, child) = unsafe entry(index)
+      let headBytes = min(suffixBytes, Self.headBytesMax)
+      let tailBytes = suffixBytes - headBytes
+      tailsEnd += tailBytes
+      unsafe heads[index] = unsafe Self.head(suffix, suffixBytes)
+      unsafe values[index] = value
+      unsafe places[index] = UInt16(tailsEnd << 4 | headBytes)
+      unsafe (blockEnd - tailsEnd).copyMemory(from: suffix + headBytes, byteCount: tailBytes)
+      if let child { unsafe children[index] = child.word }
+    }
+    tailBytes = tailsEnd
+    precondition(usedBytes <= capacity, "a node was made large enough")
+  }
+}

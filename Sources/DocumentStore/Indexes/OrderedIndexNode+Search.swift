@@ -1,0 +1,113 @@
+// Finding a key in a node.
+//
+//   1. The prefix decides for keys that do not begin with it.
+//   2. Heads below the key's are counted.
+//   3. Among equal heads the tails decide.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+extension OrderedIndexNode {
+  /// The first entry, from `first` on, whose key does not come before `key`, and whether it is `key`.
+  func search(_ key: RawSpan, from first: Int) -> (index: Int, isFound: Bool) {
+    unsafe key.withUnsafeBytes { bytes in
+      guard let start = bytes.baseAddress else { return (first, false) }
+      return unsafe search(start, bytes.count, from: first)
+    }
+  }
+
+  /// The child below which `key` is, or would be.
+  func childIndex(of key: RawSpan) -> Int {
+    let (index, isFound) = search(key, from: 1)
+    return isFound ? index : index - 1
+  }
+
+  private func search(
+    _ key: UnsafeRawPointer, _ keyBytes: Int, from first: Int
+  ) -> (index: Int, isFound: Bool) {
+    let prefixBytes = prefixBytes
+    let order = unsafe memcmp(key, prefix, min(prefixBytes, keyBytes))
+    guard order == 0 else { return (order < 0 ? first : count, false) }
+    guard keyBytes >= prefixBytes else { return (first, false) }
+    let suffix = unsafe key + prefixBytes
+    let suffixBytes = keyBytes - prefixBytes
+    let head = unsafe Self.head(suffix, suffixBytes)
+    var low = headsBelow(head, from: first)
+    guard low < count, unsafe heads[low] == head else { return (low, false) }
+    // Among equal heads the rest decides.
+    var high = low + 1
+    if high < count, unsafe heads[high] == head {
+      high = head == UInt32.max ? count : headsBelow(head + 1, from: high)
+    }
+    while low < high {
+      let middle = (low + high) / 2
+      let order = unsafe compareRest(at: middle, suffix, suffixBytes)
+      if order == 0 { return (middle, true) }
+      if order < 0 { low = middle + 1 } else { high = middle }
+    }
+    return (low, false)
+  }
+
+  /// The first up to four bytes as a number.
+  static func head(_ suffix: UnsafeRawPointer, _ bytes: Int) -> UInt32 {
+    guard bytes < headBytesMax else {
+      return UInt32(bigEndian: unsafe suffix.loadUnaligned(as: UInt32.self))
+    }
+    var head: UInt32 = 0
+    for index in 0..<bytes {
+      head |= UInt32(unsafe suffix.load(fromByteOffset: index, as: UInt8.self)) << UInt32(24 - 8 * index)
+    }
+    return head
+  }
+
+  /// The first entry, from `first` on, whose head is not below `head`.
+  private func headsBelow(_ head: UInt32, from first: Int) -> Int {
+    let heads = unsafe heads
+    let countedMax = isLeaf ? 192 : 64
+    var start = first
+    var rest = count - first
+    while rest > countedMax {
+      let half = rest / 2
+      start = unsafe heads[start + half - 1] < head ? start + half : start
+      rest -= half
+    }
+    // Counting takes all lines of memory at once; a bisection would wait for each of them.
+    var below: UInt32 = 0
+    for index in start..<start + rest { below &+= unsafe heads[index] < head ? 1 : 0 }
+    return start + Int(below)
+  }
+
+  /// How the entry compares with a suffix of the same head.
+  private func compareRest(at index: Int, _ suffix: UnsafeRawPointer, _ suffixBytes: Int) -> Int {
+    let headBytes = headBytes(at: index)
+    let expected = min(suffixBytes, Self.headBytesMax)
+    guard headBytes == expected else { return headBytes - expected }
+    let tailBytes = tailBytes(at: index)
+    let rest = suffixBytes - headBytes
+    let order = Int(unsafe memcmp(tail(at: index), suffix + headBytes, min(tailBytes, rest)))
+    return order == 0 ? tailBytes - rest : order
+  }
+
+  /// The child with the key of a rank, and its rank there.
+  func childIndex(ofRank rank: Int) -> (index: Int, rank: Int) {
+    var rest = rank
+    var index = 0
+    while index + 1 < count, rest >= Int(unsafe values[index]) {
+      rest -= Int(unsafe values[index])
+      index += 1
+    }
+    return (index, rest)
+  }
+
+  /// The keys below the first `index` children.
+  func keys(before index: Int) -> Int {
+    var sum = 0
+    for index in 0..<index { sum += Int(unsafe values[index]) }
+    return sum
+  }
+}

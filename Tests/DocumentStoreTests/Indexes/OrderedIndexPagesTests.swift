@@ -1,0 +1,253 @@
+// An index on pages: there and back, page by page, and whatever else the pages may hold.
+
+import ByteStore
+import Testing
+
+@testable import DocumentStore
+
+@Suite struct OrderedIndexPagesTests {
+  /// Long enough for 20,000 of them to have three floors.
+  private func key(_ number: Int) -> [UInt8] {
+    Array("item/\(1_000_000 + number)/".utf8) + [UInt8](repeating: 0x78, count: 100)
+  }
+
+  private func numbered(_ count: Int) -> [(key: [UInt8], ordinal: UInt32)] {
+    (0..<count).map { (key($0), UInt32($0)) }
+  }
+
+  @Test(arguments: [0, 1, 3, 400, 20_000])
+  func whatIsWrittenIsRead(count: Int) throws {
+    let index = OrderedIndex(sorted: numbered(count))
+    let pages = try PagesInMemory(OrderedIndexPages(index))
+    #expect(pages.payloads.allSatisfy { $0.count <= 4088 })
+    let opened = try OrderedIndex(pages: pages, pagesMax: pages.count)
+    #expect(opened.count == count)
+    #expect(pages.reads.withLock { $0.count } == 1)
+    #expect(try opened.entries() == index.entries())
+    #expect(opened.invariantBroken() == nil)
+    // Each page once, whoever else reads.
+    #expect(pages.reads.withLock { $0.sorted() } == Array(0..<pages.count))
+    #expect(try PagesInMemory(OrderedIndexPages(opened)).payloads == pages.payloads)
+  }
+
+  /// Bytes at the end of a page are not the node's.
+  @Test func aPayloadMayBePadded() throws {
+    let index = OrderedIndex(sorted: numbered(3000))
+    var pages = try PagesInMemory(OrderedIndexPages(index))
+    for page in pages.payloads.indices {
+      pages.payloads[page] += [UInt8](repeating: 0, count: 4088 - pages.payloads[page].count)
+    }
+    #expect(try OrderedIndex(pages: pages, pagesMax: pages.count).entries() == index.entries())
+  }
+
+  @Test func aLookupReadsAPagePerFloor() throws {
+    let index = OrderedIndex(sorted: numbered(20_000))
+    let pages = try PagesInMemory(OrderedIndexPages(index))
+    let opened = try OrderedIndex(pages: pages, pagesMax: pages.count)
+    let copy = opened
+    #expect(opened.depth == 3)
+    #expect(try opened.ordinal(of: key(4711)) == 4711)
+    #expect(pages.reads.withLock { $0.count } == 3)
+    #expect(try copy.ordinal(of: key(4712)) == 4712)
+    #expect(pages.reads.withLock { $0.count } == 3)
+    // Aggregates need no more than the two ends.
+    let range = OrderedIndexRange(
+      from: .including(key(4711)), to: .excluding(key(15_000)))
+    #expect(try opened.count(in: range) == 15_000 - 4711)
+    #expect(pages.reads.withLock { $0.count } <= 5)
+  }
+
+  /// What one copy has loaded the others have too, whatever happened to the nodes above it meanwhile.
+  @Test func copiesShareWhatTheyLoad() throws {
+    let index = OrderedIndex(sorted: numbered(20_000))
+    let pages = try PagesInMemory(OrderedIndexPages(index))
+    let opened = try OrderedIndex(pages: pages, pagesMax: pages.count)
+    var changed = opened
+    for number in 0..<100 { try changed.insert(Array("item/1000000/\(number)".utf8), 1) }
+    #expect(try opened.entries() == index.entries())
+    #expect(try changed.entries().count == 20_100)
+    #expect(changed.invariantBroken() == nil && opened.invariantBroken() == nil)
+    #expect(pages.reads.withLock { $0.sorted() } == Array(0..<pages.count))
+  }
+
+  /// Random writes to an index on disk, and checkpoints between them.
+  @Test func itGoesOnFromItsPages() throws {
+    var dice = Dice(seed: 11)
+    var index = OrderedIndex()
+    var model: [[UInt8]: UInt32] = [:]
+    for round in 0..<30 {
+      for _ in 0..<500 {
+        let key = Array("\(dice.roll(20_000))".utf8) + [UInt8](repeating: 0x78, count: dice.roll(3) * 50)
+        if dice.oneIn(round < 15 ? 4 : 2) {
+          let old = dice.oneIn(2) ? key : model.randomElement(using: &dice)?.key ?? key
+          #expect(try index.remove(old) == model.removeValue(forKey: old))
+        } else {
+          #expect(
+            try index.insert(key, UInt32(round)) == model.updateValue(UInt32(round), forKey: key))
+        }
+      }
+      #expect(index.invariantBroken() == nil)
+      let pages = try PagesInMemory(OrderedIndexPages(index))
+      index = try OrderedIndex(pages: pages, pagesMax: pages.count)
+    }
+    let sorted = model.sorted { $0.key.precedes($1.key) }
+    #expect(try index.entries() == sorted.map { OrderedIndex.Entry(key: $0.key, ordinal: $0.value) })
+  }
+
+  // MARK: Failures
+
+  /// A write that cannot load what it needs changes nothing.
+  @Test func aWriteFailsAsAWhole() throws {
+    let index = OrderedIndex(sorted: numbered(20_000))
+    var pages = try PagesInMemory(OrderedIndexPages(index))
+    let good = pages.payloads
+    for page in 3..<pages.count { pages.payloads[page] = [] }
+    var opened = try OrderedIndex(pages: pages, pagesMax: pages.count)
+    let before = opened
+    #expect(throws: DocumentStoreError.self) { try opened.insert(Array("item/1".utf8), 1) }
+    #expect(throws: DocumentStoreError.self) { try opened.remove(key(0)) }
+    #expect(throws: DocumentStoreError.self) { try opened.ordinal(of: key(0)) }
+    #expect(throws: DocumentStoreError.self) { try opened.ranks(in: .prefix(Array("item/1".utf8))) }
+    #expect(opened.count == 20_000 && before.count == 20_000)
+    #expect(opened.invariantBroken() == nil)
+    // The first page that is missing is that of the first leaf.
+    #expect(good[3].count > 12)
+  }
+
+  /// Any change of one bit is noticed, or leaves another index that holds together.
+  @Test func aBitThatIsFlippedIsAnErrorOrAnotherIndex() throws {
+    let index = smallIndexOfThreeFloors()
+    for page in 0..<(try OrderedIndexPages(index).count) {
+      try damage(page, of: index) { payload, open in
+        for bit in 0..<8 * payload.count {
+          var damaged = payload
+          damaged[bit / 8] ^= 1 << UInt8(bit % 8)
+          try open(damaged)
+        }
+      }
+    }
+  }
+
+  @Test func aPageThatIsCutOffIsAnError() throws {
+    let index = smallIndexOfThreeFloors()
+    for page in 0..<(try OrderedIndexPages(index).count) {
+      var length = 0
+      let refused = try damage(page, of: index) { payload, open in
+        while length < payload.count {
+          try open(Array(payload.prefix(length)))
+          length += 1
+        }
+      }
+      #expect(refused == length)
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func bytesThatChangeAtRandomAreAnErrorOrAnotherIndex(pagesAreSmall: Bool) throws {
+    var dice = Dice(seed: 12)
+    let index = pagesAreSmall ? smallIndexOfThreeFloors() : OrderedIndex(sorted: numbered(120))
+    for page in 0..<(try OrderedIndexPages(index).count) {
+      try damage(page, of: index) { payload, open in
+        for _ in 0..<300 {
+          var damaged = payload
+          let isEarly = dice.oneIn(2)
+          for _ in 0...dice.roll(4) {
+            let place = dice.roll(isEarly ? min(30, payload.count) : payload.count)
+            damaged[place] = dice.oneIn(3) ? dice.pick([0, 1, 0x7F, 0xFF]) : UInt8(dice.roll(256))
+          }
+          try open(damaged)
+        }
+      }
+    }
+  }
+
+  /// Three keys a leaf and two children above, which inserts alone would not leave behind.
+  private func smallIndexOfThreeFloors() -> OrderedIndex {
+    var floor: [OrderedIndexPiece] = []
+    for leaf in 0..<4 {
+      var entries = OrderedIndexEntries(level: 0)
+      for (number, end) in ["", "/b", "/b/name"].enumerated() {
+        entries.append(Array("key/\(leaf)\(end)".utf8).rawSpan, UInt32(10 * leaf + number))
+      }
+      floor.append(OrderedIndexPiece(bound: Array("key/\(leaf)".utf8), node: entries.piece(0..<3).node))
+    }
+    for level in 1...2 {
+      var above: [OrderedIndexPiece] = []
+      for first in stride(from: 0, to: floor.count, by: 2) {
+        var entries = OrderedIndexEntries(level: level)
+        for piece in floor[first..<first + 2] { entries.append(piece) }
+        above.append(entries.piece(0..<2))
+        above[above.count - 1].bound = floor[first].bound
+      }
+      floor = above
+    }
+    return OrderedIndex(root: floor[0].node)
+  }
+
+  /// Hands over a page, and a way to open the index with another one in its place. How often that failed.
+  @discardableResult
+  private func damage(
+    _ page: Int, of index: OrderedIndex, _ body: ([UInt8], ([UInt8]) throws -> Void) throws -> Void
+  ) throws -> Int {
+    #expect(index.invariantBroken() == nil)
+    var pages = try PagesInMemory(OrderedIndexPages(index))
+    var refused = 0
+    try body(pages.payloads[page]) { damaged in
+      pages.payloads[page] = damaged
+      do throws(DocumentStoreError) {
+        try goThrough(try OrderedIndex(pages: pages, pagesMax: pages.count))
+      } catch {
+        guard case .corrupted = error else {
+          Issue.record("\(error)")
+          return
+        }
+        refused += 1
+      }
+    }
+    #expect(refused > 0)
+    return refused
+  }
+
+  private func goThrough(_ opened: OrderedIndex) throws(DocumentStoreError) {
+    var copy = opened
+    var cursor = try opened.cursor()
+    var last: [UInt8] = []
+    var keys = 0
+    var isInOrder = true
+    while try cursor.next() {
+      let key = cursor.keyBytes
+      let ordinal = try opened.ordinal(of: key)
+      isInOrder = isInOrder && last.precedes(key) && ordinal == cursor.ordinal
+      last = key
+      keys += 1
+    }
+    #expect(isInOrder && keys == opened.count && opened.invariantBroken() == nil)
+    try copy.insert([1], 1)
+    if keys > 0 { try copy.remove(last) }
+    #expect(copy.invariantBroken() == nil)
+  }
+
+  /// Pages that lead to each other in circles, and to places that there are not.
+  @Test func pagesThatLeadNowhereAreRefused() throws {
+    let index = OrderedIndex(sorted: numbered(20_000))
+    let pages = try PagesInMemory(OrderedIndexPages(index))
+    for firstChild: UInt32 in [0, 1, 2, UInt32(pages.count) - 1, UInt32(pages.count), .max] {
+      var damaged = pages
+      for (place, byte) in firstChild.littleEndianBytes.enumerated() {
+        damaged.payloads[1][8 + place] = byte
+        damaged.payloads[2][8 + place] = byte
+      }
+      #expect(throws: DocumentStoreError.self) {
+        let opened = try OrderedIndex(pages: damaged, pagesMax: damaged.count)
+        _ = try opened.entries()
+      }
+    }
+    #expect(throws: DocumentStoreError.self) { try OrderedIndex(pages: pages, pagesMax: pages.count - 1) }
+  }
+}
+
+extension UInt32 {
+  fileprivate var littleEndianBytes: [UInt8] {
+    (0..<4).map { UInt8(truncatingIfNeeded: self >> (8 * UInt32($0))) }
+  }
+}

@@ -1,0 +1,421 @@
+// The ordered index against a sorted array.
+
+import ByteStore
+import Dispatch
+import Foundation
+import Testing
+
+@testable import DocumentStore
+
+/// What an index holds, in the simplest way that there is.
+private struct Model: Equatable {
+  private(set) var entries: [OrderedIndex.Entry] = []
+
+  /// How many keys come before `key`, and whether the next is `key`.
+  func place(of key: [UInt8]) -> (rank: Int, isFound: Bool) {
+    var low = 0
+    var high = entries.count
+    while low < high {
+      let middle = (low + high) / 2
+      if entries[middle].key.precedes(key) { low = middle + 1 } else { high = middle }
+    }
+    return (low, low < entries.count && entries[low].key == key)
+  }
+
+  mutating func insert(_ key: [UInt8], _ ordinal: UInt32) -> UInt32? {
+    let (rank, isFound) = place(of: key)
+    guard isFound else {
+      entries.insert(OrderedIndex.Entry(key: key, ordinal: ordinal), at: rank)
+      return nil
+    }
+    defer { entries[rank].ordinal = ordinal }
+    return entries[rank].ordinal
+  }
+
+  mutating func remove(_ key: [UInt8]) -> UInt32? {
+    let (rank, isFound) = place(of: key)
+    return isFound ? entries.remove(at: rank).ordinal : nil
+  }
+
+  func ranks(in range: OrderedIndexRange) -> Range<Int> {
+    let lower: Int
+    switch range.lower {
+    case .open: lower = 0
+    case .including(let key): lower = place(of: key).rank
+    case .excluding(let key): lower = place(of: key).rank + (place(of: key).isFound ? 1 : 0)
+    }
+    let upper: Int
+    switch range.upper {
+    case .open: upper = entries.count
+    case .including(let key): upper = place(of: key).rank + (place(of: key).isFound ? 1 : 0)
+    case .excluding(let key): upper = place(of: key).rank
+    }
+    return lower..<max(lower, upper)
+  }
+}
+
+/// Kinds of keys, each hard in its own way.
+private enum Keys: CaseIterable {
+  /// As an index has them: a long common part, a value, a name.
+  case usual
+  /// One to four bytes, of three values: prefixes of each other everywhere, zeros and 0xFF.
+  case short
+  /// Long runs of the same byte: keys differ late, or in length only.
+  case runs
+  /// As long as a key may be.
+  case long
+  /// All lengths.
+  case mixed
+
+  func any(_ dice: inout Dice) -> [UInt8] {
+    switch self {
+    case .usual:
+      var key = Array("users/by-score/".utf8)
+      key.append(contentsOf: [UInt8(dice.roll(3)), UInt8(dice.roll(256)), UInt8(dice.roll(4))])
+      key.append(contentsOf: (0..<8).map { _ in UInt8(97 + dice.roll(26)) })
+      return key
+    case .short:
+      return (0...dice.roll(4)).map { _ in dice.pick([0, 1, 0xFF]) }
+    case .runs:
+      let byte: UInt8 = dice.pick([0, 0x61, 0xFF])
+      return [UInt8](repeating: byte, count: 1 + dice.roll(300))
+        + (dice.oneIn(2) ? [UInt8(dice.roll(3))] : [])
+    case .long:
+      var key = [UInt8](repeating: UInt8(dice.roll(2)), count: OrderedIndex.keyBytesMax)
+      for _ in 0..<1 + dice.roll(2) { key[dice.roll(key.count)] = UInt8(dice.roll(256)) }
+      return key
+    case .mixed:
+      return dice.pick([Keys.usual, .short, .runs, .long]).any(&dice)
+    }
+  }
+}
+
+@Suite struct OrderedIndexTests {
+  // MARK: Model
+
+  /// Grows and shrinks in turn, so that nodes split and merge; copies are looked at long after they were
+  /// made.
+  @Test(arguments: Keys.allCases)
+  private func itHoldsWhatASortedArrayHolds(kind: Keys) throws {
+    var dice = Dice(seed: 1)
+    var index = OrderedIndex()
+    var model = Model()
+    var frozen: [(index: OrderedIndex, model: Model)] = []
+    for step in 0..<12_000 {
+      let isGrowing = step / 3000 % 2 == 0
+      if dice.oneIn(isGrowing ? 4 : 3) == isGrowing, !model.entries.isEmpty {
+        let key = dice.oneIn(4) ? kind.any(&dice) : dice.pick(model.entries).key
+        #expect(try index.remove(key) == model.remove(key))
+      } else {
+        let key = kind.any(&dice)
+        let ordinal = UInt32(truncatingIfNeeded: dice.next())
+        #expect(try index.insert(key, ordinal) == model.insert(key, ordinal))
+      }
+      #expect(index.count == model.entries.count)
+      if dice.oneIn(400) { frozen.append((index, model)) }
+      if dice.oneIn(50) { try look(index, model, kind, &dice) }
+      if frozen.count > 6 {
+        let copy = frozen.remove(at: dice.roll(frozen.count))
+        #expect(try copy.index.entries() == copy.model.entries)
+      }
+    }
+    for copy in frozen {
+      #expect(copy.index.invariantBroken() == nil)
+      #expect(try copy.index.entries() == copy.model.entries)
+    }
+  }
+
+  private func look(
+    _ index: OrderedIndex, _ model: Model, _ kind: Keys, _ dice: inout Dice
+  ) throws {
+    #expect(index.invariantBroken() == nil)
+    let key = dice.oneIn(2) && !model.entries.isEmpty ? dice.pick(model.entries).key : kind.any(&dice)
+    let (rank, isFound) = model.place(of: key)
+    #expect(try index.ordinal(of: key) == (isFound ? model.entries[rank].ordinal : nil))
+    let range = OrderedIndexRange(from: bound(model, kind, &dice), to: bound(model, kind, &dice))
+    let ranks = model.ranks(in: range)
+    #expect(try index.ranks(in: range) == ranks)
+    #expect(try index.count(in: range) == ranks.count)
+    try walk(index, model, range, ranks, key, &dice)
+  }
+
+  private func bound(
+    _ model: Model, _ kind: Keys, _ dice: inout Dice
+  ) -> OrderedIndexRange.Bound {
+    let key = dice.oneIn(2) && !model.entries.isEmpty ? dice.pick(model.entries).key : kind.any(&dice)
+    return dice.pick([.open, .including(key), .excluding(key)])
+  }
+
+  /// A cursor goes here and there.
+  private func walk(
+    _ index: OrderedIndex, _ model: Model, _ range: OrderedIndexRange, _ ranks: Range<Int>, _ key: [UInt8],
+    _ dice: inout Dice
+  ) throws {
+    var cursor = try index.cursor(over: range)
+    var place = ranks.lowerBound
+    for _ in 0..<12 {
+      #expect(cursor.position == place)
+      switch dice.roll(7) {
+      case 0:
+        try cursor.seek(key.rawSpan)
+        place = min(max(model.place(of: key).rank, ranks.lowerBound), ranks.upperBound)
+      case 1:
+        try cursor.seek(key.rawSpan, behind: true)
+        let (rank, isFound) = model.place(of: key)
+        place = min(max(rank + (isFound ? 1 : 0), ranks.lowerBound), ranks.upperBound)
+      case 2:
+        cursor.seekToEnd()
+        place = ranks.upperBound
+      case 3:
+        #expect(try cursor.next() == (place < ranks.upperBound))
+        guard place < ranks.upperBound else { continue }
+        #expect(cursor.keyBytes == model.entries[place].key)
+        #expect(cursor.ordinal == model.entries[place].ordinal)
+        place += 1
+      case 4:
+        #expect(try cursor.previous() == (place > ranks.lowerBound))
+        guard place > ranks.lowerBound else { continue }
+        place -= 1
+        #expect(cursor.keyBytes == model.entries[place].key)
+        #expect(cursor.ordinal == model.entries[place].ordinal)
+      case 5:
+        let end = min(place + dice.roll(700), ranks.upperBound)
+        var ordinals: [UInt32] = [7]
+        let count = end == ranks.upperBound ? 1_000_000 : end - place
+        #expect(try cursor.next(count, into: &ordinals) == end - place)
+        #expect(ordinals == [7] + model.entries[place..<end].map(\.ordinal))
+        place = end
+      default:
+        let end = max(place - dice.roll(700), ranks.lowerBound)
+        var ordinals: [UInt32] = [7]
+        let count = end == ranks.lowerBound ? 1_000_000 : place - end
+        #expect(try cursor.previous(count, into: &ordinals) == place - end)
+        #expect(ordinals == [7] + model.entries[end..<place].reversed().map(\.ordinal))
+        place = end
+      }
+    }
+  }
+
+  // MARK: Splits, merges and sizes
+
+  /// Keys that come in order leave full leaves behind.
+  @Test(arguments: [false, true])
+  func keysInOrderFillTheirLeaves(isDescending: Bool) throws {
+    let keys = (0..<20_000).map { number in Array("item/\(1_000_000 + number)/end".utf8) }
+    var index = OrderedIndex()
+    for key in isDescending ? keys.reversed() : keys { try index.insert(key, 1) }
+    #expect(index.invariantBroken() == nil)
+    let full = OrderedIndex(sorted: keys.map { ($0, 1) })
+    #expect(try OrderedIndexPages(index).count <= OrderedIndexPages(full).count * 21 / 20)
+  }
+
+  @Test(arguments: [0, 1, 2])
+  func whatIsRemovedLeavesNothingBehind(way: Int) throws {
+    let end = [UInt8](repeating: 0x78, count: 100)
+    var keys = (0..<20_000).map { number in Array("item/\(1_000_000 + number)/".utf8) + end }
+    var dice = Dice(seed: 2)
+    var index = OrderedIndex(sorted: keys.map { ($0, 5) })
+    #expect(index.depth == 3)
+    if way == 1 { keys.reverse() }
+    if way == 2 { keys.shuffle(using: &dice) }
+    for (number, key) in keys.enumerated() {
+      #expect(try index.remove(key) == 5)
+      if number % 1000 == 0 { #expect(index.invariantBroken() == nil) }
+      if number == 19_000 { #expect(index.memory.nodes < 120) }
+    }
+    #expect(index.isEmpty)
+    #expect(index.tree == nil)
+  }
+
+  /// A key that does not begin as the others of its leaf do would make every one of them longer.
+  @Test func aStrangerGetsALeafOfItsOwn() throws {
+    let common = [UInt8](repeating: 0x61, count: 600)
+    var index = OrderedIndex()
+    for number in 0..<250 { try index.insert((common + Array("\(1000 + number)".utf8)), 1) }
+    #expect(index.memory.nodes == 1)
+    try index.insert([0x61, 0x62], 2)
+    try index.insert([0x61], 3)
+    #expect(index.invariantBroken() == nil)
+    #expect(index.memory.nodes == 4)
+    #expect(try index.ordinal(of: [0x61]) == 3)
+    #expect(try index.ordinal(of: [0x61, 0x62]) == 2)
+    #expect(try index.count(in: .prefix(common)) == 250)
+  }
+
+  @Test func aPrefixIsARange() throws {
+    let keys: [[UInt8]] = [
+      [1], [1, 0], [1, 0xFF], [1, 0xFF, 0], [2], [0xFF], [0xFF, 0xFF], [0xFF, 0xFF, 1],
+    ]
+    let index = OrderedIndex(sorted: keys.map { ($0, 1) })
+    for prefix: [UInt8] in [[], [0], [1], [1, 0], [1, 0xFF], [0xFF], [0xFF, 0xFF], [0xFF, 0xFF, 0xFF]] {
+      #expect(try index.count(in: .prefix(prefix)) == keys.count { $0.starts(with: prefix) })
+    }
+  }
+
+  @Test func aCopyCostsAPathAndNoMore() throws {
+    let keys = (0..<50_000).map { number in Array("item/\(1_000_000 + number)/end".utf8) }
+    var index = OrderedIndex(sorted: keys.map { ($0, 1) })
+    let copy = index
+    try index.insert(Array("item/1025000/f".utf8), 9)
+    #expect(index.nodesShared(with: copy) == copy.memory.nodes - copy.depth)
+    // What was copied is the index's own now.
+    let nodes = index.nodes
+    try index.insert(Array("item/1025000/g".utf8), 9)
+    #expect(index.nodes.subtracting(nodes).count <= 1)
+    // A key that is there with the same ordinal, and one that is not there, change nothing.
+    let again = index
+    try index.insert(keys[0], 1)
+    try index.remove([1])
+    #expect(index.nodesShared(with: again) == again.memory.nodes)
+  }
+
+  @Test func aSmallIndexIsSmall() throws {
+    var index = OrderedIndex()
+    #expect(index.memory.bytes == 0)
+    for number in 0..<3 { try index.insert(Array("users/by-city/\(number)".utf8), 1) }
+    #expect(index.memory.bytes <= 160)
+  }
+
+  // MARK: Building
+
+  @Test(arguments: Keys.allCases)
+  private func aSorterBuildsWhatInsertsBuild(kind: Keys) throws {
+    var dice = Dice(seed: 3)
+    for count in [0, 1, 2, 20, 500, 30_000] {
+      var model = Model()
+      var sorter = OrderedIndexSorter()
+      var index = OrderedIndex()
+      let isModelled = count <= 500
+      for ordinal in 0..<UInt32(count) {
+        let key = kind.any(&dice)
+        sorter.add(key.rawSpan, ordinal)
+        if isModelled { _ = model.insert(key, ordinal) } else { try index.insert(key, ordinal) }
+      }
+      #expect(sorter.count == count)
+      let result = sorter.build()
+      let built = try #require(result)
+      #expect(built.invariantBroken() == nil)
+      #expect(try built.entries() == (isModelled ? model.entries : index.entries()))
+      #expect(sorter.count == 0)
+    }
+  }
+
+  @Test func aBuildTellsHowFarItIsAndEndsWhenItIsToldTo() throws {
+    var dice = Dice(seed: 4)
+    var progress: [Double] = []
+    for round in 0..<3 {
+      var sorter = OrderedIndexSorter()
+      for ordinal in 0..<UInt32(200_000) {
+        var key = Array("\(dice.next() % 1000)/".utf8)
+        key.append(littleEndian: dice.next())
+        sorter.add(key.rawSpan, ordinal)
+      }
+      var calls = 0
+      let index = sorter.build { done in
+        calls += 1
+        if round == 0 { progress.append(done) }
+        return round == 0 || calls < (round == 1 ? 2 : progress.count - 1)
+      }
+      #expect((index == nil) == (round > 0))
+    }
+    #expect(
+      progress.count > 4 && progress == progress.sorted() && progress.allSatisfy { (0...1).contains($0) })
+  }
+
+  @Test func whatChangesDuringABuildIsMadeUpForAfterwards() throws {
+    var sorter = OrderedIndexSorter()
+    for number in 0..<1000 { sorter.add(Array("\(number)".utf8).rawSpan, UInt32(number)) }
+    var changes = OrderedIndexChanges()
+    changes.insert(Array("5".utf8).rawSpan, 50)
+    changes.remove(Array("6".utf8).rawSpan)
+    changes.remove(Array("7".utf8).rawSpan)
+    changes.insert(Array("7".utf8).rawSpan, 70)
+    changes.insert(Array("new".utf8).rawSpan, 1)
+    changes.insert(Array("newer".utf8).rawSpan, 1)
+    changes.remove(Array("newer".utf8).rawSpan)
+    #expect(changes.count == 7)
+    let built = sorter.build()
+    var index = try #require(built)
+    for _ in 0..<2 {
+      try index.apply(changes)
+      #expect(index.count == 1000)
+      #expect(try index.ordinal(of: Array("5".utf8)) == 50)
+      #expect(try index.ordinal(of: Array("6".utf8)) == nil)
+      #expect(try index.ordinal(of: Array("7".utf8)) == 70)
+      #expect(try index.ordinal(of: Array("new".utf8)) == 1)
+      #expect(try index.ordinal(of: Array("newer".utf8)) == nil)
+    }
+  }
+
+  // MARK: Threads
+
+  /// Readers go through copies while the original changes. The thread sanitizer looks at this one.
+  @Test func readersOfCopiesAreNotDisturbed() throws {
+    var index = OrderedIndex()
+    for number in 0..<5000 { try index.insert(Array("key/\(10_000 + number)".utf8), 1) }
+    // Half of it is on disk when the readers begin.
+    let pages = try PagesInMemory(OrderedIndexPages(index))
+    index = try OrderedIndex(pages: pages, pagesMax: pages.count)
+    let shared = Locked(index)
+    let isDone = Locked(false)
+    let threads = DispatchGroup()
+    for reader in 0..<3 {
+      run(in: threads) {
+        var dice = Dice(seed: UInt64(reader))
+        while !isDone.withLock({ $0 }) { try Self.look(shared.withLock { $0 }, &dice) }
+      }
+    }
+    run(in: threads) {
+      defer { isDone.withLock { $0 = true } }
+      for round in UInt32(2)..<5 {
+        for number in 0..<5000 {
+          try shared.withLock { index throws(DocumentStoreError) in
+            let key = Array("key/\(10_000 + number)".utf8)
+            if number % 3 == 0 { try index.remove(key) }
+            try index.insert(key, round)
+          }
+        }
+      }
+    }
+    threads.wait()
+    #expect(try shared.withLock { $0 }.entries().allSatisfy { $0.ordinal == 4 })
+  }
+
+  /// The writer gives the keys new ordinals, from the first to the last, then larger ones.
+  private static func look(_ copy: OrderedIndex, _ dice: inout Dice) throws {
+    var ordinals: [UInt32] = []
+    var cursor = try copy.cursor()
+    #expect(try cursor.next(copy.count, into: &ordinals) == 5000)
+    #expect(ordinals == ordinals.sorted(by: >))
+    var again: [UInt32] = []
+    cursor.seekToStart()
+    #expect(try cursor.next(copy.count, into: &again) == 5000)
+    #expect(again == ordinals)
+    #expect(try copy.rank(of: Array("key/\(10_000 + dice.roll(5000))".utf8)) < 5000)
+  }
+
+  private func run(in threads: DispatchGroup, _ body: @escaping @Sendable () throws -> Void) {
+    threads.enter()
+    Thread.detachNewThread {
+      defer { threads.leave() }
+      #expect(throws: Never.self) { try body() }
+    }
+  }
+}
+
+extension OrderedIndex {
+  /// By identity.
+  fileprivate var nodes: Set<OrderedIndexNode.Identity> {
+    var nodes: Set<OrderedIndexNode.Identity> = []
+    func visit(_ node: OrderedIndexNode) {
+      nodes.insert(node.identity)
+      for index in 0..<(node.isLeaf ? 0 : node.count) {
+        if let child = node.child(at: index).loaded { visit(child) }
+      }
+    }
+    if let tree { visit(tree.root) }
+    return nodes
+  }
+
+  fileprivate func nodesShared(with other: OrderedIndex) -> Int { nodes.intersection(other.nodes).count }
+}
