@@ -1,7 +1,8 @@
 // A commit, from the call to the acknowledgement.
 //
 //   1. enqueue    the batch joins the queue
-//   2. lead       the first thread that finds no leader takes the whole queue as one group
+//   2. lead       the first thread that finds no leader waits a moment for company (Gathering.swift) and
+//                 takes the whole queue as one group
 //   3. prepare    what applying it to the table will need is read: behind the log nothing may fail
 //   4. log        the group is written (LogWriter), in a new log first if it does not fit
 //   5. sync       unless all of the group asked for no more than to survive the process
@@ -33,6 +34,8 @@ final class Ticket {
   let batch: Batch
   let durability: Durability
   let body: CommitBody
+  /// That there is an outcome, or that nobody leads.
+  let signal = Signal()
   /// Which of its keys were there before.
   var targets: [Table.Target] = []
   var outcome: Result<SequenceNumber, ByteStoreError>?
@@ -59,14 +62,15 @@ extension ByteStore {
     try state.withLock { state throws(ByteStoreError) in
       if let end = state.end { throw end }
       state.queue.append(ticket)
+      commitsQueued.store(state.queue.count, ordering: .relaxed)
     }
     while true {
-      let turn = state.withLock(when: { ticket.outcome != nil || !$0.isLeading }) { state in
-        takeTurn(ticket, &state)
-      }
+      let turn = state.withLock(
+        wokenBy: ticket.signal, when: { ticket.outcome != nil || !$0.isLeading }
+      ) { state in takeTurn(ticket, &state) }
       switch turn {
       case .done(let outcome): return try outcome.get()
-      case .lead(let group): lead(group)
+      case .lead(let patience): lead(gather(patience))
       }
     }
   }
@@ -81,25 +85,54 @@ extension ByteStore {
 
   private enum Turn {
     case done(Result<SequenceNumber, ByteStoreError>)
-    case lead([Ticket])
+    /// After waiting for company, for so many nanoseconds at most.
+    case lead(patience: UInt64)
   }
 
   private func takeTurn(_ ticket: Ticket, _ state: inout State) -> Turn {
     if let outcome = ticket.outcome { return .done(outcome) }
-    state.isLeading = true
-    var bytes = 0
-    let group = state.queue.prefix { ticket in
-      bytes += ticket.batch.body.count
-      return bytes <= Self.groupBytesMax
+    state.startLeading()
+    return .lead(patience: state.gathering.patience(with: state.queue.count))
+  }
+
+  /// The next group, once as many commits wait as may be hoped for or the patience is at its end.
+  private func gather(_ patience: UInt64) -> [Ticket] {
+    if patience > 0 { waitForCompany(patience) }
+    return state.withLock { state in
+      if patience > 0 { state.gathering.waited(andGot: state.queue.count) }
+      // A failure elsewhere has answered everyone.
+      guard !state.queue.isEmpty else { return [] }
+      var bytes = 0
+      let group = state.queue.prefix { ticket in
+        bytes += ticket.batch.body.count
+        return bytes <= Self.groupBytesMax
+      }
+      let count = max(group.count, 1)
+      defer {
+        state.queue.removeFirst(count)
+        commitsQueued.store(state.queue.count, ordering: .relaxed)
+      }
+      return Array(state.queue.prefix(count))
     }
-    let count = max(group.count, 1)
-    defer { state.queue.removeFirst(count) }
-    return .lead(Array(state.queue.prefix(count)))
+  }
+
+  private func waitForCompany(_ patience: UInt64) {
+    let expected = state.withLock { $0.gathering.expected }
+    let start = platform.clock.monotonicNanoseconds()
+    // The count is for a clock that stands still.
+    for _ in 0..<Gathering.looksMax {
+      guard commitsQueued.load(ordering: .relaxed) < expected,
+        platform.clock.monotonicNanoseconds() &- start < patience
+      else { return }
+      // To sleep and be woken would take longer than what this waits for.
+      sched_yield()
+    }
   }
 
   private func lead(_ tickets: [Ticket]) {
     let (group, refused) = prepare(tickets)
     let needsSync = group.contains { $0.durability == .synced }
+    let start = platform.clock.monotonicNanoseconds()
     let (result, wanted) = writer.withLock { writer in
       let result = Result { () throws(WriteFailure) in
         if !group.isEmpty { try log(group.map(\.batch), needsSync: needsSync, &writer) }
@@ -109,6 +142,7 @@ extension ByteStore {
       return (result, orderSpare(&writer))
     }
     var sequence = lastCommit
+    let logNanoseconds = platform.clock.monotonicNanoseconds() &- start
     if case .success = result { table.apply(group.map { ($0.body, $0.targets) }) }
     let spare = state.withLock { state in
       for (ticket, error) in refused { ticket.outcome = .failure(error) }
@@ -120,9 +154,12 @@ extension ByteStore {
         }
       case .failure(let failure): fail(group, failure, &state)
       }
-      state.isLeading = false
+      state.gathering.groupEnded(
+        tickets.count, queued: state.queue.count, syncNanoseconds: needsSync ? logNanoseconds : nil)
+      state.stopLeading()
       return startSpare(wanted, &state)
     }
+    for ticket in tickets { ticket.signal.wake() }
     state.wakeAll()
     scheduleMaintenance()
     if let spare { scheduleSpare(spare) }
@@ -168,7 +205,10 @@ extension ByteStore {
       guard platform.keeps(.poison) else { return fail(group, .refused(cause), &state) }
       let end = ByteStoreError.outcomeUnknown(cause)
       state.end = end
-      for ticket in group + state.queue { ticket.outcome = .failure(end) }
+      for ticket in group + state.queue {
+        ticket.outcome = .failure(end)
+        ticket.signal.wake()
+      }
       state.queue = []
     }
   }

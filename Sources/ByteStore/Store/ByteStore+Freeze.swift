@@ -13,14 +13,14 @@ extension ByteStore {
   ) throws(ByteStoreError) -> Result {
     try state.withLock(when: { !$0.isLeading }) { state throws(ByteStoreError) in
       if let end = state.end, !(evenIfPoisoned && end.isPoison) { throw end }
-      state.isLeading = true
+      state.startLeading()
     }
     let result = Swift.Result { () throws(WriteFailure) in
       try writer.withLock { writer throws(WriteFailure) in try body(&writer) }
     }
     state.withLock { state in
       if case .failure(let failure) = result { fail([], failure, &state) }
-      state.isLeading = false
+      state.stopLeading()
     }
     state.wakeAll()
     do throws(WriteFailure) {

@@ -61,7 +61,7 @@ extension ByteStore {
     // Like a commit, it is the leader while it touches the log, and waits for its turn.
     let leads = state.withLock(when: { !$0.isLeading }) { state in
       guard state.end == nil else { return false }
-      state.isLeading = true
+      state.startLeading()
       return true
     }
     guard leads else { return false }
@@ -71,7 +71,7 @@ extension ByteStore {
     }
     let spare = state.withLock { state in
       if case .failure(let cause) = result { fail([], .unknown(cause), &state) }
-      state.isLeading = false
+      state.stopLeading()
       return startSpare(wanted, &state)
     }
     state.wakeAll()

@@ -21,9 +21,12 @@ extension ByteStore {
   func turnToNewLog(for group: [Batch], _ writer: inout Writer) throws(WriteFailure) {
     if let end = try settledEnd(&writer) { writer.last = end }
     let spare = takeSpare(for: group, &writer)
+    // A large one that is not ready yet is soon: until then a small one does, made in little time.
+    let isSpareUnderWay = if case .underWay = writer.spare { true } else { false }
     let header = LogHeader(
       fileID: platform.random.randomID(), storeID: storeID, number: writer.manifest.nextLogNumber,
-      capacity: spare?.capacity ?? capacity(for: group, previousLength: writer.last.length),
+      capacity: spare?.capacity
+        ?? capacity(for: group, previousLength: isSpareUnderWay ? 0 : writer.last.length),
       previous: writer.last)
     // No store gets there, but a made-up manifest may say so.
     guard let nextNumber = header.number.next else {
@@ -75,9 +78,12 @@ extension ByteStore {
     try? directory.remove(StoreFile.spare)
   }
 
+  /// Room for the group and for some more like it, and more in each log than in the one before: turning to
+  /// a new log costs a commit several syncs.
   func capacity(for group: [Batch], previousLength: UInt64) -> UInt64 {
-    let preferred = min(max(options.logBytesMin, 4 * previousLength), options.logBytesMax)
-    return max(LogWriter.capacity(for: group), preferred)
+    let bytes = group.reduce(0) { $0 + UInt64($1.body.count) }
+    let wanted = max(options.logBytesMin, 4 * previousLength, 16 * bytes)
+    return max(LogWriter.capacity(for: group), min(wanted, options.logBytesMax))
       .roundedUp(toMultipleOf: UInt64(LogFormat.pageBytes))
   }
 }

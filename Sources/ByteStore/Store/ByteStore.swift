@@ -50,6 +50,8 @@ package final class ByteStore: Sendable {
   private let isShut = Atomic(false)
   /// What a flush has before it, as of the last commit.
   let logBytesBehind = Atomic<UInt64>(0)
+  /// How many wait in the queue of commits.
+  let commitsQueued = Atomic<Int>(0)
   private let hasBegunToClose = Atomic(false)
   let table: SharedTable
   let state: Locked<State>
@@ -59,7 +61,8 @@ package final class ByteStore: Sendable {
   struct State {
     /// Commits that wait for a leader.
     var queue: [Ticket] = []
-    var isLeading = false
+    private(set) var isLeading = false
+    var gathering = Gathering()
     var isMaintenanceScheduled = false
     var isFlushScheduled = false
     /// Maintenance writes a file without holding a lock; the directory is not given back meanwhile.
@@ -74,6 +77,14 @@ package final class ByteStore: Sendable {
     var flushFailedAt: UInt64?
     /// Segments that a flush could not read, and why: it leaves them alone.
     var damagedSegments: [FileNumber: ByteStoreError] = [:]
+    /// At any moment one thread at most has the log and the table to itself.
+    mutating func startLeading() { isLeading = true }
+
+    mutating func stopLeading() {
+      isLeading = false
+      queue.first?.signal.wake()
+    }
+
     var isBusyWithFiles: Bool { isPreparingSpare || isFlushing || backupsUnderWay > 0 }
     /// Set by the first failure whose outcome is unknown, and by closing; ends all writing.
     var end: ByteStoreError?

@@ -41,11 +41,11 @@ extension ByteStore {
     try state.withLock(when: { !$0.isFlushing && !$0.isLeading }) { state throws(ByteStoreError) in
       if case .closed = state.end { throw .closed(directory: path) }
       state.isFlushing = true
-      state.isLeading = true
+      state.startLeading()
     }
     let table = table.frozen()
     let (manifest, end) = writer.withLock { ($0.manifest, $0.log?.recordedEnd) }
-    state.withLock { $0.isLeading = false }
+    state.withLock { $0.stopLeading() }
     state.wakeAll()
     defer {
       state.withLock { $0.isFlushing = false }

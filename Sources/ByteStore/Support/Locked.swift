@@ -52,8 +52,43 @@ package final class Locked<State>: @unchecked Sendable {
     return try body(&state)
   }
 
-  /// Lets every thread that waits look at its condition again.
+  /// The same, for a thread that only `signal` wakes, and not `wakeAll`.
+  package func withLock<Result, Failure: Error>(
+    wokenBy signal: Signal, when condition: (borrowing State) -> Bool,
+    _ body: (inout State) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    unsafe pthread_mutex_lock(mutex)
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    while !condition(state) { unsafe pthread_cond_wait(signal.condition, mutex) }
+    return try body(&state)
+  }
+
+  /// Lets every thread that waits look at its condition again, but for those with a signal of their own.
   package func wakeAll() {
     unsafe pthread_cond_broadcast(changed)
+  }
+}
+
+/// Wakes one thread that waits for a lock's state to change. Where many wait and each for its own, waking
+/// all of them would have each fight for the lock only to sleep again.
+@safe
+package final class Signal: @unchecked Sendable {
+  // A condition is made to be used by several threads; it is never replaced.
+  fileprivate let condition: UnsafeMutablePointer<pthread_cond_t>
+
+  package init() {
+    unsafe condition = .allocate(capacity: 1)
+    let made = unsafe pthread_cond_init(condition, nil)
+    precondition(made == 0, "a signal could not be made: the process is out of resources")
+  }
+
+  deinit {
+    unsafe pthread_cond_destroy(condition)
+    unsafe condition.deallocate()
+  }
+
+  /// To be called after the change, with the lock or without it.
+  package func wake() {
+    unsafe pthread_cond_signal(condition)
   }
 }
