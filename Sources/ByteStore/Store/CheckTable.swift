@@ -12,6 +12,9 @@ struct TableCheck {
   /// By slot, the pages in which nothing can be found.
   private var damagedPages: [Int: [Range<Int>]] = [:]
 
+  /// By slot, where the segment's pages begin.
+  var dataStarts: [Int: UInt64] = [:]
+
   /// All pages of the table must be loaded.
   init(_ table: Table) {
     self.table = table
@@ -33,6 +36,14 @@ struct TableCheck {
   }
 
   mutating func skip(_ pages: Range<Int>, slot: Int) { damagedPages[slot, default: []].append(pages) }
+
+  /// Where a location is in the file of its segment.
+  func offset(of location: Location) -> UInt64 {
+    let start = location.slot.flatMap { dataStarts[$0] } ?? 0
+    let page = start + UInt64((location.page ?? 0) * SegmentFormat.pageBytes)
+    if case .entry(_, _, let offset, _) = location.place { return page + UInt64(offset) }
+    return page
+  }
 
   /// Hands over every slot of which a segment that was looked through has no entry.
   func forEachMissing(_ visit: (_ ordinal: UInt32, _ location: Location) -> Void) {

@@ -12,9 +12,9 @@
 //   4. the new files get their names
 //   5. MANIFEST is written, and salvaged-MANIFEST removed
 //
-// Each step is durable before the next one begins. After a failed sync a name may be there for us alone (F4):
-// whoever goes on with a switch renames once more what has its new name already. While salvaged-MANIFEST stands beside MANIFEST, the latter
-// may not be durable yet: whoever finds both writes it again (F4).
+// Each step is durable before the next one begins. After a failed sync a name may be there for us alone (F4).
+// So whoever goes on with a switch renames once more what has its new name already; and as long as
+// salvaged-MANIFEST stands beside MANIFEST, whoever finds both writes the latter again.
 
 /// The directory as the writers of a new store see it: under names of their own.
 struct SalvageDirectory: OpenDirectory {
