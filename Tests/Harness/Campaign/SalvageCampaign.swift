@@ -23,7 +23,8 @@ package struct SalvageCampaign {
     package var outcomes: [String: Int] = [:]
 
     package var description: String {
-      "\(states) states of \(damages) damaged stores, \(failures) failed; \(outcomes.sorted { $0.key < $1.key })"
+      "\(states) states of \(damages) damaged stores, \(failures) failed; "
+        + outcomes.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
         + (firstFailure.map { "\nfirst failure: \($0)" } ?? "")
     }
   }
