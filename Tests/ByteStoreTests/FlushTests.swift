@@ -204,6 +204,38 @@ import Testing
 
   // MARK: Damage and full disks
 
+  /// The story: a flush and a scan said byte 0, whatever entry it was.
+  @Test func anEntryThatDoesNotDecodeIsNamedByItsByte() throws {
+    let machine = TestStore()
+    var random = SeededRandom(seed: 1)
+    var store = try machine.open()
+    // Compressed, and more than half a page each: a flush cannot copy them as they are.
+    let zeros = [UInt8](repeating: 0, count: 4000)
+    for key in 1...60 { try store.put(random.bytes(6000) + zeros, for: "key\(key)") }
+    try store.flush()
+    try store.close()
+    let segment = try #require(machine.disk.image.paths.first { $0.contains("/segment-") })
+    var place: UInt64 = 0
+    store = try machine.changing(segment) { place = try $0.spoilLargeEntry() }.open()
+
+    func byte(_ body: () throws(ByteStoreError) -> Void) throws -> UInt64 {
+      guard case .corrupted(let damage) = try storeError(body) else { throw NothingThrown() }
+      #expect(damage.file == segment)
+      return damage.offset
+    }
+    #expect(
+      try byte { () throws(ByteStoreError) in
+        for key in 1...60 { _ = try store.value(for: "key\(key)") }
+      } == place)
+    #expect(try byte { () throws(ByteStoreError) in try store.snapshot().forEach { _, _ in } } == place)
+    try store.put([1], for: "key1")
+    try store.flush(.everything)
+    #expect(
+      try byte { () throws(ByteStoreError) in
+        if let error = store.statistics.damagedSegments.first?.error { throw error }
+      } == place)
+  }
+
   @Test func aDamagedPageCostsItsKeysAndNoOthers() throws {
     let machine = TestStore()
     var store = try machine.open()
@@ -290,5 +322,29 @@ import Testing
     #expect(delay(2.5) > 0 && delay(4) > delay(3))
     #expect(delay(3, 200_000) == 2 * delay(3))
     #expect(delay(1000, 10_000_000) <= 0.05)
+  }
+}
+
+extension [UInt8] {
+  /// Makes the last compressed entry that fills half a page one that does not decompress, in a page whose
+  /// checksum is right. Returns where the entry begins.
+  fileprivate mutating func spoilLargeEntry() throws -> UInt64 {
+    let header = try SegmentHeader(decoding: rawSpan, file: "")
+    let entries = (0..<header.smallPages).compactMap { page in
+      StoredEntry(decoding: rawSpan.extracting(droppingFirst: Int(header.offset(ofPage: page))), at: 0)
+        .map { (page, $0) }
+    }
+    let large = entries.last { $1.isCompressed && $1.bytes > SegmentFormat.pagePayloadBytes / 2 }
+    let (page, entry) = try #require(large)
+    let offset = header.offset(ofPage: page)
+    let start = Int(offset)
+    let end = start + SegmentFormat.pageBytes
+    for index in entry.stored { self[start + index] = 0xFF }
+    let checksum = SegmentFormat.checksum(
+      ofPage: rawSpan.extracting(start..<end), file: header.fileID, offset: offset, broken: nil)
+    var bytes: [UInt8] = []
+    bytes.append(littleEndian: checksum)
+    replaceSubrange(end - 4..<end, with: bytes)
+    return offset
   }
 }

@@ -39,10 +39,10 @@ struct TestStore {
   var settled: TestStore { after(.powerLoss(.everything, seed: 0)) }
 
   /// With the bytes of a file changed by someone else.
-  func changing(_ path: String, _ change: (inout [UInt8]) -> Void) throws -> TestStore {
+  func changing(_ path: String, _ change: (inout [UInt8]) throws -> Void) throws -> TestStore {
     var image = disk.image
     var bytes = try #require(image.contents(of: path)).bytes
-    change(&bytes)
+    try change(&bytes)
     image.replace(path, with: PagedBytes(bytes))
     return TestStore(image)
   }

@@ -149,12 +149,12 @@ final class Segment: Sendable {
         guard let entry = StoredEntry(decoding: page, at: offset), entry.bytes == bytes else { return false }
         return Self.decode(entry, from: page, opened.dictionary, into: &buffer)
       }
-      guard isWhole else { throw badEntry(at: opened.header.offset(ofPage: page) + UInt64(offset)) }
+      guard isWhole else { throw badEntry(location, opened) }
     case .run(_, let page, let pages):
       let run = try self.run(page, pages: pages, opened)
       guard let entry = StoredEntry(decoding: run.rawSpan, at: 0),
         Self.decode(entry, from: run.rawSpan, opened.dictionary, into: &buffer)
-      else { throw badEntry(at: opened.header.offset(ofPage: page)) }
+      else { throw badEntry(location, opened) }
     case .none, .tail:
       preconditionFailure("a location in a segment")
     }
@@ -223,7 +223,7 @@ final class Segment: Sendable {
       entries += 1
       guard Self.decode(entry, from: page, opened.dictionary, into: &buffer),
         EntryBytes.split(buffer.bytes) != nil
-      else { throw badEntry(at: opened.header.dataStart) }
+      else { throw badEntry(location, opened) }
     }
     guard entries == opened.header.entries else {
       throw damage(68, "\(opened.header.entries) entries", "\(entries)")
@@ -292,6 +292,11 @@ final class Segment: Sendable {
   }
 
   // MARK: Errors
+
+  /// For an entry at a location of this segment that does not decode.
+  func badEntry(_ location: Location, _ opened: Opened) -> ByteStoreError {
+    badEntry(at: opened.header.offset(of: location))
+  }
 
   private func badEntry(at offset: UInt64) -> ByteStoreError {
     damage(offset, "an entry", "bytes that are none")

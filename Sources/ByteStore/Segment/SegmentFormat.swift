@@ -66,6 +66,15 @@ struct SegmentHeader: Equatable {
 
   func offset(ofPage page: Int) -> UInt64 { dataStart + UInt64(page * SegmentFormat.pageBytes) }
 
+  /// Where an entry of the segment begins in its file.
+  func offset(of location: Location) -> UInt64 {
+    switch location.place {
+    case .entry(_, let page, let offset, _): self.offset(ofPage: page) + UInt64(offset)
+    case .run(_, let page, _): offset(ofPage: page)
+    case .none, .tail: preconditionFailure("a location in a segment")
+    }
+  }
+
   var fileBytes: UInt64 {
     offset(ofPage: pages) + UInt64((4 * runs).roundedUp(toMultipleOf: SegmentFormat.pageBytes))
   }

@@ -108,7 +108,7 @@ extension Check {
   ) {
     seen.entries += 1
     let page = location.page ?? 0
-    let offset = source.header.offset(ofPage: page) + UInt64(entry.offset)
+    let offset = source.header.offset(of: location)
     if entry.offset == 0 { advance(UInt64(pages(of: location) * SegmentFormat.pageBytes), source.file.name) }
     guard source.decode(entry, from: bytes, into: &buffer), let parts = EntryBytes.split(buffer.bytes) else {
       table?.skip(page..<page + 1, slot: location.slot ?? 0)

@@ -199,7 +199,8 @@ struct FlushJob: ~Copyable {
   // MARK: Victims
 
   private mutating func copyLiveEntries(of victim: Segment) throws(ByteStoreError) {
-    let source = try victim.open().dictionary
+    let opened = try victim.open()
+    let source = opened.dictionary
     let isSame = source.checksum == dictionary.checksum && source.bytes == dictionary.bytes
     var buffer = ReadBuffer()
     try victim.forEachEntry { entry, location, page throws(ByteStoreError) in
@@ -211,7 +212,9 @@ struct FlushJob: ~Copyable {
           try system { () throws(SystemFailure) in try writer?.add(entry, from: page) })
         return
       }
-      guard Segment.decode(entry, from: page, source, into: &buffer) else { throw victim.badEntry(location) }
+      guard Segment.decode(entry, from: page, source, into: &buffer) else {
+        throw victim.badEntry(location, opened)
+      }
       try add(entry.ordinal, location, buffer.bytes)
     }
   }

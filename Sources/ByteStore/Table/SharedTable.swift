@@ -201,20 +201,15 @@ extension Segment {
     of table: Table, into buffer: inout ReadBuffer,
     _ body: (_ ordinal: UInt32, _ key: RawSpan, _ value: RawSpan) throws(ByteStoreError) -> Void
   ) throws(ByteStoreError) {
-    let dictionary = try open().dictionary
+    let opened = try open()
     try forEachEntry { entry, location, page throws(ByteStoreError) in
       guard Int(entry.ordinal) < table.ordinals, table.location(of: entry.ordinal) == location else { return }
-      guard Segment.decode(entry, from: page, dictionary, into: &buffer),
+      guard Segment.decode(entry, from: page, opened.dictionary, into: &buffer),
         let parts = EntryBytes.split(buffer.bytes)
-      else { throw badEntry(location) }
+      else { throw badEntry(location, opened) }
       let bytes = buffer.bytes
       try body(
         entry.ordinal, bytes.extracting(parts.key), bytes.extracting(droppingFirst: parts.valueStart))
     }
-  }
-
-  func badEntry(_ location: Location) -> ByteStoreError {
-    .corrupted(
-      Damage(file: path, offset: 0, expected: "an entry at \(location.place)", found: "bytes that are none"))
   }
 }
