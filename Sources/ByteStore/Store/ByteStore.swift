@@ -104,7 +104,13 @@ package final class ByteStore: Sendable {
 
     /// What an open would have to read.
     var logBytes: UInt64 {
-      manifest.logs.reduce(log?.end ?? 0) { $0 + ($1.end?.length ?? 0) }
+      manifest.logs.reduce(log?.end ?? lengthOfLastLog) { $0 + ($1.end?.length ?? 0) }
+    }
+
+    /// Of a log that was not closed cleanly the manifest has no end; the open found one.
+    private var lengthOfLastLog: UInt64 {
+      guard let last = manifest.logs.last, last.end == nil, last.fileID == self.last.fileID else { return 0 }
+      return self.last.length
     }
   }
 

@@ -115,8 +115,9 @@ final class SnapshotRegistry: Sendable {
 
   var count: Int { state.withLock { $0.open.count } }
 
-  var oldest: Entry? {
-    state.withLock { state in state.open.min { $0.key < $1.key }?.value }
+  /// Oldest first.
+  var entries: [Entry] {
+    state.withLock { $0.open }.sorted { $0.key < $1.key }.map(\.value)
   }
 
   /// A segment lost its name; its space comes back when nobody has it open any more.

@@ -24,16 +24,20 @@ package struct Statistics: Sendable {
   }
 
   package struct Snapshots: Sendable, Equatable {
-    package struct Oldest: Sendable, Equatable {
+    package struct Open: Sendable, Equatable {
       package var ageSeconds: Double
       package var sequence: SequenceNumber
     }
 
-    package var count = 0
-    /// One that stays here and grows old was forgotten.
-    package var oldest: Oldest?
+    /// Oldest first.
+    package var open: [Open] = []
     /// Of segments that were deleted and take up the disk on, for a snapshot or for a read under way.
     package var deletedBytesHeld: UInt64 = 0
+
+    package var count: Int { open.count }
+
+    /// One that stays here and grows old was forgotten.
+    package var oldest: Open? { open.first }
   }
 
   package struct Cache: Sendable, Equatable {
@@ -141,10 +145,10 @@ extension Statistics.Writing {
 
 extension SnapshotRegistry {
   fileprivate func statistics(now: UInt64) -> Statistics.Snapshots {
-    let oldest = oldest.map { oldest in
-      Statistics.Snapshots.Oldest(
-        ageSeconds: Double(now - min(oldest.openedAt, now)) / 1e9, sequence: oldest.sequence)
+    let open = entries.map { entry in
+      Statistics.Snapshots.Open(
+        ageSeconds: Double(now - min(entry.openedAt, now)) / 1e9, sequence: entry.sequence)
     }
-    return Statistics.Snapshots(count: count, oldest: oldest, deletedBytesHeld: deletedBytesHeld)
+    return Statistics.Snapshots(open: open, deletedBytesHeld: deletedBytesHeld)
   }
 }
