@@ -20,7 +20,7 @@ package struct BackupProgress: Sendable, Equatable {
   }
 
   package var step: Step
-  /// Of what is to be written.
+  /// Of what is to be written, and then of the same, to be found.
   package var bytesDone: UInt64
   package var bytesTotal: UInt64
 }
@@ -86,8 +86,10 @@ extension ByteStore {
       progress(BackupProgress(step: .writing, bytesDone: min(done, total), bytesTotal: total))
     }
     pause(.checkpointWritten)
-    progress(BackupProgress(step: .verifying, bytesDone: total, bytesTotal: total))
-    try verify(manifest, of: frozen, in: target)
+    try verify(manifest, of: frozen, in: target) { part in
+      progress(
+        BackupProgress(step: .verifying, bytesDone: UInt64(part * Double(total)), bytesTotal: total))
+    }
     try makeStore(manifest, in: target)
     pause(.manifestReplaced)
     return BackupReport(
@@ -134,7 +136,7 @@ extension ByteStore {
   /// Every entry was read back when its segment was ended. Here, the checkpoint must find each of them by
   /// its key, and none may be missing.
   private func verify(
-    _ manifest: Manifest, of frozen: Frozen, in target: BackupTarget
+    _ manifest: Manifest, of frozen: Frozen, in target: BackupTarget, _ progress: (_ part: Double) -> Void
   ) throws(ByteStoreError) {
     guard let entry = manifest.checkpoint else { preconditionFailure("a backup has a checkpoint") }
     let (source, table) = try Self.tableOnDisk(entry, manifest, in: target.directory, platform)
@@ -143,12 +145,15 @@ extension ByteStore {
     try written.loadAll()
     let loaded = written.frozen()
     var found = 0
+    progress(0)
     try written.forEachEntry { ordinal, key, _ throws(ByteStoreError) in
       guard loaded.isOrdinal(ordinal, of: key) else {
         throw source.damage("the ordinal \(ordinal) for the key of its entry", "another")
       }
       found += 1
+      if found % 4096 == 0 { progress(min(1, Double(found) / Double(frozen.table.keys))) }
     }
+    progress(1)
     guard found == frozen.table.keys, loaded.keys == found else {
       throw source.damage("\(frozen.table.keys) keys", "\(found)")
     }
