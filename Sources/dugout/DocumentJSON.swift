@@ -4,16 +4,13 @@ import DocumentStore
 import Foundation
 
 enum DocumentJSON {
-  static func text(of document: StoredDocument) throws -> String {
-    let object: [String: Any] = [
+  static func object(of document: StoredDocument) -> [String: Any] {
+    [
       "path": document.path.description,
       "createTime": DocumentText.text(of: document.createTime),
       "updateTime": DocumentText.text(of: document.updateTime),
       "fields": object(of: document.fields),
     ]
-    let options: JSONSerialization.WritingOptions = [.sortedKeys, .withoutEscapingSlashes]
-    return String(
-      decoding: try JSONSerialization.data(withJSONObject: object, options: options), as: UTF8.self)
   }
 
   private static func object(of map: StoredMap) -> [String: Any] {

@@ -1,26 +1,24 @@
 // dugout get DIR PATH: one document, for people or for programs.
 
 import DocumentStore
-import Foundation
 
 enum GetCommand: Command {
   static let name = "get"
   static let summary = "Prints a document of a store"
   static let usage = "DIR PATH [--json]"
-  static let options = [(option: "--json", meaning: "One JSON object with the type of every value")]
+  static let options = [(option: Arguments.json, meaning: "One JSON object with the type of every value")]
   static let positional = 2...2
 
   static func run(_ arguments: Arguments) async throws {
     let directory = arguments.positional[0]
     let path = try parse(arguments.positional[1])
-    let document = try StoreAccess.reading(directory) { store throws(DocumentStoreError) in
+    let document = try StoreAccess.withStore(directory) { store throws(DocumentStoreError) in
       try store.document(at: path)
     }
     guard let document else {
       throw CommandFailure(code: .checkFailed, message: "there is no document \(path) in \(directory).")
     }
-    Terminal.print(
-      arguments.has("--json") ? try DocumentJSON.text(of: document) : DocumentText.text(of: document))
+    try arguments.answer(DocumentText.text(of: document), DocumentJSON.object(of: document))
   }
 
   private static func parse(_ text: String) throws -> DocumentPath {

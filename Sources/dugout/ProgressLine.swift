@@ -6,19 +6,31 @@ import Foundation
 /// Nothing of it goes to a file or a pipe.
 final class ProgressLine {
   private let isShown = isatty(STDERR_FILENO) == 1
-  private var shownPercent = -1
+  private var shown: (percent: Int, what: String)?
 
-  func show(_ progress: CheckProgress) {
-    guard isShown, progress.bytesTotal > 0 else { return }
-    let percent = Int(100 * Double(progress.bytesDone) / Double(progress.bytesTotal))
-    guard percent != shownPercent else { return }
-    shownPercent = percent
-    write("\r\(percent) %  \(progress.file)\u{1B}[K")
+  /// Runs `body`, and takes the line away however it ends.
+  static func during<Result>(_ body: (ProgressLine) throws -> Result) rethrows -> Result {
+    let line = ProgressLine()
+    defer { line.end() }
+    return try body(line)
   }
 
-  /// Takes the line away.
-  func end() {
-    if isShown, shownPercent >= 0 { write("\r\u{1B}[K") }
+  func show(_ progress: CheckProgress) { show(progress.bytesDone, of: progress.bytesTotal, progress.file) }
+
+  func show(_ progress: BackupProgress) {
+    show(progress.bytesDone, of: progress.bytesTotal, progress.step.rawValue)
+  }
+
+  private func show(_ done: UInt64, of total: UInt64, _ what: String) {
+    guard isShown, total > 0 else { return }
+    let percent = Int(100 * Double(done) / Double(total))
+    guard shown?.percent != percent || shown?.what != what else { return }
+    shown = (percent, what)
+    write("\r\(percent) %  \(what)\u{1B}[K")
+  }
+
+  private func end() {
+    if shown != nil { write("\r\u{1B}[K") }
   }
 
   private func write(_ text: String) { try? FileHandle.standardError.write(contentsOf: Data(text.utf8)) }

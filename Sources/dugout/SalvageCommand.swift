@@ -9,40 +9,46 @@ enum SalvageCommand: Command {
   static let summary = "Makes a damaged store usable, with all of it that can be read"
   static let usage = "DIR [--json]"
   static let options = [
-    (option: "--json", meaning: "One JSON object that says what was done and what is lost")
+    (option: Arguments.json, meaning: "One JSON object that says what was done and what is lost")
   ]
   static let positional = 1...1
 
   static func run(_ arguments: Arguments) async throws {
-    let line = ProgressLine()
-    defer { line.end() }
-    let report = try StoreAccess.translating { () throws(DocumentStoreError) in
-      try DocumentStore.salvage(arguments.positional[0], progress: line.show)
+    let report = try ProgressLine.during { line in
+      try StoreAccess.translating { () throws(DocumentStoreError) in
+        try DocumentStore.salvage(arguments.positional[0], progress: line.show)
+      }
     }
-    line.end()
-    Terminal.print(arguments.has("--json") ? try json(report) : text(report))
+    try arguments.answer(text(report), object(of: report))
   }
 
   // MARK: For the eye
 
   private static func text(_ report: SalvageReport) -> String {
+    let keys = Wording.count(report.keys, "key")
     switch report.outcome {
-    case .healthy: return "The store is healthy: nothing was done. \(report.keys) keys."
+    case .healthy: return "The store is healthy: nothing was done. \(keys)."
     case .completed:
-      return "An earlier salvage was cut off, and is complete now. \(report.keys) keys.\n" + setAside(report)
+      return "An earlier salvage was cut off, and is complete now. \(keys).\n" + setAside(report)
     case .salvaged: break
     }
-    var lines = report.damage.map(RepairText.line(of:))
-    lines += report.gaps.map { "\($0.file) from byte \($0.offset), \($0.length) bytes: \($0.reason)" }
-    lines += report.commitsMissing.map { "commits \($0.lowerBound) to \($0.upperBound) were not found" }
-    if let lost = report.entriesLost, lost > 0 { lines.append("\(lost) values are lost") }
+    var lines = report.damage.map(\.line)
+    lines += report.gaps.map(\.line)
+    lines += report.commitsMissing.map { missing in
+      missing.count == 1
+        ? "commit \(missing.lowerBound) was not found"
+        : "commits \(missing.lowerBound) to \(missing.upperBound) were not found"
+    }
+    if let lost = report.entriesLost, lost > 0 {
+      lines.append("\(Wording.count(lost, "value is", "values are")) lost")
+    }
     if report.keysPossiblyStale > 0 {
-      lines.append(
-        "at most \(report.keysPossiblyStale) keys have a value that was replaced or deleted later")
+      let stale = Wording.count(report.keysPossiblyStale, "key has", "keys have")
+      lines.append("at most \(stale) a value that was replaced or deleted later")
     }
     for name in report.foreign { lines.append("\(name) belongs to another store, and was not used") }
     lines.append(setAside(report))
-    lines.append(Terminal.emphasised("The store opens again. \(report.keys) keys."))
+    lines.append(Terminal.emphasised("The store opens again. \(keys)."))
     return lines.joined(separator: "\n")
   }
 
@@ -52,15 +58,15 @@ enum SalvageCommand: Command {
 
   // MARK: For programs
 
-  private static func json(_ report: SalvageReport) throws -> String {
-    try RepairText.json([
+  private static func object(of report: SalvageReport) -> [String: Any] {
+    [
       "outcome": report.outcome.rawValue, "storeID": report.storeID.description,
-      "damage": report.damage.map(RepairText.object(of:)), "setAside": report.setAside,
+      "damage": report.damage.map(\.object), "setAside": report.setAside,
       "foreign": report.foreign, "keys": report.keys, "keysPossiblyStale": report.keysPossiblyStale,
       "entriesLost": report.entriesLost ?? NSNull() as Any, "checkpoint": report.checkpoint.rawValue,
       "commitsApplied": report.commitsApplied,
       "commitsMissing": report.commitsMissing.map { [$0.lowerBound, $0.upperBound] },
-      "gaps": report.gaps.map(RepairText.object(of:)),
-    ])
+      "gaps": report.gaps.map(\.object),
+    ]
   }
 }

@@ -3,15 +3,21 @@
 import DocumentStore
 
 enum StoreAccess {
-  /// Opens the store that must be in `directory`, runs `body`, and closes it.
-  static func reading<Result>(
+  /// Opens the store that must be in `directory`, runs `body`, and closes it however that ends.
+  static func withStore<Result>(
     _ directory: String, _ body: (DocumentStore) throws(DocumentStoreError) -> Result
   ) throws -> Result {
     try translating { () throws(DocumentStoreError) in
       var options = DocumentStore.Options()
       options.createsIfMissing = false
       let store = try DocumentStore.open(directory, options: options)
-      let result = try body(store)
+      let result: Result
+      do throws(DocumentStoreError) {
+        result = try body(store)
+      } catch {
+        try? store.close()
+        throw error
+      }
       try store.close()
       return result
     }

@@ -1,0 +1,79 @@
+// What a command found or did: lines for people, or one JSON object for programs.
+
+import ByteStore
+import DocumentStore
+import Foundation
+
+extension Arguments {
+  static let json = "--json"
+
+  /// Prints `object` if the user asked for JSON, and `text` otherwise.
+  func answer(_ text: @autoclosure () -> String, _ object: @autoclosure () -> [String: Any]) throws {
+    Terminal.print(has(Self.json) ? try JSONText.encode(object()) : text())
+  }
+}
+
+enum JSONText {
+  static func encode(_ object: [String: Any]) throws -> String {
+    let options: JSONSerialization.WritingOptions = [.sortedKeys, .withoutEscapingSlashes]
+    return String(
+      decoding: try JSONSerialization.data(withJSONObject: object, options: options), as: UTF8.self)
+  }
+}
+
+/// Numbers with their units, as people write them.
+enum Wording {
+  static func count(_ number: some BinaryInteger, _ one: String, _ many: String? = nil) -> String {
+    "\(number) \(number == 1 ? one : many ?? one + "s")"
+  }
+
+  /// In the largest unit that leaves a whole number before the point.
+  static func bytes(_ number: UInt64) -> String {
+    var rest = Double(number)
+    guard rest >= 1024 else { return count(number, "byte") }
+    var unit = "bytes"
+    for larger in ["KiB", "MiB", "GiB", "TiB"] where rest >= 1024 {
+      rest /= 1024
+      unit = larger
+    }
+    return String(format: "%.1f %@", rest, unit)
+  }
+
+  static func duration(seconds: Double) -> String {
+    switch seconds {
+    case ..<120: count(Int(seconds), "second")
+    case ..<7200: count(Int(seconds / 60), "minute")
+    case ..<172_800: count(Int(seconds / 3600), "hour")
+    default: count(Int(seconds / 86400), "day")
+    }
+  }
+}
+
+// MARK: What several commands tell
+
+extension Damage {
+  var line: String { "\(file) at byte \(offset): expected \(expected), found \(found)" }
+
+  var object: [String: Any] {
+    ["file": file, "offset": offset, "expected": expected, "found": found]
+  }
+}
+
+extension RecoveryReport.Loss {
+  var line: String {
+    "\(file): \(reason), \(Wording.count(length, "byte")) at byte \(offset)"
+  }
+
+  var object: [String: Any] {
+    ["file": file, "offset": offset, "length": length, "reason": reason]
+  }
+}
+
+extension DurabilityReport {
+  var object: [String: Any] {
+    [
+      "fileSystem": fileSystem, "medium": medium.rawValue, "sync": sync.rawValue,
+      "verdict": verdict.rawValue,
+    ]
+  }
+}
