@@ -127,7 +127,8 @@ let package = Package(
     .testTarget(
       name: "BallcapTests", dependencies: ["Ballcap", "FirebaseFirestore"], swiftSettings: strict),
     .testTarget(
-      name: "ProgramTests", dependencies: ["dugout", "campaign", "DocumentStore"], swiftSettings: strict),
+      name: "ProgramTests", dependencies: ["dugout", "campaign", "DocumentStore", "ByteStore"],
+      swiftSettings: strict),
     .testTarget(name: "RepositoryTests", swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]

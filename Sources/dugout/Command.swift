@@ -9,7 +9,13 @@ protocol Command: SendableMetatype {
   /// Options and the sentence that explains each.
   static var options: [(option: String, meaning: String)] { get }
   static var positional: ClosedRange<Int> { get }
+  /// What else one has to know before running it.
+  static var notes: [String] { get }
   static func run(_ arguments: Arguments) async throws
+}
+
+extension Command {
+  static var notes: [String] { [] }
 }
 
 /// The codes that scripts rely on.

@@ -5,7 +5,8 @@ import Foundation
 @main
 struct Dugout {
   static let commands: [any Command.Type] = [
-    QuickstartCommand.self, GetCommand.self, CheckCommand.self, SalvageCommand.self,
+    QuickstartCommand.self, GetCommand.self, StatCommand.self, CheckCommand.self, BackupCommand.self,
+    CompactCommand.self, SalvageCommand.self,
   ]
 
   static func main() async {

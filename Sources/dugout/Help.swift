@@ -26,7 +26,8 @@ enum Help {
     var lines = ["\(command.summary)", "", "Usage: \(usage(command))"]
     if !command.options.isEmpty { lines.append("") }
     for (option, meaning) in command.options { lines.append("  \(padded(option, 14))\(meaning)") }
-    return lines.joined(separator: "\n")
+    if !command.notes.isEmpty { lines.append("") }
+    return (lines + command.notes).joined(separator: "\n")
   }
 
   private static func padded(_ text: String, _ width: Int) -> String {

@@ -7,18 +7,9 @@ import Testing
 @Suite struct DugoutTests {
   private let dugout = Program("dugout")
 
-  private func makeStore(_ folder: String) throws -> DocumentPath {
-    let store = try DocumentStore.open(folder)
-    let path = try DocumentPath(["users", "ada"])
-    let tags = StoredValue.array([.string("mathematics"), .integer(1)])
-    try store.commit([.set(path, StoredMap([("name", .string("Ada")), ("tags", tags)]))])
-    try store.close()
-    return path
-  }
-
   @Test func getPrintsTheFieldsOfADocument() throws {
     let folder = try TemporaryFolder()
-    _ = try makeStore(folder.path)
+    try folder.makeStore()
     let outcome = try dugout.run("get", folder.path, "users/ada")
     #expect(outcome.status == 0)
     #expect(outcome.output.contains("users/ada\n  name: \"Ada\"\n  tags:\n    [0]: \"mathematics\"\n"))
@@ -27,7 +18,7 @@ import Testing
 
   @Test func getPrintsJSONWithTheTypeOfEveryValue() throws {
     let folder = try TemporaryFolder()
-    _ = try makeStore(folder.path)
+    try folder.makeStore()
     let outcome = try dugout.run("get", folder.path, "users/ada", "--json")
     #expect(outcome.status == 0)
     let fields =
@@ -38,7 +29,7 @@ import Testing
 
   @Test func anAbsentDocumentIsAFailedCheck() throws {
     let folder = try TemporaryFolder()
-    _ = try makeStore(folder.path)
+    try folder.makeStore()
     let outcome = try dugout.run("get", folder.path, "users/bob")
     #expect(outcome.status == 1)
     #expect(outcome.complaint.contains("there is no document users/bob"))
@@ -69,7 +60,7 @@ import Testing
 
   @Test func aDamagedStoreIsBadDataAndTheSentenceSaysWhere() throws {
     let folder = try TemporaryFolder()
-    _ = try makeStore(folder.path)
+    try folder.makeStore()
     let log = folder.url.appendingPathComponent("log-0000000001")
     var bytes = try Data(contentsOf: log)
     bytes[4096 + 40] ^= 1
@@ -80,7 +71,10 @@ import Testing
   }
 
   @Test func wrongUsageIsCodeTwoWithTheRightUsage() throws {
-    for arguments in [["get"], ["get", "a"], ["get", "a", "b", "--colour"], ["fetch"]] {
+    for arguments in [
+      ["get"], ["get", "a"], ["get", "a", "b", "--colour"], ["fetch"], ["stat"], ["backup", "a"],
+      ["compact", "a", "b"],
+    ] {
       let outcome = try dugout.run(arguments)
       #expect(outcome.status == 2, "\(arguments)")
       #expect(!outcome.complaint.isEmpty, "\(arguments)")
@@ -91,7 +85,7 @@ import Testing
   @Test func helpListsEveryCommandAndEachHasAPage() throws {
     let overview = try dugout.run("--help")
     #expect(overview.status == 0)
-    for command in ["quickstart", "get", "check", "salvage"] {
+    for command in ["quickstart", "get", "stat", "check", "backup", "compact", "salvage"] {
       #expect(overview.output.contains("  \(command) "))
       let page = try dugout.run(command, "--help")
       #expect(page.status == 0)

@@ -1,5 +1,6 @@
 // Runs the built programs as a user would, and keeps what they said.
 
+import DocumentStore
 import Foundation
 
 struct Program {
@@ -61,4 +62,22 @@ struct TemporaryFolder: ~Copyable {
   }
 
   deinit { try? FileManager.default.removeItem(at: url) }
+}
+
+extension TemporaryFolder {
+  /// A store with one document, users/ada, closed again.
+  func makeStore() throws {
+    try changeStore { store in
+      let tags = StoredValue.array([.string("mathematics"), .integer(1)])
+      try store.commit([
+        .set(try DocumentPath(["users", "ada"]), StoredMap([("name", .string("Ada")), ("tags", tags)]))
+      ])
+    }
+  }
+
+  func changeStore(_ body: (DocumentStore) throws -> Void) throws {
+    let store = try DocumentStore.open(path)
+    try body(store)
+    try store.close()
+  }
 }

@@ -1,0 +1,20 @@
+// dugout stat DIR: what a store holds and how it is doing.
+
+import DocumentStore
+
+enum StatCommand: Command {
+  static let name = "stat"
+  static let summary = "Says what a store holds, how it is doing, and what its open found"
+  static let usage = "DIR [--json]"
+  static let options = [(option: Arguments.json, meaning: "One JSON object with all numbers and reports")]
+  static let positional = 1...1
+  static let notes = [
+    "Opens the store as an app would, so that nothing else may have it open: bytes of a crash are dropped and",
+    "listed, and leftover files are removed.",
+  ]
+
+  static func run(_ arguments: Arguments) async throws {
+    let status = try StoreAccess.withStore(arguments.positional[0]) { StoreStatus(of: $0) }
+    try arguments.answer(status.text, status.object)
+  }
+}

@@ -1,0 +1,163 @@
+// How a store is doing, as `dugout stat` tells it.
+
+import ByteStore
+import DocumentStore
+import Foundation
+
+struct StoreStatus {
+  var directory: String
+  var storeID: RandomID
+  var statistics: Statistics
+  var recovery: RecoveryReport
+
+  init(of store: DocumentStore) {
+    directory = store.path
+    storeID = store.storeID
+    statistics = store.statistics
+    recovery = store.recoveryReport
+  }
+
+  /// A snapshot that is older was forgotten, or so it seems.
+  static let snapshotSecondsMax = 600.0
+
+  // MARK: For the eye
+
+  var text: String {
+    let rows = [
+      ("id", storeID.description),
+      (
+        "holds",
+        "\(Wording.count(statistics.keys, "key")), as of commit \(statistics.lastCommit.value)"
+      ),
+      ("files", files), ("segments", segments), ("logs", logs), ("last flush", lastFlush),
+      ("memory", memory), ("snapshots", snapshots), ("writing", writing),
+      ("durability", statistics.durability.description), ("this open", thisOpen),
+    ]
+    let lines = rows.map { "  " + $0.0.padding(toLength: 12, withPad: " ", startingAt: 0) + $0.1 }
+    return ([Terminal.emphasised(directory)] + lines + warnings).joined(separator: "\n")
+  }
+
+  private var files: String {
+    let checkpoints = statistics.checkpoint == nil ? 0 : 1
+    let count = 1 + statistics.segments.count + statistics.logs.count + checkpoints
+    return "\(count), the lock aside, with \(Wording.bytes(statistics.directoryBytes))"
+  }
+
+  private var segments: String {
+    let segments = statistics.segments
+    guard segments.count > 0 else { return "none" }
+    return "\(segments.count), with \(Wording.bytes(segments.dataBytes)): "
+      + "\(Wording.bytes(segments.liveBytes)) alive, \(Wording.bytes(segments.deadBytes)) dead"
+  }
+
+  private var logs: String {
+    guard statistics.logs.count > 0 else { return "none" }
+    return "\(statistics.logs.count), of which an open reads \(Wording.bytes(statistics.logs.bytes))"
+  }
+
+  private var lastFlush: String {
+    let since = Wording.count(statistics.commitsSinceFlush, "commit")
+    guard let checkpoint = statistics.checkpoint else { return "none yet, \(since) in logs" }
+    return "through commit \(checkpoint.sequence.value), \(since) since; "
+      + "its checkpoint has \(Wording.bytes(checkpoint.bytes))"
+  }
+
+  private var memory: String {
+    let cache = statistics.cache
+    return "\(Wording.bytes(UInt64(statistics.tailBytes))) of commits since the flush; "
+      + "cache \(Wording.bytes(UInt64(cache.bytesUsed))) of \(Wording.bytes(UInt64(cache.bytesMax))), "
+      + "\(Wording.count(cache.hits, "hit")), \(Wording.count(cache.misses, "miss", "misses"))"
+  }
+
+  private var snapshots: String {
+    let snapshots = statistics.snapshots
+    guard !snapshots.open.isEmpty else { return "none open" }
+    let shown = snapshots.open.prefix(5).map {
+      "of commit \($0.sequence.value) for \(Wording.duration(seconds: $0.ageSeconds))"
+    }
+    let more = snapshots.open.count > shown.count ? ", …" : ""
+    return "\(snapshots.open.count) open, \(shown.joined(separator: ", "))\(more); "
+      + "\(Wording.bytes(snapshots.deletedBytesHeld)) of deleted segments held"
+  }
+
+  private var writing: String {
+    switch statistics.writing {
+    case .possible: "possible"
+    case .poisoned(let cause): "ended by a failure, until the store is opened again: \(cause)"
+    case .closed: "closed"
+    }
+  }
+
+  private var thisOpen: String {
+    let before = recovery.wasClosedCleanly ? "was closed cleanly" : "was not closed cleanly"
+    let dropped = recovery.losses.isEmpty ? "nothing dropped" : "what was dropped is listed below"
+    return "\(before) before; \(Wording.count(recovery.logsRead, "log")) read, "
+      + "\(Wording.count(recovery.commitsReplayed, "commit")) replayed, \(dropped)"
+  }
+
+  /// Whatever needs somebody's attention, each with what to do.
+  private var warnings: [String] {
+    var lines = recovery.losses.map { "Dropped by this open: \($0.line)." }
+    if let oldest = statistics.snapshots.oldest, oldest.ageSeconds >= Self.snapshotSecondsMax {
+      lines.append(
+        "The snapshot of commit \(oldest.sequence.value) has been open for "
+          + "\(Wording.duration(seconds: oldest.ageSeconds)). If it was forgotten, close it: what it sees "
+          + "keeps its space in memory and on disk.")
+    }
+    if let failure = statistics.flushFailure {
+      lines.append("The last flush failed, and will be tried again: \(failure)")
+    }
+    lines += statistics.damagedSegments.map { "\($0.file) cannot be read: \($0.error)" }
+    if statistics.durability.verdict == .notDurable {
+      lines.append(
+        "What is stored here does not survive a power loss. Use another file system for what must.")
+    }
+    return lines
+  }
+
+  // MARK: For programs
+
+  var object: [String: Any] {
+    [
+      "directory": directory, "storeID": storeID.description, "keys": statistics.keys,
+      "lastCommit": statistics.lastCommit.value, "directoryBytes": statistics.directoryBytes,
+      "segments": [
+        "count": statistics.segments.count, "dataBytes": statistics.segments.dataBytes,
+        "liveBytes": statistics.segments.liveBytes, "deadBytes": statistics.segments.deadBytes,
+      ],
+      "logs": ["count": statistics.logs.count, "bytes": statistics.logs.bytes],
+      "checkpoint": statistics.checkpoint.map { ["sequence": $0.sequence.value, "bytes": $0.bytes] }
+        ?? NSNull() as Any,
+      "commitsSinceFlush": statistics.commitsSinceFlush, "tailBytes": statistics.tailBytes,
+      "cache": [
+        "bytesUsed": statistics.cache.bytesUsed, "bytesMax": statistics.cache.bytesMax,
+        "hits": statistics.cache.hits, "misses": statistics.cache.misses,
+      ] as [String: Any],
+      "snapshots": [
+        "open": statistics.snapshots.open.map {
+          ["ageSeconds": $0.ageSeconds, "sequence": $0.sequence.value] as [String: Any]
+        }, "deletedBytesHeld": statistics.snapshots.deletedBytesHeld,
+      ] as [String: Any],
+      "flushFailure": statistics.flushFailure?.description ?? NSNull() as Any,
+      "damagedSegments": statistics.damagedSegments.map(\.object), "writing": writing,
+      "durability": statistics.durability.object,
+      "recovery": [
+        "wasClosedCleanly": recovery.wasClosedCleanly, "logsRead": recovery.logsRead,
+        "commitsReplayed": recovery.commitsReplayed, "losses": recovery.losses.map(\.object),
+      ] as [String: Any],
+    ]
+  }
+}
+
+extension Statistics {
+  var commitsSinceFlush: UInt64 { lastCommit.value - (checkpoint?.sequence.value ?? 0) }
+}
+
+extension Statistics.Segments {
+  /// The free ends of pages among them.
+  var deadBytes: UInt64 { dataBytes - min(liveBytes, dataBytes) }
+}
+
+extension Statistics.DamagedSegment {
+  var object: [String: Any] { ["file": file, "error": error.description] }
+}

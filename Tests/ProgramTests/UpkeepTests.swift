@@ -1,0 +1,208 @@
+// What keeps a store well, on the command line: its numbers, backups, and dead space that comes back.
+
+import DocumentStore
+import Foundation
+import Testing
+
+@testable import ByteStore
+@testable import dugout
+
+@Suite struct UpkeepTests {
+  private let dugout = Program("dugout")
+
+  private func object(_ outcome: Program.Outcome) throws -> [String: Any] {
+    #expect(outcome.status == 0, "\(outcome.complaint)")
+    let object = try JSONSerialization.jsonObject(with: Data(outcome.output.utf8))
+    return try #require(object as? [String: Any])
+  }
+
+  private func names(in path: String) throws -> Set<String> {
+    Set(try FileManager.default.contentsOfDirectory(atPath: path)).subtracting(["LOCK"])
+  }
+
+  /// Documents that do not compress, in segments.
+  private func makeLargeStore(_ folder: borrowing TemporaryFolder) throws {
+    try folder.changeStore { store in
+      for number in 0..<20 {
+        let bytes = StoredValue.bytes((0..<50_000).map { _ in UInt8.random(in: 0...255) })
+        try store.commit([.set(try DocumentPath(["files", "\(number)"]), StoredMap([("bytes", bytes)]))])
+      }
+    }
+    #expect(try dugout.run("compact", folder.path).status == 0)
+  }
+
+  private func delete(_ numbers: Range<Int>, _ folder: borrowing TemporaryFolder) throws {
+    try folder.changeStore { store in
+      for number in numbers { try store.commit([.delete(try DocumentPath(["files", "\(number)"]))]) }
+    }
+  }
+
+  // MARK: Stat
+
+  @Test func statTellsNumbersDurabilityAndWhatTheOpenFound() throws {
+    let folder = try TemporaryFolder()
+    try folder.makeStore()
+    let outcome = try dugout.run("stat", folder.path)
+    #expect(outcome.status == 0)
+    #expect(outcome.output.contains("1 key, as of commit 1"))
+    #expect(outcome.output.contains("none yet, 1 commit in logs"))
+    #expect(
+      outcome.output.contains("was closed cleanly before; 1 log read, 1 commit replayed, nothing dropped"))
+    #expect(outcome.output.contains("snapshots   none open"))
+
+    let object = try object(dugout.run("stat", folder.path, "--json"))
+    #expect(object["keys"] as? Int == 1 && object["lastCommit"] as? Int == 1)
+    let durability = try #require(object["durability"] as? [String: String])
+    #expect(outcome.output.contains("durability  \(durability["fileSystem"] ?? "none")"))
+    #expect(["durable", "not durable", "unknown"].contains(durability["verdict"]))
+  }
+
+  @Test func statListsWhatItsOpenDropped() throws {
+    let folder = try TemporaryFolder()
+    let store = try DocumentStore.open(folder.path + "/live")
+    for name in ["ada", "bob"] {
+      let text = StoredValue.string(String(repeating: name, count: 200))
+      try store.commit([.set(try DocumentPath(["users", name]), StoredMap([("text", text)]))])
+    }
+    // As a power loss leaves it that cuts the second commit off.
+    let crashed = folder.path + "/crashed"
+    try FileManager.default.copyItem(atPath: folder.path + "/live", toPath: crashed)
+    try store.close()
+    let log = URL(fileURLWithPath: crashed + "/log-0000000001")
+    var bytes = try Data(contentsOf: log)
+    bytes.resetBytes(in: 8192 + 100..<bytes.count)
+    try bytes.write(to: log)
+
+    let outcome = try dugout.run("stat", crashed)
+    #expect(outcome.status == 0, "\(outcome.complaint)")
+    #expect(outcome.output.contains("was not closed cleanly before"))
+    #expect(outcome.output.contains("Dropped by this open: \(log.path): "))
+    let object = try object(dugout.run("stat", crashed, "--json"))
+    let recovery = try #require(object["recovery"] as? [String: Any])
+    let losses = try #require(recovery["losses"] as? [[String: Any]])
+    #expect(losses.map { $0["file"] as? String } == [log.path])
+    // Behind the first commit, which is in the page before.
+    #expect((4097..<8192).contains(losses.first?["offset"] as? Int ?? 0))
+  }
+
+  /// The story: a snapshot that nobody closed kept gigabytes on disk, and nothing said so.
+  @Test func statNamesASnapshotThatWasForgotten() throws {
+    let folder = try TemporaryFolder()
+    let store = try DocumentStore.open(folder.path)
+    var status = StoreStatus(of: store)
+    try store.close()
+    status.statistics.snapshots = Statistics.Snapshots(
+      open: [.init(ageSeconds: 7300, sequence: SequenceNumber(17))], deletedBytesHeld: 3 << 30)
+    #expect(status.text.contains("1 open, of commit 17 for 2 hours; 3.0 GiB of deleted segments held"))
+    #expect(status.text.contains("The snapshot of commit 17 has been open for 2 hours."))
+    let snapshots = try #require(status.object["snapshots"] as? [String: Any])
+    #expect((snapshots["open"] as? [[String: Any]])?.first?["sequence"] as? UInt64 == 17)
+    status.statistics.snapshots.open[0].ageSeconds = 59
+    #expect(!status.text.contains("has been open"))
+  }
+
+  @Test func statNamesWhatNeedsAttention() throws {
+    let folder = try TemporaryFolder()
+    let store = try DocumentStore.open(folder.path)
+    var status = StoreStatus(of: store)
+    try store.close()
+    let failure = SystemFailure(operation: "fdatasync", path: "/s/log-0000000001", code: 5)
+    status.statistics.writing = .poisoned(failure)
+    status.statistics.flushFailure = .system(failure)
+    status.statistics.durability = .linux(type: 0x0102_1994)
+    #expect(
+      status.text.contains("writing     ended by a failure, until the store is opened again: fdatasync"))
+    #expect(status.text.contains("The last flush failed, and will be tried again: fdatasync"))
+    #expect(status.text.contains("does not survive a power loss"))
+  }
+
+  @Test func aStoreInUseIsUnavailableForEachOfThem() throws {
+    let folder = try TemporaryFolder()
+    let store = try DocumentStore.open(folder.path)
+    for arguments in [["stat"], ["backup"], ["compact"]] {
+      let target = arguments == ["backup"] ? [folder.path + "-backup"] : []
+      let outcome = try dugout.run(arguments + [folder.path] + target)
+      #expect(outcome.status == 69)
+      #expect(outcome.complaint.contains("in use by process \(getpid())"))
+    }
+    try store.close()
+  }
+
+  // MARK: Backup
+
+  @Test func backupIsASoundStoreWithAnIDOfItsOwn() throws {
+    let folder = try TemporaryFolder()
+    let copies = try TemporaryFolder()
+    try folder.makeStore()
+    let target = copies.path + "/new/today"
+    let report = try object(dugout.run("backup", folder.path, target, "--json"))
+    #expect(report["keys"] as? Int == 1 && report["lastCommit"] as? Int == 1)
+    let source = try object(dugout.run("stat", folder.path, "--json"))
+    let copy = try object(dugout.run("stat", target, "--json"))
+    #expect(report["storeID"] as? String == copy["storeID"] as? String)
+    #expect(source["storeID"] as? String != copy["storeID"] as? String)
+    #expect(report["bytes"] as? Int == copy["directoryBytes"] as? Int)
+    #expect(try dugout.run("check", target).output.contains("No damage."))
+
+    // Restored.
+    try FileManager.default.removeItem(atPath: folder.path)
+    try FileManager.default.copyItem(atPath: target, toPath: folder.path)
+    #expect(try dugout.run("get", folder.path, "users/ada").output.contains("name: \"Ada\""))
+  }
+
+  @Test func backupToADirectoryWithAnythingInItIsRefused() throws {
+    let folder = try TemporaryFolder()
+    let other = try TemporaryFolder()
+    try folder.makeStore()
+    try Data("mine".utf8).write(to: other.url.appendingPathComponent("letter.txt"))
+    let outcome = try dugout.run("backup", folder.path, other.path)
+    #expect(outcome.status == 69)
+    #expect(outcome.complaint.contains("needs an empty or a new directory"))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: other.path) == ["letter.txt"])
+  }
+
+  @Test(arguments: ["", "/", "/inside", "/inside/deep", "/../"])
+  func backupIntoTheStoreItselfIsAMistakeOfTheArguments(suffix: String) throws {
+    let folder = try TemporaryFolder()
+    try folder.makeStore()
+    let before = try names(in: folder.path)
+    let target =
+      suffix == "/../" ? "\(folder.path)/../\(folder.url.lastPathComponent)/x" : folder.path + suffix
+    let outcome = try dugout.run("backup", folder.path, target)
+    #expect(outcome.status == 2)
+    #expect(outcome.complaint.contains("Choose another directory"))
+    #expect(try names(in: folder.path) == before)
+  }
+
+  // MARK: Compact
+
+  @Test func compactGetsTheSpaceOfDeletedDocumentsBack() throws {
+    let folder = try TemporaryFolder()
+    try makeLargeStore(folder)
+    try delete(0..<15, folder)
+    let report = try object(dugout.run("compact", folder.path, "--json"))
+    let returned = try #require(report["bytesReturned"] as? Int)
+    #expect(returned > 15 * 50_000)
+    #expect(report["bytesBefore"] as? Int == (report["bytesAfter"] as? Int ?? 0) + returned)
+    #expect(report["keys"] as? Int == 5)
+    let again = try dugout.run("compact", folder.path)
+    #expect(again.output.contains("as before: there was nothing to gain"))
+    #expect(try dugout.run("check", folder.path).status == 0)
+    #expect(try dugout.run("get", folder.path, "files/19").output.contains("50000 bytes"))
+  }
+
+  @Test func compactLeavesASegmentThatItCannotReadAndSaysSo() throws {
+    let folder = try TemporaryFolder()
+    try makeLargeStore(folder)
+    try delete(0..<5, folder)
+    let segment = try #require(try names(in: folder.path).first { $0.hasPrefix("segment-") })
+    let file = folder.url.appendingPathComponent(segment)
+    var bytes = try Data(contentsOf: file)
+    bytes[bytes.count / 2] ^= 1
+    try bytes.write(to: file)
+    let outcome = try dugout.run("compact", folder.path)
+    #expect(outcome.status == 65)
+    #expect(outcome.complaint.contains("1 segment could not be read and stayed as it was: \(file.path)"))
+    #expect(try names(in: folder.path).contains(segment))
+  }
+}
