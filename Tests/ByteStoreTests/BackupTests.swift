@@ -158,7 +158,7 @@ struct BackupTests {
   private struct Numbering: LayerAbove, CheckpointPages {
     static let region = CheckpointRegion.firstOfLayerAbove
     func freeze() -> any CheckpointPages { self }
-    var regions: [(region: CheckpointRegion, pages: Int)] { [(Self.region, 2)] }
+    func regions() -> [(region: CheckpointRegion, pages: Int)] { [(Self.region, 2)] }
     func payload(_ region: CheckpointRegion, _ page: Int) -> [UInt8] { page == 1 ? [7, 7, 7] : [] }
   }
 

@@ -149,7 +149,7 @@ import Testing
   // MARK: The layer above
 
   private struct Pages: CheckpointPages, LayerAbove {
-    var regions: [(region: CheckpointRegion, pages: Int)] {
+    func regions() -> [(region: CheckpointRegion, pages: Int)] {
       [(CheckpointRegion(rawValue: 256), 3), (CheckpointRegion(rawValue: 300), 1)]
     }
 

@@ -15,7 +15,7 @@ import Testing
   private func apply(_ batch: Batch, to table: SharedTable) throws {
     let body = CommitBody(trusted: batch.body)
     var newKeys = 0
-    table.apply([(body, try table.prepare(body, newKeys: &newKeys))])
+    table.apply([AppliedCommit(body: body, targets: try table.prepare(body, newKeys: &newKeys))])
   }
 
   /// Few keys, so that puts replace and removals hit; many, so that pages of slots split.

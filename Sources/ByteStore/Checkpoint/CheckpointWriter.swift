@@ -8,7 +8,7 @@
 /// What the layer above hands to a checkpoint: its pages as of one commit, whatever happens meanwhile.
 package protocol CheckpointPages: Sendable {
   /// Kinds from `CheckpointRegion.firstOfLayerAbove` on, each once, with the number of its pages.
-  var regions: [(region: CheckpointRegion, pages: Int)] { get }
+  func regions() throws(ByteStoreError) -> [(region: CheckpointRegion, pages: Int)]
   /// The bytes of a page, 4088 at most.
   func payload(_ region: CheckpointRegion, _ page: Int) throws(ByteStoreError) -> [UInt8]
 }
@@ -61,7 +61,7 @@ struct CheckpointWriter {
 
   /// All pages of the layer above.
   mutating func append(_ pages: any CheckpointPages) throws(ByteStoreError) {
-    for (region, count) in pages.regions {
+    for (region, count) in try pages.regions() {
       precondition(region.rawValue >= CheckpointRegion.firstOfLayerAbove.rawValue, "a region of the store's")
       begin(region)
       for page in 0..<count {

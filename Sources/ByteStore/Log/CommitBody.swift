@@ -79,6 +79,9 @@ struct CommitBody {
   /// Where the value of a put is in `bytes`.
   func valueRange(ofPutAt offset: Int) -> Range<Int> { put(at: offset).value }
 
+  /// Where the key of a put is, and directly behind it the value.
+  func ranges(ofPutAt offset: Int) -> (key: Range<Int>, value: Range<Int>) { put(at: offset) }
+
   private func put(at offset: Int) -> (key: Range<Int>, value: Range<Int>) {
     var reader = ByteReader(bytes.rawSpan)
     guard reader.skip(offset), reader.uint8() == Self.putTag, let keyBytes = reader.uint16(),

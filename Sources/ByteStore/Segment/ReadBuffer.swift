@@ -30,8 +30,9 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
   /// The one whose bytes end at `outputStart`. It is held, so that no other can come to have its identity.
   private var dictionary: EntryDictionary?
   private var outputBytes = 0
-  /// Of the output; what comes before it is not shown.
+  /// Of the output; what comes before it is not shown as `bytes`.
   private var start = 0
+  private var keyRange = 0..<0
 
   package init() { unsafe memory = Self.makeMemory(outputCapacity: Self.capacityMin) }
 
@@ -49,6 +50,33 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
       let view = unsafe RawSpan(_unsafeBytes: output)
       return unsafe _overrideLifetime(view, borrowing: self)
     }
+  }
+
+  /// Of an entry that was split.
+  package var key: RawSpan {
+    @_lifetime(borrow self)
+    borrowing get {
+      let output = unsafe UnsafeRawBufferPointer(
+        rebasing: memory[Self.outputStart + keyRange.lowerBound..<Self.outputStart + keyRange.upperBound])
+      let view = unsafe RawSpan(_unsafeBytes: output)
+      return unsafe _overrideLifetime(view, borrowing: self)
+    }
+  }
+
+  /// Shows of an entry its value, and its key beside it. False if the bytes are no entry.
+  mutating func splitEntry() -> Bool {
+    guard let entry = EntryBytes.split(bytes) else { return false }
+    keyRange = start + entry.key.lowerBound..<start + entry.key.upperBound
+    dropFirst(entry.valueStart)
+    return true
+  }
+
+  /// Takes the key and the value of a put.
+  mutating func fill(with commit: CommitBody, putAt offset: Int) {
+    let (key, value) = commit.ranges(ofPutAt: offset)
+    fill(with: commit.bytes.rawSpan.extracting(key.lowerBound..<value.upperBound))
+    keyRange = 0..<key.count
+    dropFirst(key.count)
   }
 
   /// Shows the bytes from here on only: of an entry its value.

@@ -33,6 +33,7 @@ package enum Durability: Sendable {
 final class Ticket {
   let batch: Batch
   let durability: Durability
+  let note: (any CommitNote)?
   let body: CommitBody
   /// That there is an outcome, or that nobody leads.
   let signal = Signal()
@@ -40,25 +41,31 @@ final class Ticket {
   var targets: [Table.Target] = []
   var outcome: Result<SequenceNumber, ByteStoreError>?
 
-  init(_ batch: Batch, _ durability: Durability) {
+  init(_ batch: Batch, _ durability: Durability, _ note: (any CommitNote)?) {
     self.batch = batch
+    self.note = note
     self.durability = durability
     body = CommitBody(trusted: batch.body)
   }
+}
+
+extension Ticket {
+  fileprivate var applied: AppliedCommit { AppliedCommit(body: body, targets: targets, note: note) }
 }
 
 extension ByteStore {
   /// Larger groups would make everyone wait for one write.
   private static let groupBytesMax = 4 << 20
 
-  /// Returns when the batch is as durable as asked for and readers see it.
+  /// Returns when the batch is as durable as asked for and readers see it. The layer above is told `note`
+  /// again when they do.
   @discardableResult
   package func commit(
-    _ batch: Batch, durability: Durability = .synced
+    _ batch: Batch, durability: Durability = .synced, note: (any CommitNote)? = nil
   ) throws(ByteStoreError) -> SequenceNumber {
     guard !isForked else { throw .forked(directory: path) }
     waitForFlush(batch.body.count)
-    let ticket = Ticket(batch, durability)
+    let ticket = Ticket(batch, durability, note)
     try state.withLock { state throws(ByteStoreError) in
       if let end = state.end { throw end }
       state.queue.append(ticket)
@@ -143,7 +150,7 @@ extension ByteStore {
     }
     var sequence = lastCommit
     let logNanoseconds = platform.clock.monotonicNanoseconds() &- start
-    if case .success = result { table.apply(group.map { ($0.body, $0.targets) }) }
+    if case .success = result { table.apply(group.map(\.applied), options.layerAbove) }
     let spare = state.withLock { state in
       for (ticket, error) in refused { ticket.outcome = .failure(error) }
       switch result {
@@ -177,6 +184,7 @@ extension ByteStore {
     for ticket in tickets {
       do throws(ByteStoreError) {
         ticket.targets = try table.prepare(ticket.body, newKeys: &newKeys)
+        if let note = ticket.note { options.layerAbove?.prepare(note) }
         group.append(ticket)
       } catch {
         refused.append((ticket, error))

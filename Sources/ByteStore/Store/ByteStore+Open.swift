@@ -30,6 +30,8 @@ struct Opened {
   var manifest: Manifest
   var checkpoint: CheckpointFile?
   var table: SharedTable
+  /// For the layer above, if there is one.
+  var recovered: Recovered?
   var last = LogHeader.LogEnd(fileID: .zero, length: 0, sequence: .none)
   var report = RecoveryReport()
 }
@@ -172,6 +174,7 @@ extension ByteStore {
         manifest: manifest,
         table: SharedTable(
           Table(hashSeed: platform.random.randomID()), cache(options), path: directory.path)))
+    if options.layerAbove != nil { opened.recovered = Recovered(before: opened.table.frozen()) }
     for log in manifest.logs {
       let file = try open(log, in: directory)
       defer { file.close() }
@@ -348,7 +351,8 @@ extension ByteStore {
     .replay(recordedEnd: log.end) { commit throws(ByteStoreError) in
       var newKeys = 0
       let targets = try opened.table.prepare(commit, newKeys: &newKeys)
-      opened.table.apply([(commit, targets)])
+      opened.table.apply([AppliedCommit(body: commit, targets: targets)])
+      opened.recovered?.commits.append(commit)
     }
     if log.end == nil { try writeAgain(ending, of: file, bytes, opened.platform) }
     opened.last = LogHeader.LogEnd(

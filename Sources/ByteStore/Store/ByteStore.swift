@@ -57,6 +57,8 @@ package final class ByteStore: Sendable {
   let state: Locked<State>
   let writer: Locked<Writer>
   let snapshots = SnapshotRegistry()
+  /// What the layer above has still to catch up with.
+  let recovered: Locked<Recovered?>
 
   struct State {
     /// Commits that wait for a leader.
@@ -136,6 +138,7 @@ package final class ByteStore: Sendable {
     lock = opened.lock
     generation = ProcessGeneration.current
     table = opened.table
+    recovered = Locked(opened.recovered)
     state = Locked(State())
     writer = Locked(
       Writer(
@@ -193,13 +196,6 @@ package final class ByteStore: Sendable {
 
   /// The largest stamp of any commit; 0 before the first.
   package var lastStamp: UInt64 { table.withTable { $0.lastStamp } }
-}
-
-/// The layer above keeps pages of its own, for instance indexes, and gets them back after an open from
-/// `ByteStore.checkpoint`.
-package protocol LayerAbove: Sendable {
-  /// The pages as of the last commit; called while no commit is under way.
-  func freeze() -> any CheckpointPages
 }
 
 extension ByteStore {

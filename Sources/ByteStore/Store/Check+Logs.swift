@@ -85,7 +85,7 @@ extension Check {
         guard applies, !isDamaged else { return }
         let applied: Void? = try check.noting { _ throws(ByteStoreError) in
           var newKeys = 0
-          table.apply([(commit, try table.prepare(commit, newKeys: &newKeys))])
+          table.apply([AppliedCommit(body: commit, targets: try table.prepare(commit, newKeys: &newKeys))])
         }
         isDamaged = applied == nil
       }

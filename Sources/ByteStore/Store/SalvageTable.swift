@@ -128,7 +128,7 @@ struct SalvageTable {
     if sequence > last.next { report.commitsMissing.append(last.value + 1...sequence.value - 1) }
     last = sequence
     var newKeys = 0
-    table.apply([(commit, try table.prepare(commit, newKeys: &newKeys))])
+    table.apply([AppliedCommit(body: commit, targets: try table.prepare(commit, newKeys: &newKeys))])
     report.commitsApplied += 1
   }
 
@@ -149,7 +149,7 @@ struct SalvageTable {
     newKeys = 0
     let applied = try table.prepare(part, newKeys: &newKeys)
     putsPossiblyStale += applied.count { $0.ordinal == nil }
-    table.apply([(part, applied)])
+    table.apply([AppliedCommit(body: part, targets: applied)])
     report.commitsApplied += 1
   }
 

@@ -31,6 +31,17 @@ final class SharedTable: Sendable {
     try find(key, into: &buffer) != nil
   }
 
+  /// The ordinal of a key, or nil.
+  func ordinal(of key: [UInt8], into buffer: inout ReadBuffer) throws(ByteStoreError) -> UInt32? {
+    try find(key, into: &buffer)
+  }
+
+  func entry(of key: [UInt8]) throws(ByteStoreError) -> (ordinal: UInt32, value: [UInt8])? {
+    try buffers.withBuffer { buffer throws(ByteStoreError) in
+      try find(key, into: &buffer).map { ($0, Array(copying: buffer.bytes)) }
+    }
+  }
+
   /// The ordinal of a key, or nil. Its value is in `buffer` then.
   private func find(
     _ key: [UInt8], into buffer: inout ReadBuffer, isFrozen: Bool = false
@@ -77,6 +88,17 @@ final class SharedTable: Sendable {
     guard let source = table.withLock({ $0.source }) else { return }
     let words = try source.words(address)
     guard table.withLock({ $0.install(words, at: address) }) else { throw source.madeUp(address) }
+  }
+
+  /// The same for a frozen table, whose pages are those of the store's own as long as that has not changed
+  /// them.
+  func load(_ address: PageAddress, alsoInto live: SharedTable) throws(ByteStoreError) {
+    guard let source = table.withLock({ $0.source }) else { return }
+    let words = try source.words(address)
+    guard table.withLock({ $0.install(words, at: address) }) else { throw source.madeUp(address) }
+    live.table.withLock { table in
+      if table.source === source { _ = table.install(words, at: address) }
+    }
   }
 
   /// Gets every page: afterwards the table needs no checkpoint.
@@ -144,9 +166,18 @@ final class SharedTable: Sendable {
   }
 
   /// Makes a group of commits visible, all at once.
-  func apply(_ commits: [(body: CommitBody, targets: [Table.Target])]) {
+  func apply(_ commits: [AppliedCommit], _ layer: (any LayerAbove)? = nil) {
     table.withLock { table in
-      for (body, targets) in commits { table.apply(body, targets) }
+      for commit in commits {
+        guard let layer, let note = commit.note else {
+          table.apply(commit.body, commit.targets)
+          continue
+        }
+        var ordinals: [UInt32] = []
+        ordinals.reserveCapacity(commit.targets.count)
+        table.apply(commit.body, commit.targets) { ordinals.append($0) }
+        layer.apply(note, ordinals)
+      }
       table.endGroup()
     }
   }
@@ -172,6 +203,14 @@ final class SharedTable: Sendable {
       try body(ordinal, bytes.extracting(key), bytes.extracting(value))
     }
   }
+}
+
+/// A commit that is in the log.
+struct AppliedCommit {
+  var body: CommitBody
+  /// Its keys as they were before the group.
+  var targets: [Table.Target]
+  var note: (any CommitNote)?
 }
 
 extension Table {

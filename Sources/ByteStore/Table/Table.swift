@@ -203,8 +203,8 @@ struct Table: Sendable {
   // MARK: Applying a commit
 
   /// Applies a commit's operations, in their order. `targets` are their keys, as they were before the
-  /// commits being prepared.
-  mutating func apply(_ commit: CommitBody, _ targets: [Target]) {
+  /// commits being prepared. `place` is told the ordinal of each put, and of a removal any.
+  mutating func apply(_ commit: CommitBody, _ targets: [Target], place: (UInt32) -> Void = { _ in }) {
     // Held by one, so that the body does not go while its own later operations undo earlier ones.
     let body = tail.append(commit)
     var index = 0
@@ -220,10 +220,12 @@ struct Table: Sendable {
         if let ordinal {
           release(self.location(of: ordinal), orCountDown: &puts, from: body)
           locations[Int(ordinal)] = location.bits
+          place(ordinal)
         } else {
-          insert(location, target.fingerprint)
+          place(insert(location, target.fingerprint))
         }
       case .remove:
+        place(.max)
         guard let ordinal else { return }
         release(self.location(of: ordinal), orCountDown: &puts, from: body)
         remove(ordinal, target.fingerprint)
@@ -259,7 +261,8 @@ struct Table: Sendable {
     return found
   }
 
-  private mutating func insert(_ location: Location, _ fingerprint: UInt32) {
+  @discardableResult
+  private mutating func insert(_ location: Location, _ fingerprint: UInt32) -> UInt32 {
     let ordinal: UInt32
     if let last = takeFree() {
       ordinal = last
@@ -271,6 +274,7 @@ struct Table: Sendable {
     locations[Int(ordinal)] = location.bits
     slots.insert(fingerprint, ordinal)
     keys += 1
+    return ordinal
   }
 
   /// A made-up list may name one twice.

@@ -21,17 +21,43 @@ enum DocumentKey {
 
   static func encode(_ path: DocumentPath) -> [UInt8] {
     var key = [keyspace]
-    for segment in path.segments {
-      if let number = segment.numericID {
-        key.append(numeric)
-        key.append(ordered: number)
-      } else {
-        key.append(name)
-        key.append(ordered: segment.utf8)
-      }
-    }
-    key.append(end)
+    append(path, to: &key)
     return key
+  }
+
+  /// A key without its keyspace.
+  static func append(_ path: DocumentPath, to key: inout [UInt8]) {
+    for segment in path.segments { append(segment, to: &key) }
+    key.append(end)
+  }
+
+  static func append(_ segment: String, to key: inout [UInt8]) {
+    if let number = segment.numericID {
+      key.append(numeric)
+      key.append(ordered: number)
+    } else {
+      key.append(name)
+      key.append(ordered: segment.utf8)
+    }
+  }
+
+  /// How many bytes the first segment takes; nil if there is none.
+  static func segmentBytes(_ bytes: RawSpan) -> Int? {
+    var reader = ByteReader(bytes)
+    switch reader.uint8() {
+    case numeric: return reader.skip(8) ? reader.offset : nil
+    case name:
+      while let byte = reader.uint8() {
+        guard byte == 0 else { continue }
+        switch reader.uint8() {
+        case zero: continue
+        case nameEnd: return reader.offset
+        default: return nil
+        }
+      }
+      return nil
+    default: return nil
+    }
   }
 
   /// The path of a key, or nil for bytes that are not the key of a document.

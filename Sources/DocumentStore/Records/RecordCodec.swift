@@ -176,7 +176,7 @@ enum RecordCodec {
     return StoredMap(sorted: entries)
   }
 
-  private static func decodeValue(
+  static func decodeValue(
     _ reader: inout ByteReader, depth: Int
   ) throws(RecordError) -> StoredValue {
     let offset = reader.offset

@@ -7,6 +7,11 @@ public final class DocumentStore: Sendable {
   public struct Options: Sendable {
     /// Make the store if the directory has none.
     public var createsIfMissing = true
+    /// Make the index that a query needs, if it is not there. Otherwise such a query goes through what there
+    /// is, and sorts.
+    public var createsIndexes = true
+    /// A query goes through so many documents rather than have an index made.
+    package var scanMax = 64
 
     public init() {}
   }
@@ -14,20 +19,26 @@ public final class DocumentStore: Sendable {
   public let path: String
 
   let bytes: ByteStore
-  private let clock: any StoreClock
+  let indexes: IndexSet
+  let options: Options
+  let clock: any StoreClock
   /// Held through a commit: the next one is computed from what this one leaves.
-  private let committing: Locked<CommitClock>
+  let committing: Locked<CommitClock>
+  /// Held while an index is made.
+  let building = Locked(())
 
   /// The time of the last commit. Times grow by a microsecond at least, whatever the wall clock does.
-  private struct CommitClock {
-    var last: Int64
+  struct CommitClock {
+    fileprivate(set) var last: Int64
 
-    func next(_ clock: any StoreClock) -> Int64 { max(clock.wallMicroseconds(), last + 1) }
+    fileprivate func next(_ clock: any StoreClock) -> Int64 { max(clock.wallMicroseconds(), last + 1) }
   }
 
-  private init(_ bytes: ByteStore, clock: any StoreClock) {
+  private init(_ bytes: ByteStore, _ indexes: IndexSet, _ options: Options, clock: any StoreClock) {
     path = bytes.path
     self.bytes = bytes
+    self.indexes = indexes
+    self.options = options
     self.clock = clock
     committing = Locked(CommitClock(last: Int64(bitPattern: bytes.lastStamp)))
   }
@@ -44,6 +55,8 @@ public final class DocumentStore: Sendable {
   ) throws(DocumentStoreError) -> DocumentStore {
     var byteOptions = ByteStore.Options()
     byteOptions.createsIfMissing = options.createsIfMissing
+    let indexes = IndexSet()
+    byteOptions.layerAbove = indexes
     do throws(ByteStoreError) {
       let bytes = try ByteStore.open(path, options: byteOptions, platform: platform)
       // The next commit's time is later, and has to be one as well.
@@ -56,7 +69,13 @@ public final class DocumentStore: Sendable {
             file: bytes.path, offset: 0, expected: "commit times between the years 1970 and 9999",
             found: "\(bytes.lastStamp) µs"))
       }
-      return DocumentStore(bytes, clock: platform.clock)
+      do throws(ByteStoreError) {
+        try indexes.catchUp(with: bytes)
+      } catch {
+        bytes.abandon()
+        throw error
+      }
+      return DocumentStore(bytes, indexes, options, clock: platform.clock)
     } catch {
       throw DocumentStoreError(error)
     }
@@ -127,6 +146,11 @@ public final class DocumentStore: Sendable {
     var transformCount = 0
 
     var isNone: Bool { isBeforeKnown && before == after }
+
+    var noted: IndexChanges.Before {
+      guard isBeforeKnown, before?.fields != DocumentStore.damagedFields else { return .unknown }
+      return before.map { .document($0) } ?? .none
+    }
   }
 
   /// What each document is after all mutations, in the order of their first mention.
@@ -160,7 +184,9 @@ public final class DocumentStore: Sendable {
   /// replaced or deleted.
   private func begin(_ mutation: Mutation) throws(DocumentStoreError) -> Change {
     let path = mutation.path
-    if case .delete = mutation.change, mutation.precondition == .none {
+    if case .delete = mutation.change, mutation.precondition == .none,
+      !indexes.hasIndexes(of: path.parent.id)
+    {
       return Change(path: path, before: nil, isBeforeKnown: false)
     }
     guard let record = try record(at: path) else {
@@ -182,20 +208,25 @@ public final class DocumentStore: Sendable {
     case .set, .delete:
       let head = try RecordCodec.decodeHead(record.rawSpan)
       // Damaged fields count as some that no document can have: whatever is written differs from them.
-      let fields = (try? RecordCodec.decodeFields(record.rawSpan)) ?? StoredMap([("", .null)])
+      let fields = (try? RecordCodec.decodeFields(record.rawSpan)) ?? Self.damagedFields
       return StoredDocument(
         path: path, createTime: head.createTime, updateTime: head.updateTime, fields: fields)
     }
   }
 
+  private static let damagedFields = StoredMap([("", .null)])
+
   private func write(_ changes: [Change], stamp: UInt64) throws(DocumentStoreError) {
     do throws(ByteStoreError) {
       var batch = Batch(stamp: stamp)
+      var noted: [IndexChanges.Change] = []
       for change in changes where !change.isNone {
+        noted.append(
+          IndexChanges.Change(path: change.path, before: change.noted, after: change.after))
         let key = DocumentKey.encode(change.path)
         if let after = change.after { try batch.put(after.record, for: key) } else { try batch.remove(key) }
       }
-      try bytes.commit(batch)
+      try bytes.commit(batch, note: IndexChanges(noted))
     } catch {
       throw DocumentStoreError(error)
     }

@@ -7,6 +7,10 @@ public struct StoredTimestamp: Hashable, Comparable, Sendable {
   /// Microseconds since 1970-01-01T00:00:00Z.
   public let microseconds: Int64
 
+  static let epoch = StoredTimestamp(sinceEpoch: 0)
+
+  private init(sinceEpoch microseconds: Int64) { self.microseconds = microseconds }
+
   /// Nil outside the years 1 to 9999.
   public init?(microseconds: Int64) {
     let (seconds, rest) = Self.split(microseconds)

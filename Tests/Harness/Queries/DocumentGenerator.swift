@@ -25,7 +25,11 @@ package struct DocumentGenerator {
 
   static let strings = [
     "", "\0", "a", "a\0", "aa", "b", "e\u{301}", "\u{E9}", "\u{FFFD}", "\u{FFFF}", "\u{1F600}", "\u{10FFFF}",
+    // Longer than the keys of a tree, and some of them the same for as long as those are.
+    long, long + "a", long + "b", long + "a" + long, String(long.dropLast(40)),
   ]
+
+  private static let long = String(repeating: "long", count: 200)
 
   static let integers: [Int64] = [
     0, 1, -1, 2, 3, 1 << 53, (1 << 53) + 1, (1 << 53) - 1, -(1 << 53) - 1, .max, .max - 1, .max - 1023, .min,

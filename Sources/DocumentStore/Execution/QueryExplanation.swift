@@ -1,0 +1,78 @@
+// How a query was answered, for people and for programs.
+
+/// The plan of a query and what it took.
+public struct QueryExplanation: Sendable, CustomStringConvertible {
+  public struct Access: Sendable, Hashable {
+    /// Nil stands for the names of all documents.
+    public let index: IndexDefinition?
+    public let ranges: Int
+  }
+
+  /// Each is merged with the others; in each, only what all accesses have is taken. An empty one is a document
+  /// that the query names.
+  public let branches: [[Access]]
+  public let isBackward: Bool
+  /// All matches were read and sorted, for no index has them in order.
+  public let isSorted: Bool
+  /// Documents were looked at to see whether they match.
+  public let isFiltered: Bool
+  /// Indexes made for this query.
+  public let built: [IndexDefinition]
+  public let entriesRead: Int
+  public let documentsRead: Int
+  public let results: Int
+  public let nanoseconds: UInt64
+
+  init(
+    _ plan: QueryPlan, built: [IndexDefinition], work: QueryWork, results: Int, nanoseconds: UInt64
+  ) {
+    branches = plan.branches.map { branch in
+      branch.accesses.map { access in
+        if case .index(let definition) = access.source {
+          Access(index: definition, ranges: access.ranges.count)
+        } else {
+          Access(index: nil, ranges: access.ranges.count)
+        }
+      }
+    }
+    isBackward = plan.isBackward
+    isSorted = !plan.isOrdered
+    isFiltered = !plan.isExact
+    self.built = built
+    entriesRead = work.entriesRead
+    documentsRead = work.documentsRead
+    self.results = results
+    self.nanoseconds = nanoseconds
+  }
+
+  /// Without how long it took.
+  public var plan: String {
+    var lines: [String] = []
+    lines += built.map { "made the index \($0)" }
+    if branches.isEmpty { lines.append("nothing can match") }
+    for branch in branches {
+      let parts = branch.map { access in
+        let name = access.index.map { "the index \($0)" } ?? "the names"
+        return access.ranges == 1 ? name : "\(access.ranges) ranges of \(name)"
+      }
+      let way = isBackward ? "backward through" : "through"
+      lines.append(
+        branch.isEmpty
+          ? "a document by its name"
+          : parts.count == 1 ? "\(way) \(parts[0])" : "\(way) what is in all of: \(parts.joined(separator: ", "))")
+    }
+    if branches.count > 1 { lines.append(isSorted ? "all of these" : "merged in order") }
+    if isFiltered { lines.append("each document is looked at") }
+    if isSorted { lines.append("and what matches is sorted") }
+    return lines.joined(separator: "\n")
+  }
+
+  public var description: String {
+    let milliseconds = Double(nanoseconds) / 1e6
+    let digits = (milliseconds * 1000).rounded() / 1000
+    return """
+      \(plan)
+      \(results) results from \(entriesRead) index entries and \(documentsRead) documents in \(digits) ms
+      """
+  }
+}

@@ -1,0 +1,219 @@
+// Carrying out a plan at one moment of the store.
+//
+//   ordered    the branches are merged; documents are read as they come, until the limit
+//   gathered   all branches are read, what matches is sorted
+//
+// Where a plan is of one range of one index and nothing has to be checked, ordinals are taken many at a time.
+
+import ByteStore
+
+/// What the carrying out took.
+struct QueryWork: Sendable, Hashable {
+  var entriesRead = 0
+  var documentsRead = 0
+}
+
+final class QueryRun {
+  private static let ordinalsAtOnce = 256
+
+  private let plan: QueryPlan
+  private let moment: Moment
+  private let view: IndexView
+  private let storePath: String
+  private(set) var work = QueryWork()
+  private var streams: [IndexStream] = []
+  private var buffer = ReadBuffer()
+
+  init(_ plan: QueryPlan, _ moment: Moment, _ view: IndexView, storePath: String) {
+    self.plan = plan
+    self.moment = moment
+    self.view = view
+    self.storePath = storePath
+  }
+
+  // MARK: Answers
+
+  func documents() throws(DocumentStoreError) -> [StoredDocument] {
+    guard limit > 0 else { return [] }
+    var found: [StoredDocument] = []
+    if plan.isOrdered {
+      try forEachCandidate { ordinal throws(DocumentStoreError) in
+        guard let document = try self.document(ordinal), self.accepts(document) else { return true }
+        found.append(document)
+        return found.count < self.limit
+      }
+    } else {
+      var seen = Set<UInt32>()
+      try forEachCandidate { ordinal throws(DocumentStoreError) in
+        guard seen.insert(ordinal).inserted, let document = try self.document(ordinal),
+          self.accepts(document)
+        else { return true }
+        found.append(document)
+        return true
+      }
+      found = Array(found.sorted { plan.query.compare($0, $1) == .before }.prefix(limit))
+    }
+    countEntries()
+    return found
+  }
+
+  /// How many documents the answer has. Reads none of them where keys tell.
+  func count() throws(DocumentStoreError) -> Int {
+    guard limit > 0 else { return 0 }
+    defer { countEntries() }
+    if plan.isExact, let ranges = try ranges() {
+      var count = 0
+      for range in ranges { count += try range.tree.count(in: range.range.inTree) }
+      return min(count, limit)
+    }
+    var count = 0
+    var seen = Set<UInt32>()
+    try forEachCandidate { ordinal throws(DocumentStoreError) in
+      if !self.plan.isOrdered, !seen.insert(ordinal).inserted { return true }
+      if !self.plan.isExact {
+        guard let document = try self.document(ordinal), self.accepts(document) else { return true }
+      }
+      count += 1
+      return !self.plan.isOrdered || count < self.limit
+    }
+    return min(count, limit)
+  }
+
+  private var limit: Int {
+    if case .first(let count) = plan.query.limit { count } else { .max }
+  }
+
+  private func accepts(_ document: StoredDocument) -> Bool {
+    plan.isExact || plan.query.matches(document)
+  }
+
+  // MARK: Candidates
+
+  /// Hands over the ordinals of the branches, until `body` answers false.
+  private func forEachCandidate(
+    _ body: (UInt32) throws(DocumentStoreError) -> Bool
+  ) throws(DocumentStoreError) {
+    if let ranges = try ranges() { return try forEachCandidate(in: ranges, body) }
+    if plan.isOrdered {
+      let streams = try plan.branches.map { branch throws(DocumentStoreError) in try stream(branch.accesses) }
+      let all: any EntryStream = streams.count == 1 ? streams[0] : MergedStream(streams, context)
+      while try all.next() {
+        guard try body(all.ordinal) else { return }
+      }
+      return
+    }
+    for branch in plan.branches {
+      switch branch {
+      case .document(let path):
+        guard let ordinal = try ordinal(of: path) else { continue }
+        guard try body(ordinal) else { return }
+      case .keys(let accesses):
+        let stream = try stream(accesses)
+        while try stream.next() {
+          guard try body(stream.ordinal) else { return }
+        }
+      }
+    }
+  }
+
+  private struct TreeRange {
+    var tree: OrderedIndex
+    var range: ByteRange
+  }
+
+  /// The plan, if it is ranges of one tree that have nothing but what is asked for.
+  private func ranges() throws(DocumentStoreError) -> [TreeRange]? {
+    guard plan.branches.count == 1, let access = plan.branches[0].accesses.first,
+      plan.branches[0].accesses.count == 1
+    else { return nil }
+    let tree: OrderedIndex
+    switch access.source {
+    case .names:
+      guard view.longNames == 0, view.nestedNames == 0 || !isCollection else { return nil }
+      tree = view.names
+    case .index(let definition):
+      guard let index = view.index(definition), index.longKeys == 0 else { return nil }
+      tree = index.tree
+    }
+    let ranges = plan.isBackward ? access.ranges.reversed() : access.ranges
+    return ranges.map { TreeRange(tree: tree, range: $0) }
+  }
+
+  private func forEachCandidate(
+    in ranges: [TreeRange], _ body: (UInt32) throws(DocumentStoreError) -> Bool
+  ) throws(DocumentStoreError) {
+    var ordinals: [UInt32] = []
+    for range in ranges {
+      var cursor = try range.tree.cursor(over: range.range.inTree)
+      if plan.isBackward { cursor.seekToEnd() }
+      var wave = min(limit, Self.ordinalsAtOnce)
+      while true {
+        ordinals.removeAll(keepingCapacity: true)
+        let count =
+          try plan.isBackward ? cursor.previous(wave, into: &ordinals) : cursor.next(wave, into: &ordinals)
+        guard count > 0 else { break }
+        work.entriesRead += count
+        for ordinal in ordinals {
+          guard try body(ordinal) else { return }
+        }
+        wave = Self.ordinalsAtOnce
+      }
+    }
+  }
+
+  private var isCollection: Bool {
+    if case .collection = plan.query.scope { true } else { false }
+  }
+
+  private var context: StreamContext {
+    StreamContext(isBackward: plan.isBackward) { ordinal throws(DocumentStoreError) in
+      try self.document(ordinal)
+    }
+  }
+
+  private func stream(_ accesses: [QueryPlan.Access]) throws(DocumentStoreError) -> any EntryStream {
+    let streams = accesses.map(indexStream)
+    self.streams += streams
+    return streams.count == 1 ? streams[0] : JoinedStream(streams, context)
+  }
+
+  private func indexStream(_ access: QueryPlan.Access) -> IndexStream {
+    switch access.source {
+    case .names:
+      return IndexStream(view.names, access, isCollectionOfNames: isCollection, context) {
+        [NameKey.encode($0.path)]
+      }
+    case .index(let definition):
+      // A plan is made from the same view.
+      let tree = view.index(definition)?.tree ?? OrderedIndex()
+      return IndexStream(tree, access, isCollectionOfNames: false, context) { definition.keys(of: $0) }
+    }
+  }
+
+  private func countEntries() { work.entriesRead += streams.reduce(0) { $0 + $1.entriesRead } }
+
+  // MARK: Documents
+
+  private func ordinal(of path: DocumentPath) throws(DocumentStoreError) -> UInt32? {
+    let key = NameKey.encode(path)
+    return try view.names.ordinal(of: StoredKey.of(key).rawSpan)
+  }
+
+  private func document(_ ordinal: UInt32) throws(DocumentStoreError) -> StoredDocument? {
+    do throws(ByteStoreError) {
+      guard try moment.read(ordinal, into: &buffer) else { return nil }
+    } catch {
+      throw DocumentStoreError(error)
+    }
+    work.documentsRead += 1
+    guard let path = DocumentKey.decode([UInt8](copying: buffer.key)) else {
+      throw DocumentStoreError(
+        .corrupted(Damage(file: storePath, offset: 0, expected: "the key of a document", found: "another")))
+    }
+    do throws(RecordError) {
+      return try StoredDocument(path: path, record: Array(copying: buffer.bytes))
+    } catch {
+      throw DocumentStoreError(error, at: path, in: storePath)
+    }
+  }
+}

@@ -1,0 +1,62 @@
+// Parts of an order of keys, as bounds that are bytes themselves.
+
+import ByteStore
+
+/// The keys from `lower` on and before `upper`.
+struct ByteRange: Hashable, Sendable {
+  var lower: [UInt8]
+  /// Nil if there is no end.
+  var upper: [UInt8]?
+
+  init(_ lower: [UInt8], _ upper: [UInt8]?) {
+    self.lower = lower
+    self.upper = upper
+  }
+
+  /// All keys that begin so.
+  static func prefix(_ bytes: [UInt8]) -> ByteRange { ByteRange(bytes, bytes.behindAllWithPrefix) }
+
+  var isEmpty: Bool { upper.map { !lower.precedes($0) } ?? false }
+
+  func contains(_ key: [UInt8]) -> Bool {
+    !key.precedes(lower) && (upper.map { key.precedes($0) } ?? true)
+  }
+
+  func intersection(_ other: ByteRange) -> ByteRange {
+    let lower = self.lower.precedes(other.lower) ? other.lower : self.lower
+    switch (upper, other.upper) {
+    case (nil, let end), (let end, nil): return ByteRange(lower, end)
+    case (let left?, let right?): return ByteRange(lower, left.precedes(right) ? left : right)
+    }
+  }
+
+  /// Of a tree, whose long keys tell only what they begin with: it may have some more.
+  var inTree: OrderedIndexRange {
+    let from: OrderedIndexRange.Bound =
+      .including(lower.count < StoredKey.longBytes ? lower : Array(lower.prefix(StoredKey.keptBytes)))
+    guard let upper else { return OrderedIndexRange(from: from, to: .open) }
+    guard upper.count >= StoredKey.longBytes else { return OrderedIndexRange(from: from, to: .excluding(upper)) }
+    let end = Array(upper.prefix(StoredKey.keptBytes)).behindAllWithPrefix
+    return OrderedIndexRange(from: from, to: end.map { .excluding($0) } ?? .open)
+  }
+}
+
+extension [ByteRange] {
+  /// What is in a range of both lists; each is in order and without overlap, and so is this.
+  func intersection(_ other: [ByteRange]) -> [ByteRange] {
+    flatMap { left in other.map { left.intersection($0) }.filter { !$0.isEmpty } }
+  }
+}
+
+extension [UInt8] {
+  func precedes(_ other: [UInt8]) -> Bool { rawSpan.precedes(other.rawSpan) }
+
+  /// The first bytes that come after all that begin with these; nil if there are none.
+  var behindAllWithPrefix: [UInt8]? {
+    var next = self
+    while next.last == 0xFF { next.removeLast() }
+    guard let last = next.last else { return nil }
+    next[next.count - 1] = last + 1
+    return next
+  }
+}

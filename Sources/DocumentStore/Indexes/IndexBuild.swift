@@ -1,0 +1,190 @@
+// Making an index of documents that are there already, while commits go on.
+//
+//   1. begin    at one moment: the store is frozen for the build, and commits are noted from then on
+//   2. read     every document of the collection's id, in the order in which they lie on disk
+//   3. sort     the keys
+//   4. catch up with what was noted, and be there, at one moment
+
+import ByteStore
+
+/// How far the making of an index has come.
+public struct IndexProgress: Sendable, Hashable {
+  public enum Step: Sendable, Hashable { case reading, sorting }
+
+  public let step: Step
+  /// From 0 to 1.
+  public let fraction: Double
+}
+
+extension DocumentStore {
+  /// Above so many indexes, those made for queries go, the least recently used first.
+  static let automaticIndexesMax = 64
+
+  /// Finds all names, where a checkpoint without indexes was opened, or a page of them is damaged.
+  func findNames() throws(DocumentStoreError) {
+    try building.withLock { _ throws(DocumentStoreError) in
+      guard indexes.state.withLock({ $0.names == nil }) else { return }
+      // No commit comes in between: this is rare, and reads keys only.
+      try committing.withLock { _ throws(DocumentStoreError) in
+        let (moment, _) = try moment {}
+        var tree = IndexSet.NameTree()
+        var sorter = OrderedIndexSorter()
+        try read(moment) { ordinal, key, _ in
+          guard let path = DocumentKey.decode([UInt8](copying: key)) else { return }
+          let key = StoredKey.of(NameKey.encode(path))
+          sorter.add(key.rawSpan, ordinal)
+          if NameKey.isNested(path) { tree.nested += 1 }
+          if StoredKey.isLong(key.rawSpan) { tree.long += 1 }
+        }
+        tree.tree = sorter.build() ?? OrderedIndex()
+        indexes.state.withLock { $0.names = tree }
+      }
+    }
+  }
+
+  /// Makes an index, unless it is there. `progress` is told how far it is, and ends it by answering false;
+  /// then, and after an error, there is no index. False if it was ended.
+  @discardableResult
+  func build(
+    _ definition: IndexDefinition, isAutomatic: Bool, _ progress: (IndexProgress) -> Bool = { _ in true }
+  ) throws(DocumentStoreError) -> Bool {
+    try building.withLock { _ throws(DocumentStoreError) in
+      while true {
+        let isThere = indexes.state.withLock { state in
+          state.indexes.contains { $0.definition == definition && (isAutomatic || !$0.isAutomatic) }
+        }
+        guard !isThere else { return true }
+        switch try attempt(definition, isAutomatic, progress) {
+        case .made: return true
+        case .ended: return false
+        case .spoilt: continue
+        }
+      }
+    }
+  }
+
+  private enum Attempt {
+    case made
+    case ended
+    /// A commit wrote over a damaged document meanwhile.
+    case spoilt
+  }
+
+  private func attempt(
+    _ definition: IndexDefinition, _ isAutomatic: Bool, _ progress: (IndexProgress) -> Bool
+  ) throws(DocumentStoreError) -> Attempt {
+    let (moment, id) = try moment { [indexes] in
+      indexes.state.withLock { state in
+        let id = state.nextID
+        state.nextID += 1
+        state.building.append(
+          IndexSet.Building(id: id, definition: definition, isAutomatic: isAutomatic))
+        return id
+      }
+    }
+    var index = ManagedIndex(id: id, definition: definition, isAutomatic: isAutomatic)
+    do throws(DocumentStoreError) {
+      guard let tree = try tree(definition, moment, &index.longKeys, progress) else {
+        indexes.state.withLock { $0.building.removeAll { $0.id == id } }
+        return .ended
+      }
+      index.tree = tree
+      return try publish(&index)
+    } catch {
+      indexes.state.withLock { $0.building.removeAll { $0.id == id } }
+      throw error
+    }
+  }
+
+  private func tree(
+    _ definition: IndexDefinition, _ moment: Moment, _ longKeys: inout Int,
+    _ progress: (IndexProgress) -> Bool
+  ) throws(DocumentStoreError) -> OrderedIndex? {
+    var sorter = OrderedIndexSorter()
+    var problem: DocumentStoreError?
+    var long = 0
+    let total = Double(max(count, 1))
+    var seen = 0.0
+    var goesOn = true
+    try read(moment) { ordinal, key, record in
+      seen += 1
+      if seen.remainder(dividingBy: 4096) == 0, goesOn {
+        goesOn = progress(IndexProgress(step: .reading, fraction: min(seen / total, 1)))
+      }
+      guard goesOn, problem == nil, let path = DocumentKey.decode([UInt8](copying: key)),
+        path.parent.id.isSameUTF8(as: definition.collectionID)
+      else { return }
+      do throws(RecordError) {
+        for key in try definition.keys(ofRecord: record, at: path) {
+          let key = StoredKey.of(key)
+          sorter.add(key.rawSpan, ordinal)
+          if StoredKey.isLong(key.rawSpan) { long += 1 }
+        }
+      } catch {
+        problem = DocumentStoreError(error, at: path, in: self.path)
+      }
+    }
+    if let problem { throw problem }
+    longKeys = long
+    guard goesOn else { return nil }
+    return sorter.build { progress(IndexProgress(step: .sorting, fraction: $0)) }
+  }
+
+  private func publish(_ index: inout ManagedIndex) throws(DocumentStoreError) -> Attempt {
+    while true {
+      // Most of it without holding anyone up.
+      let changes = indexes.state.withLock { state -> OrderedIndexChanges? in
+        guard let place = state.building.firstIndex(where: { $0.id == index.id }) else { return nil }
+        defer { state.building[place].changes = OrderedIndexChanges() }
+        return state.building[place].changes
+      }
+      guard let changes else { return .spoilt }
+      try index.tree.apply(changes)
+      if changes.count < 1000 { break }
+    }
+    var result = Result<Attempt, DocumentStoreError>.success(.spoilt)
+    indexes.state.withLock { state in
+      guard let place = state.building.firstIndex(where: { $0.id == index.id }) else { return }
+      let building = state.building.remove(at: place)
+      guard !building.isSpoilt else { return }
+      do throws(DocumentStoreError) {
+        try index.tree.apply(building.changes)
+        index.longKeys += building.longKeys
+        state.add(index)
+        result = .success(.made)
+      } catch {
+        result = .failure(error)
+      }
+    }
+    return try result.get()
+  }
+
+  /// Hands over every document as it is stored.
+  private func read(
+    _ moment: Moment, _ body: (_ ordinal: UInt32, _ key: RawSpan, _ record: RawSpan) -> Void
+  ) throws(DocumentStoreError) {
+    do throws(ByteStoreError) {
+      try moment.forEach { ordinal, key, value in
+        var reader = ByteReader(key)
+        if reader.uint8() == DocumentKey.keyspace { body(ordinal, key, value) }
+      }
+    } catch {
+      throw DocumentStoreError(error)
+    }
+  }
+}
+
+extension IndexSet.State {
+  fileprivate mutating func add(_ index: ManagedIndex) {
+    indexes.removeAll { $0.definition == index.definition }
+    indexes.append(index)
+    uses += 1
+    lastUse[index.id] = uses
+    let automatic = indexes.filter { $0.isAutomatic && $0.id != index.id }
+    guard automatic.count >= DocumentStore.automaticIndexesMax,
+      let oldest = automatic.min(by: { lastUse[$0.id] ?? 0 < lastUse[$1.id] ?? 0 })
+    else { return }
+    indexes.removeAll { $0.id == oldest.id }
+    lastUse[oldest.id] = nil
+  }
+}

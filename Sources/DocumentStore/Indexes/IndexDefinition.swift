@@ -1,0 +1,205 @@
+// Which documents an index has, and by which keys.
+//
+//   key      := parent field* name          of an index for single collections
+//             | field* path                 of one for a collection group
+//   parent   := segment* 0x00               of the document that the collection belongs to
+//   field    := value                       IndexKey.swift; of an array one key for each different element
+//   name     := segment
+//   path     := segment* 0x00
+//
+// Segments are those of DocumentKey.swift. Keys end with what tells documents apart, ascending: a query whose
+// names descend goes through the index backwards.
+
+import ByteStore
+
+/// What an index is of. Equal if it has the same keys.
+public struct IndexDefinition: Hashable, Sendable {
+  public enum Scope: UInt8, Hashable, Sendable {
+    /// Each collection by itself.
+    case collection = 0
+    /// All collections with the id together.
+    case collectionGroup = 1
+  }
+
+  /// What of a field's value is in the key.
+  public enum Part: Hashable, Sendable {
+    case value(OrderBy.Direction)
+    /// The same, and documents without the field are there as if it were null.
+    case valueOrNull(OrderBy.Direction)
+    /// One element of an array.
+    case element
+  }
+
+  public struct Field: Hashable, Sendable {
+    public let path: StoredFieldPath
+    public let part: Part
+
+    public init(_ path: StoredFieldPath, _ part: Part = .value(.ascending)) {
+      self.path = path
+      self.part = part
+    }
+  }
+
+  public static let fieldsMax = 100
+
+  public let collectionID: String
+  public let scope: Scope
+  public let fields: [Field]
+
+  /// Throws `invalidArgument` unless there is a field, no field of the document's name, and at most one that
+  /// is about elements.
+  public init(
+    _ collectionID: String, _ scope: Scope = .collection, _ fields: [Field]
+  ) throws(DocumentStoreError) {
+    guard (1...Self.fieldsMax).contains(fields.count) else {
+      throw .invalidArgument("An index has 1 to \(Self.fieldsMax) fields.")
+    }
+    guard !fields.contains(where: { $0.path == .documentID }) else {
+      throw .invalidArgument("An index has the names of its documents behind its fields, not among them.")
+    }
+    guard fields.count(where: { $0.part == .element }) <= 1 else {
+      throw .invalidArgument("An index can have the elements of one array at most.")
+    }
+    self.init(unchecked: collectionID, scope, fields)
+  }
+
+  init(unchecked collectionID: String, _ scope: Scope, _ fields: [Field]) {
+    self.collectionID = collectionID
+    self.scope = scope
+    self.fields = fields
+  }
+
+  public static func == (left: Self, right: Self) -> Bool {
+    left.collectionID.isSameUTF8(as: right.collectionID) && left.scope == right.scope
+      && left.fields == right.fields
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    [collectionID].hashUTF8(into: &hasher)
+    hasher.combine(scope)
+    hasher.combine(fields)
+  }
+}
+
+extension IndexDefinition: CustomStringConvertible {
+  public var description: String {
+    let fields = fields.map { field in
+      switch field.part {
+      case .value(.ascending): "\(field.path.canonical)"
+      case .value(.descending): "\(field.path.canonical) desc"
+      case .valueOrNull(.ascending): "\(field.path.canonical) or null"
+      case .valueOrNull(.descending): "\(field.path.canonical) or null desc"
+      case .element: "\(field.path.canonical)[]"
+      }
+    }
+    return (scope == .collectionGroup ? "group " : "") + "\(collectionID)(\(fields.joined(separator: ", ")))"
+  }
+}
+
+// MARK: Keys
+
+extension IndexDefinition {
+  /// The keys of a document, each once. `value` gives what it has in a field.
+  func keys(of path: DocumentPath, _ value: (StoredFieldPath) -> StoredValue?) -> [[UInt8]] {
+    var keys: [[UInt8]] = [prefix(path.parent)]
+    for field in fields {
+      var next: [[UInt8]] = []
+      switch (field.part, value(field.path)) {
+      case (.element, .array(let elements)):
+        var seen = Set<[UInt8]>()
+        for element in elements {
+          var bytes: [UInt8] = []
+          IndexKey.append(element, .ascending, to: &bytes)
+          guard seen.insert(bytes).inserted else { continue }
+          next += keys.map { $0 + bytes }
+        }
+      case (.element, _), (.value, nil):
+        return []
+      case (.value(let direction), let value?), (.valueOrNull(let direction), let value?):
+        for index in keys.indices { IndexKey.append(value, direction, to: &keys[index]) }
+        next = keys
+      case (.valueOrNull(let direction), nil):
+        for index in keys.indices { IndexKey.append(.null, direction, to: &keys[index]) }
+        next = keys
+      }
+      keys = next
+    }
+    for index in keys.indices { appendName(path, to: &keys[index]) }
+    return keys
+  }
+
+  func keys(of document: StoredDocument) -> [[UInt8]] {
+    keys(of: document.path) { document.value(of: $0) }
+  }
+
+  /// What the keys of all documents of a collection begin with.
+  func prefix(_ collection: CollectionPath) -> [UInt8] {
+    guard scope == .collection else { return [] }
+    var prefix: [UInt8] = []
+    if let parent = collection.parent {
+      DocumentKey.append(parent, to: &prefix)
+    } else {
+      prefix.append(0)
+    }
+    return prefix
+  }
+
+  func appendName(_ path: DocumentPath, to key: inout [UInt8]) {
+    switch scope {
+    case .collection: DocumentKey.append(path.id, to: &key)
+    case .collectionGroup: DocumentKey.append(path, to: &key)
+    }
+  }
+}
+
+/// The names of all documents, in an index that every store has.
+///
+///     key := id path        the id of the collection as a segment, and the path of the document
+///
+/// So the documents of a collection group stand together in the order of their paths, and those of a
+/// collection as well, but for documents of collections with the same id below them.
+enum NameKey {
+  static func encode(_ path: DocumentPath) -> [UInt8] {
+    var key = prefix(group: path.parent.id)
+    DocumentKey.append(path, to: &key)
+    return key
+  }
+
+  static func prefix(group id: String) -> [UInt8] {
+    var prefix: [UInt8] = []
+    DocumentKey.append(id, to: &prefix)
+    return prefix
+  }
+
+  static func prefix(_ collection: CollectionPath) -> [UInt8] {
+    var prefix = prefix(group: collection.id)
+    for segment in collection.segments { DocumentKey.append(segment, to: &prefix) }
+    return prefix
+  }
+
+  /// Whether it lies below a document of a collection with the same id.
+  static func isNested(_ path: DocumentPath) -> Bool {
+    let segments = path.segments
+    let last = segments.count - 2
+    return stride(from: 0, to: last, by: 2).contains { segments[$0].isSameUTF8(as: segments[last]) }
+  }
+}
+
+/// Keys as they are in a tree, which has none of more than 768 bytes.
+///
+///     stored := key                         of up to 767 bytes
+///             | first:752 digest:16         of a longer one; the first bytes of its SHA-256
+///
+/// What follows the first 752 bytes orders keys by chance then, and whoever reads them has to look at the
+/// documents.
+enum StoredKey {
+  static let longBytes = OrderedIndex.keyBytesMax
+  static let keptBytes = longBytes - 16
+
+  static func of(_ key: [UInt8]) -> [UInt8] {
+    guard key.count >= longBytes else { return key }
+    return Array(key.prefix(keptBytes)) + ContentDigest.sha256(of: key.rawSpan).prefix(16)
+  }
+
+  static func isLong(_ stored: RawSpan) -> Bool { stored.byteCount == longBytes }
+}

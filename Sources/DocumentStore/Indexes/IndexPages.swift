@@ -1,0 +1,312 @@
+// The indexes in a checkpoint: a catalog of what there is, and the pages of each tree in a region of its own.
+//
+//   region 256  catalog := page{}, together the bytes
+//                 version:u16 nextID:u32 nested:u64 longNames:u64 count:u16 index{count}
+//   index       := id:u32 flags:u8 longKeys:u64 scope:u8 collectionID fields:u16 field{fields}
+//   field       := part:u8 names:u16 text{names}
+//   text        := bytes:u16 utf8
+//   region 257  the names of all documents
+//   region 257 + id  the keys of that index
+//
+// The first four bytes of the catalog's first page tell how many bytes follow.
+
+import ByteStore
+
+extension CheckpointRegion {
+  static let indexCatalog = CheckpointRegion(rawValue: firstOfLayerAbove.rawValue)
+  static let names = CheckpointRegion(rawValue: firstOfLayerAbove.rawValue + 1)
+
+  static func index(_ id: UInt32) -> CheckpointRegion { CheckpointRegion(rawValue: names.rawValue + id) }
+}
+
+/// Frozen indexes, on their way to a checkpoint.
+final class IndexPages: CheckpointPages {
+  private let names: IndexSet.NameTree?
+  private let indexes: [ManagedIndex]
+  private let nextID: UInt32
+  private let layout = Locked<Layout?>(nil)
+
+  private struct Layout {
+    var catalog: [UInt8]
+    var trees: [CheckpointRegion: OrderedIndexPages]
+  }
+
+  private static let payloadBytes = OrderedIndexFormat.payloadBytesMax
+
+  init(names: IndexSet.NameTree?, indexes: [ManagedIndex], nextID: UInt32) {
+    self.names = names
+    self.indexes = indexes
+    self.nextID = nextID
+  }
+
+  /// An index with a damaged page is left out: a query makes it again.
+  func regions() throws(ByteStoreError) -> [(region: CheckpointRegion, pages: Int)] {
+    guard let names, let namePages = try? OrderedIndexPages(names.tree) else { return [] }
+    var trees: [CheckpointRegion: OrderedIndexPages] = [.names: namePages]
+    var kept: [ManagedIndex] = []
+    for index in indexes {
+      guard let pages = try? OrderedIndexPages(index.tree) else { continue }
+      trees[.index(index.id)] = pages
+      kept.append(index)
+    }
+    var catalog = IndexCatalog(
+      nextID: nextID, nested: names.nested, longNames: names.long, indexes: kept
+    ).encoded()
+    let count = UInt32(catalog.count)
+    catalog = (0..<4).map { UInt8(truncatingIfNeeded: count >> (8 * $0)) } + catalog
+    let layout = Layout(catalog: catalog, trees: trees)
+    self.layout.withLock { $0 = layout }
+    let catalogPages = (catalog.count + Self.payloadBytes - 1) / Self.payloadBytes
+    var regions = [(region: CheckpointRegion.indexCatalog, pages: catalogPages)]
+    for region in trees.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+      regions.append((region, trees[region]?.count ?? 0))
+    }
+    return regions
+  }
+
+  func payload(_ region: CheckpointRegion, _ page: Int) throws(ByteStoreError) -> [UInt8] {
+    guard let layout = layout.withLock({ $0 }) else { preconditionFailure("regions come before pages") }
+    guard region != .indexCatalog else {
+      return Array(layout.catalog.dropFirst(page * Self.payloadBytes).prefix(Self.payloadBytes))
+    }
+    guard let pages = layout.trees[region] else { preconditionFailure("a region that there is") }
+    do throws(DocumentStoreError) {
+      return try pages.payload(ofPage: page)
+    } catch {
+      throw error.asByteStoreError
+    }
+  }
+}
+
+extension DocumentStoreError {
+  /// For what a page of an index can throw.
+  fileprivate var asByteStoreError: ByteStoreError {
+    switch self {
+    case .corrupted(let evidence):
+      .corrupted(
+        Damage(
+          file: evidence.file ?? "", offset: evidence.offset ?? 0, expected: evidence.expected ?? "",
+          found: evidence.found ?? evidence.message))
+    case .closed(let evidence): .closed(directory: evidence.file ?? "")
+    case .failed(let evidence), .full(let evidence), .outcomeUnknown(let evidence):
+      .system(
+        SystemFailure(
+          operation: evidence.operation ?? "reading", path: evidence.file ?? "", code: evidence.code ?? 0))
+    default: .corrupted(Damage(file: "", offset: 0, expected: "a page of an index", found: description))
+    }
+  }
+}
+
+/// What a checkpoint says about its indexes.
+struct IndexCatalog {
+  static let version: UInt16 = 0
+  private static let automatic: UInt8 = 1
+
+  var nextID: UInt32
+  var nested: Int
+  var longNames: Int
+  var indexes: [ManagedIndex]
+
+  func encoded() -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.append(littleEndian: Self.version)
+    bytes.append(littleEndian: nextID)
+    bytes.append(littleEndian: UInt64(nested))
+    bytes.append(littleEndian: UInt64(longNames))
+    bytes.append(littleEndian: UInt16(indexes.count))
+    for index in indexes {
+      bytes.append(littleEndian: index.id)
+      bytes.append(index.isAutomatic ? Self.automatic : 0)
+      bytes.append(littleEndian: UInt64(index.longKeys))
+      bytes.append(index.definition.scope.rawValue)
+      Self.append(index.definition.collectionID, to: &bytes)
+      bytes.append(littleEndian: UInt16(index.definition.fields.count))
+      for field in index.definition.fields {
+        bytes.append(field.part.code)
+        bytes.append(littleEndian: UInt16(field.path.names.count))
+        for name in field.path.names { Self.append(name, to: &bytes) }
+      }
+    }
+    return bytes
+  }
+
+  private static func append(_ text: String, to bytes: inout [UInt8]) {
+    bytes.append(littleEndian: UInt16(text.utf8.count))
+    bytes.append(contentsOf: text.utf8)
+  }
+
+  /// Nil for bytes that are no catalog.
+  init?(decoding bytes: [UInt8]) {
+    var reader = ByteReader(bytes.rawSpan)
+    guard reader.uint16() == Self.version, let nextID = reader.uint32(), let nested = reader.uint64(),
+      let longNames = reader.uint64(), let count = reader.uint16(), nested < UInt64(UInt32.max),
+      longNames < UInt64(UInt32.max)
+    else { return nil }
+    self.nextID = nextID
+    self.nested = Int(nested)
+    self.longNames = Int(longNames)
+    indexes = []
+    for _ in 0..<count {
+      guard let id = reader.uint32(), id < nextID, let flags = reader.uint8(), let long = reader.uint64(),
+        long < UInt64(UInt32.max), let definition = Self.definition(&reader)
+      else { return nil }
+      indexes.append(
+        ManagedIndex(
+          id: id, definition: definition, isAutomatic: flags & Self.automatic != 0, longKeys: Int(long)))
+    }
+    guard reader.bytesLeft == 0 else { return nil }
+  }
+
+  init(nextID: UInt32, nested: Int, longNames: Int, indexes: [ManagedIndex]) {
+    self.nextID = nextID
+    self.nested = nested
+    self.longNames = longNames
+    self.indexes = indexes
+  }
+
+  private static func definition(_ reader: inout ByteReader) -> IndexDefinition? {
+    guard let scope = reader.uint8().flatMap(IndexDefinition.Scope.init(rawValue:)),
+      let collectionID = text(&reader), let count = reader.uint16()
+    else { return nil }
+    var fields: [IndexDefinition.Field] = []
+    for _ in 0..<count {
+      guard let part = reader.uint8().flatMap(IndexDefinition.Part.init(code:)), let names = reader.uint16(),
+        names > 0
+      else { return nil }
+      var path: [String] = []
+      for _ in 0..<names {
+        guard let name = text(&reader) else { return nil }
+        path.append(name)
+      }
+      fields.append(IndexDefinition.Field(StoredFieldPath(unchecked: path), part))
+    }
+    return try? IndexDefinition(collectionID, scope, fields)
+  }
+
+  private static func text(_ reader: inout ByteReader) -> String? {
+    reader.uint16().flatMap { reader.array(Int($0)) }.flatMap { String(validating: $0, as: UTF8.self) }
+  }
+}
+
+extension IndexDefinition.Part {
+  fileprivate var code: UInt8 {
+    switch self {
+    case .value(.ascending): 0
+    case .value(.descending): 1
+    case .valueOrNull(.ascending): 2
+    case .valueOrNull(.descending): 3
+    case .element: 4
+    }
+  }
+
+  fileprivate init?(code: UInt8) {
+    switch code {
+    case 0: self = .value(.ascending)
+    case 1: self = .value(.descending)
+    case 2: self = .valueOrNull(.ascending)
+    case 3: self = .valueOrNull(.descending)
+    case 4: self = .element
+    default: return nil
+    }
+  }
+}
+
+// MARK: -
+
+/// The pages of a tree that a checkpoint has.
+struct CheckpointTree: OrderedIndexPageSource {
+  let file: CheckpointFile
+  let region: CheckpointRegion
+  let path: String
+
+  func payload(ofPage page: Int) throws(DocumentStoreError) -> [UInt8] {
+    do throws(ByteStoreError) { return try file.payload(region, page) } catch { throw DocumentStoreError(error) }
+  }
+
+  func damage(onPage page: Int, expected: String) -> DocumentStoreError {
+    DocumentStoreError(
+      .corrupted(
+        Damage(
+          file: path, offset: 0, expected: "\(expected) on page \(page) of region \(region.rawValue)",
+          found: "something else")))
+  }
+}
+
+extension IndexSet {
+  /// Takes up the indexes of a checkpoint. What is damaged is not there: it is made again.
+  func load(from file: CheckpointFile?, path: String) {
+    guard let file else {
+      // A store without a checkpoint: all of it is in the logs.
+      state.withLock { $0.names = NameTree() }
+      return
+    }
+    guard let catalog = Self.catalog(of: file) else { return }
+    state.withLock { state in
+      state.nextID = catalog.nextID
+      if let tree = Self.tree(.names, file, path) {
+        state.names = NameTree(tree: tree, nested: catalog.nested, long: catalog.longNames)
+      }
+      for var index in catalog.indexes {
+        guard let tree = Self.tree(.index(index.id), file, path) else { continue }
+        index.tree = tree
+        state.indexes.append(index)
+      }
+    }
+  }
+
+  /// Takes up what a store has, and all that its logs say beyond the checkpoint.
+  func catchUp(with store: ByteStore) throws(ByteStoreError) {
+    load(from: store.checkpoint, path: store.path)
+    let definitions = state.withLock { $0.indexes.map(\.definition) }
+    try store.forEachRecoveredChange { change throws(ByteStoreError) in
+      guard change.key.first == DocumentKey.keyspace, let path = DocumentKey.decode(change.key) else { return }
+      let isIndexed = definitions.contains { $0.collectionID.isSameUTF8(as: path.parent.id) }
+      let noted = IndexChanges.Change(
+        path: path, before: Self.before(change, path, isIndexed),
+        after: change.after.map { Self.document($0.value, path, isIndexed) })
+      // One that was removed and made again may have another ordinal: all its keys get it.
+      if let old = change.before, let new = change.after, old.ordinal != new.ordinal {
+        let gone = IndexChanges.Change(path: path, before: noted.before, after: nil)
+        state.withLock { $0.apply(IndexChanges([gone]), [.max]) }
+        let made = IndexChanges.Change(path: path, before: .none, after: noted.after)
+        state.withLock { $0.apply(IndexChanges([made]), [new.ordinal]) }
+      } else {
+        state.withLock { $0.apply(IndexChanges([noted]), [change.after?.ordinal ?? .max]) }
+      }
+    }
+  }
+
+  private static func before(
+    _ change: ByteStore.RecoveredChange, _ path: DocumentPath, _ isIndexed: Bool
+  ) -> IndexChanges.Before {
+    guard let before = change.before else { return .none }
+    guard isIndexed else { return .document(document([], path, false)) }
+    guard let document = try? StoredDocument(path: path, record: before.value) else { return .unknown }
+    return .document(document)
+  }
+
+  /// Without fields, unless an index needs them. A record that is none has no keys in any index; whoever
+  /// reads it is told.
+  private static func document(_ record: [UInt8], _ path: DocumentPath, _ isIndexed: Bool) -> StoredDocument {
+    if isIndexed, let document = try? StoredDocument(path: path, record: record) { return document }
+    return StoredDocument(path: path, createTime: .epoch, updateTime: .epoch, fields: StoredMap())
+  }
+
+  private static func tree(
+    _ region: CheckpointRegion, _ file: CheckpointFile, _ path: String
+  ) -> OrderedIndex? {
+    let source = CheckpointTree(file: file, region: region, path: path)
+    return try? OrderedIndex(pages: source, pagesMax: file.pages(of: region))
+  }
+
+  private static func catalog(of file: CheckpointFile) -> IndexCatalog? {
+    var bytes: [UInt8] = []
+    for page in 0..<file.pages(of: .indexCatalog) {
+      guard let payload = try? file.payload(.indexCatalog, page) else { return nil }
+      bytes += payload
+    }
+    var reader = ByteReader(bytes.rawSpan)
+    guard let count = reader.uint32(), let content = reader.array(Int(count)) else { return nil }
+    return IndexCatalog(decoding: content)
+  }
+}

@@ -1,0 +1,266 @@
+// The indexes of a store, kept with every commit.
+//
+// Invariants:
+//   - A tree has the keys of all documents as of the last commit that readers see: the store of bytes applies
+//     a commit to its table and to the trees at one moment.
+//   - An index that could not follow a commit, since a page of it is damaged, is gone: it is made again when
+//     a query needs it. The names cannot go; where they are not known, a query first finds them all.
+//   - While an index is built, commits are noted beside it.
+
+import ByteStore
+
+/// One index and its keys.
+struct ManagedIndex: Sendable {
+  let id: UInt32
+  let definition: IndexDefinition
+  /// Made for a query, and may go again when others are more useful.
+  let isAutomatic: Bool
+  var tree = OrderedIndex()
+  /// Keys of which the tree has only the beginning.
+  var longKeys = 0
+}
+
+/// What a query sees of the indexes at its moment.
+struct IndexView: Sendable {
+  var names: OrderedIndex
+  var nestedNames: Int
+  var longNames: Int
+  var indexes: [ManagedIndex]
+
+  func index(_ definition: IndexDefinition) -> ManagedIndex? {
+    indexes.first { $0.definition == definition }
+  }
+}
+
+final class IndexSet: LayerAbove {
+  struct State {
+    /// Nil until the names are known.
+    var names: NameTree?
+    var indexes: [ManagedIndex] = []
+    var building: [Building] = []
+    var nextID: UInt32 = 1
+    /// When each index was last used, by a count of uses.
+    var uses: UInt64 = 0
+    var lastUse: [UInt32: UInt64] = [:]
+  }
+
+  struct NameTree: Sendable {
+    var tree = OrderedIndex()
+    var nested = 0
+    var long = 0
+  }
+
+  struct Building {
+    let id: UInt32
+    let definition: IndexDefinition
+    let isAutomatic: Bool
+    var changes = OrderedIndexChanges()
+    var longKeys = 0
+    /// A commit did what cannot be noted: the build is worth nothing.
+    var isSpoilt = false
+  }
+
+  let state = Locked(State())
+
+  // MARK: Queries
+
+  /// Of the indexes that have documents of collections with an id. To be called within a moment of the store.
+  func view(_ collectionID: String) -> IndexView? {
+    state.withLock { state in
+      guard let names = state.names else { return nil }
+      return IndexView(
+        names: names.tree, nestedNames: names.nested, longNames: names.long,
+        indexes: state.indexes.filter { $0.definition.collectionID.isSameUTF8(as: collectionID) })
+    }
+  }
+
+  func noteUse(of definitions: Set<IndexDefinition>) {
+    guard !definitions.isEmpty else { return }
+    state.withLock { state in
+      state.uses += 1
+      for index in state.indexes where definitions.contains(index.definition) {
+        state.lastUse[index.id] = state.uses
+      }
+    }
+  }
+
+  /// Whether a commit has to know what the documents of a collection were.
+  func hasIndexes(of collectionID: String) -> Bool {
+    state.withLock { state in
+      state.indexes.contains { $0.definition.collectionID.isSameUTF8(as: collectionID) }
+        || state.building.contains { $0.definition.collectionID.isSameUTF8(as: collectionID) }
+    }
+  }
+
+  // MARK: Commits
+
+  func prepare(_ note: any CommitNote) {
+    guard let note = note as? IndexChanges else { return }
+    let (names, indexes, building) = state.withLock { state in
+      (
+        state.names?.tree, state.indexes.filter { note.concerns($0.definition) },
+        state.building.map(\.definition).filter(note.concerns)
+      )
+    }
+    for definition in building { _ = note.keys(for: definition) }
+    // What is read now is in memory when the lock of the table is held. Where that fails, `apply` finds out.
+    for change in note.changes where !change.isUpdate {
+      _ = try? names?.ordinal(of: StoredKey.of(NameKey.encode(change.path)).rawSpan)
+    }
+    for index in indexes {
+      for change in note.keys(for: index.definition) {
+        for key in change.removed + change.added { _ = try? index.tree.ordinal(of: key.rawSpan) }
+      }
+    }
+  }
+
+  func apply(_ note: any CommitNote, _ ordinals: [UInt32]) {
+    guard let note = note as? IndexChanges else { return }
+    state.withLock { $0.apply(note, ordinals) }
+  }
+
+  func freeze() -> any CheckpointPages {
+    state.withLock { IndexPages(names: $0.names, indexes: $0.indexes, nextID: $0.nextID) }
+  }
+}
+
+// MARK: -
+
+/// What a commit does to documents, for the indexes.
+final class IndexChanges: CommitNote {
+  struct Change: Sendable {
+    let path: DocumentPath
+    let before: Before
+    let after: StoredDocument?
+
+    /// It was there, and still is.
+    var isUpdate: Bool {
+      if case .document = before, after != nil { true } else { false }
+    }
+  }
+
+  enum Before: Sendable {
+    case none
+    case document(StoredDocument)
+    /// Its record is damaged, or nobody has read it: there may be keys of it.
+    case unknown
+  }
+
+  struct Keys: Sendable {
+    var removed: [[UInt8]] = []
+    var added: [[UInt8]] = []
+    /// Keys that stay have their document's ordinal already.
+    var isUnknown = false
+  }
+
+  /// One for each operation of the commit.
+  let changes: [Change]
+  private let made = Locked<[IndexDefinition: [Keys]]>([:])
+
+  init(_ changes: [Change]) { self.changes = changes }
+
+  /// For each change, what it does to an index. Worked out once.
+  func keys(for definition: IndexDefinition) -> [Keys] {
+    made.withLock { made in
+      if let keys = made[definition] { return keys }
+      let keys = changes.map { Self.keys(of: $0, definition) }
+      made[definition] = keys
+      return keys
+    }
+  }
+
+  func concerns(_ definition: IndexDefinition) -> Bool {
+    changes.contains { $0.path.parent.id.isSameUTF8(as: definition.collectionID) }
+  }
+
+  private static func keys(of change: Change, _ definition: IndexDefinition) -> Keys {
+    guard definition.collectionID.isSameUTF8(as: change.path.parent.id) else { return Keys() }
+    let after = change.after.map { definition.keys(of: $0).map(StoredKey.of) } ?? []
+    switch change.before {
+    case .none: return Keys(added: after)
+    case .unknown: return Keys(added: after, isUnknown: true)
+    case .document(let document):
+      let before = definition.keys(of: document).map(StoredKey.of)
+      guard before != after else { return Keys() }
+      let (old, new) = (Set(before), Set(after))
+      return Keys(
+        removed: before.filter { !new.contains($0) }, added: after.filter { !old.contains($0) })
+    }
+  }
+}
+
+extension IndexSet.State {
+  mutating func apply(_ note: IndexChanges, _ ordinals: [UInt32]) {
+    if names != nil {
+      do throws(DocumentStoreError) {
+        for (change, ordinal) in zip(note.changes, ordinals) { try names?.apply(change, ordinal) }
+      } catch {
+        names = nil
+      }
+    }
+    var lost = Set<UInt32>()
+    // In place: of a tree that someone else refers to, each node would be copied.
+    for place in indexes.indices where note.concerns(indexes[place].definition) {
+      let keys = note.keys(for: indexes[place].definition)
+      if !indexes[place].apply(keys, ordinals) { lost.insert(indexes[place].id) }
+    }
+    if !lost.isEmpty { indexes.removeAll { lost.contains($0.id) } }
+    for number in building.indices where note.concerns(building[number].definition) {
+      building[number].apply(note.keys(for: building[number].definition), ordinals)
+    }
+  }
+}
+
+extension IndexSet.NameTree {
+  mutating func apply(_ change: IndexChanges.Change, _ ordinal: UInt32) throws(DocumentStoreError) {
+    let key = StoredKey.of(NameKey.encode(change.path))
+    let isThere: Bool
+    let wasThere: Bool
+    if change.after != nil {
+      isThere = true
+      wasThere = try tree.insert(key.rawSpan, ordinal) != nil
+    } else {
+      isThere = false
+      wasThere = try tree.remove(key.rawSpan) != nil
+    }
+    let more = (isThere ? 1 : 0) - (wasThere ? 1 : 0)
+    if NameKey.isNested(change.path) { nested += more }
+    if StoredKey.isLong(key.rawSpan) { long += more }
+  }
+}
+
+extension ManagedIndex {
+  /// False if it cannot follow.
+  fileprivate mutating func apply(_ keys: [IndexChanges.Keys], _ ordinals: [UInt32]) -> Bool {
+    do throws(DocumentStoreError) {
+      for (change, ordinal) in zip(keys, ordinals) {
+        guard !change.isUnknown else { return false }
+        for key in change.removed where try tree.remove(key.rawSpan) != nil {
+          if StoredKey.isLong(key.rawSpan) { longKeys -= 1 }
+        }
+        for key in change.added where try tree.insert(key.rawSpan, ordinal) == nil {
+          if StoredKey.isLong(key.rawSpan) { longKeys += 1 }
+        }
+      }
+      return true
+    } catch {
+      return false
+    }
+  }
+}
+
+extension IndexSet.Building {
+  fileprivate mutating func apply(_ keys: [IndexChanges.Keys], _ ordinals: [UInt32]) {
+    for (change, ordinal) in zip(keys, ordinals) {
+      if change.isUnknown { isSpoilt = true }
+      for key in change.removed {
+        changes.remove(key.rawSpan)
+        if StoredKey.isLong(key.rawSpan) { longKeys -= 1 }
+      }
+      for key in change.added {
+        changes.insert(key.rawSpan, ordinal)
+        if StoredKey.isLong(key.rawSpan) { longKeys += 1 }
+      }
+    }
+  }
+}

@@ -1,0 +1,100 @@
+// Asking for documents by what is in them.
+
+import ByteStore
+
+extension DocumentStore {
+  /// The answer of a query as of the last commit. An index that it needs and that is not there is made
+  /// first, unless the options say otherwise.
+  public func documents(_ query: StructuredQuery) throws(DocumentStoreError) -> [StoredDocument] {
+    let (documents, _) = try run(query) { run throws(DocumentStoreError) in try run.documents() }
+    if case .last = query.limit { return documents.reversed() }
+    return documents
+  }
+
+  /// The number of documents in the answer. Where an index has it, no document is read.
+  public func count(_ query: StructuredQuery) throws(DocumentStoreError) -> Int {
+    try run(query) { run throws(DocumentStoreError) in try run.count() }.result
+  }
+
+  /// Numbers about the answer, one for each aggregate.
+  public func aggregate(
+    _ aggregates: [Aggregate], over query: StructuredQuery
+  ) throws(DocumentStoreError) -> [StoredValue] {
+    try Aggregate.check(aggregates)
+    if aggregates.allSatisfy({ $0 == .count }) {
+      let count = try count(query)
+      return aggregates.map { _ in .integer(Int64(count)) }
+    }
+    var aggregation = Aggregation(aggregates)
+    for document in try documents(query) { aggregation.add(document) }
+    return aggregation.results
+  }
+
+  /// How a query is answered, with what that took.
+  public func explain(_ query: StructuredQuery) throws(DocumentStoreError) -> QueryExplanation {
+    let start = clock.monotonicNanoseconds()
+    var results = 0
+    let (_, done) = try run(query) { run throws(DocumentStoreError) in results = try run.documents().count }
+    return QueryExplanation(
+      done.plan, built: done.built, work: done.work, results: results,
+      nanoseconds: clock.monotonicNanoseconds() &- start)
+  }
+
+  // MARK: Running
+
+  struct Done {
+    var plan: QueryPlan
+    var built: [IndexDefinition]
+    var work: QueryWork
+  }
+
+  private func run<Result>(
+    _ query: StructuredQuery, _ body: (QueryRun) throws(DocumentStoreError) -> Result
+  ) throws(DocumentStoreError) -> (result: Result, done: Done) {
+    try query.check()
+    let collectionID = OrientedQuery(query.asRun).collectionID
+    var built: [IndexDefinition] = []
+    while true {
+      let (moment, view) = try moment { [indexes] in indexes.view(collectionID) }
+      guard let view else {
+        try findNames()
+        continue
+      }
+      let planner = QueryPlanner(
+        definitions: view.indexes.map(\.definition),
+        // One that is made and gone again at once would be made for ever.
+        createsIndexes: options.createsIndexes && built.count < Self.buildsMax, scanMax: options.scanMax,
+        count: { access throws(DocumentStoreError) in try view.count(access) })
+      switch try planner.decide(query) {
+      case .needs(let definitions):
+        for definition in definitions { try build(definition, isAutomatic: true) }
+        built += definitions
+      case .plan(let plan):
+        indexes.noteUse(of: plan.indexes)
+        let run = QueryRun(plan, moment, view, storePath: path)
+        let result = try body(run)
+        return (result, Done(plan: plan, built: built, work: run.work))
+      }
+    }
+  }
+
+  private static let buildsMax = 200
+
+  func moment<Result>(_ body: () -> Result) throws(DocumentStoreError) -> (Moment, Result) {
+    do throws(ByteStoreError) { return try bytes.moment(body) } catch { throw DocumentStoreError(error) }
+  }
+}
+
+extension IndexView {
+  /// About how many keys an access goes through.
+  func count(_ access: QueryPlan.Access) throws(DocumentStoreError) -> Int {
+    let tree: OrderedIndex
+    switch access.source {
+    case .names: tree = names
+    case .index(let definition): tree = index(definition)?.tree ?? OrderedIndex()
+    }
+    var count = 0
+    for range in access.ranges { count += try tree.count(in: range.inTree) }
+    return count
+  }
+}

@@ -1,0 +1,57 @@
+import ByteStore
+import Harness
+import Testing
+
+@testable import DocumentStore
+
+/// The same documents and the same queries, asked of a store and worked out the long way.
+@Suite("Answers of a store")
+struct QueryAnswerTests {
+  @Test("are those of the naive evaluator, whatever the indexes", arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
+  func naive(seed: UInt64) throws {
+    let directory = TemporaryDirectory()
+    var generator = DocumentGenerator(seed: seed)
+    var options = DocumentStore.Options()
+    // Odd ones look through nothing that an index could tell.
+    if seed % 2 == 1 { options.scanMax = 0 }
+    let store = try DocumentStore.open(directory.path, options: options)
+    let documents = fill(store, generator.documents(150))
+    try compare(store, documents, seed: seed, queries: 400)
+    try store.close()
+    // What was made for queries is there again.
+    let reopened = try DocumentStore.open(directory.path)
+    try compare(reopened, documents, seed: seed, queries: 100)
+  }
+
+  @Test("are the same without indexes")
+  func withoutIndexes() throws {
+    let directory = TemporaryDirectory()
+    var options = DocumentStore.Options()
+    options.createsIndexes = false
+    var generator = DocumentGenerator(seed: 4)
+    let store = try DocumentStore.open(directory.path, options: options)
+    let documents = fill(store, generator.documents(150))
+    try compare(store, documents, seed: 4, queries: 400)
+    #expect(store.indexList.isEmpty)
+  }
+
+  /// Those that keep to the limits of documents.
+  private func fill(_ store: DocumentStore, _ documents: [StoredDocument]) -> [StoredDocument] {
+    documents.filter { document in (try? store.commit([.set(document.path, document.fields)])) != nil }
+  }
+
+  private func compare(
+    _ store: DocumentStore, _ documents: [StoredDocument], seed: UInt64, queries: Int
+  ) throws {
+    var generator = QueryGenerator(seed: seed, about: documents)
+    for number in 0..<queries {
+      let query = generator.query()
+      guard (try? query.check()) != nil else { continue }
+      let expected = NaiveEvaluator(query).answer(from: documents).map(\.path)
+      let found = try store.documents(query).map(\.path)
+      #expect(found == expected, "seed \(seed), query \(number): \(query.canonicalID)")
+      #expect(try store.count(query) == expected.count, "count, seed \(seed), query \(number)")
+      if found != expected { return }
+    }
+  }
+}
