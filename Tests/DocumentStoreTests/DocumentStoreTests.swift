@@ -142,6 +142,30 @@ import Glibc
     try store.close()
   }
 
+  // MARK: Backups
+
+  @Test func aBackupHasTheDocumentsOfItsCommitWhileTheStoreGoesOn() throws {
+    let store = try DocumentStore.open(directory.path)
+    try store.commit([.set(place, fields)])
+    let target = TemporaryDirectory()
+    var steps: Set<BackupProgress.Step> = []
+    let report = try store.backup(to: target.path) { progress in
+      steps.insert(progress.step)
+      _ = try? store.commit([.delete(place)])
+    }
+    #expect(try store.document(at: place) == nil)
+    #expect(steps == [.writing, .verifying] && report.keys == 1)
+    let copy = try DocumentStore.open(target.path)
+    #expect(try copy.document(at: place)?.fields == fields)
+    #expect(copy.storeID == report.storeID && copy.storeID != store.storeID)
+
+    let refusal = failure { try store.backup(to: target.path) }
+    guard case .unsuitableDirectory = refusal else {
+      Issue.record("\(String(describing: refusal))")
+      return
+    }
+  }
+
   // MARK: What is refused
 
   @Test func aCommitWithOneInvalidDocumentWritesNothing() throws {
