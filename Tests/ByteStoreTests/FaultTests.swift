@@ -124,6 +124,18 @@ struct FaultTests {
     #expect(machine.disk.image.contents(of: name) == nil)
   }
 
+  /// The story: as before, but the number of that checkpoint was the one of ours that the manifest names. Looking
+  /// for its segments, the open found ours, and took that for a foreign file.
+  @Test func staleBlocksWithTheNumberOfOurCheckpointAreNoForeignFile() throws {
+    let stranger = try flushed("theirs", times: 1, seed: 99)
+    var image = try flushed("ours", times: 1, seed: 1).disk.image
+    let name = "/store/checkpoint-0000000004"
+    image.replace(name, with: try #require(stranger.disk.image.contents(of: "/store/checkpoint-0000000002")))
+    let machine = TestStore(image)
+    #expect(try machine.open().value(for: "ours0") == [1])
+    #expect(machine.disk.image.contents(of: name) == nil)
+  }
+
   /// With its segments beside it, it is a store whose manifest someone replaced.
   @Test func unnamedCheckpointOfAnotherStoreIsNotDeletedBesideItsSegments() throws {
     let stranger = try flushed("theirs", times: 2, seed: 99)

@@ -498,7 +498,9 @@ extension ByteStore {
       return
     }
     guard header.storeID == opened.manifest.storeID else {
-      guard try hasItsSegmentsHere(header, opened) else { return }
+      // Of another number, it is what a file of another store left in the same blocks.
+      guard header.number == StoreFile.checkpointNumber(of: name), try hasItsSegmentsHere(header, opened)
+      else { return }
       throw .foreignFile(file: path, expected: opened.manifest.storeID, found: header.storeID)
     }
     guard header.position.sequence > opened.last.sequence else { return }
