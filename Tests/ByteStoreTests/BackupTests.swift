@@ -212,6 +212,16 @@ struct BackupTests {
     #expect(machine.disk.image.paths == before)
   }
 
+  /// The story: the sync behind a backup's rename failed, and what had been the new manifest was back after the
+  /// next power loss, without the mark. No backup could go to that directory any more.
+  @Test func newManifestThatIsLeftAloneIsNoObstacle() throws {
+    let store = try makeStore()
+    try machine.disk.createDirectory(Self.target)
+    try machine.disk.openDirectory(Self.target).createFile("MANIFEST.new").close()
+    try store.backup(to: Self.target)
+    #expect(try contents(of: try open(Self.target, on: machine)) == contents(of: store))
+  }
+
   @Test func storesOwnDirectoryAndASecondBackupAreRefused() throws {
     let store = try makeStore()
     #expect(throws: ByteStoreError.self) { try store.backup(to: TestStore.path) }

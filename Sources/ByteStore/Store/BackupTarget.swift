@@ -60,8 +60,13 @@ struct BackupTarget {
 
   private static func check(_ directory: any OpenDirectory) throws(ByteStoreError) {
     let names = try system { () throws(SystemFailure) in try directory.names() }
-    let isCutOff = names.contains(StoreFile.backupMark) && !names.contains(StoreFile.manifest)
-    let strangers = names.filter { $0 != StoreFile.lock && !(isCutOff && isOfBackup($0)) }
+    let isStore = names.contains(StoreFile.manifest)
+    let isCutOff = names.contains(StoreFile.backupMark) && !isStore
+    // A rename that was never durable may leave a new manifest behind, which is nothing by itself.
+    let strangers = names.filter { name in
+      name != StoreFile.lock && !(isCutOff && isOfBackup(name))
+        && !(name == StoreFile.newManifest && !isStore)
+    }
     if let found = strangers.min() { throw .notEmpty(directory: directory.path, found: found) }
   }
 
