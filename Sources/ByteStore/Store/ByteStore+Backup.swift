@@ -53,7 +53,7 @@ extension ByteStore {
   ) throws(ByteStoreError) -> BackupReport {
     guard !isForked else { throw .forked(directory: path) }
     try state.withLock { state throws(ByteStoreError) in
-      if let end = state.end, !end.isPoison { throw end }
+      if let end = endOfWriting(state), !end.isPoison { throw end }
       state.backupsUnderWay += 1
     }
     defer {

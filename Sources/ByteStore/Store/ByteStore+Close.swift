@@ -29,6 +29,12 @@ extension ByteStore {
     }
   }
 
+  /// Why nothing new may begin to write. Whoever comes after the call of a close is too late even while that
+  /// waits: it would wait for ever where writers never rest.
+  func endOfWriting(_ state: borrowing State) -> ByteStoreError? {
+    state.end ?? (isClosing ? .closed(directory: path) : nil)
+  }
+
   /// Waits for the commits under way, marks the log as cleanly closed and lets go of the directory.
   /// After a failure the log gets no marker. Further calls do nothing.
   package func close() throws(ByteStoreError) {

@@ -67,7 +67,7 @@ extension ByteStore {
     waitForFlush(batch.body.count)
     let ticket = Ticket(batch, durability, note)
     try state.withLock { state throws(ByteStoreError) in
-      if let end = state.end { throw end }
+      if let end = endOfWriting(state) { throw end }
       state.queue.append(ticket)
       commitsQueued.store(state.queue.count, ordering: .relaxed)
     }

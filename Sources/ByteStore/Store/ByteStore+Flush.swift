@@ -35,7 +35,7 @@ extension ByteStore {
   package func flush(_ scope: FlushScope = .asNeeded) throws(ByteStoreError) {
     guard !isForked else { throw .forked(directory: path) }
     try state.withLock(when: { !$0.isFlushing || $0.end != nil }) { state throws(ByteStoreError) in
-      if let end = state.end { throw end }
+      if let end = endOfWriting(state) { throw end }
       state.isFlushing = true
     }
     let result = Result { () throws(ByteStoreError) in try runFlush(scope) }
