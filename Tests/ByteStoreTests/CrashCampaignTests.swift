@@ -33,6 +33,34 @@ struct CrashCampaignTests {
     CrashCampaign.trace(ofWorkload: seed, commitsWaiting: commitsWaiting)
   }
 
+  /// Jobs have threads of their own; which of them goes on is the scheduler's choice alone.
+  @Test func sameSeedGivesTheSameTraceWithJobsInTheBackground() {
+    var jobs = 0
+    for seed in 1...24 as ClosedRange<UInt64> {
+      #expect(trace(seed: seed) == trace(seed: seed))
+      if CrashCampaign.playsTheBackground(inWorkload: seed) { jobs += 1 }
+    }
+    #expect(jobs > 3)
+  }
+
+  @Test func jobsRunInTheBackgroundAndBetweenEachOthersSteps() {
+    let summary = CrashCampaign.run(states: 2_000, seed: 4, commitsWaiting: commitsWaiting)
+    #expect(summary.findings.isEmpty, "\(summary)")
+    for job in Maintenance.Job.allCases { #expect(summary.jobs[job, default: 0] > 10, "\(job)") }
+    #expect(summary.overlaps > 10)
+  }
+
+  /// The story: two commits both saw that a spare was wanted, and each had one made. The second removed the
+  /// file of the first from under the log that had just taken it.
+  @Test func twoSparesAtOnceAreFound() {
+    let runs = (1...5 as ClosedRange<UInt64>).lazy.map { seed in
+      CrashCampaign.run(
+        states: 3_000, seed: seed, stop: .atFirstFinding, commitsWaiting: commitsWaiting,
+        breaking: .oneSpareAtATime)
+    }
+    #expect(runs.contains { !$0.findings.isEmpty })
+  }
+
   @Test func brokenRuleIsFoundAndShrunkToAScript() throws {
     let summary = CrashCampaign.run(
       states: 300, seed: 1, commitsWaiting: commitsWaiting, breaking: .syncBeforeAcknowledging)

@@ -145,9 +145,10 @@ extension ByteStore {
         if !group.isEmpty { try log(group.map(\.batch), needsSync: needsSync, &writer) }
       }
       logBytesBehind.store(writer.logBytes, ordering: .relaxed)
-      guard case .inBackground = options.maintenance else { return (result, nil as UInt64?) }
+      guard options.maintenance.isAutomatic else { return (result, nil as UInt64?) }
       return (result, orderSpare(&writer))
     }
+    options.maintenance.pause(.commitLogged)
     var sequence = lastCommit
     let logNanoseconds = platform.clock.monotonicNanoseconds() &- start
     if case .success = result { table.apply(group.map(\.applied), options.layerAbove) }

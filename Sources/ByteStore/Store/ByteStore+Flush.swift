@@ -254,6 +254,7 @@ extension ByteStore {
     if let checkpoint = dropped.checkpoint {
       try? directory.remove(StoreFile.checkpoint(checkpoint.number))
     }
+    options.maintenance.pause(.segmentsDeleted)
     let recycled = recycle(dropped.logs)
     for log in dropped.logs where log.number != recycled {
       try? directory.remove(StoreFile.log(log.number))

@@ -12,26 +12,73 @@ package enum Maintenance: Sendable {
   case inBackground(afterMilliseconds: Int)
   /// Only when asked: for tests that decide what happens when.
   case manual
+  /// What would be run in the background is handed over instead. A close waits for a spare that was.
+  case played(by: any BackgroundPlayer)
+
+  package enum Job: String, CaseIterable, Sendable {
+    case look
+    case spare
+    case flush
+  }
+
+  /// Where no lock is held and others may come in between; the steps of a flush are `FlushStep`.
+  package enum Moment: Sendable {
+    /// In a commit, which no reader sees yet. Whoever wants to write to the log waits for it.
+    case commitLogged
+    case spareOrdered
+    /// The file of the spare is there, and nobody knows of it yet.
+    case spareWritten
+    /// In a flush, before the logs follow.
+    case segmentsDeleted
+  }
+
+  var isAutomatic: Bool {
+    if case .manual = self { false } else { true }
+  }
+
+  func pause(_ moment: Moment) {
+    guard case .played(let player) = self else { return }
+    player.pause(moment)
+  }
+
+  fileprivate func run(_ job: Job, _ body: @escaping @Sendable () -> Void) {
+    switch self {
+    case .manual: break
+    case .played(let player): player.add(job, body)
+    case .inBackground(let milliseconds):
+      switch job {
+      case .look:
+        let delay = DispatchTimeInterval.milliseconds(milliseconds)
+        DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + delay, execute: body)
+      case .spare: DispatchQueue.global(qos: .userInitiated).async(execute: body)
+      case .flush: DispatchQueue.global(qos: .utility).async(execute: body)
+      }
+    }
+  }
+}
+
+/// Stands for the background in tests: it chooses when each job runs, and what comes in between.
+package protocol BackgroundPlayer: Sendable {
+  func add(_ job: Maintenance.Job, _ run: @escaping @Sendable () -> Void)
+  /// Called by whoever has come there, a job or a caller of the store.
+  func pause(_ moment: Maintenance.Moment)
 }
 
 extension ByteStore {
   /// Has maintenance look at the store soon, unless that is planned already.
   func scheduleMaintenance() {
-    guard case .inBackground(let milliseconds) = options.maintenance else { return }
+    guard options.maintenance.isAutomatic else { return }
     let isNew = state.withLock { state in
       defer { state.isMaintenanceScheduled = true }
       return !state.isMaintenanceScheduled
     }
     guard isNew else { return }
-    let delay = DispatchTimeInterval.milliseconds(milliseconds)
-    DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + delay) { [weak self] in
-      self?.runScheduledMaintenance()
-    }
+    options.maintenance.run(.look) { [weak self] in self?.runScheduledMaintenance() }
   }
 
   /// Has the next log prepared now: the log in use may be full before the next look.
   func scheduleSpare(_ capacity: UInt64) {
-    DispatchQueue.global(qos: .userInitiated).async { [self] in prepareSpare(capacity) }
+    options.maintenance.run(.spare) { [self] in prepareSpare(capacity) }
   }
 
   private func runScheduledMaintenance() {
@@ -41,7 +88,7 @@ extension ByteStore {
 
   /// Has a flush run now, if it is time and none is running.
   func scheduleFlush() {
-    guard case .inBackground = options.maintenance, isFlushDue else { return }
+    guard options.maintenance.isAutomatic, isFlushDue else { return }
     let isNew = state.withLock { state in
       // Only where one really gets planned: what is noted here, that one takes back.
       guard !state.isFlushScheduled, !state.isFlushing, state.end == nil else { return false }
@@ -49,7 +96,7 @@ extension ByteStore {
       return true
     }
     guard isNew else { return }
-    DispatchQueue.global(qos: .utility).async { [self] in
+    options.maintenance.run(.flush) { [self] in
       state.withLock { $0.isFlushScheduled = false }
       try? flush()
     }
@@ -86,8 +133,11 @@ extension ByteStore {
   /// The size of the spare to make, if the log in use needs one and nobody is at it. For the leader, who
   /// goes on to `startSpare` before it stops leading.
   func orderSpare(_ writer: inout Writer) -> UInt64? {
-    guard let log = writer.log, case .none = writer.spare, log.end > log.header.capacity / 2 else {
-      return nil
+    guard let log = writer.log, log.end > log.header.capacity / 2 else { return nil }
+    switch writer.spare {
+    case .none: break
+    case .underWay where !platform.keeps(.oneSpareAtATime): break
+    case .underWay, .ready, .failed: return nil
     }
     writer.spare = .underWay
     return capacity(for: [], previousLength: log.header.capacity)
@@ -102,9 +152,11 @@ extension ByteStore {
 
   /// Holds no lock while it writes.
   func prepareSpare(_ capacity: UInt64, from oldLog: String? = nil) {
+    options.maintenance.pause(.spareOrdered)
     let result = Result { () throws(SystemFailure) in
       try SpareLog.prepare(capacity, from: oldLog, in: directory, platform)
     }
+    options.maintenance.pause(.spareWritten)
     writer.withLock { writer in
       writer.spare = (try? result.get()).map(Spare.ready) ?? .failed
     }

@@ -11,6 +11,8 @@ package enum Rule: String, CaseIterable, Sendable {
   case syncNewFile
   /// C3: so is the directory that it stands in.
   case syncDirectoryAfterCreating
+  /// C3: a spare is made by one thread at a time, or one would take the file from under a log.
+  case oneSpareAtATime
   /// C4: a failed sync is not tried again.
   case neverRetrySync
   /// C4: after a failed write or sync there is no more writing.

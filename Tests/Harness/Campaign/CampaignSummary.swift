@@ -1,5 +1,7 @@
 // What a campaign did and found.
 
+package import ByteStore
+
 /// A campaign is good if it found nothing and reached everything.
 package struct CampaignSummary: Sendable {
   package struct Failure: Sendable, CustomStringConvertible {
@@ -26,6 +28,10 @@ package struct CampaignSummary: Sendable {
   /// How often a crash came before such a call.
   package var crashes: [DiskOperation: Int] = [:]
   package var faults: [SimulatedDisk.FaultPoint: Int] = [:]
+  /// Jobs in the background, run where dice would have it.
+  package var jobs: [Maintenance.Job: Int] = [:]
+  /// Steps of such a job between two steps of another one.
+  package var overlaps = 0
 
   package var lostCommits: Int { findings[.lostCommit, default: 0] }
   package var ghosts: Int { findings[.ghost, default: 0] }
@@ -43,6 +49,10 @@ package struct CampaignSummary: Sendable {
     return operations.map { "a crash before \($0.rawValue)" }
       + points.filter { faults[$0, default: 0] == 0 }
       .map { "\($0.fault.rawValue) at \($0.operation.rawValue)" }
+      + Maintenance.Job.allCases.filter { jobs[$0, default: 0] == 0 }.map {
+        "a \($0.rawValue) in the background"
+      }
+      + (overlaps == 0 ? ["two jobs at once"] : [])
   }
 
   package var firstFailure: Failure? { failures.values.min { $0.state < $1.state } }
@@ -61,6 +71,8 @@ extension CampaignSummary: CustomStringConvertible {
       return "\(fault.rawValue) \(count)"
     }
     lines.append("faults " + struck.joined(separator: ", "))
+    let between = Maintenance.Job.allCases.map { "\($0.rawValue) \(jobs[$0, default: 0])" }
+    lines.append("in the background " + between.joined(separator: ", ") + ", overlaps \(overlaps)")
     if !neverReached.isEmpty { lines.append("never reached: " + neverReached.joined(separator: ", ")) }
     for kind in Finding.Kind.allCases { lines += failures[kind].map { ["\($0)"] } ?? [] }
     return lines.joined(separator: "\n")

@@ -47,6 +47,11 @@ package struct CrashCampaign {
     return scenario.run(setting, recordsTrace: true).traces.joined(separator: "--\n")
   }
 
+  /// Whether maintenance is left to dice in that workload.
+  package static func playsTheBackground(inWorkload seed: UInt64) -> Bool {
+    Exploration(workload: 0, seed: seed).workload.schedulesJobs
+  }
+
   private init(seed: UInt64, statesMax: Int, stop: Stop, setting: Setting) {
     self.seed = seed
     self.statesMax = statesMax
@@ -89,7 +94,7 @@ package struct CrashCampaign {
     var scenario: Scenario {
       Scenario(
         logBytes: workload.logBytes, flushBytes: workload.flushBytes,
-        shortensTransfers: workload.shortensTransfers, legs: [])
+        shortensTransfers: workload.shortensTransfers, schedulesJobs: workload.schedulesJobs, legs: [])
     }
 
     func leg(_ fault: FaultPlan? = nil) -> Scenario.Leg {
@@ -292,6 +297,8 @@ package struct CrashCampaign {
 
   private mutating func note(_ life: Life) {
     for point in life.disk.faultPoints { summary.faults[point, default: 0] += 1 }
+    summary.overlaps += life.jobCounts.overlaps
+    for (job, count) in life.jobCounts.jobs { summary.jobs[job, default: 0] += count }
   }
 
   private mutating func report(_ finding: Finding, _ scenario: Scenario, _ exploration: Exploration) {

@@ -11,6 +11,7 @@ struct LifePlan: Sendable {
   var steps: [Workload.Step]
   var fault: FaultPlan?
   var shortensTransfers = false
+  var schedulesJobs = false
   var recordsTrace = false
   /// For the dice of this life; lives of one store must not throw the same.
   var seed: UInt64
@@ -40,6 +41,7 @@ struct Life {
   private var store: ByteStore?
   private var snapshots: [(snapshot: Snapshot, commit: Int)] = []
   private let interlude = Interlude()
+  private let scheduler: JobScheduler?
   /// The commit at which the store stood when it was opened.
   private var openedAt = 0
   /// Maintenance met a fault, and nobody was there to be told.
@@ -59,6 +61,7 @@ struct Life {
     self.platform = platform
     self.oracle = oracle
     self.plan = plan
+    scheduler = plan.schedulesJobs ? JobScheduler(seed: SeededRandom.seed(plan.seed, 3)) : nil
   }
 
   struct Recovery {
@@ -76,20 +79,35 @@ struct Life {
   mutating func run() throws(Finding) {
     try oracle.checkBackups(on: disk.image)
     try open()
+    // A process that nobody calls any more goes on in the background until it dies.
+    defer { scheduler?.finishAll() }
     for step in plan.steps {
       guard let store else { return }
-      switch step {
-      case .commit(let edit): try commit(edit, to: store)
-      case .group(let edits): try commitAtOnce(edits, to: store)
-      case .maintain: maintain(store)
-      case .flush(let scope, let edits): try flush(scope, during: edits, store)
-      case .backup(let directory, let edits): try backUp(store, to: directory, during: edits)
-      case .snapshot: try look(at: store)
-      case .reopen: try reopen(store)
-      }
+      let faults = disk.counters.faults
+      try take(step, on: store)
+      scheduler?.runSome()
+      if scheduler != nil, self.store === store, disk.counters.faults > faults { mayBePoisoned = true }
+      if scheduler != nil, let store = self.store { try compare(with: store) }
     }
     if let store { try compare(with: store) }
+    scheduler?.finishAll()
+    if scheduler != nil, let store { try compare(with: store) }
   }
+
+  private mutating func take(_ step: Workload.Step, on store: ByteStore) throws(Finding) {
+    switch step {
+    case .commit(let edit): try commit(edit, to: store)
+    case .group(let edits): try commitAtOnce(edits, to: store)
+    case .maintain: maintain(store)
+    case .flush(let scope, let edits): try flush(scope, during: edits, store)
+    case .backup(let directory, let edits): try backUp(store, to: directory, during: edits)
+    case .snapshot: try look(at: store)
+    case .reopen: try reopen(store)
+    }
+  }
+
+  /// Of the jobs in the background.
+  var jobCounts: JobScheduler.Counts { scheduler?.counts ?? JobScheduler.Counts() }
 
   private var operations: Int { disk.counters.operations }
 
@@ -107,8 +125,12 @@ struct Life {
     let opened: ByteStore
     do throws(ByteStoreError) {
       var options = plan.options
-      let interlude = interlude
-      options.betweenFlushSteps = { _ in interlude.run() }
+      let (interlude, scheduler) = (interlude, scheduler)
+      if let scheduler { options.maintenance = .played(by: scheduler) }
+      options.betweenFlushSteps = { _ in
+        if let scheduler, scheduler.pause() == .job { return }
+        interlude.run()
+      }
       opened = try ByteStore.open(Self.path, options: options, platform: platform)
     } catch {
       guard case .system = error else { throw Finding(.falseAlarm, "\(error)") }
@@ -142,6 +164,8 @@ struct Life {
 
   private mutating func close(_ closing: ByteStore) throws(Finding) -> Bool {
     let faults = disk.counters.faults
+    scheduler?.finishBeforeClose()
+    mayBePoisoned = mayBePoisoned || disk.counters.faults > faults
     store = nil
     snapshots = []
     do throws(ByteStoreError) {
@@ -181,8 +205,10 @@ struct Life {
   ) throws(Finding) {
     let last = oracle.acknowledged
     let faults = disk.counters.faults
+    scheduler?.finishFlush()
     interlude.prepare(edits, store, disk)
-    let result = Result { () throws(ByteStoreError) in try store.flush(scope) }
+    let flush = { Result { () throws(ByteStoreError) in try store.flush(scope) } }
+    let result = scheduler?.during(.flush, flush) ?? flush()
     let unknown = try settle(interlude.finish(), after: last)
     // What comes behind the manifest may fail without the flush failing.
     mayBePoisoned = mayBePoisoned || disk.counters.faults > faults
@@ -286,8 +312,9 @@ struct Life {
 
   /// One commit goes ahead; while it waits for its sync, the others queue up behind it in their order.
   private mutating func commitAtOnce(_ edits: [Edit], to store: ByteStore) throws(Finding) {
-    guard plan.setting.commitsWaiting != nil || plan.fault == nil else {
-      // Without a look into the queue nobody could tell which commit of a failed group came first.
+    guard plan.setting.commitsWaiting != nil || plan.fault == nil, !plan.schedulesJobs else {
+      // Without a look into the queue nobody could tell which commit of a failed group came first; nor in
+      // which order the threads of a group hand over their jobs.
       for edit in edits where self.store === store { try commit(edit, to: store) }
       return
     }

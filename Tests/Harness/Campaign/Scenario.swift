@@ -15,6 +15,7 @@ package struct Scenario: Sendable {
   var logBytes: UInt64
   var flushBytes: UInt64 = 1 << 30
   var shortensTransfers: Bool
+  var schedulesJobs = false
   var legs: [Leg]
 
   package var stepCount: Int { legs.reduce(0) { $0 + $1.steps.count } }
@@ -67,7 +68,7 @@ package struct Scenario: Sendable {
     options.maintenance = .manual
     return LifePlan(
       options: options, steps: leg.steps, fault: leg.fault, shortensTransfers: shortensTransfers,
-      recordsTrace: recordsTrace, seed: leg.seed, setting: setting)
+      schedulesJobs: schedulesJobs, recordsTrace: recordsTrace, seed: leg.seed, setting: setting)
   }
 }
 
@@ -78,7 +79,8 @@ extension Scenario: CustomStringConvertible {
       let fault = leg.fault.map { "  with \($0)\n" } ?? ""
       return steps.map { "  \($0)\n" }.joined() + fault + "\(leg.crash) before call \(leg.crashAt)\n"
     }
-    let transfers = shortensTransfers ? ", some transfers short" : ""
+    let transfers =
+      (shortensTransfers ? ", some transfers short" : "") + (schedulesJobs ? ", jobs in the background" : "")
     return "logs of \(logBytes) bytes, flushed after \(flushBytes)\(transfers)\n" + lives.joined()
       + "  open\n"
   }

@@ -20,6 +20,8 @@ struct Workload: Sendable {
   var logBytes: UInt64
   var flushBytes: UInt64
   var shortensTransfers: Bool
+  /// Maintenance is no step alone, but goes on in the background, as dice will have it.
+  var schedulesJobs: Bool
   var steps: [Step]
 
   /// The first life of a store.
@@ -28,7 +30,13 @@ struct Workload: Sendable {
     logBytes = [16 << 10, 16 << 10, 32 << 10, 64 << 10][random.below(4)]
     flushBytes = [24 << 10, 64 << 10, 1 << 30][random.below(3)]
     shortensTransfers = random.oneIn(3)
-    steps = Self.steps(3 + random.below(8), firstStamp: 1, &random)
+    schedulesJobs = random.oneIn(3)
+    // Nobody asks for jobs in the background, so there must be cause for them.
+    if schedulesJobs {
+      logBytes = 16 << 10
+      flushBytes = [8 << 10, 24 << 10, 48 << 10][random.below(3)]
+    }
+    steps = Self.steps((schedulesJobs ? 6 : 3) + random.below(8), firstStamp: 1, &random)
   }
 
   /// What follows on a recovered store. `life` keeps the stamps apart.
