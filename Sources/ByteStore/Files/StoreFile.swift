@@ -14,6 +14,8 @@ enum StoreFile {
   static let lock = "LOCK"
   /// A log to be: at its full size, without a header.
   static let spare = "SPARE"
+  /// Space for the day on which the disk is full.
+  static let reserve = "RESERVE"
   /// Before the name that a file had when salvage took it out of the way, with a number in between.
   private static let setAsidePrefix = "set-aside-"
   /// Before the name that a file of an unfinished salvage will get.

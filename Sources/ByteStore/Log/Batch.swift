@@ -9,6 +9,7 @@ package struct Batch: Sendable {
   /// largest one and gives it back when it is opened.
   package let stamp: UInt64
   package private(set) var count = 0
+  private var puts = 0
   private(set) var body: [UInt8]
 
   package init(stamp: UInt64 = 0) {
@@ -24,6 +25,7 @@ package struct Batch: Sendable {
       throw .tooLarge(what: "A value", limit: Self.valueBytesMax, found: value.count)
     }
     try makeRoom(for: 7 + key.count + value.count)
+    puts += 1
     body.append(CommitBody.putTag)
     body.append(littleEndian: UInt16(key.count))
     body.append(littleEndian: UInt32(value.count))
@@ -38,6 +40,9 @@ package struct Batch: Sendable {
     body.append(littleEndian: UInt16(key.count))
     body.append(contentsOf: key)
   }
+
+  /// Only takes away: a full disk takes it.
+  var isRemovalOnly: Bool { puts == 0 }
 
   private func check(_ key: [UInt8]) throws(ByteStoreError) {
     guard key.count <= Self.keyBytesMax else {

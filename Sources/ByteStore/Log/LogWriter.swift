@@ -63,15 +63,29 @@ struct LogWriter {
     return frames.roundedUp(toMultipleOf: LogFormat.pageBytes)
   }
 
-  /// Room for this group, for a watermark and for the close marker.
-  func hasRoom(for group: [Batch]) -> Bool {
-    nextPage + UInt64(Self.groupBytes(group) + 2 * LogFormat.pageBytes) <= header.capacity
+  /// Room for this group, for a watermark and for the close marker. What is kept for removals counts only
+  /// if `usingReserve`.
+  func hasRoom(for group: [Batch], usingReserve: Bool = false) -> Bool {
+    let reserve = usingReserve ? 0 : Self.reserveBytes(ofCapacity: header.capacity)
+    return nextPage + UInt64(Self.groupBytes(group) + 2 * LogFormat.pageBytes) + reserve <= header.capacity
+  }
+
+  /// The end of a log, which only removals may use, and only if there is no space for a new log (C11).
+  private static func reserveBytes(ofCapacity capacity: UInt64) -> UInt64 {
+    let page = UInt64(LogFormat.pageBytes)
+    return min(capacity / 8 / page * page, 64 << 10)
   }
 
   /// The smallest log that has room for this group.
   static func capacity(for group: [Batch]) -> UInt64 {
-    UInt64(groupBytes(group) + 3 * LogFormat.pageBytes)
+    let needed = UInt64(groupBytes(group) + 3 * LogFormat.pageBytes)
+    var capacity = needed
+    while capacity - reserveBytes(ofCapacity: capacity) < needed { capacity += UInt64(LogFormat.pageBytes) }
+    return capacity
   }
+
+  /// No commit has gone there yet.
+  var isEmpty: Bool { end == UInt64(LogFormat.pageBytes) }
 
   private var nextPage: UInt64 { end.roundedUp(toMultipleOf: UInt64(LogFormat.pageBytes)) }
 
@@ -85,7 +99,8 @@ struct LogWriter {
 
   /// Writes the commits; they survive the process, and once synced also a power loss.
   mutating func append(_ group: [Batch]) throws(SystemFailure) {
-    precondition(hasRoom(for: group), "a group must fit: the caller turns to a new log first")
+    precondition(
+      hasRoom(for: group, usingReserve: true), "a group must fit: the caller turns to a new log first")
     var pages: [UInt8] = []
     pages.reserveCapacity(Self.groupBytes(group))
     var sequence = lastSequence

@@ -15,6 +15,16 @@ extension ByteStore {
     lock.release()
   }
 
+  private func replaceManifest(_ writer: inout Writer) throws(WriteFailure) {
+    do throws(WriteFailure) {
+      try writer.manifest.replace(in: directory, platform)
+    } catch {
+      guard case .refused(let cause) = error, cause.meansFull, giveUpReserve(&writer) else { throw error }
+      defer { restoreReserve(&writer) }
+      try writer.manifest.replace(in: directory, platform)
+    }
+  }
+
   private enum CloseTurn {
     case clean
     case afterFailure
@@ -66,7 +76,7 @@ extension ByteStore {
       writer.manifest = writer.manifest.successor()
       writer.manifest.sealLastLog(at: log.recordedEnd)
       do throws(WriteFailure) {
-        try writer.manifest.replace(in: directory, platform)
+        try replaceManifest(&writer)
       } catch {
         switch error {
         case .refused(let cause), .unknown(let cause): throw .system(cause)

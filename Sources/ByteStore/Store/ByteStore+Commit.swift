@@ -137,13 +137,11 @@ extension ByteStore {
   }
 
   private func lead(_ tickets: [Ticket]) {
-    let (group, refused) = prepare(tickets)
+    var (group, refused) = prepare(tickets)
     let needsSync = group.contains { $0.durability == .synced }
     let start = platform.clock.monotonicNanoseconds()
     let (result, wanted) = writer.withLock { writer in
-      let result = Result { () throws(WriteFailure) in
-        if !group.isEmpty { try log(group.map(\.batch), needsSync: needsSync, &writer) }
-      }
+      let result = log(&group, &refused, &writer)
       logBytesBehind.store(writer.logBytes, ordering: .relaxed)
       guard options.maintenance.isAutomatic else { return (result, nil as UInt64?) }
       return (result, orderSpare(&writer))
@@ -194,12 +192,34 @@ extension ByteStore {
     return (group, refused)
   }
 
+  /// Logs the group. On a full disk, those of it that only remove; the others are refused.
   private func log(
-    _ group: [Batch], needsSync: Bool, _ writer: inout Writer
-  ) throws(WriteFailure) {
-    if writer.log?.hasRoom(for: group) != true { try turnToNewLog(for: group, &writer) }
+    _ group: inout [Ticket], _ refused: inout [(Ticket, ByteStoreError)], _ writer: inout Writer
+  ) -> Result<Void, WriteFailure> {
+    guard !group.isEmpty else { return .success(()) }
+    let all = group.map(\.batch)
+    let result = Result { () throws(WriteFailure) in
+      if writer.log?.hasRoom(for: all) != true { try turnToNewLog(for: all, .growth, &writer) }
+      try append(group, &writer)
+    }
+    guard case .failure(.refused(let cause)) = result, cause.meansFull,
+      group.contains(where: { $0.batch.isRemovalOnly })
+    else { return result }
+    refused += group.filter { !$0.batch.isRemovalOnly }.map { ($0, .system(cause)) }
+    group.removeAll { !$0.batch.isRemovalOnly }
+    let removals = group.map(\.batch)
+    return Result { () throws(WriteFailure) in
+      if writer.log?.hasRoom(for: removals, usingReserve: true) != true {
+        try turnToNewLog(for: removals, .removal, &writer)
+      }
+      try append(group, &writer)
+    }
+  }
+
+  private func append(_ group: [Ticket], _ writer: inout Writer) throws(WriteFailure) {
+    let needsSync = group.contains { $0.durability == .synced }
     do throws(SystemFailure) {
-      try writer.log!.append(group)
+      try writer.log!.append(group.map(\.batch))
       if needsSync, platform.keeps(.syncBeforeAcknowledging) { try writer.log!.sync() }
     } catch {
       throw .unknown(error)

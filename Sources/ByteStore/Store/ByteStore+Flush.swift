@@ -38,7 +38,7 @@ extension ByteStore {
       if let end = endOfWriting(state) { throw end }
       state.isFlushing = true
     }
-    let result = Result { () throws(ByteStoreError) in try runFlush(scope) }
+    let result = Result { () throws(ByteStoreError) in try runFlushWithinSpace(scope) }
     state.withLock { state in
       state.isFlushing = false
       switch result {
@@ -58,7 +58,10 @@ extension ByteStore {
 
   /// So much log has come together that a flush is worth while.
   var isFlushDue: Bool {
-    let (bytes, logs) = writer.withLock { ($0.logBytes, $0.manifest.logs.count) }
+    let (bytes, logs, canGiveSpaceBack) = writer.withLock {
+      ($0.logBytes, $0.manifest.logs.count, hasSpaceToGiveBack($0))
+    }
+    guard !canGiveSpaceBack else { return true }
     guard bytes >= options.flushBytes || logs > Self.logsMax else { return false }
     // One that failed is not tried again with every commit, only when as much again has come together.
     guard let failedAt = state.withLock({ $0.flushFailedAt }) else { return true }
@@ -69,12 +72,65 @@ extension ByteStore {
 
   // MARK: Steps
 
-  private func runFlush(_ scope: FlushScope) throws(ByteStoreError) {
+  /// If there is no room for a flush, one that needs the least comes first, out of the reserve (C11).
+  private func runFlushWithinSpace(_ scope: FlushScope) throws(ByteStoreError) {
+    do throws(ByteStoreError) {
+      try runFlush(.scope(scope))
+      writer.withLock { $0.liveBytesWhenFull = nil }
+    } catch {
+      guard error.asksForSpace else { throw error }
+      writer.withLock { writer in
+        giveUpReserve(&writer)
+        writer.isFreeingSpace = true
+      }
+      defer {
+        writer.withLock { writer in
+          writer.isFreeingSpace = false
+          restoreReserve(&writer)
+          // Not again before more was removed.
+          if writer.liveBytesWhenFull != nil { writer.liveBytesWhenFull = liveBytes }
+        }
+      }
+      try runFlush(.leastSpace)
+      writer.withLock { $0.liveBytesWhenFull = nil }
+      if case .everything = scope { try compactWithinSpace() }
+    }
+  }
+
+  /// Writes every segment with dead bytes anew, as many at a time as there is room for: the emptiest give
+  /// the room for the others.
+  private func compactWithinSpace() throws(ByteStoreError) {
+    var budget = liveBytes
+    while true {
+      let left = victims(of: table.frozen(), .upTo(.max)).count
+      guard left > 0 else { return }
+      do throws(ByteStoreError) {
+        try runFlush(.upTo(budget))
+        // Too little for any of them.
+        guard victims(of: table.frozen(), .upTo(.max)).count < left else { return }
+        budget *= 2
+      } catch {
+        guard error.asksForSpace, budget > 0 else { throw error }
+        budget /= 4
+      }
+    }
+  }
+
+  /// What a flush takes on.
+  private enum Extent {
+    case scope(FlushScope)
+    /// The tail, and of the segments only those in which nothing lives.
+    case leastSpace
+    /// Of the segments with dead bytes the emptiest, with so much that lives in them.
+    case upTo(UInt64)
+  }
+
+  private func runFlush(_ extent: Extent) throws(ByteStoreError) {
     try table.loadAll()
-    guard let start = try start(scope) else { return }
+    guard let start = try start(extent) else { return }
     pause(.frozen)
     var job = FlushJob(start.frozen.table, target)
-    let victims = victims(of: start.frozen.table, scope)
+    let victims = victims(of: start.frozen.table, extent)
     let checkpoint: Manifest.Checkpoint
     do throws(ByteStoreError) {
       try job.writeTail()
@@ -105,7 +161,7 @@ extension ByteStore {
     pause(.manifestReplaced)
     move(job.moves, job.segments)
     pause(.entriesMoved)
-    delete(dropped)
+    if case .scope = extent { delete(dropped, recycles: true) } else { delete(dropped, recycles: false) }
   }
 
   func pause(_ step: FlushStep) { options.betweenFlushSteps?(step) }
@@ -119,19 +175,27 @@ extension ByteStore {
   }
 
   /// Nil if there is nothing to do.
-  private func start(_ scope: FlushScope) throws(ByteStoreError) -> Start? {
+  private func start(_ extent: Extent) throws(ByteStoreError) -> Start? {
     try betweenCommits { writer throws(WriteFailure) in
       let frozen = freeze()
       let hasNews = frozen.table.published > writer.flushedThrough
-      guard hasNews || !victims(of: frozen.table, scope).isEmpty else { return nil }
-      if writer.log != nil { try turnToNewLog(for: [], &writer) }
+      guard hasNews || !victims(of: frozen.table, extent).isEmpty else { return nil }
+      // An empty log is as good as a new one.
+      if writer.log?.isEmpty == false { try turnToNewLog(for: extent, &writer) }
       let first = writer.log?.header.number ?? writer.manifest.nextLogNumber
       return Start(frozen: frozen, position: writer.last, firstLog: first)
     }
   }
 
+  private func turnToNewLog(for extent: Extent, _ writer: inout Writer) throws(WriteFailure) {
+    switch extent {
+    case .scope, .upTo: try turnToLogOfAnySize(for: [], &writer)
+    case .leastSpace: try turnToNewLog(for: [], capacity: LogWriter.capacity(for: []), &writer)
+    }
+  }
+
   /// The segments to write anew, in the order of their numbers.
-  private func victims(of table: Table, _ scope: FlushScope) -> [Segment] {
+  private func victims(of table: Table, _ extent: Extent) -> [Segment] {
     let damaged = state.withLock { $0.damagedSegments }
     let uses = table.segments.compactMap { $0 }.filter { damaged[$0.segment.number] == nil }
     let candidates = uses.map { use in
@@ -140,11 +204,20 @@ extension ByteStore {
         liveBytes: use.liveBytes)
     }
     let slots: [Int]
-    switch scope {
-    case .asNeeded:
+    switch extent {
+    case .scope(.asNeeded):
       slots = FlushPlan.victims(
         of: candidates, segmentBytesMax: options.segmentBytesMax, budgetBytes: 4 * options.flushBytes)
-    case .everything:
+    case .leastSpace:
+      slots = uses.filter { $0.liveEntries == 0 }.map(\.segment.slot)
+    case .upTo(let budget):
+      var cost: UInt64 = 0
+      slots = uses.filter(\.hasDeadBytes).sorted { $0.liveBytes < $1.liveBytes }
+        .prefix { use in
+          cost += use.liveBytes
+          return cost <= budget
+        }.map(\.segment.slot)
+    case .scope(.everything):
       slots = uses.filter { $0.hasDeadBytes }.map(\.segment.slot)
     }
     return slots.compactMap { table.segments[$0]?.segment }.sorted { $0.number < $1.number }
@@ -236,7 +309,7 @@ extension ByteStore {
     }
   }
 
-  private func delete(_ dropped: Dropped) {
+  private func delete(_ dropped: Dropped, recycles: Bool) {
     let gone = table.withTable { table in
       dropped.segments.compactMap { entry in
         defer { table.removeSegment(entry) }
@@ -255,7 +328,7 @@ extension ByteStore {
       try? directory.remove(StoreFile.checkpoint(checkpoint.number))
     }
     options.maintenance.pause(.segmentsDeleted)
-    let recycled = recycle(dropped.logs)
+    let recycled = recycles ? recycle(dropped.logs) : nil
     for log in dropped.logs where log.number != recycled {
       try? directory.remove(StoreFile.log(log.number))
     }

@@ -98,8 +98,12 @@ extension ByteStore {
     guard isNew else { return }
     options.maintenance.run(.flush) { [self] in
       state.withLock { $0.isFlushScheduled = false }
-      try? flush()
+      try? flush(scopeDue)
     }
+  }
+
+  private var scopeDue: FlushScope {
+    writer.withLock { $0.liveBytesWhenFull == nil } ? .asNeeded : .everything
   }
 
   /// One look; true if another one is needed later.
@@ -124,7 +128,7 @@ extension ByteStore {
     state.wakeAll()
     if let spare { prepareSpare(spare) }
     // A flush that fails leaves its reason in the statistics, and is tried again.
-    if case .manual = options.maintenance, isFlushDue { try? flush() }
+    if case .manual = options.maintenance, isFlushDue { try? flush(scopeDue) }
     return (try? result.get()) ?? false
   }
 
@@ -133,7 +137,7 @@ extension ByteStore {
   /// The size of the spare to make, if the log in use needs one and nobody is at it. For the leader, who
   /// goes on to `startSpare` before it stops leading.
   func orderSpare(_ writer: inout Writer) -> UInt64? {
-    guard let log = writer.log, log.end > log.header.capacity / 2 else { return nil }
+    guard let log = writer.log, !writer.isFreeingSpace, log.end > log.header.capacity / 2 else { return nil }
     switch writer.spare {
     case .none: break
     case .underWay where !platform.keeps(.oneSpareAtATime): break

@@ -32,6 +32,7 @@ struct Opened {
   var table: SharedTable
   /// For the layer above, if there is one.
   var recovered: Recovered?
+  var reserve = SpaceReserve()
   var last = LogHeader.LogEnd(fileID: .zero, length: 0, sequence: .none)
   var report = RecoveryReport()
 }
@@ -139,7 +140,7 @@ extension ByteStore {
           file: "\(directory.path)/\(StoreFile.manifest)", offset: 0,
           expected: "a manifest, as there is \(file)", found: "no such file"))
     }
-    let ours: Set = [StoreFile.lock, StoreFile.newManifest, StoreFile.spare]
+    let ours: Set = [StoreFile.lock, StoreFile.newManifest, StoreFile.spare, StoreFile.reserve]
     if let other = names.filter({ !ours.contains($0) }).min() {
       throw .notAStore(directory: directory.path, found: other)
     }
@@ -209,7 +210,14 @@ extension ByteStore {
     _ manifest: Manifest, _ directory: any OpenDirectory, _ platform: Platform
   ) throws(ByteStoreError) {
     do throws(WriteFailure) {
-      try manifest.replace(in: directory, platform)
+      do throws(WriteFailure) {
+        try manifest.replace(in: directory, platform)
+      } catch {
+        guard case .refused(let cause) = error, cause.meansFull else { throw error }
+        // No manifest ever names these two, and what they take is there for this (C11).
+        for name in [StoreFile.spare, StoreFile.reserve] { try? directory.remove(name) }
+        try manifest.replace(in: directory, platform)
+      }
     } catch {
       switch error {
       case .refused(let cause), .unknown(let cause): throw .system(cause)
@@ -432,7 +440,22 @@ extension ByteStore {
       leftovers.removeAll { $0 == StoreFile.newManifest }
     }
     for name in leftovers {
-      try system { () throws(SystemFailure) in try directory.remove(name) }
+      do throws(SystemFailure) {
+        try directory.remove(name)
+      } catch {
+        // The manifest may have needed the space of a spare.
+        guard name == StoreFile.spare, error.isMissingFile else { throw .system(error) }
+      }
+    }
+    if names.contains(StoreFile.reserve) { opened.reserve = try findReserve(in: directory) }
+  }
+
+  private static func findReserve(in directory: any OpenDirectory) throws(ByteStoreError) -> SpaceReserve {
+    do throws(SystemFailure) {
+      return try SpaceReserve.find(in: directory)
+    } catch {
+      guard error.isMissingFile else { throw .system(error) }
+      return SpaceReserve()
     }
   }
 

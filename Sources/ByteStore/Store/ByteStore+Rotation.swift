@@ -18,15 +18,15 @@ import Glibc
 extension ByteStore {
   /// Seals the log in use, if there is one, and opens the next: its file first, then the manifest that
   /// names it. A log is never appended to after an open (C12), so the first commit comes here as well.
-  func turnToNewLog(for group: [Batch], _ writer: inout Writer) throws(WriteFailure) {
+  /// A spare has the capacity that it has.
+  func turnToNewLog(
+    for group: [Batch], capacity: UInt64, _ writer: inout Writer
+  ) throws(WriteFailure) {
     if let end = try settledEnd(&writer) { writer.last = end }
     let spare = takeSpare(for: group, &writer)
-    // A large one that is not ready yet is soon: until then a small one does, made in little time.
-    let isSpareUnderWay = if case .underWay = writer.spare { true } else { false }
     let header = LogHeader(
       fileID: platform.random.randomID(), storeID: storeID, number: writer.manifest.nextLogNumber,
-      capacity: spare?.capacity
-        ?? capacity(for: group, previousLength: isSpareUnderWay ? 0 : writer.last.length),
+      capacity: spare?.capacity ?? capacity,
       previous: writer.last)
     // No store gets there, but a made-up manifest may say so.
     guard let nextNumber = header.number.next else {

@@ -97,6 +97,11 @@ package final class ByteStore: Sendable {
     var manifest: Manifest
     var log: LogWriter?
     var spare = Spare.none
+    var reserve = SpaceReserve()
+    /// A flush works with the last space there is, and nobody else may take it.
+    var isFreeingSpace = false
+    /// How much lived when a put was refused because the disk was full; nil once there was room.
+    var liveBytesWhenFull: UInt64?
     /// Where the log ended when maintenance last looked.
     var endAtLastLook: UInt64 = 0
     /// Where the commits so far end, for the header of the next log.
@@ -142,7 +147,7 @@ package final class ByteStore: Sendable {
     state = Locked(State())
     writer = Locked(
       Writer(
-        manifest: opened.manifest, last: opened.last,
+        manifest: opened.manifest, reserve: opened.reserve, last: opened.last,
         flushedThrough: opened.checkpoint?.header.position.sequence ?? .none))
   }
 

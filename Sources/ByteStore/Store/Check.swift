@@ -68,7 +68,7 @@ extension ByteStore {
     }
     let names = try system { () throws(SystemFailure) in try directory.names() }
     if names.contains(where: { $0 == StoreFile.manifest || isOurs($0) }) { return directory }
-    let ours: Set = [StoreFile.lock, StoreFile.newManifest, StoreFile.spare]
+    let ours: Set = [StoreFile.lock, StoreFile.newManifest, StoreFile.spare, StoreFile.reserve]
     if let other = names.filter({ !ours.contains($0) }).min() {
       throw .notAStore(directory: path, found: other)
     }

@@ -66,7 +66,7 @@ package struct Statistics: Sendable {
   package var tailBytes: Int
   package var logs: Logs
   package var checkpoint: Checkpoint?
-  /// Of all files that belong to the store, whole logs and the spare among them.
+  /// Of all files that belong to the store, whole logs, the spare and the reserve among them.
   package var directoryBytes: UInt64
   package var cache: Cache
   package var snapshots: Snapshots
@@ -112,6 +112,7 @@ extension ByteStore {
       bytes += manifest.segments.reduce(0) { $0 + $1.bytes }
       bytes += manifest.checkpoint?.bytes ?? 0
       if case .ready(let spare) = writer.spare { bytes += spare.capacity }
+      bytes += writer.reserve.bytes
     }
   }
 }

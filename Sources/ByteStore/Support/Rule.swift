@@ -55,4 +55,6 @@ package enum Rule: String, CaseIterable, Sendable {
   case markBackup
   /// C7: a flush that is overtaken by a commit leaves that commit alone.
   case keepLaterCommits
+  /// C11: a reserve is kept for the day on which the disk is full.
+  case keepReserve
 }

@@ -1,0 +1,184 @@
+// A full disk (docs/reliability.md, C11): puts are refused, and what gives space back goes on.
+//
+//   put       needs a new log: a smaller one will do, and the reserve is whole first; else it is refused
+//   removal   the last pages of the log are for removals; after that, a small log out of the reserve
+//   flush     is tried once more without spare and reserve, in the way that takes the least space
+//   close     gets the space of its manifest from the reserve
+//   open      so does an open that has to clean up
+//
+// Once a put was refused, a flush is due as soon as enough has been removed since.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+extension ByteStore {
+  /// Why a new log is wanted.
+  enum LogNeed {
+    /// For puts: not at the cost of the reserve.
+    case growth
+    /// For removals, which give space back in the end.
+    case removal
+  }
+
+  /// Turns to a new log that has room for `group`, as large as there is space for.
+  func turnToNewLog(
+    for group: [Batch], _ need: LogNeed, _ writer: inout Writer
+  ) throws(WriteFailure) {
+    switch need {
+    case .growth: try turnToLogForPuts(group, &writer)
+    case .removal: try turnToLogForRemovals(group, &writer)
+    }
+  }
+
+  private func turnToLogForPuts(_ group: [Batch], _ writer: inout Writer) throws(WriteFailure) {
+    do throws(WriteFailure) {
+      guard !writer.isFreeingSpace else {
+        throw .refused(SystemFailure(operation: "create", path: path, code: ENOSPC))
+      }
+      try turnToLogOfAnySize(for: group, &writer) { capacity, isLeast, writer throws(WriteFailure) in
+        try completeReserve(for: capacity, exactly: isLeast, &writer)
+      }
+      writer.liveBytesWhenFull = nil
+    } catch {
+      if case .refused(let cause) = error, cause.meansFull { noteFull(&writer) }
+      throw error
+    }
+  }
+
+  private func turnToLogForRemovals(_ group: [Batch], _ writer: inout Writer) throws(WriteFailure) {
+    do throws(WriteFailure) {
+      try turnToLogOfAnySize(for: group, &writer)
+    } catch {
+      guard case .refused(let cause) = error, cause.meansFull else { throw error }
+      let least = LogWriter.capacity(for: group)
+      let preferred = max(least, options.logBytesMin.roundedUpToPages)
+      // What is left should do for a flush; but a removal comes first.
+      let leavesEnough = writer.reserve.bytes >= flushBytes(writer, after: 0) + preferred
+      guard giveUpReserve(&writer) else { throw error }
+      defer { restoreReserve(&writer) }
+      try turnToNewLog(for: group, capacity: leavesEnough ? preferred : least, &writer)
+    }
+  }
+
+  /// As large as it should be, or as small as the first one. `prepare` is told the size before.
+  func turnToLogOfAnySize(
+    for group: [Batch], _ writer: inout Writer,
+    _ prepare: (UInt64, _ isLeast: Bool, inout Writer) throws(WriteFailure) -> Void = { _, _, _ in }
+  ) throws(WriteFailure) {
+    // A large spare that is not ready yet is soon: until then a small log does, made in little time.
+    let isSpareUnderWay = if case .underWay = writer.spare { true } else { false }
+    let preferred = capacity(for: group, previousLength: isSpareUnderWay ? 0 : writer.last.length)
+    do throws(WriteFailure) {
+      try prepare(preferred, false, &writer)
+      try turnToNewLog(for: group, capacity: preferred, &writer)
+    } catch {
+      let least = max(LogWriter.capacity(for: group), options.logBytesMin.roundedUpToPages)
+      guard case .refused(let cause) = error, cause.meansFull, least < preferred else { throw error }
+      // A large log is a comfort.
+      discardSpare(&writer)
+      try prepare(least, true, &writer)
+      try turnToNewLog(for: group, capacity: least, &writer)
+    }
+  }
+
+  // MARK: The reserve
+
+  /// What a flush will take at most, once a log of this size is full of puts.
+  private func flushBytes(_ writer: Writer, after capacity: UInt64) -> UInt64 {
+    let (checkpoint, tail) = table.withTable { ($0.checkpointBytes, UInt64($0.tail.bytes)) }
+    return SpaceReserve.flushBytes(
+      checkpointBytes: max(checkpoint, writer.manifest.checkpoint?.bytes ?? 0), tailBytes: tail + capacity)
+  }
+
+  /// And beside it, there is to be a log for removals.
+  private func bytesWanted(_ writer: Writer, after capacity: UInt64) -> UInt64 {
+    guard platform.keeps(.keepReserve) else { return 0 }
+    return (flushBytes(writer, after: capacity) + options.logBytesMin).roundedUp(toMultipleOf: 64 << 10)
+  }
+
+  /// At least as large as wanted; if `exactly`, no larger either, for the log may need that space.
+  private func completeReserve(
+    for capacity: UInt64, exactly: Bool, _ writer: inout Writer
+  ) throws(WriteFailure) {
+    let wanted = bytesWanted(writer, after: capacity)
+    if exactly, writer.reserve.bytes > wanted { _ = writer.reserve.giveUp(in: directory) }
+    do throws(SystemFailure) {
+      try writer.reserve.grow(to: wanted, in: directory, platform)
+    } catch {
+      throw .refused(error)
+    }
+  }
+
+  /// Gives spare and reserve to the disk; false if there is nothing to give.
+  @discardableResult
+  func giveUpReserve(_ writer: inout Writer) -> Bool {
+    let hadSpare = discardSpare(&writer)
+    return writer.reserve.giveUp(in: directory) || hadSpare
+  }
+
+  @discardableResult
+  private func discardSpare(_ writer: inout Writer) -> Bool {
+    guard case .ready(let spare) = writer.spare else { return false }
+    writer.spare = .failed
+    discard(spare)
+    return true
+  }
+
+  /// As large as there is room for.
+  func restoreReserve(_ writer: inout Writer) {
+    let capacity = writer.log?.header.capacity ?? options.logBytesMin
+    try? writer.reserve.grow(to: bytesWanted(writer, after: capacity), in: directory, platform)
+  }
+
+  // MARK: When to flush
+
+  /// Of all that is the value of some key, as far as is counted.
+  var liveBytes: UInt64 {
+    table.withTable { table in
+      table.segments.reduce(UInt64(table.tail.bytes)) { $0 + ($1?.liveBytes ?? 0) }
+    }
+  }
+
+  /// A put was refused. What is in the logs takes less space in a segment; if that is worth the checkpoint,
+  /// a flush is due at once, else after removals.
+  private func noteFull(_ writer: inout Writer) {
+    let isWorthIt = 8 * writer.logBytes >= flushBytes(writer, after: 0)
+    if isWorthIt { writer.liveBytesWhenFull = .max }
+    if writer.liveBytesWhenFull == nil { writer.liveBytesWhenFull = liveBytes }
+  }
+
+  /// So much was removed since the disk was full that a flush will give space back.
+  func hasSpaceToGiveBack(_ writer: Writer) -> Bool {
+    guard let before = writer.liveBytesWhenFull else { return false }
+    let now = liveBytes
+    return now < before && before - now >= min(before / 4, 1 << 20)
+  }
+}
+
+extension UInt64 {
+  fileprivate var roundedUpToPages: UInt64 { roundedUp(toMultipleOf: UInt64(LogFormat.pageBytes)) }
+}
+
+extension Table {
+  /// What a checkpoint of the table takes, were all keys removed from it, and without the pages of the layer
+  /// above: an ordinal that is free takes more than one in use.
+  var checkpointBytes: UInt64 {
+    let words = ordinals + 3 * segments.count + slots.overflow.count
+    let pages =
+      4 + slots.directory.pageCount + slots.pages.pageCount + locations.pageCount
+      + words / PagedWords.wordsPerPage
+    return UInt64(pages * CheckpointFormat.pageBytes)
+  }
+}
+
+extension ByteStoreError {
+  /// The disk is full, and nothing has been begun that is not known to have failed.
+  var asksForSpace: Bool {
+    if case .system(let cause) = self { cause.meansFull && !cause.isSync } else { false }
+  }
+}

@@ -1,0 +1,348 @@
+// A disk that is full: what is refused, and what works on so that there is room again.
+
+import Foundation
+import Harness
+import Testing
+
+@testable import ByteStore
+
+struct FullDiskTests {
+  /// The store and what it must hold.
+  private struct Pair {
+    var store: ByteStore
+    var model: [String: [UInt8]] = [:]
+
+    /// False if the disk is full; any other error is thrown.
+    mutating func put(_ key: String, _ value: [UInt8]) throws -> Bool {
+      do throws(ByteStoreError) {
+        try store.put(value, for: key)
+      } catch {
+        guard case .system(let cause) = error, cause.meansFull else { throw error }
+        return false
+      }
+      model[key] = value
+      return true
+    }
+
+    mutating func remove(_ keys: some Sequence<String>) throws {
+      var batch = Batch()
+      for key in keys { try batch.remove(Array(key.utf8)) }
+      try store.commit(batch)
+      for key in keys { model[key] = nil }
+    }
+
+    func check() throws {
+      #expect(store.count == model.count)
+      for (key, value) in model { #expect(try store.value(for: key) == value) }
+    }
+  }
+
+  private static func options(flushBytes: UInt64 = 64 << 20) -> ByteStore.Options {
+    var options = ByteStore.Options()
+    options.maintenance = .manual
+    options.flushBytes = flushBytes
+    options.segmentBytesMax = 256 << 10
+    return options
+  }
+
+  private func machine(_ kibibytes: Int, on image: DiskImage = DiskImage()) -> TestStore {
+    TestStore(image) { $0.capacity = kibibytes << 10 }
+  }
+
+  private func open(_ machine: TestStore, flushBytes: UInt64 = 64 << 20) throws -> ByteStore {
+    let seed = UInt64(machine.disk.counters.operations)
+    return try ByteStore.open(
+      TestStore.path, options: Self.options(flushBytes: flushBytes),
+      platform: machine.disk.platform(seed: seed))
+  }
+
+  private func value(_ number: Int, _ random: inout SeededRandom) -> [UInt8] {
+    // Half of it compresses.
+    random.bytes(300) + [UInt8](repeating: UInt8(number & 255), count: 300)
+  }
+
+  /// Puts until no put is taken any more, with maintenance between.
+  private func fill(_ pair: inout Pair, maintains: Bool = true) throws {
+    var random = SeededRandom(seed: 1)
+    var refused = 0
+    for number in 0..<100_000 where refused < 10 {
+      if try pair.put("key\(pair.model.count)-\(number)", value(number, &random)) {
+        refused = 0
+      } else {
+        refused += 1
+      }
+      if maintains, number % 50 == 0 { pair.store.performMaintenance() }
+    }
+    try #require(refused == 10)
+  }
+
+  /// A file of someone else takes all that is left.
+  private func takeTheRest(_ machine: TestStore, _ name: String = "other") throws {
+    guard let file = try? machine.disk.openDirectory("/").createFile(name) else { return }
+    var offset: UInt64 = 0
+    while let taken = try? file.write([UInt8](repeating: 1, count: 4096).rawSpan, at: offset) {
+      offset += UInt64(taken)
+    }
+  }
+
+  // MARK: The whole way
+
+  @Test(arguments: [512, 1024, 2048, 6000], [48 << 10, 300 << 10, 64 << 20] as [UInt64])
+  func whatIsDeletedOnAFullDiskGivesItsSpaceBack(kibibytes: Int, flushBytes: UInt64) throws {
+    let machine = machine(kibibytes)
+    var pair = Pair(store: try open(machine, flushBytes: flushBytes))
+    try fill(&pair)
+    try pair.check()
+    let full = machine.disk.bytesInUse
+    #expect(full > kibibytes * 512, "most of the disk was used")
+
+    // One by one and many at once.
+    let keys = pair.model.keys.sorted()
+    for key in keys.prefix(12) { try pair.remove([key]) }
+    try pair.remove(Array(keys.dropFirst(12).dropLast(keys.count / 10)))
+    try pair.check()
+    try pair.store.flush(.everything)
+    try pair.check()
+    #expect(machine.disk.bytesInUse < full * 3 / 4)
+    #expect(pair.store.statistics.flushFailure == nil)
+
+    let before = pair.model.count
+    try fill(&pair)
+    #expect(pair.model.count > before + 20)
+    try pair.check()
+    try pair.store.close()
+    pair.store = try open(machine, flushBytes: flushBytes)
+    #expect(pair.store.recoveryReport.wasClosedCleanly)
+    try pair.check()
+    try pair.store.checkInvariants()
+  }
+
+  /// Over and over: the reserve must not melt away.
+  @Test func diskMayFillUpAndBeClearedAgainAndAgain() throws {
+    let machine = machine(1024)
+    var pair = Pair(store: try open(machine))
+    for round in 0..<6 {
+      try fill(&pair, maintains: round % 2 == 0)
+      #expect(pair.model.count > 60)
+      let keys = pair.model.keys.sorted()
+      try pair.remove(keys.dropLast(10))
+      try pair.store.flush(.everything)
+      if round == 3 {
+        try pair.store.close()
+        pair.store = try open(machine)
+      }
+      try pair.check()
+    }
+  }
+
+  @Test func nothingAcknowledgedIsLostWhenThePowerFailsOnAFullDisk() throws {
+    let machine = machine(512)
+    var pair = Pair(store: try open(machine))
+    try fill(&pair)
+    try pair.remove(pair.model.keys.sorted().dropLast(20))
+    for survivors in Survivors.allCases {
+      let crashed = self.machine(512, on: machine.disk.image(after: .powerLoss(survivors, seed: 3)))
+      var recovered = Pair(store: try open(crashed), model: pair.model)
+      try recovered.check()
+      try recovered.store.flush(.everything)
+      #expect(try recovered.put("again", [1]))
+      try recovered.check()
+    }
+  }
+
+  // MARK: Each part
+
+  @Test func putIsRefusedWhileTheReserveIsNotWhole() throws {
+    let machine = machine(4096)
+    let store = try open(machine)
+    try store.put([1], for: "a")
+    let reserve = try #require(machine.disk.image.contents(of: "/store/RESERVE"))
+    #expect(reserve.size >= 64 << 10)
+    #expect(store.statistics.directoryBytes >= UInt64(reserve.size))
+    try store.close()
+    // Someone removed it, and there is no room for another one.
+    try machine.disk.openDirectory("/store").remove("RESERVE")
+    let room = machine.disk.bytesInUse / 1024 + 100
+    let tight = self.machine(room, on: machine.disk.image(after: .kill))
+    let reopened = try open(tight)
+    let error = try storeError { () throws(ByteStoreError) in try reopened.put([2], for: "b") }
+    guard case .system(let cause) = error, cause.meansFull else {
+      Issue.record("\(error)")
+      return
+    }
+    var batch = Batch()
+    try batch.remove(Array("a".utf8))
+    try reopened.commit(batch)
+    #expect(reopened.count == 0)
+  }
+
+  /// The other half of a log is not there for puts, nor is what puts may not use for ever out of reach.
+  @Test func lastPagesOfALogAreForRemovals() throws {
+    let machine = machine(4096)
+    var pair = Pair(store: try open(machine))
+    #expect(try pair.put("a", [1]))
+    try takeTheRest(machine)
+    var puts = 0
+    while try pair.put("b\(puts)", [UInt8](repeating: 1, count: 2000)) { puts += 1 }
+    let names = machine.disk.image.paths
+    let reserve = machine.disk.image.contents(of: "/store/RESERVE")?.size
+    try pair.remove(["a"])
+    #expect(machine.disk.image.paths == names)
+    #expect(machine.disk.image.contents(of: "/store/RESERVE")?.size == reserve)
+    // And when those are used up, there is the reserve.
+    for number in 0..<puts { try pair.remove(["b\(number)"]) }
+    try pair.check()
+    #expect(pair.store.count == 0)
+  }
+
+  @Test func removalsOfAGroupAreTakenThoughItsPutsAreRefused() throws {
+    let machine = machine(512)
+    var pair = Pair(store: try open(machine))
+    try fill(&pair)
+    let keys = pair.model.keys.sorted()
+    let store = pair.store
+    let threads = Locked<[WorkerThread]>([])
+    let outcomes = Locked<[String: Bool]>([:])
+    machine.disk.beforeNextSync {
+      for number in 1...6 {
+        let thread = WorkerThread {
+          var batch = Batch()
+          do throws(ByteStoreError) {
+            if number % 2 == 0 {
+              try batch.put([UInt8](repeating: 1, count: 20_000), for: [UInt8(number)])
+            } else {
+              try batch.remove(Array(keys[number].utf8))
+            }
+            try store.commit(batch)
+            outcomes.withLock { $0["\(number)"] = true }
+          } catch {
+            outcomes.withLock { $0["\(number)"] = false }
+          }
+        }
+        threads.withLock { $0.append(thread) }
+      }
+      while store.commitsWaiting < 6 { WorkerThread.yield() }
+    }
+    try pair.remove([keys[0]])
+    for thread in threads.withLock({ $0 }) { thread.join() }
+    let expected = Dictionary(uniqueKeysWithValues: (1...6).map { ("\($0)", $0 % 2 == 1) })
+    #expect(outcomes.withLock { $0 } == expected)
+    for number in [1, 3, 5] { pair.model[keys[number]] = nil }
+    try pair.check()
+  }
+
+  @Test func closeAndOpenWorkWithoutASinglePageLeft() throws {
+    let machine = machine(2048)
+    var pair = Pair(store: try open(machine))
+    for number in 0..<100 { #expect(try pair.put("key\(number)", [UInt8](repeating: 1, count: 500))) }
+    try pair.store.flush()
+    for number in 0..<10 { #expect(try pair.put("key\(number)", [2])) }
+    try takeTheRest(machine)
+    try pair.store.close()
+    pair.store = try open(machine)
+    #expect(pair.store.recoveryReport.wasClosedCleanly)
+    try pair.check()
+    // There is no log yet that a removal could go to.
+    try takeTheRest(machine, "more")
+    try pair.remove((0..<90).map { "key\($0)" })
+    try pair.store.flush(.everything)
+    try pair.check()
+  }
+
+  /// A flush died on a full disk; what it left cannot be removed before the manifest is written again.
+  @Test func openFindsSpaceToCleanUpAfterAFlushThatDied() throws {
+    let machine = machine(2048)
+    var pair = Pair(store: try open(machine))
+    for number in 0..<200 { #expect(try pair.put("key\(number)", [UInt8](repeating: 1, count: 500))) }
+    let store = pair.store
+    store.abandon()
+    let died = self.machine(2048, on: machine.disk.image(after: .kill))
+    let leftover = try died.disk.openDirectory("/store").createFile("segment-0000000001")
+    leftover.close()
+    try takeTheRest(died)
+    pair.store = try open(died)
+    try pair.check()
+    #expect(!died.disk.image.paths.contains("/store/segment-0000000001"))
+  }
+
+  @Test func afterDeletionsAFlushComesByItselfAndPutsAreTakenAgain() throws {
+    let machine = machine(512)
+    var pair = Pair(store: try open(machine))
+    try fill(&pair)
+    let keys = pair.model.keys.sorted()
+    for key in keys.dropLast(5) {
+      try pair.remove([key])
+      pair.store.performMaintenance()
+    }
+    try pair.check()
+    #expect(pair.store.statistics.checkpoint != nil)
+    #expect(try pair.put("again", [1]))
+  }
+
+  // MARK: On a real file system
+
+  #if os(Linux)
+  @Test(.enabled(if: SmallMount.isPossible, "needs the right to mount a small tmpfs: run the tests as root"))
+  func realFullFileSystemGivesSpaceBackToo() throws {
+    let mount = try SmallMount(megabytes: 4)
+    defer { mount.unmount() }
+    for background in [false, true] {
+      var options = Self.options(flushBytes: 512 << 10)
+      if background { options.maintenance = .inBackground(afterMilliseconds: 5) }
+      let path = "\(mount.path)/store\(background)"
+      var pair = Pair(store: try ByteStore.open(path, options: options))
+      try fill(&pair, maintains: !background)
+      let keys = pair.model.keys.sorted()
+      for key in keys.prefix(12) { try pair.remove([key]) }
+      try pair.remove(Array(keys.dropFirst(12).dropLast(keys.count / 10)))
+      try pair.store.flush(.everything)
+      try pair.check()
+      let before = pair.model.count
+      try fill(&pair, maintains: !background)
+      #expect(pair.model.count > before + 100)
+      try pair.store.close()
+      pair.store = try ByteStore.open(path, options: options)
+      try pair.check()
+      try pair.store.close()
+      try FileManager.default.removeItem(atPath: path)
+    }
+  }
+  #endif
+}
+
+#if os(Linux)
+/// A tmpfs of a few megabytes for one test.
+private struct SmallMount {
+  let path: String
+
+  static var isPossible: Bool {
+    guard getuid() == 0, let mount = try? SmallMount(megabytes: 1) else { return false }
+    mount.unmount()
+    return true
+  }
+
+  init(megabytes: Int) throws {
+    path = NSTemporaryDirectory() + "dugout-small-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    guard Self.run("mount", "-t", "tmpfs", "-o", "size=\(megabytes)m", "tmpfs", path) else {
+      try FileManager.default.removeItem(atPath: path)
+      throw CocoaError(.fileWriteNoPermission)
+    }
+  }
+
+  func unmount() {
+    _ = Self.run("umount", "-l", path)
+    try? FileManager.default.removeItem(atPath: path)
+  }
+
+  private static func run(_ words: String...) -> Bool {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = words
+    process.standardError = FileHandle.nullDevice
+    guard (try? process.run()) != nil else { return false }
+    process.waitUntilExit()
+    return process.terminationStatus == 0
+  }
+}
+#endif
