@@ -60,7 +60,8 @@ package struct CrashCampaign {
   }
 
   /// A short campaign takes samples from a few workloads, a long one takes each of them apart.
-  private var statesPerWorkload: Int { statesMax / max(4, statesMax / 10_000) }
+  /// Of every five workloads, one fills its disk.
+  private var statesPerWorkload: Int { statesMax / max(5, statesMax / 10_000) }
   private var secondCrashesMax: Int { max(6, statesPerWorkload / 100) }
 
   private var isDone: Bool {
@@ -87,14 +88,15 @@ package struct CrashCampaign {
     init(workload number: Int, seed: UInt64) {
       self.number = number
       self.seed = seed
-      workload = Workload(seed: SeededRandom.seed(seed, 1))
+      workload = Workload(seed: SeededRandom.seed(seed, 1), fillsDisk: number % 5 == 4)
       random = SeededRandom(seed: SeededRandom.seed(seed, 2))
     }
 
     var scenario: Scenario {
       Scenario(
         logBytes: workload.logBytes, flushBytes: workload.flushBytes,
-        shortensTransfers: workload.shortensTransfers, schedulesJobs: workload.schedulesJobs, legs: [])
+        shortensTransfers: workload.shortensTransfers, schedulesJobs: workload.schedulesJobs,
+        capacity: workload.capacity, legs: [])
     }
 
     func leg(_ fault: FaultPlan? = nil) -> Scenario.Leg {
@@ -180,8 +182,10 @@ package struct CrashCampaign {
     let image = first.image(before: operation).after(crash)
     let oracle = Oracle(after: first.oracle.expectation(at: operation, after: crash))
     let seed = exploration.random.next()
+    var steps = Workload.sequel(life: 2, seed: seed)
+    if exploration.workload.capacity != nil { steps = Workload.onFullDisk(steps, &exploration.random) }
     var second = Scenario.Leg(
-      steps: Workload.sequel(life: 2, seed: seed), fault: nil, crashAt: .max, crash: .kill, seed: seed)
+      steps: steps, fault: nil, crashAt: .max, crash: .kill, seed: seed)
     guard let life = live(second, on: image, oracle, after: scenario, in: exploration) else { return }
     checkReport(of: life, first, at: operation, crash, image, scenario, exploration)
 

@@ -31,6 +31,10 @@ struct Edit: Sendable, CustomStringConvertible {
     self.batch = batch
   }
 
+  var isRemovalOnly: Bool {
+    operations.allSatisfy { if case .remove = $0 { true } else { false } }
+  }
+
   func apply(to contents: inout Contents) {
     for operation in operations {
       switch operation {

@@ -12,6 +12,7 @@ struct LifePlan: Sendable {
   var fault: FaultPlan?
   var shortensTransfers = false
   var schedulesJobs = false
+  var capacity: Int?
   var recordsTrace = false
   /// For the dice of this life; lives of one store must not throw the same.
   var seed: UInt64
@@ -46,12 +47,17 @@ struct Life {
   private var openedAt = 0
   /// Maintenance met a fault, and nobody was there to be told.
   private var mayBePoisoned = false
+  /// A put was acknowledged in this life, so that there is a reserve; before that, a power loss may have taken
+  /// it, and someone else its space.
+  private var hasReserve = false
+  private static let otherFile = "other"
 
   init(on image: DiskImage, _ oracle: Oracle, _ plan: LifePlan) {
     var options = SimulatedDisk.Options()
     options.seed = SeededRandom.seed(plan.seed, 1)
     options.fault = plan.fault
     options.shortensTransfers = plan.shortensTransfers
+    options.capacity = plan.capacity
     options.recordsTrace = plan.recordsTrace
     options.recordsHistory = true
     options.operationsMax = 20_000
@@ -103,6 +109,8 @@ struct Life {
     case .backup(let directory, let edits): try backUp(store, to: directory, during: edits)
     case .snapshot: try look(at: store)
     case .reopen: try reopen(store)
+    case .takeSpace: takeSpace()
+    case .giveSpace: try? disk.openDirectory("/").remove(Self.otherFile)
     }
   }
 
@@ -115,7 +123,10 @@ struct Life {
 
   /// Opens the store, twice if a fault is in the way; stays without one if the fault does.
   private mutating func open() throws(Finding) {
+    // One that a power loss took, or that was never made, an open cannot use.
+    let reserve = disk.image.contents(of: "\(Self.path)/RESERVE")?.size ?? 0
     if try !openOnce(), try !openOnce(), !disk.hasFaultAhead {
+      guard plan.capacity == nil || reserve >= 64 << 10 else { return }
       throw Finding(.dishonest, "the store does not open after the fault is gone")
     }
   }
@@ -150,6 +161,25 @@ struct Life {
     return true
   }
 
+  // MARK: A full disk
+
+  /// Whatever failed, failed for want of space, and there is a reserve: what gives space back must work (C11).
+  private var mustWorkInReserve: Bool { hasReserve && plan.capacity != nil && plan.fault == nil }
+
+  private func takeSpace() {
+    guard let root = try? disk.openDirectory("/") else { return }
+    try? root.remove(Self.otherFile)
+    guard let file = try? root.createFile(Self.otherFile) else { return }
+    defer { file.close() }
+    let block = [UInt8](repeating: 1, count: 64 << 10)
+    var offset: UInt64 = 0
+    while let taken = try? file.write(block.rawSpan, at: offset) { offset += UInt64(taken) }
+  }
+
+  private func requireNoReserve(_ what: String) throws(Finding) {
+    guard !mustWorkInReserve else { throw Finding(.dishonest, "\(what), and there is a reserve for it") }
+  }
+
   private mutating func reopen(_ closing: ByteStore) throws(Finding) {
     // Without a commit there is no log to mark as closed.
     let hasCommitted = Int(closing.lastCommit.value) > openedAt
@@ -175,6 +205,7 @@ struct Life {
       guard disk.counters.faults > faults else {
         throw Finding(.dishonest, "the store does not close: \(error)")
       }
+      try requireNoReserve("a close failed with \(error)")
       return false
     }
   }
@@ -217,7 +248,10 @@ struct Life {
       if unknown == nil { oracle.acknowledgeSync(through: last, at: operations) }
     case .failure(let error):
       switch error {
-      case .system, .outcomeUnknown: try requireFault("a flush failed with \(error)")
+      case .system, .outcomeUnknown:
+        try requireFault("a flush failed with \(error)")
+        // Commits between its steps may take what the flush was about to use; the next one gets it.
+        if edits.isEmpty { try requireNoReserve("a flush failed with \(error)") }
       default: throw Finding(.dishonest, "a flush failed with \(error)")
       }
     }
@@ -300,12 +334,15 @@ struct Life {
         throw Finding(.ghost, "commit \(last + 1) was acknowledged as \(sequence)")
       }
       oracle.acknowledge(sequence, edit.durability, at: operations)
+      if !edit.isRemovalOnly { hasReserve = true }
     case .refused:
       oracle.forget(after: last)
       try requireFault("a commit was refused")
+      if edit.isRemovalOnly { try requireNoReserve("a removal was refused") }
       try compare(with: store)
     case .unknown:
       try requireFault("the outcome of a commit is unknown")
+      try requireNoReserve("a full disk ended all writing")
       try goOn(after: edit, in: store)
     }
   }

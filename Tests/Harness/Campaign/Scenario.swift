@@ -16,6 +16,8 @@ package struct Scenario: Sendable {
   var flushBytes: UInt64 = 1 << 30
   var shortensTransfers: Bool
   var schedulesJobs = false
+  /// The size of the disk; nil for one without end.
+  var capacity: Int?
   var legs: [Leg]
 
   package var stepCount: Int { legs.reduce(0) { $0 + $1.steps.count } }
@@ -68,7 +70,8 @@ package struct Scenario: Sendable {
     options.maintenance = .manual
     return LifePlan(
       options: options, steps: leg.steps, fault: leg.fault, shortensTransfers: shortensTransfers,
-      schedulesJobs: schedulesJobs, recordsTrace: recordsTrace, seed: leg.seed, setting: setting)
+      schedulesJobs: schedulesJobs, capacity: capacity, recordsTrace: recordsTrace, seed: leg.seed,
+      setting: setting)
   }
 }
 
@@ -81,6 +84,7 @@ extension Scenario: CustomStringConvertible {
     }
     let transfers =
       (shortensTransfers ? ", some transfers short" : "") + (schedulesJobs ? ", jobs in the background" : "")
+      + (capacity.map { ", a disk of \($0) bytes" } ?? "")
     return "logs of \(logBytes) bytes, flushed after \(flushBytes)\(transfers)\n" + lives.joined()
       + "  open\n"
   }

@@ -15,6 +15,10 @@ struct Workload: Sendable {
     /// Looks at the store as it is now, until it is reopened.
     case snapshot
     case reopen
+    /// A file of someone else takes all the space that is left.
+    case takeSpace
+    /// And is gone again.
+    case giveSpace
   }
 
   var logBytes: UInt64
@@ -22,21 +26,45 @@ struct Workload: Sendable {
   var shortensTransfers: Bool
   /// Maintenance is no step alone, but goes on in the background, as dice will have it.
   var schedulesJobs: Bool
+  /// The size of the disk, if the workload is about a full one.
+  var capacity: Int?
   var steps: [Step]
 
-  /// The first life of a store.
-  init(seed: UInt64) {
+  /// The first life of a store; on a disk that gets full, if `fillsDisk`.
+  init(seed: UInt64, fillsDisk: Bool = false) {
     var random = SeededRandom(seed: seed)
     logBytes = [16 << 10, 16 << 10, 32 << 10, 64 << 10][random.below(4)]
     flushBytes = [24 << 10, 64 << 10, 1 << 30][random.below(3)]
     shortensTransfers = random.oneIn(3)
-    schedulesJobs = random.oneIn(3)
+    schedulesJobs = !fillsDisk && random.oneIn(3)
     // Nobody asks for jobs in the background, so there must be cause for them.
     if schedulesJobs {
       logBytes = 16 << 10
       flushBytes = [8 << 10, 24 << 10, 48 << 10][random.below(3)]
     }
     steps = Self.steps((schedulesJobs ? 6 : 3) + random.below(8), firstStamp: 1, &random)
+    if fillsDisk { fillDisk(&random) }
+  }
+
+  private mutating func fillDisk(_ random: inout SeededRandom) {
+    // Smaller logs would hold one small commit each, and no reserve lasts for many of them.
+    logBytes = 64 << 10
+    capacity = (600 + 4 * random.below(200)) << 10
+    steps = Self.onFullDisk(steps, &random)
+    if case .takeSpace = steps[0] { return }
+    steps.insert(.takeSpace, at: 1 + random.below(steps.count))
+  }
+
+  /// The steps with some that take and give space, and none that makes a backup, which has no reserve.
+  static func onFullDisk(_ steps: [Step], _ random: inout SeededRandom) -> [Step] {
+    var number: UInt64 = 500
+    return steps.flatMap { step -> [Step] in
+      if case .backup = step { return [random.oneIn(3) ? .giveSpace : .takeSpace] }
+      number += 1
+      guard random.oneIn(2) else { return [step] }
+      let key = Array("key\(random.below(8))".utf8)
+      return [step, .commit(Edit([.remove(key: key)], stamp: number, .synced))]
+    }
   }
 
   /// What follows on a recovered store. `life` keeps the stamps apart.
@@ -94,6 +122,8 @@ extension Workload.Step: CustomStringConvertible {
         + (edits.isEmpty ? "" : " during which " + edits.map { "\($0)" }.joined(separator: "; "))
     case .snapshot: "snapshot"
     case .reopen: "close and reopen"
+    case .takeSpace: "someone takes all the space"
+    case .giveSpace: "someone gives the space back"
     }
   }
 }
