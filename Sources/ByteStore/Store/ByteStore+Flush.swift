@@ -127,6 +127,7 @@ extension ByteStore {
 
   private func runFlush(_ extent: Extent) throws(ByteStoreError) {
     try table.loadAll()
+    options.maintenance.pause(.flushStarts)
     guard let start = try start(extent) else { return }
     pause(.frozen)
     var job = FlushJob(start.frozen.table, target)

@@ -28,6 +28,8 @@ package enum Maintenance: Sendable {
     case spareOrdered
     /// The file of the spare is there, and nobody knows of it yet.
     case spareWritten
+    /// In a flush, which waits for a commit under way next. It may come here several times.
+    case flushStarts
     /// In a flush, before the logs follow.
     case segmentsDeleted
   }

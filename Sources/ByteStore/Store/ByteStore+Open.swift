@@ -516,7 +516,7 @@ extension ByteStore {
     do throws(ByteStoreError) {
       header = try CheckpointHeader(decoding: page.rawSpan, file: path)
     } catch {
-      if case .newerFormat = error { throw error }
+      if error.meansNewerFile { throw error }
       // Its making was cut off.
       return
     }
@@ -574,8 +574,16 @@ extension ByteStore {
     do throws(ByteStoreError) {
       return try LogHeader(decoding: bytes.rawSpan, file: path)
     } catch {
-      if case .newerFormat = error { throw error }
+      if error.meansNewerFile { throw error }
       return nil
     }
+  }
+}
+
+extension ByteStoreError {
+  /// Of a file that no manifest names. A write that was cut off may leave the first bytes of a header with
+  /// anything behind them; but no release will have so high a version.
+  fileprivate var meansNewerFile: Bool {
+    if case .newerFormat(_, let found, _) = self { found < 256 } else { false }
   }
 }

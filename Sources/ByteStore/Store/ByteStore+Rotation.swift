@@ -22,19 +22,20 @@ extension ByteStore {
   func turnToNewLog(
     for group: [Batch], capacity: UInt64, _ writer: inout Writer
   ) throws(WriteFailure) {
-    if let end = try settledEnd(&writer) { writer.last = end }
+    // Not the writer's before the manifest says so: if this fails, the log in use goes on.
+    let last = try settledEnd(&writer) ?? writer.last
     let spare = takeSpare(for: group, &writer)
     let header = LogHeader(
       fileID: platform.random.randomID(), storeID: storeID, number: writer.manifest.nextLogNumber,
       capacity: spare?.capacity ?? capacity,
-      previous: writer.last)
+      previous: last)
     // No store gets there, but a made-up manifest may say so.
     guard let nextNumber = header.number.next else {
       throw .refused(SystemFailure(operation: "numbering a log", path: path, code: EOVERFLOW))
     }
     var manifest = writer.manifest.successor()
     manifest.nextLogNumber = nextNumber
-    manifest.sealLastLog(at: writer.last)
+    manifest.sealLastLog(at: last)
     manifest.logs.append(
       Manifest.Log(number: header.number, fileID: header.fileID, capacity: header.capacity, end: nil))
 
@@ -48,6 +49,7 @@ extension ByteStore {
     }
     writer.log?.closeFile()
     writer.log = next
+    writer.last = last
     writer.manifest = manifest
   }
 

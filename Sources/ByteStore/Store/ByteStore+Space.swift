@@ -72,7 +72,8 @@ extension ByteStore {
   ) throws(WriteFailure) {
     // A large spare that is not ready yet is soon: until then a small log does, made in little time.
     let isSpareUnderWay = if case .underWay = writer.spare { true } else { false }
-    let preferred = capacity(for: group, previousLength: isSpareUnderWay ? 0 : writer.last.length)
+    let previousLength = isSpareUnderWay ? 0 : writer.log?.end ?? writer.last.length
+    let preferred = capacity(for: group, previousLength: previousLength)
     do throws(WriteFailure) {
       try prepare(preferred, false, &writer)
       try turnToNewLog(for: group, capacity: preferred, &writer)

@@ -20,11 +20,14 @@ final class JobScheduler: BackgroundPlayer {
 
   /// What changes is protected by the lock of the state that it is in.
   private final class Job {
-    enum Phase { case waiting, begun, ended }
+    /// One that is `held` has begun, and would have to wait for a commit.
+    enum Phase { case waiting, begun, held, ended }
 
     let kind: Maintenance.Job
     let run: @Sendable () -> Void
     var phase = Phase.waiting
+
+    var hasBegun: Bool { phase == .begun || phase == .held }
 
     init(_ kind: Maintenance.Job, _ run: @escaping @Sendable () -> Void) {
       self.kind = kind
@@ -46,9 +49,10 @@ final class JobScheduler: BackgroundPlayer {
     var counts = Counts()
 
     func canAdvance(_ job: Job) -> Bool {
+      guard job.phase != .held else { return !occupations.contains(.commit) }
       guard job.phase == .waiting, job.kind != .spare else { return true }
       // Both wait for a commit, and a flush for another one.
-      let isFlushing = jobs.values.contains { $0.kind == .flush && $0.phase == .begun }
+      let isFlushing = jobs.values.contains { $0.kind == .flush && $0.hasBegun }
       return !occupations.contains(.commit)
         && (job.kind != .flush || !isFlushing && !occupations.contains(.flush))
     }
@@ -88,13 +92,13 @@ final class JobScheduler: BackgroundPlayer {
 
   /// For a flush of the caller's, which would wait for one that has begun.
   func finishFlush() {
-    while advance(where: { $0.kind == .flush && $0.phase == .begun }) {}
+    while advance(where: { $0.kind == .flush && $0.hasBegun }) {}
   }
 
   /// For a close, which would wait for what has begun and for spares. Other jobs may begin after it.
   func finishBeforeClose() {
     runSome()
-    while advance(where: { $0.phase == .begun || $0.kind == .spare }) {}
+    while advance(where: { $0.hasBegun || $0.kind == .spare }) {}
   }
 
   func finishAll() {
@@ -110,7 +114,7 @@ final class JobScheduler: BackgroundPlayer {
       else { return nil }
       let isNew = job.phase == .waiting
       if isNew { state.counts.jobs[job.kind, default: 0] += 1 }
-      if state.jobs.contains(where: { $0.key != number && $0.value.phase == .begun }) {
+      if state.jobs.contains(where: { $0.key != number && $0.value.hasBegun }) {
         state.counts.overlaps += 1
       }
       job.phase = .begun
@@ -154,6 +158,7 @@ final class JobScheduler: BackgroundPlayer {
   func pause(_ moment: Maintenance.Moment) {
     switch moment {
     case .commitLogged: during(.commit) { pause() }
+    case .flushStarts: pause(in: .held)
     case .spareOrdered, .spareWritten, .segmentsDeleted: pause()
     }
   }
@@ -162,12 +167,15 @@ final class JobScheduler: BackgroundPlayer {
 
   /// In a job, the caller's turn comes; in the caller, some jobs'. Who it was is the answer.
   @discardableResult
-  func pause() -> Side {
+  func pause() -> Side { pause(in: .begun) }
+
+  @discardableResult
+  private func pause(in phase: Job.Phase) -> Side {
     guard let number = state.withLock({ $0.turn }) else {
       runSome()
       return .caller
     }
-    endTurn()
+    endTurn { $0.jobs[number]?.phase = phase }
     state.withLock(when: { $0.turn == number }) { _ in }
     return .job
   }

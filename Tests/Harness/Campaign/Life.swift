@@ -100,6 +100,13 @@ struct Life {
     if scheduler != nil, let store { try compare(with: store) }
   }
 
+  private func giveSpace() {
+    // Durably: no file system has space for others while a power loss could still bring the file back.
+    guard let directory = try? disk.openDirectory("/") else { return }
+    try? directory.remove(Self.otherFile)
+    try? directory.sync()
+  }
+
   private mutating func take(_ step: Workload.Step, on store: ByteStore) throws(Finding) {
     switch step {
     case .commit(let edit): try commit(edit, to: store)
@@ -110,7 +117,7 @@ struct Life {
     case .snapshot: try look(at: store)
     case .reopen: try reopen(store)
     case .takeSpace: takeSpace()
-    case .giveSpace: try? disk.openDirectory("/").remove(Self.otherFile)
+    case .giveSpace: giveSpace()
     }
   }
 
