@@ -59,7 +59,8 @@ public struct QueryExplanation: Sendable, CustomStringConvertible {
       lines.append(
         branch.isEmpty
           ? "a document by its name"
-          : parts.count == 1 ? "\(way) \(parts[0])" : "\(way) what is in all of: \(parts.joined(separator: ", "))")
+          : parts.count == 1
+            ? "\(way) \(parts[0])" : "\(way) what is in all of: \(parts.joined(separator: ", "))")
     }
     if branches.count > 1 { lines.append(isSorted ? "all of these" : "merged in order") }
     if isFiltered { lines.append("each document is looked at") }

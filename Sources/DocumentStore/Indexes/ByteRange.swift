@@ -35,7 +35,9 @@ struct ByteRange: Hashable, Sendable {
     let from: OrderedIndexRange.Bound =
       .including(lower.count < StoredKey.longBytes ? lower : Array(lower.prefix(StoredKey.keptBytes)))
     guard let upper else { return OrderedIndexRange(from: from, to: .open) }
-    guard upper.count >= StoredKey.longBytes else { return OrderedIndexRange(from: from, to: .excluding(upper)) }
+    guard upper.count >= StoredKey.longBytes else {
+      return OrderedIndexRange(from: from, to: .excluding(upper))
+    }
     let end = Array(upper.prefix(StoredKey.keptBytes)).behindAllWithPrefix
     return OrderedIndexRange(from: from, to: end.map { .excluding($0) } ?? .open)
   }

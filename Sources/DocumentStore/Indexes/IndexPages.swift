@@ -220,7 +220,9 @@ struct CheckpointTree: OrderedIndexPageSource {
   let path: String
 
   func payload(ofPage page: Int) throws(DocumentStoreError) -> [UInt8] {
-    do throws(ByteStoreError) { return try file.payload(region, page) } catch { throw DocumentStoreError(error) }
+    do throws(ByteStoreError) { return try file.payload(region, page) } catch {
+      throw DocumentStoreError(error)
+    }
   }
 
   func damage(onPage page: Int, expected: String) -> DocumentStoreError {
@@ -259,7 +261,9 @@ extension IndexSet {
     load(from: store.checkpoint, path: store.path)
     let definitions = state.withLock { $0.indexes.map(\.definition) }
     try store.forEachRecoveredChange { change throws(ByteStoreError) in
-      guard change.key.first == DocumentKey.keyspace, let path = DocumentKey.decode(change.key) else { return }
+      guard change.key.first == DocumentKey.keyspace, let path = DocumentKey.decode(change.key) else {
+        return
+      }
       let isIndexed = definitions.contains { $0.collectionID.isSameUTF8(as: path.parent.id) }
       let noted = IndexChanges.Change(
         path: path, before: Self.before(change, path, isIndexed),

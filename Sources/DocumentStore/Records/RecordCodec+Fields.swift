@@ -17,7 +17,9 @@ extension RecordCodec {
       start = place + 5
       depth += 1
     }
-    guard let name = path.names.last, let place = try place(of: name, inMapAt: start, record) else { return nil }
+    guard let name = path.names.last, let place = try place(of: name, inMapAt: start, record) else {
+      return nil
+    }
     var reader = ByteReader(record)
     _ = reader.skip(place)
     return try decodeValue(&reader, depth: depth)

@@ -7,7 +7,8 @@ import Testing
 /// The same documents and the same queries, asked of a store and worked out the long way.
 @Suite("Answers of a store")
 struct QueryAnswerTests {
-  @Test("are those of the naive evaluator, whatever the indexes", arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
+  @Test(
+    "are those of the naive evaluator, whatever the indexes", arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
   func naive(seed: UInt64) throws {
     let directory = TemporaryDirectory()
     var generator = DocumentGenerator(seed: seed)
