@@ -21,6 +21,7 @@ struct Peer {
 
 let peers = [
   Peer(module: "CLevelDB", header: "leveldb/c.h", package: "libleveldb-dev", condition: "LEVELDB"),
+  Peer(module: "CSQLite", header: "sqlite3.h", package: "libsqlite3-dev", condition: "SQLITE"),
   Peer(module: "CRocksDB", header: "rocksdb/c.h", package: "librocksdb-dev", condition: "ROCKSDB"),
 ].filter(\.isInstalled)
 

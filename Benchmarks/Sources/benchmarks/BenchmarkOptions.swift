@@ -17,6 +17,7 @@ struct BenchmarkOptions {
     W1b  durable commits of one key and value, one writer, without documents on top
     W2b  the same from eight threads
     W3b  the same in batches of 500
+    W5-W9  reading: documents by path, in order, by equality, of a group, and all of them
     """
 
   init(_ words: [String]) throws {

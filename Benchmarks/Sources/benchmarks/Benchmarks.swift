@@ -5,7 +5,7 @@ import Foundation
 @main
 struct Benchmarks {
   static let workloads: [any Workload.Type] = [
-    DurableCommits.self, SingleWriter.self, EightWriters.self, LargeBatches.self,
+    DurableCommits.self, SingleWriter.self, EightWriters.self, LargeBatches.self, Reading.self,
   ]
 
   static func main() {

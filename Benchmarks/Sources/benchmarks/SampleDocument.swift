@@ -10,6 +10,45 @@ enum SampleDocument {
     return .set(path, fields(number))
   }
 
+  /// Every other document in the collection `users`, the rest in a hundred collections of that name.
+  static func path(_ number: Int) throws -> DocumentPath { try DocumentPath(segments(number)) }
+
+  static func pathText(_ number: Int) -> String { segments(number).joined(separator: "/") }
+
+  private static func segments(_ number: Int) -> [String] {
+    let id = "user-\(number * 7919 % 1_000_003)-\(number)"
+    return number % 2 == 0 ? ["users", id] : ["teams", "team-\(number / 2 % 100)", "users", id]
+  }
+
+  enum Column {
+    case text(String)
+    case integer(Int)
+    case real(Double)
+  }
+
+  /// Path, parent, and the fields one after the other.
+  static func row(_ number: Int) -> [Column] {
+    var row: [Column] = [
+      .text(pathText(number)), .text(segments(number).dropLast().joined(separator: "/")),
+    ]
+    let fields = fields(number)
+    let tags: [StoredValue] = if case .array(let tags) = fields["tags"] { tags } else { [] }
+    let address: StoredMap = if case .map(let address) = fields["address"] { address } else { StoredMap() }
+    let values: [StoredValue?] =
+      ["name", "email", "age", "score", "active", "createdAt", "city", "visits"].map { fields[$0] } + tags
+      + ["street", "city", "zip", "country"].map { address[$0] } + [fields["bio"]]
+    for value in values {
+      switch value {
+      case .string(let text): row.append(.text(text))
+      case .integer(let number): row.append(.integer(Int(number)))
+      case .double(let number): row.append(.real(number))
+      case .boolean(let flag): row.append(.integer(flag ? 1 : 0))
+      default: row.append(.text(""))
+      }
+    }
+    return row
+  }
+
   /// The same amount of bytes without a document.
   static func entry(_ number: Int) -> ByteEntry {
     let key = "users/user-\(number &* 7919 % 1_000_003)-\(number)"
@@ -18,7 +57,7 @@ enum SampleDocument {
     return ByteEntry(key: Array(key.utf8), value: Array(value))
   }
 
-  private static func fields(_ number: Int) -> StoredMap {
+  static func fields(_ number: Int) -> StoredMap {
     let address = StoredMap([
       ("street", .string("\(number % 900) Harbour Street")), ("city", .string("Town \(number % 50)")),
       ("zip", .string("\(10_000 + number % 80_000)")), ("country", .string("Norway")),

@@ -63,6 +63,13 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
     }
   }
 
+  /// Calls `body` with the key and the value of an entry that was split.
+  package borrowing func withEntry<Result, Failure: Error>(
+    _ body: (_ key: RawSpan, _ value: RawSpan) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try body(key, bytes)
+  }
+
   /// Shows of an entry its value, and its key beside it. False if the bytes are no entry.
   mutating func splitEntry() -> Bool {
     guard let entry = EntryBytes.split(bytes) else { return false }

@@ -31,6 +31,8 @@ final class QueryRun {
     self.storePath = storePath
   }
 
+  var isOrdered: Bool { plan.isOrdered }
+
   // MARK: Answers
 
   func documents() throws(DocumentStoreError) -> [StoredDocument] {
@@ -55,6 +57,26 @@ final class QueryRun {
     }
     countEntries()
     return found
+  }
+
+  /// Hands over the documents of the answer as they are stored. Not for plans that sort.
+  func forEach(
+    _ body: (borrowing DocumentView) throws(DocumentStoreError) -> Bool
+  ) throws(DocumentStoreError) {
+    precondition(plan.isOrdered, "an answer that is sorted is no longer as it is stored")
+    guard limit > 0 else { return }
+    var count = 0
+    try forEachCandidate { ordinal throws(DocumentStoreError) in
+      guard try self.read(ordinal) else { return true }
+      if !self.plan.isExact {
+        guard let document = try self.decoded(), self.accepts(document) else { return true }
+      }
+      count += 1
+      return try self.buffer.withEntry { key, value throws(DocumentStoreError) in
+        try body(DocumentView(key: key, record: value)) && count < self.limit
+      }
+    }
+    countEntries()
   }
 
   /// How many documents the answer has. Reads none of them where keys tell.
@@ -200,12 +222,21 @@ final class QueryRun {
   }
 
   private func document(_ ordinal: UInt32) throws(DocumentStoreError) -> StoredDocument? {
+    try read(ordinal) ? decoded() : nil
+  }
+
+  /// Into the buffer; false if there is nothing.
+  private func read(_ ordinal: UInt32) throws(DocumentStoreError) -> Bool {
     do throws(ByteStoreError) {
-      guard try moment.read(ordinal, into: &buffer) else { return nil }
+      guard try moment.read(ordinal, into: &buffer) else { return false }
     } catch {
       throw DocumentStoreError(error)
     }
     work.documentsRead += 1
+    return true
+  }
+
+  private func decoded() throws(DocumentStoreError) -> StoredDocument? {
     guard let path = DocumentKey.decode([UInt8](copying: buffer.key)) else {
       throw DocumentStoreError(
         .corrupted(Damage(file: storePath, offset: 0, expected: "the key of a document", found: "another")))

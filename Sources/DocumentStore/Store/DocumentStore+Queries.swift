@@ -11,6 +11,35 @@ extension DocumentStore {
     return documents
   }
 
+  /// Hands over each document of the answer, borrowed from where it is stored, until `body` answers false: for
+  /// those who look at many documents, or at few of their fields. A limit on the last documents, and an order
+  /// that no index has, are answered by `documents` alone: here they throw `invalidArgument`.
+  public func forEach(
+    _ query: StructuredQuery, _ body: (borrowing DocumentView) -> Bool
+  ) throws(DocumentStoreError) {
+    if case .last = query.limit {
+      throw .invalidArgument("A query for the last documents is answered from its end, and cannot be borrowed.")
+    }
+    _ = try run(query) { run throws(DocumentStoreError) in
+      guard run.isOrdered else {
+        throw .invalidArgument("No index has the order of this query, so that its answer cannot be borrowed.")
+      }
+      try run.forEach { document throws(DocumentStoreError) in body(document) }
+    }
+  }
+
+  /// Calls `body` with a document as of the last commit, borrowed from where it is stored; nil if there is none.
+  public func withDocument<Result>(
+    at path: DocumentPath, _ body: (borrowing DocumentView) -> Result
+  ) throws(DocumentStoreError) -> Result? {
+    let key = DocumentKey.encode(path)
+    do throws(ByteStoreError) {
+      return try bytes.withValue(for: key) { body(DocumentView(key: key.rawSpan, record: $0)) }
+    } catch {
+      throw DocumentStoreError(error)
+    }
+  }
+
   /// The number of documents in the answer. Where an index has it, no document is read.
   public func count(_ query: StructuredQuery) throws(DocumentStoreError) -> Int {
     try run(query) { run throws(DocumentStoreError) in try run.count() }.result

@@ -34,7 +34,7 @@ extension DocumentStore {
   /// Moves all commits so far from logs to segments, and writes every segment anew of which more than a
   /// twentieth is dead, so that the space comes back. Segments that cannot be read are left alone and are in
   /// the statistics from then on. Nothing is lost if it fails.
-  package func compact() throws(DocumentStoreError) {
+  public func compact() throws(DocumentStoreError) {
     do throws(ByteStoreError) { try bytes.flush(.everything) } catch { throw DocumentStoreError(error) }
   }
 }

@@ -19,7 +19,7 @@ struct ByteEntry {
 
 /// What the product is compared with.
 enum Peers {
-  static let names: Set = ["leveldb", "rocksdb"]
+  static let names: Set = ["leveldb", "rocksdb", "sqlite"]
 
   static var installed: [any ByteEngine.Type] {
     var peers: [any ByteEngine.Type] = []

@@ -1,0 +1,3 @@
+// SQLite, as the system has it.
+#pragma once
+#include <sqlite3.h>
