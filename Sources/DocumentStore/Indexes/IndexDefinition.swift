@@ -152,6 +152,17 @@ extension IndexDefinition {
   }
 }
 
+extension IndexDefinition {
+  /// The keys of a document as it is stored.
+  func keys(ofRecord record: RawSpan, at path: DocumentPath) throws(RecordError) -> [[UInt8]] {
+    var values: [StoredFieldPath: StoredValue] = [:]
+    for field in fields where values[field.path] == nil {
+      values[field.path] = try RecordCodec.value(at: field.path, in: record)
+    }
+    return keys(of: path) { values[$0] }
+  }
+}
+
 /// The names of all documents, in an index that every store has.
 ///
 ///     key := id path        the id of the collection as a segment, and the path of the document

@@ -66,14 +66,3 @@ extension RawSpan {
     }
   }
 }
-
-extension IndexDefinition {
-  /// The keys of a document as it is stored.
-  func keys(ofRecord record: RawSpan, at path: DocumentPath) throws(RecordError) -> [[UInt8]] {
-    var values: [StoredFieldPath: StoredValue] = [:]
-    for field in fields where values[field.path] == nil {
-      values[field.path] = try RecordCodec.value(at: field.path, in: record)
-    }
-    return keys(of: path) { values[$0] }
-  }
-}

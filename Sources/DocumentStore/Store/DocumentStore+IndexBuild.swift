@@ -19,6 +19,8 @@ public struct IndexProgress: Sendable, Hashable {
 extension DocumentStore {
   /// Above so many indexes, those made for queries go, the least recently used first.
   static let automaticIndexesMax = 64
+  /// A checkpoint has room for no more.
+  static let indexesMax = 128
 
   /// Finds all names, where a checkpoint without indexes was opened, or a page of them is damaged.
   func findNames() throws(DocumentStoreError) {
@@ -54,12 +56,21 @@ extension DocumentStore {
           state.indexes.contains { $0.definition == definition && (isAutomatic || !$0.isAutomatic) }
         }
         guard !isThere else { return true }
+        try checkNumber(isAutomatic)
         switch try attempt(definition, isAutomatic, progress) {
         case .made: return true
         case .ended: return false
         case .spoilt: continue
         }
       }
+    }
+  }
+
+  private func checkNumber(_ isAutomatic: Bool) throws(DocumentStoreError) {
+    let others = indexes.state.withLock { state in state.indexes.count { !$0.isAutomatic } }
+    guard isAutomatic || others < Self.indexesMax - Self.automaticIndexesMax else {
+      throw .invalidArgument(
+        "The store has \(others) indexes that were asked for, and there is no room for more. Drop one first.")
     }
   }
 
