@@ -34,8 +34,8 @@ struct CampaignOptions {
 @main
 struct CampaignProgram {
   static let campaigns: [any Campaign.Type] = [
-    CrashStates.self, Corruption.self, Repair.self, Mutants.self, Model.self, Fuzz.self, KillCampaign.self,
-    Space.self, Soak.self,
+    CrashStates.self, Corruption.self, Repair.self, Mutants.self, Model.self, Queries.self, Fuzz.self,
+    KillCampaign.self, Space.self, Soak.self,
   ]
 
   static func main() async {

@@ -48,6 +48,8 @@ final class IndexStream: EntryStream {
   private(set) var end: [UInt8] = []
   private(set) var ordinal: UInt32 = 0
   private(set) var entriesRead = 0
+  private(set) var longKeysRead = 0
+  private(set) var nestedPassedOver = 0
 
   init(
     _ tree: OrderedIndex, _ access: QueryPlan.Access, isCollectionOfNames: Bool, _ context: StreamContext,
@@ -94,7 +96,7 @@ final class IndexStream: EntryStream {
     while range.map({ isBehind($0, key) }) ?? true {
       guard try openNextRange() else { return false }
     }
-    let target = key.count < StoredKey.longBytes ? key : Array(key.prefix(StoredKey.keptBytes))
+    let target = StoredKey.start(of: key)
     if context.isBackward {
       // Behind the key itself, or behind all that begin like one that is longer.
       let bound = target.count < key.count ? target.behindAllWithPrefix ?? target : target
@@ -149,6 +151,7 @@ final class IndexStream: EntryStream {
   private func skipsNested(_ key: [UInt8]) throws(DocumentStoreError) -> Bool {
     let end = key.rawSpan.extracting(droppingFirst: access.prefixBytes)
     guard let bytes = DocumentKey.segmentBytes(end), end.byteCount > bytes + 1 else { return false }
+    nestedPassedOver += 1
     let sibling = Array(key.prefix(access.prefixBytes + bytes))
     if context.isBackward {
       // The document itself comes before what lies below it.
@@ -173,6 +176,7 @@ final class IndexStream: EntryStream {
         break
       }
       entriesRead += 1
+      longKeysRead += 1
       if let key = try longKey(of: entry), range?.contains(key) == true {
         if !(isCollectionOfNames && isNested(key)) { entries.append(Entry(key: key, ordinal: entry.ordinal)) }
       }

@@ -20,6 +20,8 @@ public struct QueryExplanation: Sendable, CustomStringConvertible {
   public let built: [IndexDefinition]
   public let entriesRead: Int
   public let documentsRead: Int
+  package let longKeysRead: Int
+  package let nestedPassedOver: Int
   public let results: Int
   public let nanoseconds: UInt64
 
@@ -41,6 +43,8 @@ public struct QueryExplanation: Sendable, CustomStringConvertible {
     self.built = built
     entriesRead = work.entriesRead
     documentsRead = work.documentsRead
+    longKeysRead = work.longKeysRead
+    nestedPassedOver = work.nestedPassedOver
     self.results = results
     self.nanoseconds = nanoseconds
   }

@@ -11,6 +11,10 @@ import ByteStore
 struct QueryWork: Sendable, Hashable {
   var entriesRead = 0
   var documentsRead = 0
+  /// Of the entries, those whose documents had to tell their order.
+  var longKeysRead = 0
+  /// Documents below those of the collection, and all that lay there with them.
+  var nestedPassedOver = 0
 }
 
 final class QueryRun {
@@ -212,7 +216,13 @@ final class QueryRun {
     }
   }
 
-  private func countEntries() { work.entriesRead += streams.reduce(0) { $0 + $1.entriesRead } }
+  private func countEntries() {
+    for stream in streams {
+      work.entriesRead += stream.entriesRead
+      work.longKeysRead += stream.longKeysRead
+      work.nestedPassedOver += stream.nestedPassedOver
+    }
+  }
 
   // MARK: Documents
 

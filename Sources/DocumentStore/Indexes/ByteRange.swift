@@ -32,14 +32,13 @@ struct ByteRange: Hashable, Sendable {
 
   /// Of a tree, whose long keys tell only what they begin with: it may have some more.
   var inTree: OrderedIndexRange {
-    let from: OrderedIndexRange.Bound =
-      .including(lower.count < StoredKey.longBytes ? lower : Array(lower.prefix(StoredKey.keptBytes)))
+    let start = StoredKey.start(of: lower)
+    // A key that is just the start comes before the bound.
+    let from: OrderedIndexRange.Bound = start.count < lower.count ? .excluding(start) : .including(start)
     guard let upper else { return OrderedIndexRange(from: from, to: .open) }
-    guard upper.count >= StoredKey.longBytes else {
-      return OrderedIndexRange(from: from, to: .excluding(upper))
-    }
-    let end = Array(upper.prefix(StoredKey.keptBytes)).behindAllWithPrefix
-    return OrderedIndexRange(from: from, to: end.map { .excluding($0) } ?? .open)
+    let end = StoredKey.start(of: upper)
+    guard end.count < upper.count else { return OrderedIndexRange(from: from, to: .excluding(end)) }
+    return OrderedIndexRange(from: from, to: end.behindAllWithPrefix.map { .excluding($0) } ?? .open)
   }
 }
 

@@ -198,19 +198,24 @@ enum NameKey {
 
 /// Keys as they are in a tree, which has none of more than 768 bytes.
 ///
-///     stored := key                         of up to 767 bytes
+///     stored := key                         of up to 752 bytes
 ///             | first:752 digest:16         of a longer one; the first bytes of its SHA-256
 ///
 /// What follows the first 752 bytes orders keys by chance then, and whoever reads them has to look at the
-/// documents.
+/// documents. No key has 753 to 767 bytes in a tree: it would stand at a place of its own among those whose
+/// order is by chance.
 enum StoredKey {
-  static let longBytes = OrderedIndex.keyBytesMax
-  static let keptBytes = longBytes - 16
+  static let keptBytes = OrderedIndex.keyBytesMax - 16
 
   static func of(_ key: [UInt8]) -> [UInt8] {
-    guard key.count >= longBytes else { return key }
-    return Array(key.prefix(keptBytes)) + ContentDigest.sha256(of: key.rawSpan).prefix(16)
+    guard key.count > keptBytes else { return key }
+    return start(of: key) + ContentDigest.sha256(of: key.rawSpan).prefix(16)
   }
 
-  static func isLong(_ stored: RawSpan) -> Bool { stored.byteCount == longBytes }
+  /// As much of a key or a bound as the order of a tree knows.
+  static func start(of key: [UInt8]) -> [UInt8] {
+    key.count > keptBytes ? Array(key.prefix(keptBytes)) : key
+  }
+
+  static func isLong(_ stored: RawSpan) -> Bool { stored.byteCount > keptBytes }
 }

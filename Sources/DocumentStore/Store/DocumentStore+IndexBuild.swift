@@ -18,7 +18,7 @@ public struct IndexProgress: Sendable, Hashable {
 
 extension DocumentStore {
   /// Above so many indexes, those made for queries go, the least recently used first.
-  static let automaticIndexesMax = 64
+  package static let automaticIndexesMax = 64
   /// A checkpoint has room for no more.
   static let indexesMax = 128
 
@@ -171,7 +171,7 @@ extension DocumentStore {
   }
 
   /// Hands over every document as it is stored.
-  private func read(
+  func read(
     _ moment: Moment, _ body: (_ ordinal: UInt32, _ key: RawSpan, _ record: RawSpan) -> Void
   ) throws(DocumentStoreError) {
     do throws(ByteStoreError) {

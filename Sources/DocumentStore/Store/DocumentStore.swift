@@ -12,13 +12,15 @@ public final class DocumentStore: Sendable {
     public var createsIndexes = true
     /// A query goes through so many documents rather than have an index made.
     package var scanMax = 64
+    /// Of the store of bytes.
+    package var maintenance = ByteStore.Options().maintenance
 
     public init() {}
   }
 
   public let path: String
 
-  let bytes: ByteStore
+  package let bytes: ByteStore
   let indexes: IndexSet
   let options: Options
   let clock: any StoreClock
@@ -55,6 +57,7 @@ public final class DocumentStore: Sendable {
   ) throws(DocumentStoreError) -> DocumentStore {
     var byteOptions = ByteStore.Options()
     byteOptions.createsIfMissing = options.createsIfMissing
+    byteOptions.maintenance = options.maintenance
     let indexes = IndexSet()
     byteOptions.layerAbove = indexes
     do throws(ByteStoreError) {

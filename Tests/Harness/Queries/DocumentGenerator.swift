@@ -16,6 +16,8 @@ package struct DocumentGenerator {
   static let ids = [
     "__id7__", "__id-7__", "__id10__", "__id9223372036854775807__", "__id7_", "a", "aa", "b", "x", "\0",
     "\u{E9}", "e\u{301}", "\u{FFFF}", "\u{1F600}", "10", "7",
+    // Names that are longer than the keys of a tree.
+    long, long + "a",
   ]
 
   /// Names that look alike, a dot that does not part names, and maps within maps.
@@ -23,11 +25,18 @@ package struct DocumentGenerator {
     ["a"], ["b"], ["c"], ["m", "a"], ["m", "b"], ["m"], ["m", "m", "a"], ["a.b"], ["\u{E9}"], ["e\u{301}"],
   ].map(StoredFieldPath.init(unchecked:))
 
-  static let strings = [
-    "", "\0", "a", "a\0", "aa", "b", "e\u{301}", "\u{E9}", "\u{FFFD}", "\u{FFFF}", "\u{1F600}", "\u{10FFFF}",
-    // Longer than the keys of a tree, and some of them the same for as long as those are.
-    long, long + "a", long + "b", long + "a" + long, String(long.dropLast(40)),
-  ]
+  static let strings: [String] =
+    nearlyLong + [
+      "", "\0", "a", "a\0", "aa", "b", "e\u{301}", "\u{E9}", "\u{FFFD}", "\u{FFFF}", "\u{1F600}",
+      "\u{10FFFF}",
+      // Longer than the keys of a tree, and some of them the same for as long as those are.
+      long, long + "a", long + "b", long + "a" + long, String(long.dropLast(40)),
+    ]
+
+  /// With what stands before and behind them in a key, about as long.
+  private static let nearlyLong: [String] = [741, 742, 745, 750, 754, 757].map { count in
+    String(long.prefix(count)) + (count % 2 == 0 ? "a" : "")
+  }
 
   private static let long = String(repeating: "long", count: 200)
 

@@ -33,6 +33,47 @@ package struct QueryGenerator {
     return query
   }
 
+  /// What indexes are for: alternatives of equalities, each of which some document satisfies, then a bound and
+  /// an order.
+  package mutating func selectiveQuery() -> StructuredQuery {
+    let model = document
+    var query = StructuredQuery(
+      values.random.oneIn(3) ? .collectionGroup(model.path.parent.id) : .collection(model.path.parent))
+    let first = equalities(of: model)
+    let filter: FilterTree =
+      values.random.oneIn(3) ? .any([.all(first), .all(equalities(of: document))]) : .all(first)
+    query = (try? query.filtered(by: filter)) ?? query
+    if values.random.oneIn(2) {
+      let order = OrderBy(frequentField(), values.random.oneIn(2) ? .ascending : .descending)
+      if values.random.oneIn(2), let value = document.value(of: order.field) {
+        let kind = values.pick(FieldFilter.Operator.allCases.filter { $0.isInequality && !$0.takesList })
+        query = (try? query.filtered(by: .field(order.field, kind, value))) ?? query
+      }
+      query = (try? query.ordered(by: order)) ?? query
+      if values.random.oneIn(3) { query = addingCursors(to: query) }
+    }
+    if values.random.oneIn(3) {
+      let count = 1 + values.random.below(4)
+      query = (try? query.limited(to: values.random.oneIn(2) ? .first(count) : .last(count))) ?? query
+    }
+    return query
+  }
+
+  private mutating func equalities(of document: StoredDocument) -> [FilterTree] {
+    (0...values.random.below(3)).compactMap { _ in
+      let field = frequentField()
+      guard let value = document.value(of: field) else { return nil }
+      if case .array(let elements) = value, !elements.isEmpty, !values.random.oneIn(4) {
+        return .field(field, .arrayContains, values.pick(elements))
+      }
+      return .field(field, .equal, value)
+    }
+  }
+
+  private mutating func frequentField() -> StoredFieldPath {
+    values.pick(Array(DocumentGenerator.fields.prefix(3)))
+  }
+
   package mutating func aggregates() -> [Aggregate] {
     (0...values.random.below(3)).map { _ in
       let field = field()

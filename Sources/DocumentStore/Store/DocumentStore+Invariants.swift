@@ -1,0 +1,76 @@
+// What must be true of all indexes: each has what a scan of the documents gives.
+
+import ByteStore
+
+extension DocumentStore {
+  package func checkInvariants() throws(DocumentStoreError) {
+    if let broken = try invariantBroken() { preconditionFailure(broken) }
+  }
+
+  /// A sentence about the first index that is not what all documents say, or nil. Reads everything; throws if
+  /// a document or a page of an index cannot be read.
+  package func invariantBroken() throws(DocumentStoreError) -> String? {
+    let (moment, (names, indexes)) = try moment { [indexes] in
+      indexes.state.withLock { ($0.names, $0.indexes) }
+    }
+    var expectedNames = ScannedKeys()
+    var expected = indexes.map { _ in ScannedKeys() }
+    var nested = 0
+    var problem: DocumentStoreError?
+    try read(moment) { ordinal, key, record in
+      guard let path = DocumentKey.decode([UInt8](copying: key)) else { return }
+      expectedNames.add(NameKey.encode(path), ordinal)
+      if NameKey.isNested(path) { nested += 1 }
+      do throws(RecordError) {
+        let document = try StoredDocument(path: path, record: Array(copying: record))
+        for (place, index) in indexes.enumerated()
+        where index.definition.collectionID.isSameUTF8(as: path.parent.id) {
+          for key in index.definition.keys(of: document) { expected[place].add(key, ordinal) }
+        }
+      } catch {
+        problem = DocumentStoreError(error, at: path, in: self.path)
+      }
+    }
+    if let problem { throw problem }
+    if let names {
+      if let broken = try expectedNames.difference(from: names.tree, long: names.long) {
+        return "the names: \(broken)"
+      }
+      if names.nested != nested { return "the names: \(names.nested) are nested, not \(nested)" }
+    }
+    for (index, expected) in zip(indexes, expected) {
+      if let broken = try expected.difference(from: index.tree, long: index.longKeys) {
+        return "the index \(index.definition): \(broken)"
+      }
+    }
+    return Set(indexes.map(\.definition)).count == indexes.count ? nil : "an index is there twice"
+  }
+}
+
+/// What an index should have.
+private struct ScannedKeys {
+  private var ordinals: [[UInt8]: UInt32] = [:]
+  private var long = 0
+
+  mutating func add(_ key: [UInt8], _ ordinal: UInt32) {
+    let stored = StoredKey.of(key)
+    if StoredKey.isLong(stored.rawSpan) { long += 1 }
+    ordinals[stored] = ordinal
+  }
+
+  func difference(from tree: OrderedIndex, long: Int) throws(DocumentStoreError) -> String? {
+    guard tree.count == ordinals.count else {
+      return "it has \(tree.count) keys, and the documents have \(ordinals.count)"
+    }
+    guard long == self.long else { return "it counts \(long) long keys, and there are \(self.long)" }
+    var cursor = try tree.cursor()
+    while try cursor.next() {
+      let key = cursor.copyKey()
+      guard let ordinal = ordinals[key] else { return "no document has its key \(key)" }
+      guard ordinal == cursor.ordinal else {
+        return "its key \(key) leads to document \(cursor.ordinal), not \(ordinal)"
+      }
+    }
+    return tree.invariantBroken()
+  }
+}

@@ -1,0 +1,20 @@
+// Random queries on a store of documents against an evaluator that takes the long way (docs/reliability.md, T5).
+
+import Harness
+
+enum Queries: Campaign {
+  static let name = "queries"
+  static let summary = "asks a store of documents and an evaluator that takes the long way"
+  static let amount = (option: "--count", standard: Optional(20_000))
+
+  static func run(_ options: CampaignOptions) async throws -> CampaignResult {
+    let summary = QueryCampaign.run(queries: options.amount ?? 2_000_000, seed: options.seed)
+    let unreached = summary.neverReached
+    var result = CampaignResult(
+      run: summary.queries, failed: (summary.failure == nil ? 0 : 1) + unreached.count)
+    result.details = [("programs", summary.programs)]
+    result.details += QueryCampaign.Kind.allCases.map { ($0.rawValue, summary.counts[$0, default: 0]) }
+    result.firstFailure = summary.failure ?? unreached.first.map { "no \($0.rawValue) in any program" }
+    return result
+  }
+}
