@@ -1,0 +1,119 @@
+import ByteStore
+import Testing
+
+@testable import DocumentStore
+
+/// How typical queries are answered, as `explain` tells it.
+@Suite("Plans of queries")
+struct QueryPlanTests {
+  private let directory = TemporaryDirectory()
+
+  /// 300 documents in `c`.
+  private func open(_ change: (inout DocumentStore.Options) -> Void = { _ in }) throws -> DocumentStore {
+    var options = DocumentStore.Options()
+    options.maintenance = .manual
+    change(&options)
+    let store = try DocumentStore.open(directory.path, options: options)
+    var mutations: [Mutation] = []
+    for number in 0..<300 as Range<Int64> {
+      var fields = StoredMap()
+      fields["a"] = .integer(number % 10)
+      fields["b"] = .integer(number % 7)
+      fields["n"] = .integer(number)
+      fields["tags"] = .array([.integer(number % 3), .integer(5)])
+      mutations.append(.set(path("c", "d\(number)"), fields))
+    }
+    try store.commit(mutations)
+    return store
+  }
+
+  /// The plan, once as it is made and once more with what is there then.
+  private func expectPlan(
+    _ store: DocumentStore, _ query: StructuredQuery, _ plan: String, then second: String? = nil,
+    _ location: SourceLocation = #_sourceLocation
+  ) throws {
+    #expect(try store.explain(query).plan == plan, sourceLocation: location)
+    if let second { #expect(try store.explain(query).plan == second, sourceLocation: location) }
+  }
+
+  @Test("without filters and orders are the names")
+  func names() throws {
+    let store = try open()
+    try expectPlan(store, .ofC, "through the names")
+    try expectPlan(store, try .ofC.order(.documentID, .descending), "backward through the names")
+    try expectPlan(store, .ofGroupC, "through the names")
+    try expectPlan(
+      store, try .ofC.where(.documentID, .greaterThan, "d2"), "through the names")
+  }
+
+  @Test("of an equality or an order are one index")
+  func oneIndex() throws {
+    let store = try open()
+    try expectPlan(
+      store, try .ofC.where("a", .equal, 3), "made the index c(a)\nthrough the index c(a)",
+      then: "through the index c(a)")
+    try expectPlan(store, try .ofC.where("a", .lessThan, 3), "through the index c(a)")
+    try expectPlan(store, try .ofC.where("a", .notEqual, 3), "through 2 ranges of the index c(a)")
+    try expectPlan(store, try .ofC.order("a").limited(to: .last(3)), "backward through the index c(a)")
+    try expectPlan(
+      store, try .ofC.where("tags", .arrayContains, 2).order("n", .descending),
+      "made the index c(tags[], n)\nbackward through the index c(tags[], n)")
+    try expectPlan(
+      store, try .ofGroupC.where("a", .equal, 3), "made the index group c(a)\nthrough the index group c(a)")
+  }
+
+  @Test("of several equalities are what several indexes share, or one")
+  func joins() throws {
+    let store = try open()
+    let query = try StructuredQuery.ofC.where("a", .equal, 3).where("b", .equal, 3)
+    try expectPlan(store, query, "made the index c(a, b)\nthrough the index c(a, b)")
+    store.dropIndex(try IndexDefinition("c", .collection, ["a", "b"].map { IndexDefinition.Field($0) }))
+    for name in ["a", "b"] as [StoredFieldPath] {
+      try store.createIndex(try IndexDefinition("c", .collection, [IndexDefinition.Field(name)]))
+    }
+    try expectPlan(store, query, "through what is in all of: the index c(a), the index c(b)")
+  }
+
+  @Test("of alternatives are merged, or sorted")
+  func alternatives() throws {
+    let store = try open()
+    let either = try StructuredQuery.ofC.where("a", .isIn, [1, 2])
+    try expectPlan(
+      store, either, "made the index c(a)\nthrough the index c(a)\nthrough the index c(a)\nmerged in order")
+    try expectPlan(
+      store, try either.where(.documentID, .equal, "d1"),
+      "a document by its name\na document by its name\nall of these\neach document is looked at\n"
+        + "and what matches is sorted")
+  }
+
+  @Test("of inequalities on two fields look at documents in the order of the first")
+  func twoInequalities() throws {
+    let store = try open()
+    try expectPlan(
+      store, try .ofC.where("a", .greaterThan, 3).where("n", .lessThan, 100),
+      "made the index c(a, n)\nthrough the index c(a, n)\neach document is looked at")
+  }
+
+  @Test("that nothing can match are nothing")
+  func nothing() throws {
+    let store = try open()
+    try expectPlan(store, try .ofC.where("a", .equal, 1).where("a", .equal, 2), "nothing can match")
+    try expectPlan(store, try .ofC.where("a", .isIn, [.null]), "nothing can match")
+  }
+
+  @Test("without new indexes look at documents, and sort")
+  func withoutIndexes() throws {
+    let store = try open { $0.createsIndexes = false }
+    try expectPlan(
+      store, try .ofC.where("a", .equal, 3).order("n"),
+      "through the names\neach document is looked at\nand what matches is sorted")
+    try store.createIndex(try IndexDefinition("c", .collection, [IndexDefinition.Field("a")]))
+    try expectPlan(
+      store, try .ofC.where("a", .equal, 3).order("n"),
+      "through the index c(a)\neach document is looked at\nand what matches is sorted")
+    try store.createIndex(try IndexDefinition("c", .collection, [IndexDefinition.Field("n")]))
+    try expectPlan(
+      store, try .ofC.where("a", .equal, 3).order("n").limited(to: .first(1)),
+      "through the index c(n)\neach document is looked at")
+  }
+}
