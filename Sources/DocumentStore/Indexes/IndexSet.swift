@@ -3,8 +3,8 @@
 // Invariants:
 //   - A tree has the keys of all documents as of the last commit that readers see: the store of bytes applies
 //     a commit to its table and to the trees at one moment.
-//   - An index that could not follow a commit, since a page of it is damaged, is gone: it is made again when
-//     a query needs it. The names cannot go; where they are not known, a query first finds them all.
+//   - An index that could not follow a commit, or answer a query, since a page of it is damaged, is gone: it is
+//     made again when a query needs it. The names cannot go; where they are not known, a query first finds them all.
 //   - While an index is built, commits are noted beside it.
 
 import ByteStore
@@ -82,6 +82,19 @@ final class IndexSet: LayerAbove {
         state.lastUse[index.id] = state.uses
       }
     }
+  }
+
+  /// Lets go of all that has a damaged page; false if there is none. Reads every page.
+  func dropUnreadable() -> Bool {
+    let (names, indexes) = state.withLock { ($0.names?.tree, $0.indexes) }
+    let isNamesLost = names.map(\.isDamaged) ?? false
+    let lost = Set(indexes.filter(\.tree.isDamaged).map(\.id))
+    guard isNamesLost || !lost.isEmpty else { return false }
+    state.withLock { state in
+      if isNamesLost { state.names = nil }
+      state.indexes.removeAll { lost.contains($0.id) }
+    }
+    return true
   }
 
   /// Whether a commit has to know what the documents of a collection were.
@@ -207,6 +220,20 @@ extension IndexSet.State {
     if !lost.isEmpty { indexes.removeAll { lost.contains($0.id) } }
     for number in building.indices where note.concerns(building[number].definition) {
       building[number].apply(note.keys(for: building[number].definition), ordinals)
+    }
+  }
+}
+
+extension OrderedIndex {
+  /// Reads every page.
+  fileprivate var isDamaged: Bool {
+    do throws(DocumentStoreError) {
+      var cursor = try cursor()
+      while try cursor.next() {}
+      return false
+    } catch {
+      if case .corrupted = error { return true }
+      return false
     }
   }
 }

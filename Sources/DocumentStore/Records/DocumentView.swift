@@ -20,7 +20,8 @@ public struct DocumentView: ~Escapable {
   public var path: DocumentPath? { DocumentKey.decode([UInt8](copying: key)) }
 
   /// Hands over each field, in the order of their names. False if the bytes are no record.
-  public func forEachField(_ body: (_ name: borrowing TextView, _ value: borrowing ValueView) -> Void) -> Bool {
+  public func forEachField(_ body: (_ name: borrowing TextView, _ value: borrowing ValueView) -> Void) -> Bool
+  {
     guard record.byteCount >= RecordCodec.headBytes, record.firstByte == RecordCodec.selfDescribing else {
       return false
     }
@@ -58,7 +59,8 @@ public struct MapView: ~Escapable {
   init(_ bytes: RawSpan) { self.bytes = bytes }
 
   /// False if the bytes are no map.
-  public func forEachField(_ body: (_ name: borrowing TextView, _ value: borrowing ValueView) -> Void) -> Bool {
+  public func forEachField(_ body: (_ name: borrowing TextView, _ value: borrowing ValueView) -> Void) -> Bool
+  {
     var reader = ByteReader(bytes)
     guard let count = reader.uint32(), reader.skip(4 * Int(count)) else { return false }
     for _ in 0..<count {

@@ -18,9 +18,10 @@ extension DocumentStore {
     _ query: StructuredQuery, _ body: (borrowing DocumentView) -> Bool
   ) throws(DocumentStoreError) {
     if case .last = query.limit {
-      throw .invalidArgument("A query for the last documents is answered from its end, and cannot be borrowed.")
+      throw .invalidArgument(
+        "A query for the last documents is answered from its end, and cannot be borrowed.")
     }
-    _ = try run(query) { run throws(DocumentStoreError) in
+    _ = try run(query, triesAgain: false) { run throws(DocumentStoreError) in
       guard run.isOrdered else {
         throw .invalidArgument("No index has the order of this query, so that its answer cannot be borrowed.")
       }
@@ -77,12 +78,27 @@ extension DocumentStore {
     var work: QueryWork
   }
 
+  /// `triesAgain` if `body` may be called once more from the start, with another index.
   private func run<Result>(
-    _ query: StructuredQuery, _ body: (QueryRun) throws(DocumentStoreError) -> Result
+    _ query: StructuredQuery, triesAgain: Bool = true, _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done) {
     try query.check()
-    let collectionID = OrientedQuery(query.asRun).collectionID
     var built: [IndexDefinition] = []
+    while true {
+      do throws(DocumentStoreError) {
+        return try attempt(query, &built, body)
+      } catch {
+        // A damaged page of an index is no loss: what it says, the documents say as well.
+        guard case .corrupted = error, indexes.dropUnreadable(), triesAgain else { throw error }
+      }
+    }
+  }
+
+  private func attempt<Result>(
+    _ query: StructuredQuery, _ built: inout [IndexDefinition],
+    _ body: (QueryRun) throws(DocumentStoreError) -> Result
+  ) throws(DocumentStoreError) -> (result: Result, done: Done) {
+    let collectionID = OrientedQuery(query.asRun).collectionID
     while true {
       let (moment, view) = try moment { [indexes] in indexes.view(collectionID) }
       guard let view else {

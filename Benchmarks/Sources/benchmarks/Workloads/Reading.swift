@@ -56,7 +56,8 @@ enum Reading: Workload {
       try lock.withLock {
         guard let first = sums[metric] else { return sums[metric] = (engine, sum) }
         guard first.sum == sum else {
-          throw BenchmarkFailure("\(engine) answers \(metric) with \(sum), and \(first.engine) with \(first.sum)")
+          throw BenchmarkFailure(
+            "\(engine) answers \(metric) with \(sum), and \(first.engine) with \(first.sum)")
         }
       }
     }
