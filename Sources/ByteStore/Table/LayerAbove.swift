@@ -1,0 +1,25 @@
+// What a layer above keeps beside the keys, for instance indexes: it is told of each commit when readers see
+// it, its pages go into checkpoints, and an open tells it what they do not have yet.
+
+/// What the layer above wants to be told again when its commit is applied.
+package protocol CommitNote: AnyObject, Sendable {}
+
+/// Usable from any thread. It gets its pages back after an open from `ByteStore.checkpoint`.
+package protocol LayerAbove: Sendable {
+  /// A commit is about to be logged: what `apply` will need from disk is best read now. Only one commit is
+  /// between this and `apply` at a time, or a group of them.
+  func prepare(_ note: any CommitNote)
+
+  /// A commit is in the log, and readers see it once this returns. `ordinals` has one for each operation;
+  /// that of a removal counts for nothing. The table's lock is held: no input or output, and no call of the
+  /// store.
+  func apply(_ note: any CommitNote, _ ordinals: [UInt32])
+
+  /// The pages as of the last commit; called while no commit is under way.
+  func freeze() -> any CheckpointPages
+}
+
+extension LayerAbove {
+  package func prepare(_ note: any CommitNote) {}
+  package func apply(_ note: any CommitNote, _ ordinals: [UInt32]) {}
+}
