@@ -47,12 +47,8 @@ struct BackupTarget {
   private static func openOrMake(
     _ path: String, _ platform: Platform
   ) throws(ByteStoreError) -> any OpenDirectory {
-    do throws(SystemFailure) {
-      return try platform.fileSystem.openDirectory(path)
-    } catch {
-      guard error.isMissingFile else { throw .system(error) }
-    }
-    return try system { () throws(SystemFailure) in
+    // One that is there may have been made by a process that died before its name was durable.
+    try system { () throws(SystemFailure) in
       try platform.fileSystem.createDirectory(path)
       return try platform.fileSystem.openDirectory(path)
     }
