@@ -27,6 +27,9 @@ struct SpaceReserve {
     checkpointBytes + checkpointBytes / 8 + min(tailBytes, 8 << 20) + (64 << 10)
   }
 
+  /// One step of a growth that leaves room for others in between.
+  static let stepBytes: UInt64 = 64 << 10
+
   /// Makes the file larger if it is smaller. If the disk has no room for that, it is as large as it can be.
   mutating func grow(
     to wanted: UInt64, in directory: any OpenDirectory, _ platform: Platform
@@ -34,11 +37,10 @@ struct SpaceReserve {
     guard bytes < wanted else { return }
     let file = try openOrCreate(in: directory)
     defer { file.close() }
-    let block = Self.block
     do throws(SystemFailure) {
       while bytes < wanted {
-        let count = Int(min(wanted - bytes, UInt64(block.count)))
-        try file.writeAll(block.rawSpan.extracting(first: count), at: bytes, platform)
+        let count = Int(min(wanted - bytes, Self.stepBytes))
+        try file.writeAll(Self.block.rawSpan.extracting(first: count), at: bytes, platform)
         bytes += UInt64(count)
       }
     } catch {
@@ -65,16 +67,16 @@ struct SpaceReserve {
   }
 
   /// Not zeros: a file system that compresses would keep no space for them.
-  private static var block: [UInt8] {
+  private static let block: [UInt8] = {
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(64 << 10)
+    bytes.reserveCapacity(Int(stepBytes))
     var state: UInt64 = 0x9E37_79B9_7F4A_7C15
-    while bytes.count < 64 << 10 {
+    while bytes.count < Int(stepBytes) {
       state ^= state << 13
       state ^= state >> 7
       state ^= state << 17
       bytes.append(littleEndian: state)
     }
     return bytes
-  }
+  }()
 }

@@ -163,6 +163,7 @@ extension ByteStore {
       try SpareLog.prepare(capacity, from: oldLog, in: directory, platform)
     }
     options.maintenance.pause(.spareWritten)
+    if (try? result.get()) != nil { growReserveAhead(for: capacity) }
     writer.withLock { writer in
       writer.spare = (try? result.get()).map(Spare.ready) ?? .failed
     }

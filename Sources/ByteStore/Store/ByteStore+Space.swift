@@ -17,6 +17,9 @@ import Glibc
 #endif
 
 extension ByteStore {
+  /// Longer than it takes to wake whoever waits for the writer.
+  private static let microsecondsBetweenSteps: UInt32 = 100
+
   /// Why a new log is wanted.
   enum LogNeed {
     /// For puts: not at the cost of the reserve.
@@ -112,6 +115,28 @@ extension ByteStore {
       try writer.reserve.grow(to: wanted, in: directory, platform)
     } catch {
       throw .refused(error)
+    }
+  }
+
+  /// Has the reserve grow for a log of this size before there is one, so that no commit has to wait for it. In
+  /// steps, and commits come in between.
+  func growReserveAhead(for capacity: UInt64) {
+    while growReserveByStep(for: capacity) {
+      if case .inBackground = options.maintenance { usleep(Self.microsecondsBetweenSteps) }
+    }
+  }
+
+  /// False when there is nothing more to do: the file is as large as wanted, or the disk is full, in which case
+  /// the commit that needs the log finds out.
+  private func growReserveByStep(for capacity: UInt64) -> Bool {
+    writer.withLock { writer in
+      guard !writer.isFreeingSpace, writer.liveBytesWhenFull == nil else { return false }
+      // By then, the log in use is full.
+      let left = writer.log.map { $0.header.capacity - $0.end } ?? 0
+      let wanted = bytesWanted(writer, after: capacity + left)
+      let step = min(wanted, writer.reserve.bytes + SpaceReserve.stepBytes)
+      guard (try? writer.reserve.grow(to: step, in: directory, platform)) != nil else { return false }
+      return step < wanted
     }
   }
 
