@@ -265,6 +265,37 @@ struct FullDiskTests {
     #expect(!died.disk.image.paths.contains("/store/segment-0000000001"))
   }
 
+  /// A power loss brought a file back that was deleted; an older manifest may name it, and there is not even
+  /// room for a new manifest.
+  @Test func openLeavesWhatItCannotDeleteUntilThereIsSpace() throws {
+    let machine = machine(2048)
+    var pair = Pair(store: try open(machine))
+    for number in 0..<50 { #expect(try pair.put("key\(number)", [UInt8](repeating: 1, count: 500))) }
+    try pair.store.flush()
+    #expect(try pair.put("key0", [2]))
+    pair.store.abandon()
+    let name = "log-0000000001"
+    #expect(!machine.disk.image.paths.contains("/store/\(name)"))
+    let returned = try machine.disk.openDirectory("/store").createFile(name)
+    _ = try returned.write([UInt8](repeating: 7, count: 64 << 10).rawSpan, at: 0)
+    returned.close()
+    for name in ["RESERVE", "SPARE"] { try? machine.disk.openDirectory("/store").remove(name) }
+    try takeTheRest(machine)
+
+    for _ in 0..<2 {
+      pair.store = try open(machine)
+      try pair.check()
+      #expect(try !pair.put("more", [3]))
+      #expect(machine.disk.image.paths.contains("/store/\(name)"))
+      pair.store.abandon()
+    }
+    pair.store = try open(machine)
+    try machine.disk.openDirectory("/").remove("other")
+    #expect(try pair.put("more", [3]))
+    #expect(!machine.disk.image.paths.contains("/store/\(name)"))
+    try pair.check()
+  }
+
   @Test func afterDeletionsAFlushComesByItselfAndPutsAreTakenAgain() throws {
     let machine = machine(512)
     var pair = Pair(store: try open(machine))

@@ -221,6 +221,15 @@ extension Manifest {
         + (checkpoint.map { [StoreFile.checkpoint($0.number)] } ?? []))
   }
 
+  /// Whether a file that this one does not name may be in one before it.
+  func mayHaveNamed(_ name: String) -> Bool {
+    if let number = StoreFile.logNumber(of: name) { return number < nextLogNumber }
+    if let number = StoreFile.segmentNumber(of: name) ?? StoreFile.checkpointNumber(of: name) {
+      return number < nextFileNumber
+    }
+    return name != StoreFile.newManifest && name != StoreFile.spare
+  }
+
   /// The manifest after this one. Only equality of generations means anything, so that they may wrap.
   func successor() -> Manifest {
     var next = self

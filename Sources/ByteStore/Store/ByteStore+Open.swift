@@ -7,8 +7,8 @@
 //   4. decide     each log's end: damage or a torn tail (C9)
 //   5. repeat     the bytes of the last group are written once more, as they are: where a sync failed
 //                 before, the one of step 2 did not write them (F4)
-//   6. clean up   files that the manifest does not name; first it is written again, for it may be one that
-//                 we see and that no power loss would leave (F4)
+//   6. clean up   files that the manifest does not name; where an older one may have named them, it is
+//                 first written again, for it may be one that we see and that no power loss would leave (F4)
 //
 // Nothing else is written into an old log, and nothing is deleted before step 6.
 
@@ -33,6 +33,8 @@ struct Opened {
   /// For the layer above, if there is one.
   var recovered: Recovered?
   var reserve = SpaceReserve()
+  /// Files that are to go once a manifest can be written.
+  var leftovers: [String] = []
   var last = LogHeader.LogEnd(fileID: .zero, length: 0, sequence: .none)
   var report = RecoveryReport()
 }
@@ -427,27 +429,39 @@ extension ByteStore {
     let manifest = opened.manifest
     let names = try system { () throws(SystemFailure) in try directory.names() }
     let live = manifest.fileNames
-    var leftovers: [String] = []
+    var unnamed: [String] = []
+    var namedBefore: [String] = []
     for name in names.sorted() where !live.contains(name) {
-      if try isLeftover(name, opened) { leftovers.append(name) }
+      guard try isLeftover(name, opened) else { continue }
+      if manifest.mayHaveNamed(name) { namedBefore.append(name) } else { unnamed.append(name) }
     }
-    // An older manifest may still name some of them.
-    if leftovers.contains(where: { $0 != StoreFile.newManifest && $0 != StoreFile.spare }),
-      opened.platform.keeps(.writeManifestBeforeDeletingOnOpen)
-    {
-      opened.manifest = manifest.successor()
-      try write(opened.manifest, directory, opened.platform)
-      leftovers.removeAll { $0 == StoreFile.newManifest }
-    }
-    for name in leftovers {
-      do throws(SystemFailure) {
-        try directory.remove(name)
-      } catch {
-        // The manifest may have needed the space of a spare.
-        guard name == StoreFile.spare, error.isMissingFile else { throw .system(error) }
-      }
+    // First those that no manifest named: on a full disk, the next one needs their space.
+    try remove(unnamed, directory)
+    let mayRemove = namedBefore.isEmpty ? true : try writeBeforeDeleting(&opened)
+    if mayRemove {
+      try remove(namedBefore, directory)
+    } else {
+      opened.leftovers = namedBefore
     }
     if names.contains(StoreFile.reserve) { opened.reserve = try findReserve(in: directory) }
+  }
+
+  /// False if the disk has no room even for that: then the leftovers stay, in nobody's way, until it has.
+  private static func writeBeforeDeleting(_ opened: inout Opened) throws(ByteStoreError) -> Bool {
+    guard opened.platform.keeps(.writeManifestBeforeDeletingOnOpen) else { return true }
+    let manifest = opened.manifest.successor()
+    do throws(ByteStoreError) {
+      try write(manifest, opened.directory, opened.platform)
+    } catch {
+      guard error.asksForSpace else { throw error }
+      return false
+    }
+    opened.manifest = manifest
+    return true
+  }
+
+  private static func remove(_ names: [String], _ directory: any OpenDirectory) throws(ByteStoreError) {
+    for name in names { try system { () throws(SystemFailure) in try directory.remove(name) } }
   }
 
   private static func findReserve(in directory: any OpenDirectory) throws(ByteStoreError) -> SpaceReserve {

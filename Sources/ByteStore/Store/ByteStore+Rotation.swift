@@ -51,6 +51,14 @@ extension ByteStore {
     writer.log = next
     writer.last = last
     writer.manifest = manifest
+    removeLeftovers(&writer)
+  }
+
+  /// The manifest that is on disk now does not name them, and none before it comes back. What cannot be removed,
+  /// the next open removes.
+  private func removeLeftovers(_ writer: inout Writer) {
+    for name in writer.leftovers { try? directory.remove(name) }
+    writer.leftovers = []
   }
 
   /// Where the log in use ends for good. It is synced first: a recorded end that a power loss undercuts

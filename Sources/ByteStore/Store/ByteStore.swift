@@ -98,6 +98,8 @@ package final class ByteStore: Sendable {
     var log: LogWriter?
     var spare = Spare.none
     var reserve = SpaceReserve()
+    /// Files that an open found no space to delete; they go once a manifest is written.
+    var leftovers: [String] = []
     /// A flush works with the last space there is, and nobody else may take it.
     var isFreeingSpace = false
     /// How much lived when a put was refused because the disk was full; nil once there was room.
@@ -147,7 +149,7 @@ package final class ByteStore: Sendable {
     state = Locked(State())
     writer = Locked(
       Writer(
-        manifest: opened.manifest, reserve: opened.reserve, last: opened.last,
+        manifest: opened.manifest, reserve: opened.reserve, leftovers: opened.leftovers, last: opened.last,
         flushedThrough: opened.checkpoint?.header.position.sequence ?? .none))
   }
 
