@@ -133,3 +133,11 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+// The fuzz targets with libFuzzer's own main, which only .ci/libfuzzer asks for: it does not link without.
+if Context.environment["DUGOUT_LIBFUZZER"] != nil {
+  package.products.append(.executable(name: "libfuzzer", targets: ["libfuzzer"]))
+  package.targets.append(
+    .executableTarget(
+      name: "libfuzzer", dependencies: ["Harness"], path: "Tests/libfuzzer", swiftSettings: strict))
+}

@@ -1,7 +1,8 @@
 // Real processes that are killed the moment a write has been acknowledged. Each round a new process
 // opens the same store, saves one document through the topmost layer and dies in the completion; then
 // this process opens the store and looks for every document of every round so far. Then processes that work on
-// a store of bytes are struck down at chosen system calls (StoreKills.swift).
+// a store of bytes are struck down at chosen system calls (StoreKills.swift), and file systems are shut down under
+// others (StoreShutdowns.swift).
 
 import DocumentStore
 import FirebaseCore
@@ -11,7 +12,7 @@ import Foundation
 enum KillCampaign: Campaign {
   static let name = "kill"
   static let summary =
-    "kills processes after acknowledged writes and at system calls, and looks for all commits"
+    "kills processes and file systems after acknowledged writes and at system calls, and looks for all commits"
   static let amount = (option: "--rounds", standard: Optional(500))
 
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {
@@ -34,8 +35,29 @@ enum KillCampaign: Campaign {
     }
     result.details = [("acknowledgedDocumentsLost", lost)]
     try killAtCalls(options, in: folder, &result)
+    #if os(Linux)
+    try shutDownFileSystems(options, in: folder, &result)
+    #endif
     return result
   }
+
+  #if os(Linux)
+  private static func shutDownFileSystems(
+    _ options: CampaignOptions, in folder: URL, _ result: inout CampaignResult
+  ) throws {
+    let rounds = max(10, (options.amount ?? 500) / 10)
+    let summary = try StoreShutdowns.run(rounds: rounds, seed: options.seed, in: folder)
+    result.run += summary.rounds.values.reduce(0, +)
+    result.failed += summary.failed
+    result.firstFailure = result.firstFailure ?? summary.firstFailure
+    for kind in LoopMount.Kind.allCases {
+      result.details.append(("shutDown.\(kind.rawValue)", summary.rounds[kind, default: 0]))
+    }
+    result.details += [
+      ("shutDownAtWork", summary.interrupted), ("commitsInFlightFoundAfterShutdown", summary.commits),
+    ]
+  }
+  #endif
 
   private static func killAtCalls(_ options: CampaignOptions, in folder: URL, _ result: inout CampaignResult)
     throws

@@ -10,7 +10,6 @@ enum StoreKillWorker {
   static let met: Substring = "met a failure"
   static let unknown: Substring = "outcome unknown"
   static let dishonest = "dishonest"
-  private static let commits = 30
 
   /// Small, so that logs are turned and flushes run every few commits.
   static var options: ByteStore.Options {
@@ -25,14 +24,16 @@ enum StoreKillWorker {
   }
 
   static func main(_ words: [String]) -> Never {
-    guard words.count == 3, let seed = UInt64(words[1]), let acknowledged = Int(words[2]) else { exit(2) }
+    guard words.count == 4, let seed = UInt64(words[1]), let acknowledged = Int(words[2]),
+      let commits = Int(words[3])
+    else { exit(2) }
     do throws(ByteStoreError) {
       let store = try ByteStore.open(words[0], options: options)
       if store.lastCommit.value < UInt64(acknowledged) {
         say("\(dishonest): commit \(acknowledged) is gone")
         exit(0)
       }
-      try run(store, seed)
+      try run(store, commits, seed)
       try store.close()
     } catch {
       meet(error)
@@ -40,7 +41,7 @@ enum StoreKillWorker {
     exit(0)
   }
 
-  private static func run(_ store: ByteStore, _ seed: UInt64) throws(ByteStoreError) {
+  private static func run(_ store: ByteStore, _ commits: Int, _ seed: UInt64) throws(ByteStoreError) {
     for step in 1...commits {
       commit(to: store, seed)
       do throws(ByteStoreError) {

@@ -1,11 +1,7 @@
 // A store of bytes in a process of its own, which is killed at its n-th write, sync, rename or removal, or is
 // told that one of them failed (docs/reliability.md, T7). strace does it: the system's own calls, not a
 // simulation of them.
-//
-// Law: the store that opens afterwards holds the contents after some commit, and that is the last one that was
-// acknowledged or the one behind it. After an outcome that is unknown, nothing is acknowledged any more.
 
-import ByteStore
 import Foundation
 import Harness
 
@@ -60,16 +56,11 @@ struct StoreKills {
     var firstFailure: String?
   }
 
-  /// A store gets so many blows before there is a new one.
-  private static let roundsPerStore = 8
-
   private let strace: String
   private let folder: URL
   private var random: SeededRandom
-  private var seed: UInt64
+  private var store: KilledStore
   private var summary = Summary()
-  /// Of the store at hand.
-  private var acknowledged = 0
 
   /// Nil, and a word about it, if there is no strace.
   static func run(kills: Int, failures: Int, seed: UInt64, in folder: URL) throws -> Summary? {
@@ -90,54 +81,37 @@ struct StoreKills {
   private init(strace: String, folder: URL, seed: UInt64) {
     self.strace = strace
     self.folder = folder
-    self.seed = seed
+    store = KilledStore(path: folder.appendingPathComponent("bytes").path, seed: seed)
     random = SeededRandom(seed: seed)
   }
-
-  private var store: String { folder.appendingPathComponent("bytes").path }
 
   // MARK: A round
 
   private mutating func round(_ round: Int, isKill: Bool) throws {
-    if round % Self.roundsPerStore == 0 {
-      try? FileManager.default.removeItem(atPath: store)
-      acknowledged = 0
-      seed &+= 1
-    }
+    store.renew(before: round)
     let call = Call.allCases[round % Call.allCases.count]
     let blow = isKill ? Blow.kill(call) : .fail(call, Errno.allCases[random.below(Errno.allCases.count)])
     let number = 1 + random.below(call.countMax)
     let injection = blow.injection(at: number, isSticky: !isKill && random.oneIn(3))
     summary.rounds += 1
     let end = try runWorker(injection, call)
-    do {
-      try judge(end, blow)
-    } catch let problem as Problem {
-      summary.failed += 1
-      summary.firstFailure =
-        summary.firstFailure
-        ?? "seed \(seed), round \(round), \(injection), commit \(acknowledged): \(problem.text)"
-      // The next one begins anew.
-      try? FileManager.default.removeItem(atPath: store)
-      acknowledged = 0
-    }
+    if end.words.contains(StoreKillWorker.unknown) { summary.outcomesUnknown += 1 }
+    if end.wasStruck { summary.blows[blow, default: 0] += 1 }
+    guard let problem = store.problem(after: end, &summary.commits) else { return }
+    summary.failed += 1
+    summary.firstFailure =
+      summary.firstFailure ?? "\(problem.context), round \(round), \(injection): \(problem.text)"
   }
 
-  private struct End {
-    var wasKilled: Bool
-    var wasStruck: Bool
-    var status: Int32
-    var words: [Substring]
-  }
-
-  private func runWorker(_ injection: String, _ call: Call) throws -> End {
+  private func runWorker(_ injection: String, _ call: Call) throws -> KilledStore.End {
     let trace = folder.appendingPathComponent("trace").path
     let process = Process()
     process.executableURL = URL(fileURLWithPath: strace)
-    process.arguments = [
-      "-f", "-qq", "-o", trace, "-e", "trace=\(call.rawValue)", "-e", injection,
-      Bundle.main.executablePath ?? "campaign", StoreKillWorker.word, store, "\(seed)", "\(acknowledged)",
-    ]
+    process.arguments =
+      [
+        "-f", "-qq", "-o", trace, "-e", "trace=\(call.rawValue)", "-e", injection,
+        Bundle.main.executablePath ?? "campaign",
+      ] + store.workerArguments(commits: 30)
     let output = Pipe()
     process.standardOutput = output
     try process.run()
@@ -145,48 +119,9 @@ struct StoreKills {
     process.waitUntilExit()
     let calls = try String(contentsOfFile: trace, encoding: .utf8)
     let wasKilled = process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGKILL
-    return End(
+    return KilledStore.End(
       wasKilled: wasKilled, wasStruck: wasKilled || calls.contains("(INJECTED)"),
       status: process.terminationStatus, words: String(decoding: said, as: UTF8.self).split(separator: "\n"))
-  }
-
-  private struct Problem: Error { var text: String }
-
-  private mutating func judge(_ end: End, _ blow: Blow) throws {
-    let words = end.words
-    if let last = words.compactMap({ Int($0) }).last { acknowledged = max(acknowledged, last) }
-    if words.contains(StoreKillWorker.unknown) { summary.outcomesUnknown += 1 }
-    if end.wasStruck { summary.blows[blow, default: 0] += 1 }
-    if let dishonest = words.first(where: { $0.hasPrefix(StoreKillWorker.dishonest) }) {
-      throw Problem(text: String(dishonest))
-    }
-    guard end.wasKilled || end.status == 0 else {
-      throw Problem(text: "the worker ended with status \(end.status) after \(words.suffix(3))")
-    }
-    try compare()
-  }
-
-  private mutating func compare() throws {
-    let opened: ByteStore
-    do {
-      opened = try ByteStore.open(store, options: StoreKillWorker.options)
-    } catch {
-      throw Problem(text: "the store does not open: \(error)")
-    }
-    defer { opened.abandon() }
-    let found = Int(opened.lastCommit.value)
-    guard found == acknowledged || found == acknowledged + 1 else {
-      throw Problem(text: "the store stands at commit \(found)")
-    }
-    try opened.checkInvariants()
-    let contents = StoreKillScript.contents(after: found, seed: seed)
-    guard opened.count == contents.count else { throw Problem(text: "there are \(opened.count) keys") }
-    for (key, value) in contents where try opened.value(for: key) != value {
-      throw Problem(text: "key \(String(decoding: key, as: UTF8.self)) has another value")
-    }
-    summary.commits += found - acknowledged
-    // What an open has shown stays.
-    acknowledged = found
   }
 }
 
