@@ -100,6 +100,10 @@ import Glibc
     }
   }
 
+  @Test func whatARefusedCommitTakesWithItFailedAndWroteNothing() {
+    expect(.foundationRefused, becomes: DocumentStoreError.failed) { _ in }
+  }
+
   @Test func closedAndForkedStoresAreClosed() {
     expect(.closed(directory: "/d"), becomes: DocumentStoreError.closed) { $0.file = "/d" }
     expect(.forked(directory: "/d"), becomes: DocumentStoreError.closed) { $0.file = "/d" }
@@ -140,7 +144,7 @@ import Glibc
   private func allCasesAreAbove(_ error: ByteStoreError) {
     switch error {
     case .notAStore, .noStore, .locked, .newerFormat, .foreignFile, .networkFileSystem, .incompleteBackup,
-      .notEmpty, .corrupted, .tooLarge, .full, .outcomeUnknown, .system, .closed, .forked:
+      .notEmpty, .corrupted, .tooLarge, .full, .outcomeUnknown, .foundationRefused, .system, .closed, .forked:
       break
     }
   }

@@ -40,13 +40,26 @@ final class Ticket {
   /// Which of its keys were there before.
   var targets: [Table.Target] = []
   var outcome: Result<SequenceNumber, ByteStoreError>?
+  /// Earlier commits without which this one may not happen; the leader's alone, who lets go of them.
+  var foundation: [Ticket]
+  private let mark = Atomic(false)
 
-  init(_ batch: Batch, _ durability: Durability, _ note: (any CommitNote)?) {
+  init(
+    _ batch: Batch, _ durability: Durability, _ note: (any CommitNote)?, foundation: [Ticket] = []
+  ) {
     self.batch = batch
     self.note = note
     self.durability = durability
+    self.foundation = foundation
     body = CommitBody(trusted: batch.body)
   }
+
+  /// It will not happen.
+  var isRefused: Bool { mark.load(ordering: .acquiring) }
+
+  func refuse() { mark.store(true, ordering: .releasing) }
+
+  var hasLostFoundation: Bool { foundation.contains(where: \.isRefused) }
 }
 
 extension Ticket {
@@ -64,13 +77,30 @@ extension ByteStore {
     _ batch: Batch, durability: Durability = .synced, note: (any CommitNote)? = nil
   ) throws(ByteStoreError) -> SequenceNumber {
     guard !isForked else { throw .forked(directory: path) }
-    waitForFlush(batch.body.count)
-    let ticket = Ticket(batch, durability, note)
+    pace(forBytes: batch.body.count)
+    return try finish(try enqueue(batch, durability: durability, note: note))
+  }
+
+  /// The first half of a commit: it has its place in the order of all commits, and a later call of `finish`
+  /// with it does the rest. If one of `foundation` does not happen, this one does not either, and its error is
+  /// `foundationRefused`. Whoever commits in two halves calls `pace` first, while it holds no lock.
+  package func enqueue(
+    _ batch: Batch, durability: Durability = .synced, note: (any CommitNote)? = nil,
+    foundation: [PendingCommit] = []
+  ) throws(ByteStoreError) -> PendingCommit {
+    let ticket = Ticket(batch, durability, note, foundation: foundation.map(\.ticket))
     try state.withLock { state throws(ByteStoreError) in
       if let end = endOfWriting(state) { throw end }
       state.queue.append(ticket)
       commitsQueued.store(state.queue.count, ordering: .relaxed)
     }
+    return PendingCommit(ticket: ticket)
+  }
+
+  /// The second half: returns when the commit is as durable as asked for and readers see it.
+  @discardableResult
+  package func finish(_ pending: PendingCommit) throws(ByteStoreError) -> SequenceNumber {
+    let ticket = pending.ticket
     while true {
       let turn = state.withLock(
         wokenBy: ticket.signal, when: { ticket.outcome != nil || !$0.isLeading }
@@ -82,7 +112,8 @@ extension ByteStore {
     }
   }
 
-  private func waitForFlush(_ bytes: Int) {
+  /// Waits a little, if flushes do not keep up with the commits.
+  package func pace(forBytes bytes: Int) {
     guard case .inBackground = options.maintenance else { return }
     let logBytes = logBytesBehind.load(ordering: .relaxed)
     let delay = Pace.delay(forBytes: bytes, logBytes: logBytes, flushBytes: options.flushBytes)
@@ -165,7 +196,10 @@ extension ByteStore {
       state.stopLeading()
       return startSpare(wanted, &state)
     }
-    for ticket in tickets { ticket.signal.wake() }
+    for ticket in tickets {
+      ticket.foundation = []
+      ticket.signal.wake()
+    }
     state.wakeAll()
     scheduleMaintenance()
     if let spare { scheduleSpare(spare) }
@@ -181,11 +215,17 @@ extension ByteStore {
     var refused: [(Ticket, ByteStoreError)] = []
     var newKeys = 0
     for ticket in tickets {
+      guard !ticket.hasLostFoundation else {
+        ticket.refuse()
+        refused.append((ticket, .foundationRefused))
+        continue
+      }
       do throws(ByteStoreError) {
         ticket.targets = try table.prepare(ticket.body, newKeys: &newKeys)
         if let note = ticket.note { options.layerAbove?.prepare(note) }
         group.append(ticket)
       } catch {
+        ticket.refuse()
         refused.append((ticket, error))
       }
     }
@@ -205,8 +245,7 @@ extension ByteStore {
     guard case .failure(.refused(let cause)) = result, cause.meansFull,
       group.contains(where: { $0.batch.isRemovalOnly })
     else { return result }
-    refused += group.filter { !$0.batch.isRemovalOnly }.map { ($0, .system(cause)) }
-    group.removeAll { !$0.batch.isRemovalOnly }
+    keepRemovals(of: &group, &refused, cause)
     let removals = group.map(\.batch)
     return Result { () throws(WriteFailure) in
       if writer.log?.hasRoom(for: removals, usingReserve: true) != true {
@@ -214,6 +253,22 @@ extension ByteStore {
       }
       try append(group, &writer)
     }
+  }
+
+  private func keepRemovals(
+    of group: inout [Ticket], _ refused: inout [(Ticket, ByteStoreError)], _ cause: SystemFailure
+  ) {
+    var kept: [Ticket] = []
+    for ticket in group {
+      if ticket.batch.isRemovalOnly, !ticket.hasLostFoundation {
+        kept.append(ticket)
+      } else {
+        let error: ByteStoreError = ticket.batch.isRemovalOnly ? .foundationRefused : .system(cause)
+        ticket.refuse()
+        refused.append((ticket, error))
+      }
+    }
+    group = kept
   }
 
   private func append(_ group: [Ticket], _ writer: inout Writer) throws(WriteFailure) {
@@ -229,12 +284,16 @@ extension ByteStore {
   func fail(_ group: [Ticket], _ failure: WriteFailure, _ state: inout State) {
     switch failure {
     case .refused(let cause):
-      for ticket in group { ticket.outcome = .failure(.system(cause)) }
+      for ticket in group {
+        ticket.refuse()
+        ticket.outcome = .failure(.system(cause))
+      }
     case .unknown(let cause):
       guard platform.keeps(.poison) else { return fail(group, .refused(cause), &state) }
       let end = ByteStoreError.outcomeUnknown(cause)
       state.end = end
       for ticket in group + state.queue {
+        ticket.refuse()
         ticket.outcome = .failure(end)
         ticket.signal.wake()
       }

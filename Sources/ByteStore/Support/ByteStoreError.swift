@@ -87,6 +87,8 @@ package enum ByteStoreError: Error, Hashable, Sendable {
   case full(directory: String, what: String, limit: Int)
   /// A write or a sync failed, now or earlier: whether this commit survives is decided by the next open.
   case outcomeUnknown(SystemFailure)
+  /// An earlier commit that this one builds on was refused. Nothing was written.
+  case foundationRefused
 
   // At any time
   case system(SystemFailure)
@@ -128,6 +130,8 @@ extension ByteStoreError: CustomStringConvertible {
       "The store at \(directory) has \(limit) \(what), and that is the limit. Use a second store."
     case .outcomeUnknown(let failure):
       "\(failure). Whether this commit survives is unknown until the store is opened again."
+    case .foundationRefused:
+      "A commit that this one builds on was refused, and so is this one. Try again."
     case .system(let failure):
       failure.description
     case .closed(let directory):

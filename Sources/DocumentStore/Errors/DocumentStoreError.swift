@@ -113,6 +113,8 @@ extension DocumentStoreError {
       self = .full(evidence)
     case .outcomeUnknown(let failure):
       self = .outcomeUnknown(evidence.adding(failure))
+    case .foundationRefused:
+      self = .failed(evidence)
     case .system(let failure):
       self = failure.meansFull ? .full(evidence.adding(failure)) : .failed(evidence.adding(failure))
     case .closed(let directory), .forked(let directory):

@@ -25,9 +25,13 @@ public struct StoredDocument: Sendable, Equatable {
   }
 
   package init(path: DocumentPath, record: [UInt8]) throws(RecordError) {
-    let head = try RecordCodec.decodeHead(record.rawSpan)
+    try self.init(path: path, record: record.rawSpan)
+  }
+
+  init(path: DocumentPath, record: RawSpan) throws(RecordError) {
+    let head = try RecordCodec.decodeHead(record)
     self.init(
       path: path, createTime: head.createTime, updateTime: head.updateTime,
-      fields: try RecordCodec.decodeFields(record.rawSpan))
+      fields: try RecordCodec.decodeFields(record))
   }
 }

@@ -27,7 +27,7 @@ extension DocumentStore {
     try building.withLock { _ throws(DocumentStoreError) in
       guard indexes.state.withLock({ $0.names == nil }) else { return }
       // No commit comes in between: this is rare, and reads keys only.
-      try committing.withLock { _ throws(DocumentStoreError) in
+      try pipeline.whileQuiet { () throws(DocumentStoreError) in
         let (moment, _) = try moment {}
         var tree = IndexSet.NameTree()
         var sorter = OrderedIndexSorter()

@@ -1,0 +1,46 @@
+// What a commit makes of documents, and the note by which it is known when readers see it.
+
+import ByteStore
+
+/// A document that a commit is about.
+struct CommitChange: Sendable {
+  /// No document can have these: whatever is written differs from them.
+  static let damagedFields = StoredMap([("", .null)])
+
+  let path: DocumentPath
+  let key: [UInt8]
+  /// As the commits before this one leave it. Nil also if nobody needed to know.
+  let before: StoredDocument?
+  let isBeforeKnown: Bool
+  var after: StoredDocument?
+
+  var isNone: Bool { isBeforeKnown && before == after }
+
+  var noted: IndexChanges.Change {
+    IndexChanges.Change(path: path, before: notedBefore, after: after)
+  }
+
+  private var notedBefore: IndexChanges.Before {
+    guard isBeforeKnown, before?.fields != Self.damagedFields else { return .unknown }
+    return before.map { .document($0) } ?? .none
+  }
+}
+
+/// A commit that readers see, for those who follow all of them.
+struct PublishedCommit: Sendable {
+  let time: StoredTimestamp
+  let changes: [IndexChanges.Change]
+}
+
+/// What comes back to this floor when a commit is applied.
+final class CommitEffects: CommitNote {
+  let time: StoredTimestamp
+  let indexChanges: IndexChanges
+
+  init(_ time: StoredTimestamp, _ changes: [IndexChanges.Change]) {
+    self.time = time
+    indexChanges = IndexChanges(changes)
+  }
+
+  var published: PublishedCommit { PublishedCommit(time: time, changes: indexChanges.changes) }
+}

@@ -1,0 +1,22 @@
+// What the store of bytes tells of each commit, when it is about to be logged and when readers see it: the indexes
+// follow, and the commit is queued for those who follow all of them.
+
+import ByteStore
+
+final class CommitLayer: LayerAbove {
+  let indexes = IndexSet()
+  let publications = Publications()
+
+  func prepare(_ note: any CommitNote) {
+    guard let effects = note as? CommitEffects else { return }
+    indexes.prepare(effects.indexChanges)
+  }
+
+  func apply(_ note: any CommitNote, _ ordinals: [UInt32]) {
+    guard let effects = note as? CommitEffects else { return }
+    indexes.apply(effects.indexChanges, ordinals)
+    publications.append(effects)
+  }
+
+  func freeze() -> any CheckpointPages { indexes.freeze() }
+}

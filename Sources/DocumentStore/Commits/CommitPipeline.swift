@@ -1,0 +1,247 @@
+// A commit of documents, from the call to the acknowledgement.
+//
+//   1. validate     what is asked for, within the limits (CommitRequest)
+//   2. read ahead   the documents that it builds on, so that nobody waits for the disk while another reads
+//   3. resolve      one commit at a time, in the order of all: it gets its time, and its mutations are applied to
+//                   what the commits before it leave, on stable storage or not (CommitOrder)
+//   4. encode       a record for each document that changes
+//   5. log          it joins the queue of the store of bytes, which writes and syncs a group of them
+//   6. apply        to the table and to all indexes at one moment, and 7. publish: readers see it (CommitLayer)
+//   8. settle       nobody builds on it as pending any more
+//   9. notify       those who follow commits, and 10. acknowledge: the caller returns
+//
+// The lock of the order is held from 3 to 5, and neither while the disk is waited for nor while code of a user
+// runs. The leader of a group takes 6 and 7 for all of it. A commit that was refused (a full disk, a damaged
+// page) takes those with it that build on it: they are resolved once more.
+
+import ByteStore
+
+final class CommitPipeline: Sendable {
+  private let bytes: ByteStore
+  private let layer: CommitLayer
+  private let clock: any StoreClock
+  /// Held while the next commit is computed from what this one leaves.
+  private let order: Locked<CommitOrder>
+
+  init(_ bytes: ByteStore, _ layer: CommitLayer, clock: any StoreClock) {
+    self.bytes = bytes
+    self.layer = layer
+    self.clock = clock
+    order = Locked(CommitOrder(lastTime: Int64(bitPattern: bytes.lastStamp)))
+  }
+
+  func commit(_ mutations: [Mutation]) throws(DocumentStoreError) -> StoredTimestamp {
+    try finish(try begin(mutations))
+  }
+
+  /// Steps 1 to 5: the commit has its place in the order.
+  func begin(_ mutations: [Mutation]) throws(DocumentStoreError) -> CommitUnderWay {
+    // Before any lock, which a child of a fork may never get.
+    guard !bytes.isForked else { throw DocumentStoreError(.forked(directory: bytes.path)) }
+    let request = try CommitRequest(mutations)
+    bytes.pace(forBytes: request.bytes)
+    return try begin(request)
+  }
+
+  private func begin(_ request: CommitRequest) throws(DocumentStoreError) -> CommitUnderWay {
+    let bases = readAhead(request)
+    return try order.withLock(when: { $0.isOpen }) { order throws(DocumentStoreError) in
+      let time = try order.nextTime(clock)
+      let resolved = try resolve(request, bases, order, at: time)
+      let batch = try encode(resolved.changes, at: time)
+      return try log(batch, resolved, request, &order, at: time)
+    }
+  }
+
+  /// Steps 6 to 10: returns when the commit is on stable storage and readers see it.
+  func finish(_ underWay: CommitUnderWay) throws(DocumentStoreError) -> StoredTimestamp {
+    var underWay = underWay
+    while true {
+      do throws(ByteStoreError) {
+        try bytes.finish(underWay.commit)
+        settle(underWay)
+        layer.publications.notify()
+        return underWay.time
+      } catch {
+        settle(underWay)
+        guard error == .foundationRefused else { throw DocumentStoreError(error) }
+      }
+      underWay = try begin(underWay.request)
+    }
+  }
+
+  /// Runs `body` while no commit is under way: those that come meanwhile wait.
+  func whileQuiet(_ body: () throws(DocumentStoreError) -> Void) throws(DocumentStoreError) {
+    order.withLock { $0.quietRequests += 1 }
+    defer {
+      order.withLock { $0.quietRequests -= 1 }
+      order.wakeAll()
+    }
+    try order.withLock(when: { $0.isQuiet }) { _ throws(DocumentStoreError) in try body() }
+  }
+
+  // MARK: 2. Read ahead
+
+  /// A document as readers see it, which may be older than what the commit will build on.
+  private struct Base {
+    var record: [UInt8]?
+    var document: StoredDocument?
+    /// It counts only if the commit needs the document.
+    var failure: DocumentStoreError?
+  }
+
+  private func readAhead(_ request: CommitRequest) -> [Base?] {
+    request.targets.map { target in
+      guard needsBase(target) else { return nil }
+      do throws(DocumentStoreError) {
+        guard let record = try record(target) else { return Base() }
+        return Base(record: record, document: try document(target, record.rawSpan))
+      } catch {
+        return Base(failure: error)
+      }
+    }
+  }
+
+  private func needsBase(_ target: CommitRequest.Target) -> Bool {
+    !target.isBlindRemoval || layer.needsBase(ofCollection: target.path.parent.id)
+  }
+
+  private func record(_ target: CommitRequest.Target) throws(DocumentStoreError) -> [UInt8]? {
+    do throws(ByteStoreError) { return try bytes.value(for: target.key) } catch {
+      throw DocumentStoreError(error)
+    }
+  }
+
+  private func document(
+    _ target: CommitRequest.Target, _ record: RawSpan
+  ) throws(DocumentStoreError) -> StoredDocument {
+    do throws(RecordError) { return try target.document(record) } catch {
+      throw DocumentStoreError(error, at: target.path, in: bytes.path)
+    }
+  }
+
+  // MARK: 3. Resolve
+
+  private struct Resolved {
+    var changes: [CommitChange] = []
+    /// Commits under way that it builds on.
+    var foundation: [PendingCommit] = []
+  }
+
+  /// What each document is after all mutations, in the order of their first mention.
+  private func resolve(
+    _ request: CommitRequest, _ bases: [Base?], _ order: CommitOrder, at time: StoredTimestamp
+  ) throws(DocumentStoreError) -> Resolved {
+    var resolved = Resolved()
+    resolved.changes.reserveCapacity(request.targets.count)
+    for (mutation, place) in zip(request.mutations, request.places) {
+      if place == resolved.changes.count {
+        resolved.changes.append(try before(request.targets[place], bases[place], order, &resolved.foundation))
+      }
+      let after = try mutation.apply(to: resolved.changes[place].after, at: time)
+      if let after, mutation.buildsOnOthers { try DocumentLimits.check(after) }
+      resolved.changes[place].after = after
+    }
+    resolved.changes.removeAll(where: \.isNone)
+    return resolved
+  }
+
+  /// The document as the commits before this one leave it.
+  private func before(
+    _ target: CommitRequest.Target, _ base: Base?, _ order: CommitOrder, _ foundation: inout [PendingCommit]
+  ) throws(DocumentStoreError) -> CommitChange {
+    if let pending = order.pending(target.key) {
+      foundation.append(pending.commit)
+      return CommitChange(target, pending.after)
+    }
+    guard let base else {
+      return CommitChange(
+        path: target.path, key: target.key, before: nil, isBeforeKnown: false, after: nil)
+    }
+    if let failure = base.failure {
+      // A commit since then may have replaced what could not be read.
+      guard let record = try record(target) else { return CommitChange(target, nil) }
+      guard let document = try? document(target, record.rawSpan) else { throw failure }
+      return CommitChange(target, document)
+    }
+    // Most often nothing has come in between, and a comparison of bytes costs less than to decode them.
+    if try isStored(base.record, target.key) { return CommitChange(target, base.document) }
+    guard let record = try record(target) else { return CommitChange(target, nil) }
+    return CommitChange(target, try document(target, record.rawSpan))
+  }
+
+  private func isStored(_ record: [UInt8]?, _ key: [UInt8]) throws(DocumentStoreError) -> Bool {
+    do throws(ByteStoreError) {
+      let isSame = try bytes.withValue(for: key) { stored in record?.rawSpan.isSame(as: stored) ?? false }
+      return isSame ?? (record == nil)
+    } catch {
+      throw DocumentStoreError(error)
+    }
+  }
+
+  // MARK: 4. Encode
+
+  private func encode(
+    _ changes: [CommitChange], at time: StoredTimestamp
+  ) throws(DocumentStoreError) -> Batch {
+    do throws(ByteStoreError) {
+      var batch = Batch(stamp: UInt64(bitPattern: time.microseconds))
+      for change in changes {
+        if let after = change.after {
+          try batch.put(after.record, for: change.key)
+        } else {
+          try batch.remove(change.key)
+        }
+      }
+      return batch
+    } catch {
+      throw DocumentStoreError(error)
+    }
+  }
+
+  // MARK: 5. Log
+
+  private func log(
+    _ batch: Batch, _ resolved: Resolved, _ request: CommitRequest, _ order: inout CommitOrder,
+    at time: StoredTimestamp
+  ) throws(DocumentStoreError) -> CommitUnderWay {
+    do throws(ByteStoreError) {
+      let effects = CommitEffects(time, resolved.changes.map(\.noted))
+      let commit = try bytes.enqueue(batch, note: effects, foundation: resolved.foundation)
+      let number = order.begin(commit, resolved.changes, at: time)
+      return CommitUnderWay(
+        request: request, time: time, changes: resolved.changes, commit: commit, number: number)
+    } catch {
+      throw DocumentStoreError(error)
+    }
+  }
+
+  // MARK: 8. Settle
+
+  private func settle(_ underWay: CommitUnderWay) {
+    let isQuietAwaited = order.withLock { order in
+      order.settle(underWay.number, underWay.changes)
+      return order.isQuiet && !order.isOpen
+    }
+    if isQuietAwaited { order.wakeAll() }
+  }
+}
+
+/// A commit that has its place in the order of all commits, and that has still to be finished, whatever happens.
+package struct CommitUnderWay: Sendable {
+  let request: CommitRequest
+  let time: StoredTimestamp
+  let changes: [CommitChange]
+  let commit: PendingCommit
+  let number: UInt64
+}
+
+extension CommitChange {
+  fileprivate init(_ target: CommitRequest.Target, _ before: StoredDocument?) {
+    self.init(path: target.path, key: target.key, before: before, isBeforeKnown: true, after: before)
+  }
+}
+
+extension CommitLayer {
+  fileprivate func needsBase(ofCollection id: String) -> Bool { indexes.hasIndexes(of: id) }
+}

@@ -1,0 +1,105 @@
+// Commits that are under way together: each builds on those before it, and readers see what is durable.
+
+import ByteStore
+import Harness
+import Testing
+
+@testable import DocumentStore
+
+@Suite struct CommitPipelineTests {
+  private let place = path("rooms", "eros")
+  private let other = path("rooms", "psyche")
+
+  private func number(_ store: DocumentStore, _ path: DocumentPath) throws -> StoredValue? {
+    try store.document(at: path)?.fields["n"]
+  }
+
+  @Test func commitsUnderWayBuildOnEachOtherAndShareOneSync() throws {
+    let machine = try SimulatedStore()
+    let store = machine.store
+    try store.commit([increment(place)])
+    let syncs = machine.disk.counters.fileSyncs
+    let underWay = try (0..<8).map { _ in try store.begin([increment(place)]) }
+    #expect(try number(store, place) == .integer(1), "nobody reads what is not durable")
+    let times = try underWay.map { try store.finish($0) }
+    #expect(try number(store, place) == .integer(9))
+    #expect(machine.disk.counters.fileSyncs - syncs == 1)
+    #expect(times == times.sorted() && Set(times).count == 8)
+    #expect(try machine.afterPowerLoss().store.document(at: place)?.updateTime == times.last)
+  }
+
+  @Test func preconditionsSeeCommitsUnderWay() throws {
+    let store = try SimulatedStore().store
+    let made = try store.begin([.set(place, StoredMap(), precondition: .exists(false))])
+    #expect(
+      failure { _ = try store.begin([.set(place, StoredMap(), precondition: .exists(false))]) }
+        == .alreadyExists("Document already exists: rooms/eros"))
+    let removed = try store.begin([.delete(place, precondition: .updateTime(made.time))])
+    #expect(
+      failure { _ = try store.begin([increment(place, .exists(true))]) }
+        == .notFound("No document to update: rooms/eros"))
+    let madeAgain = try store.begin([increment(place)])
+    for commit in [made, removed, madeAgain] { try store.finish(commit) }
+    let document = try #require(try store.document(at: place))
+    #expect(document.createTime == madeAgain.time)
+    #expect(document.fields == StoredMap([("n", .integer(1))]))
+    try store.checkInvariants()
+  }
+
+  @Test func eachStateOfADocumentIsInTheIndexesInTurn() throws {
+    let store = try SimulatedStore().store
+    try store.createIndex(IndexDefinition("rooms", .collection, [.init(field("n"))]))
+    let underWay = try (0..<5).flatMap { round in
+      [
+        try store.begin([increment(place), increment(other)]),
+        try store.begin(round % 2 == 0 ? [.delete(other)] : [increment(other), increment(other)]),
+      ]
+    }
+    for commit in underWay { try store.finish(commit) }
+    try store.checkInvariants()
+    #expect(try store.count(StructuredQuery(.collection(place.parent))) == 1)
+    #expect(try number(store, place) == .integer(5))
+  }
+
+  @Test func aCommitThatBuildsOnARefusedOneIsComputedOnceMore() throws {
+    let machine = try SimulatedStore(kibibytes: 1500)
+    let store = machine.store
+    try store.createIndex(IndexDefinition("rooms", .collection, [.init(field("n"))]))
+    try store.commit([increment(other)])
+    try machine.fillDisk()
+    let made = try store.begin([increment(place), increment(other)])
+    // These only remove, which a full disk takes; but what they build on is refused.
+    let removed = try store.begin([.delete(place, precondition: .exists(true))])
+    let alsoRemoved = try store.begin([.delete(other, precondition: .exists(true))])
+    guard case .full = failure(of: { try store.finish(made) }) else {
+      Issue.record("a put went to a full disk")
+      return
+    }
+    #expect(
+      failure { try store.finish(removed) } == .notFound("No document to delete: rooms/eros"))
+    let time = try store.finish(alsoRemoved)
+    #expect(time > alsoRemoved.time)
+    #expect(try store.document(at: other) == nil)
+    try store.checkInvariants()
+  }
+
+  @Test func afterAFailedSyncNobodyBuildsOnWhatMayBeLost() throws {
+    let machine = try SimulatedStore()
+    let store = machine.store
+    try store.commit([increment(place)])
+    let first = try store.begin([increment(place)])
+    let second = try store.begin([increment(place)])
+    machine.disk.failNext(.inputOutput)
+    for commit in [first, second] {
+      guard case .outcomeUnknown = failure(of: { try store.finish(commit) }) else {
+        Issue.record("a commit was acknowledged after a failed sync")
+        return
+      }
+    }
+    guard case .outcomeUnknown = failure(of: { try store.commit([increment(place)]) }) else {
+      Issue.record("a commit began after a failed sync")
+      return
+    }
+    #expect(try number(store, place) == .integer(1))
+  }
+}
