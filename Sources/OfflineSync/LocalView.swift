@@ -44,5 +44,15 @@ public final class LocalView: Sendable {
     try store.commit(mutations)
   }
 
+  /// The first half of a write: its place in the order of all. Has to be followed by `finish`.
+  package func begin(_ mutations: [Mutation]) throws(DocumentStoreError) -> CommitUnderWay {
+    try store.begin(mutations)
+  }
+
+  @discardableResult
+  package func finish(_ write: CommitUnderWay) throws(DocumentStoreError) -> StoredTimestamp {
+    try store.finish(write)
+  }
+
   public func close() throws(DocumentStoreError) { try store.close() }
 }

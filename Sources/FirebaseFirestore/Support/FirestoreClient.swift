@@ -3,7 +3,8 @@
 // Invariants:
 //   - The store is opened on the queue of the writes, by the first of them or by a read that finds none.
 //     If that fails, the call gets the error, and the next one tries again.
-//   - Writes reach the store in the order of the calls.
+//   - Writes reach the store in the order of the calls. Each takes its place there without waiting for the one
+//     before it: those that are issued together share a sync.
 //   - A read waits for the writes that were issued before it, and for no other.
 
 package import DocumentStore
@@ -14,6 +15,8 @@ package import OfflineSync
 package final class FirestoreClient: Sendable {
   private let directory: String
   private let queue = DispatchQueue(label: "dugout.firestore.writes")
+  /// Where writes that have their place are waited for, in the same order.
+  private let finishing = DispatchQueue(label: "dugout.firestore.writes.finishing")
   private let state = Guarded(State())
 
   private struct State {
@@ -39,6 +42,7 @@ package final class FirestoreClient: Sendable {
   /// Waits for the writes under way, then gives the store back.
   func close() {
     queue.sync {
+      finishing.sync {}
       let use = state.withLock { state in
         defer { state.use = nil }
         return state.use
@@ -58,11 +62,18 @@ package final class FirestoreClient: Sendable {
       let number = state.issued
       // Under the lock, so that the queue's order is the order of the numbers.
       queue.async { [self] in
-        let result = Result { () throws(DocumentStoreError) in
-          _ = try openStore().write(mutations)
+        let begun = Result { () throws(DocumentStoreError) in
+          let view = try openStore()
+          return (view, try view.begin(mutations))
         }
-        markFinished(number)
-        finished(result.mapError(FirestoreErrors.translate))
+        finishing.async { [self] in
+          let result = Result { () throws(DocumentStoreError) in
+            let (view, write) = try begun.get()
+            _ = try view.finish(write)
+          }
+          markFinished(number)
+          finished(result.mapError(FirestoreErrors.translate))
+        }
       }
     }
   }
