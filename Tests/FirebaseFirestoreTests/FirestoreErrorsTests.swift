@@ -20,7 +20,7 @@ import Testing
     (.notAStore(evidence), 9), (.unsuitableDirectory(evidence), 9), (.locked(evidence), 14),
     (.newerFormat(evidence), 9),
     (.corrupted(evidence), 15), (.full(evidence), 8), (.failed(evidence), 13),
-    (.outcomeUnknown(evidence), 2), (.closed(evidence), 9),
+    (.outcomeUnknown(evidence), 2), (.closed(evidence), 9), (.aborted("what happened"), 10),
   ]
 
   @Test(arguments: errors) func anErrorHasItsCodeAndItsWords(error: DocumentStoreError, code: Int) {
@@ -53,7 +53,7 @@ import Testing
   /// Does not compile until a new case has its line above.
   private static func hasEvidence(_ error: DocumentStoreError) -> Bool {
     switch error {
-    case .invalidArgument, .notFound, .alreadyExists, .failedPrecondition: false
+    case .invalidArgument, .notFound, .alreadyExists, .failedPrecondition, .aborted: false
     case .notAStore, .unsuitableDirectory, .locked, .newerFormat, .corrupted, .full, .failed,
       .outcomeUnknown, .closed:
       true

@@ -34,7 +34,8 @@ struct CampaignOptions {
 @main
 struct CampaignProgram {
   static let campaigns: [any Campaign.Type] = [
-    CrashStates.self, Corruption.self, Repair.self, Mutants.self, Model.self, Queries.self, Fuzz.self,
+    CrashStates.self, Corruption.self, Repair.self, Mutants.self, Model.self, Queries.self,
+    Transactions.self, Fuzz.self,
     KillCampaign.self, Space.self, Soak.self,
   ]
 

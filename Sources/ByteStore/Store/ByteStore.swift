@@ -163,7 +163,7 @@ package final class ByteStore: Sendable {
 
   func shut() { isShut.store(true, ordering: .releasing) }
 
-  func checkReadable() throws(ByteStoreError) {
+  package func checkReadable() throws(ByteStoreError) {
     guard !isForked else { throw .forked(directory: path) }
     guard !isShut.load(ordering: .acquiring) else { throw .closed(directory: path) }
   }

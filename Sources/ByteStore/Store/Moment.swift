@@ -1,18 +1,22 @@
 // Reading by ordinal, at one moment.
 //
 // A moment is a frozen table: it costs its reader a few references, and the next commit the pages that it
-// changes. Unlike a snapshot it is not counted anywhere: it lasts as long as one call.
+// changes. Unlike a snapshot it is not counted anywhere, unless there is a lease for it: most last as long as one
+// call.
 
 /// The entries of a store as of one commit.
 package final class Moment: Sendable {
   /// The last commit that it sees.
   package let sequence: SequenceNumber
+  /// The largest stamp of all that it sees; 0 before the first commit.
+  package let stamp: UInt64
   private let frozen: SharedTable
   /// What is read for the frozen table is of use to the store's own as well.
   private let live: SharedTable
 
   init(_ table: Table, live: SharedTable, path: String) {
     sequence = table.published
+    stamp = table.lastStamp
     frozen = SharedTable(table, live.cache, path: path)
     self.live = live
   }

@@ -77,6 +77,26 @@ extension ByteStore {
   }
 }
 
+/// Has a moment counted among the open snapshots for as long as it is held.
+package final class SnapshotLease: Sendable {
+  private let registry: SnapshotRegistry
+  private let ticket: UInt64
+
+  fileprivate init(_ registry: SnapshotRegistry, ticket: UInt64) {
+    self.registry = registry
+    self.ticket = ticket
+  }
+
+  deinit { registry.remove(ticket) }
+}
+
+extension ByteStore {
+  package func lease(_ moment: Moment) -> SnapshotLease {
+    let ticket = snapshots.add(platform.clock.monotonicNanoseconds(), asOf: moment.sequence)
+    return SnapshotLease(snapshots, ticket: ticket)
+  }
+}
+
 /// The snapshots that are open, so that a forgotten one is found.
 final class SnapshotRegistry: Sendable {
   struct Entry: Sendable {

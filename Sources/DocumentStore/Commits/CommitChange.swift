@@ -13,6 +13,7 @@ struct CommitChange: Sendable {
   let before: StoredDocument?
   let isBeforeKnown: Bool
   var after: StoredDocument?
+  var recordBytes = 0
 
   var isNone: Bool { isBeforeKnown && before == after }
 

@@ -6,6 +6,8 @@
 //     commit builds on the last one, or on the store if there is none; readers see the store alone.
 //   - A commit that builds on a pending state names the commit that leaves it as its foundation.
 //   - A pending state goes when its commit is settled: readers see it then, or it never happened.
+//   - While a transaction is open, what commits made of documents since it began is kept, within a budget. A
+//     transaction that began before what had to be dropped cannot be validated any more.
 
 import ByteStore
 
@@ -21,14 +23,21 @@ struct CommitOrder {
   private(set) var lastTime: Int64
   private var nextNumber: UInt64 = 1
   private var pending: [[UInt8]: [Pending]] = [:]
-  private var underWay = 0
+  /// Their numbers, in order.
+  private var underWay: [UInt64] = []
+  private var history = CommitHistory()
   /// Whoever needs that no commit is under way; new ones wait meanwhile.
   var quietRequests = 0
+  /// Threads that wait for commits to be settled.
+  var settlingAwaited = 0
 
   init(lastTime: Int64) { self.lastTime = lastTime }
 
-  var isQuiet: Bool { underWay == 0 }
+  var isQuiet: Bool { underWay.isEmpty }
   var isOpen: Bool { quietRequests == 0 }
+  var lastNumber: UInt64 { nextNumber - 1 }
+
+  func isSettled(through number: UInt64) -> Bool { underWay.first.map { $0 > number } ?? true }
 
   /// Throws, and uses up no time, if the clock says what is none.
   func nextTime(_ clock: any StoreClock) throws(DocumentStoreError) -> StoredTimestamp {
@@ -50,7 +59,7 @@ struct CommitOrder {
   ) -> UInt64 {
     let number = nextNumber
     nextNumber += 1
-    underWay += 1
+    underWay.append(number)
     lastTime = time.microseconds
     for change in changes {
       pending[change.key, default: []].append(Pending(number: number, commit: commit, after: change.after))
@@ -58,11 +67,34 @@ struct CommitOrder {
     return number
   }
 
-  mutating func settle(_ number: UInt64, _ changes: [CommitChange]) {
-    underWay -= 1
+  mutating func settle(_ number: UInt64, _ changes: [CommitChange], hasHappened: Bool) {
+    if let place = underWay.firstIndex(of: number) { underWay.remove(at: place) }
     for change in changes {
-      pending[change.key]?.removeAll { $0.number == number }
+      // What can be seen of this one hides what those before it made, settled or not.
+      pending[change.key]?.removeAll { hasHappened ? $0.number <= number : $0.number == number }
       if pending[change.key]?.isEmpty == true { pending[change.key] = nil }
     }
+    if hasHappened { history.add(number, changes) }
+  }
+
+  // MARK: Transactions
+
+  /// The number from which on commits may be missing in a snapshot that is taken after this.
+  mutating func openTransaction() -> UInt64 {
+    let floor = underWay.first ?? nextNumber
+    history.keep(from: floor)
+    return floor
+  }
+
+  mutating func closeTransaction(_ floor: UInt64) { history.letGo(of: floor) }
+
+  /// What is different from when they were read.
+  func conflict(with reads: TransactionReads) -> String? {
+    guard history.reaches(backTo: reads.floor) else { return "it has been open for too long" }
+    var latest = history.latest(since: reads.floor)
+    for (key, states) in pending {
+      if let state = states.last(where: { !$0.commit.isRefused }) { latest[key] = .some(state.after) }
+    }
+    return reads.conflict(with: latest)
   }
 }

@@ -2,8 +2,9 @@
 //
 //   1. validate     what is asked for, within the limits (CommitRequest)
 //   2. read ahead   the documents that it builds on, so that nobody waits for the disk while another reads
-//   3. resolve      one commit at a time, in the order of all: it gets its time, and its mutations are applied to
-//                   what the commits before it leave, on stable storage or not (CommitOrder)
+//   3. resolve      one commit at a time, in the order of all: what a transaction has read must still be so
+//                   (TransactionReads); it gets its time, and its mutations are applied to what the commits before
+//                   it leave, on stable storage or not (CommitOrder)
 //   4. encode       a record for each document that changes
 //   5. log          it joins the queue of the store of bytes, which writes and syncs a group of them
 //   6. apply        to the table and to all indexes at one moment, and 7. publish: readers see it (CommitLayer)
@@ -35,10 +36,13 @@ final class CommitPipeline: Sendable {
   }
 
   /// Steps 1 to 5: the commit has its place in the order.
-  func begin(_ mutations: [Mutation]) throws(DocumentStoreError) -> CommitUnderWay {
+  /// With reads, throws `aborted` if one of them would have another answer now.
+  func begin(
+    _ mutations: [Mutation], reads: TransactionReads? = nil
+  ) throws(DocumentStoreError) -> CommitUnderWay {
     // Before any lock, which a child of a fork may never get.
     guard !bytes.isForked else { throw DocumentStoreError(.forked(directory: bytes.path)) }
-    let request = try CommitRequest(mutations)
+    let request = try CommitRequest(mutations, reads: reads)
     bytes.pace(forBytes: request.bytes)
     return try begin(request)
   }
@@ -46,9 +50,12 @@ final class CommitPipeline: Sendable {
   private func begin(_ request: CommitRequest) throws(DocumentStoreError) -> CommitUnderWay {
     let bases = readAhead(request)
     return try order.withLock(when: { $0.isOpen }) { order throws(DocumentStoreError) in
+      if let conflict = request.reads.flatMap({ order.conflict(with: $0) }) {
+        throw .aborted("The transaction cannot be committed: \(conflict).")
+      }
       let time = try order.nextTime(clock)
-      let resolved = try resolve(request, bases, order, at: time)
-      let batch = try encode(resolved.changes, at: time)
+      var resolved = try resolve(request, bases, order, at: time)
+      let batch = try encode(&resolved.changes, at: time)
       return try log(batch, resolved, request, &order, at: time)
     }
   }
@@ -59,11 +66,11 @@ final class CommitPipeline: Sendable {
     while true {
       do throws(ByteStoreError) {
         try bytes.finish(underWay.commit)
-        settle(underWay)
+        settle(underWay, hasHappened: true)
         layer.publications.notify()
         return underWay.time
       } catch {
-        settle(underWay)
+        settle(underWay, hasHappened: false)
         guard error == .foundationRefused else { throw DocumentStoreError(error) }
       }
       underWay = try begin(underWay.request)
@@ -182,15 +189,16 @@ final class CommitPipeline: Sendable {
   // MARK: 4. Encode
 
   private func encode(
-    _ changes: [CommitChange], at time: StoredTimestamp
+    _ changes: inout [CommitChange], at time: StoredTimestamp
   ) throws(DocumentStoreError) -> Batch {
     do throws(ByteStoreError) {
       var batch = Batch(stamp: UInt64(bitPattern: time.microseconds))
-      for change in changes {
-        if let after = change.after {
-          try batch.put(after.record, for: change.key)
+      for place in changes.indices {
+        if let record = changes[place].after?.record {
+          changes[place].recordBytes = record.count
+          try batch.put(record, for: changes[place].key)
         } else {
-          try batch.remove(change.key)
+          try batch.remove(changes[place].key)
         }
       }
       return batch
@@ -218,12 +226,28 @@ final class CommitPipeline: Sendable {
 
   // MARK: 8. Settle
 
-  private func settle(_ underWay: CommitUnderWay) {
-    let isQuietAwaited = order.withLock { order in
-      order.settle(underWay.number, underWay.changes)
-      return order.isQuiet && !order.isOpen
+  private func settle(_ underWay: CommitUnderWay, hasHappened: Bool) {
+    let isAwaited = order.withLock { order in
+      order.settle(underWay.number, underWay.changes, hasHappened: hasHappened)
+      return order.settlingAwaited > 0 || order.isQuiet && !order.isOpen
     }
-    if isQuietAwaited { order.wakeAll() }
+    if isAwaited { order.wakeAll() }
+  }
+
+  // MARK: Transactions
+
+  /// To be called before the snapshot is taken that the transaction reads. Ends with `closeTransaction`.
+  func openTransaction() -> UInt64 { order.withLock { $0.openTransaction() } }
+
+  func closeTransaction(_ floor: UInt64) { order.withLock { $0.closeTransaction(floor) } }
+
+  /// Returns when all commits that are under way now can be seen.
+  func waitForCommitsUnderWay() {
+    let last = order.withLock { order in
+      order.settlingAwaited += 1
+      return order.lastNumber
+    }
+    order.withLock(when: { $0.isSettled(through: last) }) { $0.settlingAwaited -= 1 }
   }
 }
 

@@ -10,13 +10,16 @@ struct CommitRequest: Sendable {
   }
 
   let mutations: [Mutation]
+  /// Of a transaction: the commit needs that they are still so.
+  let reads: TransactionReads?
   private(set) var targets: [Target] = []
   /// For each mutation, which target it is about.
   private(set) var places: [Int] = []
   private(set) var bytes = 0
 
-  init(_ mutations: [Mutation]) throws(DocumentStoreError) {
+  init(_ mutations: [Mutation], reads: TransactionReads? = nil) throws(DocumentStoreError) {
     self.mutations = mutations
+    self.reads = reads
     places.reserveCapacity(mutations.count)
     var known: [[UInt8]: Int] = [:]
     var transformCounts: [Int] = []

@@ -30,6 +30,13 @@ struct IndexView: Sendable {
   func index(_ definition: IndexDefinition) -> ManagedIndex? {
     indexes.first { $0.definition == definition }
   }
+
+  /// Without the indexes of other collections.
+  func of(_ collectionID: String) -> IndexView {
+    var view = self
+    view.indexes = indexes.filter { $0.definition.collectionID.isSameUTF8(as: collectionID) }
+    return view
+  }
 }
 
 final class IndexSet: LayerAbove {
@@ -71,6 +78,16 @@ final class IndexSet: LayerAbove {
       return IndexView(
         names: names.tree, nestedNames: names.nested, longNames: names.long,
         indexes: state.indexes.filter { $0.definition.collectionID.isSameUTF8(as: collectionID) })
+    }
+  }
+
+  /// Of all indexes.
+  func view() -> IndexView? {
+    state.withLock { state in
+      state.names.map { names in
+        IndexView(
+          names: names.tree, nestedNames: names.nested, longNames: names.long, indexes: state.indexes)
+      }
     }
   }
 
@@ -226,7 +243,7 @@ extension IndexSet.State {
 
 extension OrderedIndex {
   /// Reads every page.
-  fileprivate var isDamaged: Bool {
+  var isDamaged: Bool {
     do throws(DocumentStoreError) {
       var cursor = try cursor()
       while try cursor.next() {}

@@ -107,7 +107,8 @@ extension DocumentStore {
     }
   }
 
-  private func tree(
+  /// The keys of all documents as of a moment; nil if `progress` ended it.
+  func tree(
     _ definition: IndexDefinition, _ moment: Moment, _ longKeys: inout Int,
     _ progress: (IndexProgress) -> Bool
   ) throws(DocumentStoreError) -> OrderedIndex? {

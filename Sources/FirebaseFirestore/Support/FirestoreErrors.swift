@@ -55,6 +55,7 @@ enum FirestoreErrors {
     case .notFound(let message): make(.notFound, message)
     case .alreadyExists(let message): make(.alreadyExists, message)
     case .failedPrecondition(let message): make(.failedPrecondition, message)
+    case .aborted(let message): make(.aborted, message)
     case .notAStore(let evidence): make(.failedPrecondition, evidence)
     case .unsuitableDirectory(let evidence): make(.failedPrecondition, evidence)
     case .locked(let evidence): make(.unavailable, evidence)

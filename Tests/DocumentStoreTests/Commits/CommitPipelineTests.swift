@@ -28,6 +28,18 @@ import Testing
     #expect(try machine.afterPowerLoss().store.document(at: place)?.updateTime == times.last)
   }
 
+  @Test func whatCanBeSeenHidesWhatIsStillPendingOfEarlierCommits() throws {
+    let store = try SimulatedStore().store
+    let first = try store.begin([increment(place)])
+    let second = try store.begin([increment(place)])
+    // One of them leads for both; the first may be told later.
+    try store.finish(second)
+    let third = try store.begin([increment(place)])
+    try store.finish(first)
+    try store.finish(third)
+    #expect(try number(store, place) == .integer(3))
+  }
+
   @Test func preconditionsSeeCommitsUnderWay() throws {
     let store = try SimulatedStore().store
     let made = try store.begin([.set(place, StoredMap(), precondition: .exists(false))])

@@ -1,0 +1,141 @@
+// Reading at one point in time, for as long as wanted.
+//
+// A snapshot is a moment of the store of bytes with the indexes of the same commit. An index that a query needs and
+// that is not there is made from the documents of the snapshot, and for the store as well: other snapshots will
+// want it.
+
+import ByteStore
+
+/// All documents as of one commit, whatever is committed meanwhile. Ends with `close()` or with its last reference;
+/// until then it keeps the space of what has been replaced. Usable from any thread.
+public final class StoreSnapshot: Sendable {
+  /// Of the last commit that it sees; nil before the first one.
+  public let time: StoredTimestamp?
+
+  private let store: DocumentStore
+  private let state: Locked<State?>
+
+  private struct State {
+    var moment: Moment
+    var view: IndexView
+    var lease: SnapshotLease
+  }
+
+  init(of store: DocumentStore) throws(DocumentStoreError) {
+    self.store = store
+    while true {
+      let (moment, view) = try store.moment { [indexes = store.indexes] in indexes.view() }
+      guard let view else {
+        try store.findNames()
+        continue
+      }
+      time = moment.stamp == 0 ? nil : StoredTimestamp(microseconds: Int64(bitPattern: moment.stamp))
+      state = Locked(State(moment: moment, view: view, lease: store.bytes.lease(moment)))
+      return
+    }
+  }
+
+  /// Lets go of what only this snapshot needs. Reads fail from then on.
+  public func close() { state.withLock { $0 = nil } }
+
+  private func opened() throws(DocumentStoreError) -> State {
+    do throws(ByteStoreError) { try store.bytes.checkReadable() } catch { throw DocumentStoreError(error) }
+    guard let state = state.withLock({ $0 }) else {
+      throw DocumentStoreError(.closed(directory: store.path))
+    }
+    return state
+  }
+
+  // MARK: Reading
+
+  /// The number of documents.
+  public var count: Int { state.withLock { $0?.view.names.count } ?? 0 }
+
+  /// The document at a path, or nil if there was none.
+  public func document(at path: DocumentPath) throws(DocumentStoreError) -> StoredDocument? {
+    let moment = try opened().moment
+    var buffer = ReadBuffer()
+    do throws(ByteStoreError) {
+      guard try moment.read(DocumentKey.encode(path), into: &buffer) else { return nil }
+    } catch {
+      throw DocumentStoreError(error)
+    }
+    do throws(RecordError) { return try StoredDocument(path: path, record: buffer.bytes) } catch {
+      throw DocumentStoreError(error, at: path, in: store.path)
+    }
+  }
+
+  /// The answer of a query.
+  public func documents(_ query: StructuredQuery) throws(DocumentStoreError) -> [StoredDocument] {
+    let documents = try run(query) { run throws(DocumentStoreError) in try run.documents() }
+    if case .last = query.limit { return documents.reversed() }
+    return documents
+  }
+
+  /// The number of documents in the answer.
+  public func count(_ query: StructuredQuery) throws(DocumentStoreError) -> Int {
+    try run(query) { run throws(DocumentStoreError) in try run.count() }
+  }
+
+  /// Numbers about the answer, one for each aggregate.
+  public func aggregate(
+    _ aggregates: [Aggregate], over query: StructuredQuery
+  ) throws(DocumentStoreError) -> [StoredValue] {
+    try Aggregate.check(aggregates)
+    var aggregation = Aggregation(aggregates)
+    for document in try documents(query) { aggregation.add(document) }
+    return aggregation.results
+  }
+
+  // MARK: Running
+
+  private func run<Result>(
+    _ query: StructuredQuery, _ body: (QueryRun) throws(DocumentStoreError) -> Result
+  ) throws(DocumentStoreError) -> Result {
+    try query.check()
+    let collectionID = OrientedQuery(query.asRun).collectionID
+    while true {
+      let state = try opened()
+      let view = state.view.of(collectionID)
+      let planner = QueryPlanner(
+        definitions: view.indexes.map(\.definition), createsIndexes: store.options.createsIndexes,
+        scanMax: store.options.scanMax,
+        count: { access throws(DocumentStoreError) in try view.count(access) })
+      do throws(DocumentStoreError) {
+        switch try planner.decide(query) {
+        case .needs(let definitions): for definition in definitions { try make(definition, state.moment) }
+        case .plan(let plan):
+          store.indexes.noteUse(of: plan.indexes)
+          return try body(QueryRun(plan, state.moment, view, storePath: store.path))
+        }
+      } catch {
+        // A damaged page of an index is no loss: what it says, the documents say as well.
+        guard case .corrupted = error, dropUnreadable() else { throw error }
+      }
+    }
+  }
+
+  private func make(_ definition: IndexDefinition, _ moment: Moment) throws(DocumentStoreError) {
+    try store.build(definition, isAutomatic: true)
+    var index = ManagedIndex(id: 0, definition: definition, isAutomatic: true)
+    index.tree = try store.tree(definition, moment, &index.longKeys) { _ in true } ?? OrderedIndex()
+    let made = index
+    state.withLock { state in
+      guard state?.view.index(definition) == nil else { return }
+      state?.view.indexes.append(made)
+    }
+  }
+
+  /// Indexes that have a damaged page go; names cannot.
+  private func dropUnreadable() -> Bool {
+    guard let indexes = state.withLock({ $0?.view.indexes }) else { return false }
+    let lost = Set(indexes.filter(\.tree.isDamaged).map(\.definition))
+    state.withLock { $0?.view.indexes.removeAll { lost.contains($0.definition) } }
+    return !lost.isEmpty
+  }
+}
+
+extension DocumentStore {
+  /// All documents as of the last commit.
+  public func snapshot() throws(DocumentStoreError) -> StoreSnapshot { try StoreSnapshot(of: self) }
+}

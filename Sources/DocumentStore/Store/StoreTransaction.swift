@@ -1,0 +1,110 @@
+// Reads and writes that happen at one point of the order of all commits.
+//
+// A transaction reads a snapshot and collects its writes. At the commit, what it has read must be what it would read
+// there: documents, absent ones too, and the answers of queries. Nobody waits for a transaction, and it waits for
+// nobody; if others were faster, it is run again.
+
+import ByteStore
+
+/// One attempt of a transaction. It reads first, then writes. Not for several threads at once.
+public final class StoreTransaction: Sendable {
+  private let store: DocumentStore
+  private let floor: UInt64
+  private let snapshot: StoreSnapshot
+  private let state: Locked<State>
+
+  private struct State {
+    var reads: TransactionReads
+    var mutations: [Mutation] = []
+    var isOver = false
+  }
+
+  init(of store: DocumentStore) throws(DocumentStoreError) {
+    self.store = store
+    let floor = store.pipeline.openTransaction()
+    self.floor = floor
+    state = Locked(State(reads: TransactionReads(floor: floor)))
+    do throws(DocumentStoreError) {
+      snapshot = try StoreSnapshot(of: store)
+    } catch {
+      store.pipeline.closeTransaction(floor)
+      throw error
+    }
+  }
+
+  deinit { end() }
+
+  // MARK: Reading
+
+  /// The document as of the snapshot, or nil if there is none. Throws `invalidArgument` after the first write.
+  public func document(at path: DocumentPath) throws(DocumentStoreError) -> StoredDocument? {
+    try checkReading()
+    let document = try snapshot.document(at: path)
+    state.withLock { $0.reads.add(path, document) }
+    return document
+  }
+
+  /// The answer of a query as of the snapshot. Throws `invalidArgument` after the first write.
+  public func documents(_ query: StructuredQuery) throws(DocumentStoreError) -> [StoredDocument] {
+    try checkReading()
+    let answer = try snapshot.documents(query)
+    state.withLock { $0.reads.add(query, answer) }
+    return answer
+  }
+
+  private func checkReading() throws(DocumentStoreError) {
+    guard state.withLock({ $0.mutations.isEmpty }) else {
+      throw .invalidArgument("Firestore transactions require all reads to be executed before all writes")
+    }
+  }
+
+  // MARK: Writing
+
+  /// Adds a write. Throws `invalidArgument` if it needs a document that the transaction has found absent, or
+  /// after the end.
+  public func write(_ mutation: Mutation) throws(DocumentStoreError) {
+    try state.withLock { state throws(DocumentStoreError) in
+      guard !state.isOver else {
+        throw .invalidArgument(
+          "A transaction object cannot be used after its update callback has been invoked.")
+      }
+      if case .patch = mutation.change, mutation.precondition == .exists(true),
+        !state.reads.canBeThere(mutation.path),
+        !state.mutations.contains(where: { $0.path == mutation.path })
+      {
+        throw .invalidArgument("Can't update a document that doesn't exist.")
+      }
+      state.mutations.append(mutation)
+    }
+  }
+
+  // MARK: The end
+
+  /// Writes everything, or throws `aborted` if a read would have another answer now. Nil if there was nothing to
+  /// write: what was read then was so at one point in time, and nothing has to be looked at again.
+  @discardableResult
+  public func commit() throws(DocumentStoreError) -> StoredTimestamp? {
+    let (reads, mutations, wasOver) = state.withLock { state in
+      defer { state.isOver = true }
+      return (state.reads, state.mutations, state.isOver)
+    }
+    guard !wasOver else { throw .invalidArgument("A transaction can be committed once.") }
+    defer { release() }
+    guard !mutations.isEmpty else { return nil }
+    return try store.pipeline.finish(try store.pipeline.begin(mutations, reads: reads))
+  }
+
+  /// Writes nothing.
+  public func end() {
+    let wasOver = state.withLock { state in
+      defer { state.isOver = true }
+      return state.isOver
+    }
+    if !wasOver { release() }
+  }
+
+  private func release() {
+    store.pipeline.closeTransaction(floor)
+    snapshot.close()
+  }
+}

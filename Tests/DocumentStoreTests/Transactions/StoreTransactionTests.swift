@@ -1,0 +1,247 @@
+// What makes a transaction start again, what does not, and how it ends.
+
+import ByteStore
+import Harness
+import Testing
+
+@testable import DocumentStore
+
+@Suite struct StoreTransactionTests {
+  private let store: DocumentStore
+  private let place = path("rooms", "eros")
+  private let other = path("rooms", "psyche")
+
+  init() throws { store = try SimulatedStore().store }
+
+  private func number(_ document: StoredDocument?) -> Int64 {
+    if case .integer(let number) = document?.fields["n"] { number } else { 0 }
+  }
+
+  private func setting(_ path: DocumentPath, _ number: Int64) -> Mutation {
+    .set(path, StoredMap([("n", .integer(number))]))
+  }
+
+  private func atLeast(_ number: Int64) throws -> StructuredQuery {
+    try StructuredQuery(.collection(place.parent))
+      .filtered(by: .field(field("n"), .greaterThanOrEqual, .integer(number)))
+  }
+
+  /// What the commit of a transaction says that has read, and is committed after `change`.
+  private func outcome(
+    _ read: (StoreTransaction) throws -> Void, then change: [Mutation]
+  ) throws -> DocumentStoreError? {
+    let transaction = try store.beginTransaction()
+    try read(transaction)
+    try store.commit(change)
+    try transaction.write(setting(path("written", "document"), 1))
+    return failure { try transaction.commit() }
+  }
+
+  private func isAborted(
+    _ read: (StoreTransaction) throws -> Void, then change: [Mutation]
+  ) throws -> Bool {
+    let error = try outcome(read, then: change)
+    if case .aborted = error { return true }
+    #expect(error == nil)
+    return false
+  }
+
+  // MARK: Conflicts
+
+  @Test func aChangeOfADocumentThatWasReadIsAConflict() throws {
+    try store.commit([setting(place, 1)])
+    let read = { (transaction: StoreTransaction) in _ = try transaction.document(at: place) }
+    #expect(try isAborted(read, then: [setting(place, 2)]))
+    #expect(try isAborted(read, then: [.delete(place)]))
+    #expect(try isAborted(read, then: [setting(place, 3)]), "one that was absent")
+    #expect(try !isAborted(read, then: [setting(place, 3)]), "nothing changed")
+    #expect(try !isAborted(read, then: [setting(other, 4)]))
+    #expect(try isAborted(read, then: [.delete(place), setting(place, 3)]), "another one")
+  }
+
+  @Test func aDocumentThatComesToAnAnswerIsAConflict() throws {
+    try store.commit([setting(place, 1), setting(other, 10)])
+    let read = { (transaction: StoreTransaction) in _ = try transaction.documents(try atLeast(5)) }
+    #expect(try isAborted(read, then: [setting(path("rooms", "new"), 5)]))
+    #expect(try isAborted(read, then: [setting(place, 6)]), "it moved there")
+    #expect(try isAborted(read, then: [setting(place, 1)]), "it moved away")
+    #expect(try isAborted(read, then: [setting(other, 11)]))
+    #expect(try isAborted(read, then: [.delete(other)]))
+    #expect(try !isAborted(read, then: [setting(place, 4)]))
+    #expect(try !isAborted(read, then: [setting(path("halls", "a"), 5)]))
+  }
+
+  @Test func whatLiesBehindALimitIsNoConflict() throws {
+    try store.commit((0..<6).map { setting(path("rooms", "\($0)"), $0 * 10) })
+    let query = try StructuredQuery(.collection(place.parent)).ordered(by: OrderBy(field("n")))
+    let first = { (transaction: StoreTransaction) in
+      _ = try transaction.documents(try query.limited(to: .first(2)))
+    }
+    #expect(try !isAborted(first, then: [setting(path("rooms", "5"), 51)]))
+    #expect(try !isAborted(first, then: [setting(path("rooms", "a"), 11)]))
+    #expect(try isAborted(first, then: [setting(path("rooms", "b"), 9)]))
+    let last = { (transaction: StoreTransaction) in
+      _ = try transaction.documents(try query.limited(to: .last(2)))
+    }
+    #expect(try !isAborted(last, then: [setting(path("rooms", "b"), 8)]))
+    #expect(try isAborted(last, then: [setting(path("rooms", "c"), 45)]))
+  }
+
+  @Test func aCommitUnderWayIsAConflictToo() throws {
+    try store.commit([setting(place, 1)])
+    let underWay = try store.begin([setting(place, 2)])
+    let transaction = try store.beginTransaction()
+    #expect(number(try transaction.document(at: place)) == 1, "nobody reads what is not durable")
+    try transaction.write(setting(other, 1))
+    guard case .aborted = failure(of: { try transaction.commit() }) else {
+      Issue.record("a write that is under way was missed")
+      return
+    }
+    try store.finish(underWay)
+    #expect(try store.document(at: other) == nil)
+  }
+
+  @Test func aCommitThatTheSnapshotHasIsNone() throws {
+    let underWay = try store.begin([setting(place, 2)])
+    let second = try store.begin([setting(other, 2)])
+    // Publishes both; the first is not settled when the transaction begins.
+    try store.finish(second)
+    let transaction = try store.beginTransaction()
+    #expect(number(try transaction.document(at: place)) == 2)
+    #expect(try transaction.documents(try atLeast(0)).count == 2)
+    try transaction.write(setting(place, 3))
+    #expect(try transaction.commit() != nil)
+    try store.finish(underWay)
+    #expect(number(try store.document(at: place)) == 3)
+  }
+
+  @Test func aWriterWithoutReadsAndAReaderWithoutWritesHaveNoConflicts() throws {
+    try store.commit([setting(place, 1)])
+    let reader = try store.beginTransaction()
+    #expect(number(try reader.document(at: place)) == 1)
+    let writer = try store.beginTransaction()
+    try writer.write(increment(place))
+    try store.commit([setting(place, 5)])
+    #expect(try writer.commit() != nil)
+    #expect(number(try reader.document(at: place)) == 1, "it reads one point in time")
+    #expect(try reader.commit() == nil)
+    #expect(number(try store.document(at: place)) == 6)
+  }
+
+  // MARK: Attempts
+
+  @Test func theBlockIsRunAgainUntilNobodyWasFaster() throws {
+    try store.commit([setting(place, 1)])
+    var attempts = 0
+    let result = try store.transaction { transaction in
+      attempts += 1
+      let found = number(try transaction.document(at: place))
+      if attempts < 3 { try store.commit([increment(place)]) }
+      try transaction.write(setting(place, 10 * found))
+      return found
+    }
+    #expect(result == 3 && attempts == 3)
+    #expect(number(try store.document(at: place)) == 30)
+  }
+
+  @Test(arguments: [nil, 1, 3]) func afterTheLastAttemptItIsAborted(maxAttempts: Int?) throws {
+    var attempts = 0
+    let body = { (transaction: StoreTransaction) throws in
+      attempts += 1
+      _ = try transaction.document(at: place)
+      try store.commit([increment(place)])
+      try transaction.write(.delete(place))
+    }
+    #expect(throws: DocumentStoreError.self) {
+      if let maxAttempts {
+        try store.transaction(maxAttempts: maxAttempts, body)
+      } else {
+        try store.transaction(body)
+      }
+    }
+    #expect(attempts == maxAttempts ?? 5)
+    #expect(try store.document(at: place) != nil)
+  }
+
+  @Test func attemptsAreAtLeastOne() {
+    #expect(throws: DocumentStoreError.invalidArgument("Invalid maxAttempts: 0")) {
+      try store.transaction(maxAttempts: 0) { _ in }
+    }
+  }
+
+  @Test func anErrorOfTheBlockEndsItAtOnceAndWritesNothing() throws {
+    struct OwnWill: Error {}
+    var attempts = 0
+    #expect(throws: OwnWill.self) {
+      try store.transaction { transaction in
+        attempts += 1
+        try transaction.write(setting(place, 1))
+        throw OwnWill()
+      }
+    }
+    #expect(attempts == 1)
+    #expect(try store.document(at: place) == nil)
+    #expect(store.statistics.snapshots.count == 0)
+  }
+
+  @Test func aCancelledTaskWritesNothing() async throws {
+    let store = store, place = place
+    let task = Task {
+      try store.transaction { transaction in
+        withUnsafeCurrentTask { $0?.cancel() }
+        try transaction.write(.set(place, StoredMap()))
+      }
+    }
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(try store.document(at: place) == nil)
+  }
+
+  @Test func eightThreadsThatCountAreNeverOffByOne() throws {
+    let store = store, place = place
+    let threads = (0..<8).map { _ in
+      WorkerThread {
+        for _ in 0..<10 {
+          try? store.transaction(maxAttempts: 1000) { transaction in
+            let document = try transaction.document(at: place)
+            guard case .integer(let count) = document?.fields["n"] ?? .integer(0) else { return }
+            try transaction.write(.set(place, StoredMap([("n", .integer(count + 1))])))
+          }
+        }
+      }
+    }
+    for thread in threads { thread.join() }
+    #expect(number(try store.document(at: place)) == 80)
+  }
+
+  // MARK: Rules
+
+  @Test func readsComeBeforeWrites() throws {
+    let expected = DocumentStoreError.invalidArgument(
+      "Firestore transactions require all reads to be executed before all writes")
+    try store.transaction { transaction in
+      try transaction.write(setting(place, 1))
+      #expect(failure { _ = try transaction.document(at: place) } == expected)
+      #expect(failure { _ = try transaction.documents(try atLeast(0)) } == expected)
+    }
+  }
+
+  @Test func whatWasFoundAbsentCannotBeUpdatedUnlessItIsWrittenFirst() throws {
+    try store.transaction { transaction in
+      _ = try transaction.document(at: place)
+      let update = try Mutation.update(place, [(field("n"), .set(.integer(2)))])
+      #expect(
+        failure { try transaction.write(update) }
+          == .invalidArgument("Can't update a document that doesn't exist."))
+      try transaction.write(setting(place, 1))
+      try transaction.write(update)
+    }
+    #expect(number(try store.document(at: place)) == 2)
+  }
+
+  @Test func aTransactionThatIsOverTakesNothing() throws {
+    let transaction = try store.beginTransaction()
+    try transaction.commit()
+    #expect(failure { try transaction.write(setting(place, 1)) }?.complaint != nil)
+    #expect(failure { try transaction.commit() }?.complaint != nil)
+  }
+}

@@ -1,0 +1,144 @@
+// Whether a recorded history could have happened with one transaction after the other, and if not, how it went wrong.
+//
+//   1. versions    the longest list of each document is the order of its versions; every read is a beginning of it
+//   2. edges       ww: whose version came next; wr: whose version was read; rw: who wrote the version behind the one
+//                  that was read; predicate: who wrote a version that a query should have found, and did not
+//   3. cycles      a serial order has none; which edges one needs tells its kind
+//
+// The kinds are those of Adya's thesis, and the way of finding them that of Elle (Kingsbury and Alvaro, 2020).
+
+package struct Anomaly: Sendable, CustomStringConvertible {
+  package enum Kind: String, CaseIterable, Sendable {
+    /// A cycle of writes.
+    case g0 = "G0"
+    /// What an aborted transaction wrote was read.
+    case g1a = "G1a"
+    /// What a transaction wrote on the way, and not last, was read.
+    case g1b = "G1b"
+    /// A cycle of writes and reads of what was written.
+    case g1c = "G1c"
+    /// A cycle with one read that missed a write.
+    case gSingle = "G-single"
+    /// A cycle with several reads of documents that missed writes.
+    case g2Item = "G2-item"
+    /// A cycle with queries that missed documents.
+    case g2 = "G2"
+    /// Two reads that disagree about the order of the elements of a list, or an element that nobody wrote.
+    case incompatibleOrder = "incompatible order"
+  }
+
+  package var kind: Kind
+  /// Of the transactions concerned.
+  package var transactions: [Int]
+
+  package var description: String {
+    "\(kind.rawValue) of transactions \(transactions.map(String.init).joined(separator: " → "))"
+  }
+}
+
+package struct HistoryChecker {
+  private let history: [RecordedTransaction]
+  private var writers: [Int: Int] = [:]
+  private var groups: [Int: Int] = [:]
+  private var versions: [Int: [Int]] = [:]
+  private var anomalies: [Anomaly] = []
+  private var graph: DependencyGraph
+
+  /// The anomalies of a history, the gravest first. `final` are the lists at the end.
+  package static func anomalies(
+    in history: [RecordedTransaction], final: [Int: [Int]] = [:]
+  ) -> [Anomaly] {
+    var checker = HistoryChecker(history, final)
+    checker.checkReads()
+    checker.addEdges()
+    checker.anomalies += checker.graph.cycles()
+    return checker.anomalies
+  }
+
+  private init(_ history: [RecordedTransaction], _ final: [Int: [Int]]) {
+    self.history = history
+    graph = DependencyGraph(count: history.count)
+    versions = final
+    for (number, transaction) in history.enumerated() {
+      for append in transaction.appends {
+        writers[append.element] = number
+        groups[append.element] = append.group
+      }
+      guard transaction.isCommitted else { continue }
+      for read in transaction.allReads where read.elements.count > versions[read.key, default: []].count {
+        versions[read.key] = read.elements
+      }
+    }
+  }
+
+  // MARK: Reads by themselves
+
+  private mutating func checkReads() {
+    for (number, transaction) in history.enumerated() where transaction.isCommitted {
+      for read in transaction.allReads { check(read, of: number) }
+    }
+    for elements in versions.values where Set(elements).count < elements.count {
+      anomalies.append(Anomaly(kind: .incompatibleOrder, transactions: elements.compactMap { writers[$0] }))
+    }
+  }
+
+  private mutating func check(_ read: RecordedTransaction.ItemRead, of reader: Int) {
+    if !versions[read.key, default: []].starts(with: read.elements)
+      || read.elements.contains(where: { writers[$0] == nil })
+    {
+      anomalies.append(Anomaly(kind: .incompatibleOrder, transactions: [reader]))
+    }
+    for element in read.elements {
+      guard let writer = writers[element], !history[writer].isCommitted else { continue }
+      anomalies.append(Anomaly(kind: .g1a, transactions: [writer, reader]))
+    }
+    guard let last = read.elements.last, let writer = writers[last], writer != reader,
+      history[writer].appends.last(where: { $0.key == read.key })?.element != last
+    else { return }
+    anomalies.append(Anomaly(kind: .g1b, transactions: [writer, reader]))
+  }
+
+  // MARK: Edges
+
+  private mutating func addEdges() {
+    for elements in versions.values {
+      for (earlier, later) in zip(elements, elements.dropFirst()) {
+        add(writers[earlier], .write, writers[later])
+      }
+    }
+    for (number, transaction) in history.enumerated() where transaction.isCommitted {
+      for read in transaction.allReads {
+        add(read.elements.last.flatMap { writers[$0] }, .read, number)
+        addMissed(read.key, from: read.elements.count, .missed, number)
+      }
+      for range in transaction.ranges { addMissed(by: range, of: number) }
+    }
+  }
+
+  private mutating func add(_ from: Int?, _ kind: DependencyGraph.Kind, _ to: Int?) {
+    guard let from, let to, from != to, history[from].isCommitted, history[to].isCommitted else { return }
+    graph.add(from, kind, to)
+  }
+
+  private mutating func addMissed(_ key: Int, from count: Int, _ kind: DependencyGraph.Kind, _ reader: Int) {
+    let elements = versions[key, default: []]
+    if count < elements.count { add(reader, kind, writers[elements[count]]) }
+  }
+
+  /// A document that was not found had, at the latest, its last version outside of the range.
+  private mutating func addMissed(by range: RecordedTransaction.RangeRead, of reader: Int) {
+    for (key, elements) in versions where range.found[key] == nil {
+      let outside = elements.lastIndex { !range.groups.contains(groups[$0] ?? -1) }
+      addMissed(key, from: outside.map { $0 + 1 } ?? 0, .missedByQuery, reader)
+    }
+  }
+}
+
+extension RecordedTransaction {
+  fileprivate var isCommitted: Bool { outcome != .aborted }
+
+  /// Of documents, by name or found by queries.
+  fileprivate var allReads: [ItemRead] {
+    items + ranges.flatMap { range in range.found.map { ItemRead($0.key, $0.value) } }
+  }
+}

@@ -1,0 +1,50 @@
+// Random transactions and queries from many threads, and their recorded histories checked for anomalies
+// (docs/reliability.md, P13 and T8).
+
+package struct TransactionCampaign {
+  package enum Kind: String, CaseIterable, Sendable {
+    case transactions
+    case retries
+    case givenUp
+    case abortedByTheirBlocks
+    case batches
+    case queries
+    case snapshots
+    case itemReads
+    case absentReads
+    case rangeReads
+    case emptyRanges
+    case appendsWithoutReading
+    case severalWritesOfOneDocument
+  }
+
+  package struct Summary: Sendable {
+    package var histories = 0
+    package var counts: [Kind: Int] = [:]
+    package var failure: String?
+
+    package var neverReached: [Kind] { Kind.allCases.filter { counts[$0, default: 0] == 0 } }
+
+    mutating func count(_ kind: Kind, _ number: Int = 1) { counts[kind, default: 0] += number }
+  }
+
+  package static func run(histories: Int, seed: UInt64) -> Summary {
+    var summary = Summary()
+    while summary.histories < histories, summary.failure == nil {
+      let run = TransactionRun(seed: SeededRandom.seed(seed, UInt64(summary.histories)))
+      do {
+        let (history, final) = try run.run()
+        for (kind, number) in run.counts { summary.count(kind, number) }
+        let anomalies = HistoryChecker.anomalies(in: history, final: final)
+        if let what = anomalies.first?.description ?? ClaimedOrder.violation(in: history) {
+          let lines = history.enumerated().map { "\($0.offset): \($0.element)" }.joined(separator: "\n")
+          summary.failure = "seed \(seed), history \(summary.histories): \(what)\n\(lines)"
+        }
+      } catch {
+        summary.failure = "seed \(seed), history \(summary.histories): \(error)"
+      }
+      summary.histories += 1
+    }
+    return summary
+  }
+}
