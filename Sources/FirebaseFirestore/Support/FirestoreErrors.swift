@@ -4,34 +4,6 @@
 import DocumentStore
 import Foundation
 
-/// The domain of every error of this module.
-// swift-format-ignore: AlwaysUseLowerCamelCase
-public let FirestoreErrorDomain = "FIRFirestoreErrorDomain"
-
-/// The codes of `FirestoreErrorDomain`.
-public enum FirestoreErrorCode {
-  public enum Code: Int, Sendable {
-    // swift-format-ignore: AlwaysUseLowerCamelCase
-    case OK = 0
-    case cancelled = 1
-    case unknown = 2
-    case invalidArgument = 3
-    case deadlineExceeded = 4
-    case notFound = 5
-    case alreadyExists = 6
-    case permissionDenied = 7
-    case resourceExhausted = 8
-    case failedPrecondition = 9
-    case aborted = 10
-    case outOfRange = 11
-    case unimplemented = 12
-    case `internal` = 13
-    case unavailable = 14
-    case dataLoss = 15
-    case unauthenticated = 16
-  }
-}
-
 /// Keys of what the engine adds to an error's `userInfo`.
 public enum FirestoreErrorEvidence {
   public static let file = "DugoutFile"
