@@ -1,5 +1,6 @@
 // The database as an app sees it: the way to references, and the owner of the open store.
 
+private import DocumentStore
 public import FirebaseCore
 public import Foundation
 
@@ -96,6 +97,11 @@ public final class Firestore: NSObject, Sendable {
   /// The document at a path such as `rooms/eros`.
   public func document(_ documentPath: String) -> DocumentReference {
     DocumentReference(self, PathText.document(documentPath))
+  }
+
+  /// All documents of all collections with this id, wherever they are.
+  public func collectionGroup(_ collectionID: String) -> Query {
+    Query(self, StructuredQuery(.collectionGroup(PathText.collectionID(collectionID))))
   }
 
   /// A new batch of writes that happen together.

@@ -24,6 +24,14 @@ public struct ViewedDocument: Sendable {
   public let isFromCache: Bool
 }
 
+/// The answer of a query as the app sees it.
+public struct ViewedDocuments: Sendable {
+  /// In the order of the query.
+  public let documents: [ViewedDocument]
+  /// The remote did not confirm that this is the newest state.
+  public let isFromCache: Bool
+}
+
 /// One database as its app sees it. Usable from any thread.
 public final class LocalView: Sendable {
   public let store: DocumentStore
@@ -36,6 +44,23 @@ public final class LocalView: Sendable {
     ViewedDocument(
       path: path, document: try store.document(at: path), hasPendingWrites: false,
       isFromCache: source == .cache)
+  }
+
+  public func documents(
+    _ query: StructuredQuery, source: ReadSource = .default
+  ) throws(DocumentStoreError) -> ViewedDocuments {
+    let isFromCache = source == .cache
+    return ViewedDocuments(
+      documents: try store.documents(query).map {
+        ViewedDocument(path: $0.path, document: $0, hasPendingWrites: false, isFromCache: isFromCache)
+      }, isFromCache: isFromCache)
+  }
+
+  /// Over what the remote has, which without one is all there is.
+  public func aggregate(
+    _ aggregates: [Aggregate], over query: StructuredQuery
+  ) throws(DocumentStoreError) -> [StoredValue] {
+    try store.aggregate(aggregates, over: query)
   }
 
   /// Returns when the writes are durable and visible.

@@ -43,6 +43,11 @@ public struct CollectionPath: Hashable, Sendable, CustomStringConvertible {
 
   init(checked segments: [String]) { self.segments = segments }
 
+  /// Segments that will be checked: see `check()`.
+  package init(unchecked segments: [String]) { self.segments = segments }
+
+  package func check() throws(PathError) { _ = try CollectionPath(segments) }
+
   public var id: String { segments[segments.count - 1] }
 
   public var parent: DocumentPath? {

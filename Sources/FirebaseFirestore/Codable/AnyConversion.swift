@@ -35,23 +35,27 @@ package enum UserData {
     case alone
     /// Among the elements of an array, such as an operand of an array union.
     case inArray
+    /// Where arrays may hold arrays: a list of operands, a value of a cursor.
+    case inList
   }
 
   /// A value without sentinels.
   package static func stored(
     from any: Any, place: Place = .alone, in firestore: Firestore?
   ) throws(UserDataError) -> StoredValue {
-    let value = try coded(any)
-    var collector = FieldCollector(firestore: firestore)
-    switch place {
-    case .inArray: return try collector.element(value)
-    case .alone:
-      let stored = try collector.value(value, at: [])
-      if let sentinel = collector.sentinels.first {
-        throw UserDataError(.sentinelOutsideWrite(sentinel.value.methodName))
-      }
-      return stored ?? .map(StoredMap())
+    try stored(from: try coded(any), place: place, in: firestore)
+  }
+
+  static func stored(
+    from value: CodedValue, place: Place, in firestore: Firestore?
+  ) throws(UserDataError) -> StoredValue {
+    var collector = FieldCollector(firestore: firestore, nestsArrays: place == .inList)
+    guard place != .inArray else { return try collector.element(value) }
+    let stored = try collector.value(value, at: [])
+    if let sentinel = collector.sentinels.first {
+      throw UserDataError(.sentinelOutsideWrite(sentinel.value.methodName))
     }
+    return stored ?? .map(StoredMap())
   }
 
   // MARK: Out

@@ -7,9 +7,14 @@ private import Foundation
 struct FieldCollector {
   /// The database that references have to belong to; nil if any will do.
   let firestore: Firestore?
+  /// Whether arrays may hold arrays, which no document allows.
+  let nestsArrays: Bool
   private(set) var sentinels: [EncodedFields.Sentinel] = []
 
-  init(firestore: Firestore?) { self.firestore = firestore }
+  init(firestore: Firestore?, nestsArrays: Bool = false) {
+    self.firestore = firestore
+    self.nestsArrays = nestsArrays
+  }
 
   /// `path` is nil below an array, where fields have no path.
   mutating func map(_ map: CodedMap, at path: [String]?) throws(UserDataError) -> StoredMap {
@@ -53,7 +58,7 @@ struct FieldCollector {
   }
 
   mutating func element(_ value: CodedValue) throws(UserDataError) -> StoredValue {
-    if case .array = value { throw UserDataError(.nestedArray) }
+    if case .array = value, !nestsArrays { throw UserDataError(.nestedArray) }
     // Below an array sentinels throw, so nothing can be left out.
     return try self.value(value, at: nil) ?? .map(StoredMap())
   }
@@ -73,6 +78,11 @@ struct FieldCollector {
       }
     }
     return stored
+  }
+
+  /// The names of a field that is written by its path.
+  static func check(_ names: [String]) throws(UserDataError) {
+    for (index, name) in names.enumerated() { try check(name, at: Array(names[..<index])) }
   }
 
   private static func check(_ name: String, at path: [String]?) throws(UserDataError) {

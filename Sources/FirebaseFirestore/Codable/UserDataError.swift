@@ -1,6 +1,7 @@
 // What users may not write, in the words that they may already know.
 
 import DocumentStore
+private import FirebaseCore
 
 /// Data that no document can hold. The caller turns it into a trap: it is the program that is wrong.
 package struct UserDataError: Error, Hashable, Sendable {
@@ -15,6 +16,10 @@ package struct UserDataError: Error, Hashable, Sendable {
     case sentinelInArray(String)
     /// In a place where nothing is written, such as a filter.
     case sentinelOutsideWrite(String)
+    /// In a document that is replaced as a whole.
+    case deletionWithoutMerge
+    /// In a value of an update, rather than as one.
+    case deletionInsideUpdate
     case emptyFieldName
     case reservedFieldName
     /// Databases as `project/database`.
@@ -35,8 +40,15 @@ package struct UserDataError: Error, Hashable, Sendable {
     UserDataError(reason, field: field.map { [name] + $0 })
   }
 
+  func inside(_ names: [String]) -> UserDataError {
+    UserDataError(reason, field: field.map { names + $0 })
+  }
+
   /// The same error, seen from an array.
   func insideArray() -> UserDataError { UserDataError(reason) }
+
+  /// Ends the program that is wrong.
+  package func trap() -> Never { ProgrammerError.trap(message) }
 
   /// The original's message.
   package var message: String {
@@ -48,6 +60,10 @@ package struct UserDataError: Error, Hashable, Sendable {
     case .sentinelInArray(let name): "\(name) is not currently supported inside arrays\(place)"
     case .sentinelOutsideWrite(let name):
       "\(name) can only be used with updateData() and setData()\(place)"
+    case .deletionWithoutMerge:
+      "FieldValue.delete() can only be used with updateData() and setData() with merge:true\(place)"
+    case .deletionInsideUpdate:
+      "FieldValue.delete() can only appear at the top level of your update data\(place)"
     case .emptyFieldName: "Invalid data. Document fields must not be empty\(place)"
     case .reservedFieldName:
       "Invalid data. Document fields cannot begin and end with \"__\"\(place)"

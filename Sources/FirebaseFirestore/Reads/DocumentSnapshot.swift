@@ -1,89 +1,64 @@
 // What a read found.
 
-import DocumentStore
+package import DocumentStore
+private import FirebaseCore
 public import Foundation
 import OfflineSync
 
-/// Where a read may look. Without a remote, the database is server and cache at once.
-public enum FirestoreSource: UInt, Sendable {
-  case `default` = 0
-  case server = 1
-  case cache = 2
-}
-
-/// What to read where the server has not yet set a timestamp. Without a remote that never happens.
-public enum ServerTimestampBehavior: Int, Sendable {
-  case none = 0
-  case estimate = 1
-  case previous = 2
-}
-
-/// Where a snapshot comes from.
-public final class SnapshotMetadata: NSObject, Sendable {
-  public let hasPendingWrites: Bool
-  public let isFromCache: Bool
-
-  init(hasPendingWrites: Bool, isFromCache: Bool) {
-    self.hasPendingWrites = hasPendingWrites
-    self.isFromCache = isFromCache
-  }
-
-  public override func isEqual(_ object: Any?) -> Bool {
-    guard let other = object as? SnapshotMetadata else { return false }
-    return hasPendingWrites == other.hasPendingWrites && isFromCache == other.isFromCache
-  }
-
-  public override var hash: Int { (hasPendingWrites ? 2 : 0) + (isFromCache ? 1 : 0) }
-}
-
 /// A document at one moment, or the fact that it did not exist then.
-public final class DocumentSnapshot: NSObject, Sendable {
+public class DocumentSnapshot: NSObject, @unchecked Sendable {
+  // Unchecked, because the class is not final, as in the original; all that it has are constants.
   public let reference: DocumentReference
   public let metadata: SnapshotMetadata
-  private let document: StoredDocument?
+  package let stored: StoredDocument?
 
   init(_ reference: DocumentReference, _ viewed: ViewedDocument) {
     self.reference = reference
-    document = viewed.document
+    stored = viewed.document
     metadata = SnapshotMetadata(
       hasPendingWrites: viewed.hasPendingWrites, isFromCache: viewed.isFromCache)
   }
 
-  public var exists: Bool { document != nil }
+  public var exists: Bool { stored != nil }
 
   public var documentID: String { reference.documentID }
 
-  /// All fields, or nil if the document does not exist.
+  /// All fields, or nil if the document does not exist. Numbers are `NSNumber`, null is `NSNull`.
   public func data() -> [String: Any]? { data(with: .none) }
 
   public func data(with serverTimestampBehavior: ServerTimestampBehavior) -> [String: Any]? {
-    document.map { UserData.dictionary(from: $0.fields, in: reference.firestore) }
+    stored.map { UserData.dictionary(from: $0.fields, in: reference.firestore) }
   }
+
+  /// The value of a field, named by text with dots or by a `FieldPath`; nil if it is not there.
+  public func get(_ field: Any) -> Any? { get(field, serverTimestampBehavior: .none) }
+
+  public func get(_ field: Any, serverTimestampBehavior: ServerTimestampBehavior) -> Any? {
+    guard let path = FieldPath.any(field) else {
+      ProgrammerError.trap("Subscript key must be an NSString or FIRFieldPath.")
+    }
+    guard path != .documentID else { return exists ? reference : nil }
+    return stored?.fields[path].map { UserData.any(from: $0, in: reference.firestore) }
+  }
+
+  /// The same as `get`.
+  public subscript(key: Any) -> Any? { self.get(key) }
 
   /// The document as a value of `type`. An absent document is nil for an optional type, else an error.
   public func data<T: Decodable>(
     as type: T.Type, with serverTimestampBehavior: ServerTimestampBehavior = .none,
     decoder: Firestore.Decoder = Firestore.Decoder()
   ) throws -> T {
-    guard let document else { return try decoder.decode(type, from: NSNull()) }
-    return try decoder.decodeFields(type, from: document.fields, reference: reference)
+    guard let stored else { return try decoder.decode(type, from: NSNull()) }
+    return try decoder.decodeFields(type, from: stored.fields, reference: reference)
   }
 
+  /// Equal means the same database, path, existence, fields and metadata.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? DocumentSnapshot else { return false }
-    return reference == other.reference && document?.fields == other.document?.fields
+    return reference == other.reference && stored?.fields == other.stored?.fields
       && metadata == other.metadata
   }
 
   public override var hash: Int { reference.hash }
-}
-
-extension FirestoreSource {
-  var readSource: ReadSource {
-    switch self {
-    case .default: .default
-    case .server: .server
-    case .cache: .cache
-    }
-  }
 }

@@ -1,16 +1,17 @@
 // A collection: where documents are made and found.
 
 import DocumentStore
-public import Foundation
+private import Foundation
 
 /// A collection of documents. Refers to a place; whether anything is there is another question.
-public final class CollectionReference: NSObject, Sendable {
-  public let firestore: Firestore
+///
+/// It is the query for all of its documents, too.
+public final class CollectionReference: Query, @unchecked Sendable {
   package let segments: [String]
 
   init(_ firestore: Firestore, _ segments: [String]) {
-    self.firestore = firestore
     self.segments = segments
+    super.init(firestore, StructuredQuery(.collection(CollectionPath(unchecked: segments))))
   }
 
   public var collectionID: String { segments[segments.count - 1] }
@@ -30,6 +31,44 @@ public final class CollectionReference: NSObject, Sendable {
   /// The document at a path relative to this collection.
   public func document(_ documentPath: String) -> DocumentReference {
     DocumentReference(firestore, PathText.document(documentPath, below: segments))
+  }
+
+  // MARK: Adding documents
+
+  /// Writes a new document with a random id.
+  @discardableResult
+  public func addDocument(data: [String: Any]) -> DocumentReference {
+    addDocument(data: data, completion: nil)
+  }
+
+  /// `completion` runs on the callback queue once the document is durable, or with what went wrong.
+  @discardableResult
+  public func addDocument(
+    data: [String: Any], completion: (((any Error)?) -> Void)?
+  ) -> DocumentReference {
+    let document = document()
+    document.setData(data, completion: completion)
+    return document
+  }
+
+  @discardableResult
+  nonisolated(nonsending)
+    public func addDocument(data: [String: Any]) async throws -> DocumentReference
+  {
+    let document = document()
+    try await document.setData(data)
+    return document
+  }
+
+  /// Writes a new document with the fields of `value`; throws if `value` cannot be encoded.
+  @discardableResult
+  public func addDocument<T: Encodable>(
+    from value: T, encoder: Firestore.Encoder = Firestore.Encoder(),
+    completion: (((any Error)?) -> Void)? = nil
+  ) throws -> DocumentReference {
+    let document = document()
+    try document.setData(from: value, encoder: encoder, completion: completion)
+    return document
   }
 
   private static func randomID() -> String {

@@ -26,6 +26,15 @@ enum PathText {
     return segments
   }
 
+  /// The id of collections wherever they are.
+  static func collectionID(_ text: String) -> String {
+    guard !text.isEmpty else { ProgrammerError.trap("Collection ID cannot be empty.") }
+    guard !text.utf8.contains(UInt8(ascii: "/")) else {
+      ProgrammerError.trap("Invalid collection ID (\(text)). Collection IDs must not contain / in them.")
+    }
+    return text
+  }
+
   /// One slash at either end is dropped; two in a row are a mistake.
   private static func split(_ text: String, emptyMessage: String) -> [String] {
     guard !text.isEmpty else { ProgrammerError.trap(emptyMessage) }

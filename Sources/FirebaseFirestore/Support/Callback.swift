@@ -5,7 +5,7 @@ private import Foundation
 /// A closure of the user on its way to the queue where it runs.
 struct Callback<Value>: @unchecked Sendable {
   // Unchecked, because the user's closure is not marked: existing code in either language mode passes
-  // closures of any isolation. It is called once, on the queue that the settings name; a closure that
+  // closures of any isolation. It is called once at a time, on the queue that the settings name; a closure that
   // belongs to the main actor therefore needs the main queue, which is the default.
   private let body: (Value) -> Void
 
@@ -18,4 +18,21 @@ struct Callback<Value>: @unchecked Sendable {
 struct Delivery<Value>: @unchecked Sendable {
   // Unchecked, because errors and snapshots are handed over and not used on this side again.
   let value: Value
+}
+
+extension Firestore {
+  /// Has `completion` called with the result of `body` on the callback queue.
+  func answer<Value: Sendable>(
+    _ completion: @escaping (Value?, (any Error)?) -> Void,
+    _ body: @escaping @Sendable () async throws -> Value
+  ) {
+    let callback = Callback<(Value?, (any Error)?)> { completion($0.0, $0.1) }
+    let queue = callbackQueue
+    Task {
+      let result: (Value?, (any Error)?)
+      do { result = (try await body(), nil) } catch { result = (nil, error) }
+      let delivery = Delivery(value: result)
+      queue.async { callback(delivery.value) }
+    }
+  }
 }

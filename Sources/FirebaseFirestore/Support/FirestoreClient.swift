@@ -93,20 +93,40 @@ package final class FirestoreClient: Sendable {
   /// The number of the last write that was issued; what a read that begins now has to see.
   package var lastIssuedWrite: UInt64 { state.withLock { $0.issued } }
 
-  /// Reads on the caller's thread if the writes up to `write` have finished, else when they have.
   nonisolated(nonsending) package func document(
     at path: DocumentPath, source: ReadSource, after write: UInt64
   ) async throws -> ViewedDocument {
+    try await read(after: write) { view throws(DocumentStoreError) in
+      try view.document(at: path, source: source)
+    }
+  }
+
+  nonisolated(nonsending) package func documents(
+    _ query: StructuredQuery, source: ReadSource, after write: UInt64
+  ) async throws -> ViewedDocuments {
+    try await read(after: write) { view throws(DocumentStoreError) in
+      try view.documents(query, source: source)
+    }
+  }
+
+  nonisolated(nonsending) package func aggregate(
+    _ aggregates: [Aggregate], over query: StructuredQuery, after write: UInt64
+  ) async throws -> [StoredValue] {
+    try await read(after: write) { view throws(DocumentStoreError) in
+      try view.aggregate(aggregates, over: query)
+    }
+  }
+
+  /// Reads on the caller's thread if the writes up to `write` have finished, else when they have.
+  nonisolated(nonsending) private func read<Value>(
+    after write: UInt64, _ body: (LocalView) throws(DocumentStoreError) -> Value
+  ) async throws -> Value {
     if state.withLock({ $0.finished < write }) {
       await withCheckedContinuation { resumeAfter(write, $0) }
     }
     let view: LocalView
     if let use = state.withLock({ $0.use }) { view = use.view } else { view = try await openedStore() }
-    do throws(DocumentStoreError) {
-      return try view.document(at: path, source: source)
-    } catch {
-      throw FirestoreErrors.translate(error)
-    }
+    do throws(DocumentStoreError) { return try body(view) } catch { throw FirestoreErrors.translate(error) }
   }
 
   private func resumeAfter(_ write: UInt64, _ continuation: CheckedContinuation<Void, Never>) {

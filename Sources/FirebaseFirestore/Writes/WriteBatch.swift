@@ -5,6 +5,17 @@ import FirebaseCore
 public import Foundation
 
 /// Collects writes for one commit. A batch is used once.
+///
+/// ```swift
+/// let firestore = Firestore.firestore()
+/// try await firestore.batch()
+///   .setData(["name": "Tokyo"], forDocument: firestore.document("cities/tokyo"))
+///   .updateData(["cities": FieldValue.increment(1)], forDocument: firestore.document("numbers/all"))
+///   .commit()
+/// ```
+///
+/// The writes are applied in their order. What no program may write traps; what only this document cannot
+/// take fails the commit.
 public final class WriteBatch: NSObject, Sendable {
   private let firestore: Firestore
   private let state = Guarded(State())
@@ -23,31 +34,36 @@ public final class WriteBatch: NSObject, Sendable {
   /// Makes `document` consist of these fields.
   @discardableResult
   public func setData(_ data: [String: Any], forDocument document: DocumentReference) -> WriteBatch {
-    do throws(UserDataError) {
-      return setFields(try UserData.fields(from: data, in: firestore), forDocument: document)
-    } catch {
-      return refuse(error)
-    }
+    setData(data, forDocument: document, merge: false)
   }
 
-  /// Makes `document` consist of the fields of `value`; throws if it cannot be encoded.
+  /// With `merge`, sets these fields and leaves the others; an empty map replaces what is there.
   @discardableResult
-  public func setData<T: Encodable>(
-    from value: T, forDocument document: DocumentReference,
-    encoder: Firestore.Encoder = Firestore.Encoder()
-  ) throws -> WriteBatch {
-    do {
-      return setFields(try encoder.encodeFields(value, in: firestore), forDocument: document)
-    } catch let error as UserDataError {
-      return refuse(error)
+  public func setData(
+    _ data: [String: Any], forDocument document: DocumentReference, merge: Bool
+  ) -> WriteBatch {
+    add(document) { [firestore] path in
+      try UserWrite.set(path, UserData.fields(from: data, in: firestore), merge: merge, in: firestore)
     }
   }
 
-  /// What no program may write traps; what is only too much of it fails the commit, as the server would.
-  private func refuse(_ error: UserDataError) -> WriteBatch {
-    guard error.reason == .nestedTooDeeply else { ProgrammerError.trap(error.message) }
-    fail(FirestoreErrors.make(.invalidArgument, error.message))
-    return self
+  /// Sets only the listed ones of these fields. Each is a `FieldPath`, or text with dots.
+  @discardableResult
+  public func setData(
+    _ data: [String: Any], forDocument document: DocumentReference, mergeFields: [Any]
+  ) -> WriteBatch {
+    add(document) { [firestore] path in
+      try UserWrite.merge(
+        path, UserData.fields(from: data, in: firestore), only: mergeFields, in: firestore)
+    }
+  }
+
+  /// Changes fields of `document`, which has to be there. The keys are `FieldPath`s, or text with dots.
+  @discardableResult
+  public func updateData(
+    _ fields: [AnyHashable: Any], forDocument document: DocumentReference
+  ) -> WriteBatch {
+    add(document) { [firestore] path in try UserWrite.update(path, fields, in: firestore) }
   }
 
   /// Removes `document`; fine if there is none.
@@ -56,14 +72,66 @@ public final class WriteBatch: NSObject, Sendable {
     add(document) { .delete($0) }
   }
 
+  // MARK: Collecting values
+
+  /// Makes `document` consist of the fields of `value`; throws if it cannot be encoded.
+  @discardableResult
+  public func setData<T: Encodable>(
+    from value: T, forDocument document: DocumentReference,
+    encoder: Firestore.Encoder = Firestore.Encoder()
+  ) throws -> WriteBatch {
+    try setData(from: value, forDocument: document, merge: false, encoder: encoder)
+  }
+
+  @discardableResult
+  public func setData<T: Encodable>(
+    from value: T, forDocument document: DocumentReference, merge: Bool,
+    encoder: Firestore.Encoder = Firestore.Encoder()
+  ) throws -> WriteBatch {
+    try addValue(document) { [firestore] in
+      try encoder.encodeFields(value, in: firestore)
+    } as: {
+      [firestore] path, fields in
+      try UserWrite.set(path, fields, merge: merge, in: firestore)
+    }
+  }
+
+  @discardableResult
+  public func setData<T: Encodable>(
+    from value: T, forDocument document: DocumentReference, mergeFields: [Any],
+    encoder: Firestore.Encoder = Firestore.Encoder()
+  ) throws -> WriteBatch {
+    try addValue(document) { [firestore] in
+      try encoder.encodeFields(value, in: firestore)
+    } as: {
+      [firestore] path, fields in
+      try UserWrite.merge(path, fields, only: mergeFields, in: firestore)
+    }
+  }
+
+  private func addValue(
+    _ document: DocumentReference, _ encode: () throws -> EncodedFields,
+    as mutation: (DocumentPath, EncodedFields) throws -> Mutation
+  ) throws -> WriteBatch {
+    let fields: EncodedFields
+    do {
+      fields = try encode()
+    } catch let error as UserDataError {
+      return add(document) { _ in throw error }
+    }
+    return add(document) { try mutation($0, fields) }
+  }
+
   @discardableResult
   package func setFields(
     _ fields: EncodedFields, forDocument document: DocumentReference
   ) -> WriteBatch {
-    add(document) { path in
-      .set(path, fields.fields, transforms: fields.sentinels.map(FieldTransform.init))
+    add(document) { [firestore] path in
+      try UserWrite.set(path, fields, merge: false, in: firestore)
     }
   }
+
+  // MARK: The steps
 
   /// A write could not be made: the commit reports `error`, and nothing is written.
   package func fail(_ error: any Error) {
@@ -71,12 +139,10 @@ public final class WriteBatch: NSObject, Sendable {
   }
 
   private func add(
-    _ document: DocumentReference, _ mutation: (DocumentPath) -> Mutation
+    _ document: DocumentReference, _ mutation: (DocumentPath) throws -> Mutation
   ) -> WriteBatch {
-    guard document.firestore === firestore else {
-      ProgrammerError.trap("Provided document reference is from a different Cloud Firestore instance.")
-    }
-    let added = Result { mutation(try document.storedPath) }
+    UserWrite.check(document, belongsTo: firestore)
+    let added = UserWrite.mutation(of: document, mutation)
     let isLate = state.withLock { state in
       guard !state.isCommitted else { return true }
       switch added {
@@ -129,13 +195,5 @@ public final class WriteBatch: NSObject, Sendable {
 
   private static func trapCommitted() -> Never {
     ProgrammerError.trap("A write batch can no longer be used after commit has been called.")
-  }
-}
-
-extension FieldTransform {
-  fileprivate init(_ sentinel: (path: [String], value: FieldValue)) {
-    switch sentinel.value.kind {
-    case .serverTimestamp: self.init(StoredFieldPath(unchecked: sentinel.path), .serverTimestamp)
-    }
   }
 }

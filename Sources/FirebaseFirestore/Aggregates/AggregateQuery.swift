@@ -1,0 +1,83 @@
+// Numbers about the results of a query, without the results.
+
+private import DocumentStore
+public import Foundation
+
+/// Where aggregates are computed. Without a remote, the database is the server.
+public enum AggregateSource: UInt, Sendable {
+  case server = 0
+}
+
+/// A query and what to compute over its results.
+///
+/// ```swift
+/// let cities = Firestore.firestore().collection("cities")
+/// let numbers = try await cities.aggregate([.count(), .sum("population")]).getAggregation(source: .server)
+/// print(numbers.count, numbers.get(.sum("population")))
+/// ```
+public final class AggregateQuery: NSObject, Sendable {
+  public let query: Query
+  let fields: [AggregateField]
+
+  init(_ query: Query, _ fields: [AggregateField]) {
+    self.query = query
+    self.fields = fields
+  }
+
+  /// `completion` runs on the callback queue.
+  public func getAggregation(
+    source: AggregateSource, completion: @escaping (AggregateQuerySnapshot?, (any Error)?) -> Void
+  ) {
+    let read = Result { try startReading() }
+    query.firestore.answer(completion) { try await read.get().snapshot() }
+  }
+
+  nonisolated(nonsending)
+    public func getAggregation(source: AggregateSource) async throws -> AggregateQuerySnapshot
+  {
+    try await startReading().snapshot()
+  }
+
+  /// Equal means the same query and the same aggregates in the same order.
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? AggregateQuery else { return false }
+    return query == other.query && fields == other.fields
+  }
+
+  public override var hash: Int {
+    var hasher = Hasher()
+    hasher.combine(query)
+    hasher.combine(fields)
+    return hasher.finalize()
+  }
+
+  /// A read that sees the writes issued before it, and waits for no other.
+  private struct Read: Sendable {
+    var query: AggregateQuery
+    var client: FirestoreClient
+    var structured: StructuredQuery
+    var lastWrite: UInt64
+
+    nonisolated(nonsending) func snapshot() async throws -> AggregateQuerySnapshot {
+      AggregateQuerySnapshot(
+        query,
+        try await client.aggregate(query.fields.map(\.aggregate), over: structured, after: lastWrite))
+    }
+  }
+
+  private func startReading() throws -> Read {
+    let client = query.firestore.client()
+    return Read(
+      query: self, client: client, structured: try query.runnable, lastWrite: client.lastIssuedWrite)
+  }
+}
+
+extension Query {
+  /// The number of results.
+  public var count: AggregateQuery { aggregate([.count()]) }
+
+  /// Numbers about the results: at most five different ones.
+  public func aggregate(_ aggregateFields: [AggregateField]) -> AggregateQuery {
+    AggregateQuery(self, aggregateFields)
+  }
+}

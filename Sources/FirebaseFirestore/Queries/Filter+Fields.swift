@@ -1,0 +1,96 @@
+// The conditions on one field, by name and by path.
+
+private import DocumentStore
+
+// Mind the label `isGreaterOrEqualTo`: it is the original's, and `Query` has another.
+extension Filter {
+  /// The field is there and equal; 1 and 1.0 are. `NSNull()` and NaN are values like others.
+  public class func whereField(_ field: String, isEqualTo value: Any) -> Filter {
+    Filter(FieldPath.dotted(field), .equal, value)
+  }
+
+  public class func whereField(_ path: FieldPath, isEqualTo value: Any) -> Filter {
+    Filter(path.stored, .equal, value)
+  }
+
+  /// The field is there, is not null and differs.
+  public class func whereField(_ field: String, isNotEqualTo value: Any) -> Filter {
+    Filter(FieldPath.dotted(field), .notEqual, value)
+  }
+
+  public class func whereField(_ path: FieldPath, isNotEqualTo value: Any) -> Filter {
+    Filter(path.stored, .notEqual, value)
+  }
+
+  /// The field has a value of the same kind that comes before this one.
+  public class func whereField(_ field: String, isLessThan value: Any) -> Filter {
+    Filter(FieldPath.dotted(field), .lessThan, value)
+  }
+
+  public class func whereField(_ path: FieldPath, isLessThan value: Any) -> Filter {
+    Filter(path.stored, .lessThan, value)
+  }
+
+  /// The field has a value of the same kind that comes before this one or equals it.
+  public class func whereField(_ field: String, isLessThanOrEqualTo value: Any) -> Filter {
+    Filter(FieldPath.dotted(field), .lessThanOrEqual, value)
+  }
+
+  public class func whereField(_ path: FieldPath, isLessThanOrEqualTo value: Any) -> Filter {
+    Filter(path.stored, .lessThanOrEqual, value)
+  }
+
+  /// The field has a value of the same kind that comes after this one.
+  public class func whereField(_ field: String, isGreaterThan value: Any) -> Filter {
+    Filter(FieldPath.dotted(field), .greaterThan, value)
+  }
+
+  public class func whereField(_ path: FieldPath, isGreaterThan value: Any) -> Filter {
+    Filter(path.stored, .greaterThan, value)
+  }
+
+  /// The field has a value of the same kind that comes after this one or equals it.
+  public class func whereField(_ field: String, isGreaterOrEqualTo value: Any) -> Filter {
+    Filter(FieldPath.dotted(field), .greaterThanOrEqual, value)
+  }
+
+  public class func whereField(_ path: FieldPath, isGreaterOrEqualTo value: Any) -> Filter {
+    Filter(path.stored, .greaterThanOrEqual, value)
+  }
+
+  /// The field is an array with this element.
+  public class func whereField(_ field: String, arrayContains value: Any) -> Filter {
+    Filter(FieldPath.dotted(field), .arrayContains, value)
+  }
+
+  public class func whereField(_ path: FieldPath, arrayContains value: Any) -> Filter {
+    Filter(path.stored, .arrayContains, value)
+  }
+
+  /// The field is an array with one of these elements.
+  public class func whereField(_ field: String, arrayContainsAny values: [Any]) -> Filter {
+    Filter(FieldPath.dotted(field), .arrayContainsAny, values)
+  }
+
+  public class func whereField(_ path: FieldPath, arrayContainsAny values: [Any]) -> Filter {
+    Filter(path.stored, .arrayContainsAny, values)
+  }
+
+  /// The field is equal to one of these values; null and NaN among them match nothing.
+  public class func whereField(_ field: String, in values: [Any]) -> Filter {
+    Filter(FieldPath.dotted(field), .isIn, values)
+  }
+
+  public class func whereField(_ path: FieldPath, in values: [Any]) -> Filter {
+    Filter(path.stored, .isIn, values)
+  }
+
+  /// The field is there, is not null and differs from each of these values. Null among them matches nothing.
+  public class func whereField(_ field: String, notIn values: [Any]) -> Filter {
+    Filter(FieldPath.dotted(field), .notIn, values)
+  }
+
+  public class func whereField(_ path: FieldPath, notIn values: [Any]) -> Filter {
+    Filter(path.stored, .notIn, values)
+  }
+}

@@ -1,0 +1,113 @@
+// Which documents a query is about.
+
+private import DocumentStore
+private import FirebaseCore
+
+extension Query {
+  /// Those that also satisfy `filter`.
+  public func whereFilter(_ filter: Filter) -> Query { filtered(filter.condition) }
+
+  /// The field is there and equal; 1 and 1.0 are. `NSNull()` and NaN are values like others.
+  public func whereField(_ field: String, isEqualTo value: Any) -> Query {
+    filtered(FieldPath.dotted(field), .equal, value)
+  }
+
+  public func whereField(_ path: FieldPath, isEqualTo value: Any) -> Query {
+    filtered(path.stored, .equal, value)
+  }
+
+  /// The field is there, is not null and differs.
+  public func whereField(_ field: String, isNotEqualTo value: Any) -> Query {
+    filtered(FieldPath.dotted(field), .notEqual, value)
+  }
+
+  public func whereField(_ path: FieldPath, isNotEqualTo value: Any) -> Query {
+    filtered(path.stored, .notEqual, value)
+  }
+
+  /// The field has a value of the same kind that comes before this one.
+  public func whereField(_ field: String, isLessThan value: Any) -> Query {
+    filtered(FieldPath.dotted(field), .lessThan, value)
+  }
+
+  public func whereField(_ path: FieldPath, isLessThan value: Any) -> Query {
+    filtered(path.stored, .lessThan, value)
+  }
+
+  /// The field has a value of the same kind that comes before this one or equals it.
+  public func whereField(_ field: String, isLessThanOrEqualTo value: Any) -> Query {
+    filtered(FieldPath.dotted(field), .lessThanOrEqual, value)
+  }
+
+  public func whereField(_ path: FieldPath, isLessThanOrEqualTo value: Any) -> Query {
+    filtered(path.stored, .lessThanOrEqual, value)
+  }
+
+  /// The field has a value of the same kind that comes after this one.
+  public func whereField(_ field: String, isGreaterThan value: Any) -> Query {
+    filtered(FieldPath.dotted(field), .greaterThan, value)
+  }
+
+  public func whereField(_ path: FieldPath, isGreaterThan value: Any) -> Query {
+    filtered(path.stored, .greaterThan, value)
+  }
+
+  /// The field has a value of the same kind that comes after this one or equals it.
+  public func whereField(_ field: String, isGreaterThanOrEqualTo value: Any) -> Query {
+    filtered(FieldPath.dotted(field), .greaterThanOrEqual, value)
+  }
+
+  public func whereField(_ path: FieldPath, isGreaterThanOrEqualTo value: Any) -> Query {
+    filtered(path.stored, .greaterThanOrEqual, value)
+  }
+
+  /// The field is an array with this element.
+  public func whereField(_ field: String, arrayContains value: Any) -> Query {
+    filtered(FieldPath.dotted(field), .arrayContains, value)
+  }
+
+  public func whereField(_ path: FieldPath, arrayContains value: Any) -> Query {
+    filtered(path.stored, .arrayContains, value)
+  }
+
+  /// The field is an array with one of these elements.
+  public func whereField(_ field: String, arrayContainsAny values: [Any]) -> Query {
+    filtered(FieldPath.dotted(field), .arrayContainsAny, values)
+  }
+
+  public func whereField(_ path: FieldPath, arrayContainsAny values: [Any]) -> Query {
+    filtered(path.stored, .arrayContainsAny, values)
+  }
+
+  /// The field is equal to one of these values; null and NaN among them match nothing.
+  public func whereField(_ field: String, in values: [Any]) -> Query {
+    filtered(FieldPath.dotted(field), .isIn, values)
+  }
+
+  public func whereField(_ path: FieldPath, in values: [Any]) -> Query {
+    filtered(path.stored, .isIn, values)
+  }
+
+  /// The field is there, is not null and differs from each of these values. Null among them matches nothing.
+  public func whereField(_ field: String, notIn values: [Any]) -> Query {
+    filtered(FieldPath.dotted(field), .notIn, values)
+  }
+
+  public func whereField(_ path: FieldPath, notIn values: [Any]) -> Query {
+    filtered(path.stored, .notIn, values)
+  }
+
+  private func filtered(
+    _ field: StoredFieldPath, _ operator: FieldFilter.Operator, _ operand: Any
+  ) -> Query {
+    filtered(Filter(field, `operator`, operand).condition)
+  }
+
+  private func filtered(_ condition: Filter.Condition) -> Query {
+    let tree: FilterTree
+    do throws(UserDataError) { tree = try condition.tree(in: firestore) } catch { error.trap() }
+    // Nothing but empty composites: the query stays what it is, a collection included.
+    guard let tree = tree.simplified else { return self }
+    return refined { query throws(DocumentStoreError) in try query.filtered(by: tree) }
+  }
+}

@@ -1,0 +1,85 @@
+// In which order a query has its documents, where it starts and ends, and how many there are.
+
+private import DocumentStore
+private import FirebaseCore
+
+extension Query {
+  // MARK: Orders
+
+  /// By this field, ascending. Documents without it are not found.
+  public func order(by field: String) -> Query { order(by: field, descending: false) }
+
+  public func order(by path: FieldPath) -> Query { order(by: path, descending: false) }
+
+  public func order(by field: String, descending: Bool) -> Query {
+    ordered(FieldPath.dotted(field), descending)
+  }
+
+  public func order(by path: FieldPath, descending: Bool) -> Query { ordered(path.stored, descending) }
+
+  private func ordered(_ field: StoredFieldPath, _ descending: Bool) -> Query {
+    refined { query throws(DocumentStoreError) in
+      try query.ordered(by: OrderBy(field, descending ? .descending : .ascending))
+    }
+  }
+
+  // MARK: Limits
+
+  /// The first documents only.
+  public func limit(to limit: Int) -> Query {
+    refined { query throws(DocumentStoreError) in try query.limited(to: .first(limit)) }
+  }
+
+  /// The last documents only, still in the order of the query, which has to name one.
+  public func limit(toLast limit: Int) -> Query {
+    refined { query throws(DocumentStoreError) in try query.limited(to: .last(limit)) }
+  }
+
+  // MARK: Cursors
+
+  /// From the documents that have these values in the fields of the orders, those included.
+  public func start(at fieldValues: [Any]) -> Query { starting(.before, fieldValues) }
+
+  /// From behind the documents that have these values in the fields of the orders.
+  public func start(after fieldValues: [Any]) -> Query { starting(.after, fieldValues) }
+
+  /// Up to the documents that have these values in the fields of the orders, those included.
+  public func end(at fieldValues: [Any]) -> Query { ending(.after, fieldValues) }
+
+  /// Up to what comes before the documents that have these values in the fields of the orders.
+  public func end(before fieldValues: [Any]) -> Query { ending(.before, fieldValues) }
+
+  public func start(atDocument document: DocumentSnapshot) -> Query { starting(.before, document) }
+
+  public func start(afterDocument document: DocumentSnapshot) -> Query { starting(.after, document) }
+
+  public func end(atDocument document: DocumentSnapshot) -> Query { ending(.after, document) }
+
+  public func end(beforeDocument document: DocumentSnapshot) -> Query { ending(.before, document) }
+
+  private func starting(_ side: Cursor.Side, _ values: [Any]) -> Query {
+    let values = values.map(cursorValue)
+    return refined { query throws(DocumentStoreError) in try query.starting(side, values) }
+  }
+
+  private func ending(_ side: Cursor.Side, _ values: [Any]) -> Query {
+    let values = values.map(cursorValue)
+    return refined { query throws(DocumentStoreError) in try query.ending(side, values) }
+  }
+
+  private func starting(_ side: Cursor.Side, _ document: DocumentSnapshot) -> Query {
+    refined { query throws(DocumentStoreError) in try query.starting(side, document.stored) }
+  }
+
+  private func ending(_ side: Cursor.Side, _ document: DocumentSnapshot) -> Query {
+    refined { query throws(DocumentStoreError) in try query.ending(side, document.stored) }
+  }
+
+  private func cursorValue(_ any: Any) -> StoredValue {
+    do throws(UserDataError) {
+      return try UserData.stored(from: any, place: .inList, in: firestore)
+    } catch {
+      error.trap()
+    }
+  }
+}

@@ -1,0 +1,47 @@
+// Asking a query once.
+
+import DocumentStore
+private import Foundation
+private import OfflineSync
+
+extension Query {
+  /// `completion` runs on the callback queue.
+  public func getDocuments(completion: @escaping (QuerySnapshot?, (any Error)?) -> Void) {
+    getDocuments(source: .default, completion: completion)
+  }
+
+  public func getDocuments(
+    source: FirestoreSource, completion: @escaping (QuerySnapshot?, (any Error)?) -> Void
+  ) {
+    let read = Result { try startReading(source) }
+    firestore.answer(completion) { try await read.get().snapshot() }
+  }
+
+  /// Answers on the caller's thread, unless writes that were issued earlier are still under way.
+  nonisolated(nonsending)
+    public func getDocuments(source: FirestoreSource = .default) async throws -> QuerySnapshot
+  {
+    try await startReading(source).snapshot()
+  }
+
+  /// A read that sees the writes issued before it, and waits for no other.
+  private struct Read: Sendable {
+    var query: Query
+    var client: FirestoreClient
+    var structured: StructuredQuery
+    var source: ReadSource
+    var lastWrite: UInt64
+
+    nonisolated(nonsending) func snapshot() async throws -> QuerySnapshot {
+      QuerySnapshot(
+        query, try await client.documents(structured, source: source, after: lastWrite))
+    }
+  }
+
+  private func startReading(_ source: FirestoreSource) throws -> Read {
+    let client = firestore.client()
+    return Read(
+      query: self, client: client, structured: try runnable, source: source.readSource,
+      lastWrite: client.lastIssuedWrite)
+  }
+}

@@ -1,0 +1,73 @@
+// A query: which documents, in which order, how many.
+
+package import DocumentStore
+private import FirebaseCore
+public import Foundation
+
+/// A question for documents. It never changes: each step makes a new query.
+///
+/// ```swift
+/// let query = Firestore.firestore().collection("cities")
+///   .whereField("population", isGreaterThan: 1_000_000)
+///   .order(by: "population", descending: true)
+///   .limit(to: 10)
+/// ```
+///
+/// Two are equal if they were built the same way for the same `Firestore`. What no query can be, such as a
+/// limit of zero, traps with the original's message.
+public class Query: NSObject, @unchecked Sendable {
+  // Unchecked, because the class is not final, as in the original; all that it has are constants.
+  public let firestore: Firestore
+  package let structured: StructuredQuery
+
+  package init(_ firestore: Firestore, _ structured: StructuredQuery) {
+    self.firestore = firestore
+    self.structured = structured
+  }
+
+  /// This query after one more step.
+  func refined(
+    _ step: (StructuredQuery) throws(DocumentStoreError) -> StructuredQuery
+  ) -> Query {
+    do throws(DocumentStoreError) {
+      return Query(firestore, try step(structured))
+    } catch {
+      ProgrammerError.trap(error.description)
+    }
+  }
+
+  /// The query for the engine. Traps where the original does so late; throws if no collection can have the
+  /// name.
+  var runnable: StructuredQuery {
+    get throws {
+      if case .last = structured.limit, structured.explicitOrders.isEmpty {
+        ProgrammerError.trap(
+          "limit(toLast:) queries require specifying at least one OrderBy() clause.")
+      }
+      do throws(PathError) {
+        switch structured.scope {
+        case .collection(let path): try path.check()
+        case .collectionGroup(let id): try CollectionPath(unchecked: [id]).check()
+        case .document(let path): try path.check()
+        }
+      } catch {
+        throw FirestoreErrors.translate(error)
+      }
+      return structured
+    }
+  }
+
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? Query else { return false }
+    return firestore === other.firestore && structured == other.structured
+  }
+
+  public override var hash: Int {
+    var hasher = Hasher()
+    hasher.combine(ObjectIdentifier(firestore))
+    hasher.combine(structured.scope)
+    hasher.combine(structured.explicitOrders)
+    hasher.combine(structured.limit)
+    return hasher.finalize()
+  }
+}

@@ -1,0 +1,45 @@
+// One step from a query's results to the next.
+
+public import Foundation
+
+public enum DocumentChangeType: Int, Sendable {
+  case added = 0
+  case modified = 1
+  case removed = 2
+}
+
+/// What became of a document between two snapshots of a query.
+///
+/// Changes are to be applied in the order of their list: `oldIndex` is where the document was when the
+/// changes before this one had been applied, `newIndex` where it is now.
+public final class DocumentChange: NSObject, Sendable {
+  public let type: DocumentChangeType
+  /// As it is now, or for a removal as it was last.
+  public let document: QueryDocumentSnapshot
+  /// `UInt(NSNotFound)` for an addition.
+  public let oldIndex: UInt
+  /// `UInt(NSNotFound)` for a removal.
+  public let newIndex: UInt
+
+  init(_ type: DocumentChangeType, _ document: QueryDocumentSnapshot, from oldIndex: Int?, to newIndex: Int?)
+  {
+    self.type = type
+    self.document = document
+    self.oldIndex = UInt(oldIndex ?? NSNotFound)
+    self.newIndex = UInt(newIndex ?? NSNotFound)
+  }
+
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? DocumentChange else { return false }
+    return type == other.type && document == other.document && oldIndex == other.oldIndex
+      && newIndex == other.newIndex
+  }
+
+  public override var hash: Int {
+    var hasher = Hasher()
+    hasher.combine(type)
+    hasher.combine(document)
+    hasher.combine(newIndex)
+    return hasher.finalize()
+  }
+}

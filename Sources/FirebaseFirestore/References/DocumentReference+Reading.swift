@@ -1,0 +1,73 @@
+// Reading one document.
+
+private import DocumentStore
+private import Foundation
+private import OfflineSync
+
+extension DocumentReference {
+  /// `completion` runs on the callback queue.
+  public func getDocument(completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void) {
+    getDocument(source: .default, completion: completion)
+  }
+
+  public func getDocument(
+    source: FirestoreSource, completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void
+  ) {
+    // Taken here, so that the read sees the writes that were issued before this call.
+    let read = Result { try startReading(source) }
+    firestore.answer(completion) { try await read.get().snapshot() }
+  }
+
+  /// Reads on the caller's thread, unless writes that were issued earlier are still under way.
+  nonisolated(nonsending)
+    public func getDocument(source: FirestoreSource = .default) async throws -> DocumentSnapshot
+  {
+    try await startReading(source).snapshot()
+  }
+
+  /// A read that sees the writes issued before it, and waits for no other.
+  private struct Read: Sendable {
+    var reference: DocumentReference
+    var client: FirestoreClient
+    var path: DocumentPath
+    var source: ReadSource
+    var lastWrite: UInt64
+
+    nonisolated(nonsending) func snapshot() async throws -> DocumentSnapshot {
+      DocumentSnapshot(reference, try await client.document(at: path, source: source, after: lastWrite))
+    }
+  }
+
+  private func startReading(_ source: FirestoreSource) throws -> Read {
+    let client = firestore.client()
+    return Read(
+      reference: self, client: client, path: try storedPath, source: source.readSource,
+      lastWrite: client.lastIssuedWrite)
+  }
+
+  // MARK: Values
+
+  /// The document as a value of `type`: an error if it does not exist, unless `type` is optional.
+  nonisolated(nonsending) public func getDocument<T: Decodable>(
+    as type: T.Type, with serverTimestampBehavior: ServerTimestampBehavior = .none,
+    decoder: Firestore.Decoder = Firestore.Decoder(), source: FirestoreSource = .default
+  ) async throws -> T {
+    try await getDocument(source: source)
+      .data(as: type, with: serverTimestampBehavior, decoder: decoder)
+  }
+
+  /// `completion` runs on the callback queue.
+  public func getDocument<T: Decodable>(
+    as type: T.Type, with serverTimestampBehavior: ServerTimestampBehavior = .none,
+    decoder: Firestore.Decoder = Firestore.Decoder(), source: FirestoreSource = .default,
+    completion: @escaping (Result<T, any Error>) -> Void
+  ) {
+    getDocument(source: source) { snapshot, error in
+      completion(
+        Result {
+          guard let snapshot else { throw error ?? FirestoreErrorCode(.unknown) }
+          return try snapshot.data(as: type, with: serverTimestampBehavior, decoder: decoder)
+        })
+    }
+  }
+}

@@ -1,0 +1,141 @@
+// The writes that users ask for, as mutations.
+
+import DocumentStore
+private import FirebaseCore
+private import Foundation
+
+enum UserWrite {
+  static func check(_ document: DocumentReference, belongsTo firestore: Firestore) {
+    guard document.firestore !== firestore else { return }
+    ProgrammerError.trap("Provided document reference is from a different Cloud Firestore instance.")
+  }
+
+  /// What `make` makes of a document's path. What no program may write traps; what is only too much of it is
+  /// an error, as from a server.
+  static func mutation(
+    of document: DocumentReference, _ make: (DocumentPath) throws -> Mutation
+  ) -> Result<Mutation, any Error> {
+    do {
+      return .success(try make(try document.storedPath))
+    } catch let error as UserDataError {
+      guard error.reason == .nestedTooDeeply else { error.trap() }
+      return .failure(FirestoreErrors.make(.invalidArgument, error.message))
+    } catch let error as DocumentStoreError {
+      return .failure(FirestoreErrors.translate(error))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  static func set(
+    _ path: DocumentPath, _ encoded: EncodedFields, merge: Bool, in firestore: Firestore
+  ) throws(UserDataError) -> Mutation {
+    try merge ? self.merge(path, encoded, in: firestore) : set(path, encoded, in: firestore)
+  }
+
+  /// The document consists of these fields.
+  private static func set(
+    _ path: DocumentPath, _ encoded: EncodedFields, in firestore: Firestore
+  ) throws(UserDataError) -> Mutation {
+    let (transforms, deletions) = try split(encoded.sentinels, in: firestore)
+    if let deletion = deletions.first {
+      throw UserDataError(.deletionWithoutMerge, field: deletion.names)
+    }
+    return .set(path, encoded.fields, transforms: transforms)
+  }
+
+  /// Each of these fields is set, the rest of the document stays.
+  private static func merge(
+    _ path: DocumentPath, _ encoded: EncodedFields, in firestore: Firestore
+  ) throws(UserDataError) -> Mutation {
+    let (transforms, deletions) = try split(encoded.sentinels, in: firestore)
+    return .merge(path, encoded.fields, deletions: deletions, transforms: transforms)
+  }
+
+  /// The listed ones of these fields are set. Throws `UserDataError`, or what the engine has to say.
+  static func merge(
+    _ path: DocumentPath, _ encoded: EncodedFields, only mergeFields: [Any], in firestore: Firestore
+  ) throws -> Mutation {
+    let listed = mergeFields.map(path(ofMerge:))
+    let (transforms, deletions) = try split(encoded.sentinels, in: firestore)
+    let sentinels = transforms.map(\.field) + deletions
+    for field in listed where encoded.fields[field] == nil && !sentinels.contains(where: field.isPrefix) {
+      ProgrammerError.trap(
+        "Field '\(field)' is specified in your field mask but missing from your input data.")
+    }
+    return try .merge(
+      path, encoded.fields, only: listed, deletions: deletions, transforms: transforms)
+  }
+
+  private static func path(ofMerge field: Any) -> StoredFieldPath {
+    guard let path = FieldPath.any(field) else {
+      ProgrammerError.trap("All elements in mergeFields: must be NSStrings or FIRFieldPaths.")
+    }
+    return path
+  }
+
+  /// Fields of a document that is there are changed. Throws `UserDataError`, or what the engine has to say.
+  static func update(
+    _ path: DocumentPath, _ data: [AnyHashable: Any], in firestore: Firestore
+  ) throws -> Mutation {
+    var changes: [(field: StoredFieldPath, change: Mutation.FieldChange)] = []
+    var transforms: [FieldTransform] = []
+    for (field, value) in try updates(data) {
+      let (change, inner) = try self.change(value, at: field, in: firestore)
+      changes.append((field, change))
+      transforms += inner
+    }
+    return try .update(path, changes, transforms: transforms)
+  }
+
+  /// In the order of the fields, since a dictionary has none.
+  private static func updates(
+    _ data: [AnyHashable: Any]
+  ) throws(UserDataError) -> [(field: StoredFieldPath, value: Any)] {
+    var updates: [(field: StoredFieldPath, value: Any)] = []
+    for (key, value) in data {
+      guard let field = FieldPath.any(key.base) else {
+        ProgrammerError.trap("Dictionary keys in updateData: must be NSStrings or FIRFieldPaths.")
+      }
+      try FieldCollector.check(field.names)
+      updates.append((field, value))
+    }
+    return updates.sorted { $0.field < $1.field }
+  }
+
+  private static func change(
+    _ any: Any, at field: StoredFieldPath, in firestore: Firestore
+  ) throws(UserDataError) -> (Mutation.FieldChange, [FieldTransform]) {
+    if let sentinel = any as? FieldValue {
+      let operation: FieldTransform.Operation?
+      do throws(UserDataError) {
+        operation = try sentinel.operation(in: firestore)
+      } catch {
+        throw error.inside(field.names)
+      }
+      return (operation.map { .compute($0) } ?? .delete, [])
+    }
+    let (value, sentinels) = try UserData.value(from: any, at: field.names, in: firestore)
+    let (transforms, deletions) = try split(sentinels, in: firestore)
+    if let deletion = deletions.first { throw UserDataError(.deletionInsideUpdate, field: deletion.names) }
+    return (.set(value ?? .map(StoredMap())), transforms)
+  }
+
+  // MARK: Sentinels
+
+  private static func split(
+    _ sentinels: [EncodedFields.Sentinel], in firestore: Firestore
+  ) throws(UserDataError) -> (transforms: [FieldTransform], deletions: [StoredFieldPath]) {
+    var transforms: [FieldTransform] = []
+    var deletions: [StoredFieldPath] = []
+    for (names, sentinel) in sentinels {
+      let field = StoredFieldPath(unchecked: names)
+      if let operation = try sentinel.operation(in: firestore) {
+        transforms.append(FieldTransform(field, operation))
+      } else {
+        deletions.append(field)
+      }
+    }
+    return (transforms, deletions)
+  }
+}

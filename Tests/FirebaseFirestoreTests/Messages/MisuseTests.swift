@@ -1,0 +1,23 @@
+// Every misuse of the table, each in a process of its own: it ends with just its message.
+
+import FirebaseCore
+import FirebaseFirestore
+import Foundation
+import Testing
+
+@Suite struct MisuseTests {
+  @Test(arguments: Misuse.all.indices) func aMisuseEndsTheProgramWithItsMessage(index: Int) async throws {
+    let result = await #expect(
+      processExitsWith: .exitCode(42), observing: [\.standardErrorContent]
+    ) { [index] in
+      ProgrammerError.hook = { message in
+        try? FileHandle.standardError.write(contentsOf: Data("<<\(message)>>".utf8))
+        exit(42)
+      }
+      let database = try TestDatabase()
+      try await Misuse.all[index].call(database.firestore)
+    }
+    let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(said == "<<\(Misuse.all[index].message)>>")
+  }
+}
