@@ -17,11 +17,22 @@ public enum ReadSource: Sendable {
 /// A document as the app sees it, present or known to be absent.
 public struct ViewedDocument: Sendable {
   public let path: DocumentPath
-  public let document: StoredDocument?
+  package let record: DocumentRecord?
   /// Some write of this document has not reached the remote.
   public let hasPendingWrites: Bool
   /// The remote did not confirm that this is the newest state.
   public let isFromCache: Bool
+
+  package init(
+    path: DocumentPath, record: DocumentRecord?, hasPendingWrites: Bool, isFromCache: Bool
+  ) {
+    self.path = path
+    self.record = record
+    self.hasPendingWrites = hasPendingWrites
+    self.isFromCache = isFromCache
+  }
+
+  public var document: StoredDocument? { record?.document }
 }
 
 /// The answer of a query as the app sees it.
@@ -42,7 +53,7 @@ public final class LocalView: Sendable {
     at path: DocumentPath, source: ReadSource = .default
   ) throws(DocumentStoreError) -> ViewedDocument {
     ViewedDocument(
-      path: path, document: try store.document(at: path), hasPendingWrites: false,
+      path: path, record: try store.storedRecord(at: path), hasPendingWrites: false,
       isFromCache: source == .cache)
   }
 
@@ -51,8 +62,8 @@ public final class LocalView: Sendable {
   ) throws(DocumentStoreError) -> ViewedDocuments {
     let isFromCache = source == .cache
     return ViewedDocuments(
-      documents: try store.documents(query).map {
-        ViewedDocument(path: $0.path, document: $0, hasPendingWrites: false, isFromCache: isFromCache)
+      documents: try store.records(query).map {
+        ViewedDocument(path: $0.path, record: $0, hasPendingWrites: false, isFromCache: isFromCache)
       }, isFromCache: isFromCache)
   }
 

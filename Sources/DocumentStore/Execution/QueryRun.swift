@@ -63,6 +63,20 @@ final class QueryRun {
     return found
   }
 
+  /// The same, each as it is stored, unless it had to be decoded.
+  func records() throws(DocumentStoreError) -> [DocumentRecord] {
+    guard plan.isOrdered, plan.isExact else { return try documents().map(DocumentRecord.init) }
+    guard limit > 0 else { return [] }
+    var found: [DocumentRecord] = []
+    try forEachCandidate { ordinal throws(DocumentStoreError) in
+      guard try self.read(ordinal) else { return true }
+      found.append(try self.record())
+      return found.count < self.limit
+    }
+    countEntries()
+    return found
+  }
+
   /// Hands over the documents of the answer as they are stored. Not for plans that sort.
   func forEach(
     _ body: (borrowing DocumentView) throws(DocumentStoreError) -> Bool
@@ -247,14 +261,28 @@ final class QueryRun {
   }
 
   private func decoded() throws(DocumentStoreError) -> StoredDocument? {
-    guard let path = DocumentKey.decode([UInt8](copying: buffer.key)) else {
-      throw DocumentStoreError(
-        .corrupted(Damage(file: storePath, offset: 0, expected: "the key of a document", found: "another")))
-    }
+    let path = try self.path()
     do throws(RecordError) {
       return try StoredDocument(path: path, record: Array(copying: buffer.bytes))
     } catch {
       throw DocumentStoreError(error, at: path, in: storePath)
     }
+  }
+
+  private func record() throws(DocumentStoreError) -> DocumentRecord {
+    let path = try self.path()
+    do throws(RecordError) {
+      return try DocumentRecord(path: path, record: Array(copying: buffer.bytes))
+    } catch {
+      throw DocumentStoreError(error, at: path, in: storePath)
+    }
+  }
+
+  private func path() throws(DocumentStoreError) -> DocumentPath {
+    guard let path = DocumentKey.decode([UInt8](copying: buffer.key)) else {
+      throw DocumentStoreError(
+        .corrupted(Damage(file: storePath, offset: 0, expected: "the key of a document", found: "another")))
+    }
+    return path
   }
 }

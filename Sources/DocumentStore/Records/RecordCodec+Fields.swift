@@ -57,7 +57,7 @@ extension RecordCodec {
 
 extension RawSpan {
   /// Negative, zero or positive, as these bytes come before, are, or come after the name's.
-  fileprivate func compare(with name: String) -> Int {
+  func compare(with name: String) -> Int {
     var name = name
     return name.withUTF8 { other in
       let other = unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(other))

@@ -213,7 +213,7 @@ enum RecordCodec {
   }
 
   /// Nil for an array or a map, and for bytes that are not such a value.
-  private static func decodeScalar(_ tag: Tag, _ reader: inout ByteReader) -> StoredValue? {
+  static func decodeScalar(_ tag: Tag, _ reader: inout ByteReader) -> StoredValue? {
     switch tag {
     case .null: .null
     case .false: .boolean(false)

@@ -11,6 +11,13 @@ extension DocumentStore {
     return documents
   }
 
+  /// The same, each as it is stored: for those who decode some of the fields, or in their own way.
+  package func records(_ query: StructuredQuery) throws(DocumentStoreError) -> [DocumentRecord] {
+    let (records, _) = try run(query) { run throws(DocumentStoreError) in try run.records() }
+    if case .last = query.limit { return records.reversed() }
+    return records
+  }
+
   /// Hands over each document of the answer, borrowed from where it is stored, until `body` answers false: for
   /// those who look at many documents, or at few of their fields. A limit on the last documents, and an order
   /// that no index has, are answered by `documents` alone: here they throw `invalidArgument`.

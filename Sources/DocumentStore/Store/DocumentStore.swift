@@ -99,6 +99,16 @@ public final class DocumentStore: Sendable {
     }
   }
 
+  /// The same, as it is stored.
+  package func storedRecord(at path: DocumentPath) throws(DocumentStoreError) -> DocumentRecord? {
+    guard let record = try record(at: path) else { return nil }
+    do throws(RecordError) {
+      return try DocumentRecord(path: path, record: record)
+    } catch {
+      throw DocumentStoreError(error, at: path, in: self.path)
+    }
+  }
+
   private func record(at path: DocumentPath) throws(DocumentStoreError) -> [UInt8]? {
     do throws(ByteStoreError) {
       return try bytes.value(for: DocumentKey.encode(path))

@@ -60,6 +60,29 @@ package enum UserData {
 
   // MARK: Out
 
+  static func dictionary(from fields: DocumentRecord.Fields, in firestore: Firestore) -> [String: Any] {
+    switch fields {
+    case .record(let map): dictionary(from: map, in: firestore)
+    case .stored(let map): dictionary(from: map, in: firestore)
+    }
+  }
+
+  /// Straight from what is stored.
+  private static func dictionary(from map: RecordMap, in firestore: Firestore) -> [String: Any] {
+    var dictionary = [String: Any](minimumCapacity: map.count)
+    for index in 0..<map.count {
+      dictionary[map.name(at: index)] = any(from: map.value(at: index), in: firestore)
+    }
+    return dictionary
+  }
+
+  private static func any(from value: RecordValue, in firestore: Firestore) -> Any {
+    if let string = value.string { return string }
+    if let map = value.map { return dictionary(from: map, in: firestore) }
+    if let elements = value.elements { return elements.map { any(from: $0, in: firestore) } }
+    return any(from: value.stored, in: firestore)
+  }
+
   package static func dictionary(from map: StoredMap, in firestore: Firestore) -> [String: Any] {
     var dictionary = [String: Any](minimumCapacity: map.count)
     for (name, value) in map.entries { dictionary[name] = any(from: value, in: firestore) }

@@ -6,11 +6,13 @@ import DocumentStore
 enum DecodableElements {
   case stored([StoredValue])
   case coded([CodedValue])
+  case record([RecordValue])
 
   var count: Int {
     switch self {
     case .stored(let elements): elements.count
     case .coded(let elements): elements.count
+    case .record(let elements): elements.count
     }
   }
 
@@ -18,6 +20,7 @@ enum DecodableElements {
     switch self {
     case .stored(let elements): .stored(elements[index])
     case .coded(let elements): elements[index]
+    case .record(let elements): CodedValue(elements[index])
     }
   }
 }

@@ -16,6 +16,7 @@ extension CodedValue {
     case .sentinel(let sentinel): sentinel
     case .array(let array): array.elements.map(\.any)
     case .map(let map): map.dictionary
+    case .recordMap, .recordArray: preconditionFailure("what is read from a document is not written")
     }
   }
 }

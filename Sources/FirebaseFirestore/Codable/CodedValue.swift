@@ -16,9 +16,29 @@ enum CodedValue {
   case sentinel(FieldValue)
   case array(CodedArray)
   case map(CodedMap)
+  /// On the way out of a document: below them, only what is asked for is decoded.
+  case recordMap(RecordMap)
+  case recordArray([RecordValue])
 }
 
 extension CodedValue {
+  init(_ value: RecordValue) {
+    if let map = value.map {
+      self = .recordMap(map)
+    } else if let elements = value.elements {
+      self = .recordArray(elements)
+    } else {
+      self = .stored(value.stored)
+    }
+  }
+
+  init(_ fields: DocumentRecord.Fields) {
+    switch fields {
+    case .record(let map): self = .recordMap(map)
+    case .stored(let map): self = .stored(.map(map))
+    }
+  }
+
   static var null: CodedValue { .stored(.null) }
 
   var isNull: Bool {
@@ -37,8 +57,8 @@ extension CodedValue {
     case .stored(.reference), .reference: "a DocumentReference"
     case .stored(.geoPoint): "a GeoPoint"
     case .stored(.vector): "a VectorValue"
-    case .stored(.array), .array: "an array"
-    case .stored(.map), .map: "a dictionary"
+    case .stored(.array), .array, .recordArray: "an array"
+    case .stored(.map), .map, .recordMap: "a dictionary"
     case .sentinel: "a FieldValue"
     }
   }
@@ -110,7 +130,7 @@ extension CodedValue {
       for entry in map.entries { entry.value.sortMaps() }
     case .array(let array):
       for element in array.elements { element.sortMaps() }
-    case .stored, .timestamp, .reference, .decimal, .sentinel: break
+    case .stored, .timestamp, .reference, .decimal, .sentinel, .recordMap, .recordArray: break
     }
   }
 }

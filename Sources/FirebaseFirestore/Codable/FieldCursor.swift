@@ -10,11 +10,13 @@ import DocumentStore
 enum DecodableEntries {
   case stored([StoredMap.Entry])
   case coded([CodedMap.Entry])
+  case record(RecordMap)
 
   var count: Int {
     switch self {
     case .stored(let entries): entries.count
     case .coded(let entries): entries.count
+    case .record(let map): map.count
     }
   }
 
@@ -22,6 +24,16 @@ enum DecodableEntries {
     switch self {
     case .stored(let entries): entries[index].name
     case .coded(let entries): entries[index].name
+    case .record(let map): map.name(at: index)
+    }
+  }
+
+  /// Negative, zero or positive, as the name at `index` comes before, is, or comes after `name`.
+  func compareName(at index: Int, to name: String) -> Int {
+    switch self {
+    case .stored(let entries): entries[index].name.comparedInUTF8(to: name)
+    case .coded(let entries): entries[index].name.comparedInUTF8(to: name)
+    case .record(let map): map.compareName(at: index, to: name)
     }
   }
 
@@ -29,6 +41,7 @@ enum DecodableEntries {
     switch self {
     case .stored(let entries): .stored(entries[index].value)
     case .coded(let entries): entries[index].value
+    case .record(let map): CodedValue(map.value(at: index))
     }
   }
 }
@@ -57,13 +70,13 @@ final class FieldCursor {
 
   private func find(_ name: String, _ next: Int) -> Int? {
     let count = entries.count
-    if next < count, entries.name(at: next).isSameUTF8(as: name) { return next }
-    if next > 0, entries.name(at: next - 1).isSameUTF8(as: name) { return next - 1 }
+    if next < count, entries.compareName(at: next, to: name) == 0 { return next }
+    if next > 0, entries.compareName(at: next - 1, to: name) == 0 { return next - 1 }
     var low = 0
     var high = count
     while low < high {
       let middle = (low + high) / 2
-      let order = entries.name(at: middle).comparedInUTF8(to: name)
+      let order = entries.compareName(at: middle, to: name)
       if order == 0 { return middle }
       if order < 0 { low = middle + 1 } else { high = middle }
     }
@@ -75,31 +88,47 @@ final class FieldCursor {
   // Each is nil unless the field is stored as just that; the general way then finds out what is wrong.
 
   func string(_ name: String) -> String? {
-    guard case .stored(let entries) = entries, let position = position(of: name),
-      case .string(let string) = entries[position].value
-    else { return nil }
-    return string
+    guard let position = position(of: name) else { return nil }
+    switch entries {
+    case .record(let map): return map.value(at: position).string
+    case .stored(let entries):
+      if case .string(let string) = entries[position].value { return string }
+      return nil
+    case .coded: return nil
+    }
   }
 
   func integer(_ name: String) -> Int64? {
-    guard case .stored(let entries) = entries, let position = position(of: name),
-      case .integer(let integer) = entries[position].value
-    else { return nil }
-    return integer
+    guard let position = position(of: name) else { return nil }
+    switch entries {
+    case .record(let map): return map.value(at: position).integer
+    case .stored(let entries):
+      if case .integer(let integer) = entries[position].value { return integer }
+      return nil
+    case .coded: return nil
+    }
   }
 
   func double(_ name: String) -> Double? {
-    guard case .stored(let entries) = entries, let position = position(of: name),
-      case .double(let double) = entries[position].value
-    else { return nil }
-    return double
+    guard let position = position(of: name) else { return nil }
+    switch entries {
+    case .record(let map): return map.value(at: position).double
+    case .stored(let entries):
+      if case .double(let double) = entries[position].value { return double }
+      return nil
+    case .coded: return nil
+    }
   }
 
   func boolean(_ name: String) -> Bool? {
-    guard case .stored(let entries) = entries, let position = position(of: name),
-      case .boolean(let boolean) = entries[position].value
-    else { return nil }
-    return boolean
+    guard let position = position(of: name) else { return nil }
+    switch entries {
+    case .record(let map): return map.value(at: position).boolean
+    case .stored(let entries):
+      if case .boolean(let boolean) = entries[position].value { return boolean }
+      return nil
+    case .coded: return nil
+    }
   }
 
   // MARK: Key strategies

@@ -51,6 +51,13 @@ extension Firestore {
       try decode(type, from: .stored(.map(map)), reference)
     }
 
+    /// The same from a record: fields that nobody asks for are not decoded.
+    func decodeFields<T: Decodable>(
+      _ type: T.Type, from fields: DocumentRecord.Fields, reference: DocumentReference
+    ) throws -> T {
+      try decode(type, from: CodedValue(fields), reference)
+    }
+
     private func decode<T: Decodable>(
       _ type: T.Type, from value: CodedValue, _ reference: DocumentReference?
     ) throws -> T {

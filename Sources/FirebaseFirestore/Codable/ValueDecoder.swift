@@ -59,6 +59,8 @@ final class ValueDecoder: Decoder {
     switch value {
     case .stored(.map(let map)):
       KeyedDecodingContainer(MapDecodingContainer(FieldCursor(self, .stored(map.entries))))
+    case .recordMap(let map):
+      KeyedDecodingContainer(MapDecodingContainer(FieldCursor(self, .record(map))))
     case .map(let map):
       KeyedDecodingContainer(MapDecodingContainer(FieldCursor(self, .coded(map.entries))))
     default:
@@ -69,6 +71,7 @@ final class ValueDecoder: Decoder {
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
     switch value {
     case .stored(.array(let elements)): ArrayDecodingContainer(self, .stored(elements))
+    case .recordArray(let elements): ArrayDecodingContainer(self, .record(elements))
     case .array(let array): ArrayDecodingContainer(self, .coded(array.elements))
     default: throw mismatch([Any].self, value, at: nil)
     }

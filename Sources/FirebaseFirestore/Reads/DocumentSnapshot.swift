@@ -1,6 +1,6 @@
 // What a read found.
 
-package import DocumentStore
+import DocumentStore
 private import FirebaseCore
 public import Foundation
 import OfflineSync
@@ -10,16 +10,19 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
   // Unchecked, because the class is not final, as in the original; all that it has are constants.
   public let reference: DocumentReference
   public let metadata: SnapshotMetadata
-  package let stored: StoredDocument?
+  private let record: DocumentRecord?
 
   init(_ reference: DocumentReference, _ viewed: ViewedDocument) {
     self.reference = reference
-    stored = viewed.document
+    record = viewed.record
     metadata = SnapshotMetadata(
       hasPendingWrites: viewed.hasPendingWrites, isFromCache: viewed.isFromCache)
   }
 
-  public var exists: Bool { stored != nil }
+  /// The document with all of its fields, as cursors need it.
+  var stored: StoredDocument? { record?.document }
+
+  public var exists: Bool { record != nil }
 
   public var documentID: String { reference.documentID }
 
@@ -27,7 +30,7 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
   public func data() -> [String: Any]? { data(with: .none) }
 
   public func data(with serverTimestampBehavior: ServerTimestampBehavior) -> [String: Any]? {
-    stored.map { UserData.dictionary(from: $0.fields, in: reference.firestore) }
+    record.map { UserData.dictionary(from: $0.fields, in: reference.firestore) }
   }
 
   /// The value of a field, named by text with dots or by a `FieldPath`; nil if it is not there.
@@ -38,7 +41,7 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
       ProgrammerError.trap("Subscript key must be an NSString or FIRFieldPath.")
     }
     guard path != .documentID else { return exists ? reference : nil }
-    return stored?.fields[path].map { UserData.any(from: $0, in: reference.firestore) }
+    return record?.value(at: path).map { UserData.any(from: $0, in: reference.firestore) }
   }
 
   /// The same as `get`.
@@ -49,15 +52,16 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
     as type: T.Type, with serverTimestampBehavior: ServerTimestampBehavior = .none,
     decoder: Firestore.Decoder = Firestore.Decoder()
   ) throws -> T {
-    guard let stored else { return try decoder.decode(type, from: NSNull()) }
-    return try decoder.decodeFields(type, from: stored.fields, reference: reference)
+    guard let record else { return try decoder.decode(type, from: NSNull()) }
+    return try decoder.decodeFields(type, from: record.fields, reference: reference)
   }
 
   /// Equal means the same database, path, existence, fields and metadata.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? DocumentSnapshot else { return false }
-    return reference == other.reference && stored?.fields == other.stored?.fields
-      && metadata == other.metadata
+    guard reference == other.reference, metadata == other.metadata else { return false }
+    guard let record, let others = other.record else { return exists == other.exists }
+    return record.hasSameFields(as: others)
   }
 
   public override var hash: Int { reference.hash }

@@ -1,0 +1,65 @@
+// A document that was read: as it is stored, so that only what is asked for is decoded, or decoded already.
+
+import ByteStore
+
+/// A document as of one commit.
+package struct DocumentRecord: Sendable {
+  package let path: DocumentPath
+  private let content: Content
+
+  private enum Content {
+    /// They were checked: nothing that is asked of them later can fail.
+    case record([UInt8])
+    case document(StoredDocument)
+  }
+
+  init(path: DocumentPath, record: [UInt8]) throws(RecordError) {
+    try RecordCodec.check(record.rawSpan)
+    self.path = path
+    content = .record(record)
+  }
+
+  package init(_ document: StoredDocument) {
+    path = document.path
+    content = .document(document)
+  }
+
+  /// All of it, decoded.
+  package var document: StoredDocument {
+    switch content {
+    case .document(let document): document
+    case .record(let record):
+      // It was checked, so that there is no other way out of this than with a document.
+      (try? StoredDocument(path: path, record: record))
+        ?? StoredDocument(path: path, createTime: .epoch, updateTime: .epoch, fields: StoredMap())
+    }
+  }
+
+  package enum Fields: Sendable {
+    case record(RecordMap)
+    case stored(StoredMap)
+  }
+
+  package var fields: Fields {
+    switch content {
+    case .record(let record): .record(RecordMap(checked: record, at: RecordCodec.headBytes))
+    case .document(let document): .stored(document.fields)
+    }
+  }
+
+  package func value(at path: StoredFieldPath) -> StoredValue? {
+    switch content {
+    case .record(let record): try? RecordCodec.value(at: path, in: record.rawSpan)
+    case .document(let document): document.fields[path]
+    }
+  }
+
+  package func hasSameFields(as other: DocumentRecord) -> Bool {
+    if case .record(let left) = content, case .record(let right) = other.content,
+      left.dropFirst(RecordCodec.headBytes) == right.dropFirst(RecordCodec.headBytes)
+    {
+      return true
+    }
+    return document.fields == other.document.fields
+  }
+}

@@ -1,0 +1,96 @@
+// Records that are looked at without being decoded, beside records that are decoded.
+
+import ByteStore
+import Testing
+
+@testable import DocumentStore
+
+@Suite struct DocumentRecordTests {
+  private let place = path("rooms", "eros")
+
+  private func randomRecord(_ dice: inout Dice) -> [UInt8] {
+    RecordCodec.encode(
+      createTime: dice.pick(Values.timestamps), updateTime: dice.pick(Values.timestamps),
+      fields: Values.fields(&dice))
+  }
+
+  @Test func aRecordIsAcceptedIfAndOnlyIfItDecodes() throws {
+    let seed: UInt64 = 31
+    var dice = Dice(seed: seed)
+    let records = (0..<400).map { _ in randomRecord(&dice) }.filter { $0.count < 500 }
+    var accepted = 0
+    for round in 0..<100_000 {
+      let bytes =
+        round < records.count
+        ? records[round] : dice.pick(records).damaged(&dice, splicing: dice.pick(records))
+      let decodes = (try? StoredDocument(path: place, record: bytes)) != nil
+      let isAccepted = (try? DocumentRecord(path: place, record: bytes)) != nil
+      try #require(decodes == isAccepted, "seed \(seed), round \(round): \(bytes.hexadecimal)")
+      if isAccepted { accepted += 1 }
+    }
+    #expect(accepted > 1000)
+  }
+
+  @Test func whatIsLookedUpIsWhatIsDecoded() throws {
+    var dice = Dice(seed: 32)
+    for _ in 0..<500 {
+      let bytes = randomRecord(&dice)
+      let record = try DocumentRecord(path: place, record: bytes)
+      let decoded = try StoredDocument(path: place, record: bytes)
+      #expect(record.document == decoded)
+      guard case .record(let map) = record.fields else {
+        Issue.record("it was decoded")
+        continue
+      }
+      expectSame(map, decoded.fields)
+      for (name, value) in decoded.fields.entries {
+        #expect(record.value(at: StoredFieldPath(unchecked: [name])) == value)
+      }
+      #expect(map["no such field"] == nil)
+      #expect(record.hasSameFields(as: DocumentRecord(decoded)))
+    }
+  }
+
+  private func expectSame(_ map: RecordMap, _ fields: StoredMap) {
+    #expect(map.count == fields.count)
+    for (index, (name, value)) in fields.entries.enumerated() {
+      #expect(map.name(at: index).isSameUTF8(as: name))
+      #expect(map.position(of: name) == index)
+      expectSame(map.value(at: index), value)
+    }
+  }
+
+  private func expectSame(_ found: RecordValue, _ value: StoredValue) {
+    #expect(found.stored == value)
+    var (string, integer, double): (String?, Int64?, Double?)
+    var boolean: Bool?
+    switch value {
+    case .string(let text): string = text
+    case .integer(let number): integer = number
+    case .double(let number): double = number
+    case .boolean(let flag): boolean = flag
+    case .map(let map): if let found = found.map { expectSame(found, map) }
+    case .array(let elements):
+      #expect(found.elements?.count == elements.count)
+      for (found, element) in zip(found.elements ?? [], elements) { expectSame(found, element) }
+    case .null, .timestamp, .bytes, .reference, .geoPoint, .vector: break
+    }
+    #expect(found.string == string && found.integer == integer && found.boolean == boolean)
+    #expect(found.double?.bitPattern == double?.bitPattern)
+  }
+
+  @Test func theCheckOfTextAgreesWithTheStandardLibrary() {
+    var dice = Dice(seed: 33)
+    let pieces: [[UInt8]] = [
+      [0x41], [0xC3, 0xA9], [0xE2, 0x82, 0xAC], [0xF0, 0x9F, 0x98, 0x80], [0xED, 0xA0, 0x80], [0xC0, 0x80],
+      [0xF4, 0x90, 0x80, 0x80], [0x80], [0xE0, 0x9F, 0xBF], [0xF8], [0xC3], [0xEE, 0x80, 0x80],
+      Array("plain".utf8),
+    ]
+    for _ in 0..<50_000 {
+      let bytes = (0..<dice.roll(9)).flatMap { _ in dice.pick(pieces) }
+      #expect(
+        UTF8Check.isValid(bytes.rawSpan) == (String(validating: bytes, as: UTF8.self) != nil),
+        "\(bytes.hexadecimal)")
+    }
+  }
+}
