@@ -369,6 +369,7 @@ struct Life {
     disk.beforeNextSync { followers.queueUp() }
     let first = Result { () throws(Finding) in try Self.outcome(of: edits[0], in: store) }
     followers.commitOneByOne()
+    disk.beforeNextSync(nil)
     let results =
       [first]
       + followers.results().map { result in

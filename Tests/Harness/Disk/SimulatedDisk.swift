@@ -106,8 +106,9 @@ package final class SimulatedDisk: Sendable {
   /// The fault can still strike: it stays, or its call has not come yet.
   package var hasFaultAhead: Bool { state.withLock { $0.fault?.isActive ?? false } }
 
-  /// Runs `action` in the thread of the next file sync, before the sync, once.
-  package func beforeNextSync(_ action: @escaping @Sendable () -> Void) {
+  /// Runs `action` in the thread of the next file sync, before the sync, once. Nil takes back one that has not
+  /// run; without that, it lives as long as the disk, with all that it holds on to.
+  package func beforeNextSync(_ action: (@Sendable () -> Void)?) {
     // What an action that never ran holds on to is let go outside of the lock: it may be a store's last
     // reference, and that gives back a lock on this disk.
     let old = state.withLock { state in
