@@ -35,7 +35,7 @@ struct CampaignOptions {
 struct CampaignProgram {
   static let campaigns: [any Campaign.Type] = [
     CrashStates.self, Corruption.self, Repair.self, Mutants.self, Model.self, Queries.self,
-    Transactions.self, Fuzz.self,
+    Transactions.self, Live.self, Fuzz.self,
     KillCampaign.self, Space.self, Soak.self,
   ]
 

@@ -30,18 +30,33 @@ struct CommitChange: Sendable {
 /// A commit that readers see, for those who follow all of them.
 struct PublishedCommit: Sendable {
   let time: StoredTimestamp
-  let changes: [IndexChanges.Change]
+  let changes: [PublishedChange]
+}
+
+struct PublishedChange: Sendable {
+  let path: DocumentPath
+  let key: [UInt8]
+  let before: IndexChanges.Before
+  let after: StoredDocument?
 }
 
 /// What comes back to this floor when a commit is applied.
 final class CommitEffects: CommitNote {
   let time: StoredTimestamp
   let indexChanges: IndexChanges
+  private let keys: [[UInt8]]
 
-  init(_ time: StoredTimestamp, _ changes: [IndexChanges.Change]) {
+  init(_ time: StoredTimestamp, _ changes: [CommitChange]) {
     self.time = time
-    indexChanges = IndexChanges(changes)
+    indexChanges = IndexChanges(changes.map(\.noted))
+    keys = changes.map(\.key)
   }
 
-  var published: PublishedCommit { PublishedCommit(time: time, changes: indexChanges.changes) }
+  var published: PublishedCommit {
+    PublishedCommit(
+      time: time,
+      changes: zip(keys, indexChanges.changes).map { key, change in
+        PublishedChange(path: change.path, key: key, before: change.before, after: change.after)
+      })
+  }
 }

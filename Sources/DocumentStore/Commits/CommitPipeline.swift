@@ -214,7 +214,7 @@ final class CommitPipeline: Sendable {
     at time: StoredTimestamp
   ) throws(DocumentStoreError) -> CommitUnderWay {
     do throws(ByteStoreError) {
-      let effects = CommitEffects(time, resolved.changes.map(\.noted))
+      let effects = CommitEffects(time, resolved.changes)
       let commit = try bytes.enqueue(batch, note: effects, foundation: resolved.foundation)
       let number = order.begin(commit, resolved.changes, at: time)
       return CommitUnderWay(
@@ -267,5 +267,7 @@ extension CommitChange {
 }
 
 extension CommitLayer {
-  fileprivate func needsBase(ofCollection id: String) -> Bool { indexes.hasIndexes(of: id) }
+  fileprivate func needsBase(ofCollection id: String) -> Bool {
+    publications.isFollowed || indexes.hasIndexes(of: id)
+  }
 }

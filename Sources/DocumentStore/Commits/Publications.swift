@@ -15,11 +15,14 @@ final class Publications: Sendable {
   private struct State {
     var position: UInt64 = 0
     var queue: [PublishedCommit] = []
-    var follower: (any CommitFollower)?
+    weak var follower: (any CommitFollower)?
   }
 
   private let state = Locked(State())
-  private let isFollowed = Atomic(false)
+  private let hasFollower = Atomic(false)
+
+  /// Someone wants to know what each document was.
+  var isFollowed: Bool { hasFollower.load(ordering: .acquiring) }
 
   /// The number of commits since the store was opened. Within a moment of the store: of those it has.
   var position: UInt64 { state.withLock { $0.position } }
@@ -30,7 +33,7 @@ final class Publications: Sendable {
       state.follower = follower
       if follower == nil { state.queue = [] }
     }
-    isFollowed.store(follower != nil, ordering: .releasing)
+    hasFollower.store(follower != nil, ordering: .releasing)
   }
 
   func append(_ effects: CommitEffects) {
@@ -49,7 +52,7 @@ final class Publications: Sendable {
   }
 
   func notify() {
-    guard isFollowed.load(ordering: .acquiring) else { return }
+    guard isFollowed else { return }
     state.withLock { $0.follower }?.follow()
   }
 }

@@ -83,10 +83,12 @@ extension DocumentStore {
     var plan: QueryPlan
     var built: [IndexDefinition]
     var work: QueryWork
+    /// How many commits since the store was opened the answer has.
+    var position: UInt64
   }
 
   /// `triesAgain` if `body` may be called once more from the start, with another index.
-  private func run<Result>(
+  func run<Result>(
     _ query: StructuredQuery, triesAgain: Bool = true, _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done) {
     try query.check()
@@ -107,7 +109,9 @@ extension DocumentStore {
   ) throws(DocumentStoreError) -> (result: Result, done: Done) {
     let collectionID = OrientedQuery(query.asRun).collectionID
     while true {
-      let (moment, view) = try moment { [indexes] in indexes.view(collectionID) }
+      let (moment, (view, position)) = try moment { [indexes, publications] in
+        (indexes.view(collectionID), publications.position)
+      }
       guard let view else {
         try findNames()
         continue
@@ -125,7 +129,7 @@ extension DocumentStore {
         indexes.noteUse(of: plan.indexes)
         let run = QueryRun(plan, moment, view, storePath: path)
         let result = try body(run)
-        return (result, Done(plan: plan, built: built, work: run.work))
+        return (result, Done(plan: plan, built: built, work: run.work, position: position))
       }
     }
   }

@@ -25,6 +25,8 @@ public final class DocumentStore: Sendable {
   let options: Options
   let clock: any StoreClock
   let pipeline: CommitPipeline
+  let publications: Publications
+  let live: LiveQueries
   /// Held while an index is made.
   let building = Locked(())
 
@@ -35,6 +37,9 @@ public final class DocumentStore: Sendable {
     self.options = options
     self.clock = clock
     pipeline = CommitPipeline(bytes, layer, clock: clock)
+    publications = layer.publications
+    live = LiveQueries(layer.publications)
+    live.setSource(self)
   }
 
   /// Opens the database in a directory, or makes one there.
@@ -76,8 +81,9 @@ public final class DocumentStore: Sendable {
     }
   }
 
-  /// Marks the store as closed cleanly and lets go of its directory.
+  /// Marks the store as closed cleanly and lets go of its directory. Listeners are told nothing more.
   public func close() throws(DocumentStoreError) {
+    live.end()
     do throws(ByteStoreError) { try bytes.close() } catch { throw DocumentStoreError(error) }
   }
 

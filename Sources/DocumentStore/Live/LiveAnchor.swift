@@ -1,0 +1,64 @@
+// By what a view is found when a document changes.
+//
+// A query is taken as alternatives, each of them conditions that hold together. Of each one condition is chosen that
+// few documents satisfy: a document changes the answer only if it satisfies it before or after. A view whose query
+// has an alternative without such a condition is found by every change in its collection.
+
+enum LiveAnchor {
+  case name([UInt8])
+  case equal(StoredFieldPath, [UInt8])
+  case element(StoredFieldPath, [UInt8])
+  case range(StoredFieldPath, [ByteRange])
+
+  /// Nil if every document of the scope may be concerned.
+  static func anchors(of query: StructuredQuery) -> [LiveAnchor]? {
+    let filter = FilterTree.all(query.filters)
+    guard filter.alternativesCount <= QueryLimits().partsMax else { return nil }
+    var anchors: [LiveAnchor] = []
+    for alternative in filter.alternatives {
+      guard let anchor = anchor(alternative) ?? between(query) else { return nil }
+      anchors.append(anchor)
+    }
+    return anchors
+  }
+
+  private static func anchor(_ filters: [FieldFilter]) -> LiveAnchor? {
+    for filter in filters where filter.operator == .equal && filter.field == .documentID {
+      if let path = filter.operand.documentName { return .name(DocumentKey.encode(path)) }
+    }
+    for filter in filters where filter.operator == .equal && filter.field != .documentID {
+      return .equal(filter.field, filter.operand.indexKey)
+    }
+    for filter in filters where filter.operator == .arrayContains {
+      return .element(filter.field, filter.operand.indexKey)
+    }
+    for filter in filters where filter.operator.isInequality && filter.field != .documentID {
+      let same = filters.filter { $0.field == filter.field && $0.operator.isInequality }
+      var ranges = [ByteRange([], nil)]
+      for intervals in same.compactMap(\.intervals) {
+        ranges = ranges.intersection(intervals.compactMap { $0.range(behind: []) })
+      }
+      return .range(filter.field, ranges)
+    }
+    return nil
+  }
+
+  /// What lies between the cursors, by the first order.
+  private static func between(_ query: StructuredQuery) -> LiveAnchor? {
+    guard query.start != nil || query.end != nil, let order = query.orders.first,
+      order.field != .documentID, order.missing == .excluded
+    else { return nil }
+    var interval = ValueInterval.all
+    if let value = query.start?.values.first { interval.lower = .before(value.indexKey(order.direction)) }
+    if let value = query.end?.values.first { interval.upper = .after(value.indexKey(order.direction)) }
+    return .range(order.field, interval.directed(order.direction).range(behind: []).map { [$0] } ?? [])
+  }
+}
+
+extension StoredValue {
+  fileprivate func indexKey(_ direction: OrderBy.Direction) -> [UInt8] {
+    var key: [UInt8] = []
+    IndexKey.append(self, direction, to: &key)
+    return key
+  }
+}

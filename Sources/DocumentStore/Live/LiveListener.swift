@@ -1,0 +1,133 @@
+// One listener: what it was told last, what it is to be told next, and the way there.
+//
+// Invariants:
+//   - Its handler runs on its queue, never twice at once, and no lock is held then.
+//   - `difference` is what has changed from `told` to `next`: a state that comes while an earlier one waits takes its
+//     place. So a listener that is slow keeps two states and nothing more, and is told the last one in the end.
+//   - Whenever a state comes, a delivery is on the queue that has not begun yet. On a serial queue, what is put
+//     there after the commit comes after the state of the commit.
+
+import ByteStore
+import Dispatch
+
+/// Told of each state of a query, or of the error that ended it.
+public typealias LiveHandler = @Sendable (Result<LiveSnapshot, DocumentStoreError>) -> Void
+
+final class LiveListener: Sendable {
+  private struct State {
+    /// Nil before the first state.
+    var told: LiveResults?
+    var next: LiveResults?
+    var time: StoredTimestamp?
+    var difference = LiveDifference.of([:])
+    var failure: DocumentStoreError?
+    /// A delivery is on the queue and has not begun.
+    var isQueued = false
+    var isRunning = false
+    /// Another delivery began while one was running, on a queue that is not serial.
+    var runsAgain = false
+    var isRemoved = false
+  }
+
+  private let queue: DispatchQueue
+  private let handler: LiveHandler
+  private let state = Locked(State())
+
+  init(_ queue: DispatchQueue, _ handler: @escaping LiveHandler) {
+    self.queue = queue
+    self.handler = handler
+  }
+
+  // MARK: From the view
+
+  /// A new state, and how it came from the one that was offered before.
+  func offer(_ results: LiveResults, _ changes: [LiveDifference.Change], _ time: StoredTimestamp?) {
+    schedule { state in
+      // Before the first state there is nothing to compare with.
+      if let told = state.told { state.difference.add(changes, documents: told.count + results.count) }
+      state.next = results
+      state.time = time
+    }
+  }
+
+  /// The query has ended.
+  func fail(_ error: DocumentStoreError) { schedule { $0.failure = error } }
+
+  private func schedule(_ change: (inout State) -> Void) {
+    let isNew = state.withLock { state in
+      guard !state.isRemoved else { return false }
+      change(&state)
+      defer { state.isQueued = true }
+      return !state.isQueued
+    }
+    if isNew { queue.async { [self] in deliver() } }
+  }
+
+  /// No delivery begins from now on.
+  func remove() {
+    state.withLock { state in
+      state.isRemoved = true
+      state.told = nil
+      state.next = nil
+      state.difference = .of([:])
+    }
+  }
+
+  // MARK: On the queue
+
+  private struct Delivery {
+    var old: LiveResults?
+    var new: LiveResults?
+    var time: StoredTimestamp?
+    var difference: LiveDifference
+    var failure: DocumentStoreError?
+  }
+
+  private func deliver() {
+    let begins = state.withLock { state in
+      state.isQueued = false
+      if state.isRunning { state.runsAgain = true }
+      defer { state.isRunning = true }
+      return !state.isRunning
+    }
+    guard begins else { return }
+    repeat {
+      if let delivery = state.withLock(Self.take) { hand(over: delivery) }
+    } while state.withLock(Self.goesOn)
+  }
+
+  private static func take(_ state: inout State) -> Delivery? {
+    guard !state.isRemoved, state.next != nil || state.failure != nil else { return nil }
+    let delivery = Delivery(
+      old: state.told, new: state.next, time: state.time, difference: state.difference, failure: state.failure
+    )
+    if let next = state.next { state.told = next }
+    state.next = nil
+    state.difference = .of([:])
+    state.failure = nil
+    return delivery
+  }
+
+  private static func goesOn(_ state: inout State) -> Bool {
+    defer { state.runsAgain = false }
+    if !state.runsAgain { state.isRunning = false }
+    return state.runsAgain
+  }
+
+  private func hand(over delivery: Delivery) {
+    if let new = delivery.new {
+      let isFirst = delivery.old == nil
+      let difference = isFirst ? .everything : delivery.difference
+      let changes = difference.changes(from: delivery.old ?? LiveResults(), to: new)
+      if isFirst || !changes.isEmpty {
+        call(.success(LiveSnapshot(documents: new, changes: changes, isFirst: isFirst, time: delivery.time)))
+      }
+    }
+    if let failure = delivery.failure { call(.failure(failure)) }
+  }
+
+  private func call(_ result: Result<LiveSnapshot, DocumentStoreError>) {
+    guard !state.withLock({ $0.isRemoved }) else { return }
+    handler(result)
+  }
+}

@@ -1,0 +1,150 @@
+// Which views a change may concern, found by the collection and by the values of the document, and not by asking each.
+
+struct LiveMatcher {
+  /// Views of one collection, one collection group, or one document.
+  fileprivate struct Scope {
+    /// Found by every change.
+    var all: [ObjectIdentifier: LiveView] = [:]
+    var names: [[UInt8]: [ObjectIdentifier: LiveView]] = [:]
+    var equals: [StoredFieldPath: [[UInt8]: [ObjectIdentifier: LiveView]]] = [:]
+    var elements: [StoredFieldPath: [[UInt8]: [ObjectIdentifier: LiveView]]] = [:]
+    var ranges: [StoredFieldPath: LiveRanges<LiveView>] = [:]
+    var views: [ObjectIdentifier: LiveView] = [:]
+  }
+
+  private enum ScopeKey: Hashable {
+    case collection([UInt8])
+    case group([UInt8])
+    case document([UInt8])
+  }
+
+  private var scopes: [ScopeKey: Scope] = [:]
+  private var groups = 0
+  private var documents = 0
+
+  // MARK: Views
+
+  mutating func insert(_ view: LiveView) {
+    let key = Self.key(of: view.run.scope)
+    count(key, 1)
+    scopes[key, default: Scope()].insert(view, LiveAnchor.anchors(of: view.run))
+  }
+
+  mutating func remove(_ view: LiveView) {
+    let key = Self.key(of: view.run.scope)
+    count(key, -1)
+    scopes[key]?.remove(view, LiveAnchor.anchors(of: view.run))
+    if scopes[key]?.views.isEmpty == true { scopes[key] = nil }
+  }
+
+  private mutating func count(_ key: ScopeKey, _ more: Int) {
+    switch key {
+    case .collection: break
+    case .group: groups += more
+    case .document: documents += more
+    }
+  }
+
+  private static func key(of scope: StructuredQuery.Scope) -> ScopeKey {
+    switch scope {
+    case .collection(let collection): .collection(bytes(collection.segments[...]))
+    case .collectionGroup(let id): .group(Array(id.utf8))
+    case .document(let path): .document(DocumentKey.encode(path))
+    }
+  }
+
+  private static func bytes(_ segments: ArraySlice<String>) -> [UInt8] {
+    var bytes: [UInt8] = []
+    for segment in segments { DocumentKey.append(segment, to: &bytes) }
+    return bytes
+  }
+
+  // MARK: Changes
+
+  /// Hands over each view that a change may concern, once.
+  func forEachView(concernedBy change: PublishedChange, _ body: (LiveView) -> Void) {
+    let segments = change.path.segments
+    forEachView(.collection(Self.bytes(segments.dropLast())), change, body)
+    if groups > 0 { forEachView(.group(Array(segments[segments.count - 2].utf8)), change, body) }
+    if documents > 0 { forEachView(.document(change.key), change, body) }
+  }
+
+  private func forEachView(_ key: ScopeKey, _ change: PublishedChange, _ body: (LiveView) -> Void) {
+    guard let scope = scopes[key] else { return }
+    scope.views(concernedBy: change).values.forEach(body)
+  }
+}
+
+extension LiveMatcher.Scope {
+  fileprivate mutating func insert(_ view: LiveView, _ anchors: [LiveAnchor]?) {
+    let id = ObjectIdentifier(view)
+    views[id] = view
+    guard let anchors else { return all[id] = view }
+    for anchor in anchors {
+      switch anchor {
+      case .name(let name): names[name, default: [:]][id] = view
+      case .equal(let field, let value): equals[field, default: [:]][value, default: [:]][id] = view
+      case .element(let field, let value): elements[field, default: [:]][value, default: [:]][id] = view
+      case .range(let field, let list):
+        for range in list { ranges[field, default: LiveRanges()].insert(range, view) }
+      }
+    }
+  }
+
+  fileprivate mutating func remove(_ view: LiveView, _ anchors: [LiveAnchor]?) {
+    let id = ObjectIdentifier(view)
+    views[id] = nil
+    all[id] = nil
+    for anchor in anchors ?? [] {
+      switch anchor {
+      case .name(let name): names.remove(id, name)
+      case .equal(let field, let value):
+        equals[field]?.remove(id, value)
+        if equals[field]?.isEmpty == true { equals[field] = nil }
+      case .element(let field, let value):
+        elements[field]?.remove(id, value)
+        if elements[field]?.isEmpty == true { elements[field] = nil }
+      case .range(let field, _):
+        ranges[field]?.remove(view)
+        if ranges[field]?.count == 0 { ranges[field] = nil }
+      }
+    }
+  }
+
+  fileprivate func views(concernedBy change: PublishedChange) -> [ObjectIdentifier: LiveView] {
+    var found = all
+    if !names.isEmpty, let more = names[change.key] { found.merge(more) { view, _ in view } }
+    switch change.before {
+    case .none: break
+    case .document(let document): add(document, to: &found)
+    // Its values are not known.
+    case .unknown: return views
+    }
+    if let after = change.after { add(after, to: &found) }
+    return found
+  }
+
+  private func add(_ document: StoredDocument, to found: inout [ObjectIdentifier: LiveView]) {
+    for (field, values) in equals {
+      guard let value = document.fields[field], let more = values[value.indexKey] else { continue }
+      found.merge(more) { view, _ in view }
+    }
+    for (field, values) in elements {
+      guard case .array(let list) = document.fields[field] else { continue }
+      for element in list {
+        if let more = values[element.indexKey] { found.merge(more) { view, _ in view } }
+      }
+    }
+    for (field, ranges) in ranges {
+      guard let value = document.fields[field] else { continue }
+      ranges.forEach(having: value.indexKey) { found[ObjectIdentifier($0)] = $0 }
+    }
+  }
+}
+
+extension [[UInt8]: [ObjectIdentifier: LiveView]] {
+  fileprivate mutating func remove(_ id: ObjectIdentifier, _ key: [UInt8]) {
+    self[key]?[id] = nil
+    if self[key]?.isEmpty == true { self[key] = nil }
+  }
+}

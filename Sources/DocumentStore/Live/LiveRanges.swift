@@ -1,0 +1,85 @@
+// Ranges of keys, and which of them a key lies in, without asking each.
+//
+// Sorted by where they begin, each with the furthest end of all in its half: the tree that a binary search goes
+// through. New ranges wait in a list until they are worth a new sort.
+
+struct LiveRanges<Owner: AnyObject> {
+  private struct Item {
+    let range: ByteRange
+    let owner: Owner
+  }
+
+  private static var recentMax: Int { 64 }
+
+  private var sorted: [Item] = []
+  /// Of the part of the tree below each; nil has no end.
+  private var furthest: [[UInt8]?] = []
+  private var recent: [Item] = []
+  private var removed: [ObjectIdentifier: Int] = [:]
+
+  private(set) var count = 0
+
+  mutating func insert(_ range: ByteRange, _ owner: Owner) {
+    if removed[ObjectIdentifier(owner)] != nil { sort() }
+    recent.append(Item(range: range, owner: owner))
+    count += 1
+    if recent.count > max(Self.recentMax, sorted.count / 4) { sort() }
+  }
+
+  /// All ranges of an owner.
+  mutating func remove(_ owner: Owner) {
+    let before = recent.count
+    recent.removeAll { $0.owner === owner }
+    count -= before - recent.count
+    let id = ObjectIdentifier(owner)
+    guard removed[id] == nil else { return }
+    let rest = sorted.count { $0.owner === owner }
+    guard rest > 0 else { return }
+    count -= rest
+    removed[id] = rest
+    if removed.count > max(Self.recentMax, sorted.count / 4) { sort() }
+  }
+
+  private mutating func sort() {
+    sorted.removeAll { removed[ObjectIdentifier($0.owner)] != nil }
+    removed = [:]
+    sorted += recent
+    recent = []
+    sorted.sort { $0.range.lower.precedes($1.range.lower) }
+    furthest = Array(repeating: [], count: sorted.count)
+    _ = measure(0, sorted.count)
+  }
+
+  private mutating func measure(_ low: Int, _ high: Int) -> [UInt8]? {
+    guard low < high else { return [] }
+    let middle = (low + high) / 2
+    let ends = [sorted[middle].range.upper, measure(low, middle), measure(middle + 1, high)]
+    var end: [UInt8]? = []
+    for other in ends {
+      guard let one = end, let other else {
+        end = nil
+        break
+      }
+      if one.precedes(other) { end = other }
+    }
+    furthest[middle] = end
+    return end
+  }
+
+  /// Hands over the owner of each range that has the key.
+  func forEach(having key: [UInt8], _ body: (Owner) -> Void) {
+    for item in recent where item.range.contains(key) { body(item.owner) }
+    visit(0, sorted.count, key, body)
+  }
+
+  private func visit(_ low: Int, _ high: Int, _ key: [UInt8], _ body: (Owner) -> Void) {
+    guard low < high else { return }
+    let middle = (low + high) / 2
+    if let end = furthest[middle], !key.precedes(end) { return }
+    visit(low, middle, key, body)
+    let item = sorted[middle]
+    guard !key.precedes(item.range.lower) else { return }
+    if item.range.contains(key), removed[ObjectIdentifier(item.owner)] == nil { body(item.owner) }
+    visit(middle + 1, high, key, body)
+  }
+}

@@ -1,0 +1,159 @@
+// One query that someone listens to: its answer, kept up with every commit.
+//
+// Without a limit, the answer is all that match. With one, the view has a window of the first that match, some more
+// than the limit; what lies behind it is not known. A document that leaves the window is made up for by those behind
+// the limit; when there are too few of them, the query is run again, which is one look into its index.
+
+/// Protected by the lock of the live queries.
+final class LiveView {
+  let query: StructuredQuery
+  let run: StructuredQuery
+  var listeners: [LiveListener] = []
+  /// While the query is run, commits are noted; nil then is the answer.
+  private(set) var isLoading = true
+  private var backlog: [(number: UInt64, change: PublishedChange)] = []
+  private var isBacklogLost = false
+  /// Commits up to this number are in the answer.
+  private var position: UInt64 = 0
+  private var window = LiveResults()
+  /// The window has all that match.
+  private var isWhole = true
+  /// For a limit on the last documents: what listeners see of the entries of the window, in whose order those are not.
+  private var mirror: [ObjectIdentifier: LiveEntry] = [:]
+  /// Listeners were told a state.
+  private(set) var isTold = false
+  /// What listeners see.
+  private(set) var results = LiveResults()
+  /// Since listeners were told, of a query without a limit.
+  private var changes: [LiveDifference.Change] = []
+  private var isWindowTouched = false
+
+  private static let backlogMax = 10_000
+
+  init(_ query: StructuredQuery) {
+    self.query = query
+    run = query.asRun
+  }
+
+  private var limit: Int? { if case .first(let count) = run.limit { count } else { nil } }
+
+  /// The window grows up to this.
+  private var capacity: Int { limit.map { min($0, 1 << 40) }.map { $0 + max(8, $0 / 4) } ?? .max }
+
+  /// The query to run for an answer that can be kept.
+  var loading: StructuredQuery {
+    guard limit != nil else { return run }
+    var query = run
+    query.limit = .first(capacity)
+    return query
+  }
+
+  // MARK: Loading
+
+  /// The answer as of a commit. False if it has to be run again, since too much has happened meanwhile.
+  func load(_ documents: [StoredDocument], at position: UInt64) -> Bool {
+    guard !isBacklogLost else {
+      isBacklogLost = false
+      backlog = []
+      return false
+    }
+    self.position = position
+    isLoading = false
+    isWhole = documents.count < capacity
+    window = LiveResults(
+      sorted: documents.compactMap { document in
+        run.sortKey(document).map { LiveEntry($0, DocumentKey.encode(document.path), document) }
+      })
+    let missed = backlog
+    backlog = []
+    for (number, change) in missed { apply(change, number: number) }
+    changes =
+      limit == nil ? LiveDifference.pairs(results.prefix(entries: .max), window.prefix(entries: .max)) : []
+    isWindowTouched = true
+    return true
+  }
+
+  /// There are too few documents behind the limit, and more elsewhere.
+  var needsLoading: Bool { !isLoading && !isWhole && limit.map { window.count < $0 } ?? false }
+
+  // MARK: Following
+
+  func apply(_ change: PublishedChange, number: UInt64) {
+    guard !isLoading else { return note(change, number) }
+    guard number > position else { return }
+    let old = entry(before: change)
+    if let old { window.remove(sortKey: old.sortKey) }
+    var new: LiveEntry?
+    if let after = change.after, run.matches(after), let key = run.sortKey(after), isInWindow(key) {
+      let entry = LiveEntry(key, change.key, after)
+      window.insert(entry)
+      new = entry
+    }
+    while window.count > capacity, let last = window.last {
+      window.remove(sortKey: last.sortKey)
+      isWhole = false
+    }
+    guard old != nil || new != nil else { return }
+    if limit == nil { changes.append(LiveDifference.Change(old: old, new: new)) }
+    isWindowTouched = true
+  }
+
+  private func note(_ change: PublishedChange, _ number: UInt64) {
+    guard backlog.count < Self.backlogMax else {
+      isBacklogLost = true
+      backlog = []
+      return
+    }
+    if !isBacklogLost { backlog.append((number, change)) }
+  }
+
+  private func entry(before change: PublishedChange) -> LiveEntry? {
+    switch change.before {
+    case .none: nil
+    case .document(let document): run.sortKey(document).flatMap { window.entry(sortKey: $0) }
+    case .unknown: window.first(named: change.key)
+    }
+  }
+
+  /// Nothing is known of what lies behind the last document, unless the window has all.
+  private func isInWindow(_ key: [UInt8]) -> Bool {
+    isWhole || window.last.map { key.precedes($0.sortKey) } ?? false
+  }
+
+  // MARK: Telling
+
+  /// What is different for listeners since the last call.
+  func takeChanges() -> [LiveDifference.Change] {
+    isTold = true
+    guard isWindowTouched else { return [] }
+    isWindowTouched = false
+    defer { changes = [] }
+    guard let limit else {
+      results = window
+      return changes
+    }
+    let (old, new) = (results.prefix(entries: .max), exposed(limit))
+    results = LiveResults(sorted: new)
+    return LiveDifference.pairs(old, new)
+  }
+
+  /// The window up to the limit, in the order of the query.
+  private func exposed(_ limit: Int) -> [LiveEntry] {
+    let first = window.prefix(entries: limit)
+    guard case .last = query.limit else { return first }
+    var mirror: [ObjectIdentifier: LiveEntry] = [:]
+    var exposed: [LiveEntry] = []
+    for entry in first.reversed() {
+      let id = ObjectIdentifier(entry)
+      // The same as before, so that nobody takes it for a change.
+      guard
+        let seen = self.mirror[id]
+          ?? query.sortKey(entry.document).map({ LiveEntry($0, entry.name, entry.document) })
+      else { continue }
+      mirror[id] = seen
+      exposed.append(seen)
+    }
+    self.mirror = mirror
+    return exposed
+  }
+}

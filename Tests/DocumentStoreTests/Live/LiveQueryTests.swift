@@ -1,0 +1,291 @@
+// What listeners are told, in which order, and what they may do meanwhile.
+
+import ByteStore
+import Dispatch
+import Harness
+import Testing
+
+@testable import DocumentStore
+
+@Suite struct LiveQueryTests {
+  private let store: DocumentStore
+  private let queue = DispatchQueue(label: "listeners")
+  private let rooms = path("rooms", "x").parent
+
+  init() throws { store = try SimulatedStore().store }
+
+  /// States as text, such as "a1 b2: +a@0 +b@1"; changes with old and new index.
+  private final class Told: Sendable {
+    private let states = Locked<[String]>([])
+
+    func handler(_ also: @escaping @Sendable () -> Void = {}) -> LiveHandler {
+      { [self] result in
+        let text: String
+        switch result {
+        case .success(let snapshot): text = Self.text(snapshot)
+        case .failure(let error): text = "\(error)"
+        }
+        states.withLock { $0.append(text) }
+        also()
+      }
+    }
+
+    func take() -> [String] {
+      states.withLock { states in
+        defer { states = [] }
+        return states
+      }
+    }
+
+    private static func text(_ snapshot: LiveSnapshot) -> String {
+      let documents = snapshot.documents.map(name).joined(separator: " ")
+      let changes = snapshot.changes.map { change in
+        switch change.kind {
+        case .added: "+\(change.document.path.id)@\(change.newIndex ?? -1)"
+        case .removed: "-\(name(change.document))@\(change.oldIndex ?? -1)"
+        case .modified: "\(change.document.path.id)@\(change.oldIndex ?? -1)>\(change.newIndex ?? -1)"
+        }
+      }
+      return ([documents + (snapshot.isFirst ? "!" : ":")] + changes).joined(separator: " ")
+    }
+
+    private static func name(_ document: StoredDocument) -> String {
+      guard case .integer(let number) = document.fields["n"] else { return document.path.id }
+      return "\(document.path.id)\(number)"
+    }
+  }
+
+  private func set(_ id: String, _ number: Int64) -> Mutation {
+    .set(path("rooms", id), StoredMap([("n", .integer(number))]))
+  }
+
+  private func delete(_ id: String) -> Mutation { .delete(path("rooms", id)) }
+
+  private func byNumber(_ limit: StructuredQuery.Limit? = nil) throws -> StructuredQuery {
+    let query = try StructuredQuery(.collection(rooms)).ordered(by: OrderBy(field("n")))
+    return try limit.map { try query.limited(to: $0) } ?? query
+  }
+
+  /// What a listener of its own was told by the time that the queue is empty.
+  private func listen(_ query: StructuredQuery) throws -> (Told, LiveRegistration) {
+    let told = Told()
+    return (told, try store.listen(to: query, on: queue, told.handler()))
+  }
+
+  private func drain() { queue.sync {} }
+
+  // MARK: States
+
+  @Test func theFirstStateIsTheAnswerAndTheNextWhatCommitsMakeOfIt() throws {
+    try store.commit([set("a", 1), set("b", 2)])
+    let (told, _) = try listen(byNumber())
+    drain()
+    #expect(told.take() == ["a1 b2! +a@0 +b@1"])
+    try store.commit([set("c", 0)])
+    drain()
+    #expect(told.take() == ["c0 a1 b2: +c@0"])
+    try store.commit([set("a", 3)])
+    drain()
+    #expect(told.take() == ["c0 b2 a3: a@1>2"])
+    try store.commit([delete("b"), .patch(path("rooms", "c"), StoredMap(), mask: FieldMask([field("n")]))])
+    drain()
+    #expect(told.take() == ["a3: -c0@0 -b2@0"])
+    try store.commit([set("a", 3)])
+    try store.commit([.set(path("halls", "a"), StoredMap([("n", .integer(1))]))])
+    drain()
+    #expect(told.take() == [], "nothing is different")
+  }
+
+  @Test func changesAreRemovalsThenAdditionsThenModifications() throws {
+    try store.commit([set("a", 1), set("b", 2), set("c", 3), set("d", 4)])
+    let (told, _) = try listen(byNumber())
+    drain()
+    _ = told.take()
+    try store.commit([set("a", 5), set("e", 0), delete("b"), set("f", 9), delete("d"), set("c", 4)])
+    drain()
+    #expect(told.take() == ["e0 c4 a5 f9: -b2@1 -d4@2 +e@0 +f@3 c@2>2 a@1>2"])
+  }
+
+  @Test func anEmptyAnswerIsToldToo() throws {
+    let (told, _) = try listen(byNumber())
+    drain()
+    #expect(told.take() == ["!"])
+  }
+
+  @Test func aLimitIsFilledUpFromWhatLiesBehindIt() throws {
+    try store.commit((0..<40).map { set("m\($0)", Int64($0)) })
+    let (first, _) = try listen(byNumber(.first(2)))
+    let (last, _) = try listen(byNumber(.last(2)))
+    drain()
+    #expect(first.take() == ["m00 m11! +m0@0 +m1@1"] && last.take() == ["m3838 m3939! +m38@0 +m39@1"])
+    try store.commit([delete("m0"), delete("m39")])
+    drain()
+    #expect(first.take() == ["m11 m22: -m00@0 +m2@1"])
+    #expect(last.take() == ["m3737 m3838: -m3939@1 +m37@0"])
+    try store.commit((1..<20).map { delete("m\($0)") })
+    drain()
+    #expect(first.take() == ["m2020 m2121: -m11@0 -m22@0 +m20@0 +m21@1"])
+    try store.commit([set("z", 3)])
+    drain()
+    #expect(first.take() == ["z3 m2020: -m2121@1 +z@0"])
+    #expect(last.take() == [])
+  }
+
+  @Test func aDocumentIsListenedToWhetherItIsThereOrNot() throws {
+    let (told, _) = try listen(StructuredQuery(.document(path("rooms", "a"))))
+    try store.commit([set("b", 1)])
+    drain()
+    #expect(told.take() == ["!"])
+    try store.commit([set("a", 1)])
+    drain()
+    #expect(told.take() == ["a1: +a@0"])
+    try store.commit([delete("a")])
+    drain()
+    #expect(told.take() == [": -a1@0"])
+  }
+
+  @Test func listenersToOneQueryShareAViewAndALateOneBeginsWithItsState() throws {
+    try store.commit([set("a", 1)])
+    let (early, first) = try listen(byNumber())
+    try store.commit([set("b", 2)])
+    let (late, second) = try listen(byNumber())
+    drain()
+    #expect(store.live.viewCount == 1)
+    #expect(early.take().last?.hasPrefix("a1 b2") == true)
+    #expect(late.take() == ["a1 b2! +a@0 +b@1"])
+    first.remove()
+    try store.commit([delete("a")])
+    drain()
+    #expect(early.take() == [] && late.take() == ["b2: -a1@0"])
+    second.remove()
+    second.remove()
+    #expect(store.live.viewCount == 0)
+    #expect(!store.publications.isFollowed)
+  }
+
+  // MARK: Pressure
+
+  @Test func aSlowListenerGetsTheLastStateWithAllThatHasChanged() throws {
+    try store.commit([set("a", 1), set("b", 2)])
+    let (told, _) = try listen(byNumber())
+    drain()
+    _ = told.take()
+    queue.suspend()
+    try store.commit([set("c", 3), delete("a")])
+    try store.commit([set("c", 0), set("d", 4)])
+    try store.commit([delete("d"), set("a", 7)])
+    queue.resume()
+    drain()
+    #expect(told.take() == ["c0 b2 a7: +c@0 a@1>2"])
+  }
+
+  @Test func whatIsKeptForASlowListenerIsBounded() throws {
+    try store.commit([set("a", 1)])
+    let (told, _) = try listen(byNumber())
+    drain()
+    _ = told.take()
+    queue.suspend()
+    for number in 0..<20 {
+      try store.commit((0..<100).map { set("m\(number)-\($0)", Int64($0)) })
+      try store.commit((0..<100).map { delete("m\(number)-\($0)") })
+    }
+    try store.commit([set("b", 2)])
+    queue.resume()
+    drain()
+    #expect(told.take() == ["a1 b2: +b@1"])
+  }
+
+  @Test func theStateIsOnItsQueueBeforeTheCommitReturns() throws {
+    let order = Locked<[String]>([])
+    let registration = try store.listen(to: byNumber(), on: queue) { result in
+      guard case .success(let snapshot) = result else { return }
+      order.withLock { $0.append("state \(snapshot.documents.count)") }
+    }
+    let commits = (0..<200).map { number in
+      WorkerThread { [store, queue] in
+        _ = try? store.commit([.set(path("rooms", "\(number)"), StoredMap([("n", .integer(1))]))])
+        queue.async { order.withLock { $0.append("commit") } }
+      }
+    }
+    for commit in commits { commit.join() }
+    drain()
+    var known = 0
+    var acknowledged = 0
+    for event in order.withLock({ $0 }) {
+      if event == "commit" { acknowledged += 1 } else { known = Int(event.dropFirst(6)) ?? 0 }
+      #expect(known >= acknowledged)
+    }
+    #expect(known == 200)
+    registration.remove()
+  }
+
+  // MARK: In handlers
+
+  @Test func afterARemovalInAHandlerNothingMoreComes() throws {
+    let registration = Locked<LiveRegistration?>(nil)
+    let told = Told()
+    queue.suspend()
+    let made = try store.listen(
+      to: byNumber(), on: queue, told.handler { registration.withLock { $0 }?.remove() })
+    registration.withLock { $0 = made }
+    queue.resume()
+    drain()
+    try store.commit([set("a", 1)])
+    drain()
+    #expect(told.take() == ["!"])
+  }
+
+  @Test func aHandlerMayListenAndCommit() throws {
+    let told = Told()
+    let inner = Told()
+    let hasListened = Locked(false)
+    let store = store, queue = queue
+    let query = try byNumber()
+    _ = try store.listen(
+      to: query, on: queue,
+      told.handler {
+        let isFirst = hasListened.withLock { hasListened in
+          defer { hasListened = true }
+          return !hasListened
+        }
+        guard isFirst else { return }
+        _ = try? store.commit([.set(path("rooms", "h"), StoredMap([("n", .integer(5))]))])
+        _ = try? store.listen(to: query, on: queue, inner.handler())
+      })
+    drain()
+    drain()
+    #expect(told.take() == ["!", "h5: +h@0"])
+    #expect(inner.take() == ["h5! +h@0"])
+  }
+
+  @Test func aClosedStoreTellsNothing() throws {
+    let (told, registration) = try listen(byNumber())
+    drain()
+    _ = told.take()
+    try store.close()
+    registration.remove()
+    drain()
+    #expect(told.take() == [])
+    guard case .closed = failure(of: { try listen(byNumber()) }) else {
+      Issue.record("a closed store was listened to")
+      return
+    }
+  }
+
+  @Test func aQueryThatCannotRunIsRefusedAtOnce() throws {
+    var query = StructuredQuery(.collection(rooms))
+    query.limit = .last(3)
+    #expect(failure { try listen(query) }?.complaint != nil)
+    #expect(store.live.viewCount == 0)
+  }
+
+  @Test func aDocumentRemovedUnreadLeavesItsViews() throws {
+    try store.commit([set("a", 1), set("b", 2)])
+    // Nobody knew of listeners, nor of indexes, when this took its place.
+    let removal = try store.begin([delete("a")])
+    let (told, _) = try listen(StructuredQuery(.collection(rooms)))
+    try store.finish(removal)
+    drain()
+    #expect(told.take().last?.hasPrefix("b2: -a1@0") == true)
+  }
+}

@@ -1,0 +1,103 @@
+// What one listener makes of what it is told: a list that it changes by each change in turn.
+
+import ByteStore
+package import Dispatch
+package import DocumentStore
+
+package final class LiveMirror: Sendable {
+  private struct State {
+    var documents: [StoredDocument] = []
+    var isTold = false
+    var complaint: String?
+    var counts: [LiveCampaign.Kind: Int] = [:]
+    var registration: LiveRegistration?
+  }
+
+  package let query: StructuredQuery
+  private let isSlow: Bool
+  private let state = Locked(State())
+
+  package init(_ query: StructuredQuery, isSlow: Bool = false) {
+    self.query = query
+    self.isSlow = isSlow
+  }
+
+  package func listen(to store: DocumentStore, on queue: DispatchQueue) throws(DocumentStoreError) {
+    let registration = try store.listen(to: query, on: queue) { [self] result in
+      if isSlow { for _ in 0..<20 { WorkerThread.yield() } }
+      switch result {
+      case .success(let snapshot): take(snapshot)
+      case .failure(let error): complain("was told \(error)")
+      }
+    }
+    state.withLock { $0.registration = registration }
+  }
+
+  package func remove() { state.withLock { $0.registration }?.remove() }
+
+  package var counts: [LiveCampaign.Kind: Int] { state.withLock { $0.counts } }
+
+  private func complain(_ text: String) {
+    state.withLock { $0.complaint = $0.complaint ?? text }
+  }
+
+  // MARK: States
+
+  private func take(_ snapshot: LiveSnapshot) {
+    state.withLock { state in
+      if snapshot.isFirst == state.isTold { state.complaint = state.complaint ?? "first states come once" }
+      state.isTold = true
+      var rank = 0
+      for change in snapshot.changes {
+        if let complaint = Self.apply(change, &state) { state.complaint = state.complaint ?? complaint }
+        let next = [.removed: 0, .added: 1, .modified: 2][change.kind] ?? 3
+        if next < rank { state.complaint = state.complaint ?? "changes in the wrong order" }
+        rank = next
+      }
+      if snapshot.changes.count > 1 { state.counts[.severalChanges, default: 0] += 1 }
+      if !snapshot.documents.elementsEqual(state.documents) {
+        state.complaint =
+          state.complaint ?? "the changes lead to \(Self.names(state.documents)), and the state is "
+          + Self.names(Array(snapshot.documents))
+      }
+    }
+  }
+
+  private static func apply(_ change: LiveChange, _ state: inout State) -> String? {
+    if let index = change.oldIndex {
+      guard state.documents.indices.contains(index), state.documents[index].path == change.document.path
+      else {
+        return "\(change.document.path) was not at \(index) of \(names(state.documents))"
+      }
+      state.documents.remove(at: index)
+    }
+    if let index = change.newIndex {
+      guard (0...state.documents.count).contains(index) else { return "there is no index \(index)" }
+      state.documents.insert(change.document, at: index)
+    }
+    switch (change.kind, change.oldIndex, change.newIndex) {
+    case (.added, nil, _?): state.counts[.added, default: 0] += 1
+    case (.removed, _?, nil): state.counts[.removed, default: 0] += 1
+    case (.modified, let old?, let new?):
+      state.counts[.modified, default: 0] += 1
+      if old != new { state.counts[.moved, default: 0] += 1 }
+    default: return "a change \(change.kind) from \(change.oldIndex ?? -1) to \(change.newIndex ?? -1)"
+    }
+    return nil
+  }
+
+  /// What is wrong with what it was told, if this is the answer now.
+  package func difference(from fresh: [StoredDocument]) -> String? {
+    state.withLock { state in
+      if let complaint = state.complaint { return complaint }
+      guard state.isTold else { return "it was told nothing" }
+      guard state.documents != fresh else { return nil }
+      return "it was told \(Self.names(state.documents)), and the answer is \(Self.names(fresh))"
+    }
+  }
+
+  private static func names(_ documents: [StoredDocument]) -> String {
+    "[" + documents.map { "\($0.path)@\($0.updateTime.microseconds % 1_000_000_000)" }.joined(separator: ", ")
+      + "]"
+  }
+}

@@ -1,0 +1,136 @@
+// Random documents, changes and queries for listeners: most queries are about few documents, so that thousands of
+// them can be compared after each change.
+
+import DocumentStore
+
+struct LiveWorld {
+  var random: SeededRandom
+
+  init(seed: UInt64) { random = SeededRandom(seed: seed) }
+
+  private static let number = StoredFieldPath(unchecked: ["n"])
+  private static let kind = StoredFieldPath(unchecked: ["k"])
+  private static let tags = StoredFieldPath(unchecked: ["tags"])
+  private static let inner = StoredFieldPath(unchecked: ["m", "x"])
+
+  // MARK: Documents
+
+  mutating func path() -> DocumentPath {
+    if random.oneIn(3) { return DocumentPath(unchecked: ["users", "u\(random.below(200))"]) }
+    return DocumentPath(
+      unchecked: ["rooms", "r\(random.below(20))", "messages", "m\(random.below(30))"])
+  }
+
+  private mutating func numberValue() -> StoredValue {
+    switch random.below(20) {
+    case 0: .null
+    case 1: .double(Double(random.below(400)) / 2)
+    case 2: .string("\(random.below(50))")
+    default: .integer(Int64(random.below(200)))
+    }
+  }
+
+  private mutating func kindValue() -> StoredValue { .string("k\(random.below(100))") }
+
+  private mutating func tagValue() -> StoredValue { .integer(Int64(random.below(60))) }
+
+  mutating func fields() -> StoredMap {
+    var fields = StoredMap()
+    if !random.oneIn(20) { fields["n"] = numberValue() }
+    if !random.oneIn(20) { fields["k"] = kindValue() }
+    if random.oneIn(2) { fields["tags"] = .array((0..<random.below(4)).map { _ in tagValue() }) }
+    fields["m"] = .map(StoredMap([("x", .integer(Int64(random.below(50))))]))
+    return fields
+  }
+
+  mutating func mutations() -> [Mutation] {
+    (0...random.below(random.oneIn(8) ? 6 : 2)).map { _ in
+      let path = path()
+      switch random.below(8) {
+      case 0, 1: return .delete(path)
+      case 2:
+        return .patch(
+          path, StoredMap([("n", numberValue())]), mask: FieldMask([Self.number]))
+      case 3:
+        return .patch(
+          path, StoredMap(), mask: FieldMask([]),
+          transforms: [FieldTransform(Self.number, .increment(.integer(Int64(1 + random.below(3)))))])
+      case 4:
+        return .patch(
+          path, StoredMap(), mask: FieldMask([]),
+          transforms: [FieldTransform(Self.tags, .arrayUnion([tagValue()]))])
+      default: return .set(path, fields())
+      }
+    }
+  }
+
+  // MARK: Queries
+
+  mutating func query() -> StructuredQuery {
+    while true {
+      if let query = try? attempt(), (try? query.check()) != nil { return query }
+    }
+  }
+
+  private mutating func attempt() throws -> StructuredQuery {
+    var query = StructuredQuery(scope())
+    if case .document = query.scope { return query }
+    let isWide = random.oneIn(100)
+    if !isWide { query = try query.filtered(by: filter()) }
+    if random.oneIn(4) { query = try query.filtered(by: more()) }
+    if isWide || random.oneIn(2) {
+      let direction = random.oneIn(2) ? OrderBy.Direction.ascending : .descending
+      query = try query.ordered(by: OrderBy(Self.number, direction))
+      if random.oneIn(4) {
+        let start = Int64(random.below(200))
+        query = try query.starting(random.oneIn(2) ? .before : .after, [.integer(start)])
+        if random.oneIn(2) { query = try query.ending(.after, [.integer(start + 5)]) }
+      }
+    }
+    if isWide || random.oneIn(3) {
+      let count = 1 + random.below(6)
+      query = try query.limited(to: random.oneIn(3) ? .last(count) : .first(count))
+    }
+    return query
+  }
+
+  private mutating func scope() -> StructuredQuery.Scope {
+    switch random.below(20) {
+    case 0: .document(path())
+    case 1...4: .collection(path().parent)
+    case 5...8: .collection(DocumentPath(unchecked: ["users", "u"]).parent)
+    case 9: .collectionGroup("users")
+    default: .collectionGroup("messages")
+    }
+  }
+
+  private mutating func filter() -> FilterTree {
+    switch random.below(9) {
+    case 0, 1: .field(Self.kind, .equal, kindValue())
+    case 2: .field(Self.tags, .arrayContains, tagValue())
+    case 3: .field(Self.kind, .isIn, .array([kindValue(), kindValue(), kindValue()]))
+    case 4: .field(Self.tags, .arrayContainsAny, .array([tagValue(), tagValue()]))
+    case 5: .any([.field(Self.kind, .equal, kindValue()), range(5)])
+    case 6: .all([.field(Self.inner, .equal, .integer(Int64(random.below(50)))), range(100)])
+    case 7: .field(Self.number, .equal, numberValue())
+    default: range(4)
+    }
+  }
+
+  private mutating func range(_ width: Int) -> FilterTree {
+    let lower = random.below(200)
+    return .all([
+      .field(Self.number, random.oneIn(2) ? .greaterThan : .greaterThanOrEqual, .integer(Int64(lower))),
+      .field(
+        Self.number, random.oneIn(2) ? .lessThan : .lessThanOrEqual, .double(Double(lower + width) + 0.5)),
+    ])
+  }
+
+  private mutating func more() -> FilterTree {
+    switch random.below(3) {
+    case 0: .field(Self.number, .notEqual, .integer(Int64(random.below(200))))
+    case 1: .field(Self.inner, .lessThan, .integer(Int64(10 + random.below(40))))
+    default: .field(Self.kind, .notIn, .array([kindValue(), kindValue()]))
+    }
+  }
+}
