@@ -119,7 +119,7 @@ extension DocumentStore {
       let planner = QueryPlanner(
         definitions: view.indexes.map(\.definition),
         // One that is made and gone again at once would be made for ever.
-        createsIndexes: options.createsIndexes && built.count < Self.buildsMax, scanMax: options.scanMax,
+        createsIndexes: createsIndexes && built.count < Self.buildsMax, scanMax: options.scanMax,
         count: { access throws(DocumentStoreError) in try view.count(access) })
       switch try planner.decide(query) {
       case .needs(let definitions):

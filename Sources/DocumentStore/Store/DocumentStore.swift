@@ -7,8 +7,7 @@ public final class DocumentStore: Sendable {
   public struct Options: Sendable {
     /// Make the store if the directory has none.
     public var createsIfMissing = true
-    /// Make the index that a query needs, if it is not there. Otherwise such a query goes through what there
-    /// is, and sorts.
+    /// As the store's property of this name.
     public var createsIndexes = true
     /// A query goes through so many documents rather than have an index made.
     package var scanMax = 64
@@ -23,6 +22,7 @@ public final class DocumentStore: Sendable {
   package let bytes: ByteStore
   let indexes: IndexSet
   let options: Options
+  private let indexCreation: Locked<Bool>
   let clock: any StoreClock
   let pipeline: CommitPipeline
   let publications: Publications
@@ -35,6 +35,7 @@ public final class DocumentStore: Sendable {
     self.bytes = bytes
     indexes = layer.indexes
     self.options = options
+    indexCreation = Locked(options.createsIndexes)
     self.clock = clock
     pipeline = CommitPipeline(bytes, layer, clock: clock)
     publications = layer.publications
@@ -47,6 +48,11 @@ public final class DocumentStore: Sendable {
     _ path: String, options: Options = Options()
   ) throws(DocumentStoreError) -> DocumentStore {
     try open(path, options: options, platform: .real)
+  }
+
+  /// A database that is gone when it is closed.
+  public static func openInMemory(options: Options = Options()) throws(DocumentStoreError) -> DocumentStore {
+    try open("/memory", options: options, platform: .memory)
   }
 
   package static func open(
@@ -92,6 +98,13 @@ public final class DocumentStore: Sendable {
 
   /// The number of documents.
   public var count: Int { bytes.count }
+
+  /// Whether the index that a query needs is made if it is not there. Otherwise such a query goes through what
+  /// there is, and sorts.
+  public var createsIndexes: Bool {
+    get { indexCreation.withLock { $0 } }
+    set { indexCreation.withLock { $0 = newValue } }
+  }
 
   // MARK: Reading
 

@@ -98,7 +98,7 @@ public final class StoreSnapshot: Sendable {
       let state = try opened()
       let view = state.view.of(collectionID)
       let planner = QueryPlanner(
-        definitions: view.indexes.map(\.definition), createsIndexes: store.options.createsIndexes,
+        definitions: view.indexes.map(\.definition), createsIndexes: store.createsIndexes,
         scanMax: store.options.scanMax,
         count: { access throws(DocumentStoreError) in try view.count(access) })
       do throws(DocumentStoreError) {
