@@ -1,40 +1,59 @@
-// One open store per directory, shared by everyone in the process who uses it.
+// One open store per place, shared by everyone in the process who uses it.
 
 package import DocumentStore
+import Foundation
 package import OfflineSync
+
+/// Where the documents of a database are.
+package enum StorePlace: Hashable, Sendable {
+  case directory(String)
+  /// In this process, for as long as somebody uses them.
+  case memory(UUID)
+}
 
 /// Hands out stores and closes each with its last user.
 package final class AppStores: Sendable {
   package static let shared = AppStores()
 
-  private let stores = Guarded<[String: SharedStore]>([:])
+  private let stores = Guarded<[StorePlace: SharedStore]>([:])
 
   private init() {}
 
-  /// A use of the store in `directory`, which is opened, or made, for the first user. Opening reads the
-  /// store's logs: not a call for a thread that must not wait. It makes no other directory wait.
-  package func use(_ directory: String) throws(DocumentStoreError) -> StoreUse {
-    let store = stores.withLock { stores in
-      if let store = stores[directory] { return store }
-      let store = SharedStore(directory)
-      stores[directory] = store
+  /// A use of the store at `place`, which is opened, or made, for the first user. Opening reads the
+  /// store's logs: not a call for a thread that must not wait. It makes no other place wait.
+  package func use(_ place: StorePlace) throws(DocumentStoreError) -> StoreUse {
+    let store = store(place)
+    return StoreUse(of: store, view: try store.join())
+  }
+
+  /// Deletes all that is at `place`; false if it is in use in this process. Throws `locked` if another one
+  /// uses it.
+  package func erase(_ place: StorePlace) throws(DocumentStoreError) -> Bool {
+    try store(place).erase()
+  }
+
+  private func store(_ place: StorePlace) -> SharedStore {
+    stores.withLock { stores in
+      if let store = stores[place] { return store }
+      let store = SharedStore(place)
+      // One in memory is nobody else's.
+      if case .directory = place { stores[place] = store }
       return store
     }
-    return StoreUse(of: store, view: try store.join())
   }
 }
 
-/// The store of one directory, open while it has users.
+/// The store of one place, open while it has users.
 private final class SharedStore: Sendable {
   private struct State {
     var view: LocalView?
     var users = 0
   }
 
-  private let directory: String
+  private let place: StorePlace
   private let state = Guarded(State())
 
-  init(_ directory: String) { self.directory = directory }
+  init(_ place: StorePlace) { self.place = place }
 
   func join() throws(DocumentStoreError) -> LocalView {
     try state.withLock { state throws(DocumentStoreError) in
@@ -42,7 +61,7 @@ private final class SharedStore: Sendable {
       if let open = state.view {
         view = open
       } else {
-        view = LocalView(over: try DocumentStore.open(directory))
+        view = LocalView(over: try open())
       }
       state.view = view
       state.users += 1
@@ -50,13 +69,54 @@ private final class SharedStore: Sendable {
     }
   }
 
+  private func open() throws(DocumentStoreError) -> DocumentStore {
+    switch place {
+    case .directory(let path): try DocumentStore.open(path)
+    case .memory: try DocumentStore.openInMemory()
+    }
+  }
+
   func leave() throws(DocumentStoreError) {
     try state.withLock { state throws(DocumentStoreError) in
       state.users -= 1
       guard state.users == 0, let view = state.view else { return }
-      // Closed under the lock, so that the next opener of this directory finds it free.
+      // Closed under the lock, so that the next opener of this place finds it free.
       state.view = nil
       try view.close()
+    }
+  }
+
+  func erase() throws(DocumentStoreError) -> Bool {
+    try state.withLock { state throws(DocumentStoreError) in
+      guard state.users == 0 else { return false }
+      guard case .directory(let path) = place, FileManager.default.fileExists(atPath: path) else {
+        return true
+      }
+      try checkUnlocked(path)
+      // Renamed first: what a crash leaves is the whole database under its name, or nothing there.
+      let doomed = "\(path).erased-\(UUID().uuidString)"
+      do {
+        try FileManager.default.moveItem(atPath: path, toPath: doomed)
+        try FileManager.default.removeItem(atPath: doomed)
+      } catch {
+        var evidence = StorageEvidence(message: "\(path) could not be deleted: \(error.localizedDescription)")
+        evidence.file = path
+        evidence.operation = "remove"
+        throw .failed(evidence)
+      }
+      return true
+    }
+  }
+
+  /// Throws `locked` if another process has the store. That it cannot be opened for another reason is none to
+  /// keep it.
+  private func checkUnlocked(_ path: String) throws(DocumentStoreError) {
+    var options = DocumentStore.Options()
+    options.createsIfMissing = false
+    do throws(DocumentStoreError) {
+      try DocumentStore.open(path, options: options).close()
+    } catch {
+      if case .locked = error { throw error }
     }
   }
 }

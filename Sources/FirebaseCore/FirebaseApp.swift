@@ -124,6 +124,11 @@ public final class FirebaseApp: NSObject, Sendable {
     set { state.withLock { $0.isDataCollectionDefaultEnabled = newValue } }
   }
 
+  /// An app for a database that is opened by its place: nobody finds it by name.
+  package static func unregistered(name: String) -> FirebaseApp {
+    FirebaseApp(name: name, values: FirebaseOptions.Values())
+  }
+
   private static func problem(name: String) -> String? {
     guard !name.isEmpty else { return "Name cannot be empty." }
     let allowed = CharacterSet.alphanumerics.union(["-", "_"])

@@ -6,9 +6,11 @@ public import Foundation
 
 /// A database of documents.
 ///
-/// Instances are cached: the same app gives the same object. The store is opened by the first read or
-/// write. If that fails, the call gets the error through its completion or as what it throws, and the next
-/// call tries again.
+/// Instances are cached: the same app and the same database id give the same object, until it is terminated.
+/// The store is opened by the first read or write. If that fails, the call gets the error through its
+/// completion or as what it throws, and the next call tries again.
+///
+/// Any thread may use it.
 public final class Firestore: NSObject, Sendable {
   /// The id of the database that every app has.
   package static let defaultDatabase = "(default)"
@@ -16,68 +18,33 @@ public final class Firestore: NSObject, Sendable {
   public let app: FirebaseApp
   package let databaseID: String
 
+  /// Given for an instance that was opened by its place.
+  private let place: StorePlace?
   private let state: Guarded<State>
 
   private struct State {
-    var settings = FirestoreSettings()
+    var settings = FirestoreSettings.Values()
     var client: FirestoreClient?
     var isTerminated = false
   }
 
-  private init(app: FirebaseApp, databaseID: String) {
+  init(app: FirebaseApp, databaseID: String, place: StorePlace? = nil) {
     self.app = app
     self.databaseID = databaseID
+    self.place = place
     state = Guarded(State())
-  }
-
-  // MARK: Instances
-
-  private struct InstanceKey: Hashable {
-    var app: String
-    var database: String
-  }
-
-  private static let instances = Guarded<[InstanceKey: Firestore]>([:])
-
-  /// The default database of the default app.
-  public class func firestore() -> Firestore {
-    guard let app = FirebaseApp.app() else {
-      ProgrammerError.trap(
-        "Failed to get FirebaseApp instance. Please call FirebaseApp.configure() before using Firestore")
-    }
-    return firestore(app: app)
-  }
-
-  /// The default database of `app`.
-  public class func firestore(app: FirebaseApp) -> Firestore {
-    let key = InstanceKey(app: app.name, database: defaultDatabase)
-    let (instance, isNew) = instances.withLock { instances in
-      // An app that was deleted keeps nothing here: a new one of the same name may have come.
-      if let instance = instances[key], instance.app === app { return (instance, false) }
-      let instance = Firestore(app: app, databaseID: defaultDatabase)
-      if FirebaseApp.app(name: app.name) === app { instances[key] = instance }
-      return (instance, true)
-    }
-    if isNew {
-      // Outside the lock: an app that is gone already runs it at once.
-      app.addTeardown {
-        instance.terminate()
-        Self.instances.withLock { if $0[key] === instance { $0[key] = nil } }
-      }
-    }
-    return instance
   }
 
   // MARK: Settings
 
   /// A copy of the settings; they can be changed until the first read or write.
   public var settings: FirestoreSettings {
-    get { state.withLock { $0.settings.detached() } }
+    get { FirestoreSettings(state.withLock { $0.settings }) }
     set {
-      let copy = newValue.detached()
+      let values = newValue.values
       let isLate = state.withLock { state in
-        if state.client != nil { return state.settings != copy }
-        state.settings = copy
+        if state.client != nil || state.isTerminated { return state.settings != values }
+        state.settings = values
         return false
       }
       guard isLate else { return }
@@ -87,52 +54,116 @@ public final class Firestore: NSObject, Sendable {
     }
   }
 
+  /// Names another remote, without encryption. Kept, and without effect as long as there is none.
+  public func useEmulator(withHost host: String, port: Int) {
+    let changed = settings
+    changed.host = "\(host):\(port)"
+    changed.isSSLEnabled = false
+    settings = changed
+  }
+
   // MARK: References
 
   /// The collection at a path such as `rooms` or `rooms/eros/messages`.
   public func collection(_ collectionPath: String) -> CollectionReference {
-    CollectionReference(self, PathText.collection(collectionPath))
+    checkAlive()
+    return CollectionReference(self, PathText.collection(collectionPath))
   }
 
   /// The document at a path such as `rooms/eros`.
   public func document(_ documentPath: String) -> DocumentReference {
-    DocumentReference(self, PathText.document(documentPath))
+    checkAlive()
+    return DocumentReference(self, PathText.document(documentPath))
   }
 
   /// All documents of all collections with this id, wherever they are.
   public func collectionGroup(_ collectionID: String) -> Query {
-    Query(self, StructuredQuery(.collectionGroup(PathText.collectionID(collectionID))))
+    checkAlive()
+    return Query(self, StructuredQuery(.collectionGroup(PathText.collectionID(collectionID))))
   }
 
   /// A new batch of writes that happen together.
-  public func batch() -> WriteBatch { WriteBatch(self) }
+  public func batch() -> WriteBatch {
+    checkAlive()
+    return WriteBatch(self)
+  }
+
+  private func checkAlive() {
+    if state.withLock({ $0.isTerminated }) { Self.trapTerminated() }
+  }
+
+  private static func trapTerminated() -> Never {
+    ProgrammerError.trap("The client has already been terminated.")
+  }
 
   // MARK: The store
 
   /// The database at work. From the first call on, the settings are fixed.
   package func client() -> FirestoreClient {
-    let client = state.withLock { state in
-      if state.client == nil, !state.isTerminated {
-        state.client = FirestoreClient(directory: storeDirectory)
-      }
-      return state.client
-    }
-    guard let client else { ProgrammerError.trap("The client has already been terminated.") }
+    guard let client = try? livingClient() else { Self.trapTerminated() }
     return client
   }
 
+  /// The same, for calls that fail after the end rather than trap.
+  func livingClient() throws -> FirestoreClient {
+    enum Outcome {
+      case client(FirestoreClient)
+      case terminated
+      case noHost
+    }
+    let outcome = state.withLock { state -> Outcome in
+      if let client = state.client { return .client(client) }
+      guard !state.isTerminated else { return .terminated }
+      let settings = state.settings
+      guard settings.isSSLEnabled || settings.host != FirestoreSettings.hostDefault else { return .noHost }
+      let client = FirestoreClient(place: place(settings))
+      state.client = client
+      return .client(client)
+    }
+    switch outcome {
+    case .client(let client): return client
+    case .terminated:
+      throw FirestoreErrors.make(.failedPrecondition, "The client has already been terminated.")
+    case .noHost:
+      ProgrammerError.trap(
+        "You can't set the 'sslEnabled' setting to false unless you also set a non-default 'host'.")
+    }
+  }
+
+  private func place(_ settings: FirestoreSettings.Values) -> StorePlace {
+    if let place { return place }
+    return settings.cache.isPersistent ? .directory(storeDirectory) : .memory(UUID())
+  }
+
+  /// Where it is, as long as nobody works there; nil if somebody does.
+  var idlePlace: StorePlace? {
+    state.withLock { $0.client == nil ? place($0.settings) : nil }
+  }
+
   /// The directory of this database.
-  package var storeDirectory: String { StoreLocation.directory(app: app, database: databaseID) }
+  package var storeDirectory: String {
+    if case .directory(let path) = place { return path }
+    return StoreLocation.directory(app: app, database: databaseID)
+  }
+
+  var isInMemory: Bool {
+    if let place { return place.isMemory }
+    return state.withLock { !$0.settings.cache.isPersistent }
+  }
 
   /// Where callbacks run.
   package var callbackQueue: DispatchQueue { state.withLock { $0.settings.dispatchQueue } }
 
-  private func terminate() {
-    let client = state.withLock { state in
+  /// Ends the instance. The client, if it has one, is still to be closed.
+  func end() -> FirestoreClient? {
+    state.withLock { state in
       state.isTerminated = true
       defer { state.client = nil }
       return state.client
     }
-    client?.close()
   }
+}
+
+extension StorePlace {
+  fileprivate var isMemory: Bool { if case .memory = self { true } else { false } }
 }

@@ -92,7 +92,7 @@ package enum UserData {
   /// The object that stands for a value; references belong to `firestore`.
   package static func any(from value: StoredValue, in firestore: Firestore) -> Any {
     switch value {
-    case .reference(let reference): firestore.document(reference.path.description)
+    case .reference(let reference): DocumentReference(firestore, reference.path.segments)
     case .array(let elements): elements.map { any(from: $0, in: firestore) }
     case .map(let map): dictionary(from: map, in: firestore)
     case .null, .boolean, .integer, .double, .timestamp, .string, .bytes, .geoPoint, .vector:

@@ -71,7 +71,7 @@ struct FieldCollector {
     let stored = reference.stored
     if let firestore, reference.firestore !== firestore {
       // Another instance may still be the same database; its references tell.
-      let own = firestore.document("any/document").stored
+      let own = DocumentReference(firestore, ["any", "document"]).stored
       guard stored.projectID == own.projectID, stored.databaseID == own.databaseID else {
         throw UserDataError(
           .foreignReference(

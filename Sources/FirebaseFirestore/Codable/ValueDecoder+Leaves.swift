@@ -177,7 +177,7 @@ extension ValueDecoder {
         throw FirestoreDecodingError.decodingIsNotSupported(
           "DocumentReference values can only be decoded where the database is known")
       }
-      return document.firestore.document(stored.path.description)
+      return DocumentReference(document.firestore, stored.path.segments)
     default:
       throw mismatch(DocumentReference.self, value, at: key)
     }

@@ -13,7 +13,7 @@ import Foundation
 package import OfflineSync
 
 package final class FirestoreClient: Sendable {
-  private let directory: String
+  private let place: StorePlace
   private let queue = DispatchQueue(label: "dugout.firestore.writes")
   /// Where writes that have their place are waited for, in the same order.
   private let finishing = DispatchQueue(label: "dugout.firestore.writes.finishing")
@@ -27,16 +27,22 @@ package final class FirestoreClient: Sendable {
     var waiting: [(write: UInt64, reader: CheckedContinuation<Void, Never>)] = []
   }
 
-  init(directory: String) { self.directory = directory }
+  init(place: StorePlace) { self.place = place }
 
   // MARK: The store
 
   /// Only on the queue.
   private func openStore() throws(DocumentStoreError) -> LocalView {
     if let use = state.withLock({ $0.use }) { return use.view }
-    let use = try AppStores.shared.use(directory)
+    let use = try AppStores.shared.use(place)
     state.withLock { $0.use = use }
     return use.view
+  }
+
+  /// Opens the store before anybody asks for it. Blocks.
+  func open() throws {
+    let result = queue.sync { Result { () throws(DocumentStoreError) in try openStore() } }
+    _ = try result.mapError(FirestoreErrors.translate).get()
   }
 
   /// Waits for the writes under way, then gives the store back.
@@ -74,6 +80,26 @@ package final class FirestoreClient: Sendable {
           markFinished(number)
           finished(result.mapError(FirestoreErrors.translate))
         }
+      }
+    }
+  }
+
+  /// Has `body` run on the queue of the writes, unless the store cannot be opened.
+  func perform(_ body: @escaping @Sendable (LocalView) -> Void) {
+    queue.async { [self] in
+      if let view = try? openStore() { body(view) }
+    }
+  }
+
+  /// Runs what takes its time beside the writes, on a thread that may wait.
+  nonisolated(nonsending) func performed<Value: Sendable>(
+    _ body: @escaping @Sendable (LocalView) throws(DocumentStoreError) -> Value
+  ) async throws -> Value {
+    let view = try await openedStore()
+    return try await withCheckedThrowingContinuation { continuation in
+      DispatchQueue.global().async {
+        let result = Result { () throws(DocumentStoreError) in try body(view) }
+        continuation.resume(with: result.mapError(FirestoreErrors.translate))
       }
     }
   }
@@ -121,12 +147,16 @@ package final class FirestoreClient: Sendable {
   nonisolated(nonsending) private func read<Value>(
     after write: UInt64, _ body: (LocalView) throws(DocumentStoreError) -> Value
   ) async throws -> Value {
-    if state.withLock({ $0.finished < write }) {
-      await withCheckedContinuation { resumeAfter(write, $0) }
-    }
+    await wait(for: write)
     let view: LocalView
     if let use = state.withLock({ $0.use }) { view = use.view } else { view = try await openedStore() }
     do throws(DocumentStoreError) { return try body(view) } catch { throw FirestoreErrors.translate(error) }
+  }
+
+  /// Until the writes up to this one have finished, well or not.
+  nonisolated(nonsending) func wait(for write: UInt64) async {
+    guard state.withLock({ $0.finished < write }) else { return }
+    await withCheckedContinuation { resumeAfter(write, $0) }
   }
 
   private func resumeAfter(_ write: UInt64, _ continuation: CheckedContinuation<Void, Never>) {

@@ -27,6 +27,18 @@ enum UserWrite {
     }
   }
 
+  /// The fields of a value. What no document can hold is for the write to report; throws whatever else
+  /// encoding throws.
+  static func encode(
+    _ value: some Encodable, _ encoder: Firestore.Encoder, in firestore: Firestore
+  ) throws -> Result<EncodedFields, UserDataError> {
+    do {
+      return .success(try encoder.encodeFields(value, in: firestore))
+    } catch let error as UserDataError {
+      return .failure(error)
+    }
+  }
+
   static func set(
     _ path: DocumentPath, _ encoded: EncodedFields, merge: Bool, in firestore: Firestore
   ) throws(UserDataError) -> Mutation {

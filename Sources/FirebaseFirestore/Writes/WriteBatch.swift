@@ -88,11 +88,9 @@ public final class WriteBatch: NSObject, Sendable {
     from value: T, forDocument document: DocumentReference, merge: Bool,
     encoder: Firestore.Encoder = Firestore.Encoder()
   ) throws -> WriteBatch {
-    try addValue(document) { [firestore] in
-      try encoder.encodeFields(value, in: firestore)
-    } as: {
-      [firestore] path, fields in
-      try UserWrite.set(path, fields, merge: merge, in: firestore)
+    let fields = try UserWrite.encode(value, encoder, in: firestore)
+    return add(document) { [firestore] path in
+      try UserWrite.set(path, fields.get(), merge: merge, in: firestore)
     }
   }
 
@@ -101,25 +99,10 @@ public final class WriteBatch: NSObject, Sendable {
     from value: T, forDocument document: DocumentReference, mergeFields: [Any],
     encoder: Firestore.Encoder = Firestore.Encoder()
   ) throws -> WriteBatch {
-    try addValue(document) { [firestore] in
-      try encoder.encodeFields(value, in: firestore)
-    } as: {
-      [firestore] path, fields in
-      try UserWrite.merge(path, fields, only: mergeFields, in: firestore)
+    let fields = try UserWrite.encode(value, encoder, in: firestore)
+    return add(document) { [firestore] path in
+      try UserWrite.merge(path, fields.get(), only: mergeFields, in: firestore)
     }
-  }
-
-  private func addValue(
-    _ document: DocumentReference, _ encode: () throws -> EncodedFields,
-    as mutation: (DocumentPath, EncodedFields) throws -> Mutation
-  ) throws -> WriteBatch {
-    let fields: EncodedFields
-    do {
-      fields = try encode()
-    } catch let error as UserDataError {
-      return add(document) { _ in throw error }
-    }
-    return add(document) { try mutation($0, fields) }
   }
 
   @discardableResult

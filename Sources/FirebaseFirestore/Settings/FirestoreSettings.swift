@@ -1,0 +1,124 @@
+// What an app can choose before the first use of a database.
+
+import FirebaseCore
+public import Foundation
+
+/// Settings of a database; equal by value. Any thread may read and change them.
+///
+/// ```swift
+/// let settings = FirestoreSettings()
+/// settings.dispatchQueue = DispatchQueue(label: "callbacks")
+/// Firestore.firestore().settings = settings
+/// ```
+///
+/// Without a remote, the database is the server, so that nothing is ever collected: sizes of caches are
+/// accepted and without effect.
+public final class FirestoreSettings: NSObject, NSCopying, Sendable {
+  static let hostDefault = "firestore.googleapis.com"
+
+  private let guarded: Guarded<Values>
+
+  struct Values: Equatable {
+    var host = FirestoreSettings.hostDefault
+    var isSSLEnabled = true
+    var dispatchQueue = DispatchQueue.main
+    var cache = CacheChoice.persistent(CacheSize.standard)
+    /// Which of the two ways to choose a cache was used.
+    var hasCacheSettings = false
+    var hasOldCacheSettings = false
+
+    static func == (left: Self, right: Self) -> Bool {
+      left.host == right.host && left.isSSLEnabled == right.isSSLEnabled
+        && isSame(left.dispatchQueue, right.dispatchQueue) && left.cache == right.cache
+    }
+
+    /// On Linux the main queue is a new object each time.
+    private static func isSame(_ left: DispatchQueue, _ right: DispatchQueue) -> Bool {
+      left === right || (left.label == DispatchQueue.main.label && right.label == left.label)
+    }
+  }
+
+  public override convenience init() { self.init(Values()) }
+
+  init(_ values: Values) { guarded = Guarded(values) }
+
+  /// All of it at one moment.
+  var values: Values { guarded.withLock { $0 } }
+
+  /// Of a remote. Kept, and without effect as long as there is none.
+  public var host: String {
+    get { values.host }
+    set { guarded.withLock { $0.host = newValue } }
+  }
+
+  /// Of a remote. Turning it off needs another host than the default one, or the first use traps.
+  public var isSSLEnabled: Bool {
+    get { values.isSSLEnabled }
+    set { guarded.withLock { $0.isSSLEnabled = newValue } }
+  }
+
+  /// Where completions and listeners run: the main queue unless set. A program that does not run its main
+  /// loop has to set another one, or it waits for its callbacks for ever; the async calls need none.
+  public var dispatchQueue: DispatchQueue {
+    get { values.dispatchQueue }
+    set { guarded.withLock { $0.dispatchQueue = newValue } }
+  }
+
+  /// `MemoryCacheSettings` means a database in memory, which is gone when it is terminated.
+  public var cacheSettings: any LocalCacheSettings & NSObjectProtocol {
+    get { values.cache.settings }
+    set {
+      setCache { values in
+        values.hasCacheSettings = true
+        values.cache = newValue.choice
+      }
+    }
+  }
+
+  @available(*, deprecated, message: "Use cacheSettings instead.")
+  public var isPersistenceEnabled: Bool {
+    get { values.cache.isPersistent }
+    set {
+      setCache { values in
+        values.hasOldCacheSettings = true
+        values.cache = newValue ? .persistent(values.cache.size) : .memoryLRU(values.cache.size)
+      }
+    }
+  }
+
+  @available(*, deprecated, message: "Use cacheSettings instead.")
+  public var cacheSizeBytes: Int64 {
+    get { values.cache.size }
+    set {
+      CacheSize.check(newValue)
+      setCache { values in
+        values.hasOldCacheSettings = true
+        values.cache = values.cache.withSize(newValue)
+      }
+    }
+  }
+
+  private func setCache(_ change: (inout Values) -> Void) {
+    let isMixed = guarded.withLock { values in
+      change(&values)
+      return values.hasCacheSettings && values.hasOldCacheSettings
+    }
+    guard isMixed else { return }
+    ProgrammerError.trap("Cannot set cacheSettings together with isPersistenceEnabled or cacheSizeBytes.")
+  }
+
+  public func copy(with zone: NSZone? = nil) -> Any { FirestoreSettings(values) }
+
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? FirestoreSettings else { return false }
+    return values == other.values
+  }
+
+  public override var hash: Int {
+    var hasher = Hasher()
+    hasher.combine(values.host)
+    hasher.combine(values.dispatchQueue.label)
+    hasher.combine(values.cache)
+    return hasher.finalize()
+  }
+}

@@ -1,0 +1,90 @@
+// Indexes from the text that Firebase's tools write: `firestore.indexes.json`.
+//
+//   {"indexes": [{"collectionGroup": id, "queryScope": "COLLECTION" | "COLLECTION_GROUP",
+//                 "fields": [{"fieldPath": path, "order": "ASCENDING" | "DESCENDING"}
+//                            | {"fieldPath": path, "arrayConfig": "CONTAINS"}]}], …}
+
+import DocumentStore
+public import Foundation
+private import OfflineSync
+
+extension Firestore {
+  /// Makes the indexes that the text names, and drops those that were declared and are not in it. `completion`
+  /// runs on the callback queue, with `invalidArgument` if it is no such text.
+  @available(*, deprecated, message: "The indexes that queries need are made without being asked for.")
+  public func setIndexConfiguration(_ json: String, completion: (((any Error)?) -> Void)? = nil) {
+    setIndexConfiguration(Data(json.utf8), completion)
+  }
+
+  @available(*, deprecated, message: "The indexes that queries need are made without being asked for.")
+  public func setIndexConfiguration(_ stream: InputStream, completion: (((any Error)?) -> Void)? = nil) {
+    setIndexConfiguration(stream.everything, completion)
+  }
+
+  private func setIndexConfiguration(_ json: Data?, _ completion: (((any Error)?) -> Void)?) {
+    let client = client()
+    answer({ (_: Void?, error) in completion?(error) }) {
+      guard let json, let definitions = try? IndexConfiguration.definitions(in: json) else {
+        throw FirestoreErrors.make(.invalidArgument, "Invalid Json format.")
+      }
+      try await client.performed { view throws(DocumentStoreError) in
+        for index in view.store.indexList where !index.isAutomatic && !definitions.contains(index.definition)
+        {
+          view.store.dropIndex(index.definition)
+        }
+        for definition in definitions { try view.store.createIndex(definition) }
+      }
+    }
+  }
+}
+
+enum IndexConfiguration {
+  private struct Root: Decodable {
+    var indexes: [Index]?
+  }
+
+  private struct Index: Decodable {
+    var collectionGroup: String
+    var queryScope: String?
+    var fields: [Field]
+  }
+
+  private struct Field: Decodable {
+    var fieldPath: String
+    var order: String?
+    var arrayConfig: String?
+  }
+
+  static func definitions(in json: Data) throws -> [IndexDefinition] {
+    try (JSONDecoder().decode(Root.self, from: json).indexes ?? []).compactMap(definition)
+  }
+
+  /// Nil for one of names alone, which every database has.
+  private static func definition(_ index: Index) throws -> IndexDefinition? {
+    let fields = try index.fields.compactMap { field -> IndexDefinition.Field? in
+      let path = try StoredFieldPath(canonical: field.fieldPath)
+      guard path != .documentID else { return nil }
+      if field.arrayConfig != nil { return IndexDefinition.Field(path, .element) }
+      return IndexDefinition.Field(path, .value(field.order == "DESCENDING" ? .descending : .ascending))
+    }
+    guard !fields.isEmpty else { return nil }
+    let scope: IndexDefinition.Scope = index.queryScope == "COLLECTION_GROUP" ? .collectionGroup : .collection
+    return try IndexDefinition(index.collectionGroup, scope, fields)
+  }
+}
+
+extension InputStream {
+  /// All of it; nil if it cannot be read.
+  var everything: Data? {
+    open()
+    defer { close() }
+    var data = Data()
+    var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    while true {
+      let count = unsafe read(&buffer, maxLength: buffer.count)
+      guard count >= 0 else { return nil }
+      guard count > 0 else { return data }
+      data.append(contentsOf: buffer[..<count])
+    }
+  }
+}

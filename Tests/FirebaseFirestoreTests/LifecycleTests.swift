@@ -1,0 +1,143 @@
+// Instances: where they come from, and how they end.
+
+import DocumentStore
+import FirebaseFirestore
+import Foundation
+import Testing
+
+@Suite struct LifecycleTests {
+  @Test func anInstanceIsTheSameUntilItIsTerminated() async throws {
+    let database = try TestDatabase()
+    let first = database.firestore
+    #expect(Firestore.firestore(app: database.app) === first)
+    #expect(Firestore.firestore(app: database.app, database: "(default)") === first)
+    let other = Firestore.firestore(app: database.app, database: "other")
+    #expect(other !== first && Firestore.firestore(app: database.app, database: "other") === other)
+    #expect(first.app === database.app)
+    try await first.terminate()
+    try await first.terminate()
+    #expect(database.firestore !== first)
+    await database.close()
+  }
+
+  @Test func eachDatabaseIdIsADatabaseOfItsOwn() async throws {
+    let database = try TestDatabase()
+    let other = Firestore.firestore(app: database.app, database: "other")
+    other.settings = database.firestore.settings
+    try await other.document("a/b").setData(["n": 1])
+    #expect(try await !database.firestore.document("a/b").getDocument().exists)
+    #expect(try await other.document("a/b").getDocument().exists)
+    await database.close()
+  }
+
+  @Test func whatWasWrittenBeforeTheEndIsThereAfterwards() async throws {
+    let database = try TestDatabase()
+    let queue = database.firestore.settings
+    for n in 0..<20 { database.firestore.document("a/\(n)").setData(["n": n], completion: nil) }
+    let snapshot = try await database.firestore.document("a/7").getDocument()
+    await withCheckedContinuation { done in
+      database.firestore.terminate { error in
+        #expect(error == nil)
+        done.resume()
+      }
+    }
+    #expect(snapshot.data()?["n"] as? Int == 7)
+    database.firestore.settings = queue
+    #expect(try await database.firestore.collection("a").getDocuments().count == 20)
+    await database.close()
+  }
+
+  @Test func clearingDeletesADatabaseThatNobodyUses() async throws {
+    let database = try TestDatabase()
+    try await database.firestore.document("a/b").setData(["n": 1])
+    let (old, settings) = (database.firestore, database.firestore.settings)
+    await #expect(throws: (any Error).self) { try await old.clearPersistence() }
+    try await old.terminate()
+    try await old.clearPersistence()
+    database.firestore.settings = settings
+    try await database.firestore.clearPersistence()
+    #expect(try await !database.firestore.document("a/b").getDocument().exists)
+    await database.close()
+  }
+
+  @Test func aDatabaseThatAnotherHoldsIsNotCleared() async throws {
+    let database = try TestDatabase()
+    let other = try DocumentStore.open(database.firestore.storeDirectory)
+    do {
+      try await database.firestore.clearPersistence()
+      Issue.record("it was cleared")
+    } catch FirestoreErrorCode.unavailable {}
+    try other.close()
+    await database.close()
+  }
+
+  @Test func waitingEndsWhenWhatWasWrittenIsDurable() async throws {
+    let database = try TestDatabase()
+    try await database.firestore.waitForPendingWrites()
+    for n in 0..<20 { database.firestore.document("a/\(n)").setData(["n": n], completion: nil) }
+    database.firestore.document("a/__bad__").updateData(["n": 1], completion: nil)
+    database.firestore.document("a/none").updateData(["n": 1], completion: nil)
+    let error = await withCheckedContinuation { (done: CheckedContinuation<(any Error)?, Never>) in
+      database.firestore.waitForPendingWrites { done.resume(returning: $0) }
+    }
+    #expect(error == nil)
+    #expect(try await database.firestore.collection("a").count.getAggregation(source: .server).count == 20)
+    await database.close()
+  }
+
+  @Test func theNetworkIsTurnedOffAndOnWithoutEffect() async throws {
+    let database = try TestDatabase()
+    try await database.firestore.disableNetwork()
+    try await database.firestore.document("a/b").setData(["n": 1])
+    let snapshot = try await database.firestore.document("a/b").getDocument(source: .server)
+    #expect(snapshot.exists && !snapshot.metadata.isFromCache)
+    try await database.firestore.enableNetwork()
+    let error = await withCheckedContinuation { (done: CheckedContinuation<(any Error)?, Never>) in
+      database.firestore.disableNetwork { done.resume(returning: $0) }
+    }
+    #expect(error == nil)
+    Firestore.enableLogging(true)
+    await database.close()
+  }
+
+  // MARK: Without an app
+
+  @Test func aDirectoryIsOpenedWithoutAnApp() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let first = try Firestore.open(at: folder)
+    let second = try Firestore.open(at: folder)
+    try await first.document("a/b").setData(["self": first.document("a/b")])
+    let read = try await second.document("a/b").getDocument()["self"] as? DocumentReference
+    #expect(read == second.document("a/b"))
+    try await first.terminate()
+    #expect(try await second.document("a/b").getDocument().exists)
+    try await second.terminate()
+    let third = try Firestore.open(at: folder)
+    #expect(try await third.document("a/b").getDocument().exists)
+    try await third.terminate()
+  }
+
+  @Test func aDirectoryThatCannotBeOpenedThrows() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let holder = try DocumentStore.open(folder.path)
+    do {
+      _ = try Firestore.open(at: folder)
+      Issue.record("it was opened")
+    } catch FirestoreErrorCode.unavailable {}
+    try holder.close()
+    do {
+      _ = try Firestore.open(at: try #require(URL(string: "https://example.org")))
+      Issue.record("it was opened")
+    } catch FirestoreErrorCode.invalidArgument {}
+  }
+
+  @Test func aDatabaseInMemoryIsItsOwn() async throws {
+    let (one, two) = (Firestore.memory(), Firestore.memory())
+    try await one.document("a/b").setData(["n": 1])
+    #expect(try await one.document("a/b").getDocument()["n"] as? Int == 1)
+    #expect(try await !two.document("a/b").getDocument().exists)
+    try await one.terminate()
+  }
+}

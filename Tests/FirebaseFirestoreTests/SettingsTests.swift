@@ -1,0 +1,111 @@
+// What can be chosen before the first use, and what becomes of it.
+
+import FirebaseFirestore
+import Foundation
+import Testing
+
+@Suite struct SettingsTests {
+  @Test func theDefaultsAreFirestores() throws {
+    let settings = FirestoreSettings()
+    #expect(settings.host == "firestore.googleapis.com")
+    #expect(settings.isSSLEnabled)
+    #expect(settings.dispatchQueue.label == DispatchQueue.main.label)
+    #expect(settings == FirestoreSettings() && settings.hash == FirestoreSettings().hash)
+    #expect(settings.cacheSettings as? PersistentCacheSettings == PersistentCacheSettings())
+    #expect(PersistentCacheSettings() == PersistentCacheSettings(sizeBytes: 104_857_600))
+    #expect(MemoryLRUGCSettings() == MemoryLRUGCSettings(sizeBytes: 104_857_600))
+    #expect(FirestoreCacheSizeUnlimited == -1)
+    _ = PersistentCacheSettings(sizeBytes: NSNumber(value: FirestoreCacheSizeUnlimited))
+  }
+
+  @Test func settingsAreCopiedInAndOutAndEqualByValue() throws {
+    let database = try TestDatabase()
+    let settings = database.firestore.settings
+    #expect(settings == database.firestore.settings)
+    #expect(settings !== database.firestore.settings)
+    settings.host = "elsewhere"
+    #expect(database.firestore.settings.host != "elsewhere")
+    #expect(settings != database.firestore.settings)
+    let copy = try #require(settings.copy() as? FirestoreSettings)
+    #expect(copy == settings && copy.hash == settings.hash)
+    copy.cacheSettings = MemoryCacheSettings()
+    #expect(copy != settings)
+    let eager = MemoryCacheSettings(garbageCollectorSettings: MemoryEagerGCSetting())
+    #expect(MemoryCacheSettings() != eager)
+    copy.cacheSettings = eager
+    #expect(copy.cacheSettings as? MemoryCacheSettings == eager)
+  }
+
+  @Test func equalSettingsMayBeSetAtAnyTime() async throws {
+    let database = try TestDatabase()
+    try await database.firestore.document("a/b").setData(["n": 1])
+    database.firestore.settings = database.firestore.settings
+    await database.close()
+  }
+
+  @Test func theEmulatorIsAHostWithoutEncryption() throws {
+    let database = try TestDatabase()
+    database.firestore.useEmulator(withHost: "localhost", port: 8080)
+    #expect(database.firestore.settings.host == "localhost:8080")
+    #expect(!database.firestore.settings.isSSLEnabled)
+  }
+
+  @Test func memorySettingsLeaveNothingOnDisk() async throws {
+    let database = try TestDatabase()
+    let settings = database.firestore.settings
+    settings.cacheSettings = MemoryCacheSettings()
+    database.firestore.settings = settings
+    try await database.firestore.document("a/b").setData(["n": 1])
+    #expect(
+      try await database.firestore.collection("a").whereField("n", isEqualTo: 1).getDocuments().count == 1)
+    #expect(database.firestore.persistentCacheIndexManager == nil)
+    #expect(!FileManager.default.fileExists(atPath: database.folder.path))
+    await database.close()
+  }
+
+  @Test func hintsAboutIndexesChangeNoResult() async throws {
+    let database = try TestDatabase()
+    let firestore = database.firestore
+    let manager = try #require(firestore.persistentCacheIndexManager)
+    let batch = firestore.batch()
+    for n in 0..<200 { batch.setData(["n": n, "m": n % 7], forDocument: firestore.document("a/\(n)")) }
+    try await batch.commit()
+    let query = firestore.collection("a").whereField("m", isEqualTo: 3).order(by: "n").limit(to: 5)
+    for step in [manager.disableIndexAutoCreation, manager.enableIndexAutoCreation, manager.deleteAllIndexes]
+    {
+      step()
+      let found = try await query.getDocuments().documents.compactMap { $0["n"] as? Int }
+      #expect(found == [3, 10, 17, 24, 31])
+    }
+    await database.close()
+  }
+
+  @Test func indexesComeFromTheTextOfTheTools() async throws {
+    let database = try TestDatabase()
+    let firestore: any OldConfiguration = database.firestore
+    let json = """
+      {"indexes": [{"collectionGroup": "a", "queryScope": "COLLECTION", "fields": [
+        {"fieldPath": "m", "order": "ASCENDING"}, {"fieldPath": "`n.o`", "order": "DESCENDING"},
+        {"fieldPath": "__name__", "order": "DESCENDING"}]}], "fieldOverrides": []}
+      """
+    #expect(await firestore.configured(json) == nil)
+    #expect(await firestore.configured("{") == "Invalid Json format.")
+    #expect(await firestore.configured("{\"indexes\": [{\"fields\": 1}]}") == "Invalid Json format.")
+    await database.close()
+  }
+}
+
+/// Names what is deprecated, so that tests may use it.
+protocol OldConfiguration {
+  func setIndexConfiguration(_ json: String, completion: (((any Error)?) -> Void)?)
+}
+
+extension OldConfiguration {
+  func configured(_ json: String) async -> String? {
+    await withCheckedContinuation { done in
+      setIndexConfiguration(json) { done.resume(returning: $0?.localizedDescription) }
+    }
+  }
+}
+
+extension Firestore: OldConfiguration {}
