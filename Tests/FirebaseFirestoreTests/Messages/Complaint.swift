@@ -14,6 +14,31 @@ struct Complaint: Sendable {
   }
 
   static let all = [
+    Complaint("Firestore transactions require all reads to be executed before all writes") {
+      try await run($0) { document, transaction in
+        transaction.deleteDocument(document)
+        _ = try transaction.getDocument(document)
+      }
+    },
+    Complaint("Can't update a document that doesn't exist.") {
+      try await run($0) { document, transaction in
+        _ = try transaction.getDocument(document)
+        transaction.updateData(["n": 1], forDocument: document)
+      }
+    },
+    Complaint("The client has already been terminated.") {
+      try await $0.terminate()
+      try await run($0) { _, _ in }
+    },
+    Complaint("Invalid Json format.") {
+      if let error = await ($0 as any OldConfiguration).configured("{") {
+        throw NSError(domain: FirestoreErrorDomain, code: 3, userInfo: [NSLocalizedDescriptionKey: error])
+      }
+    },
+    Complaint("Persistence cannot be cleared while the client is running.") {
+      try await $0.document("a/b").setData(["n": 1])
+      try await $0.clearPersistence()
+    },
     Complaint("Top-level Int is not allowed.") { try $0.document("a/b").setData(from: 1) },
     Complaint("No document to update: a/b") { try await $0.document("a/b").updateData(["n": 1]) },
     Complaint("An update cannot change both 'n' and 'n.m' (found in document a/b)") {
@@ -39,4 +64,18 @@ struct Complaint: Sendable {
       _ = try await $0.collection("a").aggregate(fields).getAggregation(source: .server)
     },
   ]
+
+  private static func run(
+    _ firestore: Firestore,
+    _ block: @escaping @Sendable (DocumentReference, Transaction) throws -> Void
+  ) async throws {
+    _ = try await firestore.runTransaction { transaction, errorPointer in
+      do {
+        try block(firestore.document("a/b"), transaction)
+      } catch {
+        errorPointer?.pointee = error as NSError
+      }
+      return nil
+    }
+  }
 }

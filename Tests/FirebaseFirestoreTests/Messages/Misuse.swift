@@ -284,6 +284,41 @@ struct Misuse: Sendable {
   ]
 
   private static let lifecycle = [
+    Misuse("Cache size must be set to at least 1048576 bytes") { _ in
+      _ = PersistentCacheSettings(sizeBytes: 1_048_575)
+    },
+    Misuse("Cache size must be set to at least 1048576 bytes") { _ in
+      _ = MemoryLRUGCSettings(sizeBytes: 0)
+    },
+    Misuse("Cannot set cacheSettings together with isPersistenceEnabled or cacheSizeBytes.") { _ in
+      let settings = FirestoreSettings()
+      settings.cacheSettings = MemoryCacheSettings()
+      (settings as any OldSettings).isPersistenceEnabled = true
+    },
+    Misuse("You can't set the 'sslEnabled' setting to false unless you also set a non-default 'host'.") {
+      let settings = $0.settings
+      settings.isSSLEnabled = false
+      $0.settings = settings
+      _ = try await $0.document("a/b").getDocument()
+    },
+    Misuse("Invalid maxAttempts: 0") { _ in TransactionOptions().maxAttempts = 0 },
+    Misuse("A transaction object cannot be used after its update callback has been invoked.") { firestore in
+      let kept = try await firestore.runTransaction { transaction, _ in transaction } as? Transaction
+      kept?.deleteDocument(firestore.document("a/b"))
+    },
+    Misuse("The client has already been terminated.") {
+      try await $0.terminate()
+      _ = $0.collection("a")
+    },
+    Misuse("The client has already been terminated.") {
+      let document = $0.document("a/b")
+      try await $0.terminate()
+      _ = try await document.getDocument()
+    },
+    Misuse("The client has already been terminated.") {
+      try await $0.terminate()
+      try await $0.waitForPendingWrites()
+    },
     Misuse(
       "Failed to get FirebaseApp instance. Please call FirebaseApp.configure() before using Firestore"
     ) { _ in _ = Firestore.firestore() },
@@ -298,3 +333,10 @@ struct Misuse: Sendable {
     },
   ]
 }
+
+/// Names what is deprecated, so that tests may use it.
+private protocol OldSettings: AnyObject {
+  var isPersistenceEnabled: Bool { get set }
+}
+
+extension FirestoreSettings: OldSettings {}

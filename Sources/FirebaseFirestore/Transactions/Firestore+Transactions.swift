@@ -1,0 +1,125 @@
+// Running transactions.
+
+private import DocumentStore
+private import FirebaseCore
+public import Foundation
+private import OfflineSync
+
+#if !canImport(ObjectiveC)
+/// How the block of a transaction says what went wrong: `errorPointer?.pointee = error`.
+public typealias NSErrorPointer = UnsafeMutablePointer<NSError?>?
+#endif
+
+extension Firestore {
+  /// Runs `updateBlock`, which reads documents and then writes, and commits what it wrote. If others have
+  /// changed meanwhile what it read, nothing was written and it is run again, up to five times.
+  ///
+  /// The block runs on a queue of ours. It ends the transaction by setting the error: an error of this module
+  /// whose code may pass leads to another attempt. `completion` gets on the callback queue what the block
+  /// returned, or the error.
+  public func runTransaction(
+    _ updateBlock: @escaping (Transaction, NSErrorPointer) -> Any?,
+    completion: @escaping (Any?, (any Error)?) -> Void
+  ) {
+    unsafe runTransaction(with: nil, block: updateBlock, completion: completion)
+  }
+
+  public func runTransaction(
+    with options: TransactionOptions?,
+    block: @escaping (Transaction, NSErrorPointer) -> Any?,
+    completion: @escaping (Any?, (any Error)?) -> Void
+  ) {
+    let run = unsafe TransactionRun(self, options, Self.throwing(block))
+    answer({ (result: Delivery<Any?>?, error) in completion(result?.value ?? nil, error) }) {
+      try await run.result()
+    }
+  }
+
+  nonisolated(nonsending)
+    public func runTransaction(
+      _ updateBlock: @escaping (Transaction, NSErrorPointer) -> sending Any?
+    ) async throws -> sending Any?
+  {
+    let run = unsafe TransactionRun(self, nil, Self.throwing(updateBlock))
+    // Safe, because the block is done with what it returned.
+    nonisolated(unsafe) let value = try await run.result().value
+    return unsafe value
+  }
+
+  /// The block as one that throws what it sets.
+  private static func throwing(
+    _ block: @escaping (Transaction, NSErrorPointer) -> Any?
+  ) -> (Transaction) throws -> Any? {
+    { transaction in
+      var failure: NSError?
+      let result = unsafe block(transaction, &failure)
+      if let failure { throw failure }
+      return result
+    }
+  }
+}
+
+/// One transaction, from the call to its end.
+private struct TransactionRun: @unchecked Sendable {
+  // Unchecked, because the block is the user's and not marked. It is run by one thread at a time.
+  private let firestore: Firestore
+  private let maxAttempts: Int
+  private let block: (Transaction) throws -> Any?
+  private let client: Result<FirestoreClient, any Error>
+  private let lastWrite: UInt64
+
+  init(
+    _ firestore: Firestore, _ options: TransactionOptions?,
+    _ block: @escaping (Transaction) throws -> Any?
+  ) {
+    self.firestore = firestore
+    self.block = block
+    maxAttempts = options?.maxAttempts ?? TransactionOptions.maxAttemptsDefault
+    client = Result { try firestore.livingClient() }
+    lastWrite = (try? client.get().lastIssuedWrite) ?? 0
+  }
+
+  nonisolated(nonsending) func result() async throws -> Delivery<Any?> {
+    let client = try client.get()
+    await client.wait(for: lastWrite)
+    return try await client.performed { view in Result { try run(on: view.store) } }.get()
+  }
+
+  private func run(on store: DocumentStore) throws -> Delivery<Any?> {
+    var attempt = 1
+    while true {
+      do {
+        return Delivery(value: try self.attempt(on: store))
+      } catch let error where attempt < maxAttempts && Self.isWorthAnotherAttempt(error) {
+        store.waitBeforeAttempt(attempt + 1)
+        attempt += 1
+      } catch let error as DocumentStoreError {
+        throw FirestoreErrors.translate(error)
+      }
+    }
+  }
+
+  private func attempt(on store: DocumentStore) throws -> Any? {
+    let transaction = Transaction(firestore, try store.beginTransaction())
+    defer { transaction.end() }
+    let result = try block(transaction)
+    transaction.finishBlock()
+    try transaction.commit()
+    return result
+  }
+
+  /// Of the engine's errors it says so itself; of those that the block sets, the code does.
+  private static func isWorthAnotherAttempt(_ error: any Error) -> Bool {
+    if let error = error as? DocumentStoreError { return error.isWorthAnotherAttempt }
+    let error = error as NSError
+    guard error.domain == FirestoreErrorDomain, let code = FirestoreErrorCode.Code(rawValue: error.code)
+    else { return false }
+    switch code {
+    case .aborted, .alreadyExists, .failedPrecondition, .cancelled, .unknown, .deadlineExceeded,
+      .resourceExhausted, .internal, .unavailable, .unauthenticated:
+      return true
+    case .OK, .invalidArgument, .notFound, .permissionDenied, .outOfRange, .unimplemented, .dataLoss:
+      return false
+    }
+  }
+}

@@ -1,0 +1,37 @@
+// What can be chosen for one transaction.
+
+import FirebaseCore
+public import Foundation
+
+/// Options of `runTransaction`; equal by value.
+public final class TransactionOptions: NSObject, NSCopying, Sendable {
+  static let maxAttemptsDefault = 5
+
+  private let attempts = Guarded(maxAttemptsDefault)
+
+  public override init() {}
+
+  /// How often the block is run at most, if others keep changing what it has read: 5 unless set. Traps
+  /// outside 1...Int32.max.
+  public var maxAttempts: Int {
+    get { attempts.withLock { $0 } }
+    set {
+      guard (1...Int(Int32.max)).contains(newValue) else {
+        ProgrammerError.trap("Invalid maxAttempts: \(newValue)")
+      }
+      attempts.withLock { $0 = newValue }
+    }
+  }
+
+  public func copy(with zone: NSZone? = nil) -> Any {
+    let copy = TransactionOptions()
+    copy.maxAttempts = maxAttempts
+    return copy
+  }
+
+  public override func isEqual(_ object: Any?) -> Bool {
+    (object as? TransactionOptions)?.maxAttempts == maxAttempts
+  }
+
+  public override var hash: Int { maxAttempts.hashValue }
+}

@@ -1,0 +1,219 @@
+// Transactions: reads and writes at one point of the order of all commits.
+
+import FirebaseFirestore
+import Foundation
+import Testing
+
+@Suite struct TransactionTests {
+  private static func increment(_ document: DocumentReference, _ transaction: Transaction) throws -> Int {
+    let next = (try transaction.getDocument(document)["n"] as? Int ?? 0) + 1
+    transaction.setData(["n": next], forDocument: document, merge: true)
+    return next
+  }
+
+  @Test func concurrentIncrementsAreAllCounted() async throws {
+    let database = try TestDatabase()
+    let document = database.firestore.document("counters/one")
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<4 {
+        group.addTask {
+          for _ in 0..<10 {
+            _ = try await withRetries {
+              try await document.firestore.runTransaction { transaction, errorPointer in
+                do {
+                  return try Self.increment(document, transaction)
+                } catch {
+                  errorPointer?.pointee = error as NSError
+                  return nil
+                }
+              }
+            }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(try await document.getDocument()["n"] as? Int == 40)
+    await database.close()
+  }
+
+  /// A transaction gives up after five attempts; those that meet head on go again.
+  private func withRetries(_ body: () async throws -> Any?) async throws {
+    while true {
+      do {
+        _ = try await body()
+        return
+      } catch FirestoreErrorCode.aborted {}
+    }
+  }
+
+  @Test func theResultOfTheBlockIsHandedOn() async throws {
+    let database = try TestDatabase()
+    let firestore = database.firestore
+    let document = firestore.document("a/b")
+    // The plain write is seen, though nobody waited for it.
+    document.setData(["n": 41], completion: nil)
+    let result = try await firestore.runTransaction { transaction, _ in
+      let snapshot = try? transaction.getDocument(document)
+      #expect(snapshot?.metadata.isFromCache == false && snapshot?.metadata.hasPendingWrites == false)
+      return try? Self.increment(document, transaction)
+    }
+    #expect(result as? Int == 42)
+    let queue = firestore.settings.dispatchQueue
+    let called = await withCheckedContinuation { (done: CheckedContinuation<Int?, Never>) in
+      firestore.runTransaction({ transaction, _ in try? Self.increment(document, transaction) }) {
+        result, error in
+        dispatchPrecondition(condition: .onQueue(queue))
+        done.resume(returning: error == nil ? result as? Int : nil)
+      }
+    }
+    #expect(called == 43)
+    await database.close()
+  }
+
+  @Test func everyKindOfWriteIsCommittedTogether() async throws {
+    struct City: Codable {
+      var name: String
+    }
+    let database = try TestDatabase()
+    let firestore = database.firestore
+    try await firestore.document("a/old").setData(["n": 1])
+    try await firestore.document("a/gone").setData(["n": 1])
+    _ = try await firestore.runTransaction { transaction, errorPointer in
+      do {
+        #expect(try !transaction.getDocument(firestore.document("a/none")).exists)
+        transaction.setData(["n": 1], forDocument: firestore.document("a/one"))
+          .updateData(["n": FieldValue.increment(1)], forDocument: firestore.document("a/old"))
+          .deleteDocument(firestore.document("a/gone"))
+          .setData(["x": 1, "y": 2], forDocument: firestore.document("a/two"), mergeFields: ["y"])
+        try transaction.setData(from: City(name: "Bern"), forDocument: firestore.document("a/three"))
+          .setData(from: City(name: "Basel"), forDocument: firestore.document("a/old"), merge: true)
+      } catch {
+        errorPointer?.pointee = error as NSError
+      }
+      return nil
+    }
+    let documents = try await firestore.collection("a").getDocuments().documents
+    #expect(documents.map(\.documentID) == ["old", "one", "three", "two"])
+    #expect(documents[0]["n"] as? Int == 2 && documents[0]["name"] as? String == "Basel")
+    #expect(documents[3].data().keys.sorted() == ["y"])
+    await database.close()
+  }
+
+  /// The error of a transaction whose block is this one.
+  private static func error(
+    _ attempts: Int = 5, _ block: @escaping @Sendable (Firestore, Transaction) throws -> Void
+  ) async throws -> NSError {
+    let database = try TestDatabase()
+    let firestore = database.firestore
+    let options = TransactionOptions()
+    options.maxAttempts = attempts
+    let error = await withCheckedContinuation { (done: CheckedContinuation<(any Error)?, Never>) in
+      firestore.runTransaction(with: options) { transaction, errorPointer in
+        do { try block(firestore, transaction) } catch { errorPointer?.pointee = error as NSError }
+        return 1
+      } completion: { result, error in
+        #expect(result == nil)
+        done.resume(returning: error)
+      }
+    }
+    #expect(try await firestore.collection("a").getDocuments().isEmpty)
+    await database.close()
+    return try #require(error) as NSError
+  }
+
+  @Test func aForeignErrorEndsTheTransactionAtOnce() async throws {
+    let attempts = Counter()
+    let error = try await Self.error { firestore, transaction in
+      attempts.add()
+      transaction.setData(["n": 1], forDocument: firestore.document("a/b"))
+      throw NSError(domain: "mine", code: 7)
+    }
+    #expect(error.domain == "mine" && error.code == 7)
+    #expect(attempts.count == 1)
+  }
+
+  @Test(arguments: [(FirestoreErrorCode.Code.aborted, 3), (.unavailable, 3), (.permissionDenied, 1)])
+  func anErrorOfOursIsTriedAgainIfItMayPass(code: FirestoreErrorCode.Code, expected: Int) async throws {
+    let attempts = Counter()
+    let error = try await Self.error(3) { _, _ in
+      attempts.add()
+      throw NSError(domain: FirestoreErrorDomain, code: code.rawValue)
+    }
+    #expect(error.code == code.rawValue)
+    #expect(attempts.count == expected)
+  }
+
+  @Test func readsComeBeforeWrites() async throws {
+    let error = try await Self.error { firestore, transaction in
+      transaction.setData(["n": 1], forDocument: firestore.document("a/b"))
+      _ = try transaction.getDocument(firestore.document("a/c"))
+    }
+    #expect(error.code == FirestoreErrorCode.invalidArgument.rawValue)
+    #expect(
+      error.localizedDescription
+        == "Firestore transactions require all reads to be executed before all writes")
+  }
+
+  @Test func whatWasReadAsAbsentIsNotUpdated() async throws {
+    let error = try await Self.error { firestore, transaction in
+      _ = try transaction.getDocument(firestore.document("a/b"))
+      transaction.updateData(["n": 1], forDocument: firestore.document("a/b"))
+    }
+    #expect(error.code == FirestoreErrorCode.invalidArgument.rawValue)
+    #expect(error.localizedDescription == "Can't update a document that doesn't exist.")
+    let unread = try await Self.error { firestore, transaction in
+      transaction.updateData(["n": 1], forDocument: firestore.document("a/b"))
+    }
+    #expect(unread.code == FirestoreErrorCode.notFound.rawValue)
+  }
+
+  @Test func aTransactionThatOthersOvertakeIsRunAgain() async throws {
+    let database = try TestDatabase()
+    let firestore = database.firestore
+    let document = firestore.document("a/b")
+    let attempts = Counter()
+    let result = try await firestore.runTransaction { transaction, _ in
+      attempts.add()
+      let next = try? Self.increment(document, transaction)
+      if attempts.count < 3 {
+        let wait = DispatchSemaphore(value: 0)
+        document.setData(["n": attempts.count * 10]) { _ in wait.signal() }
+        wait.wait()
+      }
+      return next
+    }
+    #expect(attempts.count == 3)
+    #expect(result as? Int == 21)
+    await database.close()
+  }
+
+  @Test func aTransactionAfterTheEndFails() async throws {
+    let database = try TestDatabase()
+    let firestore = database.firestore
+    try await firestore.terminate()
+    do {
+      _ = try await firestore.runTransaction { _, _ in nil }
+      Issue.record("it ran")
+    } catch FirestoreErrorCode.failedPrecondition {}
+    await database.close()
+  }
+
+  @Test func optionsAreEqualByValue() throws {
+    let options = TransactionOptions()
+    #expect(options.maxAttempts == 5)
+    options.maxAttempts = 1
+    #expect(options != TransactionOptions())
+    #expect(try #require(options.copy() as? TransactionOptions) == options)
+  }
+}
+
+/// Counts from any thread.
+final class Counter: Sendable {
+  private let value = NSLock()
+  private nonisolated(unsafe) var number = 0
+
+  var count: Int { value.withLock { number } }
+
+  func add() { value.withLock { number += 1 } }
+}
