@@ -157,6 +157,9 @@ final class LiveQueries: CommitFollower {
     }
   }
 
+  /// Until nobody follows a commit.
+  func wait() { state.withLock { _ in } }
+
   private func tell(_ view: LiveView, _ time: StoredTimestamp?) {
     let wasTold = view.isTold
     let changes = view.takeChanges()

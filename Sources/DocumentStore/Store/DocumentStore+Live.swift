@@ -17,6 +17,11 @@ extension DocumentStore {
   }
 }
 
+extension DocumentStore {
+  /// Returns when what has been committed is on the queues of all listeners that it concerns.
+  package func waitForFollowing() { live.wait() }
+}
+
 extension DocumentStore: LiveSource {
   func answer(
     _ query: StructuredQuery

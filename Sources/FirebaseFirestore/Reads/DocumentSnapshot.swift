@@ -19,6 +19,12 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
       hasPendingWrites: viewed.hasPendingWrites, isFromCache: viewed.isFromCache)
   }
 
+  init(_ reference: DocumentReference, _ record: DocumentRecord?, isFromCache: Bool) {
+    self.reference = reference
+    self.record = record
+    metadata = SnapshotMetadata(hasPendingWrites: false, isFromCache: isFromCache)
+  }
+
   /// The document with all of its fields, as cursors need it.
   var stored: StoredDocument? { record?.document }
 

@@ -1,6 +1,7 @@
 // The results of a query at one moment.
 
-private import DocumentStore
+import DocumentStore
+import FirebaseCore
 public import Foundation
 import OfflineSync
 
@@ -8,34 +9,94 @@ import OfflineSync
 public final class QuerySnapshot: NSObject, Sendable {
   public let query: Query
   public let metadata: SnapshotMetadata
-  public let documents: [QueryDocumentSnapshot]
+  public let count: Int
 
-  /// The answer to one question: all of it is new.
+  private let content: Guarded<Content>
+  /// Nil for the answer to one question, of which all is new.
+  private let changes: [DocumentChange]?
+  private let knowsMetadataChanges: Bool
+
+  private enum Content {
+    case documents([QueryDocumentSnapshot])
+    /// Made into snapshots when somebody asks: often only the changes count.
+    case live(LiveResults)
+  }
+
+  /// The answer to one question.
   init(_ query: Query, _ viewed: ViewedDocuments) {
     self.query = query
     metadata = SnapshotMetadata(
       hasPendingWrites: viewed.documents.contains(where: \.hasPendingWrites),
       isFromCache: viewed.isFromCache)
-    documents = viewed.documents.map { document in
-      QueryDocumentSnapshot(DocumentReference(query.firestore, document.path.segments), document)
+    count = viewed.documents.count
+    content = Guarded(
+      .documents(
+        viewed.documents.map { document in
+          QueryDocumentSnapshot(DocumentReference(query.firestore, document.path.segments), document)
+        }))
+    changes = nil
+    knowsMetadataChanges = true
+  }
+
+  /// A state that a listener is told.
+  init(_ query: Query, _ live: LiveSnapshot, _ options: SnapshotListenOptions) {
+    self.query = query
+    let isFromCache = options.source == .cache
+    metadata = SnapshotMetadata(hasPendingWrites: false, isFromCache: isFromCache)
+    count = live.documents.count
+    content = Guarded(.live(live.documents))
+    changes = live.changes.map { change in
+      DocumentChange(
+        DocumentChangeType(change.kind),
+        Self.snapshot(change.document, in: query.firestore, isFromCache: isFromCache),
+        from: change.oldIndex, to: change.newIndex)
+    }
+    knowsMetadataChanges = options.includeMetadataChanges
+  }
+
+  public var isEmpty: Bool { count == 0 }
+
+  public var documents: [QueryDocumentSnapshot] {
+    content.withLock { content in
+      switch content {
+      case .documents(let documents): return documents
+      case .live(let results):
+        let documents = results.map {
+          Self.snapshot($0, in: query.firestore, isFromCache: metadata.isFromCache)
+        }
+        content = .documents(documents)
+        return documents
+      }
     }
   }
 
-  public var isEmpty: Bool { documents.isEmpty }
+  private static func snapshot(
+    _ document: StoredDocument, in firestore: Firestore, isFromCache: Bool
+  ) -> QueryDocumentSnapshot {
+    QueryDocumentSnapshot(
+      DocumentReference(firestore, document.path.segments), DocumentRecord(document),
+      isFromCache: isFromCache)
+  }
 
-  public var count: Int { documents.count }
-
-  /// What happened since the last snapshot, apart from changes of metadata alone.
+  /// What happened since the last snapshot of this listener, apart from changes of metadata alone: removals, then
+  /// additions, then modifications, to be applied one after the other.
   public var documentChanges: [DocumentChange] { documentChanges(includeMetadataChanges: false) }
 
+  /// Traps if changes of metadata are asked for and the listener did not.
   public func documentChanges(includeMetadataChanges: Bool) -> [DocumentChange] {
-    documents.enumerated().map { DocumentChange(.added, $1, from: nil, to: $0) }
+    guard !includeMetadataChanges || knowsMetadataChanges else {
+      ProgrammerError.trap(
+        "To include metadata changes with your document changes, you must call "
+          + "addSnapshotListener(includeMetadataChanges:true).")
+    }
+    return changes ?? documents.enumerated().map { DocumentChange(.added, $1, from: nil, to: $0) }
   }
 
   /// Equal means the same query, documents, changes and metadata.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? QuerySnapshot else { return false }
-    return query == other.query && documents == other.documents && metadata == other.metadata
+    return query == other.query && metadata == other.metadata && documents == other.documents
+      && documentChanges == other.documentChanges
   }
 
   public override var hash: Int {
@@ -44,5 +105,16 @@ public final class QuerySnapshot: NSObject, Sendable {
     hasher.combine(documents)
     hasher.combine(metadata)
     return hasher.finalize()
+  }
+}
+
+extension DocumentChangeType {
+  fileprivate init(_ kind: LiveChange.Kind) {
+    self =
+      switch kind {
+      case .added: .added
+      case .modified: .modified
+      case .removed: .removed
+      }
   }
 }

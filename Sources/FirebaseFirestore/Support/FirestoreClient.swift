@@ -17,10 +17,18 @@ package final class FirestoreClient: Sendable {
   private let queue = DispatchQueue(label: "dugout.firestore.writes")
   /// Where writes that have their place are waited for, in the same order.
   private let finishing = DispatchQueue(label: "dugout.firestore.writes.finishing")
+  /// Where what is finished is told, and listeners are taken up, in the order of the calls. Taking one up may have
+  /// to make an index, which waits for writes: so it happens on neither of the queues above.
+  private let acknowledging = DispatchQueue(label: "dugout.firestore.acknowledging")
   private let state = Guarded(State())
 
   private struct State {
     var use: StoreUse?
+    /// Of the acknowledging queue.
+    var acknowledgements = 0
+    var listeners: [ObjectIdentifier: Listening] = [:]
+    var onSync: [ObjectIdentifier: SyncCall] = [:]
+    var isAnnouncingSync = false
     var issued: UInt64 = 0
     var finished: UInt64 = 0
     /// Reads that wait until the write with this number has finished.
@@ -47,8 +55,17 @@ package final class FirestoreClient: Sendable {
 
   /// Waits for the writes under way, then gives the store back.
   func close() {
+    let listeners = state.withLock { state in
+      defer {
+        state.listeners = [:]
+        state.onSync = [:]
+      }
+      return state.listeners.values
+    }
+    for listener in listeners { listener.stop() }
     queue.sync {
       finishing.sync {}
+      acknowledging.sync {}
       let use = state.withLock { state in
         defer { state.use = nil }
         return state.use
@@ -78,11 +95,73 @@ package final class FirestoreClient: Sendable {
             _ = try view.finish(write)
           }
           markFinished(number)
-          finished(result.mapError(FirestoreErrors.translate))
+          acknowledge { finished(result.mapError(FirestoreErrors.translate)) }
         }
       }
     }
   }
+
+  // MARK: Order
+
+  /// Only on the finishing queue. What waits there comes first; if nothing does, there is no reason to change
+  /// threads.
+  private func acknowledge(_ body: @escaping @Sendable () -> Void) {
+    guard state.withLock({ $0.acknowledgements > 0 }) else { return body() }
+    enqueueAcknowledgement(body)
+  }
+
+  private func enqueueAcknowledgement(_ body: @escaping @Sendable () -> Void) {
+    state.withLock { $0.acknowledgements += 1 }
+    acknowledging.async { [self] in
+      body()
+      state.withLock { $0.acknowledgements -= 1 }
+    }
+  }
+
+  /// Runs `body` after the writes that were issued before, and before later ones are acknowledged.
+  func inOrder(_ body: @escaping @Sendable (Result<LocalView, DocumentStoreError>) -> Void) {
+    queue.async { [self] in
+      let view = Result { () throws(DocumentStoreError) in try openStore() }
+      finishing.async { [self] in enqueueAcknowledgement { body(view) } }
+    }
+  }
+
+  // MARK: Listeners
+
+  func remember(_ listening: Listening, onSync: SyncCall? = nil) {
+    state.withLock { state in
+      state.listeners[ObjectIdentifier(listening)] = listening
+      state.onSync[ObjectIdentifier(listening)] = onSync
+    }
+  }
+
+  func forget(_ listening: Listening) {
+    state.withLock { state in
+      state.listeners[ObjectIdentifier(listening)] = nil
+      state.onSync[ObjectIdentifier(listening)] = nil
+    }
+  }
+
+  /// Where to announce; nil if an announcement that has not begun will do, or nobody listens to any.
+  func beginAnnouncement() -> DispatchQueue? {
+    state.withLock { state in
+      guard let first = state.onSync.values.first, !state.isAnnouncingSync else { return nil }
+      state.isAnnouncingSync = true
+      return first.queue
+    }
+  }
+
+  /// Whom to tell.
+  func endAnnouncement() -> [SyncCall] {
+    state.withLock { state in
+      state.isAnnouncingSync = false
+      return Array(state.onSync.values)
+    }
+  }
+
+  var openView: LocalView? { state.withLock { $0.use?.view } }
+
+  // MARK: Other work
 
   /// Has `body` run on the queue of the writes, unless the store cannot be opened.
   func perform(_ body: @escaping @Sendable (LocalView) -> Void) {

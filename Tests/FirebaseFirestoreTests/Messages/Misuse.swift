@@ -275,6 +275,17 @@ struct Misuse: Sendable {
   ]
 
   private static let reads = [
+    Misuse(
+      "To include metadata changes with your document changes, you must call "
+        + "addSnapshotListener(includeMetadataChanges:true)."
+    ) {
+      let events = Events<QuerySnapshot>()
+      _ = $0.collection("a").addSnapshotListener(events.add)
+      _ = await events.next?.documentChanges(includeMetadataChanges: true)
+    },
+    Misuse("limit(toLast:) queries require specifying at least one OrderBy() clause.") {
+      _ = $0.collection("a").limit(toLast: 1).addSnapshotListener { _, _ in }
+    },
     Misuse("'sum(foo)' was not requested in the aggregation query.") {
       _ = try await $0.collection("a").count.getAggregation(source: .server).get(.sum("foo"))
     },

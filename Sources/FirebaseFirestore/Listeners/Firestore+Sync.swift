@@ -1,0 +1,13 @@
+// Being told that all listeners have heard of the same state.
+
+private import Foundation
+
+extension Firestore {
+  /// Tells `listener` on the callback queue: once now, and then after each round of snapshots, when all listeners
+  /// that a commit concerns have been told.
+  @discardableResult
+  public func addSnapshotsInSyncListener(_ listener: @escaping () -> Void) -> any ListenerRegistration {
+    let callback = Callback<Void> { _ in listener() }
+    return client().listenToSync(on: callbackQueue) { callback(()) }
+  }
+}

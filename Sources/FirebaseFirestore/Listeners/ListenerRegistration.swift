@@ -1,0 +1,52 @@
+// The end of listening.
+
+import DocumentStore
+import FirebaseCore
+public import Foundation
+
+/// What `addSnapshotListener` returns: the way to end it.
+public protocol ListenerRegistration: NSObjectProtocol, Sendable {
+  /// After this returns, no callback starts; one that runs may finish. Any thread may call it, and calling it
+  /// again does nothing.
+  func remove()
+}
+
+/// A listener on its way to the store, or there. It goes on until it is removed, whether anybody keeps the
+/// registration or not.
+final class Listening: NSObject, ListenerRegistration {
+  private let state = Guarded(State())
+  private let onRemoval: @Sendable (Listening) -> Void
+
+  private struct State {
+    var isRemoved = false
+    var registration: LiveRegistration?
+  }
+
+  init(onRemoval: @escaping @Sendable (Listening) -> Void) { self.onRemoval = onRemoval }
+
+  var isRemoved: Bool { state.withLock { $0.isRemoved } }
+
+  /// The store has taken it up.
+  func attach(_ registration: LiveRegistration) {
+    let isLate = state.withLock { state in
+      if !state.isRemoved { state.registration = registration }
+      return state.isRemoved
+    }
+    if isLate { registration.remove() }
+  }
+
+  func remove() {
+    stop()
+    onRemoval(self)
+  }
+
+  /// Without telling whoever keeps it.
+  func stop() {
+    let registration = state.withLock { state in
+      state.isRemoved = true
+      defer { state.registration = nil }
+      return state.registration
+    }
+    registration?.remove()
+  }
+}

@@ -1,0 +1,80 @@
+// Listeners of one database: how they get to the store, and how they are all told that they agree.
+//
+//   1. after the writes that were issued before, the store takes a listener up (DocumentStore.listen)
+//   2. a write that is issued later is acknowledged after that, so that its completion comes after the state
+//      that it made
+//   3. a commit puts the states of all listeners on their queues; when all are there, those who listen to
+//      snapshots being in sync are put behind them, once for the commit
+
+import DocumentStore
+import FirebaseCore
+import Foundation
+import OfflineSync
+
+extension FirestoreClient {
+  typealias Handler = @Sendable (Result<LiveSnapshot, any Error>) -> Void
+
+  /// Tells `handler` the states of a query on `queue`, until the listening is removed, or an error ends it.
+  func listen(
+    to query: StructuredQuery, on queue: DispatchQueue, _ handler: @escaping Handler
+  ) -> Listening {
+    let listening = Listening { [weak self] in self?.forget($0) }
+    remember(listening)
+    inOrder { [self] view in
+      guard !listening.isRemoved else { return }
+      do throws(DocumentStoreError) {
+        let registration = try view.get().store.listen(to: query, on: queue) { [weak self] result in
+          self?.tell(result, listening, handler)
+        }
+        listening.attach(registration)
+      } catch {
+        queue.async { [self] in tell(.failure(error), listening, handler) }
+      }
+    }
+    return listening
+  }
+
+  private func tell(
+    _ result: Result<LiveSnapshot, DocumentStoreError>, _ listening: Listening, _ handler: Handler
+  ) {
+    guard !listening.isRemoved else { return }
+    switch result {
+    case .success(let snapshot):
+      handler(.success(snapshot))
+      announceSync()
+    case .failure(let error):
+      listening.remove()
+      handler(.failure(FirestoreErrors.translate(error)))
+    }
+  }
+
+  // MARK: In sync
+
+  /// Tells `handler` on `queue`, the same for all: once now, and then after each round of snapshots.
+  func listenToSync(on queue: DispatchQueue, _ handler: @escaping @Sendable () -> Void) -> Listening {
+    let listening = Listening { [weak self] in self?.forget($0) }
+    let call: @Sendable () -> Void = { if !listening.isRemoved { handler() } }
+    remember(listening, onSync: SyncCall(queue: queue, call: call))
+    inOrder { _ in queue.async(execute: call) }
+    return listening
+  }
+
+  /// Called by listeners that were told something. Of one commit, only the first call leads to anything: those
+  /// that come before the announcement are part of it.
+  private func announceSync() {
+    guard let queue = beginAnnouncement() else { return }
+    DispatchQueue.global().async { [self] in
+      // Behind the commit that is being followed: its states are on their queues then.
+      openView?.store.waitForFollowing()
+      queue.async { [self] in
+        for announcement in endAnnouncement() { announcement.call() }
+      }
+    }
+  }
+}
+
+/// Someone who listens to snapshots being in sync.
+struct SyncCall: Sendable {
+  var queue: DispatchQueue
+  var call: @Sendable () -> Void
+}

@@ -1,0 +1,75 @@
+// Whether every message that the description of the API quotes is one that we have been seen to say.
+//
+// The description is not part of this repository: FIRESTORE_CONTRACT names the directory that has it, as
+// `firestore.md`. Without it the test says so and is skipped.
+
+import Foundation
+import Testing
+
+@Suite struct ContractMessageTests {
+  static let directory = ProcessInfo.processInfo.environment["FIRESTORE_CONTRACT"]
+
+  @Test(.enabled(if: directory != nil, "FIRESTORE_CONTRACT names no directory: messages are NOT compared"))
+  func everyQuotedMessageIsSaid() throws {
+    let directory = try #require(Self.directory)
+    let text = try String(contentsOfFile: directory + "/firestore.md", encoding: .utf8)
+    let quoted = Self.messages(in: text).filter { !Self.isNoMessage($0) }
+    try #require(quoted.count > 50)
+    let said = Misuse.all.map(\.message) + Complaint.all.map(\.message)
+    var covered = 0
+    var waiting = 0
+    for message in quoted {
+      let pattern = try Self.pattern(for: message)
+      if said.contains(where: { $0.contains(pattern) }) {
+        covered += 1
+      } else if Self.neverSaid.contains(where: message.hasPrefix) {
+        print("messages: ruled out: \(message)")
+        waiting += 1
+      } else if Self.saidOnlyWithARemote.contains(where: message.hasPrefix) {
+        waiting += 1
+      } else {
+        Issue.record("never said: \(message)")
+      }
+    }
+    print("messages: \(covered)/\(quoted.count) covered, \(waiting) said only with a remote or ruled out")
+  }
+
+  /// What is quoted and has three words or more, each once.
+  static func messages(in text: String) -> [String] {
+    let text = text.replacing("\"__\"\"", with: "'__'\"")
+    var seen = Set<String>()
+    return text.matches(of: #/"([^"]+)"/#).compactMap { match in
+      let message = match.output.1.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        .replacing(" .delete()", with: ".delete()")
+      guard message.split(separator: " ").count >= 3, seen.insert(message).inserted else { return nil }
+      return message
+    }
+  }
+
+  /// Words in quotes that nobody says.
+  private static func isNoMessage(_ text: String) -> Bool {
+    ["Same type class", "in document P", "The query requires an index…"].contains(text)
+      || text.contains(" where a field is known")
+  }
+
+  /// Without a remote nothing is unknown and nobody is offline.
+  private static let saidOnlyWithARemote = [
+    "Failed to get document from cache.", "Failed to get document from server.",
+    "Failed to get documents from server.", "Failed to get document because the client is offline.",
+    "Failed to get result from server.",
+    // Timestamps are pending only until a remote answers.
+    "Invalid query. You are trying to start or end a query using a document for which the field 'F' is an",
+  ]
+
+  /// A transaction reads one snapshot, in which no document changes.
+  private static let neverSaid = ["Document version changed between two reads."]
+
+  /// A capital letter on its own stands for any text, as does what follows an ellipsis.
+  static func pattern(for message: String) throws -> Regex<AnyRegexOutput> {
+    var pattern = NSRegularExpression.escapedPattern(for: message)
+    pattern = pattern.replacing(#/\b[A-Z]\b/#, with: ".+").replacing("…", with: ".*")
+    pattern = pattern.replacing(#/database [pq]\\?\/[de]/#, with: "database .+")
+    pattern = pattern.replacing("'__'", with: "\"__\"")
+    return try Regex(pattern)
+  }
+}

@@ -1,0 +1,58 @@
+// Snapshots in loops.
+
+import FirebaseFirestore
+import Foundation
+import Testing
+
+@Suite struct SnapshotSequenceTests {
+  @Test func aLoopSeesEachStateUntilItIsLeft() async throws {
+    let database = try TestDatabase()
+    let rooms = database.firestore.collection("rooms")
+    var counts: [Int] = []
+    for try await snapshot in rooms.snapshots {
+      counts.append(snapshot.count)
+      if counts.count == 4 { break }
+      try await rooms.document("\(counts.count)").setData(["n": 1])
+    }
+    #expect(counts == [0, 1, 2, 3])
+    await database.close()
+  }
+
+  @Test func aLoopOverADocumentNeedsNoCallbackQueue() async throws {
+    let firestore = Firestore.memory()
+    let document = firestore.document("a/b")
+    var iterator = document.snapshots(includeMetadataChanges: true).makeAsyncIterator()
+    #expect(try await iterator.next()?.exists == false)
+    try await document.setData(["n": 1])
+    #expect(try await iterator.next()?["n"] as? Int == 1)
+    try await firestore.terminate()
+  }
+
+  @Test func aCancelledTaskLeavesItsLoop() async throws {
+    let firestore = Firestore.memory()
+    let rooms = firestore.collection("rooms")
+    let (started, starting) = AsyncStream<Void>.makeStream()
+    let task = Task {
+      var count = 0
+      for try await _ in rooms.snapshots {
+        count += 1
+        starting.yield()
+      }
+      return count
+    }
+    for await _ in started { break }
+    task.cancel()
+    #expect(try await task.value == 1)
+    try await firestore.terminate()
+  }
+
+  @Test func anErrorEndsTheLoop() async throws {
+    let firestore = Firestore.memory()
+    do {
+      for try await _ in Query.QuerySnapshotsSequence(
+        firestore.collection("__bad__"), includeMetadataChanges: false)
+      { Issue.record("there was a snapshot") }
+    } catch FirestoreErrorCode.invalidArgument {}
+    try await firestore.terminate()
+  }
+}
