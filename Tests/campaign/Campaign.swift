@@ -9,7 +9,13 @@ protocol Campaign: SendableMetatype {
   static var summary: String { get }
   /// The option that says how much to run, and how much runs without it; nil means all.
   static var amount: (option: String, standard: Int?) { get }
+  /// It takes `--target`, and runs only that part of itself.
+  static var hasTargets: Bool { get }
   static func run(_ options: CampaignOptions) async throws -> CampaignResult
+}
+
+extension Campaign {
+  static var hasTargets: Bool { false }
 }
 
 /// What a campaign found.
@@ -27,7 +33,7 @@ struct CampaignOptions {
   var amount: Int?
   var seed: UInt64
   var wantsJSON: Bool
-  /// For campaigns that have several.
+  /// For campaigns that have targets.
   var target: String?
 }
 
@@ -35,7 +41,7 @@ struct CampaignOptions {
 struct CampaignProgram {
   static let campaigns: [any Campaign.Type] = [
     CrashStates.self, Corruption.self, Repair.self, Mutants.self, Model.self, Queries.self,
-    Transactions.self, Live.self, Fuzz.self,
+    EmulatorComparison.self, Transactions.self, Live.self, Fuzz.self,
     KillCampaign.self, Space.self, Soak.self,
   ]
 
@@ -83,7 +89,7 @@ struct CampaignProgram {
       case "--seed":
         guard let seed = rest.popFirst().flatMap({ UInt64($0) }) else { return nil }
         options.seed = seed
-      case "--target" where campaign == Fuzz.self:
+      case "--target" where campaign.hasTargets:
         options.target = rest.popFirst()
         if options.target == nil { return nil }
       case campaign.amount.option:

@@ -5,15 +5,18 @@ import Harness
 
 enum CrashStates: Campaign {
   static let name = "crash"
-  static let summary = "crashes and faults at every call of a simulated disk, against a dictionary"
+  static let summary =
+    "crashes and faults at every call of a simulated disk, against a dictionary: --target N, workload N alone"
   static let amount = (option: "--states", standard: Optional(100_000))
+  static let hasTargets = true
 
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {
     let states = options.amount ?? 1_000_000
     let summary = CrashCampaign.run(
-      states: states, seed: options.seed, commitsWaiting: { $0.commitsWaiting })
+      states: states, seed: options.seed, commitsWaiting: { $0.commitsWaiting },
+      workload: options.target.flatMap { Int($0) })
     say("\(summary)")
-    let unreached = summary.neverReached
+    let unreached = options.target == nil ? summary.neverReached : []
     var result = CampaignResult(
       run: summary.states, failed: summary.findings.values.reduce(0, +) + unreached.count)
     result.details = [

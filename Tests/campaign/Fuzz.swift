@@ -7,6 +7,7 @@ enum Fuzz: Campaign {
   static let name = "fuzz"
   static let summary = "feeds mutated bytes to the decoders: --target NAME, all without it"
   static let amount = (option: "--seconds", standard: Optional(10))
+  static let hasTargets = true
 
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {
     let names = FuzzCampaign.targets.map { $0.name }

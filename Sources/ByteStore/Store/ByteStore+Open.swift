@@ -33,6 +33,8 @@ struct Opened {
   /// For the layer above, if there is one.
   var recovered: Recovered?
   var reserve = SpaceReserve()
+  /// The one that is read will not be gone after a power loss.
+  var isManifestSure = true
   /// Files that are to go once a manifest can be written.
   var leftovers: [String] = []
   var last = LogHeader.LogEnd(fileID: .zero, length: 0, sequence: .none)
@@ -160,7 +162,8 @@ extension ByteStore {
     _ options: Options, _ platform: Platform
   ) throws(ByteStoreError) -> Opened {
     let manifest: Manifest
-    if let found = try readManifest(directory, platform) {
+    let found = try readManifest(directory, platform)
+    if let found {
       manifest = found
     } else {
       // Again, for someone may have been here between the first look and the lock.
@@ -169,7 +172,10 @@ extension ByteStore {
     }
     // One without logs is written even if it is there: if the sync of its name failed, it may be there
     // for us and not on the disk, and a log must not become durable before it (F4).
-    if manifest.logs.isEmpty, manifest.checkpoint == nil { try write(manifest, directory, platform) }
+    var isSure = true
+    if manifest.logs.isEmpty, manifest.checkpoint == nil {
+      isSure = try write(manifest, isThere: found != nil, directory, platform)
+    }
     try syncAll(manifest, directory, platform)
     var opened = try openCheckpoint(
       Opened(
@@ -177,6 +183,7 @@ extension ByteStore {
         manifest: manifest,
         table: SharedTable(
           Table(hashSeed: platform.random.randomID()), cache(options), path: directory.path)))
+    opened.isManifestSure = isSure
     if options.layerAbove != nil { opened.recovered = Recovered(before: opened.table.frozen()) }
     for log in manifest.logs {
       let file = try open(log, in: directory)
@@ -206,6 +213,19 @@ extension ByteStore {
       return try file.readAll(Int(min(size, UInt64(Manifest.bytesMax))), at: 0)
     }
     return try Manifest(decoding: bytes.rawSpan, file: file.path)
+  }
+
+  /// False if there is one already and the disk has no room for another: then that waits for the first log.
+  private static func write(
+    _ manifest: Manifest, isThere: Bool, _ directory: any OpenDirectory, _ platform: Platform
+  ) throws(ByteStoreError) -> Bool {
+    do throws(ByteStoreError) {
+      try write(manifest, directory, platform)
+      return true
+    } catch {
+      guard isThere, error.asksForSpace else { throw error }
+      return false
+    }
   }
 
   static func write(

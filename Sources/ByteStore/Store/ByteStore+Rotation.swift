@@ -22,6 +22,10 @@ extension ByteStore {
   func turnToNewLog(
     for group: [Batch], capacity: UInt64, _ writer: inout Writer
   ) throws(WriteFailure) {
+    if !writer.isManifestSure {
+      try writer.manifest.replace(in: directory, platform)
+      writer.isManifestSure = true
+    }
     // Not the writer's before the manifest says so: if this fails, the log in use goes on.
     let last = try settledEnd(&writer) ?? writer.last
     let spare = takeSpare(for: group, &writer)

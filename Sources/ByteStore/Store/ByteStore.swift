@@ -95,6 +95,8 @@ package final class ByteStore: Sendable {
   /// What the leader works with: the manifest as it is on disk, and the log if one is open for writing.
   struct Writer {
     var manifest: Manifest
+    /// If not, it is written again before there is a log: a power loss may take it, and must not leave a log.
+    var isManifestSure = true
     var log: LogWriter?
     var spare = Spare.none
     var reserve = SpaceReserve()
@@ -149,7 +151,8 @@ package final class ByteStore: Sendable {
     state = Locked(State())
     writer = Locked(
       Writer(
-        manifest: opened.manifest, reserve: opened.reserve, leftovers: opened.leftovers, last: opened.last,
+        manifest: opened.manifest, isManifestSure: opened.isManifestSure, reserve: opened.reserve,
+        leftovers: opened.leftovers, last: opened.last,
         flushedThrough: opened.checkpoint?.header.position.sequence ?? .none))
   }
 

@@ -28,13 +28,14 @@ package struct CrashCampaign {
 
   /// Runs about `states` states. `commitsWaiting`, if given, makes groups form in the same way each time;
   /// `breaking` makes the engine break a rule, which the campaign should notice.
+  /// With `workload`, only that one.
   package static func run(
     states: Int, seed: UInt64, stop: Stop = .atTheEnd, commitsWaiting: CommitsWaiting? = nil,
-    breaking rule: Rule? = nil
+    breaking rule: Rule? = nil, workload: Int? = nil
   ) -> CampaignSummary {
     let setting = Setting(commitsWaiting: commitsWaiting, brokenRule: rule)
     var campaign = CrashCampaign(seed: seed, statesMax: states, stop: stop, setting: setting)
-    campaign.run()
+    if let workload { campaign.explore(workload) } else { campaign.run() }
     return campaign.summary
   }
 
@@ -69,11 +70,12 @@ package struct CrashCampaign {
   }
 
   private mutating func run() {
-    while !isDone {
-      explore(
-        Exploration(workload: summary.workloads, seed: SeededRandom.seed(seed, UInt64(summary.workloads))))
-      summary.workloads += 1
-    }
+    while !isDone { explore(summary.workloads) }
+  }
+
+  private mutating func explore(_ workload: Int) {
+    explore(Exploration(workload: workload, seed: SeededRandom.seed(seed, UInt64(workload))))
+    summary.workloads += 1
   }
 
   // MARK: One workload

@@ -61,7 +61,7 @@ package struct DocumentGenerator {
     return documents.values.sorted { NaiveOrder.compare($0.path, $1.path) < 0 }.shuffled(using: &random)
   }
 
-  mutating func document() -> StoredDocument {
+  package mutating func document() -> StoredDocument {
     let time = Self.moments[1]
     var fields = StoredMap()
     for field in Self.fields where !random.oneIn(6) {

@@ -4,9 +4,20 @@
 package import DocumentStore
 
 package struct NaiveEvaluator {
-  private let query: StructuredQuery
+  /// Whose rules hold where Firestore's emulator and the contract differ.
+  package enum Dialect: Sendable {
+    case contract
+    /// A range has no null and no NaN in it, whatever it is compared with; and nothing contains null or NaN.
+    case emulator
+  }
 
-  package init(_ query: StructuredQuery) { self.query = query }
+  private let query: StructuredQuery
+  private let dialect: Dialect
+
+  package init(_ query: StructuredQuery, _ dialect: Dialect = .contract) {
+    self.query = query
+    self.dialect = dialect
+  }
 
   package func answer(from documents: [StoredDocument]) -> [StoredDocument] {
     let found = documents.filter(isInScope).filter(hasEveryOrderedField).filter(satisfiesFilters)
@@ -68,6 +79,7 @@ package struct NaiveEvaluator {
     let order = NaiveOrder.compare(value, operand)
     let isOneKind = NaiveOrder.kind(of: value) == NaiveOrder.kind(of: operand)
     let list = elements(operand)
+    if dialect == .emulator, isUnknownToTheEmulator(filter.operator, value, operand) { return false }
     switch filter.operator {
     case .equal: return isOneKind && order == 0
     case .lessThan: return isOneKind && order < 0
@@ -80,6 +92,17 @@ package struct NaiveEvaluator {
     case .arrayContains: return isAmong(elements(value), operand)
     case .arrayContainsAny:
       return elements(value).contains { isAmong(list.filter(canBeFound), $0) }
+    }
+  }
+
+  private func isUnknownToTheEmulator(
+    _ kind: FieldFilter.Operator, _ value: StoredValue, _ operand: StoredValue
+  ) -> Bool {
+    switch kind {
+    case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual:
+      !canBeFound(value) || !canBeFound(operand)
+    case .arrayContains: !canBeFound(operand)
+    case .equal, .notEqual, .isIn, .notIn, .arrayContainsAny: false
     }
   }
 

@@ -1,0 +1,75 @@
+// Firestore's emulator over its REST interface.
+
+import DocumentStore
+import Foundation
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+struct EmulatorClient {
+  /// What the emulator said instead of an answer.
+  struct Refusal: Error {
+    var status: Int
+    var message: String
+  }
+
+  private let host: String
+  private let json: EmulatorJSON
+  private let session: URLSession
+
+  /// Nil if no emulator is named.
+  static var host: String? { ProcessInfo.processInfo.environment["FIRESTORE_EMULATOR_HOST"] }
+
+  /// Each project is a database of its own.
+  init(host: String, project: String) {
+    self.host = host
+    json = EmulatorJSON(database: "projects/\(project)/databases/(default)")
+    session = URLSession.shared
+  }
+
+  func save(_ documents: [StoredDocument]) async throws {
+    let writes = documents.map(json.write).joined(separator: ",")
+    _ = try await post(":commit", #"{"writes":[\#(writes)]}"#)
+  }
+
+  /// The paths of the answer, in its order.
+  func paths(_ query: StructuredQuery) async throws -> [String] {
+    let answer = try await post(
+      parent(of: query) + ":runQuery", #"{"structuredQuery":\#(json.query(query))}"#)
+    let prefix = json.database + "/documents/"
+    let paths = (answer as? [[String: Any]] ?? []).compactMap { item in
+      ((item["document"] as? [String: Any])?["name"] as? String).map { String($0.dropFirst(prefix.count)) }
+    }
+    // It was asked for the other way round.
+    if case .last = query.limit { return paths.reversed() }
+    return paths
+  }
+
+  private func parent(of query: StructuredQuery) -> String {
+    EmulatorJSON.parent(of: query).map { "/\($0)" } ?? ""
+  }
+
+  private func post(_ place: String, _ body: String) async throws -> Any {
+    let text = "/v1/\(json.database)/documents\(place)"
+    var allowed = CharacterSet.urlPathAllowed
+    allowed.remove(charactersIn: "%")
+    guard let path = text.addingPercentEncoding(withAllowedCharacters: allowed),
+      let url = URL(string: "http://\(host)\(path)")
+    else { throw Refusal(status: 0, message: "no address for \(text)") }
+    var request = URLRequest(url: url)
+    request.httpMethod = "POST"
+    request.httpBody = Data(body.utf8)
+    request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+    request.setValue("Bearer owner", forHTTPHeaderField: "Authorization")
+    let (data, response) = try await session.data(for: request)
+    let object = try JSONSerialization.jsonObject(with: data, options: [.fragmentsAllowed])
+    let status = (response as? HTTPURLResponse)?.statusCode ?? 0
+    guard status == 200 else {
+      let error = ((object as? [Any])?.first ?? object) as? [String: Any]
+      let message = (error?["error"] as? [String: Any])?["message"] as? String
+      throw Refusal(status: status, message: message ?? String(decoding: data, as: UTF8.self))
+    }
+    return object
+  }
+}

@@ -1,0 +1,106 @@
+// The same random documents and queries for Firestore's emulator and for the evaluator that takes the long way.
+// The evaluator speaks the emulator's dialect; how often the contract's answer is another is counted. What the
+// emulator refuses is counted by its reason: it is stricter than a query's own checks.
+
+import DocumentStore
+import Foundation
+import Harness
+
+enum EmulatorComparison: Campaign {
+  static let name = "emulator"
+  static let summary =
+    "asks Firestore's emulator, where FIRESTORE_EMULATOR_HOST names one, what queries answer"
+  static let amount = (option: "--count", standard: Optional(2_000))
+
+  private static let differencesShown = 20
+
+  private struct Tally {
+    var run = 0
+    var refused: [String: Int] = [:]
+    var failed = 0
+    /// Answers that the contract would have otherwise.
+    var differences = 0
+    var firstFailure: String?
+    var documentsRefused: [String: Int] = [:]
+  }
+
+  static func run(_ options: CampaignOptions) async throws -> CampaignResult {
+    guard let host = EmulatorClient.host else {
+      complain(
+        "SKIPPED: nothing is compared with Firestore's emulator, for FIRESTORE_EMULATOR_HOST names none")
+      return CampaignResult(run: 0, failed: 0)
+    }
+    var tally = Tally()
+    var program = 0
+    while tally.run < options.amount ?? 100_000 {
+      try await compare(host, SeededRandom.seed(options.seed, UInt64(program)), program, options, &tally)
+      program += 1
+    }
+    var result = CampaignResult(run: tally.run, failed: tally.failed)
+    result.firstFailure = tally.firstFailure
+    result.details = [("otherwiseByTheContract", tally.differences)]
+    result.details += tally.refused.sorted { $0.key < $1.key }.map { ("refused: \($0.key)", $0.value) }
+    result.details += tally.documentsRefused.sorted { $0.key < $1.key }.map {
+      ("documents refused: \($0.key)", $0.value)
+    }
+    return result
+  }
+
+  private static func compare(
+    _ host: String, _ seed: UInt64, _ program: Int, _ options: CampaignOptions, _ tally: inout Tally
+  ) async throws {
+    var generator = DocumentGenerator(seed: seed)
+    let all = generator.documents(8 + generator.random.below(60)).map(EmulatorLimits.fitted)
+    let client = EmulatorClient(host: host, project: "p\(options.seed)-\(program)")
+    let documents = try await save(all, with: client, &tally)
+    guard !documents.isEmpty else { return }
+    var queries = QueryGenerator(seed: SeededRandom.seed(seed, 1), about: documents)
+    for _ in 0..<100 {
+      let query = generator.random.oneIn(2) ? queries.query() : queries.selectiveQuery()
+      guard (try? query.check()) != nil, EmulatorLimits.canAsk(query) else { continue }
+      let expected = paths(NaiveEvaluator(query, .emulator), documents)
+      do {
+        let found = try await client.paths(query)
+        tally.run += 1
+        if expected != paths(NaiveEvaluator(query), documents) { tally.differences += 1 }
+        guard !found.elementsEqual(expected, by: { $0.utf8.elementsEqual($1.utf8) }) else { continue }
+        tally.failed += 1
+        let text =
+          "seed \(options.seed), program \(program)\n\(query.canonicalID)\nemulator: \(found)\nexpected: \(expected)"
+        if tally.failed <= differencesShown { complain(text) }
+        tally.firstFailure = tally.firstFailure ?? text
+      } catch let refusal as EmulatorClient.Refusal {
+        tally.refused[shape(refusal.message), default: 0] += 1
+      }
+    }
+  }
+
+  private static func paths(_ evaluator: NaiveEvaluator, _ documents: [StoredDocument]) -> [String] {
+    evaluator.answer(from: documents).map(\.path.description)
+  }
+
+  /// Those that the emulator takes.
+  private static func save(
+    _ documents: [StoredDocument], with client: EmulatorClient, _ tally: inout Tally
+  ) async throws -> [StoredDocument] {
+    do {
+      try await client.save(documents)
+      return documents
+    } catch is EmulatorClient.Refusal {}
+    var saved: [StoredDocument] = []
+    for document in documents {
+      do {
+        try await client.save([document])
+        saved.append(document)
+      } catch let refusal as EmulatorClient.Refusal {
+        tally.documentsRefused[shape(refusal.message), default: 0] += 1
+      }
+    }
+    return saved
+  }
+
+  /// Without what differs from one message of a kind to the next.
+  private static func shape(_ message: String) -> String {
+    String(message.prefix(90)).replacing(/[0-9]+/, with: "#")
+  }
+}
