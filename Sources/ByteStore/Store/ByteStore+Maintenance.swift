@@ -166,11 +166,12 @@ extension ByteStore {
     if (try? result.get()) != nil { growReserveAhead(for: capacity) }
     writer.withLock { writer in
       writer.spare = (try? result.get()).map(Spare.ready) ?? .failed
-    }
-    state.withLock { state in
-      // Without space there is no spare, and the commit that needs a new log says so.
-      if case .failure(let cause) = result, cause.isSync { fail([], .unknown(cause), &state) }
-      state.isPreparingSpare = false
+      // Before anyone can take it: who does may order the next one, and that is what a close waits for then.
+      state.withLock { state in
+        // Without space there is no spare, and the commit that needs a new log says so.
+        if case .failure(let cause) = result, cause.isSync { fail([], .unknown(cause), &state) }
+        state.isPreparingSpare = false
+      }
     }
     state.wakeAll()
   }
