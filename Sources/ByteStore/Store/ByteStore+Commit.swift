@@ -37,6 +37,8 @@ final class Ticket {
   let body: CommitBody
   /// That there is an outcome, or that nobody leads.
   let signal = Signal()
+  /// Some thread is in `finish` with it.
+  var isAwaited = false
   /// Which of its keys were there before.
   var targets: [Table.Target] = []
   var outcome: Result<SequenceNumber, ByteStoreError>?
@@ -101,6 +103,7 @@ extension ByteStore {
   @discardableResult
   package func finish(_ pending: PendingCommit) throws(ByteStoreError) -> SequenceNumber {
     let ticket = pending.ticket
+    state.withLock { _ in ticket.isAwaited = true }
     while true {
       let turn = state.withLock(
         wokenBy: ticket.signal, when: { ticket.outcome != nil || !$0.isLeading }

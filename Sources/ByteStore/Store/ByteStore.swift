@@ -84,7 +84,8 @@ package final class ByteStore: Sendable {
 
     mutating func stopLeading() {
       isLeading = false
-      queue.first?.signal.wake()
+      // Others look for themselves when they come to wait.
+      queue.first(where: \.isAwaited)?.signal.wake()
     }
 
     var isBusyWithFiles: Bool { isPreparingSpare || isFlushing || backupsUnderWay > 0 }

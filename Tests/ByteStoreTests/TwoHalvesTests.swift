@@ -1,0 +1,47 @@
+// Commits in two halves: what becomes of those that wait between the first and the second.
+
+import Harness
+import Testing
+
+@testable import ByteStore
+
+@Suite struct TwoHalvesTests {
+  private func enqueue(
+    _ key: String, in store: ByteStore, _ foundation: [PendingCommit] = []
+  ) throws(ByteStoreError) -> PendingCommit {
+    var batch = Batch()
+    try batch.put([1], for: Array(key.utf8))
+    return try store.enqueue(batch, foundation: foundation)
+  }
+
+  /// The story: when a group ended, the first commit of the queue was woken to lead. Nobody had come to finish
+  /// that one yet, and the one behind it slept on, until some other commit came by.
+  @Test func whoWaitsBehindACommitThatNobodyFinishesYetLeads() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    try store.put([0], for: "first")
+    let pending = Locked<[PendingCommit]>([])
+    let isDone = Locked(false)
+    let threads = Locked<[WorkerThread]>([])
+    machine.disk.beforeNextSync {
+      guard let early = try? enqueue("early", in: store), let late = try? enqueue("late", in: store) else {
+        return
+      }
+      pending.withLock { $0 = [early] }
+      let thread = WorkerThread {
+        _ = try? store.finish(late)
+        isDone.withLock { $0 = true }
+      }
+      threads.withLock { $0.append(thread) }
+      while !store.state.withLock({ _ in late.ticket.isAwaited }) { WorkerThread.yield() }
+      // It goes to sleep in the next moment.
+      for _ in 0..<1000 { WorkerThread.yield() }
+    }
+    try store.put([0], for: "leader")
+    for _ in 0..<100_000 where !isDone.withLock({ $0 }) { WorkerThread.yield() }
+    #expect(isDone.withLock { $0 })
+    for early in pending.withLock({ $0 }) { try store.finish(early) }
+    for thread in threads.withLock({ $0 }) { thread.join() }
+    #expect(store.count == 4)
+  }
+}
