@@ -44,4 +44,27 @@ import Testing
     for thread in threads.withLock({ $0 }) { thread.join() }
     #expect(store.count == 4)
   }
+
+  /// The story: commits that built on each other, many of them, waited when a sync failed. The last one held on to
+  /// all others, each through the next, and letting go of it took more stack than there is.
+  @Test func aLongChainOfCommitsThatFailedIsLetGoOf() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    try store.put([0], for: "first")
+    let last = Locked<PendingCommit?>(nil)
+    machine.disk.beforeNextSync {
+      var previous: [PendingCommit] = []
+      for _ in 0..<200_000 {
+        guard let next = try? enqueue("key", in: store, previous) else { return }
+        previous = [next]
+      }
+      last.withLock { $0 = previous.first }
+      machine.disk.failNext(.inputOutput)
+    }
+    _ = try storeError { () throws(ByteStoreError) in try store.put([0], for: "leader") }
+    let end = try #require(last.withLock { $0 })
+    #expect(end.isRefused)
+    last.withLock { $0 = nil }
+    _ = try storeError { () throws(ByteStoreError) in try store.finish(end) }
+  }
 }

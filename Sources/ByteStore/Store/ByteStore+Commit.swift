@@ -42,7 +42,7 @@ final class Ticket {
   /// Which of its keys were there before.
   var targets: [Table.Target] = []
   var outcome: Result<SequenceNumber, ByteStoreError>?
-  /// Earlier commits without which this one may not happen; the leader's alone, who lets go of them.
+  /// Earlier commits without which this one may not happen; they are let go of when it has its outcome.
   var foundation: [Ticket]
   private let mark = Atomic(false)
 
@@ -298,6 +298,8 @@ extension ByteStore {
       for ticket in group + state.queue {
         ticket.refuse()
         ticket.outcome = .failure(end)
+        // One after the other: the last of a long chain would let go of all others at once, each within the next.
+        ticket.foundation = []
         ticket.signal.wake()
       }
       state.queue = []
