@@ -17,11 +17,11 @@ struct SpareLog {
     if let oldLog {
       try directory.rename(oldLog, to: StoreFile.spare)
       file = try directory.openFile(StoreFile.spare, .readAndWrite)
-      try writeZeros(capacity, to: file, platform)
     } else {
       file = try fill(StoreFile.spare, capacity, in: directory, platform)
     }
     do throws(SystemFailure) {
+      if oldLog != nil { try writeZeros(capacity, to: file, platform) }
       try file.syncOnce(platform)
     } catch {
       file.close()
