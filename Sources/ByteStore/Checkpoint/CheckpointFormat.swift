@@ -180,8 +180,9 @@ struct CheckpointHeader: Equatable {
   private var hasPagesForItsCounts: Bool {
     let locations =
       ordinals.roundedUp(toMultipleOf: PagedWords.wordsPerPage) / PagedWords.wordsPerPage
-    return pages(of: .directory) == SlotPages.directoryPages(depth: depth) && pages(of: .slots) > 0
-      && pages(of: .locations) == locations
+    // Each page of slots has entries of the directory for itself.
+    return pages(of: .directory) == SlotPages.directoryPages(depth: depth)
+      && (1...1 << depth).contains(pages(of: .slots)) && pages(of: .locations) == locations
   }
 
   init(

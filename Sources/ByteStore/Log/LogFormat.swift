@@ -161,7 +161,8 @@ struct FrameHeader: Equatable {
     else { return nil }
     var checksum = Checksum(file: id, offset: offset, broken: broken)
     checksum.update(bytes.extracting(first: LogFormat.frameHeaderBytes - 4))
-    guard checksum.value == headerCRC else { return nil }
+    // Nobody can know of a sync beyond the frame; one that says so was made up.
+    guard checksum.value == headerCRC, durableThrough <= offset else { return nil }
     self.init(
       kind: kind, bodyBytes: Int(bodyBytes), sequence: SequenceNumber(sequence),
       durableThrough: durableThrough, bodyCRC: bodyCRC)

@@ -48,6 +48,8 @@ struct Manifest: Equatable {
   struct Segment: Equatable, Sendable {
     static let slotsMax = 1 << 16
     static let pagesMax = 1 << 20
+    /// More than any segment has, and no overflow in sums of it.
+    static let bytesMax: UInt64 = 1 << 40
 
     var number: FileNumber
     var fileID: RandomID
@@ -80,7 +82,7 @@ struct Manifest: Equatable {
     else { return "segments in ascending order" }
     let slots = Set(segments.map(\.slot))
     guard slots.count == segments.count, slots.allSatisfy({ $0 < Segment.slotsMax }),
-      segments.allSatisfy({ $0.pages <= Segment.pagesMax })
+      segments.allSatisfy({ $0.pages <= Segment.pagesMax && $0.bytes <= Segment.bytesMax })
     else { return "segments with a slot each" }
     guard checkpoint != nil || segments.isEmpty else { return "a checkpoint, as there are segments" }
     return nil

@@ -307,6 +307,13 @@ extension ByteStore {
             file: source.path, offset: source.header.offset(of: .segments) ?? 0,
             expected: "segment \(segment.number.value) in slot \(segment.slot)", found: "another"))
       }
+      let bytesMax = UInt64(segment.pages * SegmentFormat.pageBytes)
+      guard words[first + 1] <= bytesMax else {
+        throw .corrupted(
+          Damage(
+            file: source.path, offset: source.header.offset(of: .segments) ?? 0,
+            expected: "at most \(bytesMax) live bytes in slot \(segment.slot)", found: "\(words[first + 1])"))
+      }
       uses[segment.slot] = Table.SegmentUse(
         segment: segment, liveBytes: words[first + 1], liveEntries: words[first + 2])
     }

@@ -179,7 +179,7 @@ struct Table: Sendable {
     case .entry(let slot, let page, let offset, let bytes):
       use(slot).map { page < $0.segment.pages && offset + bytes <= SegmentFormat.pagePayloadBytes } ?? false
     case .run(let slot, let page, let pages):
-      use(slot).map { page < $0.segment.pages && pages <= $0.segment.pages - page } ?? false
+      use(slot).map { pages > 0 && page < $0.segment.pages && pages <= $0.segment.pages - page } ?? false
     }
   }
 
@@ -310,8 +310,10 @@ struct Table: Sendable {
   }
 
   private mutating func discount(_ slot: Int, _ bytes: UInt64) {
-    segments[slot]?.liveBytes &-= bytes
-    segments[slot]?.liveEntries &-= 1
+    // No less than nothing, which only the counts of a made-up checkpoint would lead to.
+    guard let use = segments[slot] else { return }
+    segments[slot]?.liveBytes -= min(bytes, use.liveBytes)
+    segments[slot]?.liveEntries -= min(1, use.liveEntries)
   }
 
   // MARK: Moving

@@ -1,0 +1,122 @@
+// Files of which every checksum is right, made by someone who knows the format: what they say may be wrong, but
+// never stops the process.
+
+import Harness
+import Testing
+
+@testable import ByteStore
+
+@Suite struct MadeUpFileTests {
+  /// The story: a frame said that the log was synced up to the last byte there can be. The open, which writes the
+  /// bytes behind that place again, rounded it up to a whole page and stopped the process.
+  @Test(arguments: [8193, UInt64.max])
+  func frameThatKnowsOfASyncBeyondItselfIsNone(durableThrough: UInt64) {
+    let file = RandomID(high: 1, low: 2)
+    let header = FrameHeader(
+      kind: .commit, bodyBytes: 100, sequence: SequenceNumber(3), durableThrough: durableThrough, bodyCRC: 5)
+    var bytes: [UInt8] = []
+    header.encode(into: &bytes, file: file, offset: 8192)
+    #expect(FrameHeader(decoding: bytes.rawSpan, file: file, offset: 8192) == nil)
+  }
+
+  /// The story: a location named a run of no pages. A read of it looked for the checksum in front of its first
+  /// byte and stopped the process.
+  @Test func aRunHasPages() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    var random = SeededRandom(seed: 1)
+    try store.put(random.bytes(20_000), for: "run")
+    try store.flush()
+    try store.close()
+    let opened = try machine.open()
+    var table = opened.table.frozen()
+    let source = try #require(table.source)
+    var words = try source.words(.locations(0))
+    let place = try #require(words.firstIndex { Location(bits: $0).slot != nil })
+    guard case .run(let slot, let page, let pages) = Location(bits: words[place]).place else {
+      Issue.record("no run")
+      return
+    }
+    #expect(pages > 0)
+    words[place] = Location(slot: slot, page: page, pages: 0).bits
+    let isTaken = table.install(words, at: .locations(0))
+    #expect(!isTaken)
+    try opened.close()
+  }
+
+  /// The story: the manifest said of two segments that each takes all the bytes there can be. To add them up
+  /// stopped the process that asked for statistics.
+  @Test func sizeThatNoSegmentHasIsRefused() throws {
+    var manifest = Manifest(storeID: RandomID(high: 1, low: 2))
+    manifest.nextFileNumber = FileNumber(9)
+    manifest.segments = [
+      Manifest.Segment(number: FileNumber(1), fileID: .zero, slot: 0, pages: 1, bytes: 7)
+    ]
+    manifest.checkpoint = Manifest.Checkpoint(number: FileNumber(2), fileID: .zero, bytes: 4096)
+    var bytes = manifest.encoded()
+    #expect(try Manifest(decoding: bytes.rawSpan, file: "MANIFEST") == manifest)
+    // The last eight bytes of the only segment, before the checkpoint and the checksum.
+    let end = bytes.count - 4
+    for index in end - 40..<end - 32 { bytes[index] = 0xFF }
+    var checksum = Checksum(file: manifest.storeID, offset: 0)
+    checksum.update(bytes.rawSpan.extracting(first: end))
+    bytes.removeLast(4)
+    bytes.append(littleEndian: checksum.value)
+    let error = try storeError { () throws(ByteStoreError) in
+      _ = try Manifest(decoding: bytes.rawSpan, file: "MANIFEST")
+    }
+    guard case .corrupted(let damage) = error else {
+      Issue.record("\(error)")
+      return
+    }
+    #expect(damage.file == "MANIFEST")
+  }
+
+  /// The same for the live bytes that a checkpoint counts.
+  @Test func moreLiveBytesThanASegmentHasAreRefused() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    try store.put([1], for: "key")
+    try store.flush()
+    try store.close()
+    let path = try #require(machine.disk.image.paths.first { $0.contains("/checkpoint-") })
+    let changed = try machine.changing(path) { bytes in
+      let header = try CheckpointHeader(decoding: bytes.rawSpan.extracting(first: 4096), file: path)
+      let start = Int(try #require(header.offset(of: .segments)))
+      for index in start + 8..<start + 16 { bytes[index] = 0xFF }
+      let sum = CheckpointFormat.checksum(
+        ofPage: bytes.rawSpan.extracting(start..<start + 4096), file: header.fileID, offset: UInt64(start),
+        broken: nil)
+      for byte in 0..<4 { bytes[start + 4092 + byte] = UInt8(truncatingIfNeeded: sum >> (8 * UInt32(byte))) }
+    }
+    let error = try storeError { () throws(ByteStoreError) in _ = try changed.open() }
+    guard case .corrupted(let damage) = error else {
+      Issue.record("\(error)")
+      return
+    }
+    #expect(damage.file == path)
+  }
+
+  /// The story: a checkpoint with room for one page of slots claimed millions, in a file that had no blocks. The
+  /// table kept a place for each.
+  @Test func checkpointHasNoMorePagesOfSlotsThanItsDirectoryNames() throws {
+    var header = CheckpointHeader(
+      fileID: .zero, storeID: .zero, number: FileNumber(1), hashSeed: .zero,
+      position: LogHeader.LogEnd(fileID: .zero, length: 0, sequence: .none), lastStamp: 0, keys: 0,
+      ordinals: 0, depth: 0)
+    header.regions = [CheckpointRegion.directory, .slots].map {
+      CheckpointHeader.Region(region: $0, pages: 1)
+    }
+    #expect(try CheckpointHeader(decoding: header.encoded().rawSpan, file: "checkpoint") == header)
+    header.regions[1].pages = 2
+    let page = header.encoded()
+    let error = try storeError { () throws(ByteStoreError) in
+      _ = try CheckpointHeader(decoding: page.rawSpan, file: "checkpoint")
+    }
+    guard case .corrupted(let damage) = error else {
+      Issue.record("\(error)")
+      return
+    }
+    #expect(damage.file == "checkpoint")
+  }
+}
