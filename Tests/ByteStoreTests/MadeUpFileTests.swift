@@ -119,4 +119,32 @@ import Testing
     }
     #expect(damage.file == "checkpoint")
   }
+
+  /// The story: the header of a checkpoint claimed millions of pages in a file of a few. Salvage kept something
+  /// for each of them, up to more memory than there is.
+  @Test func salvageReadsNoMorePagesThanAFileHas() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    try store.put([1], for: "key")
+    try store.flush()
+    try store.close()
+    let path = try #require(machine.disk.image.paths.first { $0.contains("/checkpoint-") })
+    let changed = try machine.changing(path) { bytes in
+      var header = try CheckpointHeader(decoding: bytes.rawSpan.extracting(first: 4096), file: path)
+      let index = try #require(header.regions.firstIndex { $0.region == .segments })
+      header.regions[index].pages = 1 << 20
+      bytes.replaceSubrange(0..<4096, with: header.encoded())
+    }
+    let platform = changed.disk.platform(seed: 1)
+    let directory = try platform.fileSystem.openDirectory(TestStore.path)
+    let name = String(path.dropFirst(TestStore.path.count + 1))
+    let file = try #require(try CheckFile(name, in: directory))
+    let source = try #require(try CheckpointSource.read(file, nil, platform))
+    let pages = try source.words(.segments)
+    #expect(pages.count < 10)
+    #expect(pages.last == .some(nil))
+    file.close()
+    _ = try ByteStore.salvage(TestStore.path, platform: platform)
+    #expect(try changed.open().value(for: "key") == [1])
+  }
 }

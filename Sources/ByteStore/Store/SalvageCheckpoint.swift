@@ -67,17 +67,22 @@ struct CheckpointSource {
     return trailer.uint32().map { CheckpointRegion(rawValue: $0) }
   }
 
-  /// The words of each page of a region, nil for one that is damaged.
+  /// The words of each page of a region, nil for one that is damaged and for all behind the end of the file.
   func words(_ region: CheckpointRegion) throws(ByteStoreError) -> [[UInt64]?] {
     guard let start = header.offset(of: region) else { return [] }
+    let total = header.pages(of: region)
+    let bytesLeft = start < file.size ? file.size - start : 0
+    let present = min(total, Int(clamping: bytesLeft / UInt64(CheckpointFormat.pageBytes)))
     var pages: [[UInt64]?] = []
-    try file.forEachPage(of: CheckpointFormat.pageBytes, at: start, count: header.pages(of: region)) {
+    try file.forEachPage(of: CheckpointFormat.pageBytes, at: start, count: present) {
       _, bytes throws(ByteStoreError) in
       let index = Int(start) / CheckpointFormat.pageBytes + pages.count
       guard let bytes, self.region(of: bytes, index) == region else { return pages.append(nil) }
       var reader = ByteReader(bytes)
       pages.append((0..<PagedWords.wordsPerPage).map { _ in reader.uint64() ?? 0 })
     }
+    // A header may claim any number of pages: one stands for all that the file does not have.
+    if present < total { pages.append(nil) }
     return pages
   }
 }
@@ -104,8 +109,8 @@ struct CheckpointJudge {
   /// Of each segment, by its number.
   private let slots: [UInt64: Int]?
   private let locations: [[UInt64]?]
-  /// Of the key that each ordinal stands for, nil if it stands for none; empty if that is not known.
-  private let fingerprints: [UInt32?]
+  /// Of the key that each ordinal stands for; nil if that is not known, or not needed.
+  private let fingerprints: [UInt32: UInt32]?
   private let hash: KeyHash
   /// Nothing that the table needs is damaged.
   let isWhole: Bool
@@ -122,7 +127,7 @@ struct CheckpointJudge {
     let overflow = try source.words(.overflow)
     let directory = try source.words(.directory)
     let isTableWhole = source.isHeaderSound && !(pages + overflow).contains(nil)
-    fingerprints = isTableWhole ? Self.fingerprints(pages, overflow, source.header.ordinals) : []
+    fingerprints = isTableWhole && locations.contains(nil) ? Self.fingerprints(pages, overflow) : nil
     isWhole = isTableWhole && !(directory + locations + segments).contains(nil)
   }
 
@@ -139,11 +144,13 @@ struct CheckpointJudge {
     // One that it does not know is older or newer than it.
     guard let slot = slots[number.value] else { return .dead }
     let (page, word) = Int(entry.ordinal).quotientAndRemainder(dividingBy: PagedWords.wordsPerPage)
-    guard page < locations.count else { return source.isHeaderSound ? .dead : .unknown }
-    if let words = locations[page] { return words[word] == location.inSlot(slot).bits ? .live : .dead }
-    guard Int(entry.ordinal) < fingerprints.count else { return .unknown }
+    guard page < source.header.pages(of: .locations) else { return source.isHeaderSound ? .dead : .unknown }
+    if page < locations.count, let words = locations[page] {
+      return words[word] == location.inSlot(slot).bits ? .live : .dead
+    }
+    guard let fingerprints, Int(entry.ordinal) < source.header.ordinals else { return .unknown }
     let fingerprint = UInt32(truncatingIfNeeded: hash.hash(key) >> 32)
-    return fingerprints[Int(entry.ordinal)] == fingerprint ? .unknown : .dead
+    return fingerprints[entry.ordinal] == fingerprint ? .unknown : .dead
   }
 
   private static func slots(_ pages: [[UInt64]?]) -> [UInt64: Int]? {
@@ -160,13 +167,13 @@ struct CheckpointJudge {
   }
 
   private static func fingerprints(
-    _ pages: [[UInt64]?], _ overflow: [[UInt64]?], _ ordinals: Int
-  ) -> [UInt32?] {
-    var fingerprints = [UInt32?](repeating: nil, count: ordinals)
+    _ pages: [[UInt64]?], _ overflow: [[UInt64]?]
+  ) -> [UInt32: UInt32] {
+    // By what the slots say, and not by how many ordinals the header claims.
+    var fingerprints: [UInt32: UInt32] = [:]
     func add(_ slot: UInt64) {
-      let ordinal = Int(slot & 0xFFFF_FFFF) - 1
-      guard ordinal >= 0, ordinal < ordinals else { return }
-      fingerprints[ordinal] = UInt32(truncatingIfNeeded: slot >> 32)
+      let word = UInt32(truncatingIfNeeded: slot)
+      if word != 0 { fingerprints[word - 1] = UInt32(truncatingIfNeeded: slot >> 32) }
     }
     for page in pages { page?.prefix(SlotPages.slotsPerPage).forEach(add) }
     for page in overflow { page?.forEach(add) }
