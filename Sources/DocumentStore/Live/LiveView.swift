@@ -18,8 +18,9 @@ final class LiveView {
   private var window = LiveResults()
   /// The window has all that match.
   private var isWhole = true
-  /// For a limit on the last documents: what listeners see of the entries of the window, in whose order those are not.
-  private var mirror: [ObjectIdentifier: LiveEntry] = [:]
+  /// For a limit on the last documents: entries of the window, by name, and what listeners see in their place, since
+  /// they see another order.
+  private var mirror: [[UInt8]: (entry: LiveEntry, seen: LiveEntry)] = [:]
   /// Listeners were told a state.
   private(set) var isTold = false
   /// What listeners see.
@@ -67,6 +68,10 @@ final class LiveView {
     let missed = backlog
     backlog = []
     for (number, change) in missed { apply(change, number: number) }
+    guard !needsLoading else {
+      isLoading = true
+      return false
+    }
     changes =
       limit == nil ? LiveDifference.pairs(results.prefix(entries: .max), window.prefix(entries: .max)) : []
     isWindowTouched = true
@@ -141,16 +146,14 @@ final class LiveView {
   private func exposed(_ limit: Int) -> [LiveEntry] {
     let first = window.prefix(entries: limit)
     guard case .last = query.limit else { return first }
-    var mirror: [ObjectIdentifier: LiveEntry] = [:]
+    var mirror: [[UInt8]: (entry: LiveEntry, seen: LiveEntry)] = [:]
     var exposed: [LiveEntry] = []
     for entry in first.reversed() {
-      let id = ObjectIdentifier(entry)
-      // The same as before, so that nobody takes it for a change.
-      guard
-        let seen = self.mirror[id]
-          ?? query.sortKey(entry.document).map({ LiveEntry($0, entry.name, entry.document) })
-      else { continue }
-      mirror[id] = seen
+      var seen = self.mirror[entry.name].flatMap { $0.entry === entry ? $0.seen : nil }
+      // The same as before if it can be, so that nobody takes it for a change.
+      seen = seen ?? query.sortKey(entry.document).map { LiveEntry($0, entry.name, entry.document) }
+      guard let seen else { continue }
+      mirror[entry.name] = (entry, seen)
       exposed.append(seen)
     }
     self.mirror = mirror

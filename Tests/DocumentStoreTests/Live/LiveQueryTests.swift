@@ -131,6 +131,27 @@ import Testing
     #expect(last.take() == [])
   }
 
+  /// What listeners saw was once looked up by the addresses of entries that were gone, which others had got.
+  @Test(arguments: [StructuredQuery.Limit.first(3), .last(3)])
+  func aLimitFollowsEveryOneOfManyChanges(limit: StructuredQuery.Limit) throws {
+    let query = try byNumber(limit)
+    let last = Locked<[StoredDocument]>([])
+    _ = try store.listen(to: query, on: queue) { result in
+      if case .success(let snapshot) = result { last.withLock { $0 = Array(snapshot.documents) } }
+    }
+    var random = SeededRandom(seed: 5)
+    for step in 0..<600 {
+      let mutations = (0...random.below(3)).map { _ in
+        let id = "m\(random.below(9))"
+        return random.oneIn(3) ? delete(id) : set(id, Int64(random.below(20)))
+      }
+      try store.commit(mutations)
+      drain()
+      let expected = try store.documents(query)
+      #expect(last.withLock { $0 } == expected, "step \(step)")
+    }
+  }
+
   @Test func aDocumentIsListenedToWhetherItIsThereOrNot() throws {
     let (told, _) = try listen(StructuredQuery(.document(path("rooms", "a"))))
     try store.commit([set("b", 1)])
@@ -284,6 +305,7 @@ import Testing
     // Nobody knew of listeners, nor of indexes, when this took its place.
     let removal = try store.begin([delete("a")])
     let (told, _) = try listen(StructuredQuery(.collection(rooms)))
+    drain()
     try store.finish(removal)
     drain()
     #expect(told.take().last?.hasPrefix("b2: -a1@0") == true)
