@@ -6,7 +6,7 @@ import Foundation
 struct Dugout {
   static let commands: [any Command.Type] = [
     QuickstartCommand.self, GetCommand.self, StatCommand.self, CheckCommand.self, BackupCommand.self,
-    CompactCommand.self, SalvageCommand.self,
+    CompactCommand.self, SalvageCommand.self, WatchCommand.self,
   ]
 
   static func main() async {

@@ -37,7 +37,7 @@ enum StoreAccess {
   static func exitCode(for error: DocumentStoreError) -> ExitCode {
     switch error {
     case .invalidArgument: .usage
-    case .notFound, .alreadyExists, .failedPrecondition, .aborted: .checkFailed
+    case .notFound, .alreadyExists, .failedPrecondition, .aborted, .feedTruncated: .checkFailed
     case .notAStore, .unsuitableDirectory, .locked, .closed: .unavailable
     case .newerFormat, .corrupted: .badData
     case .full, .failed, .outcomeUnknown: .inputOutput

@@ -21,6 +21,7 @@ import Testing
     (.newerFormat(evidence), 9),
     (.corrupted(evidence), 15), (.full(evidence), 8), (.failed(evidence), 13),
     (.outcomeUnknown(evidence), 2), (.closed(evidence), 9), (.aborted("what happened"), 10),
+    (.feedTruncated("what happened"), 11),
   ]
 
   @Test(arguments: errors) func anErrorHasItsCodeAndItsWords(error: DocumentStoreError, code: Int) {
@@ -53,7 +54,7 @@ import Testing
   /// Does not compile until a new case has its line above.
   private static func hasEvidence(_ error: DocumentStoreError) -> Bool {
     switch error {
-    case .invalidArgument, .notFound, .alreadyExists, .failedPrecondition, .aborted: false
+    case .invalidArgument, .notFound, .alreadyExists, .failedPrecondition, .aborted, .feedTruncated: false
     case .notAStore, .unsuitableDirectory, .locked, .newerFormat, .corrupted, .full, .failed,
       .outcomeUnknown, .closed:
       true

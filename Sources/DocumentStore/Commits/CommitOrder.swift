@@ -26,12 +26,16 @@ struct CommitOrder {
   /// Their numbers, in order.
   private var underWay: [UInt64] = []
   private var history = CommitHistory()
+  var feed: FeedLedger
   /// Whoever needs that no commit is under way; new ones wait meanwhile.
   var quietRequests = 0
   /// Threads that wait for commits to be settled.
   var settlingAwaited = 0
 
-  init(lastTime: Int64) { self.lastTime = lastTime }
+  init(lastTime: Int64, feed: FeedLedger) {
+    self.lastTime = lastTime
+    self.feed = feed
+  }
 
   var isQuiet: Bool { underWay.isEmpty }
   var isOpen: Bool { quietRequests == 0 }

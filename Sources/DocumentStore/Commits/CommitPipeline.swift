@@ -5,7 +5,7 @@
 //   3. resolve      one commit at a time, in the order of all: what a transaction has read must still be so
 //                   (TransactionReads); it gets its time, and its mutations are applied to what the commits before
 //                   it leave, on stable storage or not (CommitOrder)
-//   4. encode       a record for each document that changes
+//   4. encode       a record for each document that changes, and an entry of the change feed if someone reads it
 //   5. log          it joins the queue of the store of bytes, which writes and syncs a group of them
 //   6. apply        to the table and to all indexes at one moment, and 7. publish: readers see it (CommitLayer)
 //   8. settle       nobody builds on it as pending any more
@@ -24,11 +24,11 @@ final class CommitPipeline: Sendable {
   /// Held while the next commit is computed from what this one leaves.
   private let order: Locked<CommitOrder>
 
-  init(_ bytes: ByteStore, _ layer: CommitLayer, clock: any StoreClock) {
+  init(_ bytes: ByteStore, _ layer: CommitLayer, _ feed: FeedLedger, clock: any StoreClock) {
     self.bytes = bytes
     self.layer = layer
     self.clock = clock
-    order = Locked(CommitOrder(lastTime: Int64(bitPattern: bytes.lastStamp)))
+    order = Locked(CommitOrder(lastTime: Int64(bitPattern: bytes.lastStamp), feed: feed))
   }
 
   func commit(_ mutations: [Mutation]) throws(DocumentStoreError) -> StoredTimestamp {
@@ -55,7 +55,7 @@ final class CommitPipeline: Sendable {
       }
       let time = try order.nextTime(clock)
       var resolved = try resolve(request, bases, order, at: time)
-      let batch = try encode(&resolved.changes, at: time)
+      let batch = try encode(&resolved, &order.feed, at: time)
       return try log(batch, resolved, request, &order, at: time)
     }
   }
@@ -133,6 +133,7 @@ final class CommitPipeline: Sendable {
     var changes: [CommitChange] = []
     /// Commits under way that it builds on.
     var foundation: [PendingCommit] = []
+    var isInFeed = false
   }
 
   /// What each document is after all mutations, in the order of their first mention.
@@ -189,18 +190,28 @@ final class CommitPipeline: Sendable {
   // MARK: 4. Encode
 
   private func encode(
-    _ changes: inout [CommitChange], at time: StoredTimestamp
+    _ resolved: inout Resolved, _ feed: inout FeedLedger, at time: StoredTimestamp
   ) throws(DocumentStoreError) -> Batch {
     do throws(ByteStoreError) {
       var batch = Batch(stamp: UInt64(bitPattern: time.microseconds))
-      for place in changes.indices {
-        if let record = changes[place].after?.record {
-          changes[place].recordBytes = record.count
-          try batch.put(record, for: changes[place].key)
+      var changes: [FeedFormat.Change] = []
+      for place in resolved.changes.indices {
+        let key = resolved.changes[place].key
+        let record = resolved.changes[place].after?.record
+        if let record {
+          resolved.changes[place].recordBytes = record.count
+          try batch.put(record, for: key)
         } else {
-          try batch.remove(changes[place].key)
+          try batch.remove(key)
         }
+        if feed.isActive { changes.append((key, record)) }
       }
+      guard !changes.isEmpty else { return batch }
+      // Behind the documents, whose ordinals are those of the first operations.
+      let entry = FeedFormat.encode(changes, at: time)
+      try batch.put(entry, for: FeedFormat.key(feed.add(bytes: entry.count)))
+      try batch.put(feed.state, for: FeedFormat.stateKey)
+      resolved.isInFeed = true
       return batch
     } catch {
       throw DocumentStoreError(error)
@@ -218,7 +229,8 @@ final class CommitPipeline: Sendable {
       let commit = try bytes.enqueue(batch, note: effects, foundation: resolved.foundation)
       let number = order.begin(commit, resolved.changes, at: time)
       return CommitUnderWay(
-        request: request, time: time, changes: resolved.changes, commit: commit, number: number)
+        request: request, time: time, changes: resolved.changes, commit: commit, number: number,
+        isInFeed: resolved.isInFeed, isFeedTrimDue: resolved.isInFeed && order.feed.isTrimDue)
     } catch {
       throw DocumentStoreError(error)
     }
@@ -232,6 +244,40 @@ final class CommitPipeline: Sendable {
       return order.settlingAwaited > 0 || order.isQuiet && !order.isOpen
     }
     if isAwaited { order.wakeAll() }
+  }
+
+  // MARK: Beside documents
+
+  var feed: FeedLedger { order.withLock { $0.feed } }
+
+  func withFeed(_ body: (inout FeedLedger) -> Void) { order.withLock { body(&$0.feed) } }
+
+  /// A commit of what the store keeps beside documents. `puts` is asked in its turn; if it changes the feed and the
+  /// commit fails, whoever calls this takes that back.
+  func write(
+    removing keys: [[UInt8]] = [], _ puts: (inout FeedLedger) -> [(key: [UInt8], value: [UInt8])]
+  ) throws(DocumentStoreError) {
+    guard !bytes.isForked else { throw DocumentStoreError(.forked(directory: bytes.path)) }
+    let request = try CommitRequest([])
+    let underWay = try order.withLock(when: { $0.isOpen }) { order throws(DocumentStoreError) in
+      let time = try order.nextTime(clock)
+      let batch = try batch(puts(&order.feed), removing: keys, at: time)
+      return try log(batch, Resolved(), request, &order, at: time)
+    }
+    _ = try finish(underWay)
+  }
+
+  private func batch(
+    _ puts: [(key: [UInt8], value: [UInt8])], removing keys: [[UInt8]], at time: StoredTimestamp
+  ) throws(DocumentStoreError) -> Batch {
+    do throws(ByteStoreError) {
+      var batch = Batch(stamp: UInt64(bitPattern: time.microseconds))
+      for (key, value) in puts { try batch.put(value, for: key) }
+      for key in keys { try batch.remove(key) }
+      return batch
+    } catch {
+      throw DocumentStoreError(error)
+    }
   }
 
   // MARK: Transactions
@@ -258,6 +304,8 @@ package struct CommitUnderWay: Sendable {
   let changes: [CommitChange]
   let commit: PendingCommit
   let number: UInt64
+  let isInFeed: Bool
+  let isFeedTrimDue: Bool
 }
 
 extension CommitChange {

@@ -30,6 +30,8 @@ public enum DocumentStoreError: Error, Hashable, Sendable {
   case failedPrecondition(String)
   /// Others changed what a transaction has read. Nothing was written; it may be tried again.
   case aborted(String)
+  /// The change feed does not keep what was asked for any more.
+  case feedTruncated(String)
   /// There is no store where one was expected, or the directory holds something else.
   case notAStore(StorageEvidence)
   /// No store can be there, and none was made: the directory is on a network file system, or it was to
@@ -55,7 +57,7 @@ extension DocumentStoreError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .invalidArgument(let message), .notFound(let message), .alreadyExists(let message),
-      .failedPrecondition(let message), .aborted(let message):
+      .failedPrecondition(let message), .aborted(let message), .feedTruncated(let message):
       message
     case .notAStore(let evidence), .unsuitableDirectory(let evidence), .locked(let evidence),
       .newerFormat(let evidence), .corrupted(let evidence), .full(let evidence), .failed(let evidence),

@@ -114,6 +114,9 @@ final class IndexSet: LayerAbove {
     return true
   }
 
+  /// Nil while the names are not known.
+  var documentCount: Int? { state.withLock { $0.names?.tree.count } }
+
   /// Whether a commit has to know what the documents of a collection were.
   func hasIndexes(of collectionID: String) -> Bool {
     state.withLock { state in

@@ -60,7 +60,8 @@ extension DocumentStoreError {
   package var isWorthAnotherAttempt: Bool {
     switch self {
     case .aborted, .alreadyExists, .failedPrecondition: true
-    case .invalidArgument, .notFound, .notAStore, .unsuitableDirectory, .locked, .newerFormat, .corrupted,
+    case .invalidArgument, .notFound, .feedTruncated, .notAStore, .unsuitableDirectory, .locked, .newerFormat,
+      .corrupted,
       .full,
       .failed, .outcomeUnknown, .closed:
       false

@@ -27,20 +27,55 @@ public final class DocumentStore: Sendable {
   let pipeline: CommitPipeline
   let publications: Publications
   let live: LiveQueries
+  let feedWakers = Locked<[WeakWaker]>([])
+  /// Held while entries of the feed are removed.
+  let trimming = Locked(Turn())
+  let timeToLive: Locked<TimeToLiveState>
+  let timeToLiveClock: TimeToLiveClock
   /// Held while an index is made.
-  let building = Locked(())
+  let building = Locked(Turn())
 
-  private init(_ bytes: ByteStore, _ layer: CommitLayer, _ options: Options, clock: any StoreClock) {
+  private init(
+    _ bytes: ByteStore, _ layer: CommitLayer, _ settings: Settings, _ options: Options, clock: any StoreClock
+  ) {
     path = bytes.path
     self.bytes = bytes
     indexes = layer.indexes
     self.options = options
     indexCreation = Locked(options.createsIndexes)
     self.clock = clock
-    pipeline = CommitPipeline(bytes, layer, clock: clock)
+    pipeline = CommitPipeline(bytes, layer, settings.feed, clock: clock)
+    timeToLive = Locked(TimeToLiveState(policies: settings.policies))
+    timeToLiveClock = TimeToLiveClock(clock)
     publications = layer.publications
     live = LiveQueries(layer.publications)
     live.setSource(self)
+    startSweeping()
+  }
+
+  /// Something that one thread does at a time. It is not empty: the thread sanitizer would take a state without
+  /// bytes for what lies behind it.
+  struct Turn { private let place: UInt8 = 0 }
+
+  /// What is kept beside the documents.
+  private struct Settings {
+    var feed: FeedLedger
+    var policies: [String: StoredFieldPath]
+
+    init(of bytes: ByteStore) throws(ByteStoreError) {
+      let policies = try bytes.value(for: FeedFormat.policiesKey)
+      guard
+        let feed = FeedLedger(
+          state: try bytes.value(for: FeedFormat.stateKey),
+          consumers: try bytes.value(for: FeedFormat.consumersKey)),
+        let policies = policies.map({ FeedFormat.policies($0) }) ?? [:]
+      else {
+        throw .corrupted(
+          Damage(file: bytes.path, offset: 0, expected: "the settings of a store", found: "something else"))
+      }
+      self.feed = feed
+      self.policies = policies
+    }
   }
 
   /// Opens the database in a directory, or makes one there.
@@ -77,11 +112,12 @@ public final class DocumentStore: Sendable {
       }
       do throws(ByteStoreError) {
         try layer.indexes.catchUp(with: bytes)
+        let settings = try Settings(of: bytes)
+        return DocumentStore(bytes, layer, settings, options, clock: platform.clock)
       } catch {
         bytes.abandon()
         throw error
       }
-      return DocumentStore(bytes, layer, options, clock: platform.clock)
     } catch {
       throw DocumentStoreError(error)
     }
@@ -90,6 +126,7 @@ public final class DocumentStore: Sendable {
   /// Marks the store as closed cleanly and lets go of its directory. Listeners are told nothing more.
   public func close() throws(DocumentStoreError) {
     live.end()
+    stopSweeping()
     do throws(ByteStoreError) { try bytes.close() } catch { throw DocumentStoreError(error) }
   }
 
@@ -97,7 +134,7 @@ public final class DocumentStore: Sendable {
   package var recoveryReport: RecoveryReport { bytes.recoveryReport }
 
   /// The number of documents.
-  public var count: Int { bytes.count }
+  public var count: Int { indexes.documentCount ?? bytes.count }
 
   /// Whether the index that a query needs is made if it is not there. Otherwise such a query goes through what
   /// there is, and sorts.
@@ -146,7 +183,7 @@ public final class DocumentStore: Sendable {
   /// does not hold.
   @discardableResult
   public func commit(_ mutations: [Mutation]) throws(DocumentStoreError) -> StoredTimestamp {
-    try pipeline.commit(mutations)
+    try finish(try begin(mutations))
   }
 
   /// The same in two halves, for those who have many commits to make and need not wait for each: this one
@@ -157,6 +194,8 @@ public final class DocumentStore: Sendable {
 
   @discardableResult
   package func finish(_ underWay: CommitUnderWay) throws(DocumentStoreError) -> StoredTimestamp {
-    try pipeline.finish(underWay)
+    let time = try pipeline.finish(underWay)
+    feedGrew(underWay)
+    return time
   }
 }

@@ -91,7 +91,7 @@ public final class StoreTransaction: Sendable {
     guard !wasOver else { throw .invalidArgument("A transaction can be committed once.") }
     defer { release() }
     guard !mutations.isEmpty else { return nil }
-    return try store.pipeline.finish(try store.pipeline.begin(mutations, reads: reads))
+    return try store.finish(try store.pipeline.begin(mutations, reads: reads))
   }
 
   /// Writes nothing.

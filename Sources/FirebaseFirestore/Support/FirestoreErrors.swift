@@ -28,6 +28,7 @@ enum FirestoreErrors {
     case .alreadyExists(let message): make(.alreadyExists, message)
     case .failedPrecondition(let message): make(.failedPrecondition, message)
     case .aborted(let message): make(.aborted, message)
+    case .feedTruncated(let message): make(.outOfRange, message)
     case .notAStore(let evidence): make(.failedPrecondition, evidence)
     case .unsuitableDirectory(let evidence): make(.failedPrecondition, evidence)
     case .locked(let evidence): make(.unavailable, evidence)

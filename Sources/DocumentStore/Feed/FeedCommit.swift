@@ -1,0 +1,34 @@
+// Commits as those who follow the store later see them.
+
+/// A place in the order of the commits of a change feed.
+public struct FeedPosition: Hashable, Comparable, Sendable {
+  /// Counts the commits of the feed, from 1. Kept by whoever wants to go on from there.
+  public let value: UInt64
+
+  /// Before the first commit.
+  public static let start = FeedPosition(0)
+
+  public init(_ value: UInt64) { self.value = value }
+
+  public static func < (left: Self, right: Self) -> Bool { left.value < right.value }
+}
+
+/// One commit of a change feed.
+public struct FeedCommit: Sendable {
+  public let position: FeedPosition
+  public let time: StoredTimestamp
+  public let changes: [FeedChange]
+}
+
+/// What a commit made of a document.
+public struct FeedChange: Sendable {
+  public enum Outcome: Sendable {
+    case written(StoredDocument)
+    case removed
+    /// It was written, in a commit too large to be kept twice: what it is now has to be read.
+    case writtenWithMuchElse
+  }
+
+  public let path: DocumentPath
+  public let outcome: Outcome
+}

@@ -1,0 +1,92 @@
+// Which entries the change feed has, and who still needs them.
+//
+// Invariants:
+//   - Numbers follow the order of commits. A commit that was refused leaves a gap, which is passed over.
+//   - Entries from `first` on and before `next` are there, but for gaps and for those under way; none before.
+//   - Without consumers no entry is made.
+
+import ByteStore
+
+struct FeedLedger: Sendable {
+  /// How far each consumer has come: the last entry that it will not ask for again.
+  var consumers: [String: UInt64] = [:]
+  private(set) var first: UInt64 = 1
+  private(set) var next: UInt64 = 1
+  /// Of all entries.
+  private(set) var bytes: UInt64 = 0
+
+  private static let entriesBetweenTrims: UInt64 = 256
+
+  init() {}
+
+  var isActive: Bool { !consumers.isEmpty }
+
+  /// Nobody needs those before this one.
+  var firstNeeded: UInt64 { consumers.values.min().map { $0 + 1 } ?? next }
+
+  /// It is time to look at the bounds.
+  var isTrimDue: Bool { next % Self.entriesBetweenTrims == 0 }
+
+  /// A number for the next entry.
+  mutating func add(bytes count: Int) -> UInt64 {
+    defer { next += 1 }
+    bytes += UInt64(count)
+    return next
+  }
+
+  mutating func drop(through number: UInt64, bytes count: UInt64) {
+    first = max(first, number + 1)
+    bytes -= min(bytes, count)
+  }
+
+  /// What was to be dropped is still there.
+  mutating func takeBack(from number: UInt64, bytes count: UInt64) {
+    first = min(first, number)
+    bytes += count
+  }
+
+  // MARK: In the store
+
+  var state: [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.append(littleEndian: FeedFormat.version)
+    for number in [first, next, self.bytes] { bytes.append(littleEndian: number) }
+    return bytes
+  }
+
+  var encodedConsumers: [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.append(littleEndian: FeedFormat.version)
+    bytes.append(littleEndian: UInt16(consumers.count))
+    for (name, acknowledged) in consumers.sorted(by: { $0.key < $1.key }) {
+      FeedFormat.append(name, to: &bytes)
+      bytes.append(littleEndian: acknowledged)
+    }
+    return bytes
+  }
+
+  /// Nil for bytes that are none.
+  init?(state: [UInt8]?, consumers: [UInt8]?) {
+    if let state {
+      guard let end = Self.end(of: state) else { return nil }
+      (first, next, bytes) = end
+    }
+    guard let consumers else { return }
+    var reader = ByteReader(consumers.rawSpan)
+    guard reader.uint16() == FeedFormat.version, let count = reader.uint16() else { return nil }
+    for _ in 0..<count {
+      guard let name = FeedFormat.text(&reader), let acknowledged = reader.uint64() else { return nil }
+      self.consumers[name] = acknowledged
+    }
+    guard reader.bytesLeft == 0 else { return nil }
+  }
+
+  /// What the store says of the entries that readers can see.
+  static func end(of state: [UInt8]) -> (first: UInt64, next: UInt64, bytes: UInt64)? {
+    var reader = ByteReader(state.rawSpan)
+    guard reader.uint16() == FeedFormat.version, let first = reader.uint64(), let next = reader.uint64(),
+      let bytes = reader.uint64(), 0 < first, first <= next, next < 1 << 63, reader.bytesLeft == 0
+    else { return nil }
+    return (first, next, bytes)
+  }
+}

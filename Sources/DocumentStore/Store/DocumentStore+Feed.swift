@@ -1,0 +1,144 @@
+// The change feed: an ordered stream of commits that can be taken up where it was left, across openings.
+//
+// Entries are written in the commits that they tell of. They are kept while a consumer is registered that has not
+// acknowledged them, for seven days at most, and as long as all of them have no more than a tenth of the bytes of
+// the store, or four mebibytes.
+
+import ByteStore
+
+extension DocumentStore {
+  private static let feedMicrosecondsMax: Int64 = 7 * 86_400 * 1_000_000
+  private static let feedBytesMin: UInt64 = 4 << 20
+  private static let entriesPerTrim: UInt64 = 500
+
+  /// A consumer by its name. A new one begins with the next commit; one that is registered goes on behind what it
+  /// has acknowledged last.
+  public func feedConsumer(_ name: String) throws(DocumentStoreError) -> FeedConsumer {
+    guard (1...1000).contains(name.utf8.count) else {
+      throw .invalidArgument("The name of a consumer has 1 to 1000 bytes.")
+    }
+    if let position = pipeline.feed.consumers[name] { return FeedConsumer(name, of: self, from: position) }
+    var position: UInt64 = 0
+    do throws(DocumentStoreError) {
+      try pipeline.write { feed in
+        position = feed.consumers[name] ?? feed.next - 1
+        feed.consumers[name] = position
+        return [(FeedFormat.consumersKey, feed.encodedConsumers), (FeedFormat.stateKey, feed.state)]
+      }
+    } catch {
+      pipeline.withFeed { $0.consumers[name] = nil }
+      throw error
+    }
+    return FeedConsumer(name, of: self, from: position)
+  }
+
+  /// The names of all consumers.
+  public var feedConsumers: [String] { pipeline.feed.consumers.keys.sorted() }
+
+  func unregister(_ name: String) throws(DocumentStoreError) {
+    try pipeline.write { feed in
+      feed.consumers[name] = nil
+      return [(FeedFormat.consumersKey, feed.encodedConsumers)]
+    }
+    try trimFeed()
+  }
+
+  func acknowledge(_ number: UInt64, by name: String) throws(DocumentStoreError) {
+    try pipeline.write { feed in
+      guard let known = feed.consumers[name] else { return [] }
+      feed.consumers[name] = min(max(known, number), feed.next - 1)
+      return [(FeedFormat.consumersKey, feed.encodedConsumers)]
+    }
+    try trimFeed()
+  }
+
+  // MARK: Reading
+
+  /// Commits behind a position, and the position behind the last of them.
+  func changes(
+    after position: UInt64, max count: Int
+  ) throws(DocumentStoreError) -> (commits: [FeedCommit], end: UInt64) {
+    // What readers can see: an entry before this that is not there will never be.
+    guard let state = try value(FeedFormat.stateKey) else { return ([], position) }
+    guard let seen = FeedLedger.end(of: state) else { throw feedDamage("the state of the change feed") }
+    var commits: [FeedCommit] = []
+    var number = position + 1
+    while number < seen.next, commits.count < count {
+      if let entry = try value(FeedFormat.key(number)) {
+        guard let commit = FeedFormat.decode(entry, at: FeedPosition(number)) else {
+          throw feedDamage("an entry of the change feed")
+        }
+        commits.append(commit)
+      }
+      number += 1
+    }
+    let first = pipeline.feed.first
+    guard position + 1 >= first else {
+      throw .feedTruncated(
+        "The change feed begins with commit \(first), and commit \(position + 1) was asked for: it is not kept any "
+          + "more.")
+    }
+    return (commits, number - 1)
+  }
+
+  private func value(_ key: [UInt8]) throws(DocumentStoreError) -> [UInt8]? {
+    do throws(ByteStoreError) { return try bytes.value(for: key) } catch { throw DocumentStoreError(error) }
+  }
+
+  private func feedDamage(_ what: String) -> DocumentStoreError {
+    DocumentStoreError(.corrupted(Damage(file: path, offset: 0, expected: what, found: "something else")))
+  }
+
+  // MARK: Bounds
+
+  /// Removes what nobody needs and what is beyond the bounds.
+  func trimFeed() throws(DocumentStoreError) {
+    try trimming.withLock { _ throws(DocumentStoreError) in
+      let budget = max(Self.feedBytesMin, liveBytes / 10)
+      while try trimOnce(budget) {}
+    }
+  }
+
+  private var liveBytes: UInt64 {
+    let statistics = bytes.statistics
+    return statistics.segments.liveBytes + UInt64(statistics.tailBytes)
+  }
+
+  /// False if there is nothing more to remove.
+  private func trimOnce(_ budget: UInt64) throws(DocumentStoreError) -> Bool {
+    let feed = pipeline.feed
+    let oldest = clock.wallMicroseconds() - Self.feedMicrosecondsMax
+    var keys: [[UInt8]] = []
+    var dropped: UInt64 = 0
+    var number = feed.first
+    while number < feed.next, UInt64(keys.count) < Self.entriesPerTrim {
+      let key = FeedFormat.key(number)
+      let entry = try value(key)
+      let isOver = feed.bytes - min(feed.bytes, dropped) > budget
+      let isOld = entry.flatMap { FeedFormat.time(of: $0.rawSpan) }.map { $0.microseconds < oldest } ?? false
+      guard number < feed.firstNeeded || isOver || isOld else { break }
+      keys.append(key)
+      dropped += UInt64(entry?.count ?? 0)
+      number += 1
+    }
+    guard let last = keys.isEmpty ? nil : number - 1 else { return false }
+    do throws(DocumentStoreError) {
+      try pipeline.write(removing: keys) { feed in
+        feed.drop(through: last, bytes: dropped)
+        return [(FeedFormat.stateKey, feed.state)]
+      }
+    } catch {
+      pipeline.withFeed { $0.takeBack(from: feed.first, bytes: dropped) }
+      throw error
+    }
+    return true
+  }
+
+  /// What a commit that is in the feed brings with it.
+  func feedGrew(_ underWay: CommitUnderWay) {
+    guard underWay.isInFeed else { return }
+    // The next commit tries again.
+    if underWay.isFeedTrimDue { try? trimFeed() }
+    for waker in feedWakers.withLock({ $0 }) { waker.waker?.wake() }
+  }
+}

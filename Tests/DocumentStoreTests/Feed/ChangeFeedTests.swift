@@ -1,0 +1,167 @@
+// The change feed: what it has, for whom, and for how long.
+
+import ByteStore
+import Dispatch
+import Harness
+import Testing
+
+@testable import DocumentStore
+
+@Suite struct ChangeFeedTests {
+  private let place = path("rooms", "eros")
+
+  private func names(_ commits: [FeedCommit]) -> [[String]] {
+    commits.map { commit in
+      commit.changes.map { change in
+        switch change.outcome {
+        case .written(let document): "\(change.path.id)=\(document.fields["n"].map { "\($0)" } ?? "")"
+        case .removed: "-\(change.path.id)"
+        case .writtenWithMuchElse: "\(change.path.id)?"
+        }
+      }
+    }
+  }
+
+  private func set(_ id: String, _ number: Int64) -> Mutation {
+    .set(path("rooms", id), StoredMap([("n", .integer(number))]))
+  }
+
+  @Test func aConsumerReadsWhatIsCommittedAfterItsRegistrationInOrder() throws {
+    let store = try SimulatedStore().store
+    try store.commit([set("before", 1)])
+    let consumer = try store.feedConsumer("a")
+    #expect(try consumer.read().isEmpty)
+    let time = try store.commit([set("a", 1), set("b", 2)])
+    try store.commit([set("a", 1)])
+    try store.commit([.delete(path("rooms", "b")), set("a", 3)])
+    let commits = try consumer.read()
+    #expect(names(commits) == [["a=integer(1)", "b=integer(2)"], ["-b", "a=integer(3)"]])
+    #expect(commits[0].time == time)
+    #expect(try consumer.read().isEmpty)
+    #expect(store.count == 2, "nothing else counts as a document")
+    try store.checkInvariants()
+  }
+
+  @Test func aPositionSurvivesOpeningsAndPowerLosses() throws {
+    var machine = try SimulatedStore()
+    let consumer = try machine.store.feedConsumer("a")
+    for number in 1...5 { try machine.store.commit([set("a", Int64(number))]) }
+    let commits = try consumer.read(max: 2)
+    try consumer.acknowledge(commits[1].position)
+    #expect(try consumer.read(max: 2).count == 2, "read, and not acknowledged")
+    machine = try machine.afterPowerLoss()
+    var again = try machine.store.feedConsumer("a")
+    #expect(names(try again.read()) == [["a=integer(3)"], ["a=integer(4)"], ["a=integer(5)"]])
+    try machine.store.commit([set("a", 6)])
+    try machine.store.compact()
+    try machine.store.close()
+    machine = try SimulatedStore(machine.disk.image)
+    again = try machine.store.feedConsumer("a")
+    #expect(try again.read().count == 4)
+    #expect(machine.store.count == 1)
+  }
+
+  @Test func whatAllHaveAcknowledgedGoesAndWithTheLastConsumerTheRest() throws {
+    let store = try SimulatedStore().store
+    let keys = { store.statistics.keys - store.count }
+    let first = try store.feedConsumer("a")
+    let second = try store.feedConsumer("b")
+    #expect(store.feedConsumers == ["a", "b"])
+    let empty = keys()
+    for number in 1...600 { try store.commit([set("a", Int64(number))]) }
+    #expect(keys() == empty + 600)
+    try first.acknowledge(FeedPosition(600))
+    #expect(keys() == empty + 600)
+    try second.acknowledge(FeedPosition(100))
+    #expect(keys() == empty + 500)
+    #expect(try second.read(max: 1).map(\.position) == [FeedPosition(101)])
+    try second.unregister()
+    #expect(keys() == empty)
+    try first.unregister()
+    try store.commit([set("a", 0)])
+    #expect(keys() == empty, "nobody reads, and nothing is kept")
+    let third = try store.feedConsumer("c")
+    #expect(third.position == FeedPosition(600))
+  }
+
+  @Test func whatIsBeyondTheBoundIsTruncatedAndSaysSo() throws {
+    let store = try SimulatedStore().store
+    let consumer = try store.feedConsumer("a")
+    let text = StoredValue.bytes([UInt8](repeating: 1, count: 40_000))
+    for _ in 0..<300 {
+      try store.commit([.set(place, StoredMap([("t", text), ("n", .integer(0))]))] + [increment(place)])
+    }
+    guard case .feedTruncated = failure(of: { try consumer.read() }) else {
+      Issue.record("what is gone was read")
+      return
+    }
+    consumer.skipToStart()
+    let rest = try consumer.read(max: 1000)
+    #expect(rest.last?.position == FeedPosition(300))
+    #expect((50..<299).contains(rest.count))
+  }
+
+  @Test func oldEntriesGoWhateverTheyTake() throws {
+    let clock = HandClock(1_700_000_000_000_000)
+    let directory = TemporaryDirectory()
+    let store = try DocumentStore.open(directory, clock)
+    let consumer = try store.feedConsumer("a")
+    try store.commit([set("a", 1)])
+    clock.set(1_700_000_000_000_000 + 8 * 86_400 * 1_000_000)
+    try store.commit([set("a", 2)])
+    try store.trimFeed()
+    guard case .feedTruncated = failure(of: { try consumer.read() }) else {
+      Issue.record("what is gone was read")
+      return
+    }
+    consumer.skipToStart()
+    #expect(names(try consumer.read()) == [["a=integer(2)"]])
+    try store.close()
+  }
+
+  @Test func aCommitThatWasRefusedLeavesNothingInTheFeed() throws {
+    let machine = try SimulatedStore(kibibytes: 1500)
+    let consumer = try machine.store.feedConsumer("a")
+    try machine.fillDisk()
+    var commits: [FeedCommit] = []
+    while true {
+      let more = try consumer.read()
+      if more.isEmpty { break }
+      commits += more
+    }
+    #expect(commits.count == machine.store.count)
+    #expect(Set(commits.map(\.position)).count == commits.count)
+  }
+
+  @Test func aCommitThatIsTooLargeToBeKeptTwiceHasItsPaths() throws {
+    let store = try SimulatedStore().store
+    let consumer = try store.feedConsumer("a")
+    let bytes = StoredValue.bytes([UInt8](repeating: 1, count: 700_000))
+    try store.commit(["a", "b"].map { .set(path("rooms", $0), StoredMap([("t", bytes)])) })
+    #expect(names(try consumer.read()) == [["a?", "b?"]])
+  }
+
+  @Test func commitsUnderWayAreNoGaps() throws {
+    let store = try SimulatedStore().store
+    let consumer = try store.feedConsumer("a")
+    let underWay = try store.begin([set("a", 1)])
+    #expect(try consumer.read().isEmpty)
+    try store.finish(underWay)
+    #expect(try consumer.read().count == 1)
+  }
+
+  @Test func aWakerIsCalledWhenThereIsSomethingToRead() throws {
+    let store = try SimulatedStore().store
+    let consumer = try store.feedConsumer("a")
+    let queue = DispatchQueue(label: "feed")
+    let read = Locked(0)
+    let waker = consumer.onCommit(queue) {
+      let count = (try? consumer.read(max: 1000).count) ?? 0
+      read.withLock { $0 += count }
+    }
+    for number in 0..<50 { try store.commit([set("a", Int64(number))]) }
+    queue.sync {}
+    #expect(read.withLock { $0 } == 50)
+    withExtendedLifetime(waker) {}
+  }
+}

@@ -1,0 +1,93 @@
+// Documents that disappear when their time is over.
+
+import ByteStore
+import Testing
+
+@testable import DocumentStore
+
+/// Both clocks, as the test sets them.
+private final class TwoClocks: StoreClock {
+  private let times: Locked<(wall: Int64, monotonic: UInt64)>
+
+  init(_ wall: Int64) { times = Locked((wall, 0)) }
+
+  func pass(seconds: Int64) {
+    times.withLock { $0 = ($0.wall + seconds * 1_000_000, $0.monotonic + UInt64(seconds) * 1_000_000_000) }
+  }
+
+  func jump(seconds: Int64) { times.withLock { $0.wall += seconds * 1_000_000 } }
+
+  func wallMicroseconds() -> Int64 { times.withLock { $0.wall } }
+  func monotonicNanoseconds() -> UInt64 { times.withLock { $0.monotonic } }
+}
+
+@Suite struct TimeToLiveTests {
+  private static let start: Int64 = 1_700_000_000
+  private let directory = TemporaryDirectory()
+  private let clock = TwoClocks(start * 1_000_000)
+
+  private func open() throws -> DocumentStore {
+    var options = DocumentStore.Options()
+    options.maintenance = .manual
+    return try DocumentStore.open(
+      directory.path, options: options,
+      platform: Platform(fileSystem: PosixFileSystem(), clock: clock, random: SystemRandom()))
+  }
+
+  private func session(_ id: String, until seconds: Int64, in parent: String = "users") -> Mutation {
+    let until = StoredValue.timestamp(moment((Self.start + seconds) * 1_000_000))
+    return .set(path(parent, "x", "sessions", id), StoredMap([("until", until)]))
+  }
+
+  @Test func documentsGoWhenTheirTimeIsOverAndOthersStay() throws {
+    var store = try open()
+    try store.setTimeToLive(field("until"), ofCollectionGroup: "sessions")
+    try store.commit([
+      session("a", until: 10), session("b", until: 20, in: "teams"), session("c", until: 1000),
+      .set(path("users", "x", "sessions", "d"), StoredMap([("until", .integer(5))])),
+      .set(path("users", "x", "sessions", "e"), StoredMap()),
+      .set(path("users", "x"), StoredMap([("until", .timestamp(moment(5)))])),
+    ])
+    #expect(try store.sweepExpired() == 0)
+    clock.pass(seconds: 15)
+    #expect(try store.sweepExpired() == 1)
+    try store.close()
+    store = try open()
+    #expect(store.timeToLivePolicies == ["sessions": field("until")])
+    clock.pass(seconds: 15)
+    #expect(try store.sweepExpired() == 1)
+    #expect(store.count == 4)
+    try store.setTimeToLive(nil, ofCollectionGroup: "sessions")
+    clock.pass(seconds: 10_000)
+    #expect(try store.sweepExpired() == 0)
+    try store.close()
+  }
+
+  @Test func aJumpOfTheWallClockCountsFromTheNextOpeningOn() throws {
+    var store = try open()
+    try store.setTimeToLive(field("until"), ofCollectionGroup: "sessions")
+    try store.commit([session("a", until: 100)])
+    clock.jump(seconds: 5000)
+    #expect(store.wallClockJump == 5000 * 1_000_000)
+    #expect(try store.sweepExpired() == 0)
+    clock.pass(seconds: 50)
+    #expect(try store.sweepExpired() == 0)
+    try store.close()
+    store = try open()
+    #expect(store.wallClockJump == 0)
+    #expect(try store.sweepExpired() == 1)
+    try store.close()
+  }
+
+  @Test func eachSweepIsGentleAndListenersAndTheFeedAreTold() throws {
+    let store = try open()
+    try store.setTimeToLive(field("until"), ofCollectionGroup: "sessions")
+    try store.commit((0..<250).map { session("s\($0)", until: 1) })
+    let consumer = try store.feedConsumer("a")
+    clock.pass(seconds: 2)
+    #expect(try (0..<4).map { _ in try store.sweepExpired() } == [100, 100, 50, 0])
+    #expect(try consumer.read().map(\.changes.count) == [100, 100, 50])
+    #expect(store.count == 0)
+    try store.close()
+  }
+}
