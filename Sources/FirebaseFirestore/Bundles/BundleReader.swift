@@ -1,0 +1,84 @@
+// The elements of a bundle, one after the other.
+//
+//   bundle    := element("metadata") element*
+//   element   := decimal json            the number of bytes of the JSON object behind it
+//   json      := {"metadata": …} | {"namedQuery": …} | {"documentMetadata": …} | {"document": …}
+
+import DocumentStore
+import Foundation
+
+/// What is wrong with a bundle.
+struct BundleError: Error {
+  var message: String
+
+  init(_ message: String) { self.message = message }
+}
+
+enum BundleElement {
+  case metadata(id: String, createTime: StoredTimestamp, totalDocuments: Int, totalBytes: Int)
+  case namedQuery(name: String, text: String)
+  case documentMetadata(path: DocumentPath, readTime: StoredTimestamp, exists: Bool)
+  case document(path: DocumentPath, fields: StoredMap, updateTime: StoredTimestamp)
+}
+
+struct BundleReader {
+  private let data: Data
+  private let values: BundleValues
+  private(set) var offset: Int
+
+  init(_ data: Data, _ values: BundleValues) {
+    self.data = data
+    self.values = values
+    offset = data.startIndex
+  }
+
+  /// Nil at the end.
+  mutating func next() throws(BundleError) -> (element: BundleElement, byteCount: Int)? {
+    guard offset < data.endIndex else { return nil }
+    let start = offset
+    let json = try nextObject()
+    return (try element(json), offset - start)
+  }
+
+  private mutating func nextObject() throws(BundleError) -> [String: Any] {
+    let digits = data[offset...].prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    guard let count = Int(String(decoding: digits, as: UTF8.self)), count <= data.endIndex - digits.endIndex
+    else { throw BundleError("The bundle has no valid length at byte \(offset).") }
+    let body = data[digits.endIndex..<digits.endIndex + count]
+    guard let object = try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any] else {
+      throw BundleError("The bundle has no JSON object at byte \(digits.endIndex).")
+    }
+    offset = body.endIndex
+    return object
+  }
+
+  private func element(_ json: [String: Any]) throws(BundleError) -> BundleElement {
+    if let metadata = json["metadata"] as? [String: Any] {
+      guard let id = metadata["id"] as? String else { throw BundleError("The bundle has no id.") }
+      return .metadata(
+        id: id, createTime: try values.timestamp(metadata["createTime"]),
+        totalDocuments: try values.count(metadata["totalDocuments"]),
+        totalBytes: try values.count(metadata["totalBytes"]))
+    }
+    if let query = json["namedQuery"] as? [String: Any] {
+      guard let name = query["name"] as? String, let bundled = query["bundledQuery"] as? [String: Any],
+        let text = try? JSONSerialization.data(withJSONObject: bundled, options: .sortedKeys)
+      else { throw BundleError("The bundle has a query without name or content.") }
+      // Whether it is one is found out now, not when somebody asks for it.
+      _ = try BundleQuery.query(bundled, values)
+      return .namedQuery(name: name, text: String(decoding: text, as: UTF8.self))
+    }
+    if let metadata = json["documentMetadata"] as? [String: Any] {
+      return .documentMetadata(
+        path: try values.path(metadata["name"]), readTime: try values.timestamp(metadata["readTime"]),
+        exists: metadata["exists"] as? Bool ?? false)
+    }
+    if let document = json["document"] as? [String: Any] {
+      return .document(
+        path: try values.path(document["name"]),
+        fields: try values.fields(document["fields"] as? [String: Any] ?? [:]),
+        updateTime: try values.timestamp(document["updateTime"]))
+    }
+    throw BundleError("The bundle has an element of an unknown kind before byte \(offset).")
+  }
+}

@@ -1,0 +1,193 @@
+// Loading bundles, and the queries that come with them.
+
+private import DocumentStore
+private import FirebaseCore
+public import Foundation
+private import OfflineSync
+
+extension Firestore {
+  /// Loads documents and queries that were packed elsewhere. Documents that are newer than those that are there
+  /// take their place; a bundle that has been loaded already, or an older one, changes nothing.
+  @discardableResult
+  public func loadBundle(_ bundleData: Data) -> LoadBundleTask { loadBundle(bundleData, completion: nil) }
+
+  /// The same; `completion` runs on the callback queue with the end of the progress, or with what is wrong. Then
+  /// nothing of the bundle counts as loaded.
+  @discardableResult
+  public func loadBundle(
+    _ bundleData: Data, completion: ((LoadBundleTaskProgress?, (any Error)?) -> Void)?
+  ) -> LoadBundleTask {
+    start({ bundleData }, completion)
+  }
+
+  /// The same from a stream, which is read by another thread.
+  @discardableResult
+  public func loadBundle(_ bundleStream: InputStream) -> LoadBundleTask {
+    loadBundle(bundleStream, completion: nil)
+  }
+
+  @discardableResult
+  public func loadBundle(
+    _ bundleStream: InputStream, completion: ((LoadBundleTaskProgress?, (any Error)?) -> Void)?
+  ) -> LoadBundleTask {
+    let stream = Delivery(value: bundleStream)
+    return start({ stream.value.everything }, completion)
+  }
+
+  @discardableResult
+  nonisolated(nonsending)
+    public func loadBundle(_ bundleData: Data) async throws -> LoadBundleTaskProgress
+  {
+    try await BundleLoad(self, LoadBundleTask()) { bundleData }.run()
+  }
+
+  @discardableResult
+  nonisolated(nonsending)
+    public func loadBundle(_ bundleStream: InputStream) async throws -> LoadBundleTaskProgress
+  {
+    let stream = Delivery(value: bundleStream)
+    return try await BundleLoad(self, LoadBundleTask()) { stream.value.everything }.run()
+  }
+
+  private func start(
+    _ data: @escaping @Sendable () -> Data?,
+    _ completion: ((LoadBundleTaskProgress?, (any Error)?) -> Void)?
+  ) -> LoadBundleTask {
+    let task = LoadBundleTask()
+    let load = BundleLoad(self, task, data)
+    answer({ completion?($0, $1) }) { try await load.run() }
+    return task
+  }
+
+  // MARK: Named queries
+
+  /// The query of this name in a bundle that was loaded; nil if there is none. `completion` runs on the callback
+  /// queue.
+  public func getQuery(named name: String, completion: @escaping (Query?) -> Void) {
+    let client = client()
+    answer({ query, _ in completion(query) }) { [self] in try await query(named: name, client) }
+  }
+
+  nonisolated(nonsending) public func getQuery(named name: String) async -> Query? {
+    try? await query(named: name, client())
+  }
+
+  nonisolated(nonsending) private func query(named name: String, _ client: FirestoreClient) async throws
+    -> Query
+  {
+    let text = try await client.performed { view throws(DocumentStoreError) in try view.namedQuery(name) }
+    guard let text, let json = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
+    else {
+      throw FirestoreErrors.make(.notFound, "There is no query named \(name).")
+    }
+    return Query(self, try BundleQuery.query(json, BundleValues(self)))
+  }
+}
+
+/// One bundle on its way.
+private struct BundleLoad: Sendable {
+  let firestore: Firestore
+  let task: LoadBundleTask
+  let data: @Sendable () -> Data?
+  let client: FirestoreClient
+
+  init(_ firestore: Firestore, _ task: LoadBundleTask, _ data: @escaping @Sendable () -> Data?) {
+    self.firestore = firestore
+    self.task = task
+    self.data = data
+    client = firestore.client()
+  }
+
+  nonisolated(nonsending) func run() async throws -> LoadBundleTaskProgress {
+    let write = client.lastIssuedWrite
+    await client.wait(for: write)
+    return try await client.performed { view in Result { try load(into: view) } }.get()
+  }
+
+  private func load(into view: LocalView) throws -> LoadBundleTaskProgress {
+    var progress = Progress()
+    do {
+      try load(into: view, &progress)
+      return tell(progress, .success)
+    } catch {
+      tell(progress, .error)
+      switch error {
+      case let error as BundleError: throw FirestoreErrors.make(.invalidArgument, error.message)
+      case let error as DocumentStoreError: throw FirestoreErrors.translate(error)
+      default: throw error
+      }
+    }
+  }
+
+  private struct Progress {
+    var documentsLoaded = 0
+    var totalDocuments = 0
+    var bytesLoaded = 0
+    var totalBytes = 0
+  }
+
+  private func load(into view: LocalView, _ progress: inout Progress) throws {
+    guard let data = data() else { throw BundleError("The bundle cannot be read.") }
+    var reader = BundleReader(data, BundleValues(firestore))
+    guard
+      case .metadata(let id, let createTime, let totalDocuments, let totalBytes)? = try reader.next()?.element
+    else { throw BundleError("The bundle does not begin with its metadata.") }
+    progress.totalDocuments = totalDocuments
+    progress.totalBytes = totalBytes
+    guard try !view.hasBundle(id, from: createTime) else {
+      progress.documentsLoaded = totalDocuments
+      progress.bytesLoaded = totalBytes
+      return
+    }
+    var bundle = BundleContents(id: id, createTime: createTime)
+    try read(&reader, into: &bundle, &progress)
+    guard progress.documentsLoaded >= totalDocuments else {
+      throw BundleError(
+        "The bundle has \(progress.documentsLoaded) documents, and announces \(totalDocuments).")
+    }
+    try view.load(bundle)
+  }
+
+  private func read(
+    _ reader: inout BundleReader, into bundle: inout BundleContents, _ progress: inout Progress
+  ) throws {
+    /// What was announced and has not come.
+    var announced: (path: DocumentPath, readTime: StoredTimestamp)?
+    while let (element, byteCount) = try reader.next() {
+      progress.bytesLoaded += byteCount
+      switch element {
+      case .metadata: throw BundleError("The bundle has metadata twice.")
+      case .namedQuery(let name, let text): bundle.queries[name] = text
+      case .documentMetadata(let path, let readTime, let exists):
+        guard announced == nil else { throw BundleError("The bundle announces a document that it has not.") }
+        if exists {
+          announced = (path, readTime)
+          continue
+        }
+        bundle.documents.append(
+          BundledDocument(path: path, fields: nil, version: readTime, byteCount: byteCount))
+        progress.documentsLoaded += 1
+        tell(progress, .inProgress)
+      case .document(let path, let fields, let updateTime):
+        guard announced?.path == path else {
+          throw BundleError("The bundle has a document without metadata.")
+        }
+        announced = nil
+        bundle.documents.append(
+          BundledDocument(path: path, fields: fields, version: updateTime, byteCount: byteCount))
+        progress.documentsLoaded += 1
+        tell(progress, .inProgress)
+      }
+    }
+    guard announced == nil else { throw BundleError("The bundle announces a document that it has not.") }
+  }
+
+  @discardableResult
+  private func tell(_ progress: Progress, _ state: LoadBundleTaskState) -> LoadBundleTaskProgress {
+    let told = LoadBundleTaskProgress(
+      documentsLoaded: progress.documentsLoaded, totalDocuments: progress.totalDocuments,
+      bytesLoaded: progress.bytesLoaded, totalBytes: progress.totalBytes, state: state)
+    firestore.callbackQueue.async { [task] in task.tell(told) }
+    return told
+  }
+}

@@ -1,0 +1,120 @@
+// Bundles: documents and queries that someone has packed elsewhere.
+//
+// What was loaded is remembered in documents whose names no user can write:
+//
+//   __bundles__/<id>           createTime: when the bundle was made
+//   __named_queries__/<name>   query: the text of the query, as the bundle has it
+//
+// They stand in backups with all else, and no query of a user comes upon them.
+
+public import DocumentStore
+
+/// A document as a bundle has it.
+public struct BundledDocument: Sendable {
+  public var path: DocumentPath
+  /// Nil if the bundle says that there is none.
+  public var fields: StoredMap?
+  /// When it was like this.
+  public var version: StoredTimestamp
+  /// About how many, for the size of commits.
+  public var byteCount: Int
+
+  public init(path: DocumentPath, fields: StoredMap?, version: StoredTimestamp, byteCount: Int) {
+    self.path = path
+    self.fields = fields
+    self.version = version
+    self.byteCount = byteCount
+  }
+}
+
+/// All that a bundle has.
+public struct BundleContents: Sendable {
+  public var id: String
+  public var createTime: StoredTimestamp
+  public var documents: [BundledDocument] = []
+  public var queries: [String: String] = [:]
+
+  public init(id: String, createTime: StoredTimestamp) {
+    self.id = id
+    self.createTime = createTime
+  }
+}
+
+extension LocalView {
+  private static let commitBytesMax = 4 << 20
+
+  /// Whether this bundle, or a later one with its id, has been loaded.
+  public func hasBundle(_ id: String, from createTime: StoredTimestamp) throws(DocumentStoreError) -> Bool {
+    guard case .timestamp(let loaded)? = try store.document(at: Self.bundlePath(id))?.fields["createTime"]
+    else { return false }
+    return loaded >= createTime
+  }
+
+  /// Commits the documents that are newer than those that are there. That the bundle was loaded, and its queries,
+  /// are part of the last commit: if something fails before, it can be loaded again.
+  public func load(_ bundle: BundleContents) throws {
+    var rest = bundle.documents[...]
+    while true {
+      var byteCount = 0
+      let chunk = rest.prefix { document in
+        defer { byteCount += document.byteCount }
+        return byteCount < Self.commitBytesMax
+      }
+      rest = rest[chunk.endIndex...]
+      try commit(chunk, rest.isEmpty ? Self.memories(of: bundle) : [])
+      if rest.isEmpty { return }
+    }
+  }
+
+  private func commit(_ documents: ArraySlice<BundledDocument>, _ others: [Mutation]) throws {
+    try store.transaction { transaction in
+      var mutations: [Mutation] = []
+      for document in documents {
+        if let stored = try transaction.document(at: document.path), stored.updateTime >= document.version {
+          continue
+        }
+        mutations.append(document.fields.map { .set(document.path, $0) } ?? .delete(document.path))
+      }
+      for mutation in mutations + others { try transaction.write(mutation) }
+    }
+  }
+
+  /// The text of a query, as its bundle has it.
+  public func namedQuery(_ name: String) throws(DocumentStoreError) -> String? {
+    guard case .string(let text)? = try store.document(at: Self.queryPath(name))?.fields["query"] else {
+      return nil
+    }
+    return text
+  }
+
+  // MARK: Memories
+
+  private static func memories(of bundle: BundleContents) -> [Mutation] {
+    let queries = bundle.queries.sorted { $0.key.precedesInUTF8($1.key) }.map { name, text in
+      Mutation.set(queryPath(name), StoredMap([("query", .string(text))]))
+    }
+    let memory = StoredMap([("createTime", .timestamp(bundle.createTime))])
+    return queries + [.set(bundlePath(bundle.id), memory)]
+  }
+
+  private static func bundlePath(_ id: String) -> DocumentPath {
+    DocumentPath(unchecked: ["__bundles__", segment(id)])
+  }
+
+  private static func queryPath(_ name: String) -> DocumentPath {
+    DocumentPath(unchecked: ["__named_queries__", segment(name)])
+  }
+
+  /// Any text as a segment: never empty, and without a slash.
+  private static func segment(_ text: String) -> String {
+    var bytes: [UInt8] = [UInt8(ascii: "=")]
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "%"): bytes += Array("%25".utf8)
+      case UInt8(ascii: "/"): bytes += Array("%2f".utf8)
+      default: bytes.append(byte)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

@@ -1,0 +1,142 @@
+// Loading what was packed elsewhere.
+
+import FirebaseFirestore
+import Foundation
+import Testing
+
+@Suite struct BundleTests {
+  private static let root = "projects/elsewhere/databases/(default)/documents"
+
+  /// The elements with their lengths.
+  private static func bundle(_ elements: [String]) -> Data {
+    Data(elements.map { "\($0.utf8.count)\($0)" }.joined().utf8)
+  }
+
+  private static func metadata(
+    documents: Int, createTime: String = "2026-01-02T00:00:00.000001Z", id: String = "b"
+  ) -> String {
+    "{\"metadata\": {\"id\": \"\(id)\", \"createTime\": \"\(createTime)\", \"version\": 1,"
+      + " \"totalDocuments\": \(documents), \"totalBytes\": \"1000\"}}"
+  }
+
+  private static func document(_ id: String, _ fields: String) -> [String] {
+    [
+      "{\"documentMetadata\": {\"name\": \"\(root)/a/\(id)\", \"readTime\": \"2096-01-02T00:00:00Z\","
+        + " \"exists\": true, \"queries\": [\"top\"]}}",
+      "{\"document\": {\"name\": \"\(root)/a/\(id)\", \"createTime\": \"2026-01-01T00:00:00Z\","
+        + " \"updateTime\": \"2096-01-01T12:00:00.5+02:00\", \"fields\": {\(fields)}}}",
+    ]
+  }
+
+  private static let query =
+    "{\"namedQuery\": {\"name\": \"top\", \"readTime\": \"2026-01-02T00:00:00Z\", \"bundledQuery\": {\"parent\": \"\(root)\","
+    + " \"limitType\": \"LAST\", \"structuredQuery\": {\"from\": [{\"collectionId\": \"a\"}], \"limit\": {\"value\": 2},"
+    + " \"where\": {\"compositeFilter\": {\"op\": \"AND\", \"filters\": [{\"fieldFilter\": {\"field\": {\"fieldPath\": \"n\"},"
+    + " \"op\": \"GREATER_THAN\", \"value\": {\"integerValue\": \"0\"}}}, {\"unaryFilter\": {\"op\": \"IS_NOT_NULL\","
+    + " \"field\": {\"fieldPath\": \"n\"}}}]}}, \"orderBy\": [{\"field\": {\"fieldPath\": \"n\"}, \"direction\":"
+    + " \"DESCENDING\"}]}}}}"
+
+  @Test func documentsAndQueriesAreLoadedOnce() async throws {
+    let firestore = Firestore.memory()
+    let value = """
+      "n": {"integerValue": "7"}, "d": {"doubleValue": "NaN"}, "t": {"timestampValue": "2026-01-01T00:00:00.123456Z"},
+      "r": {"referenceValue": "\(Self.root)/a/x"}, "g": {"geoPointValue": {"latitude": 1.5, "longitude": 2}},
+      "b": {"bytesValue": "AP8="}, "s": {"stringValue": "text"}, "z": {"nullValue": null}, "f": {"booleanValue": true},
+      "m": {"mapValue": {"fields": {"l": {"arrayValue": {"values": [{"integerValue": 1}]}}}}},
+      "v": {"mapValue": {"fields": {"__type__": {"stringValue": "__vector__"},
+        "value": {"arrayValue": {"values": [{"doubleValue": 1.5}, {"doubleValue": 2}]}}}}}
+      """
+    let data = Self.bundle(
+      [Self.metadata(documents: 3), Self.query] + Self.document("one", value)
+        + Self.document("two", "\"n\": {\"integerValue\": \"3\"}")
+        + Self.document("three", "\"n\": {\"integerValue\": \"5\"}"))
+    let progress = try await firestore.loadBundle(data)
+    #expect(progress.state == .success && progress.documentsLoaded == 3 && progress.totalDocuments == 3)
+    #expect(progress.totalBytes == 1000 && progress.bytesLoaded > 1000)
+    let one = try await firestore.document("a/one").getDocument()
+    #expect(one["n"] as? Int == 7 && (one["d"] as? Double)?.isNaN == true && one["f"] as? Bool == true)
+    #expect(one["t"] as? Timestamp == Timestamp(seconds: 1_767_225_600, nanoseconds: 123_456_000))
+    #expect(one["r"] as? DocumentReference == firestore.document("a/x"))
+    #expect(one["g"] as? GeoPoint == GeoPoint(latitude: 1.5, longitude: 2))
+    #expect(one["b"] as? Data == Data([0, 255]) && one["s"] as? String == "text" && one["z"] is NSNull)
+    #expect(one["m.l"] as? [Int] == [1] && one["v"] as? VectorValue == VectorValue([1.5, 2]))
+
+    let top = try #require(await firestore.getQuery(named: "top"))
+    #expect(try await top.getDocuments().documents.map(\.documentID) == ["three", "two"])
+    #expect(await firestore.getQuery(named: "none") == nil)
+
+    try await firestore.document("a/one").delete()
+    let again = try await firestore.loadBundle(InputStream(data: data))
+    #expect(again.state == .success && again.documentsLoaded == 3 && again.bytesLoaded == 1000)
+    #expect(try await !firestore.document("a/one").getDocument().exists)
+    try await firestore.terminate()
+  }
+
+  @Test func newerDocumentsStayAsTheyAre() async throws {
+    let firestore = Firestore.memory()
+    try await firestore.document("a/one").setData(["n": "mine"])
+    try await firestore.document("a/gone").setData(["n": 1])
+    let old = Self.document("one", "\"n\": {\"integerValue\": \"1\"}").map {
+      $0.replacingOccurrences(of: "2096-", with: "1996-")
+    }
+    let gone =
+      "{\"documentMetadata\": {\"name\": \"\(Self.root)/a/gone\", \"readTime\": \"2096-01-02T00:00:00Z\","
+      + " \"exists\": false}}"
+    try await firestore.loadBundle(Self.bundle([Self.metadata(documents: 2)] + old + [gone]))
+    #expect(try await firestore.document("a/one").getDocument()["n"] as? String == "mine")
+    #expect(try await !firestore.document("a/gone").getDocument().exists)
+    try await firestore.terminate()
+  }
+
+  @Test func observersAreToldBeforeTheCompletion() async throws {
+    let database = try TestDatabase()
+    let log = Log()
+    let data = Self.bundle(
+      [Self.metadata(documents: 2)] + Self.document("one", "") + Self.document("two", ""))
+    await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+      let task = database.firestore.loadBundle(data) { progress, error in
+        log.add("completion \(progress?.state.rawValue ?? -1)")
+        done.resume()
+      }
+      task.addObserver { log.add("\($0.state.rawValue) \($0.documentsLoaded)") }
+      let removed = task.addObserver { _ in log.add("removed") }
+      task.removeObserverWith(handle: removed)
+    }
+    let lines = log.lines
+    #expect(lines.suffix(2) == ["2 2", "completion 2"])
+    #expect(["1 1", "1 2", "2 2", "completion 2"].suffix(lines.count) == lines[...])
+    await database.close()
+  }
+
+  private static let broken: [[String]] = [
+    [], ["{}"], [query], ["{\"metadata\": {\"id\": \"b\"}}"],
+    [metadata(documents: 1)], [metadata(documents: 1), document("one", "")[1]],
+    [metadata(documents: 1), document("one", "")[0]],
+    [metadata(documents: 1), document("one", "")[0], document("two", "")[1]],
+    [metadata(documents: 1)] + document("one", "\"n\": {\"integerValue\": \"seven\"}"),
+    [metadata(documents: 0), "{\"namedQuery\": {\"name\": \"q\", \"bundledQuery\": {\"parent\": \"x\"}}}"],
+  ]
+
+  @Test(arguments: broken.indices) func aBundleThatIsBrokenLeavesNothingBehind(index: Int) async throws {
+    let firestore = Firestore.memory()
+    var data = Self.bundle(Self.broken[index])
+    if index == 0 { data = Data("12{\"metadata\"".utf8) }
+    do {
+      try await firestore.loadBundle(data)
+      Issue.record("it was loaded")
+    } catch FirestoreErrorCode.invalidArgument {}
+    #expect(try await firestore.collection("a").getDocuments().isEmpty)
+    try await firestore.terminate()
+  }
+
+  @Test func whatWasLoadedSurvivesARestart() async throws {
+    let database = try TestDatabase()
+    try await database.firestore.loadBundle(
+      Self.bundle(
+        [Self.metadata(documents: 1), Self.query] + Self.document("one", "\"n\": {\"integerValue\": \"1\"}")))
+    await database.restart()
+    let top = try #require(await database.firestore.getQuery(named: "top"))
+    #expect(try await top.getDocuments().count == 1)
+    await database.close()
+  }
+}
