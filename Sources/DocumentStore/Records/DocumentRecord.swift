@@ -35,6 +35,13 @@ package struct DocumentRecord: Sendable {
     }
   }
 
+  package var updateTime: StoredTimestamp {
+    switch content {
+    case .record(let record): (try? RecordCodec.decodeHead(record.rawSpan))?.updateTime ?? .epoch
+    case .document(let document): document.updateTime
+    }
+  }
+
   package enum Fields: Sendable {
     case record(RecordMap)
     case stored(StoredMap)

@@ -9,6 +9,12 @@ extension DocumentStore {
   /// What the store holds and how it is doing. Nothing is read from disk for it.
   package var statistics: Statistics { bytes.statistics }
 
+  /// The space that the store takes, spare files included.
+  public var byteCount: UInt64 { bytes.statistics.directoryBytes }
+
+  /// Of these, the space that documents take that have moved to segments, compressed.
+  public var documentByteCount: UInt64 { bytes.statistics.segments.liveBytes }
+
   /// Writes the documents as of one commit to `directory`, a new or an empty one, while reads and commits go
   /// on. When it returns, the backup is a store on stable storage of which every byte was read back: to
   /// restore it, copy its directory. If it fails, `directory` holds no store.

@@ -68,6 +68,10 @@ extension DocumentID: Hashable where Value: Hashable {}
 extension DocumentID: Sendable where Value: Sendable {}
 
 /// Properties that are decoded without a field.
-protocol DocumentIDProperty {}
+protocol DocumentIDProperty {
+  init(of document: DocumentReference) throws
+}
 
-extension DocumentID: DocumentIDProperty {}
+extension DocumentID: DocumentIDProperty {
+  init(of document: DocumentReference) throws { wrappedValue = try Value.wrap(document) }
+}

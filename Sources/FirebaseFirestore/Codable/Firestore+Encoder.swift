@@ -35,12 +35,20 @@ extension Firestore {
       try map(of: value).fields(in: firestore)
     }
 
-    private func map<T: Encodable>(of value: T) throws -> CodedMap {
-      let root = ValueEncoder(
+    /// Any value at all, to compare fields with.
+    func encodeOperand(_ value: some Encodable) throws -> CodedValue {
+      try root.coded(value, at: nil) ?? .null
+    }
+
+    private var root: ValueEncoder {
+      ValueEncoder(
         EncodingOptions(
           date: dateEncodingStrategy, data: dataEncodingStrategy,
           nonConformingFloat: nonConformingFloatEncodingStrategy, key: keyEncodingStrategy,
           userInfo: userInfo))
+    }
+
+    private func map<T: Encodable>(of value: T) throws -> CodedMap {
       guard case .map(let map)? = try root.coded(value, at: nil) else {
         throw EncodingError.invalidValue(
           value,

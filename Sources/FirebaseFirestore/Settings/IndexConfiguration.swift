@@ -61,15 +61,19 @@ enum IndexConfiguration {
 
   /// Nil for one of names alone, which every database has.
   private static func definition(_ index: Index) throws -> IndexDefinition? {
+    var names: OrderBy.Direction?
     let fields = try index.fields.compactMap { field -> IndexDefinition.Field? in
       let path = try StoredFieldPath(canonical: field.fieldPath)
-      guard path != .documentID else { return nil }
+      guard path != .documentID else {
+        names = field.order == "DESCENDING" ? .descending : .ascending
+        return nil
+      }
       if field.arrayConfig != nil { return IndexDefinition.Field(path, .element) }
       return IndexDefinition.Field(path, .value(field.order == "DESCENDING" ? .descending : .ascending))
     }
     guard !fields.isEmpty else { return nil }
     let scope: IndexDefinition.Scope = index.queryScope == "COLLECTION_GROUP" ? .collectionGroup : .collection
-    return try IndexDefinition(index.collectionGroup, scope, fields)
+    return try IndexDefinition(index.collectionGroup, scope, fields.withNamesAscending(names))
   }
 }
 

@@ -32,7 +32,7 @@ package final class FirestoreClient: Sendable {
     var issued: UInt64 = 0
     var finished: UInt64 = 0
     /// Reads that wait until the write with this number has finished.
-    var waiting: [(write: UInt64, reader: CheckedContinuation<Void, Never>)] = []
+    var waiting: [(write: UInt64, resume: @Sendable () -> Void)] = []
   }
 
   init(place: StorePlace) { self.place = place }
@@ -188,9 +188,9 @@ package final class FirestoreClient: Sendable {
       state.finished = number
       let split = state.waiting.partition { $0.write <= number }
       defer { state.waiting.removeSubrange(split...) }
-      return state.waiting[split...].map(\.reader)
+      return state.waiting[split...].map(\.resume)
     }
-    for reader in ready { reader.resume() }
+    for resume in ready { resume() }
   }
 
   // MARK: Reading
@@ -235,15 +235,34 @@ package final class FirestoreClient: Sendable {
   /// Until the writes up to this one have finished, well or not.
   nonisolated(nonsending) func wait(for write: UInt64) async {
     guard state.withLock({ $0.finished < write }) else { return }
-    await withCheckedContinuation { resumeAfter(write, $0) }
+    await withCheckedContinuation { continuation in resume(after: write) { continuation.resume() } }
   }
 
-  private func resumeAfter(_ write: UInt64, _ continuation: CheckedContinuation<Void, Never>) {
+  private func resume(after write: UInt64, _ body: @escaping @Sendable () -> Void) {
     let isDone = state.withLock { state in
-      if state.finished < write { state.waiting.append((write, continuation)) }
+      if state.finished < write { state.waiting.append((write, body)) }
       return state.finished >= write
     }
-    if isDone { continuation.resume() }
+    if isDone { body() }
+  }
+
+  /// Reads while the caller's thread waits for the writes up to `write`.
+  func readNow<Value>(
+    after write: UInt64, _ body: (LocalView) throws(DocumentStoreError) -> Value
+  ) throws -> Value {
+    if state.withLock({ $0.finished < write }) {
+      let finished = DispatchSemaphore(value: 0)
+      resume(after: write) { finished.signal() }
+      finished.wait()
+    }
+    let view: LocalView
+    if let use = state.withLock({ $0.use }) {
+      view = use.view
+    } else {
+      view = try queue.sync { Result { () throws(DocumentStoreError) in try openStore() } }
+        .mapError(FirestoreErrors.translate).get()
+    }
+    do throws(DocumentStoreError) { return try body(view) } catch { throw FirestoreErrors.translate(error) }
   }
 
   nonisolated(nonsending) private func openedStore() async throws -> LocalView {

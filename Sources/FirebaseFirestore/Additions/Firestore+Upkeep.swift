@@ -1,0 +1,85 @@
+// Numbers of a database, copies of it, and what is too old for it.
+
+private import DocumentStore
+private import FirebaseCore
+public import Foundation
+private import OfflineSync
+
+/// How much a database holds.
+public struct FirestoreStatistics: Hashable, Sendable {
+  /// All documents of all collections.
+  public let documentCount: Int
+  /// The space that the database takes, spare files included.
+  public let byteCount: UInt64
+  /// Of these, the space of documents, compressed; those that were written last are not yet among them.
+  public let documentByteCount: UInt64
+  public let indexCount: Int
+}
+
+extension Firestore {
+  /// Reads nothing from disk.
+  nonisolated(nonsending) public func statistics() async throws -> FirestoreStatistics {
+    let client = client()
+    await client.wait(for: client.lastIssuedWrite)
+    return try await client.performed { view in
+      FirestoreStatistics(
+        documentCount: view.store.count, byteCount: view.store.byteCount,
+        documentByteCount: view.store.documentByteCount, indexCount: view.store.indexList.count)
+    }
+  }
+
+  /// Writes the database as of one moment to `directory`, a new or an empty one, while reads and writes go on. When it
+  /// returns, the backup is on stable storage and every byte of it was read back: `Firestore.open(at:)` opens it.
+  ///
+  /// Throws `failedPrecondition` if the directory holds anything, or if the database is in memory, and
+  /// `resourceExhausted` on a full disk; then the directory holds no database.
+  nonisolated(nonsending) public func backup(to directory: URL) async throws {
+    guard !isInMemory else {
+      throw FirestoreErrors.make(.failedPrecondition, "A database in memory has no backup.")
+    }
+    let (client, path) = (client(), directory.standardizedFileURL.path)
+    await client.wait(for: client.lastIssuedWrite)
+    try await client.performed { view throws(DocumentStoreError) in try view.store.backup(to: path) }
+  }
+
+  /// Deletes the documents of a collection that were last changed before `date`, and says how many. Those that
+  /// someone changes meanwhile stay.
+  @discardableResult
+  nonisolated(nonsending)
+    public func evict(collection: String, olderThan date: Date) async throws -> Int
+  {
+    let query = try self.collection(collection).runnable
+    let limit = Timestamp(date: date).stored
+    let client = client()
+    await client.wait(for: client.lastIssuedWrite)
+    return try await client.performed { view in Result { try view.store.evict(query, before: limit) } }.get()
+  }
+}
+
+extension DocumentStore {
+  private static let evictedAtOnce = 500
+
+  fileprivate func evict(_ query: StructuredQuery, before limit: StoredTimestamp) throws -> Int {
+    do {
+      var count = 0
+      var rest = try records(query).filter { $0.updateTime < limit }.map(\.path)[...]
+      while !rest.isEmpty {
+        let chunk = rest.prefix(Self.evictedAtOnce)
+        rest = rest.dropFirst(chunk.count)
+        count += try transaction { transaction in
+          var old: [DocumentPath] = []
+          for path in chunk {
+            if let document = try transaction.document(at: path), document.updateTime < limit {
+              old.append(path)
+            }
+          }
+          for path in old { try transaction.write(.delete(path)) }
+          return old.count
+        }
+      }
+      return count
+    } catch let error as DocumentStoreError {
+      throw FirestoreErrors.translate(error)
+    }
+  }
+}

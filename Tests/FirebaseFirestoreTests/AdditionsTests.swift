@@ -1,0 +1,108 @@
+// What the original has not.
+
+import FirebaseFirestore
+import Foundation
+import Testing
+
+@Suite struct AdditionsTests {
+  private static func filled(_ firestore: Firestore, _ count: Int = 300) async throws {
+    let batch = firestore.batch()
+    for n in 0..<count {
+      batch.setData(["n": n, "m": n % 10, "l": [n % 3]], forDocument: firestore.document("a/\(n)"))
+    }
+    try await batch.commit()
+  }
+
+  @Test func readsThatWaitSeeWhatWasWrittenBefore() throws {
+    let firestore = Firestore.memory()
+    let document = firestore.document("a/b")
+    for n in 0..<20 {
+      document.setData(["n": n])
+      #expect(try document.read()["n"] as? Int == n)
+      #expect(try firestore.collection("a").whereField("n", isEqualTo: n).read().count == 1)
+    }
+    struct Value: Codable {
+      var n: Int
+    }
+    #expect(try document.read(as: Value.self).n == 19)
+    #expect(try document.read(source: .cache).metadata.isFromCache)
+    #expect(try !firestore.document("a/none").read().exists)
+    do {
+      _ = try firestore.document("a/__bad__").read()
+      Issue.record("it was read")
+    } catch FirestoreErrorCode.invalidArgument {}
+  }
+
+  @Test func aQueryIsExplained() async throws {
+    let firestore = Firestore.memory()
+    try await Self.filled(firestore)
+    let query = firestore.collection("a").whereField("m", isEqualTo: 3).order(by: "n").limit(to: 5)
+    let first = try await query.explain()
+    #expect(first.results == 5 && first.documentsRead <= 5 && !first.indexesMade.isEmpty)
+    let second = try await query.explain()
+    #expect(
+      second.indexesMade.isEmpty && second.plan.contains("index") && second.description.contains("5 results"))
+    try await firestore.terminate()
+  }
+
+  @Test func indexesAreDeclaredListedAndDropped() async throws {
+    let firestore = Firestore.memory()
+    try await Self.filled(firestore)
+    let index = FirestoreIndex("a", [.ascending("m"), .descending("n")])
+    let group = FirestoreIndex("a", [.elements("l")], scope: .collectionGroup)
+    try await firestore.createIndex(index)
+    try await firestore.createIndex(group)
+    // Read from its other end: names of documents descend in the one that was declared.
+    #expect(try await firestore.indexes() == ["a(m, n)", "\(group)"])
+    let query = firestore.collection("a").whereField("m", isEqualTo: 3).order(by: "n", descending: true)
+    #expect(try await query.explain().indexesMade.isEmpty)
+    #expect(try await firestore.dropIndex(index))
+    #expect(try await !firestore.dropIndex(index))
+    do {
+      try await firestore.createIndex(FirestoreIndex("a", []))
+      Issue.record("it was made")
+    } catch FirestoreErrorCode.invalidArgument {}
+    try await firestore.terminate()
+  }
+
+  @Test func aBackupIsADatabase() async throws {
+    let database = try TestDatabase()
+    try await Self.filled(database.firestore)
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try await database.firestore.backup(to: folder)
+    let backup = try Firestore.open(at: folder)
+    #expect(try await backup.collection("a").getDocuments().count == 300)
+    try await backup.terminate()
+    do {
+      try await database.firestore.backup(to: folder)
+      Issue.record("it was written over another")
+    } catch FirestoreErrorCode.failedPrecondition {}
+    do {
+      try await Firestore.memory().backup(to: folder)
+      Issue.record("a database in memory was backed up")
+    } catch FirestoreErrorCode.failedPrecondition {}
+    await database.close()
+  }
+
+  @Test func numbersTellWhatThereIs() async throws {
+    let database = try TestDatabase()
+    try await Self.filled(database.firestore)
+    let statistics = try await database.firestore.statistics()
+    #expect(statistics.documentCount == 300)
+    #expect(statistics.byteCount > 10_000)
+    await database.close()
+  }
+
+  @Test func whatIsTooOldIsEvicted() async throws {
+    let firestore = Firestore.memory()
+    try await Self.filled(firestore, 700)
+    try await firestore.document("b/keep").setData(["n": 1])
+    #expect(try await firestore.evict(collection: "a", olderThan: Date(timeIntervalSinceNow: -3600)) == 0)
+    let border = Date(timeIntervalSinceNow: 3600)
+    #expect(try await firestore.evict(collection: "a", olderThan: border) == 700)
+    #expect(try await firestore.collection("a").getDocuments().isEmpty)
+    #expect(try await firestore.document("b/keep").getDocument().exists)
+    try await firestore.terminate()
+  }
+}
