@@ -9,6 +9,8 @@ struct SwiftCompiler {
 
   /// Where the running build put the modules; nil for snippets that import none of them.
   var build: URL?
+  /// The language mode.
+  var mode = "6"
   /// Where swiftc lies; nil when there is none.
   var executable: String? = path
 
@@ -29,10 +31,63 @@ struct SwiftCompiler {
     return Self.violations(in: words, status: status, pages: snippets.map(\.page))
   }
 
+  /// What the compiler complains about in a file of the repository.
+  func typecheck(_ file: URL) async throws -> [Violation] {
+    let output = FileManager.default.temporaryDirectory.appendingPathComponent("typecheck-\(UUID()).txt")
+    defer { try? FileManager.default.removeItem(at: output) }
+    let status = try await run(arguments + [file.path], output: output)
+    return Self.violations(
+      in: try String(contentsOf: output, encoding: .utf8), status: status, pages: [file.lastPathComponent])
+  }
+
+  /// The public symbols of a module of the build, from its symbol graph: `Type.member(label:)`.
+  func publicMembers(of module: String) async throws -> Set<String> {
+    guard let build, let tool = executable.map({ URL(fileURLWithPath: $0).deletingLastPathComponent() })
+    else {
+      throw Failure(description: "There is no build, or no toolchain.")
+    }
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("symbols-\(UUID())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    var extractor = self
+    extractor.executable = tool.appendingPathComponent("swift-symbolgraph-extract").path
+    let output = folder.appendingPathComponent("output.txt")
+    var arguments = ["-module-name", module, "-output-dir", folder.path, "-minimum-access-level", "public"]
+    arguments += ["-skip-synthesized-members", "-target", Self.target]
+    arguments += ["-I", build.appendingPathComponent("Modules").path]
+    for map in try Self.moduleMaps(build) { arguments += ["-Xcc", "-fmodule-map-file=\(map)"] }
+    let status = try await extractor.run(arguments, output: output)
+    let graph = folder.appendingPathComponent("\(module).symbols.json")
+    guard status == 0, let data = try? Data(contentsOf: graph) else {
+      throw Failure(description: try String(contentsOf: output, encoding: .utf8))
+    }
+    struct Graph: Decodable {
+      struct Symbol: Decodable { var pathComponents: [String] }
+      var symbols: [Symbol]
+    }
+    return Set(
+      try JSONDecoder().decode(Graph.self, from: data).symbols.map {
+        $0.pathComponents.joined(separator: ".")
+      })
+  }
+
+  private static var target: String {
+    #if arch(arm64)
+    let architecture = "aarch64"
+    #else
+    let architecture = "x86_64"
+    #endif
+    #if os(Linux)
+    return "\(architecture)-unknown-linux-gnu"
+    #else
+    return "\(architecture == "aarch64" ? "arm64" : architecture)-apple-macosx15.0"
+    #endif
+  }
+
   private var arguments: [String] {
     get throws {
       var arguments = [
-        "-typecheck", "-swift-version", "6", "-parse-as-library", "-wmo", "-module-name", "Snippets",
+        "-typecheck", "-swift-version", mode, "-parse-as-library", "-wmo", "-module-name", "Snippets",
         "-suppress-warnings", "-diagnostic-style", "llvm", "-no-color-diagnostics",
       ]
       guard let build else { return arguments }
