@@ -9,6 +9,8 @@ struct LiveMatcher {
     var equals: [StoredFieldPath: [[UInt8]: [ObjectIdentifier: LiveView]]] = [:]
     var elements: [StoredFieldPath: [[UInt8]: [ObjectIdentifier: LiveView]]] = [:]
     var ranges: [StoredFieldPath: LiveRanges<LiveView>] = [:]
+    /// Ranges have come since the last change.
+    var hasNewRanges = false
     var views: [ObjectIdentifier: LiveView] = [:]
   }
 
@@ -62,20 +64,28 @@ struct LiveMatcher {
   // MARK: Changes
 
   /// Hands over each view that a change may concern, once.
-  func forEachView(concernedBy change: PublishedChange, _ body: (LiveView) -> Void) {
+  mutating func forEachView(concernedBy change: PublishedChange, _ body: (LiveView) -> Void) {
     let segments = change.path.segments
     forEachView(.collection(Self.bytes(segments.dropLast())), change, body)
     if groups > 0 { forEachView(.group(Array(segments[segments.count - 2].utf8)), change, body) }
     if documents > 0 { forEachView(.document(change.key), change, body) }
   }
 
-  private func forEachView(_ key: ScopeKey, _ change: PublishedChange, _ body: (LiveView) -> Void) {
+  private mutating func forEachView(
+    _ key: ScopeKey, _ change: PublishedChange, _ body: (LiveView) -> Void
+  ) {
+    if scopes[key]?.hasNewRanges == true { scopes[key]?.settle() }
     guard let scope = scopes[key] else { return }
     scope.views(concernedBy: change).values.forEach(body)
   }
 }
 
 extension LiveMatcher.Scope {
+  fileprivate mutating func settle() {
+    for field in Array(ranges.keys) { ranges[field]?.settle() }
+    hasNewRanges = false
+  }
+
   fileprivate mutating func insert(_ view: LiveView, _ anchors: [LiveAnchor]?) {
     let id = ObjectIdentifier(view)
     views[id] = view
@@ -87,6 +97,7 @@ extension LiveMatcher.Scope {
       case .element(let field, let value): elements[field, default: [:]][value, default: [:]][id] = view
       case .range(let field, let list):
         for range in list { ranges[field, default: LiveRanges()].insert(range, view) }
+        hasNewRanges = true
       }
     }
   }

@@ -1,7 +1,8 @@
 // Ranges of keys, and which of them a key lies in, without asking each.
 //
 // Sorted by where they begin, each with the furthest end of all in its half: the tree that a binary search goes
-// through. New ranges wait in a list until they are worth a new sort.
+// through. New ranges wait in a list. Before a search that would have to go through many of them, all are sorted anew:
+// thousands that come together are sorted once.
 
 struct LiveRanges<Owner: AnyObject> {
   private struct Item {
@@ -23,7 +24,11 @@ struct LiveRanges<Owner: AnyObject> {
     if removed[ObjectIdentifier(owner)] != nil { sort() }
     recent.append(Item(range: range, owner: owner))
     count += 1
-    if recent.count > max(Self.recentMax, sorted.count / 4) { sort() }
+  }
+
+  /// To be called before a search.
+  mutating func settle() {
+    if recent.count > Self.recentMax { sort() }
   }
 
   /// All ranges of an owner.
