@@ -14,6 +14,11 @@ struct BenchmarkOptions {
                       [--json FILE]
 
     W1   durable commits of one document, one writer; beside it the bare device: write a page, sync
+    W2   the same from eight threads, and from 64 writers that wait without a thread
+    W3   durable batches of 500 documents, with three indexes
+    W4   a load that ends compressed, indexed and durable
+    W14  updates of an indexed field in batches of 500
+    W16  from a write to its listener, with 1 and with 10,000 live queries; a write that concerns none of them
     W1b  durable commits of one key and value, one writer, without documents on top
     W2b  the same from eight threads
     W3b  the same in batches of 500

@@ -5,7 +5,9 @@ import Foundation
 @main
 struct Benchmarks {
   static let workloads: [any Workload.Type] = [
-    DurableCommits.self, SingleWriter.self, EightWriters.self, LargeBatches.self, Reading.self,
+    DurableCommits.self, EightDocumentWriters.self, LargeDocumentBatches.self, BulkLoad.self,
+    IndexedUpdates.self, Listening.self, SingleWriter.self, EightWriters.self, LargeBatches.self,
+    Reading.self,
   ]
 
   static func main() {

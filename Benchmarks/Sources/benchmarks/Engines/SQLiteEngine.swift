@@ -27,29 +27,49 @@ final class SQLiteEngine: DocumentEngine {
   }
 
   func load(_ count: Int) throws {
-    let insert = try statement(
-      "INSERT INTO documents (path, parent, \(Self.columns)) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")
-    for start in stride(from: 0, to: count, by: 500) {
-      try run("BEGIN")
-      for number in start..<min(start + 500, count) {
-        let row = SampleDocument.row(number)
-        for (index, value) in row.enumerated() {
-          let place = Int32(index + 1)
-          switch value {
-          case .text(let text): sqlite3_bind_text(insert, place, text, -1, transient)
-          case .integer(let number): sqlite3_bind_int64(insert, place, Int64(number))
-          case .real(let number): sqlite3_bind_double(insert, place, number)
-          }
-        }
-        guard sqlite3_step(insert) == SQLITE_DONE else { throw BenchmarkFailure("sqlite does not insert") }
-        sqlite3_reset(insert)
-      }
-      try run("COMMIT")
-    }
+    for start in stride(from: 0, to: count, by: 500) { try insert(start..<min(start + 500, count)) }
+    try makeIndexes()
+    try run("PRAGMA wal_checkpoint(TRUNCATE); ANALYZE;")
+  }
+
+  func makeIndexes() throws {
     try run("CREATE INDEX byScore ON documents (parent, score)")
     try run("CREATE INDEX byTown ON documents (parent, city, createdAt)")
     try run("CREATE INDEX byTime ON documents (createdAt)")
-    try run("PRAGMA wal_checkpoint(TRUNCATE); ANALYZE;")
+  }
+
+  /// In one transaction.
+  func insert(_ numbers: Range<Int>) throws {
+    let insert = try statement(
+      "INSERT INTO documents (path, parent, \(Self.columns)) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")
+    try run("BEGIN")
+    for number in numbers {
+      let row = SampleDocument.row(number)
+      for (index, value) in row.enumerated() {
+        let place = Int32(index + 1)
+        switch value {
+        case .text(let text): sqlite3_bind_text(insert, place, text, -1, transient)
+        case .integer(let number): sqlite3_bind_int64(insert, place, Int64(number))
+        case .real(let number): sqlite3_bind_double(insert, place, number)
+        }
+      }
+      guard sqlite3_step(insert) == SQLITE_DONE else { throw BenchmarkFailure("sqlite does not insert") }
+      sqlite3_reset(insert)
+    }
+    try run("COMMIT")
+  }
+
+  /// In one transaction.
+  func update(_ numbers: Range<Int>, score: Double) throws {
+    let update = try statement("UPDATE documents SET score = ? WHERE path = ?")
+    try run("BEGIN")
+    for number in numbers {
+      sqlite3_bind_double(update, 1, score + Double(number % 10_000) / 7)
+      sqlite3_bind_text(update, 2, SampleDocument.pathText(number), -1, transient)
+      guard sqlite3_step(update) == SQLITE_DONE else { throw BenchmarkFailure("sqlite does not update") }
+      sqlite3_reset(update)
+    }
+    try run("COMMIT")
   }
 
   func get(_ number: Int) throws -> Int {

@@ -5,7 +5,9 @@ import Foundation
 
 enum DurableCommits: Workload {
   static let name = "W1"
-  static let engines: [any Engine] = [DugoutEngine(), DeviceLimit()]
+  static let rate: String? = "commits_per_s"
+  static let engines: [any Engine] =
+    [DugoutEngine(), DeviceLimit()] + Peers.installed.map { PeerEngine(type: $0) }
 
   /// Enough to outlive the first, small logs; each takes about a tenth of a millisecond.
   private static func count(_ options: BenchmarkOptions) -> Int { min(options.documents, 5000) }
@@ -18,6 +20,19 @@ enum DurableCommits: Workload {
       defer { try? store.close() }
       let writes = try (0..<count(options)).map { try SampleDocument.write($0) }
       return try CommitTimes.measure(writes.count) { try store.commit([writes[$0]]) }
+    }
+  }
+
+  struct PeerEngine: Engine {
+    var type: any ByteEngine.Type
+    var name: String { type.name }
+
+    func round(in directory: URL, _ options: BenchmarkOptions) throws -> [String: Double] {
+      let entries = try (0..<count(options)).map { try DocumentEntries.document($0) }
+      let engine = try type.init(directory)
+      let times = try CommitTimes.measure(entries.count) { try engine.commit(entries[$0...$0]) }
+      try engine.close()
+      return times
     }
   }
 
