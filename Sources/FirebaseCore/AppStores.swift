@@ -20,10 +20,12 @@ package final class AppStores: Sendable {
   private init() {}
 
   /// A use of the store at `place`, which is opened, or made, for the first user. Opening reads the
-  /// store's logs: not a call for a thread that must not wait. It makes no other place wait.
-  package func use(_ place: StorePlace) throws(DocumentStoreError) -> StoreUse {
+  /// store's logs, and its first user decides on `durability`: not a call for a thread that must not wait. It makes no other place wait.
+  package func use(
+    _ place: StorePlace, _ durability: StoreDurability = .synced
+  ) throws(DocumentStoreError) -> StoreUse {
     let store = store(place)
-    return StoreUse(of: store, view: try store.join())
+    return StoreUse(of: store, view: try store.join(durability))
   }
 
   /// Deletes all that is at `place`; false if it is in use in this process. Throws `locked` if another one
@@ -55,13 +57,13 @@ private final class SharedStore: Sendable {
 
   init(_ place: StorePlace) { self.place = place }
 
-  func join() throws(DocumentStoreError) -> LocalView {
+  func join(_ durability: StoreDurability) throws(DocumentStoreError) -> LocalView {
     try state.withLock { state throws(DocumentStoreError) in
       let view: LocalView
       if let open = state.view {
         view = open
       } else {
-        view = LocalView(over: try open())
+        view = LocalView(over: try open(durability))
       }
       state.view = view
       state.users += 1
@@ -69,10 +71,12 @@ private final class SharedStore: Sendable {
     }
   }
 
-  private func open() throws(DocumentStoreError) -> DocumentStore {
+  private func open(_ durability: StoreDurability) throws(DocumentStoreError) -> DocumentStore {
+    var options = DocumentStore.Options()
+    options.durability = durability
     switch place {
-    case .directory(let path): try DocumentStore.open(path)
-    case .memory: try DocumentStore.openInMemory()
+    case .directory(let path): return try DocumentStore.open(path, options: options)
+    case .memory: return try DocumentStore.openInMemory(options: options)
     }
   }
 

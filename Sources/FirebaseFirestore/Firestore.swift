@@ -116,7 +116,8 @@ public final class Firestore: NSObject, Sendable {
       guard !state.isTerminated else { return .terminated }
       let settings = state.settings
       guard settings.isSSLEnabled || settings.host != FirestoreSettings.hostDefault else { return .noHost }
-      let client = FirestoreClient(place: place(settings))
+      let client = FirestoreClient(
+        place: place(settings), durability: settings.durability == .synced ? .synced : .buffered)
       state.client = client
       return .client(client)
     }

@@ -63,6 +63,19 @@ import Testing
     await database.close()
   }
 
+  @Test func bufferedWritesAreThereAfterARestart() async throws {
+    let database = try TestDatabase()
+    let settings = database.firestore.settings
+    #expect(settings.durability == .synced)
+    settings.durability = .buffered
+    #expect(settings != database.firestore.settings)
+    database.firestore.settings = settings
+    for n in 0..<50 { try await database.firestore.document("a/\(n)").setData(["n": n]) }
+    await database.restart()
+    #expect(try await database.firestore.collection("a").getDocuments().count == 50)
+    await database.close()
+  }
+
   @Test func hintsAboutIndexesChangeNoResult() async throws {
     let database = try TestDatabase()
     let firestore = database.firestore

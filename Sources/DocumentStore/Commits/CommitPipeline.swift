@@ -20,11 +20,16 @@ import ByteStore
 final class CommitPipeline: Sendable {
   private let bytes: ByteStore
   private let layer: CommitLayer
+  private let durability: Durability
   private let clock: any StoreClock
   /// Held while the next commit is computed from what this one leaves.
   private let order: Locked<CommitOrder>
 
-  init(_ bytes: ByteStore, _ layer: CommitLayer, _ feed: FeedLedger, clock: any StoreClock) {
+  init(
+    _ bytes: ByteStore, _ layer: CommitLayer, _ feed: FeedLedger, _ durability: StoreDurability = .synced,
+    clock: any StoreClock
+  ) {
+    self.durability = durability == .synced ? .synced : .buffered
     self.bytes = bytes
     self.layer = layer
     self.clock = clock
@@ -226,7 +231,8 @@ final class CommitPipeline: Sendable {
   ) throws(DocumentStoreError) -> CommitUnderWay {
     do throws(ByteStoreError) {
       let effects = CommitEffects(time, resolved.changes)
-      let commit = try bytes.enqueue(batch, note: effects, foundation: resolved.foundation)
+      let commit = try bytes.enqueue(
+        batch, durability: durability, note: effects, foundation: resolved.foundation)
       let number = order.begin(commit, resolved.changes, at: time)
       return CommitUnderWay(
         request: request, time: time, changes: resolved.changes, commit: commit, number: number,

@@ -9,6 +9,7 @@ public final class DocumentStore: Sendable {
     public var createsIfMissing = true
     /// As the store's property of this name.
     public var createsIndexes = true
+    public var durability = StoreDurability.synced
     /// A query goes through so many documents rather than have an index made.
     package var scanMax = 64
     /// Of the store of bytes.
@@ -44,7 +45,7 @@ public final class DocumentStore: Sendable {
     self.options = options
     indexCreation = Locked(options.createsIndexes)
     self.clock = clock
-    pipeline = CommitPipeline(bytes, layer, settings.feed, clock: clock)
+    pipeline = CommitPipeline(bytes, layer, settings.feed, options.durability, clock: clock)
     timeToLive = Locked(TimeToLiveState(policies: settings.policies))
     timeToLiveClock = TimeToLiveClock(clock)
     publications = layer.publications

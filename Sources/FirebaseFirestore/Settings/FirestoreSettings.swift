@@ -3,6 +3,14 @@
 import FirebaseCore
 public import Foundation
 
+/// What a write survives once its completion is called.
+public enum FirestoreDurability: Hashable, Sendable {
+  /// Everything: it is on stable storage.
+  case synced
+  /// The death of the process. A power loss may take the writes of the last 100 ms, the latest ones first.
+  case buffered
+}
+
 /// Settings of a database; equal by value. Any thread may read and change them.
 ///
 /// ```swift
@@ -22,6 +30,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     var host = FirestoreSettings.hostDefault
     var isSSLEnabled = true
     var dispatchQueue = DispatchQueue.main
+    var durability = FirestoreDurability.synced
     var cache = CacheChoice.persistent(CacheSize.standard)
     /// Which of the two ways to choose a cache was used.
     var hasCacheSettings = false
@@ -30,6 +39,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     static func == (left: Self, right: Self) -> Bool {
       left.host == right.host && left.isSSLEnabled == right.isSSLEnabled
         && isSame(left.dispatchQueue, right.dispatchQueue) && left.cache == right.cache
+        && left.durability == right.durability
     }
 
     /// On Linux the main queue is a new object each time.
@@ -62,6 +72,12 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
   public var dispatchQueue: DispatchQueue {
     get { values.dispatchQueue }
     set { guarded.withLock { $0.dispatchQueue = newValue } }
+  }
+
+  /// When a write counts as done. Of several instances that share a store, the first that uses it decides.
+  public var durability: FirestoreDurability {
+    get { values.durability }
+    set { guarded.withLock { $0.durability = newValue } }
   }
 
   /// `MemoryCacheSettings` means a database in memory, which is gone when it is terminated.

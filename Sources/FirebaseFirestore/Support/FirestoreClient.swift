@@ -14,6 +14,7 @@ package import OfflineSync
 
 package final class FirestoreClient: Sendable {
   private let place: StorePlace
+  private let durability: StoreDurability
   private let queue = DispatchQueue(label: "dugout.firestore.writes")
   /// Where writes that have their place are waited for, in the same order.
   private let finishing = DispatchQueue(label: "dugout.firestore.writes.finishing")
@@ -35,14 +36,17 @@ package final class FirestoreClient: Sendable {
     var waiting: [(write: UInt64, resume: @Sendable () -> Void)] = []
   }
 
-  init(place: StorePlace) { self.place = place }
+  init(place: StorePlace, durability: StoreDurability) {
+    self.place = place
+    self.durability = durability
+  }
 
   // MARK: The store
 
   /// Only on the queue.
   private func openStore() throws(DocumentStoreError) -> LocalView {
     if let use = state.withLock({ $0.use }) { return use.view }
-    let use = try AppStores.shared.use(place)
+    let use = try AppStores.shared.use(place, durability)
     state.withLock { $0.use = use }
     return use.view
   }
