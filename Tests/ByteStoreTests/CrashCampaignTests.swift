@@ -12,7 +12,7 @@ struct CrashCampaignTests {
   }
 
   @Test func everyCallIsCrashedBefore() {
-    let summary = CrashCampaign.run(states: 2_000, seed: 2, commitsWaiting: commitsWaiting)
+    let summary = CrashCampaign.run(states: 4_000, seed: 2, commitsWaiting: commitsWaiting)
     let missing = DiskOperation.allCases.filter { summary.crashes[$0, default: 0] == 0 }
     #expect(missing.isEmpty)
   }
