@@ -24,7 +24,7 @@ import Testing
         round < records.count
         ? records[round] : dice.pick(records).damaged(&dice, splicing: dice.pick(records))
       let decodes = (try? StoredDocument(path: place, record: bytes)) != nil
-      let isAccepted = (try? DocumentRecord(path: place, record: bytes)) != nil
+      let isAccepted = (try? DocumentRecord(path: place, record: bytes, .empty)) != nil
       try #require(decodes == isAccepted, "seed \(seed), round \(round): \(bytes.hexadecimal)")
       if isAccepted { accepted += 1 }
     }
@@ -35,7 +35,7 @@ import Testing
     var dice = Dice(seed: 32)
     for _ in 0..<500 {
       let bytes = randomRecord(&dice)
-      let record = try DocumentRecord(path: place, record: bytes)
+      let record = try DocumentRecord(path: place, record: bytes, .empty)
       let decoded = try StoredDocument(path: place, record: bytes)
       #expect(record.document == decoded)
       guard case .record(let map) = record.fields else {

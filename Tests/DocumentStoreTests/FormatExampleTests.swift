@@ -19,6 +19,26 @@ import Testing
     #expect(agrees, "docs/format.md shows other bytes for \"\(block.name)\". They are now:\n\n\(rows)")
   }
 
+  /// The same document once a second one had the same fields before it.
+  @Test func theShapeAndTheRecordOfThePageAreWhatIsWritten() throws {
+    let page = try ExamplePage.read()
+    let time = try #require(StoredTimestamp(microseconds: Example.time))
+    let document = StoredDocument(
+      path: Example.path, createTime: time, updateTime: time, fields: Example.fields)
+    let shapes = ShapeDictionary()
+    shapes.begin(from: 0)
+    _ = shapes.id(of: Example.fields)
+    var encoder = RecordEncoder(shapes: shapes)
+    let record = encoder.encode(document)
+    let definition = try #require(shapes.table.shapes.first??.definition)
+    for (name, found) in [("shape", Shape.key(0) + definition), ("record with a shape", record)] {
+      let shown = try page.block(name)
+      let agrees = shown.bytes == found
+      let rows = shown.rewritten(with: found)
+      #expect(agrees, "docs/format.md shows other bytes for \"\(name)\". They are now:\n\n\(rows)")
+    }
+  }
+
   @Test(arguments: Example.State.allCases)
   func aStoreMadeOfTheBytesOfThePageHoldsTheDocument(state: Example.State) throws {
     let page = try ExamplePage.read()
@@ -94,11 +114,11 @@ enum Example {
   static let blocks = [
     Block("manifest", .committed, "MANIFEST", nil),
     Block("log header", .committed, "log-0000000001", 0..<128),
-    Block("frame", .committed, "log-0000000001", 4096..<4096 + 192),
+    Block("frame", .committed, "log-0000000001", 4096..<4096 + 128),
     Block("manifest after a flush", .flushed, "MANIFEST", nil),
     Block("next log header", .flushed, "log-0000000002", 0..<128),
     Block("segment header", .flushed, "segment-0000000001", 0..<160),
-    Block("dictionary", .flushed, "segment-0000000001", 8192..<8192 + 81),
+    Block("dictionary", .flushed, "segment-0000000001", 8192..<8192 + 44),
     Block("segment page", .flushed, "segment-0000000001", 16384..<24576),
     Block("checkpoint header", .flushed, "checkpoint-0000000002", 0..<4096),
     Block("directory page", .flushed, "checkpoint-0000000002", 4096..<8192),

@@ -367,7 +367,7 @@ import Testing
     let key = DocumentKey.encode(place)
     let record = try #require(try bytes.value(for: key))
     var batch = Batch(stamp: bytes.lastStamp + 1)
-    try batch.put(Array(record.dropLast()), for: key)
+    try batch.put(Array(record.prefix(9)) + [0xFF], for: key)
     try bytes.commit(batch)
     try bytes.close()
     return try DocumentStore.open(

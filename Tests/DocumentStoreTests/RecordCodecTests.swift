@@ -11,24 +11,22 @@ import Testing
   /// The record of a document with one field of every type, put together by hand from the grammar.
   private let goldenRecord = [UInt8](
     hexadecimal: """
-      00 00000000000000                            | form 0, reserved
-      00401e18240a0600 01401e18240a0600            | made, last changed
-      0d000000                                     | 13 fields, and where each begins
-        38000000 3c000000 40000000 44000000 50000000 5c000000 68000000
-        73000000 7d000000 99000000 ad000000 bb000000 d3000000
-      0100 61 00                                   | a: null
-      0100 62 01                                   | b: false
-      0100 63 02                                   | c: true
-      0100 64 03 feffffffffffffff                  | d: -2
-      0100 65 04 000000000000f83f                  | e: 1.5
-      0100 66 05 40222018240a0600                  | f: the timestamp
-      0100 67 06 03000000 c3a900                   | g: "é\\0"
-      0100 68 07 02000000 00ff                     | h: two bytes
-      0100 69 08 01000000 70 01000000 64 0a000000 726f6f6d732f65726f73 | i: p, d, rooms/eros
-      0100 6a 09 000000000000f83f 00000000000000c0 | j: 1.5, -2
-      0100 6b 0a 06000000 02000000 00 02           | k: [null, true]
-      0100 6c 0b 02000000 000000000000f03f 0000000000000080 | l: 1, -0
-      0100 6d 0c 13000000 01000000 08000000 0000 03 0700000000000000 | m: {"": 7}
+      02 00401e18240a0600 02                       | form 2, made, last changed 1 µs later
+      00 0d                                        | a map with names: 13 fields, and where all but "a" begin
+        03 06 09 0d 12 1c 22 27 38 4b 52 65
+      01 61 00                                     | a: null
+      01 62 01                                     | b: false
+      01 63 02                                     | c: true
+      01 64 03 fe                                  | d: -2
+      01 65 04 f83f                                | e: 1.5
+      01 66 05 40222018240a06                      | f: the timestamp
+      01 67 06 c3a900                              | g: "é\0"
+      01 68 07 00ff                                | h: two bytes
+      01 69 08 0170 0164 726f6f6d732f65726f73      | i: p, d, rooms/eros
+      01 6a 09 000000000000f83f 00000000000000c0   | j: 1.5, -2
+      01 6b 0a 08 01 00 02                         | k: two elements, the first of one byte: [null, true]
+      01 6c 0b 000000000000f03f 0000000000000080   | l: 1, -0
+      01 6d 0c 00 01 00 03 07                      | m: a map with names, one field: {"": 7}
       """.withoutRemarks)
 
   private var goldenDocument: StoredDocument {
@@ -53,7 +51,7 @@ import Testing
   @Test func anEmptyDocumentIsAHeadAndACount() throws {
     let empty = StoredDocument(
       path: place, createTime: .first, updateTime: .last, fields: StoredMap())
-    let record = [UInt8](hexadecimal: "00 00000000000000 0040d400014023ff ff5f73cc0c448403 00000000")
+    let record = [UInt8](hexadecimal: "02 0040d400014023ff fefff8b9f98282e108 00 00")
     #expect(empty.record.hexadecimal == record.hexadecimal)
     #expect(try StoredDocument(path: place, record: empty.record) == empty)
   }
@@ -138,18 +136,50 @@ import Testing
     }
   }
 
-  @Test func eachOffsetLeadsToItsField() throws {
+  @Test func eachPlaceInATableLeadsToItsField() {
     var dice = Dice(seed: 12)
     for _ in 0..<500 {
       let fields = Values.fields(&dice)
-      let record = RecordCodec.encode(createTime: .first, updateTime: .last, fields: fields)
-      let map = Array(record.dropFirst(24))
-      #expect(map.integer(at: 0, bytes: 4) == fields.count)
-      for (index, entry) in fields.entries.enumerated() {
-        let offset = map.integer(at: 4 + 4 * index, bytes: 4)
-        #expect(map.integer(at: offset, bytes: 2) == entry.name.utf8.count)
-        #expect(map[(offset + 2)...].starts(with: entry.name.utf8))
+      let record = RecordCodec.encode(createTime: .first, updateTime: .first, fields: fields)
+      let bytes = record.rawSpan
+      let noShapes: [UInt8] = []
+      guard let layout = RecordLayout(mapIn: bytes, from: 9, to: record.count, shapes: noShapes.rawSpan)
+      else {
+        Issue.record("it has no layout")
+        continue
       }
+      #expect(layout.count == fields.count)
+      for (index, entry) in fields.entries.enumerated() {
+        let range = layout.range(ofEntry: index, in: bytes) ?? 0..<0
+        let name = RecordLayout.parts(ofEntry: range, in: bytes)?.name ?? 0..<0
+        let found = Array(record[name])
+        #expect(found == Array(entry.name.utf8))
+      }
+    }
+  }
+
+  @Test func tablesAreAsWideAsTheirLargestNumberNeeds() throws {
+    for (bytes, width) in [(0, 1), (255 - 3, 1), (256 - 3, 2), (65_535 - 3, 2), (65_536 - 3, 4)] {
+      let fields = StoredMap([("a", .bytes([UInt8](repeating: 1, count: bytes))), ("b", .null)])
+      let record = RecordCodec.encode(createTime: .first, updateTime: .first, fields: fields)
+      #expect(record.count == 9 + 2 + width + (3 + bytes) + 3, "\(bytes) bytes")
+      #expect(try roundTrip(fields) == fields)
+      let array = StoredMap([("a", .array([.bytes([UInt8](repeating: 1, count: bytes)), .null, .null]))])
+      #expect(try roundTrip(array) == array)
+    }
+  }
+
+  @Test func numbersTakeAsFewBytesAsTheyNeed() throws {
+    for (number, bytes) in [
+      (0, 0), (1, 1), (-1, 1), (127, 1), (-128, 1), (128, 2), (-129, 2), (32_767, 2), (32_768, 3),
+      (1 << 23 - 1, 3), (1 << 23, 4), (1_700_000_000, 4), (1 << 31, 5), (1 << 55 - 1, 7), (.max, 8),
+      (.min, 8),
+    ] as [(Int64, Int)] {
+      #expect(number.recordBytes == bytes, "\(number)")
+      #expect(try roundTrip(StoredMap([("n", .integer(number))])) == StoredMap([("n", .integer(number))]))
+    }
+    for (number, bytes) in [(0.0, 0), (-0.0, 1), (1, 2), (1.5, 2), (0.1, 8), (.infinity, 2), (1e6, 4)] {
+      #expect(number.recordBytes == bytes, "\(number)")
     }
   }
 

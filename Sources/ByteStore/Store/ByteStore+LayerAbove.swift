@@ -19,6 +19,13 @@ extension ByteStore {
     package var after: (ordinal: UInt32, value: [UInt8])?
   }
 
+  /// The keys of which the logs had something when the store was opened, some more than once. To be called
+  /// before `forEachRecoveredChange`.
+  package func forEachRecoveredKey(_ body: ([UInt8]) -> Void) {
+    let commits = recovered.withLock { $0?.commits ?? [] }
+    for commit in commits { commit.keys.forEach(body) }
+  }
+
   /// Hands over every key that the logs had something about when the store was opened. To be called once,
   /// before the first commit.
   package func forEachRecoveredChange(

@@ -6,7 +6,7 @@
 //   3. check     a healthy store is left alone
 //   4. sources   files by what they say of themselves (SalvageSources)
 //   5. base      the checkpoint that explains most; how each entry is judged (SalvageCheckpoint)
-//   6. table     entries, then commits (SalvageTable)
+//   6. table     entries, then commits, then what the layer above kept in a checkpoint (SalvageTable)
 //   7. write     segments, a checkpoint and a manifest of a new store, under salvaged names
 //   8. switch    the originals are set aside, the new files get their names (SalvageDirectory)
 //
@@ -24,30 +24,41 @@ import Glibc
 
 extension ByteStore {
   /// Makes a store that opens, of all that can be read. A healthy one is left alone.
+  ///
+  /// `restore` says which entries must be there, from what the layer above has kept in a checkpoint: those whose
+  /// keys have no value are added.
   package static func salvage(
-    _ path: String, platform: Platform = .real, progress: ((CheckProgress) -> Void)? = nil
+    _ path: String, platform: Platform = .real, restore: @escaping SalvageRestore = { _ in [] },
+    progress: ((CheckProgress) -> Void)? = nil
   ) throws(ByteStoreError) -> SalvageReport {
     let directory = try directoryOfStore(path, platform)
     let lock = try takeLock(of: directory)
     defer { lock.release() }
-    var salvage = Salvage(directory, lock, platform, progress)
+    var salvage = Salvage(directory, lock, platform, restore, progress)
     return try salvage.run()
   }
 }
+
+/// Entries that must be there, given the payloads of a checkpoint's regions; nil for a page that is damaged.
+package typealias SalvageRestore = (
+  _ pages: (CheckpointRegion) -> [[UInt8]?]
+) -> [(key: [UInt8], value: [UInt8])]
 
 struct Salvage {
   private let directory: any OpenDirectory
   private let lock: any DirectoryLock
   private let platform: Platform
+  private let restore: SalvageRestore
   private let progress: ((CheckProgress) -> Void)?
 
   init(
     _ directory: any OpenDirectory, _ lock: any DirectoryLock, _ platform: Platform,
-    _ progress: ((CheckProgress) -> Void)?
+    _ restore: @escaping SalvageRestore, _ progress: ((CheckProgress) -> Void)?
   ) {
     self.directory = directory
     self.lock = lock
     self.platform = platform
+    self.restore = restore
     self.progress = progress
   }
 
@@ -120,6 +131,9 @@ struct Salvage {
     }
     try table.addSegments(chosen, platform)
     try table.applyLogs(from: SalvageBase.firstLog(sources, judge))
+    for checkpoint in sources.checkpoints {
+      try table.addMissing(restore { region in (try? checkpoint.payloads(region)) ?? [nil] })
+    }
     let result = table.finish()
     return Gathered(table: result, segments: table.segments, report: table.report)
   }

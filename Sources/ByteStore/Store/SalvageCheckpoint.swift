@@ -69,17 +69,26 @@ struct CheckpointSource {
 
   /// The words of each page of a region, nil for one that is damaged and for all behind the end of the file.
   func words(_ region: CheckpointRegion) throws(ByteStoreError) -> [[UInt64]?] {
+    try payloads(region).map { payload in
+      payload.map { payload in
+        var reader = ByteReader(payload.rawSpan)
+        return (0..<PagedWords.wordsPerPage).map { _ in reader.uint64() ?? 0 }
+      }
+    }
+  }
+
+  /// The payload of each page of a region, nil for one that is damaged.
+  func payloads(_ region: CheckpointRegion) throws(ByteStoreError) -> [[UInt8]?] {
     guard let start = header.offset(of: region) else { return [] }
     let total = header.pages(of: region)
     let bytesLeft = start < file.size ? file.size - start : 0
     let present = min(total, Int(clamping: bytesLeft / UInt64(CheckpointFormat.pageBytes)))
-    var pages: [[UInt64]?] = []
+    var pages: [[UInt8]?] = []
     try file.forEachPage(of: CheckpointFormat.pageBytes, at: start, count: present) {
       _, bytes throws(ByteStoreError) in
       let index = Int(start) / CheckpointFormat.pageBytes + pages.count
       guard let bytes, self.region(of: bytes, index) == region else { return pages.append(nil) }
-      var reader = ByteReader(bytes)
-      pages.append((0..<PagedWords.wordsPerPage).map { _ in reader.uint64() ?? 0 })
+      pages.append([UInt8](copying: bytes.extracting(0..<CheckpointFormat.payloadBytes)))
     }
     // A header may claim any number of pages: one stands for all that the file does not have.
     if present < total { pages.append(nil) }

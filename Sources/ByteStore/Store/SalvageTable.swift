@@ -3,6 +3,7 @@
 //   1. segments   oldest first; the checkpoint says which entries are alive, and where it cannot, the newest
 //                 entry of a key is taken for its value
 //   2. logs       in order, each commit behind the state that the segments have
+//   3. restored   entries that are missing and that a checkpoint has elsewhere
 
 struct SalvageTable {
   let table: SharedTable
@@ -170,6 +171,21 @@ struct SalvageTable {
     }
     try result.get()
     return CommitBody(trusted: batch.body)
+  }
+
+  // MARK: Restored entries
+
+  /// Adds those whose keys are not there.
+  mutating func addMissing(_ entries: [(key: [UInt8], value: [UInt8])]) throws(ByteStoreError) {
+    guard !entries.isEmpty else { return }
+    var batch = Batch()
+    for entry in entries { try batch.put(entry.value, for: entry.key) }
+    let commit = CommitBody(trusted: batch.body)
+    var newKeys = 0
+    let isMissing = try table.prepare(commit, newKeys: &newKeys).map { $0.ordinal == nil }
+    let part = try Self.part(of: commit, isMissing)
+    newKeys = 0
+    table.apply([AppliedCommit(body: part, targets: try table.prepare(part, newKeys: &newKeys))])
   }
 
   // MARK: The end

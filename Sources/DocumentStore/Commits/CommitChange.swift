@@ -45,9 +45,12 @@ final class CommitEffects: CommitNote {
   let time: StoredTimestamp
   let indexChanges: IndexChanges
   private let keys: [[UInt8]]
+  /// The first operations of the commit define them.
+  let shapes: [Int]
 
-  init(_ time: StoredTimestamp, _ changes: [CommitChange]) {
+  init(_ time: StoredTimestamp, _ changes: [CommitChange], shapes: [Int]) {
     self.time = time
+    self.shapes = shapes
     indexChanges = IndexChanges(changes.map(\.noted))
     keys = changes.map(\.key)
   }

@@ -4,8 +4,14 @@
 import ByteStore
 
 final class CommitLayer: LayerAbove {
-  let indexes = IndexSet()
+  let shapes: ShapeDictionary
+  let indexes: IndexSet
   let publications = Publications()
+
+  init() {
+    shapes = ShapeDictionary()
+    indexes = IndexSet(shapes: shapes)
+  }
 
   func prepare(_ note: any CommitNote) {
     guard let effects = note as? CommitEffects else { return }
@@ -14,7 +20,10 @@ final class CommitLayer: LayerAbove {
 
   func apply(_ note: any CommitNote, _ ordinals: [UInt32]) {
     guard let effects = note as? CommitEffects else { return }
-    indexes.apply(effects.indexChanges, ordinals)
+    // The definitions of shapes come first.
+    let defined = effects.shapes
+    indexes.apply(effects.indexChanges, defined.isEmpty ? ordinals : Array(ordinals.dropFirst(defined.count)))
+    if !defined.isEmpty { shapes.noteStored(defined) }
     publications.append(effects)
   }
 

@@ -5,7 +5,8 @@
 //   3. resolve      one commit at a time, in the order of all: what a transaction has read must still be so
 //                   (TransactionReads); it gets its time, and its mutations are applied to what the commits before
 //                   it leave, on stable storage or not (CommitOrder)
-//   4. encode       a record for each document that changes, and an entry of the change feed if someone reads it
+//   4. encode       a record for each document that changes, what shapes they need (ShapeDictionary), and an entry of
+//                   the change feed if someone reads it
 //   5. log          it joins the queue of the store of bytes, which writes and syncs a group of them
 //   6. apply        to the table and to all indexes at one moment, and 7. publish: readers see it (CommitLayer)
 //   8. settle       nobody builds on it as pending any more
@@ -60,8 +61,8 @@ final class CommitPipeline: Sendable {
       }
       let time = try order.nextTime(clock)
       var resolved = try resolve(request, bases, order, at: time)
-      let batch = try encode(&resolved, &order.feed, at: time)
-      return try log(batch, resolved, request, &order, at: time)
+      let encoded = try encode(&resolved, &order.feed, at: time)
+      return try log(encoded, resolved, request, &order, at: time)
     }
   }
 
@@ -127,7 +128,7 @@ final class CommitPipeline: Sendable {
   private func document(
     _ target: CommitRequest.Target, _ record: RawSpan
   ) throws(DocumentStoreError) -> StoredDocument {
-    do throws(RecordError) { return try target.document(record) } catch {
+    do throws(RecordError) { return try target.document(record, layer.shapes.table) } catch {
       throw DocumentStoreError(error, at: target.path, in: bytes.path)
     }
   }
@@ -194,15 +195,24 @@ final class CommitPipeline: Sendable {
 
   // MARK: 4. Encode
 
+  private struct Encoded {
+    var batch: Batch
+    /// The shapes that the batch defines.
+    var shapes: [Int]
+  }
+
   private func encode(
     _ resolved: inout Resolved, _ feed: inout FeedLedger, at time: StoredTimestamp
-  ) throws(DocumentStoreError) -> Batch {
+  ) throws(DocumentStoreError) -> Encoded {
+    var encoder = RecordEncoder(shapes: layer.shapes)
+    let records = resolved.changes.map { change in change.after.map { encoder.encode($0) } }
+    let shapes = layer.shapes.definitionsDue(for: encoder.used)
     do throws(ByteStoreError) {
       var batch = Batch(stamp: UInt64(bitPattern: time.microseconds))
+      for shape in shapes { try batch.put(shape.definition, for: Shape.key(shape.id)) }
       var changes: [FeedFormat.Change] = []
-      for place in resolved.changes.indices {
+      for (place, record) in records.enumerated() {
         let key = resolved.changes[place].key
-        let record = resolved.changes[place].after?.record
         if let record {
           resolved.changes[place].recordBytes = record.count
           try batch.put(record, for: key)
@@ -211,13 +221,14 @@ final class CommitPipeline: Sendable {
         }
         if feed.isActive { changes.append((key, record)) }
       }
-      guard !changes.isEmpty else { return batch }
-      // Behind the documents, whose ordinals are those of the first operations.
+      let encoded = Encoded(batch: batch, shapes: shapes.map(\.id))
+      guard !changes.isEmpty else { return encoded }
+      // Behind the documents, whose ordinals follow those of the shapes.
       let entry = FeedFormat.encode(changes, at: time)
       try batch.put(entry, for: FeedFormat.key(feed.add(bytes: entry.count)))
       try batch.put(feed.state, for: FeedFormat.stateKey)
       resolved.isInFeed = true
-      return batch
+      return Encoded(batch: batch, shapes: encoded.shapes)
     } catch {
       throw DocumentStoreError(error)
     }
@@ -226,13 +237,13 @@ final class CommitPipeline: Sendable {
   // MARK: 5. Log
 
   private func log(
-    _ batch: Batch, _ resolved: Resolved, _ request: CommitRequest, _ order: inout CommitOrder,
+    _ encoded: Encoded, _ resolved: Resolved, _ request: CommitRequest, _ order: inout CommitOrder,
     at time: StoredTimestamp
   ) throws(DocumentStoreError) -> CommitUnderWay {
     do throws(ByteStoreError) {
-      let effects = CommitEffects(time, resolved.changes)
+      let effects = CommitEffects(time, resolved.changes, shapes: encoded.shapes)
       let commit = try bytes.enqueue(
-        batch, durability: durability, note: effects, foundation: resolved.foundation)
+        encoded.batch, durability: durability, note: effects, foundation: resolved.foundation)
       let number = order.begin(commit, resolved.changes, at: time)
       return CommitUnderWay(
         request: request, time: time, changes: resolved.changes, commit: commit, number: number,
@@ -268,7 +279,7 @@ final class CommitPipeline: Sendable {
     let underWay = try order.withLock(when: { $0.isOpen }) { order throws(DocumentStoreError) in
       let time = try order.nextTime(clock)
       let batch = try batch(puts(&order.feed), removing: keys, at: time)
-      return try log(batch, Resolved(), request, &order, at: time)
+      return try log(Encoded(batch: batch, shapes: []), Resolved(), request, &order, at: time)
     }
     _ = try finish(underWay)
   }

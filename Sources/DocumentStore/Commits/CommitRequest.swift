@@ -50,12 +50,12 @@ extension CommitRequest.Target {
   }
 
   /// What the first mutation builds on, and no more: a damaged document can still be replaced or deleted.
-  func document(_ record: RawSpan) throws(RecordError) -> StoredDocument {
+  func document(_ record: RawSpan, _ shapes: ShapeTable) throws(RecordError) -> StoredDocument {
     switch first.change {
-    case .patch, .verify: return try StoredDocument(path: path, record: record)
+    case .patch, .verify: return try StoredDocument(path: path, record: record, shapes)
     case .set, .delete:
       let head = try RecordCodec.decodeHead(record)
-      let fields = (try? RecordCodec.decodeFields(record)) ?? CommitChange.damagedFields
+      let fields = (try? RecordCodec.decodeFields(record, shapes)) ?? CommitChange.damagedFields
       return StoredDocument(
         path: path, createTime: head.createTime, updateTime: head.updateTime, fields: fields)
     }

@@ -23,15 +23,20 @@ final class QueryRun {
   private let plan: QueryPlan
   private let moment: Moment
   private let view: IndexView
+  private let shapes: ShapeTable
   private let storePath: String
   private(set) var work = QueryWork()
   private var streams: [IndexStream] = []
   private var buffer = ReadBuffer()
 
-  init(_ plan: QueryPlan, _ moment: Moment, _ view: IndexView, storePath: String) {
+  /// `shapes` were taken after the moment.
+  init(
+    _ plan: QueryPlan, _ moment: Moment, _ view: IndexView, _ shapes: ShapeTable, storePath: String
+  ) {
     self.plan = plan
     self.moment = moment
     self.view = view
+    self.shapes = shapes
     self.storePath = storePath
   }
 
@@ -83,6 +88,7 @@ final class QueryRun {
   ) throws(DocumentStoreError) {
     precondition(plan.isOrdered, "an answer that is sorted is no longer as it is stored")
     guard limit > 0 else { return }
+    let shapeBytes = shapes.bytes
     var count = 0
     try forEachCandidate { ordinal throws(DocumentStoreError) in
       guard try self.read(ordinal) else { return true }
@@ -91,7 +97,7 @@ final class QueryRun {
       }
       count += 1
       return try self.buffer.withEntry { key, value throws(DocumentStoreError) in
-        try body(DocumentView(key: key, record: value)) && count < self.limit
+        try body(DocumentView(key: key, record: value, shapes: shapeBytes.rawSpan)) && count < self.limit
       }
     }
     countEntries()
@@ -263,7 +269,7 @@ final class QueryRun {
   private func decoded() throws(DocumentStoreError) -> StoredDocument? {
     let path = try self.path()
     do throws(RecordError) {
-      return try StoredDocument(path: path, record: Array(copying: buffer.bytes))
+      return try StoredDocument(path: path, record: buffer.bytes, shapes)
     } catch {
       throw DocumentStoreError(error, at: path, in: storePath)
     }
@@ -272,7 +278,7 @@ final class QueryRun {
   private func record() throws(DocumentStoreError) -> DocumentRecord {
     let path = try self.path()
     do throws(RecordError) {
-      return try DocumentRecord(path: path, record: Array(copying: buffer.bytes))
+      return try DocumentRecord(path: path, record: Array(copying: buffer.bytes), shapes)
     } catch {
       throw DocumentStoreError(error, at: path, in: storePath)
     }

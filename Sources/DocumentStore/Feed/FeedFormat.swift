@@ -66,19 +66,19 @@ enum FeedFormat {
   }
 
   /// Nil for bytes that are no entry.
-  static func decode(_ entry: [UInt8], at position: FeedPosition) -> FeedCommit? {
+  static func decode(_ entry: [UInt8], at position: FeedPosition, _ shapes: ShapeTable) -> FeedCommit? {
     guard let time = time(of: entry.rawSpan) else { return nil }
     var reader = ByteReader(entry.rawSpan)
     guard reader.skip(9), let count = reader.uint32(), Int(count) <= reader.bytesLeft / 3 else { return nil }
     var changes: [FeedChange] = []
     for _ in 0..<count {
-      guard let change = change(&reader) else { return nil }
+      guard let change = change(&reader, shapes) else { return nil }
       changes.append(change)
     }
     return reader.bytesLeft == 0 ? FeedCommit(position: position, time: time, changes: changes) : nil
   }
 
-  private static func change(_ reader: inout ByteReader) -> FeedChange? {
+  private static func change(_ reader: inout ByteReader, _ shapes: ShapeTable) -> FeedChange? {
     guard let tag = reader.uint8(), let keyBytes = reader.uint16(),
       let path = reader.array(Int(keyBytes)).flatMap(DocumentKey.decode)
     else { return nil }
@@ -87,7 +87,7 @@ enum FeedFormat {
     case writtenWithMuchElse: return FeedChange(path: path, outcome: .writtenWithMuchElse)
     case written:
       guard let recordBytes = reader.uint32(), let record = reader.array(Int(recordBytes)),
-        let document = try? StoredDocument(path: path, record: record)
+        let document = try? StoredDocument(path: path, record: record.rawSpan, shapes)
       else { return nil }
       return FeedChange(path: path, outcome: .written(document))
     default: return nil

@@ -154,10 +154,12 @@ extension IndexDefinition {
 
 extension IndexDefinition {
   /// The keys of a document as it is stored.
-  func keys(ofRecord record: RawSpan, at path: DocumentPath) throws(RecordError) -> [[UInt8]] {
+  func keys(
+    ofRecord record: RawSpan, at path: DocumentPath, _ shapes: ShapeTable
+  ) throws(RecordError) -> [[UInt8]] {
     var values: [StoredFieldPath: StoredValue] = [:]
     for field in fields where values[field.path] == nil {
-      values[field.path] = try RecordCodec.value(at: field.path, in: record)
+      values[field.path] = try RecordCodec.value(at: field.path, in: record, shapes)
     }
     return keys(of: path) { values[$0] }
   }

@@ -1,10 +1,6 @@
 // The indexes in a checkpoint: a catalog of what there is, and the pages of each tree in a region of its own.
 //
-//   region 256  catalog := page{}, together the bytes
-//                 version:u16 nextID:u32 nested:u64 longNames:u64 count:u16 index{count}
-//   index       := id:u32 flags:u8 longKeys:u64 scope:u8 collectionID fields:u16 field{fields}
-//   field       := part:u8 names:u16 text{names}
-//   text        := bytes:u16 utf8
+//   region 256  the catalog (IndexCatalog.swift), on as many pages as it takes
 //   region 257  the names of all documents
 //   region 257 + id  the keys of that index
 //
@@ -24,6 +20,7 @@ final class IndexPages: CheckpointPages {
   private let names: IndexSet.NameTree?
   private let indexes: [ManagedIndex]
   private let nextID: UInt32
+  private let shapes: (nextID: Int, shapes: [Shape])?
   private let layout = Locked<Layout?>(nil)
 
   private struct Layout {
@@ -33,15 +30,19 @@ final class IndexPages: CheckpointPages {
 
   private static let payloadBytes = OrderedIndexFormat.payloadBytesMax
 
-  init(names: IndexSet.NameTree?, indexes: [ManagedIndex], nextID: UInt32) {
+  init(
+    names: IndexSet.NameTree?, indexes: [ManagedIndex], nextID: UInt32,
+    shapes: (nextID: Int, shapes: [Shape])?
+  ) {
     self.names = names
     self.indexes = indexes
     self.nextID = nextID
+    self.shapes = shapes
   }
 
   /// An index with a damaged page is left out: a query makes it again.
   func regions() throws(ByteStoreError) -> [(region: CheckpointRegion, pages: Int)] {
-    guard let names, let namePages = try? OrderedIndexPages(names.tree) else { return [] }
+    guard let names, let shapes, let namePages = try? OrderedIndexPages(names.tree) else { return [] }
     var trees: [CheckpointRegion: OrderedIndexPages] = [.names: namePages]
     var kept: [ManagedIndex] = []
     for index in indexes {
@@ -50,7 +51,8 @@ final class IndexPages: CheckpointPages {
       kept.append(index)
     }
     var catalog = IndexCatalog(
-      nextID: nextID, nested: names.nested, longNames: names.long, indexes: kept
+      nextID: nextID, nested: names.nested, longNames: names.long, indexes: kept,
+      nextShape: shapes.nextID, shapes: shapes.shapes
     ).encoded()
     let count = UInt32(catalog.count)
     catalog = (0..<4).map { UInt8(truncatingIfNeeded: count >> (8 * $0)) } + catalog
@@ -97,120 +99,6 @@ extension DocumentStoreError {
   }
 }
 
-/// What a checkpoint says about its indexes.
-struct IndexCatalog {
-  static let version: UInt16 = 0
-  private static let automatic: UInt8 = 1
-
-  var nextID: UInt32
-  var nested: Int
-  var longNames: Int
-  var indexes: [ManagedIndex]
-
-  func encoded() -> [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.append(littleEndian: Self.version)
-    bytes.append(littleEndian: nextID)
-    bytes.append(littleEndian: UInt64(nested))
-    bytes.append(littleEndian: UInt64(longNames))
-    bytes.append(littleEndian: UInt16(indexes.count))
-    for index in indexes {
-      bytes.append(littleEndian: index.id)
-      bytes.append(index.isAutomatic ? Self.automatic : 0)
-      bytes.append(littleEndian: UInt64(index.longKeys))
-      bytes.append(index.definition.scope.rawValue)
-      Self.append(index.definition.collectionID, to: &bytes)
-      bytes.append(littleEndian: UInt16(index.definition.fields.count))
-      for field in index.definition.fields {
-        bytes.append(field.part.code)
-        bytes.append(littleEndian: UInt16(field.path.names.count))
-        for name in field.path.names { Self.append(name, to: &bytes) }
-      }
-    }
-    return bytes
-  }
-
-  private static func append(_ text: String, to bytes: inout [UInt8]) {
-    bytes.append(littleEndian: UInt16(text.utf8.count))
-    bytes.append(contentsOf: text.utf8)
-  }
-
-  /// Nil for bytes that are no catalog.
-  init?(decoding bytes: [UInt8]) {
-    var reader = ByteReader(bytes.rawSpan)
-    guard reader.uint16() == Self.version, let nextID = reader.uint32(), let nested = reader.uint64(),
-      let longNames = reader.uint64(), let count = reader.uint16(), nested < UInt64(UInt32.max),
-      longNames < UInt64(UInt32.max)
-    else { return nil }
-    self.nextID = nextID
-    self.nested = Int(nested)
-    self.longNames = Int(longNames)
-    indexes = []
-    for _ in 0..<count {
-      guard let id = reader.uint32(), id < nextID, let flags = reader.uint8(), let long = reader.uint64(),
-        long < UInt64(UInt32.max), let definition = Self.definition(&reader)
-      else { return nil }
-      indexes.append(
-        ManagedIndex(
-          id: id, definition: definition, isAutomatic: flags & Self.automatic != 0, longKeys: Int(long)))
-    }
-    guard reader.bytesLeft == 0 else { return nil }
-  }
-
-  init(nextID: UInt32, nested: Int, longNames: Int, indexes: [ManagedIndex]) {
-    self.nextID = nextID
-    self.nested = nested
-    self.longNames = longNames
-    self.indexes = indexes
-  }
-
-  private static func definition(_ reader: inout ByteReader) -> IndexDefinition? {
-    guard let scope = reader.uint8().flatMap(IndexDefinition.Scope.init(rawValue:)),
-      let collectionID = text(&reader), let count = reader.uint16()
-    else { return nil }
-    var fields: [IndexDefinition.Field] = []
-    for _ in 0..<count {
-      guard let part = reader.uint8().flatMap(IndexDefinition.Part.init(code:)), let names = reader.uint16(),
-        names > 0
-      else { return nil }
-      var path: [String] = []
-      for _ in 0..<names {
-        guard let name = text(&reader) else { return nil }
-        path.append(name)
-      }
-      fields.append(IndexDefinition.Field(StoredFieldPath(unchecked: path), part))
-    }
-    return try? IndexDefinition(collectionID, scope, fields)
-  }
-
-  private static func text(_ reader: inout ByteReader) -> String? {
-    reader.uint16().flatMap { reader.array(Int($0)) }.flatMap { String(validating: $0, as: UTF8.self) }
-  }
-}
-
-extension IndexDefinition.Part {
-  fileprivate var code: UInt8 {
-    switch self {
-    case .value(.ascending): 0
-    case .value(.descending): 1
-    case .valueOrNull(.ascending): 2
-    case .valueOrNull(.descending): 3
-    case .element: 4
-    }
-  }
-
-  fileprivate init?(code: UInt8) {
-    switch code {
-    case 0: self = .value(.ascending)
-    case 1: self = .value(.descending)
-    case 2: self = .valueOrNull(.ascending)
-    case 3: self = .valueOrNull(.descending)
-    case 4: self = .element
-    default: return nil
-    }
-  }
-}
-
 // MARK: -
 
 /// The pages of a tree that a checkpoint has.
@@ -240,9 +128,12 @@ extension IndexSet {
     guard let file else {
       // A store without a checkpoint: all of it is in the logs.
       state.withLock { $0.names = NameTree() }
+      shapes.begin(from: 0)
       return
     }
     guard let catalog = Self.catalog(of: file) else { return }
+    for shape in catalog.shapes { shapes.add(shape) }
+    shapes.begin(from: catalog.nextShape)
     state.withLock { state in
       state.nextID = catalog.nextID
       if let tree = Self.tree(.names, file, path) {
@@ -259,6 +150,8 @@ extension IndexSet {
   /// Takes up what a store has, and all that its logs say beyond the checkpoint.
   func catchUp(with store: ByteStore) throws(ByteStoreError) {
     load(from: store.checkpoint, path: store.path)
+    shapes.catchUp(with: store)
+    let shapes = shapes.table
     let definitions = state.withLock { $0.indexes.map(\.definition) }
     try store.forEachRecoveredChange { change throws(ByteStoreError) in
       guard change.key.first == DocumentKey.keyspace, let path = DocumentKey.decode(change.key) else {
@@ -266,8 +159,8 @@ extension IndexSet {
       }
       let isIndexed = definitions.contains { $0.collectionID.isSameUTF8(as: path.parent.id) }
       let noted = IndexChanges.Change(
-        path: path, before: Self.before(change, path, isIndexed),
-        after: change.after.map { Self.document($0.value, path, isIndexed) })
+        path: path, before: Self.before(change, path, isIndexed, shapes),
+        after: change.after.map { Self.document($0.value, path, isIndexed, shapes) })
       // One that was removed and made again may have another ordinal: all its keys get it.
       if let old = change.before, let new = change.after, old.ordinal != new.ordinal {
         let gone = IndexChanges.Change(path: path, before: noted.before, after: nil)
@@ -281,18 +174,24 @@ extension IndexSet {
   }
 
   private static func before(
-    _ change: ByteStore.RecoveredChange, _ path: DocumentPath, _ isIndexed: Bool
+    _ change: ByteStore.RecoveredChange, _ path: DocumentPath, _ isIndexed: Bool, _ shapes: ShapeTable
   ) -> IndexChanges.Before {
     guard let before = change.before else { return .none }
-    guard isIndexed else { return .document(document([], path, false)) }
-    guard let document = try? StoredDocument(path: path, record: before.value) else { return .unknown }
+    guard isIndexed else { return .document(document([], path, false, shapes)) }
+    guard let document = try? StoredDocument(path: path, record: before.value.rawSpan, shapes) else {
+      return .unknown
+    }
     return .document(document)
   }
 
   /// Without fields, unless an index needs them. A record that is none has no keys in any index; whoever
   /// reads it is told.
-  private static func document(_ record: [UInt8], _ path: DocumentPath, _ isIndexed: Bool) -> StoredDocument {
-    if isIndexed, let document = try? StoredDocument(path: path, record: record) { return document }
+  private static func document(
+    _ record: [UInt8], _ path: DocumentPath, _ isIndexed: Bool, _ shapes: ShapeTable
+  ) -> StoredDocument {
+    if isIndexed, let document = try? StoredDocument(path: path, record: record.rawSpan, shapes) {
+      return document
+    }
     return StoredDocument(path: path, createTime: .epoch, updateTime: .epoch, fields: StoredMap())
   }
 
@@ -304,10 +203,23 @@ extension IndexSet {
   }
 
   private static func catalog(of file: CheckpointFile) -> IndexCatalog? {
+    let pages = (0..<file.pages(of: .indexCatalog)).map { try? file.payload(.indexCatalog, $0) }
+    return catalog(of: pages)
+  }
+
+  /// What a salvage needs of a checkpoint: with a shape, all records that use it would be lost.
+  static func definitions(
+    in pages: (CheckpointRegion) -> [[UInt8]?]
+  ) -> [(key: [UInt8], value: [UInt8])] {
+    let shapes = catalog(of: pages(.indexCatalog))?.shapes ?? []
+    return shapes.map { (Shape.key($0.id), $0.definition) }
+  }
+
+  private static func catalog(of pages: [[UInt8]?]) -> IndexCatalog? {
     var bytes: [UInt8] = []
-    for page in 0..<file.pages(of: .indexCatalog) {
-      guard let payload = try? file.payload(.indexCatalog, page) else { return nil }
-      bytes += payload
+    for page in pages {
+      guard let page else { return nil }
+      bytes += page
     }
     var reader = ByteReader(bytes.rawSpan)
     guard let count = reader.uint32(), let content = reader.array(Int(count)) else { return nil }

@@ -68,6 +68,10 @@ final class IndexSet: LayerAbove {
   }
 
   let state = Locked(State())
+  /// Of the records.
+  let shapes: ShapeDictionary
+
+  init(shapes: ShapeDictionary) { self.shapes = shapes }
 
   // MARK: Queries
 
@@ -153,7 +157,10 @@ final class IndexSet: LayerAbove {
   }
 
   func freeze() -> any CheckpointPages {
-    state.withLock { IndexPages(names: $0.names, indexes: $0.indexes, nextID: $0.nextID) }
+    let shapes = shapes.stored
+    return state.withLock {
+      IndexPages(names: $0.names, indexes: $0.indexes, nextID: $0.nextID, shapes: shapes)
+    }
   }
 }
 

@@ -41,6 +41,8 @@ enum DocumentKey {
     }
   }
 
+  static func isOfDocument(_ key: RawSpan) -> Bool { key.byteCount > 0 && key.byte(at: 0) == keyspace }
+
   /// How many bytes the first segment takes; nil if there is none.
   static func segmentBytes(_ bytes: RawSpan) -> Int? {
     var reader = ByteReader(bytes)

@@ -9,14 +9,13 @@ package struct DocumentRecord: Sendable {
 
   private enum Content {
     /// They were checked: nothing that is asked of them later can fail.
-    case record([UInt8])
+    case record(CheckedRecord)
     case document(StoredDocument)
   }
 
-  init(path: DocumentPath, record: [UInt8]) throws(RecordError) {
-    try RecordCodec.check(record.rawSpan)
+  init(path: DocumentPath, record: [UInt8], _ shapes: ShapeTable) throws(RecordError) {
     self.path = path
-    content = .record(record)
+    content = .record(try CheckedRecord(record, shapes))
   }
 
   package init(_ document: StoredDocument) {
@@ -30,7 +29,7 @@ package struct DocumentRecord: Sendable {
     case .document(let document): document
     case .record(let record):
       // It was checked, so that there is no other way out of this than with a document.
-      (try? StoredDocument(path: path, record: record))
+      record.withSpans({ bytes, _ in try? StoredDocument(path: path, record: bytes, record.shapes) })
         ?? StoredDocument(path: path, createTime: .epoch, updateTime: .epoch, fields: StoredMap())
     }
   }
@@ -49,21 +48,25 @@ package struct DocumentRecord: Sendable {
 
   package var fields: Fields {
     switch content {
-    case .record(let record): .record(RecordMap(checked: record, at: RecordCodec.headBytes))
+    case .record(let record): .record(RecordMap(record, record.fieldsStart..<record.bytes.count))
     case .document(let document): .stored(document.fields)
     }
   }
 
   package func value(at path: StoredFieldPath) -> StoredValue? {
     switch content {
-    case .record(let record): try? RecordCodec.value(at: path, in: record.rawSpan)
+    case .record(let record):
+      record.withSpans { bytes, _ in
+        (try? RecordCodec.value(at: path, in: bytes, record.shapes)) ?? nil
+      }
     case .document(let document): document.fields[path]
     }
   }
 
   package func hasSameFields(as other: DocumentRecord) -> Bool {
     if case .record(let left) = content, case .record(let right) = other.content,
-      left.dropFirst(RecordCodec.headBytes) == right.dropFirst(RecordCodec.headBytes)
+      left.shapes.origin === right.shapes.origin,
+      left.bytes[left.fieldsStart...] == right.bytes[right.fieldsStart...]
     {
       return true
     }

@@ -1,170 +1,232 @@
 // A document as it is stored, looked at without being decoded: nothing is copied, and nothing allocated.
 //
 // Views are only valid while the call lasts that handed them out, which the compiler sees to. They trust
-// nothing: bytes that are no record end a walk with a `RecordError`.
+// nothing: bytes that are no record end a walk. All of it is inlined into whoever looks, in other modules too: a
+// field costs its reader some tens of instructions, less than a call from module to module.
 
 import ByteStore
 
 /// A stored document, borrowed.
 public struct DocumentView: ~Escapable {
   private let key: RawSpan
-  private let record: RawSpan
+  @usableFromInline let record: RawSpan
+  /// The names of its fields, as `ShapeBytes`.
+  @usableFromInline let shapes: RawSpan
+  /// Where the fields begin; nil if there are none.
+  @usableFromInline let fieldsStart: Int?
 
-  @_lifetime(copy key, copy record)
-  init(key: RawSpan, record: RawSpan) {
+  @_lifetime(copy key, copy record, copy shapes)
+  init(key: RawSpan, record: RawSpan, shapes: RawSpan) {
     self.key = key
     self.record = record
+    self.shapes = shapes
+    fieldsStart = RecordCodec.fieldsStart(record)
   }
 
   /// Makes a copy of the path; nil for a key that is none.
   public var path: DocumentPath? { DocumentKey.decode([UInt8](copying: key)) }
 
   /// Hands over each field, in the order of their names. False if the bytes are no record.
+  @inlinable
   public func forEachField(_ body: (_ name: borrowing TextView, _ value: borrowing ValueView) -> Void) -> Bool
   {
-    guard record.byteCount >= RecordCodec.headBytes, record.firstByte == RecordCodec.selfDescribing else {
-      return false
-    }
-    return MapView(record.extracting(droppingFirst: RecordCodec.headBytes)).forEachField(body)
+    guard let fieldsStart else { return false }
+    return MapView(record.extracting(droppingFirst: fieldsStart), shapes, depth: 0).forEachField(body)
   }
 
-  /// A copy of the document.
-  func copied() throws(RecordError) -> StoredDocument? {
-    guard let path else { return nil }
-    return try StoredDocument(path: path, record: Array(copying: record))
-  }
-
-  /// The value of a field, decoded by itself.
-  func value(at path: StoredFieldPath) throws(RecordError) -> StoredValue? {
-    try RecordCodec.value(at: path, in: record)
+  /// Calls `body` with the value at a path; nil if there is none, or something on the way is no map.
+  public func withValue<Result>(
+    at path: StoredFieldPath, _ body: (borrowing ValueView) -> Result
+  ) -> Result? {
+    guard let fieldsStart else { return nil }
+    let fields = MapView(record.extracting(droppingFirst: fieldsStart), shapes, depth: 0)
+    return fields.withValue(at: path.names[...], body)
   }
 }
 
 /// UTF-8, borrowed; not checked for being that.
+@frozen
 public struct TextView: ~Escapable {
   public let bytes: RawSpan
 
+  @inlinable
   @_lifetime(copy bytes)
   init(_ bytes: RawSpan) { self.bytes = bytes }
 
   /// A copy; nil if the bytes are no UTF-8.
-  public var string: String? { String(validating: [UInt8](copying: bytes), as: UTF8.self) }
+  public var string: String? { String(record: bytes) }
 }
 
 /// The fields of a map, borrowed.
+@frozen
 public struct MapView: ~Escapable {
-  private let bytes: RawSpan
+  @usableFromInline let bytes: RawSpan
+  @usableFromInline let shapes: RawSpan
+  @usableFromInline let depth: UInt8
 
-  @_lifetime(copy bytes)
-  init(_ bytes: RawSpan) { self.bytes = bytes }
+  @inlinable
+  @_lifetime(copy bytes, copy shapes)
+  init(_ bytes: RawSpan, _ shapes: RawSpan, depth: UInt8) {
+    self.bytes = bytes
+    self.shapes = shapes
+    self.depth = depth
+  }
 
   /// False if the bytes are no map.
+  @inlinable
   public func forEachField(_ body: (_ name: borrowing TextView, _ value: borrowing ValueView) -> Void) -> Bool
   {
-    var reader = ByteReader(bytes)
-    guard let count = reader.uint32(), reader.skip(4 * Int(count)) else { return false }
-    for _ in 0..<count {
-      guard let size = reader.uint16(), let name = reader.range(Int(size)),
-        let value = ValueView(bytes.extracting(droppingFirst: name.upperBound)),
-        reader.skip(value.byteCount)
+    guard let layout = RecordLayout(mapIn: bytes, from: 0, to: bytes.byteCount, shapes: shapes) else {
+      return false
+    }
+    guard layout.shape > 0 else { return forEachEntry(layout, body) }
+    var start = layout.first
+    let names = layout.shape + 4 + 4 * layout.count
+    var nameStart = names
+    for slot in 0..<layout.count {
+      guard let end = layout.end(ofValue: slot, from: start, in: bytes),
+        let value = unsafe ValueView(bytes.extracting(unchecked: start..<end), shapes, depth: depth)
       else { return false }
-      body(TextView(bytes.extracting(name)), value)
+      // The bytes of shapes are our own.
+      let nameEnd = unsafe names + shapes.uncheckedNumber(at: layout.shape + 4 + 4 * slot, width: 4)
+      unsafe body(TextView(shapes.extracting(unchecked: nameStart..<nameEnd)), value)
+      start = end
+      nameStart = nameEnd
     }
     return true
+  }
+
+  @usableFromInline
+  func forEachEntry(
+    _ layout: RecordLayout, _ body: (_ name: borrowing TextView, _ value: borrowing ValueView) -> Void
+  ) -> Bool {
+    for index in 0..<layout.count {
+      guard let entry = layout.range(ofEntry: index, in: bytes),
+        let parts = RecordLayout.parts(ofEntry: entry, in: bytes),
+        let value = ValueView(bytes.extracting(parts.value), shapes, depth: depth)
+      else { return false }
+      body(TextView(bytes.extracting(parts.name)), value)
+    }
+    return true
+  }
+
+  func withValue<Result>(
+    at names: ArraySlice<String>, _ body: (borrowing ValueView) -> Result
+  ) -> Result? {
+    guard var name = names.first,
+      let layout = RecordLayout(mapIn: bytes, from: 0, to: bytes.byteCount, shapes: shapes)
+    else { return nil }
+    let found = name.withUTF8 { name in
+      layout.find(unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(name)), in: bytes, shapes: shapes)
+    }
+    guard case .value(let place) = found,
+      let value = ValueView(bytes.extracting(place), shapes, depth: depth)
+    else { return nil }
+    guard names.count > 1 else { return body(value) }
+    return value.withMap { $0.withValue(at: names.dropFirst(), body) } ?? nil
   }
 }
 
 /// A value, borrowed: one of its properties is not nil, or it is null.
+@frozen
 public struct ValueView: ~Escapable {
-  private let tag: RecordCodec.Tag
+  @usableFromInline let tag: UInt8
+  @usableFromInline let depth: UInt8
   /// Behind the tag.
-  private let payload: RawSpan
+  @usableFromInline let payload: RawSpan
+  @usableFromInline let shapes: RawSpan
 
-  /// The value at the start of the bytes; nil if there is none.
-  @_lifetime(copy bytes)
-  init?(_ bytes: RawSpan) {
-    var reader = ByteReader(bytes)
-    guard let tag = reader.uint8().flatMap(RecordCodec.Tag.init(rawValue:)) else { return nil }
-    let size: Int
+  /// All bytes are the value; nil if they are none.
+  @inlinable
+  @_lifetime(copy bytes, copy shapes)
+  init?(_ bytes: RawSpan, _ shapes: RawSpan, depth: UInt8) {
+    let count = bytes.byteCount
+    guard count > 0 else { return nil }
+    tag = unsafe UInt8(truncatingIfNeeded: bytes.uncheckedNumber(at: 0, width: 1))
+    payload = unsafe bytes.extracting(unchecked: 1..<count)
+    self.depth = depth
+    self.shapes = shapes
     switch tag {
-    case .null, .false, .true: size = 0
-    case .integer, .double, .timestamp: size = 8
-    case .geoPoint: size = 16
-    case .string, .bytes, .array, .map:
-      guard let count = reader.uint32() else { return nil }
-      size = 4 + Int(count)
-    case .vector:
-      guard let count = reader.uint32() else { return nil }
-      size = 4 + 8 * Int(count)
-    case .reference:
-      for _ in 0..<3 {
-        guard let count = reader.uint32(), reader.skip(Int(count)) else { return nil }
-      }
-      size = reader.offset - 1
-    }
-    guard size <= bytes.byteCount - 1 else { return nil }
-    self.tag = tag
-    payload = bytes.extracting(1..<1 + size)
-  }
-
-  var byteCount: Int { 1 + payload.byteCount }
-
-  public var isNull: Bool { tag == .null }
-
-  public var boolean: Bool? {
-    switch tag {
-    case .true: true
-    case .false: false
-    default: nil
+    case 0, 1, 2: guard count == 1 else { return nil }
+    case 3, 4, 5: guard count <= 9 else { return nil }
+    case 9: guard count == 17 else { return nil }
+    case 11: guard count & 7 == 1 else { return nil }
+    default: guard tag <= 12 else { return nil }
     }
   }
 
-  public var integer: Int64? { tag == .integer ? Int64(bitPattern: word) : nil }
+  /// Which of the properties is not nil.
+  @frozen
+  public enum Kind: Sendable {
+    case null, boolean, integer, double, timestamp, text, bytes, reference, geoPoint, array, vector, map
+  }
 
-  public var double: Double? { tag == .double ? Double(bitPattern: word) : nil }
+  @inlinable
+  public var kind: Kind {
+    switch tag {
+    case 0: .null
+    case 1, 2: .boolean
+    case 3: .integer
+    case 4: .double
+    case 5: .timestamp
+    case 6: .text
+    case 7: .bytes
+    case 8: .reference
+    case 9: .geoPoint
+    case 10: .array
+    case 11: .vector
+    default: .map
+    }
+  }
+
+  @inlinable
+  public var isNull: Bool { tag == 0 }
+
+  @inlinable
+  public var boolean: Bool? { tag == 1 || tag == 2 ? tag == 2 : nil }
+
+  @inlinable
+  public var integer: Int64? { tag == 3 ? payload.signed : nil }
+
+  @inlinable
+  public var double: Double? { tag == 4 ? Double(bitPattern: payload.doubleBits) : nil }
 
   public var timestamp: StoredTimestamp? {
-    tag == .timestamp ? StoredTimestamp(microseconds: Int64(bitPattern: word)) : nil
-  }
-
-  private var word: UInt64 {
-    var reader = ByteReader(payload)
-    return reader.uint64() ?? 0
+    tag == 5 ? StoredTimestamp(microseconds: payload.signed) : nil
   }
 
   /// Calls `body` with the text, if it is one.
+  @inlinable
   public func withText<Result>(_ body: (borrowing TextView) -> Result) -> Result? {
-    tag == .string ? body(TextView(payload.extracting(droppingFirst: 4))) : nil
+    tag == 6 ? body(TextView(payload)) : nil
   }
 
   /// Calls `body` with the bytes, if it is bytes.
+  @inlinable
   public func withBytes<Result>(_ body: (RawSpan) -> Result) -> Result? {
-    tag == .bytes ? body(payload.extracting(droppingFirst: 4)) : nil
+    tag == 7 ? body(payload) : nil
   }
 
-  /// Calls `body` with the map, if it is one.
+  /// Calls `body` with the map, if it is one, and no deeper than maps may be.
+  @inlinable
   public func withMap<Result>(_ body: (borrowing MapView) -> Result) -> Result? {
-    tag == .map ? body(MapView(payload.extracting(droppingFirst: 4))) : nil
+    tag == 12 && depth < 20 ? body(MapView(payload, shapes, depth: depth + 1)) : nil
   }
 
   /// Hands over each element, if it is an array; false if it is none, or is damaged.
+  @inlinable
   public func forEachElement(_ body: (borrowing ValueView) -> Void) -> Bool {
-    guard tag == .array else { return false }
-    var reader = ByteReader(payload)
-    guard reader.skip(4), let count = reader.uint32() else { return false }
-    for _ in 0..<count {
-      guard let value = ValueView(payload.extracting(droppingFirst: reader.offset)),
-        reader.skip(value.byteCount)
+    guard tag == 10, depth < 20,
+      let layout = RecordLayout(arrayIn: payload, from: 0, to: payload.byteCount)
+    else { return false }
+    var start = layout.first
+    for index in 0..<layout.count {
+      guard let end = layout.end(ofValue: index, from: start, in: payload),
+        let value = unsafe ValueView(payload.extracting(unchecked: start..<end), shapes, depth: depth + 1)
       else { return false }
       body(value)
+      start = end
     }
     return true
-  }
-}
-
-extension RawSpan {
-  fileprivate var firstByte: UInt8? {
-    var reader = ByteReader(self)
-    return reader.uint8()
   }
 }

@@ -1,28 +1,72 @@
-// Maps and arrays within the bytes of a record that was checked: a field is found by bisection, and what
-// nobody asks for is never decoded.
+// Maps and arrays within the bytes of a record that was checked: a field is found without reading the others, and
+// what nobody asks for is never decoded.
 
 import ByteStore
 
+/// A record in which nothing is wrong, and the shapes of its maps.
+final class CheckedRecord: Sendable {
+  let bytes: [UInt8]
+  let shapes: ShapeTable
+  let fieldsStart: Int
+
+  init(_ bytes: [UInt8], _ shapes: ShapeTable) throws(RecordError) {
+    try RecordCodec.check(bytes.rawSpan, shapes)
+    fieldsStart = try RecordCodec.decodeHead(bytes.rawSpan).bytes
+    self.bytes = bytes
+    self.shapes = shapes
+  }
+
+  /// What a class has can only be lent from a copy of the reference.
+  func withSpans<Result>(_ body: (_ record: RawSpan, _ shapes: RawSpan) -> Result) -> Result {
+    let (bytes, shapes) = (bytes, shapes.bytes)
+    return body(bytes.rawSpan, shapes.rawSpan)
+  }
+}
+
 /// A map within a record.
 package struct RecordMap: Sendable {
-  private let bytes: [UInt8]
-  private let start: Int
-  package let count: Int
+  private let record: CheckedRecord
+  private let layout: RecordLayout
+  /// Of its shape, if it has one.
+  private let names: [String]
 
-  /// `bytes` are a record that was checked, and have a map at `start`.
-  init(checked bytes: [UInt8], at start: Int) {
-    self.bytes = bytes
-    self.start = start
-    count = bytes.uint32(at: start)
+  init(_ record: CheckedRecord, _ range: Range<Int>) {
+    self.record = record
+    let layout = record.withSpans { bytes, shapes in
+      RecordLayout(mapIn: bytes, from: range.lowerBound, to: range.upperBound, shapes: shapes)
+    }
+    guard let layout else { preconditionFailure("a record was not checked before it was read") }
+    self.layout = layout
+    let head = record.withSpans { bytes, _ in
+      bytes.varint(at: range.lowerBound, before: range.upperBound)?.value
+    }
+    names = layout.shape > 0 ? head.flatMap { record.shapes.shapes[$0 >> 2 - 1]?.names } ?? [] : []
   }
 
-  package func name(at index: Int) -> String { String(decoding: bytes[nameRange(at: index)], as: UTF8.self) }
+  package var count: Int { layout.count }
+
+  package func name(at index: Int) -> String {
+    if layout.shape > 0 { return names[index] }
+    return String(decoding: record.bytes[entry(index).name], as: UTF8.self)
+  }
 
   package func value(at index: Int) -> RecordValue {
-    RecordValue(checked: bytes, at: nameRange(at: index).upperBound)
+    guard layout.shape > 0 else { return RecordValue(record, entry(index).value) }
+    let range = record.withSpans { bytes, _ in layout.range(ofValue: index, in: bytes) }
+    guard let range else { preconditionFailure("a record was not checked before it was read") }
+    return RecordValue(record, range)
   }
 
-  package subscript(name: String) -> RecordValue? { position(of: name).map(value) }
+  package subscript(name: String) -> RecordValue? {
+    var name = name
+    let found = name.withUTF8 { name in
+      record.withSpans { bytes, shapes in
+        layout.find(unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(name)), in: bytes, shapes: shapes)
+      }
+    }
+    guard case .value(let range) = found else { return nil }
+    return RecordValue(record, range)
+  }
 
   /// By bisection.
   package func position(of name: String) -> Int? {
@@ -39,45 +83,58 @@ package struct RecordMap: Sendable {
 
   /// Negative, zero or positive, as the name's bytes come before, are, or come after the others.
   package func compareName(at index: Int, to name: String) -> Int {
-    bytes.rawSpan.extracting(nameRange(at: index)).compare(with: name)
+    if layout.shape > 0 { return names[index].comparedInUTF8(to: name) }
+    var name = name
+    let place = entry(index).name
+    return name.withUTF8 { name in
+      record.withSpans { bytes, _ in
+        bytes.extracting(place).compare(with: unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(name)))
+      }
+    }
   }
 
-  private func nameRange(at index: Int) -> Range<Int> {
-    let entry = start + bytes.uint32(at: start + 4 + 4 * index)
-    let size = Int(bytes[entry]) | Int(bytes[entry + 1]) << 8
-    return entry + 2..<entry + 2 + size
+  private func entry(_ index: Int) -> (name: Range<Int>, value: Range<Int>) {
+    let parts = record.withSpans { bytes, _ in
+      layout.range(ofEntry: index, in: bytes).flatMap { RecordLayout.parts(ofEntry: $0, in: bytes) }
+    }
+    guard let parts else { preconditionFailure("a record was not checked before it was read") }
+    return parts
   }
 }
 
 /// A value within a record.
 package struct RecordValue: Sendable {
-  private let bytes: [UInt8]
-  private let start: Int
+  private let record: CheckedRecord
+  private let range: Range<Int>
   private let tag: RecordCodec.Tag
 
-  init(checked bytes: [UInt8], at start: Int) {
-    self.bytes = bytes
-    self.start = start
-    tag = RecordCodec.Tag(rawValue: bytes[start]) ?? .null
+  init(_ record: CheckedRecord, _ range: Range<Int>) {
+    self.record = record
+    self.range = range
+    tag = RecordCodec.Tag(rawValue: record.bytes[range.lowerBound]) ?? .null
   }
+
+  private var payload: Range<Int> { range.lowerBound + 1..<range.upperBound }
 
   /// All of it, decoded.
   package var stored: StoredValue {
-    var reader = ByteReader(bytes.rawSpan)
-    guard reader.skip(start), let value = try? RecordCodec.decodeValue(&reader, depth: 0) else {
-      return .null
+    record.withSpans { bytes, shapes in
+      (try? RecordDecoder(bytes, record.shapes, shapes).value(range, depth: 0)) ?? .null
     }
-    return value
   }
 
   package var string: String? {
-    guard tag == .string else { return nil }
-    return String(decoding: bytes[start + 5..<start + 5 + bytes.uint32(at: start + 1)], as: UTF8.self)
+    tag == .string ? String(decoding: record.bytes[payload], as: UTF8.self) : nil
   }
 
-  package var integer: Int64? { tag == .integer ? Int64(bitPattern: word) : nil }
+  package var integer: Int64? {
+    tag == .integer ? record.withSpans { bytes, _ in bytes.extracting(payload).signed } : nil
+  }
 
-  package var double: Double? { tag == .double ? Double(bitPattern: word) : nil }
+  package var double: Double? {
+    guard tag == .double else { return nil }
+    return Double(bitPattern: record.withSpans { bytes, _ in bytes.extracting(payload).doubleBits })
+  }
 
   package var boolean: Bool? {
     switch tag {
@@ -90,46 +147,23 @@ package struct RecordValue: Sendable {
   package var isNull: Bool { tag == .null }
 
   /// Nil unless it is a map.
-  package var map: RecordMap? { tag == .map ? RecordMap(checked: bytes, at: start + 5) : nil }
+  package var map: RecordMap? { tag == .map ? RecordMap(record, payload) : nil }
 
   /// Nil unless it is an array.
   package var elements: [RecordValue]? {
     guard tag == .array else { return nil }
-    var elements: [RecordValue] = []
-    let count = bytes.uint32(at: start + 5)
-    elements.reserveCapacity(count)
-    var next = start + 9
-    for _ in 0..<count {
-      let element = RecordValue(checked: bytes, at: next)
-      elements.append(element)
-      next = element.end
+    return record.withSpans { bytes, _ in
+      guard let layout = RecordLayout(arrayIn: bytes, from: payload.lowerBound, to: payload.upperBound)
+      else { return nil }
+      var elements: [RecordValue] = []
+      elements.reserveCapacity(layout.count)
+      var start = layout.first
+      for index in 0..<layout.count {
+        guard let end = layout.end(ofValue: index, from: start, in: bytes) else { return nil }
+        elements.append(RecordValue(record, start..<end))
+        start = end
+      }
+      return elements
     }
-    return elements
-  }
-
-  private var end: Int {
-    switch tag {
-    case .null, .false, .true: return start + 1
-    case .integer, .double, .timestamp: return start + 9
-    case .geoPoint: return start + 17
-    case .string, .bytes, .array, .map: return start + 5 + bytes.uint32(at: start + 1)
-    case .vector: return start + 5 + 8 * bytes.uint32(at: start + 1)
-    case .reference:
-      var end = start + 1
-      for _ in 0..<3 { end += 4 + bytes.uint32(at: end) }
-      return end
-    }
-  }
-
-  private var word: UInt64 {
-    var reader = ByteReader(bytes.rawSpan)
-    guard reader.skip(start + 1), let word = reader.uint64() else { return 0 }
-    return word
-  }
-}
-
-extension [UInt8] {
-  fileprivate func uint32(at offset: Int) -> Int {
-    Int(self[offset]) | Int(self[offset + 1]) << 8 | Int(self[offset + 2]) << 16 | Int(self[offset + 3]) << 24
   }
 }

@@ -19,19 +19,20 @@ public struct StoredDocument: Sendable, Equatable {
     self.fields = fields
   }
 
-  /// As it is stored.
+  /// As it can be stored anywhere: without shapes.
   package var record: [UInt8] {
     RecordCodec.encode(createTime: createTime, updateTime: updateTime, fields: fields)
   }
 
+  /// Of a record without shapes.
   package init(path: DocumentPath, record: [UInt8]) throws(RecordError) {
-    try self.init(path: path, record: record.rawSpan)
+    try self.init(path: path, record: record.rawSpan, .empty)
   }
 
-  init(path: DocumentPath, record: RawSpan) throws(RecordError) {
+  init(path: DocumentPath, record: RawSpan, _ shapes: ShapeTable) throws(RecordError) {
     let head = try RecordCodec.decodeHead(record)
     self.init(
       path: path, createTime: head.createTime, updateTime: head.updateTime,
-      fields: try RecordCodec.decodeFields(record))
+      fields: try RecordCodec.decodeFields(record, shapes))
   }
 }

@@ -65,7 +65,7 @@ extension DocumentStore {
     var number = position + 1
     while number < seen.next, commits.count < count {
       if let entry = try value(FeedFormat.key(number)) {
-        guard let commit = FeedFormat.decode(entry, at: FeedPosition(number)) else {
+        guard let commit = FeedFormat.decode(entry, at: FeedPosition(number), indexes.shapes.table) else {
           throw feedDamage("an entry of the change feed")
         }
         commits.append(commit)

@@ -22,7 +22,8 @@ extension DocumentStore {
   /// A checkpoint has room for no more.
   static let indexesMax = 128
 
-  /// Finds all names, where a checkpoint without indexes was opened, or a page of them is damaged.
+  /// Finds all names, where a checkpoint without indexes was opened, or a page of them is damaged; and in the
+  /// first case which shapes records use.
   func findNames() throws(DocumentStoreError) {
     try building.withLock { _ throws(DocumentStoreError) in
       guard indexes.state.withLock({ $0.names == nil }) else { return }
@@ -31,13 +32,18 @@ extension DocumentStore {
         let (moment, _) = try moment {}
         var tree = IndexSet.NameTree()
         var sorter = OrderedIndexSorter()
-        try read(moment) { ordinal, key, _ in
+        let knowsShapes = indexes.shapes.knowsIDs
+        let shapes = indexes.shapes.table
+        var nextShape = 0
+        try read(moment) { ordinal, key, record in
+          if !knowsShapes { nextShape = max(nextShape, RecordCodec.nextShape(after: record, shapes)) }
           guard let path = DocumentKey.decode([UInt8](copying: key)) else { return }
           let key = StoredKey.of(NameKey.encode(path))
           sorter.add(key.rawSpan, ordinal)
           if NameKey.isNested(path) { tree.nested += 1 }
           if StoredKey.isLong(key.rawSpan) { tree.long += 1 }
         }
+        if !knowsShapes { indexes.shapes.begin(from: nextShape) }
         tree.tree = sorter.build() ?? OrderedIndex()
         indexes.state.withLock { $0.names = tree }
       }
@@ -118,6 +124,7 @@ extension DocumentStore {
     let total = Double(max(count, 1))
     var seen = 0.0
     var goesOn = true
+    let shapes = indexes.shapes.table
     try read(moment) { ordinal, key, record in
       seen += 1
       if seen.remainder(dividingBy: 4096) == 0, goesOn {
@@ -127,7 +134,7 @@ extension DocumentStore {
         path.parent.id.isSameUTF8(as: definition.collectionID)
       else { return }
       do throws(RecordError) {
-        for key in try definition.keys(ofRecord: record, at: path) {
+        for key in try definition.keys(ofRecord: record, at: path, shapes) {
           let key = StoredKey.of(key)
           sorter.add(key.rawSpan, ordinal)
           if StoredKey.isLong(key.rawSpan) { long += 1 }
@@ -175,14 +182,16 @@ extension DocumentStore {
   func read(
     _ moment: Moment, _ body: (_ ordinal: UInt32, _ key: RawSpan, _ record: RawSpan) -> Void
   ) throws(DocumentStoreError) {
-    do throws(ByteStoreError) {
-      try moment.forEach { ordinal, key, value in
-        var reader = ByteReader(key)
-        if reader.uint8() == DocumentKey.keyspace { body(ordinal, key, value) }
-      }
-    } catch {
-      throw DocumentStoreError(error)
+    try readAll(moment) { ordinal, key, value in
+      if DocumentKey.isOfDocument(key) { body(ordinal, key, value) }
     }
+  }
+
+  /// Every key, with its ordinal and its value.
+  func readAll(
+    _ moment: Moment, _ body: (_ ordinal: UInt32, _ key: RawSpan, _ value: RawSpan) -> Void
+  ) throws(DocumentStoreError) {
+    do throws(ByteStoreError) { try moment.forEach(body) } catch { throw DocumentStoreError(error) }
   }
 }
 

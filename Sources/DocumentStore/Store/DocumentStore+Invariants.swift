@@ -1,4 +1,4 @@
-// What must be true of all indexes: each has what a scan of the documents gives.
+// What must be true of all indexes, and of the shapes: each has what a scan of the store gives.
 
 import ByteStore
 
@@ -17,12 +17,18 @@ extension DocumentStore {
     var expected = indexes.map { _ in ScannedKeys() }
     var nested = 0
     var problem: DocumentStoreError?
-    try read(moment) { ordinal, key, record in
+    let shapes = self.indexes.shapes.table
+    var definitions: [Shape] = []
+    try readAll(moment) { ordinal, key, record in
+      if let id = Shape.id(of: key) {
+        definitions.append(Shape(id: id, definition: record) ?? Shape(id: id, names: []))
+      }
+      guard DocumentKey.isOfDocument(key) else { return }
       guard let path = DocumentKey.decode([UInt8](copying: key)) else { return }
       expectedNames.add(NameKey.encode(path), ordinal)
       if NameKey.isNested(path) { nested += 1 }
       do throws(RecordError) {
-        let document = try StoredDocument(path: path, record: Array(copying: record))
+        let document = try StoredDocument(path: path, record: record, shapes)
         for (place, index) in indexes.enumerated()
         where index.definition.collectionID.isSameUTF8(as: path.parent.id) {
           for key in index.definition.keys(of: document) { expected[place].add(key, ordinal) }
@@ -32,6 +38,7 @@ extension DocumentStore {
       }
     }
     if let problem { throw problem }
+    if let broken = self.indexes.shapes.difference(from: definitions) { return broken }
     if let names {
       if let broken = try expectedNames.difference(from: names.tree, long: names.long) {
         return "the names: \(broken)"

@@ -42,7 +42,10 @@ extension DocumentStore {
   ) throws(DocumentStoreError) -> Result? {
     let key = DocumentKey.encode(path)
     do throws(ByteStoreError) {
-      return try bytes.withValue(for: key) { body(DocumentView(key: key.rawSpan, record: $0)) }
+      return try bytes.withValue(for: key) { record in
+        let shapes = indexes.shapes.table.bytes
+        return body(DocumentView(key: key.rawSpan, record: record, shapes: shapes.rawSpan))
+      }
     } catch {
       throw DocumentStoreError(error)
     }
@@ -127,7 +130,7 @@ extension DocumentStore {
         built += definitions
       case .plan(let plan):
         indexes.noteUse(of: plan.indexes)
-        let run = QueryRun(plan, moment, view, storePath: path)
+        let run = QueryRun(plan, moment, view, indexes.shapes.table, storePath: path)
         let result = try body(run)
         return (result, Done(plan: plan, built: built, work: run.work, position: position))
       }

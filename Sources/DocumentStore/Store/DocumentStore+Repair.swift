@@ -8,7 +8,13 @@ extension DocumentStore {
     _ path: String, platform: Platform = .real, progress: ((CheckProgress) -> Void)? = nil
   ) throws(DocumentStoreError) -> CheckReport {
     do throws(ByteStoreError) {
-      return try ByteStore.check(path, platform: platform, inspect: problem(of:_:), progress: progress)
+      let inspector = RecordInspector(ShapeDictionary())
+      let report = try ByteStore.check(
+        path, platform: platform, inspect: inspector.problem(of:_:), progress: progress)
+      guard inspector.hasMissed else { return report }
+      // A record lay before the definition of its shape: now all definitions are known.
+      return try ByteStore.check(
+        path, platform: platform, inspect: inspector.problem(of:_:), progress: progress)
     } catch {
       throw DocumentStoreError(error)
     }
@@ -19,7 +25,8 @@ extension DocumentStore {
     progress: ((CheckProgress) -> Void)? = nil
   ) throws(DocumentStoreError) -> CheckReport {
     do throws(ByteStoreError) {
-      return try bytes.check(inspect: Self.problem(of:_:), progress: progress)
+      let inspector = RecordInspector(indexes.shapes)
+      return try bytes.check(inspect: inspector.problem(of:_:), progress: progress)
     } catch {
       throw DocumentStoreError(error)
     }
@@ -31,24 +38,50 @@ extension DocumentStore {
     _ path: String, platform: Platform = .real, progress: ((CheckProgress) -> Void)? = nil
   ) throws(DocumentStoreError) -> SalvageReport {
     do throws(ByteStoreError) {
-      return try ByteStore.salvage(path, platform: platform, progress: progress)
+      return try ByteStore.salvage(
+        path, platform: platform, restore: IndexSet.definitions(in:), progress: progress)
     } catch {
       throw DocumentStoreError(error)
     }
   }
+}
+
+/// What a check of a store of documents looks for in its keys and values.
+private final class RecordInspector {
+  private let shapes: ShapeDictionary
+  private var table: ShapeTable
+  /// A record of an unknown shape came before a definition.
+  private(set) var hasMissed = false
+  private var hasProblem = false
+
+  init(_ shapes: ShapeDictionary) {
+    self.shapes = shapes
+    table = shapes.table
+  }
 
   /// What is wrong with a key and its value, or nil.
-  private static func problem(of key: RawSpan, _ value: RawSpan) -> String? {
+  func problem(of key: RawSpan, _ value: RawSpan) -> String? {
+    if let id = Shape.id(of: key) { return problem(ofShape: id, value) }
     // Other keyspaces have other values.
-    var reader = ByteReader(key)
-    guard reader.uint8() == DocumentKey.keyspace else { return nil }
+    guard DocumentKey.isOfDocument(key) else { return nil }
     guard let path = DocumentKey.decode([UInt8](copying: key)) else { return "a key that is no path" }
     do throws(RecordError) {
-      _ = try RecordCodec.decodeHead(value)
-      _ = try RecordCodec.decodeFields(value)
+      try RecordCodec.check(value, table)
       return nil
     } catch {
+      hasProblem = true
       return "a record of \(path) that is none: at its byte \(error.offset), \(error.expected) was expected"
     }
+  }
+
+  private func problem(ofShape id: Int, _ definition: RawSpan) -> String? {
+    guard let shape = Shape(id: id, definition: definition) else { return "a shape that is none" }
+    if table.shapes.indices.contains(id), let known = table.shapes[id] {
+      return known.names.areSameUTF8(as: shape.names) ? nil : "a shape that the store knows as another"
+    }
+    shapes.add(shape)
+    table = shapes.table
+    hasMissed = hasMissed || hasProblem
+    return nil
   }
 }

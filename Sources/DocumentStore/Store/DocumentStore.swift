@@ -135,7 +135,12 @@ public final class DocumentStore: Sendable {
   package var recoveryReport: RecoveryReport { bytes.recoveryReport }
 
   /// The number of documents.
-  public var count: Int { indexes.documentCount ?? bytes.count }
+  public var count: Int {
+    if let count = indexes.documentCount { return count }
+    // What is kept beside documents has keys as well.
+    try? findNames()
+    return indexes.documentCount ?? bytes.count
+  }
 
   /// Whether the index that a query needs is made if it is not there. Otherwise such a query goes through what
   /// there is, and sorts.
@@ -150,7 +155,7 @@ public final class DocumentStore: Sendable {
   public func document(at path: DocumentPath) throws(DocumentStoreError) -> StoredDocument? {
     guard let record = try record(at: path) else { return nil }
     do throws(RecordError) {
-      return try StoredDocument(path: path, record: record)
+      return try StoredDocument(path: path, record: record.rawSpan, indexes.shapes.table)
     } catch {
       throw DocumentStoreError(error, at: path, in: self.path)
     }
@@ -160,7 +165,7 @@ public final class DocumentStore: Sendable {
   package func storedRecord(at path: DocumentPath) throws(DocumentStoreError) -> DocumentRecord? {
     guard let record = try record(at: path) else { return nil }
     do throws(RecordError) {
-      return try DocumentRecord(path: path, record: record)
+      return try DocumentRecord(path: path, record: record, indexes.shapes.table)
     } catch {
       throw DocumentStoreError(error, at: path, in: self.path)
     }

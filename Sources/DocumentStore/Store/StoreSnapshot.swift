@@ -60,7 +60,9 @@ public final class StoreSnapshot: Sendable {
     } catch {
       throw DocumentStoreError(error)
     }
-    do throws(RecordError) { return try StoredDocument(path: path, record: buffer.bytes) } catch {
+    do throws(RecordError) {
+      return try StoredDocument(path: path, record: buffer.bytes, store.indexes.shapes.table)
+    } catch {
       throw DocumentStoreError(error, at: path, in: store.path)
     }
   }
@@ -106,7 +108,8 @@ public final class StoreSnapshot: Sendable {
         case .needs(let definitions): for definition in definitions { try make(definition, state.moment) }
         case .plan(let plan):
           store.indexes.noteUse(of: plan.indexes)
-          return try body(QueryRun(plan, state.moment, view, storePath: store.path))
+          return try body(
+            QueryRun(plan, state.moment, view, store.indexes.shapes.table, storePath: store.path))
         }
       } catch {
         // A damaged page of an index is no loss: what it says, the documents say as well.

@@ -245,7 +245,7 @@ struct IndexSetTests {
     let place = path("c", "d3")
     let record = try #require(try store.document(at: place)).record
     var batch = Batch(stamp: UInt64(Int64.max / 4))
-    try batch.put(Array(record.dropLast(3)), for: DocumentKey.encode(place))
+    try batch.put(Array(record.prefix(9)) + [0xFF], for: DocumentKey.encode(place))
     try store.bytes.commit(batch)
     #expect(failure { try store.document(at: place) } != nil)
     try store.commit([.delete(place)])

@@ -1,5 +1,5 @@
 // The record of a document. Any bytes either are none, or a document that is the same when it is written
-// and read again.
+// and read again; once without shapes, and once with some that are known.
 
 internal import DocumentStore
 
@@ -14,10 +14,23 @@ struct RecordTarget: FuzzTarget {
     else { preconditionFailure("a good path and a good time") }
     self.path = path
     let maps = [StoredMap(), Self.everyType(path, time), Self.nested(depth: 20)]
-    seeds = maps.map {
-      StoredDocument(path: path, createTime: time, updateTime: time, fields: $0).record
+    let later = StoredTimestamp(seconds: 7, nanoseconds: 0) ?? time
+    let documents = maps.flatMap {
+      [
+        StoredDocument(path: path, createTime: time, updateTime: time, fields: $0),
+        StoredDocument(path: path, createTime: time, updateTime: later, fields: $0),
+      ]
     }
+    seeds = documents.flatMap { [$0.record, $0.record(shapes: Self.shapes)] }
   }
+
+  /// Of the maps below.
+  private static let shapes = [
+    [
+      "array", "boolean", "bytes", "double", "geoPoint", "integer", "map", "null", "reference", "string",
+      "timestamp", "vector",
+    ], ["inner", "outer"], ["a"], ["m"],
+  ]
 
   private static func everyType(_ path: DocumentPath, _ time: StoredTimestamp) -> StoredMap {
     StoredMap([
@@ -36,16 +49,24 @@ struct RecordTarget: FuzzTarget {
   }
 
   func run(_ input: [UInt8]) throws(FuzzFinding) -> String {
+    let plain = try answer(input, shapes: [])
+    let shaped = try answer(input, shapes: Self.shapes)
+    return plain == shaped ? plain : "\(plain), with shapes \(shaped)"
+  }
+
+  private func answer(_ input: [UInt8], shapes: [[String]]) throws(FuzzFinding) -> String {
     let document: StoredDocument
     do throws(RecordError) {
-      document = try StoredDocument(path: path, record: input)
+      document = try StoredDocument(path: path, record: input, shapes: shapes)
     } catch {
       return "expected \(error.expected)".withoutNumbers
     }
-    guard let again = try? StoredDocument(path: path, record: document.record) else {
-      throw FuzzFinding("a document that was read cannot be read again")
+    for record in [document.record, document.record(shapes: shapes)] {
+      guard let again = try? StoredDocument(path: path, record: record, shapes: shapes) else {
+        throw FuzzFinding("a document that was read cannot be read again")
+      }
+      guard again == document else { throw FuzzFinding("a document changes when it is written again") }
     }
-    guard again == document else { throw FuzzFinding("a document changes when it is written again") }
     return "decoded \(document.fields.count) fields"
   }
 }

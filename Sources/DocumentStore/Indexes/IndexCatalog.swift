@@ -1,0 +1,147 @@
+// What a checkpoint says about its indexes, and about the shapes of its records.
+//
+//   catalog     := version:u16 nextID:u32 nested:u64 longNames:u64 count:u16 index{count}
+//                  nextShape:u16 shapes:u16 shape{shapes}
+//   index       := id:u32 flags:u8 longKeys:u64 scope:u8 collectionID fields:u16 field{fields}
+//   field       := part:u8 names:u16 text{names}
+//   text        := bytes:u16 utf8
+//   shape       := id:u16 bytes:u32 definition          ShapeTable.swift
+
+import ByteStore
+
+struct IndexCatalog {
+  static let version: UInt16 = 0
+  private static let automatic: UInt8 = 1
+
+  var nextID: UInt32
+  var nested: Int
+  var longNames: Int
+  var indexes: [ManagedIndex]
+  var nextShape: Int
+  var shapes: [Shape]
+
+  func encoded() -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.append(littleEndian: Self.version)
+    bytes.append(littleEndian: nextID)
+    bytes.append(littleEndian: UInt64(nested))
+    bytes.append(littleEndian: UInt64(longNames))
+    bytes.append(littleEndian: UInt16(indexes.count))
+    for index in indexes {
+      bytes.append(littleEndian: index.id)
+      bytes.append(index.isAutomatic ? Self.automatic : 0)
+      bytes.append(littleEndian: UInt64(index.longKeys))
+      bytes.append(index.definition.scope.rawValue)
+      Self.append(index.definition.collectionID, to: &bytes)
+      bytes.append(littleEndian: UInt16(index.definition.fields.count))
+      for field in index.definition.fields {
+        bytes.append(field.part.code)
+        bytes.append(littleEndian: UInt16(field.path.names.count))
+        for name in field.path.names { Self.append(name, to: &bytes) }
+      }
+    }
+    bytes.append(littleEndian: UInt16(nextShape))
+    bytes.append(littleEndian: UInt16(shapes.count))
+    for shape in shapes {
+      let definition = shape.definition
+      bytes.append(littleEndian: UInt16(shape.id))
+      bytes.append(littleEndian: UInt32(definition.count))
+      bytes.append(contentsOf: definition)
+    }
+    return bytes
+  }
+
+  private static func append(_ text: String, to bytes: inout [UInt8]) {
+    bytes.append(littleEndian: UInt16(text.utf8.count))
+    bytes.append(contentsOf: text.utf8)
+  }
+
+  /// Nil for bytes that are no catalog.
+  init?(decoding bytes: [UInt8]) {
+    var reader = ByteReader(bytes.rawSpan)
+    guard reader.uint16() == Self.version, let nextID = reader.uint32(), let nested = reader.uint64(),
+      let longNames = reader.uint64(), let count = reader.uint16(), nested < UInt64(UInt32.max),
+      longNames < UInt64(UInt32.max)
+    else { return nil }
+    self.nextID = nextID
+    self.nested = Int(nested)
+    self.longNames = Int(longNames)
+    indexes = []
+    for _ in 0..<count {
+      guard let id = reader.uint32(), id < nextID, let flags = reader.uint8(), let long = reader.uint64(),
+        long < UInt64(UInt32.max), let definition = Self.definition(&reader)
+      else { return nil }
+      indexes.append(
+        ManagedIndex(
+          id: id, definition: definition, isAutomatic: flags & Self.automatic != 0, longKeys: Int(long)))
+    }
+    guard let nextShape = reader.uint16(), let shapeCount = reader.uint16() else { return nil }
+    self.nextShape = Int(nextShape)
+    shapes = []
+    for _ in 0..<shapeCount {
+      guard let id = reader.uint16(), id < nextShape, let size = reader.uint32(),
+        let definition = reader.array(Int(size)),
+        let shape = Shape(id: Int(id), definition: definition.rawSpan)
+      else { return nil }
+      shapes.append(shape)
+    }
+    guard reader.bytesLeft == 0 else { return nil }
+  }
+
+  init(
+    nextID: UInt32, nested: Int, longNames: Int, indexes: [ManagedIndex], nextShape: Int, shapes: [Shape]
+  ) {
+    self.nextID = nextID
+    self.nested = nested
+    self.longNames = longNames
+    self.indexes = indexes
+    self.nextShape = nextShape
+    self.shapes = shapes
+  }
+
+  private static func definition(_ reader: inout ByteReader) -> IndexDefinition? {
+    guard let scope = reader.uint8().flatMap(IndexDefinition.Scope.init(rawValue:)),
+      let collectionID = text(&reader), let count = reader.uint16()
+    else { return nil }
+    var fields: [IndexDefinition.Field] = []
+    for _ in 0..<count {
+      guard let part = reader.uint8().flatMap(IndexDefinition.Part.init(code:)), let names = reader.uint16(),
+        names > 0
+      else { return nil }
+      var path: [String] = []
+      for _ in 0..<names {
+        guard let name = text(&reader) else { return nil }
+        path.append(name)
+      }
+      fields.append(IndexDefinition.Field(StoredFieldPath(unchecked: path), part))
+    }
+    return try? IndexDefinition(collectionID, scope, fields)
+  }
+
+  private static func text(_ reader: inout ByteReader) -> String? {
+    reader.uint16().flatMap { reader.array(Int($0)) }.flatMap { String(validating: $0, as: UTF8.self) }
+  }
+}
+
+extension IndexDefinition.Part {
+  fileprivate var code: UInt8 {
+    switch self {
+    case .value(.ascending): 0
+    case .value(.descending): 1
+    case .valueOrNull(.ascending): 2
+    case .valueOrNull(.descending): 3
+    case .element: 4
+    }
+  }
+
+  fileprivate init?(code: UInt8) {
+    switch code {
+    case 0: self = .value(.ascending)
+    case 1: self = .value(.descending)
+    case 2: self = .valueOrNull(.ascending)
+    case 3: self = .valueOrNull(.descending)
+    case 4: self = .element
+    default: return nil
+    }
+  }
+}

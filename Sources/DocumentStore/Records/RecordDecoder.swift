@@ -1,0 +1,231 @@
+// From records to documents: every byte is looked at, and none taken on trust.
+
+import ByteStore
+
+struct RecordDecoder: ~Escapable {
+  let record: RawSpan
+  let shapes: ShapeTable
+  /// `shapes.bytes`
+  let shapeBytes: RawSpan
+  /// Room for more comes with what is really there: on each floor a count may claim all bytes left.
+  private static let reservedMax = 1024
+
+  @_lifetime(copy record, copy shapeBytes)
+  init(_ record: RawSpan, _ shapes: ShapeTable, _ shapeBytes: RawSpan) {
+    self.record = record
+    self.shapes = shapes
+    self.shapeBytes = shapeBytes
+  }
+
+  // MARK: Maps
+
+  func map(_ range: Range<Int>, depth: Int) throws(RecordError) -> StoredMap {
+    let layout = try mapLayout(range)
+    var entries: [StoredMap.Entry] = []
+    entries.reserveCapacity(min(layout.count, Self.reservedMax))
+    if layout.shape > 0 {
+      let names = shapes.shapes[shapeID(range)]?.names ?? []
+      var start = layout.first
+      for slot in 0..<layout.count {
+        let end = try end(ofValue: slot, from: start, layout)
+        entries.append((names[slot], try value(start..<end, depth: depth)))
+        start = end
+      }
+    } else {
+      var start = layout.first
+      for index in 0..<layout.count {
+        let (name, value) = try parts(ofEntry: index, from: start, layout)
+        guard let text = String(record: record.extracting(name)),
+          entries.last.map({ $0.name.precedesInUTF8(text) }) ?? true
+        else { throw RecordError(offset: start, expected: "a field's name, in order") }
+        entries.append((text, try self.value(value, depth: depth)))
+        start = value.upperBound
+      }
+    }
+    return StoredMap(sorted: entries)
+  }
+
+  func mapLayout(_ range: Range<Int>) throws(RecordError) -> RecordLayout {
+    guard
+      let layout = RecordLayout(
+        mapIn: record, from: range.lowerBound, to: range.upperBound, shapes: shapeBytes)
+    else {
+      throw RecordError(
+        offset: range.lowerBound, expected: "a map with names, or with a shape that there is")
+    }
+    try checkWidth(layout, layout.shape == 0)
+    return layout
+  }
+
+  /// Of a map with a layout that has a shape.
+  private func shapeID(_ range: Range<Int>) -> Int {
+    (record.varint(at: range.lowerBound, before: range.upperBound)?.value ?? 0) >> 2 - 1
+  }
+
+  func parts(
+    ofEntry index: Int, from start: Int, _ layout: RecordLayout
+  ) throws(RecordError) -> (name: Range<Int>, value: Range<Int>) {
+    guard let entry = layout.range(ofEntry: index, in: record), entry.lowerBound == start else {
+      throw RecordError(offset: start, expected: "a field to which the table leads")
+    }
+    guard let parts = RecordLayout.parts(ofEntry: entry, in: record),
+      parts.name.count <= RecordCodec.nameBytesMax
+    else { throw RecordError(offset: start, expected: "a field's name") }
+    return parts
+  }
+
+  // MARK: Tables
+
+  func arrayLayout(_ range: Range<Int>) throws(RecordError) -> RecordLayout {
+    guard let layout = RecordLayout(arrayIn: record, from: range.lowerBound, to: range.upperBound) else {
+      throw RecordError(offset: range.lowerBound, expected: "a number of elements that fit")
+    }
+    try checkWidth(layout, false)
+    return layout
+  }
+
+  /// Numbers are no wider than the largest needs: the last one, where they tell places.
+  private func checkWidth(_ layout: RecordLayout, _ isByPlace: Bool) throws(RecordError) {
+    guard layout.width > 1 else { return }
+    var largest = 0
+    for index in (isByPlace ? max(layout.count - 2, 0) : 0)..<max(layout.count - 1, 0) {
+      largest = max(largest, record.number(at: layout.table + index * layout.width, width: layout.width))
+    }
+    guard largest > (layout.width == 2 ? 0xFF : 0xFFFF) else {
+      throw RecordError(offset: layout.table, expected: "a table of narrower numbers")
+    }
+  }
+
+  func end(
+    ofValue index: Int, from start: Int, _ layout: RecordLayout
+  ) throws(RecordError) -> Int {
+    guard let end = layout.end(ofValue: index, from: start, in: record) else {
+      throw RecordError(offset: start, expected: "a value that ends before byte \(layout.end)")
+    }
+    return end
+  }
+
+  // MARK: Values
+
+  func value(_ range: Range<Int>, depth: Int) throws(RecordError) -> StoredValue {
+    let offset = range.lowerBound
+    guard let tag = RecordCodec.Tag(rawValue: record.byte(at: offset)) else {
+      throw RecordError(offset: offset, expected: "a value's tag")
+    }
+    switch tag {
+    case .array, .map:
+      guard depth < RecordCodec.depthMax else {
+        throw RecordError(offset: offset, expected: "values at most \(RecordCodec.depthMax) deep")
+      }
+      let inner = offset + 1..<range.upperBound
+      return tag == .map
+        ? .map(try map(inner, depth: depth + 1)) : .array(try elements(inner, depth: depth + 1))
+    default:
+      guard let scalar = RecordScalar.decode(tag, record.extracting(offset + 1..<range.upperBound)) else {
+        throw RecordError(offset: offset, expected: "a value with tag \(tag)")
+      }
+      return scalar
+    }
+  }
+
+  private func elements(_ range: Range<Int>, depth: Int) throws(RecordError) -> [StoredValue] {
+    let layout = try arrayLayout(range)
+    var elements: [StoredValue] = []
+    elements.reserveCapacity(min(layout.count, Self.reservedMax))
+    var start = layout.first
+    for index in 0..<layout.count {
+      let end = try end(ofValue: index, from: start, layout)
+      elements.append(try value(start..<end, depth: depth))
+      start = end
+    }
+    return elements
+  }
+
+  // MARK: One value
+
+  func value(
+    at names: ArraySlice<String>, inMap range: Range<Int>, depth: Int
+  ) throws(RecordError) -> StoredValue? {
+    guard var name = names.first else { return nil }
+    let layout = try mapLayout(range)
+    let found = name.withUTF8 { name in
+      let name = unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(name))
+      return layout.find(name, in: record, shapes: shapeBytes)
+    }
+    switch found {
+    case .absent: return nil
+    case .damaged: throw RecordError(offset: range.lowerBound, expected: "a table that leads to fields")
+    case .value(let place):
+      guard names.count > 1 else { return try value(place, depth: depth) }
+      guard record.byte(at: place.lowerBound) == RecordCodec.Tag.map.rawValue else { return nil }
+      guard depth < RecordCodec.depthMax else {
+        throw RecordError(
+          offset: place.lowerBound, expected: "values at most \(RecordCodec.depthMax) deep")
+      }
+      return try value(
+        at: names.dropFirst(), inMap: place.lowerBound + 1..<place.upperBound, depth: depth + 1)
+    }
+  }
+}
+
+/// Values that hold no others.
+enum RecordScalar {
+  /// Nil for an array or a map, and for bytes that are not such a value.
+  static func decode(_ tag: RecordCodec.Tag, _ payload: RawSpan) -> StoredValue? {
+    switch tag {
+    case .null: payload.isEmpty ? .null : nil
+    case .false: payload.isEmpty ? .boolean(false) : nil
+    case .true: payload.isEmpty ? .boolean(true) : nil
+    case .integer: integer(payload).map(StoredValue.integer)
+    case .double: double(payload).map(StoredValue.double)
+    case .timestamp:
+      integer(payload).flatMap(StoredTimestamp.init(microseconds:)).map(StoredValue.timestamp)
+    case .string: String(record: payload).map(StoredValue.string)
+    case .bytes: .bytes([UInt8](copying: payload))
+    case .reference: reference(payload).map(StoredValue.reference)
+    case .geoPoint: geoPoint(payload).map(StoredValue.geoPoint)
+    case .vector: vector(payload).map(StoredValue.vector)
+    case .array, .map: nil
+    }
+  }
+
+  private static func integer(_ payload: RawSpan) -> Int64? {
+    guard payload.byteCount <= 8 else { return nil }
+    let number = payload.signed
+    return number.recordBytes == payload.byteCount ? number : nil
+  }
+
+  private static func double(_ payload: RawSpan) -> Double? {
+    guard payload.byteCount <= 8 else { return nil }
+    let number = Double(bitPattern: payload.doubleBits)
+    return number.recordBytes == payload.byteCount ? number : nil
+  }
+
+  private static func reference(_ payload: RawSpan) -> StoredReference? {
+    var next = 0
+    guard let project = sized(payload, &next), let database = sized(payload, &next),
+      let text = String(record: payload.extracting(droppingFirst: next)),
+      let path = try? DocumentPath(text.pathSegments)
+    else { return nil }
+    return StoredReference(projectID: project, databaseID: database, path: path)
+  }
+
+  private static func sized(_ payload: RawSpan, _ next: inout Int) -> String? {
+    guard let (size, start) = payload.varint(at: next, before: payload.byteCount),
+      size <= payload.byteCount - start
+    else { return nil }
+    next = start + size
+    return String(record: payload.extracting(start..<next))
+  }
+
+  private static func geoPoint(_ payload: RawSpan) -> StoredGeoPoint? {
+    guard payload.byteCount == 16 else { return nil }
+    return StoredGeoPoint(
+      latitude: Double(bitPattern: payload.word(at: 0)), longitude: Double(bitPattern: payload.word(at: 8)))
+  }
+
+  private static func vector(_ payload: RawSpan) -> [Double]? {
+    guard payload.byteCount % 8 == 0 else { return nil }
+    return (0..<payload.byteCount / 8).map { Double(bitPattern: payload.word(at: 8 * $0)) }
+  }
+}

@@ -1,0 +1,86 @@
+// Where the shapes of a database come from when it is opened: its checkpoint has them all, and the logs what came
+// since. Where the checkpoint does not say, after a salvage for instance, each id is looked for by itself, and new
+// ids are given out only once it is known which ones records use.
+
+import ByteStore
+
+extension ShapeDictionary {
+  /// To be called when what the checkpoint says is known, and before a record is read.
+  func catchUp(with store: ByteStore) {
+    if knowsIDs {
+      store.forEachRecoveredKey { key in
+        if let id = Shape.id(of: key.rawSpan) { look(for: id, in: store) }
+      }
+    } else {
+      for id in 0...Shape.idMax { look(for: id, in: store) }
+    }
+  }
+
+  /// A definition that cannot be read is missing: the records that need it are damaged, and no others.
+  private func look(for id: Int, in store: ByteStore) {
+    let definition = try? store.value(for: Shape.key(id))
+    if let definition, let shape = Shape(id: id, definition: definition.rawSpan) { add(shape) }
+  }
+}
+
+extension RecordCodec {
+  /// Above every id of a shape that a record uses, as far as can be seen: what lies in a map with an unknown
+  /// shape cannot be read by anyone.
+  static func nextShape(after record: RawSpan, _ shapes: ShapeTable) -> Int {
+    guard let start = fieldsStart(record) else { return 0 }
+    let shapeBytes = shapes.bytes
+    return ShapeSearch(record: record, shapes: shapeBytes.rawSpan)
+      .next(afterMap: start..<record.byteCount, depth: 0)
+  }
+}
+
+private struct ShapeSearch: ~Escapable {
+  let record: RawSpan
+  let shapes: RawSpan
+
+  @_lifetime(copy record, copy shapes)
+  init(record: RawSpan, shapes: RawSpan) {
+    self.record = record
+    self.shapes = shapes
+  }
+
+  func next(afterMap range: Range<Int>, depth: Int) -> Int {
+    let head = record.varint(at: range.lowerBound, before: range.upperBound)?.value ?? 0
+    let own = head >> 2 <= Shape.idMax + 1 ? head >> 2 : 0
+    guard
+      let layout = RecordLayout(
+        mapIn: record, from: range.lowerBound, to: range.upperBound, shapes: shapes)
+    else { return own }
+    return max(own, next(afterPartsOf: layout, areNamed: layout.shape == 0, depth: depth))
+  }
+
+  private func next(afterPartsOf layout: RecordLayout, areNamed: Bool, depth: Int) -> Int {
+    var result = 0
+    var start = layout.first
+    for index in 0..<layout.count {
+      var value: Range<Int>?
+      if areNamed {
+        value = layout.range(ofEntry: index, in: record)
+          .flatMap { RecordLayout.parts(ofEntry: $0, in: record)?.value }
+      } else {
+        value = layout.end(ofValue: index, from: start, in: record).map { start..<$0 }
+      }
+      guard let value else { return result }
+      start = value.upperBound
+      result = max(result, next(afterValue: value, depth: depth))
+    }
+    return result
+  }
+
+  private func next(afterValue range: Range<Int>, depth: Int) -> Int {
+    guard depth < RecordCodec.depthMax else { return 0 }
+    let inner = range.lowerBound + 1..<range.upperBound
+    switch RecordCodec.Tag(rawValue: record.byte(at: range.lowerBound)) {
+    case .map: return next(afterMap: inner, depth: depth + 1)
+    case .array:
+      let layout = RecordLayout(arrayIn: record, from: inner.lowerBound, to: inner.upperBound)
+      return layout.map { next(afterPartsOf: $0, areNamed: false, depth: depth + 1) } ?? 0
+    default: return 0
+    }
+  }
+}

@@ -1,0 +1,209 @@
+// Which shapes a database has, and which maps get one.
+//
+// Invariants:
+//   - An id stands for one shape for ever. A new id is above every id that is defined or that a record uses; where
+//     that is not known, there are no new shapes.
+//   - A shape is admitted when it is met for the second time, up to so many shapes and so many bytes of names. So
+//     a million different maps cost a look into a small table each, and nothing that stays.
+//   - A commit has the definitions of all shapes that its records use, unless readers have seen a commit with
+//     them: whatever becomes of other commits, no record is without its shapes. The first commits define a shape
+//     more than once, so that it is not lost with one place of a log.
+//
+// Ids are given out under the lock of the commits' order, definitions are noted as stored at the moment at which
+// readers see their commit, and readers take a table after the record.
+
+import ByteStore
+
+final class ShapeDictionary: Sendable {
+  static let shapesMax = 4096
+  static let nameBytesMax = 1 << 20
+  fileprivate static let recentMax = 1024
+  static let definitionsMin = 3
+
+  fileprivate struct State {
+    /// By id.
+    var shapes: [Shape?] = []
+    /// Of which readers have seen no definition.
+    var unstored: Set<Int> = []
+    /// In how many more commits each is to be defined.
+    var definitionsDue: [Int: Int] = [:]
+    var byHash: [UInt64: Int] = [:]
+    var count = 0
+    var nameBytes = 0
+    /// Nil until it is known which ids records use.
+    var nextID: Int?
+    /// Of maps that were met once, each at a place that its hash tells.
+    var recent: [UInt64] = []
+    /// Made when it is asked for.
+    var table: ShapeTable?
+  }
+
+  private let state = Locked(State())
+  private let origin = ShapeTable.Origin()
+
+  // MARK: Reading
+
+  var table: ShapeTable {
+    state.withLock { state in
+      if let table = state.table { return table }
+      let table = ShapeTable(state.shapes, origin: origin)
+      state.table = table
+      return table
+    }
+  }
+
+  // MARK: Writing
+
+  /// The shape of a map, if it has one now.
+  func id(of map: StoredMap) -> Int? {
+    guard (1...Shape.namesMax).contains(map.count) else { return nil }
+    let hash = map.nameHash
+    return state.withLock { state in
+      if let id = state.byHash[hash] { return state.shapes[id]?.isOf(map) == true ? id : nil }
+      return state.admit(map, hash)
+    }
+  }
+
+  /// Of some shapes those that a commit has to define.
+  func definitionsDue(for ids: Set<Int>) -> [Shape] {
+    state.withLock { state in
+      guard !state.definitionsDue.isEmpty else { return [] }
+      return ids.filter { state.definitionsDue[$0] != nil }.sorted().compactMap { state.shapes[$0] }
+    }
+  }
+
+  /// Readers see a commit that defines them.
+  func noteStored(_ ids: [Int]) {
+    state.withLock { state in
+      state.unstored.subtract(ids)
+      for id in ids {
+        let due = (state.definitionsDue[id] ?? 1) - 1
+        state.definitionsDue[id] = due > 0 ? due : nil
+      }
+    }
+  }
+
+  // MARK: Opening
+
+  /// What a checkpoint keeps: all shapes that are stored, and the next id. Nil if that is not known.
+  var stored: (nextID: Int, shapes: [Shape])? {
+    state.withLock { state in
+      state.nextID.map { nextID in
+        (nextID, state.shapes.compactMap { $0 }.filter { !state.unstored.contains($0.id) })
+      }
+    }
+  }
+
+  /// A shape that is stored. False if its id stands for another one.
+  @discardableResult
+  func add(_ shape: Shape) -> Bool {
+    state.withLock { state in
+      if shape.id < state.shapes.count, let known = state.shapes[shape.id] {
+        return known.names.areSameUTF8(as: shape.names)
+      }
+      state.add(shape)
+      state.nextID = state.nextID.map { max($0, shape.id + 1) }
+      return true
+    }
+  }
+
+  /// A sentence about the first shape that is not stored as it is known here, or nil.
+  func difference(from definitions: [Shape]) -> String? {
+    let known = state.withLock { state in
+      state.shapes.compactMap { $0 }.filter { !state.unstored.contains($0.id) }
+    }
+    for shape in definitions where !known.contains(where: { $0.id == shape.id }) {
+      return "shape \(shape.id) is stored and not known"
+    }
+    for shape in known {
+      guard let stored = definitions.first(where: { $0.id == shape.id }) else {
+        return "shape \(shape.id) is not stored"
+      }
+      guard stored.names.areSameUTF8(as: shape.names) else { return "shape \(shape.id) is stored as another" }
+    }
+    return nil
+  }
+
+  /// No record uses an id from `nextID` on.
+  func begin(from nextID: Int) {
+    state.withLock { state in state.nextID = max(nextID, state.nextID ?? 0, state.shapes.count) }
+  }
+
+  var knowsIDs: Bool { state.withLock { $0.nextID != nil } }
+}
+
+extension ShapeDictionary.State {
+  fileprivate mutating func admit(_ map: StoredMap, _ hash: UInt64) -> Int? {
+    guard count < ShapeDictionary.shapesMax, let id = nextID, id <= Shape.idMax, isSecond(hash) else {
+      return nil
+    }
+    let shape = Shape(id: id, names: map.entries.map(\.name))
+    let bytes = shape.nameBytes
+    guard bytes <= Shape.nameBytesMax, nameBytes + bytes <= ShapeDictionary.nameBytesMax,
+      shape.names.allSatisfy({ $0.utf8.count <= RecordCodec.nameBytesMax })
+    else { return nil }
+    add(shape)
+    unstored.insert(id)
+    definitionsDue[id] = ShapeDictionary.definitionsMin
+    nextID = id + 1
+    return id
+  }
+
+  private mutating func isSecond(_ hash: UInt64) -> Bool {
+    if recent.isEmpty { recent = Array(repeating: 0, count: ShapeDictionary.recentMax) }
+    // Each place has a neighbour, so that two maps that are met by turns do not always drive out each other.
+    let place = Int(truncatingIfNeeded: hash % UInt64(recent.count))
+    if recent[place] == hash || recent[place ^ 1] == hash { return true }
+    recent[place ^ 1] = recent[place]
+    recent[place] = hash
+    return false
+  }
+
+  fileprivate mutating func add(_ shape: Shape) {
+    if shapes.count <= shape.id {
+      shapes.append(contentsOf: repeatElement(nil, count: shape.id + 1 - shapes.count))
+    }
+    shapes[shape.id] = shape
+    byHash[StoredMap.nameHash(shape.names)] = shape.id
+    count += 1
+    nameBytes += shape.nameBytes
+    table = nil
+  }
+}
+
+extension StoredMap {
+  fileprivate var nameHash: UInt64 {
+    var hash = NameHash()
+    for entry in entries { hash.add(entry.name) }
+    return hash.value
+  }
+
+  fileprivate static func nameHash(_ names: [String]) -> UInt64 {
+    var hash = NameHash()
+    for name in names { hash.add(name) }
+    return hash.value
+  }
+}
+
+/// Of names one after the other. Nothing relies on it but speed.
+private struct NameHash {
+  private(set) var value: UInt64 = 0x9E37_79B9_7F4A_7C15
+
+  mutating func add(_ name: String) {
+    var name = name
+    name.withUTF8 { bytes in
+      let bytes = unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(bytes))
+      var offset = 0
+      while bytes.byteCount - offset > 8 {
+        mix(bytes.word(at: offset))
+        offset += 8
+      }
+      mix(bytes.extracting(droppingFirst: offset).unsigned ^ UInt64(bytes.byteCount) << 56)
+    }
+  }
+
+  private mutating func mix(_ word: UInt64) {
+    let product = (value ^ word).multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)
+    value = product.high ^ product.low
+  }
+}

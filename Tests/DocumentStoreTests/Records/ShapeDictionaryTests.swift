@@ -1,0 +1,287 @@
+// Which maps get a shape, and records with shapes beside records without.
+
+import ByteStore
+import Testing
+
+@testable import DocumentStore
+
+@Suite struct ShapeDictionaryTests {
+  private let place = path("rooms", "eros")
+
+  private func empty() -> ShapeDictionary {
+    let shapes = ShapeDictionary()
+    shapes.begin(from: 0)
+    return shapes
+  }
+
+  private func map(_ names: String...) -> StoredMap { StoredMap(names.map { (name: $0, value: .null) }) }
+
+  // MARK: Admission
+
+  @Test func aShapeIsAdmittedWhenItIsMetForTheSecondTime() {
+    let shapes = empty()
+    #expect(shapes.id(of: map("a", "b")) == nil)
+    #expect(shapes.id(of: map("a", "c")) == nil)
+    #expect(shapes.id(of: map("a", "b")) == 0)
+    #expect(shapes.id(of: map("a", "b")) == 0)
+    #expect(shapes.id(of: map("a", "c")) == 1)
+    #expect(shapes.table.shapes.map { $0?.names } == [["a", "b"], ["a", "c"]])
+  }
+
+  @Test func namesThatLookTheSameAreTwoShapes() {
+    let shapes = empty()
+    for _ in 0..<2 {
+      _ = shapes.id(of: map("\u{E9}"))
+      _ = shapes.id(of: map("e\u{301}"))
+      _ = shapes.id(of: map("e\u{301}\0"))
+    }
+    #expect(shapes.id(of: map("\u{E9}")) == 0)
+    #expect(shapes.id(of: map("e\u{301}")) == 1)
+    #expect(shapes.id(of: map("e\u{301}\0")) == 2)
+  }
+
+  @Test func aMapWithoutFieldsAndOneWithTooManyHaveNone() {
+    let shapes = empty()
+    let many = StoredMap((0...Shape.namesMax).map { (name: "\($0)", value: .null) })
+    let long = StoredMap((0..<12).map { (name: "\($0)" + String(repeating: "n", count: 1400), value: .null) })
+    for _ in 0..<3 {
+      #expect(shapes.id(of: StoredMap()) == nil)
+      #expect(shapes.id(of: many) == nil)
+      #expect(shapes.id(of: long) == nil)
+    }
+    let most = StoredMap(many.entries.dropLast())
+    _ = shapes.id(of: most)
+    #expect(shapes.id(of: most) == 0)
+  }
+
+  @Test func manyDifferentMapsLeaveNothingBehind() {
+    let shapes = empty()
+    for number in 0..<100_000 { #expect(shapes.id(of: map("a", "field \(number)")) == nil) }
+    #expect(shapes.table.shapes.isEmpty)
+  }
+
+  @Test func thereAreOnlySoManyShapes() {
+    let shapes = empty()
+    for number in 0..<ShapeDictionary.shapesMax + 50 {
+      _ = shapes.id(of: map("field \(number)"))
+      #expect(shapes.id(of: map("field \(number)")) == (number < ShapeDictionary.shapesMax ? number : nil))
+    }
+    #expect(shapes.id(of: map("field 7")) == 7)
+  }
+
+  @Test func theirNamesTakeOnlySoMuch() {
+    let shapes = empty()
+    var admitted = 0
+    for number in 0..<200 {
+      let names = (0..<10).map { "\(number) \($0) " + String(repeating: "n", count: 1000) }
+      let map = StoredMap(names.map { (name: $0, value: .null) })
+      _ = shapes.id(of: map)
+      if shapes.id(of: map) != nil { admitted += 1 }
+    }
+    #expect((95...105).contains(admitted))
+    #expect(shapes.table.bytes.count < ShapeDictionary.nameBytesMax + 100_000)
+  }
+
+  @Test func thereIsNoNewShapeAsLongAsItIsNotKnownWhichIDsRecordsUse() {
+    let shapes = ShapeDictionary()
+    shapes.add(Shape(id: 3, names: ["a"]))
+    for _ in 0..<3 { #expect(shapes.id(of: map("b")) == nil) }
+    #expect(shapes.id(of: map("a")) == 3)
+    shapes.begin(from: 2)
+    _ = shapes.id(of: map("b"))
+    #expect(shapes.id(of: map("b")) == 4)
+    shapes.begin(from: 9)
+    _ = shapes.id(of: map("c"))
+    #expect(shapes.id(of: map("c")) == 9)
+  }
+
+  @Test func aCommitDefinesWhatReadersHaveNotSeenDefined() {
+    let shapes = empty()
+    for name in ["a", "b", "a", "b"] { _ = shapes.id(of: map(name)) }
+    #expect(shapes.definitionsDue(for: [0, 1]).map(\.id) == [0, 1])
+    #expect(shapes.definitionsDue(for: [1]).map(\.id) == [1])
+    for _ in 0..<ShapeDictionary.definitionsMin {
+      #expect(shapes.definitionsDue(for: [0, 1]).map(\.id) == [0, 1])
+      shapes.noteStored([0])
+    }
+    #expect(shapes.definitionsDue(for: [0, 1]).map(\.id) == [1])
+    #expect(shapes.stored?.nextID == 2)
+    #expect(shapes.stored?.shapes.map(\.id) == [0])
+  }
+
+  // MARK: Definitions
+
+  private func shape(_ definition: [UInt8]) -> Shape? { Shape(id: 513, definition: definition.rawSpan) }
+
+  private func id(of key: [UInt8]) -> Int? { Shape.id(of: key.rawSpan) }
+
+  @Test func aDefinitionComesBack() {
+    for names in [
+      ["a"], ["", "\0", "a", "a\0", "e\u{301}", "\u{E9}"], [String(repeating: "n", count: 1500)],
+    ] {
+      let shape = Shape(id: 513, names: names)
+      let read = self.shape(shape.definition)
+      #expect(read?.names.areSameUTF8(as: names) == true)
+      #expect(id(of: Shape.key(513)) == 513)
+    }
+  }
+
+  @Test func bytesThatDefineNothingAreRefused() {
+    for bytes: [UInt8] in [
+      [], [0], [1], [1, 1], [1, 2, 0x61], [1, 1, 0x61, 0], [2, 1, 0x61, 1, 0x61], [2, 1, 0x62, 1, 0x61],
+      [1, 1, 0xFF], [0x81, 0, 1, 0x61], [1, 0x81, 0, 0x61], [0x81, 2],
+    ] {
+      #expect(shape(bytes)?.names == nil, "\(bytes)")
+    }
+    #expect(shape([1, 1, 0x61])?.names == ["a"])
+  }
+
+  @Test func noDocumentHasTheKeyOfAShape() {
+    var dice = Dice(seed: 41)
+    for _ in 0..<1000 {
+      #expect(id(of: DocumentKey.encode(DocumentPath.any(&dice))) == nil)
+    }
+    for id in [0, 1, 255, 256, Shape.idMax] { #expect(DocumentKey.decode(Shape.key(id)) == nil) }
+  }
+
+  // MARK: Records
+
+  /// The records of random documents, each written when its maps have been met before.
+  private func shaped(_ dice: inout Dice, _ count: Int) -> (
+    records: [[UInt8]], documents: [StoredDocument], ShapeTable
+  ) {
+    let shapes = empty()
+    var encoder = RecordEncoder(shapes: shapes)
+    let documents = (0..<count).map { _ in
+      StoredDocument(
+        path: place, createTime: dice.pick(Values.timestamps), updateTime: dice.pick(Values.timestamps),
+        fields: Values.fields(&dice))
+    }
+    for document in documents { _ = encoder.encode(document) }
+    return (documents.map { encoder.encode($0) }, documents, shapes.table)
+  }
+
+  private func decode(_ record: [UInt8], _ table: ShapeTable) throws -> StoredDocument {
+    try StoredDocument(path: place, record: record.rawSpan, table)
+  }
+
+  private func value(_ name: String, _ record: [UInt8], _ table: ShapeTable) throws -> StoredValue? {
+    try RecordCodec.value(at: StoredFieldPath(unchecked: [name]), in: record.rawSpan, table)
+  }
+
+  private func nextShape(_ record: [UInt8], _ table: ShapeTable) -> Int {
+    RecordCodec.nextShape(after: record.rawSpan, table)
+  }
+
+  @Test func everyDocumentComesBackFromARecordWithShapes() throws {
+    let seed: UInt64 = 42
+    var dice = Dice(seed: seed)
+    let (records, documents, table) = shaped(&dice, 2000)
+    #expect(table.shapes.count > 200)
+    var saved = 0
+    for (record, document) in zip(records, documents) {
+      let read = try decode(record, table)
+      try #require(read == document, "seed \(seed): \(record.hexadecimal)")
+      _ = try DocumentRecord(path: place, record: record, table)
+      let next = nextShape(record, table)
+      #expect(next <= table.shapes.count)
+      saved += document.record.count - record.count
+      for (name, value) in document.fields.entries {
+        let found = try self.value(name, record, table)
+        #expect(found == value)
+      }
+    }
+    #expect(saved > 0)
+  }
+
+  @Test func aDamagedRecordWithShapesIsRefusedOrDecodes() throws {
+    let seed: UInt64 = 43
+    var dice = Dice(seed: seed)
+    let (all, _, table) = shaped(&dice, 600)
+    let records = all.filter { $0.count < 500 }
+    var accepted = 0
+    for round in 0..<100_000 {
+      let bytes = dice.pick(records).damaged(&dice, splicing: dice.pick(records))
+      let decodes = (try? decode(bytes, table)) != nil
+      let isAccepted = (try? DocumentRecord(path: place, record: bytes, table)) != nil
+      try #require(decodes == isAccepted, "seed \(seed), round \(round): \(bytes.hexadecimal)")
+      if isAccepted { accepted += 1 }
+      // A view may show what a reader refuses, but nothing beyond the bytes.
+      let isWhole = walk(bytes, table)
+      if isAccepted { #expect(isWhole, "seed \(seed), round \(round): \(bytes.hexadecimal)") }
+      _ = nextShape(bytes, table)
+    }
+    #expect(accepted > 1000)
+  }
+
+  private func walk(_ record: [UInt8], _ table: ShapeTable) -> Bool {
+    let (key, shapes): ([UInt8], [UInt8]) = ([], table.bytes)
+    let view = DocumentView(key: key.rawSpan, record: record.rawSpan, shapes: shapes.rawSpan)
+    return view.forEachField { _, value in walk(value) }
+  }
+
+  private func walk(_ value: borrowing ValueView) {
+    _ = (value.integer, value.double, value.boolean, value.timestamp, value.isNull)
+    _ = value.withText { $0.string }
+    _ = value.withMap { $0.forEachField { _, value in walk(value) } }
+    _ = value.forEachElement { walk($0) }
+  }
+
+  @Test func aViewShowsWhatIsDecoded() throws {
+    var dice = Dice(seed: 44)
+    let (records, documents, table) = shaped(&dice, 500)
+    let (key, shapeBytes): ([UInt8], [UInt8]) = ([], table.bytes)
+    for (record, document) in zip(records, documents) {
+      let view = DocumentView(key: key.rawSpan, record: record.rawSpan, shapes: shapeBytes.rawSpan)
+      var index = 0
+      var areSame = true
+      let isWhole = view.forEachField { name, value in
+        let entry = document.fields.entries[index]
+        areSame = areSame && name.string?.isSameUTF8(as: entry.name) == true && isSame(value, entry.value)
+        index += 1
+      }
+      for (name, value) in document.fields.entries {
+        let path = StoredFieldPath(unchecked: [name])
+        areSame = areSame && view.withValue(at: path) { isSame($0, value) } == true
+        guard case .map(let inner) = value else { continue }
+        for (innerName, value) in inner.entries {
+          let path = StoredFieldPath(unchecked: [name, innerName])
+          areSame = areSame && view.withValue(at: path) { isSame($0, value) } == true
+        }
+      }
+      let absent: Bool? = view.withValue(at: StoredFieldPath(unchecked: ["no such field"])) { _ in true }
+      #expect(isWhole && areSame && index == document.fields.count && absent == nil, "\(record.hexadecimal)")
+    }
+  }
+
+  private func isSame(_ view: borrowing ValueView, _ value: StoredValue) -> Bool {
+    var areSame = true
+    var index = 0
+    switch value {
+    case .null: return view.isNull && view.kind == .null
+    case .boolean(let flag): return view.boolean == flag && view.kind == .boolean
+    case .integer(let number): return view.integer == number && view.kind == .integer
+    case .double(let number): return view.double?.bitPattern == number.bitPattern && view.kind == .double
+    case .timestamp(let time): return view.timestamp == time && view.kind == .timestamp
+    case .string(let text): return view.withText { $0.string?.isSameUTF8(as: text) == true } == true
+    case .bytes(let bytes): return view.withBytes { [UInt8](copying: $0) } == bytes
+    case .reference: return view.kind == .reference
+    case .geoPoint: return view.kind == .geoPoint
+    case .vector: return view.kind == .vector
+    case .array(let elements):
+      let isWhole = view.forEachElement { element in
+        areSame = areSame && isSame(element, elements[index])
+        index += 1
+      }
+      return isWhole && areSame && index == elements.count
+    case .map(let map):
+      let isWhole = view.withMap { inner in
+        inner.forEachField { _, value in
+          areSame = areSame && isSame(value, map.entries[index].value)
+          index += 1
+        }
+      }
+      return isWhole == true && areSame && index == map.count
+    }
+  }
+}

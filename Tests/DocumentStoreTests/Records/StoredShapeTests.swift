@@ -1,0 +1,235 @@
+// Shapes in a store: what a crash, a refused commit, a backup and a loss make of them.
+
+import ByteStore
+import Harness
+import Testing
+
+@testable import DocumentStore
+
+@Suite struct StoredShapeTests {
+  private let rooms = path("rooms", "eros").parent
+
+  private func room(_ number: Int) -> DocumentPath { path("rooms", "\(number)") }
+
+  private func fields(_ number: Int) -> StoredMap {
+    StoredMap([
+      ("name", .string("Room \(number)")), ("n", .integer(Int64(number))),
+      ("place", .map(StoredMap([("street", .string("Harbour")), ("number", .integer(3))]))),
+    ])
+  }
+
+  private func fill(_ store: DocumentStore, _ numbers: Range<Int> = 0..<10) throws {
+    for number in numbers { try store.commit([.set(room(number), fields(number))]) }
+  }
+
+  private func expectAll(_ store: DocumentStore, _ numbers: Range<Int> = 0..<10) throws {
+    for number in numbers { #expect(try store.document(at: room(number))?.fields == fields(number)) }
+    #expect(store.count == numbers.count)
+    #expect(try store.documents(StructuredQuery(.collection(rooms))).count == numbers.count)
+    #expect(try store.invariantBroken() == nil)
+  }
+
+  private var shapeNames: [[String]] { [["n", "name", "place"], ["number", "street"]] }
+
+  private func shapes(_ store: DocumentStore) -> [[String]?] {
+    store.indexes.shapes.table.shapes.map { $0?.names }
+  }
+
+  // MARK: Coming back
+
+  @Test func shapesComeBackFromTheLogAndFromACheckpoint() throws {
+    var machine = try SimulatedStore()
+    try fill(machine.store)
+    #expect(shapes(machine.store) == shapeNames)
+    try expectAll(machine.store)
+    machine = try machine.afterPowerLoss()
+    #expect(shapes(machine.store) == shapeNames)
+    try expectAll(machine.store)
+    try machine.store.compact()
+    machine = try machine.afterPowerLoss()
+    #expect(shapes(machine.store) == shapeNames)
+    try expectAll(machine.store)
+    try fill(machine.store, 10..<12)
+    machine = try machine.afterPowerLoss()
+    #expect(shapes(machine.store) == shapeNames)
+    try expectAll(machine.store, 0..<12)
+  }
+
+  @Test func aDocumentOfTheFirstCommitMayHaveAShapeOfALaterOne() throws {
+    var machine = try SimulatedStore()
+    try machine.store.createIndex(IndexDefinition("rooms", .collection, [.init(field("n"))]))
+    try machine.store.compact()
+    try machine.store.commit([.set(room(0), fields(0))])
+    try machine.store.commit([.set(room(0), fields(1))])
+    machine = try machine.afterPowerLoss()
+    #expect(try machine.store.document(at: room(0))?.fields == fields(1))
+    #expect(try machine.store.invariantBroken() == nil)
+  }
+
+  @Test func aBackupHasTheShapesOfItsDocuments() throws {
+    let machine = try SimulatedStore()
+    try fill(machine.store)
+    try machine.store.backup(to: "/backup")
+    var options = DocumentStore.Options()
+    options.maintenance = .manual
+    let copy = try DocumentStore.open("/backup", options: options, platform: machine.disk.platform(seed: 2))
+    #expect(shapes(copy) == shapeNames)
+    try expectAll(copy)
+  }
+
+  @Test func aBatchDefinesWhatItsDocumentsUse() throws {
+    var machine = try SimulatedStore()
+    try machine.store.commit((0..<10).map { .set(room($0), fields($0)) })
+    #expect(shapes(machine.store) == shapeNames)
+    machine = try machine.afterPowerLoss()
+    try expectAll(machine.store)
+  }
+
+  // MARK: Refused commits
+
+  @Test func commitsUnderWayDoNotRelyOnEachOthersShapes() throws {
+    var machine = try SimulatedStore()
+    let underWay = try (0..<4).map { try machine.store.begin([.set(room($0), fields($0))]) }
+    // The last one alone would be enough for all.
+    for commit in underWay.reversed() { try machine.store.finish(commit) }
+    try expectAll(machine.store, 0..<4)
+    machine = try machine.afterPowerLoss()
+    try expectAll(machine.store, 0..<4)
+  }
+
+  @Test func aShapeOfARefusedCommitIsDefinedByTheNext() throws {
+    var machine = try SimulatedStore(kibibytes: 1500)
+    try machine.fillDisk()
+    let before = shapes(machine.store)
+    for _ in 0..<3 {
+      guard case .full = failure(of: { try machine.store.commit([.set(room(0), fields(0))]) }) else {
+        Issue.record("a put went to a full disk")
+        return
+      }
+    }
+    #expect(shapes(machine.store).count == before.count + 2)
+    try machine.store.commit((0..<100).map { .delete(path("filler", "\($0)")) })
+    try machine.store.compact()
+    try machine.store.commit([.set(room(0), fields(0))])
+    #expect(try machine.store.invariantBroken() == nil)
+    machine = try machine.afterPowerLoss()
+    #expect(try machine.store.document(at: room(0))?.fields == fields(0))
+    #expect(try machine.store.invariantBroken() == nil)
+  }
+
+  // MARK: Losses
+
+  /// A store whose checkpoint has no pages of ours, as a salvage leaves it, with these entries.
+  private func store(
+    _ directory: TemporaryDirectory, _ entries: [(key: [UInt8], value: [UInt8])]
+  ) throws -> DocumentStore {
+    var options = ByteStore.Options()
+    options.maintenance = .manual
+    let bytes = try ByteStore.open(directory.path, options: options)
+    for entry in entries {
+      var batch = Batch(stamp: 1)
+      try batch.put(entry.value, for: entry.key)
+      try bytes.commit(batch)
+      try bytes.flush()
+    }
+    try bytes.close()
+    return try DocumentStore.open(directory.path)
+  }
+
+  private func records(_ shapes: ShapeDictionary) throws -> [(key: [UInt8], value: [UInt8])] {
+    var encoder = RecordEncoder(shapes: shapes)
+    let time = try #require(StoredTimestamp(microseconds: 1))
+    let documents = (0..<3).map {
+      StoredDocument(path: room($0), createTime: time, updateTime: time, fields: fields($0))
+    }
+    return documents.map { (DocumentKey.encode($0.path), encoder.encode($0)) }
+  }
+
+  @Test func withoutPagesInTheCheckpointEachShapeIsLookedFor() throws {
+    let directory = TemporaryDirectory()
+    let dictionary = ShapeDictionary()
+    dictionary.begin(from: 300)
+    let records = try records(dictionary)
+    let definitions = dictionary.table.shapes.compactMap { $0 }.map { (Shape.key($0.id), $0.definition) }
+    #expect(definitions.count == 2)
+    // Records first: a check comes upon them before it knows the shapes.
+    let store = try store(directory, records + definitions)
+    #expect(try store.document(at: room(2))?.fields == fields(2))
+    try expectAll(store, 0..<3)
+    try store.close()
+    #expect(try DocumentStore.check(directory.path).isSound)
+  }
+
+  @Test func documentsWithALostShapeAreDamagedAndItsIDIsNotUsedAgain() throws {
+    let directory = TemporaryDirectory()
+    let dictionary = ShapeDictionary()
+    dictionary.begin(from: 5)
+    let store = try store(directory, try records(dictionary))
+    // Written when its shape was met first, without it.
+    #expect(try store.document(at: room(0))?.fields == fields(0))
+    for number in 0..<3 {
+      try store.commit([.set(path("others", "1"), StoredMap([("x", .integer(Int64(number)))]))])
+    }
+    #expect(shapes(store) == [], "nobody knows yet which ids are free")
+    func expectDamaged() throws {
+      for number in 1..<3 {
+        guard case .corrupted(let evidence) = failure(of: { try store.document(at: room(number)) }) else {
+          Issue.record("a document without its shape was read")
+          return
+        }
+        #expect(evidence.expected == "a map with names, or with a shape that there is")
+      }
+    }
+    try expectDamaged()
+    #expect(store.count == 4)
+    for number in 3..<6 {
+      try store.commit([.set(path("others", "1"), StoredMap([("x", .integer(Int64(number)))]))])
+    }
+    // 5 is the shape of the rooms. That of the places within was 6, and whoever reads a room stops before it.
+    #expect(shapes(store) == Array(repeating: nil, count: 6) + [["x"]])
+    try expectDamaged()
+    try store.close()
+    let report = try DocumentStore.check(directory.path)
+    #expect(!report.isSound && report.findings.count == 2)
+  }
+
+  /// Definitions lie in the first page of a segment: without the checkpoint, all documents would go with it.
+  @Test func aSalvageRestoresShapesFromTheCheckpoint() throws {
+    let directory = TemporaryDirectory()
+    var options = DocumentStore.Options()
+    options.maintenance = .manual
+    var store = try DocumentStore.open(directory.path, options: options, platform: .real)
+    try store.commit((0..<450).map { .set(room($0), fields($0)) })
+    try store.commit((450..<900).map { .set(room($0), fields($0)) })
+    try store.compact()
+    try store.close()
+    let name = try #require(try directory.names.first { $0.hasPrefix("segment-") })
+    var bytes = try directory.read(name)
+    let dictionary = Int(bytes[84]) | Int(bytes[85]) << 8
+    bytes[8192 + (dictionary + 8191) / 8192 * 8192 + 1] ^= 1
+    try directory.write(bytes, to: name)
+    #expect(try !DocumentStore.check(directory.path).isSound)
+    _ = try DocumentStore.salvage(directory.path)
+    store = try DocumentStore.open(directory.path, options: options, platform: .real)
+    #expect(shapes(store) == shapeNames)
+    let left = try (0..<900).filter { try store.document(at: room($0)) != nil }
+    #expect((500..<900).contains(left.count), "\(left.count) of 900 are left")
+    for number in left { #expect(try store.document(at: room(number))?.fields == fields(number)) }
+    #expect(try store.invariantBroken() == nil)
+    try store.close()
+    #expect(try DocumentStore.check(directory.path).isSound)
+  }
+
+  /// One place of a log may be lost: the second document's commit is the first that defines the shapes.
+  @Test func threeCommitsDefineAShape() throws {
+    let store = try SimulatedStore().store
+    for number in 0..<4 {
+      let due = store.indexes.shapes.definitionsDue(for: [0, 1]).map(\.id)
+      #expect(due == ((2...3).contains(number) ? [0, 1] : []))
+      try fill(store, number..<number + 1)
+    }
+    #expect(store.indexes.shapes.definitionsDue(for: [0, 1]).isEmpty)
+    let definition = try store.bytes.value(for: Shape.key(0))
+    #expect(definition == Shape(id: 0, names: shapeNames[0]).definition)
+  }
+}
