@@ -1,7 +1,7 @@
 // Carrying out a plan at one moment of the store.
 //
 //   ordered    the branches are merged; documents are read as they come, until the limit
-//   gathered   all branches are read, what matches is sorted
+//   gathered   all branches are read, what matches is sorted by keys of what it is ordered by, and read again
 //
 // Where a plan is of one range of one index and nothing has to be checked, ordinals are taken many at a time.
 
@@ -45,62 +45,34 @@ final class QueryRun {
   // MARK: Answers
 
   func documents() throws(DocumentStoreError) -> [StoredDocument] {
-    guard limit > 0 else { return [] }
     var found: [StoredDocument] = []
-    if plan.isOrdered {
-      try forEachCandidate { ordinal throws(DocumentStoreError) in
-        guard let document = try self.document(ordinal), self.accepts(document) else { return true }
-        found.append(document)
-        return found.count < self.limit
-      }
-    } else {
-      var seen = Set<UInt32>()
-      try forEachCandidate { ordinal throws(DocumentStoreError) in
-        guard seen.insert(ordinal).inserted, let document = try self.document(ordinal),
-          self.accepts(document)
-        else { return true }
-        found.append(document)
-        return true
-      }
-      found = Array(found.sorted { plan.query.compare($0, $1) == .before }.prefix(limit))
+    try forEachMatch { () throws(DocumentStoreError) in
+      found.append(try self.decoded())
+      return true
     }
-    countEntries()
     return found
   }
 
-  /// The same, each as it is stored, unless it had to be decoded.
+  /// The same, each as it is stored.
   func records() throws(DocumentStoreError) -> [DocumentRecord] {
-    guard plan.isOrdered, plan.isExact else { return try documents().map(DocumentRecord.init) }
-    guard limit > 0 else { return [] }
     var found: [DocumentRecord] = []
-    try forEachCandidate { ordinal throws(DocumentStoreError) in
-      guard try self.read(ordinal) else { return true }
+    try forEachMatch { () throws(DocumentStoreError) in
       found.append(try self.record())
-      return found.count < self.limit
+      return true
     }
-    countEntries()
     return found
   }
 
-  /// Hands over the documents of the answer as they are stored. Not for plans that sort.
+  /// Hands over the documents of the answer as they are stored.
   func forEach(
     _ body: (borrowing DocumentView) throws(DocumentStoreError) -> Bool
   ) throws(DocumentStoreError) {
-    precondition(plan.isOrdered, "an answer that is sorted is no longer as it is stored")
-    guard limit > 0 else { return }
     let shapeBytes = shapes.bytes
-    var count = 0
-    try forEachCandidate { ordinal throws(DocumentStoreError) in
-      guard try self.read(ordinal) else { return true }
-      if !self.plan.isExact {
-        guard let document = try self.decoded(), self.accepts(document) else { return true }
-      }
-      count += 1
-      return try self.buffer.withEntry { key, value throws(DocumentStoreError) in
-        try body(DocumentView(key: key, record: value, shapes: shapeBytes.rawSpan)) && count < self.limit
+    try forEachMatch { () throws(DocumentStoreError) in
+      try self.buffer.withEntry { key, value throws(DocumentStoreError) in
+        try body(DocumentView(key: key, record: value, shapes: shapeBytes.rawSpan))
       }
     }
-    countEntries()
   }
 
   /// How many documents the answer has. Reads none of them where keys tell.
@@ -117,7 +89,7 @@ final class QueryRun {
     try forEachCandidate { ordinal throws(DocumentStoreError) in
       if !self.plan.isOrdered, !seen.insert(ordinal).inserted { return true }
       if !self.plan.isExact {
-        guard let document = try self.document(ordinal), self.accepts(document) else { return true }
+        guard try self.read(ordinal), try self.position() != nil else { return true }
       }
       count += 1
       return !self.plan.isOrdered || count < self.limit
@@ -125,12 +97,72 @@ final class QueryRun {
     return min(count, limit)
   }
 
-  private var limit: Int {
-    if case .first(let count) = plan.query.limit { count } else { .max }
+  // MARK: Matches
+
+  /// Calls `body` with each document of the answer in the buffer, until it answers false.
+  private func forEachMatch(
+    _ body: () throws(DocumentStoreError) -> Bool
+  ) throws(DocumentStoreError) {
+    guard limit > 0 else { return }
+    defer { countEntries() }
+    guard plan.isOrdered else {
+      for ordinal in try sortedMatches() {
+        guard try readAgain(ordinal), try body() else { return }
+      }
+      return
+    }
+    var count = 0
+    try forEachCandidate { ordinal throws(DocumentStoreError) in
+      guard try self.read(ordinal) else { return true }
+      if !self.plan.isExact {
+        guard try self.position() != nil else { return true }
+      }
+      count += 1
+      return try body() && count < self.limit
+    }
   }
 
-  private func accepts(_ document: StoredDocument) -> Bool {
-    plan.isExact || plan.query.matches(document)
+  /// The first documents of the answer in its order. Of the others nothing is kept but what they are sorted by.
+  private func sortedMatches() throws(DocumentStoreError) -> [UInt32] {
+    var found: [(key: [UInt8], ordinal: UInt32)] = []
+    var seen = Set<UInt32>()
+    try forEachCandidate { ordinal throws(DocumentStoreError) in
+      guard seen.insert(ordinal).inserted, try self.read(ordinal), let position = try self.position()
+      else { return true }
+      var key: [UInt8] = []
+      for (order, value) in zip(self.plan.query.orders, position) {
+        IndexKey.append(value, order.direction, to: &key)
+      }
+      found.append((key, ordinal))
+      return true
+    }
+    found.sort { $0.key.precedes($1.key) }
+    return found.prefix(limit).map(\.ordinal)
+  }
+
+  /// Where the document in the buffer stands in the answer, or nil if it is not in it. Of its fields, those that
+  /// are asked for are decoded.
+  private func position() throws(DocumentStoreError) -> [StoredValue]? {
+    let path = try self.path()
+    guard plan.query.scope.contains(path) else { return nil }
+    var problem: RecordError?
+    let position = plan.query.position(ifMatching: { field in
+      if field == .documentID { return .documentName(path) }
+      do throws(RecordError) {
+        return try buffer.withEntry { _, record throws(RecordError) in
+          try RecordCodec.value(at: field, in: record, shapes)
+        }
+      } catch {
+        problem = error
+        return nil
+      }
+    })
+    if let problem { throw DocumentStoreError(problem, at: path, in: storePath) }
+    return position
+  }
+
+  private var limit: Int {
+    if case .first(let count) = plan.query.limit { count } else { .max }
   }
 
   // MARK: Candidates
@@ -257,16 +289,18 @@ final class QueryRun {
 
   /// Into the buffer; false if there is nothing.
   private func read(_ ordinal: UInt32) throws(DocumentStoreError) -> Bool {
-    do throws(ByteStoreError) {
-      guard try moment.read(ordinal, into: &buffer) else { return false }
-    } catch {
-      throw DocumentStoreError(error)
-    }
+    guard try readAgain(ordinal) else { return false }
     work.documentsRead += 1
     return true
   }
 
-  private func decoded() throws(DocumentStoreError) -> StoredDocument? {
+  private func readAgain(_ ordinal: UInt32) throws(DocumentStoreError) -> Bool {
+    do throws(ByteStoreError) { return try moment.read(ordinal, into: &buffer) } catch {
+      throw DocumentStoreError(error)
+    }
+  }
+
+  private func decoded() throws(DocumentStoreError) -> StoredDocument {
     let path = try self.path()
     do throws(RecordError) {
       return try StoredDocument(path: path, record: buffer.bytes, shapes)

@@ -47,8 +47,11 @@ public struct FieldFilter: Sendable, Equatable {
   /// What `in` and `arrayContainsAny` look for: never null, never NaN.
   package var candidates: [StoredValue] { (list ?? []).filter(\.canBeListed) }
 
-  package func matches(_ document: StoredDocument) -> Bool {
-    guard let value = document.value(of: field) else { return false }
+  package func matches(_ document: StoredDocument) -> Bool { matches(document.value(of: field)) }
+
+  /// What a document has in the field, or nil if it has nothing there.
+  func matches(_ value: StoredValue?) -> Bool {
+    guard let value else { return false }
     return switch self.operator {
     case .equal: ValueOrder.areEqual(value, operand)
     case .notEqual: !value.isNull && !ValueOrder.areEqual(value, operand)

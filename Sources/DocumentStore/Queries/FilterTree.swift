@@ -46,11 +46,14 @@ public indirect enum FilterTree: Sendable, Equatable {
   }
 
   /// Of a simplified tree.
-  package func matches(_ document: StoredDocument) -> Bool {
+  package func matches(_ document: StoredDocument) -> Bool { matches(document.value) }
+
+  /// The same for a document of which `value` gives what it has in a field.
+  func matches(_ value: (StoredFieldPath) -> StoredValue?) -> Bool {
     switch self {
-    case .field(let filter): filter.matches(document)
-    case .all(let parts): parts.allSatisfy { $0.matches(document) }
-    case .any(let parts): parts.contains { $0.matches(document) }
+    case .field(let filter): filter.matches(value(filter.field))
+    case .all(let parts): parts.allSatisfy { $0.matches(value) }
+    case .any(let parts): parts.contains { $0.matches(value) }
     }
   }
 

@@ -32,8 +32,11 @@ public struct OrderBy: Hashable, Sendable {
   }
 
   /// What the document is ordered by, or nil if the order excludes it.
-  func value(in document: StoredDocument) -> StoredValue? {
-    document.value(of: field) ?? (missing == .asNull ? .null : nil)
+  func value(in document: StoredDocument) -> StoredValue? { value(in: document.value) }
+
+  /// The same for a document of which `value` gives what it has in a field.
+  func value(in value: (StoredFieldPath) -> StoredValue?) -> StoredValue? {
+    value(field) ?? (missing == .asNull ? .null : nil)
   }
 
   func compare(_ left: StoredValue, _ right: StoredValue) -> Ordering {

@@ -40,10 +40,16 @@ public struct StructuredQuery: Sendable, Equatable {
 
   /// Whether the document is in the answer, as long as no limit cuts it off.
   public func matches(_ document: StoredDocument) -> Bool {
-    guard scope.contains(document.path), filters.allSatisfy({ $0.matches(document) }),
-      let position = position(of: document)
-    else { return false }
-    return isBetweenCursors(position)
+    scope.contains(document.path) && position(ifMatching: document.value) != nil
+  }
+
+  /// What a document of the scope has in the fields of `orders`, if it is in the answer as long as no limit cuts
+  /// it off. `value` gives what it has in a field.
+  func position(ifMatching value: (StoredFieldPath) -> StoredValue?) -> [StoredValue]? {
+    guard filters.allSatisfy({ $0.matches(value) }), let position = position(value),
+      isBetweenCursors(position)
+    else { return nil }
+    return position
   }
 
   /// The order of two documents that match.
@@ -94,11 +100,13 @@ public struct StructuredQuery: Sendable, Equatable {
   // MARK: Positions
 
   /// What the document has in the fields of `orders`, or nil if it lacks one of them.
-  package func position(of document: StoredDocument) -> [StoredValue]? {
+  package func position(of document: StoredDocument) -> [StoredValue]? { position(document.value) }
+
+  private func position(_ value: (StoredFieldPath) -> StoredValue?) -> [StoredValue]? {
     var values: [StoredValue] = []
     values.reserveCapacity(orders.count)
     for order in orders {
-      guard let value = order.value(in: document) else { return nil }
+      guard let value = order.value(in: value) else { return nil }
       values.append(value)
     }
     return values
