@@ -36,7 +36,8 @@ package struct DocumentRecord: Sendable {
 
   package var updateTime: StoredTimestamp {
     switch content {
-    case .record(let record): (try? RecordCodec.decodeHead(record.rawSpan))?.updateTime ?? .epoch
+    case .record(let record):
+      record.withSpans { bytes, _ in (try? RecordCodec.decodeHead(bytes))?.updateTime } ?? .epoch
     case .document(let document): document.updateTime
     }
   }
