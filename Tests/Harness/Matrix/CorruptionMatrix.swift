@@ -45,9 +45,9 @@ package struct CorruptionMatrix {
   // MARK: Judging
 
   private mutating func judge(_ damage: FileDamage, _ specimen: Specimen) {
-    let start = ContinuousClock.now
-    let verdict = verdict(on: damage, specimen)
-    let time = ContinuousClock.now - start
+    var (verdict, time) = timed(damage, specimen)
+    // A busy machine may have stood still once; what takes long takes long again.
+    if time >= Self.slowestAllowed { (verdict, time) = timed(damage, specimen) }
     summary.slowestOpen = max(summary.slowestOpen, time)
     switch verdict {
     case .success(let outcome) where time < Self.slowestAllowed:
@@ -57,6 +57,14 @@ package struct CorruptionMatrix {
     case .failure(let finding):
       harm(damage, specimen, finding.text)
     }
+  }
+
+  private func timed(
+    _ damage: FileDamage, _ specimen: Specimen
+  ) -> (verdict: Result<WritableKeyPath<MatrixSummary.Counts, Int>, Finding>, time: Duration) {
+    let start = ContinuousClock.now
+    let verdict = verdict(on: damage, specimen)
+    return (verdict, ContinuousClock.now - start)
   }
 
   private mutating func harm(_ damage: FileDamage, _ specimen: Specimen, _ text: String) {
