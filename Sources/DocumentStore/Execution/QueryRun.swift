@@ -78,7 +78,7 @@ final class QueryRun {
   /// How many documents the answer has. Reads none of them where keys tell.
   func count() throws(DocumentStoreError) -> Int {
     guard limit > 0 else { return 0 }
-    defer { countEntries() }
+    defer { closeStreams() }
     if plan.isExact, let ranges = try ranges() {
       var count = 0
       for range in ranges { count += try range.tree.count(in: range.range.inTree) }
@@ -104,7 +104,7 @@ final class QueryRun {
     _ body: () throws(DocumentStoreError) -> Bool
   ) throws(DocumentStoreError) {
     guard limit > 0 else { return }
-    defer { countEntries() }
+    defer { closeStreams() }
     guard plan.isOrdered else {
       for ordinal in try sortedMatches() {
         guard try readAgain(ordinal), try body() else { return }
@@ -268,12 +268,14 @@ final class QueryRun {
     }
   }
 
-  private func countEntries() {
+  /// Counts what the streams did and lets go of them: each holds this run, to read documents of long keys.
+  private func closeStreams() {
     for stream in streams {
       work.entriesRead += stream.entriesRead
       work.longKeysRead += stream.longKeysRead
       work.nestedPassedOver += stream.nestedPassedOver
     }
+    streams = []
   }
 
   // MARK: Documents

@@ -36,6 +36,33 @@ struct QueryAnswerTests {
     #expect(store.indexList.isEmpty)
   }
 
+  /// A run has the moment of the store that it reads: one that stays keeps files and old versions for ever.
+  @Test("leave nothing of their carrying out behind")
+  func letGo() throws {
+    let directory = TemporaryDirectory()
+    var options = DocumentStore.Options()
+    options.scanMax = 0
+    var generator = DocumentGenerator(seed: 9)
+    let store = try DocumentStore.open(directory.path, options: options)
+    let documents = fill(store, generator.documents(100))
+    var queries = QueryGenerator(seed: 9, about: documents)
+    for number in 0..<300 {
+      let query = queries.query()
+      guard (try? query.check()) != nil else { continue }
+      weak var run: QueryRun?
+      _ = try store.run(query) { carried throws(DocumentStoreError) in
+        run = carried
+        return try carried.documents()
+      }
+      #expect(run == nil, "documents of query \(number): \(query.canonicalID)")
+      _ = try store.run(query) { carried throws(DocumentStoreError) in
+        run = carried
+        return try carried.count()
+      }
+      #expect(run == nil, "count of query \(number): \(query.canonicalID)")
+    }
+  }
+
   /// Those that keep to the limits of documents.
   private func fill(_ store: DocumentStore, _ documents: [StoredDocument]) -> [StoredDocument] {
     documents.filter { document in (try? store.commit([.set(document.path, document.fields)])) != nil }
