@@ -20,12 +20,12 @@ struct QueryWork: Sendable, Hashable {
 final class QueryRun {
   private static let ordinalsAtOnce = 256
 
-  private let plan: QueryPlan
+  let plan: QueryPlan
   private let moment: Moment
-  private let view: IndexView
+  let view: IndexView
   private let shapes: ShapeTable
   private let storePath: String
-  private(set) var work = QueryWork()
+  var work = QueryWork()
   private var streams: [IndexStream] = []
   private var buffer = ReadBuffer()
 
@@ -100,7 +100,7 @@ final class QueryRun {
   // MARK: Matches
 
   /// Calls `body` with each document of the answer in the buffer, until it answers false.
-  private func forEachMatch(
+  func forEachMatch(
     _ body: () throws(DocumentStoreError) -> Bool
   ) throws(DocumentStoreError) {
     guard limit > 0 else { return }
@@ -148,11 +148,7 @@ final class QueryRun {
     var problem: RecordError?
     let position = plan.query.position(ifMatching: { field in
       if field == .documentID { return .documentName(path) }
-      do throws(RecordError) {
-        return try buffer.withEntry { _, record throws(RecordError) in
-          try RecordCodec.value(at: field, in: record, shapes)
-        }
-      } catch {
+      do throws(RecordError) { return try recordValue(of: field) } catch {
         problem = error
         return nil
       }
@@ -161,7 +157,21 @@ final class QueryRun {
     return position
   }
 
-  private var limit: Int {
+  /// What the document in the buffer has in a field.
+  func value(of field: StoredFieldPath) throws(DocumentStoreError) -> StoredValue? {
+    if field == .documentID { return .documentName(try path()) }
+    do throws(RecordError) { return try recordValue(of: field) } catch {
+      throw DocumentStoreError(error, at: try path(), in: storePath)
+    }
+  }
+
+  private func recordValue(of field: StoredFieldPath) throws(RecordError) -> StoredValue? {
+    try buffer.withEntry { _, record throws(RecordError) in
+      try RecordCodec.value(at: field, in: record, shapes)
+    }
+  }
+
+  var limit: Int {
     if case .first(let count) = plan.query.limit { count } else { .max }
   }
 
@@ -194,13 +204,13 @@ final class QueryRun {
     }
   }
 
-  private struct TreeRange {
+  struct TreeRange {
     var tree: OrderedIndex
     var range: ByteRange
   }
 
   /// The plan, if it is ranges of one tree that have nothing but what is asked for.
-  private func ranges() throws(DocumentStoreError) -> [TreeRange]? {
+  func ranges() throws(DocumentStoreError) -> [TreeRange]? {
     guard plan.branches.count == 1, let access = plan.branches[0].accesses.first,
       plan.branches[0].accesses.count == 1
     else { return nil }

@@ -3,6 +3,8 @@
 //   catalog     := version:u16 nextID:u32 nested:u64 longNames:u64 count:u16 index{count}
 //                  nextShape:u16 shapes:u16 shape{shapes}
 //   index       := id:u32 flags:u8 longKeys:u64 scope:u8 collectionID fields:u16 field{fields}
+//                  counted:u8 numbers{counted}
+//   numbers     := integers:u32 doubles:u32             NumberCounts.swift
 //   field       := part:u8 names:u16 text{names}
 //   text        := bytes:u16 utf8
 //   shape       := id:u16 bytes:u32 definition          ShapeTable.swift
@@ -10,7 +12,7 @@
 import ByteStore
 
 struct IndexCatalog {
-  static let version: UInt16 = 0
+  static let version: UInt16 = 1
   private static let automatic: UInt8 = 1
 
   var nextID: UInt32
@@ -38,6 +40,11 @@ struct IndexCatalog {
         bytes.append(field.part.code)
         bytes.append(littleEndian: UInt16(field.path.names.count))
         for name in field.path.names { Self.append(name, to: &bytes) }
+      }
+      bytes.append(UInt8(index.numbers.counts.count))
+      for count in index.numbers.counts {
+        bytes.append(littleEndian: UInt32(count.integers))
+        bytes.append(littleEndian: UInt32(count.doubles))
       }
     }
     bytes.append(littleEndian: UInt16(nextShape))
@@ -69,11 +76,13 @@ struct IndexCatalog {
     indexes = []
     for _ in 0..<count {
       guard let id = reader.uint32(), id < nextID, let flags = reader.uint8(), let long = reader.uint64(),
-        long < UInt64(UInt32.max), let definition = Self.definition(&reader)
+        long < UInt64(UInt32.max), let definition = Self.definition(&reader),
+        let numbers = Self.numbers(&reader)
       else { return nil }
       indexes.append(
         ManagedIndex(
-          id: id, definition: definition, isAutomatic: flags & Self.automatic != 0, longKeys: Int(long)))
+          id: id, definition: definition, isAutomatic: flags & Self.automatic != 0, longKeys: Int(long),
+          numbers: numbers))
     }
     guard let nextShape = reader.uint16(), let shapeCount = reader.uint16() else { return nil }
     self.nextShape = Int(nextShape)
@@ -116,6 +125,16 @@ struct IndexCatalog {
       fields.append(IndexDefinition.Field(StoredFieldPath(unchecked: path), part))
     }
     return try? IndexDefinition(collectionID, scope, fields)
+  }
+
+  private static func numbers(_ reader: inout ByteReader) -> NumberCounts? {
+    guard let count = reader.uint8(), count <= NumberBits.fieldsMax else { return nil }
+    var counts: [NumberCounts.Count] = []
+    for _ in 0..<count {
+      guard let integers = reader.uint32(), let doubles = reader.uint32() else { return nil }
+      counts.append(NumberCounts.Count(integers: Int(integers), doubles: Int(doubles)))
+    }
+    return NumberCounts(counts)
   }
 
   private static func text(_ reader: inout ByteReader) -> String? {

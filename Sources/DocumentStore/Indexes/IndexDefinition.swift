@@ -153,15 +153,16 @@ extension IndexDefinition {
 }
 
 extension IndexDefinition {
-  /// The keys of a document as it is stored.
-  func keys(
+  /// The keys of a document as it is stored, and what numbers it has.
+  func entries(
     ofRecord record: RawSpan, at path: DocumentPath, _ shapes: ShapeTable
-  ) throws(RecordError) -> [[UInt8]] {
+  ) throws(RecordError) -> (keys: [[UInt8]], numbers: NumberBits) {
     var values: [StoredFieldPath: StoredValue] = [:]
     for field in fields where values[field.path] == nil {
       values[field.path] = try RecordCodec.value(at: field.path, in: record, shapes)
     }
-    return keys(of: path) { values[$0] }
+    let keys = keys(of: path) { values[$0] }
+    return (keys, keys.isEmpty ? NumberBits() : numbers { values[$0] })
   }
 }
 

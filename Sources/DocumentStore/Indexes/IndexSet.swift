@@ -18,6 +18,8 @@ struct ManagedIndex: Sendable {
   var tree = OrderedIndex()
   /// Keys of which the tree has only the beginning.
   var longKeys = 0
+  /// Of the documents that have keys.
+  var numbers = NumberCounts()
 }
 
 /// What a query sees of the indexes at its moment.
@@ -63,6 +65,7 @@ final class IndexSet: LayerAbove {
     let isAutomatic: Bool
     var changes = OrderedIndexChanges()
     var longKeys = 0
+    var numbers = NumberCounts()
     /// A commit did what cannot be noted: the build is worth nothing.
     var isSpoilt = false
   }
@@ -189,6 +192,9 @@ final class IndexChanges: CommitNote {
   struct Keys: Sendable {
     var removed: [[UInt8]] = []
     var added: [[UInt8]] = []
+    /// What the document had and what it has, if it has keys: an integer may become the double with the same key.
+    var gone = NumberBits()
+    var came = NumberBits()
     /// Keys that stay have their document's ordinal already.
     var isUnknown = false
   }
@@ -215,17 +221,25 @@ final class IndexChanges: CommitNote {
 
   private static func keys(of change: Change, _ definition: IndexDefinition) -> Keys {
     guard definition.collectionID.isSameUTF8(as: change.path.parent.id) else { return Keys() }
-    let after = change.after.map { definition.keys(of: $0).map(StoredKey.of) } ?? []
+    let (after, came) = change.after.map { entries(of: $0, definition) } ?? ([], NumberBits())
     switch change.before {
-    case .none: return Keys(added: after)
+    case .none: return Keys(added: after, came: came)
     case .unknown: return Keys(added: after, isUnknown: true)
     case .document(let document):
-      let before = definition.keys(of: document).map(StoredKey.of)
-      guard before != after else { return Keys() }
+      let (before, gone) = entries(of: document, definition)
+      guard before != after else { return gone == came ? Keys() : Keys(gone: gone, came: came) }
       let (old, new) = (Set(before), Set(after))
       return Keys(
-        removed: before.filter { !new.contains($0) }, added: after.filter { !old.contains($0) })
+        removed: before.filter { !new.contains($0) }, added: after.filter { !old.contains($0) }, gone: gone,
+        came: came)
     }
+  }
+
+  private static func entries(
+    of document: StoredDocument, _ definition: IndexDefinition
+  ) -> (keys: [[UInt8]], numbers: NumberBits) {
+    let keys = definition.keys(of: document).map(StoredKey.of)
+    return (keys, keys.isEmpty ? NumberBits() : definition.numbers(document.value))
   }
 }
 
@@ -295,6 +309,8 @@ extension ManagedIndex {
         for key in change.added where try tree.insert(key.rawSpan, ordinal) == nil {
           if StoredKey.isLong(key.rawSpan) { longKeys += 1 }
         }
+        numbers.add(change.gone, times: -1)
+        numbers.add(change.came)
       }
       return true
     } catch {
@@ -315,6 +331,8 @@ extension IndexSet.Building {
         changes.insert(key.rawSpan, ordinal)
         if StoredKey.isLong(key.rawSpan) { longKeys += 1 }
       }
+      numbers.add(change.gone, times: -1)
+      numbers.add(change.came)
     }
   }
 }

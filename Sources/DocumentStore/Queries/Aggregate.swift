@@ -35,24 +35,30 @@ public enum Aggregate: Hashable, Sendable {
 /// Aggregates in the making. Feed it the answer of the query, in any order.
 package struct Aggregation {
   private let aggregates: [Aggregate]
-  private var totals: [StoredFieldPath: Total]
+  /// Those that are added up, each once.
+  let fields: [StoredFieldPath]
+  /// One for each of the fields.
+  private var totals: [Total]
   private var count: Int64 = 0
 
   package init(_ aggregates: [Aggregate]) {
     self.aggregates = aggregates
-    let fields = aggregates.compactMap(\.field)
-    totals = Dictionary(fields.map { ($0, Total()) }) { first, _ in first }
+    var fields: [StoredFieldPath] = []
+    for field in aggregates.compactMap(\.field) where !fields.contains(field) { fields.append(field) }
+    self.fields = fields
+    totals = fields.map { _ in Total() }
   }
 
   /// A document that lacks a field of a sum or an average counts for none of the aggregates.
   package mutating func add(_ document: StoredDocument) {
-    var values: [(StoredFieldPath, StoredValue)] = []
-    for field in totals.keys {
-      guard let value = document.value(of: field) else { return }
-      values.append((field, value))
-    }
+    let values = fields.compactMap(document.value)
+    if values.count == fields.count { add(values) }
+  }
+
+  /// A document that has these in the fields.
+  mutating func add(_ values: [StoredValue]) {
     count += 1
-    for (field, value) in values { totals[field]?.add(value) }
+    for (place, value) in values.enumerated() { totals[place].add(value) }
   }
 
   /// One result for each aggregate: an integer for a count; an integer or a double for a sum; a double, or
@@ -61,10 +67,14 @@ package struct Aggregation {
     aggregates.map { aggregate in
       switch aggregate {
       case .count: .integer(count)
-      case .sum(let field): (totals[field] ?? Total()).sum
-      case .average(let field): (totals[field] ?? Total()).average
+      case .sum(let field): total(of: field).sum
+      case .average(let field): total(of: field).average
       }
     }
+  }
+
+  private func total(of field: StoredFieldPath) -> Total {
+    fields.firstIndex(of: field).map { totals[$0] } ?? Total()
   }
 
   /// The numbers of one field; other values do not count.

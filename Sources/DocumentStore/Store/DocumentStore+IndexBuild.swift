@@ -101,11 +101,10 @@ extension DocumentStore {
     }
     var index = ManagedIndex(id: id, definition: definition, isAutomatic: isAutomatic)
     do throws(DocumentStoreError) {
-      guard let tree = try tree(definition, moment, &index.longKeys, progress) else {
+      guard try fill(&index, moment, progress) else {
         indexes.state.withLock { $0.building.removeAll { $0.id == id } }
         return .ended
       }
-      index.tree = tree
       return try publish(&index)
     } catch {
       indexes.state.withLock { $0.building.removeAll { $0.id == id } }
@@ -113,14 +112,15 @@ extension DocumentStore {
     }
   }
 
-  /// The keys of all documents as of a moment; nil if `progress` ended it.
-  func tree(
-    _ definition: IndexDefinition, _ moment: Moment, _ longKeys: inout Int,
-    _ progress: (IndexProgress) -> Bool
-  ) throws(DocumentStoreError) -> OrderedIndex? {
+  /// Gives an empty index the keys of all documents as of a moment; false if `progress` ended it.
+  func fill(
+    _ index: inout ManagedIndex, _ moment: Moment, _ progress: (IndexProgress) -> Bool
+  ) throws(DocumentStoreError) -> Bool {
+    let definition = index.definition
     var sorter = OrderedIndexSorter()
     var problem: DocumentStoreError?
     var long = 0
+    var numbers = NumberCounts()
     let total = Double(max(count, 1))
     var seen = 0.0
     var goesOn = true
@@ -134,7 +134,9 @@ extension DocumentStore {
         path.parent.id.isSameUTF8(as: definition.collectionID)
       else { return }
       do throws(RecordError) {
-        for key in try definition.keys(ofRecord: record, at: path, shapes) {
+        let entries = try definition.entries(ofRecord: record, at: path, shapes)
+        numbers.add(entries.numbers)
+        for key in entries.keys {
           let key = StoredKey.of(key)
           sorter.add(key.rawSpan, ordinal)
           if StoredKey.isLong(key.rawSpan) { long += 1 }
@@ -144,9 +146,12 @@ extension DocumentStore {
       }
     }
     if let problem { throw problem }
-    longKeys = long
-    guard goesOn else { return nil }
-    return sorter.build { progress(IndexProgress(step: .sorting, fraction: $0)) }
+    guard goesOn, let tree = sorter.build({ progress(IndexProgress(step: .sorting, fraction: $0)) })
+    else { return false }
+    index.tree = tree
+    index.longKeys = long
+    index.numbers = numbers
+    return true
   }
 
   private func publish(_ index: inout ManagedIndex) throws(DocumentStoreError) -> Attempt {
@@ -169,6 +174,7 @@ extension DocumentStore {
       do throws(DocumentStoreError) {
         try index.tree.apply(building.changes)
         index.longKeys += building.longKeys
+        index.numbers.add(building.numbers)
         state.add(index)
         result = .success(.made)
       } catch {

@@ -15,6 +15,7 @@ extension DocumentStore {
     }
     var expectedNames = ScannedKeys()
     var expected = indexes.map { _ in ScannedKeys() }
+    var numbers = indexes.map { _ in NumberCounts() }
     var nested = 0
     var problem: DocumentStoreError?
     let shapes = self.indexes.shapes.table
@@ -31,7 +32,9 @@ extension DocumentStore {
         let document = try StoredDocument(path: path, record: record, shapes)
         for (place, index) in indexes.enumerated()
         where index.definition.collectionID.isSameUTF8(as: path.parent.id) {
-          for key in index.definition.keys(of: document) { expected[place].add(key, ordinal) }
+          let keys = index.definition.keys(of: document)
+          for key in keys { expected[place].add(key, ordinal) }
+          if !keys.isEmpty { numbers[place].add(index.definition.numbers(document.value)) }
         }
       } catch {
         problem = DocumentStoreError(error, at: path, in: self.path)
@@ -44,6 +47,9 @@ extension DocumentStore {
         return "the names: \(broken)"
       }
       if names.nested != nested { return "the names: \(names.nested) are nested, not \(nested)" }
+    }
+    for (index, numbers) in zip(indexes, numbers) where !index.numbers.agrees(with: numbers) {
+      return "the index \(index.definition): it counts other integers and doubles than there are"
     }
     for (index, expected) in zip(indexes, expected) {
       if let broken = try expected.difference(from: index.tree, long: index.longKeys) {

@@ -65,9 +65,21 @@ extension DocumentStore {
       let count = try count(query)
       return aggregates.map { _ in .integer(Int64(count)) }
     }
-    var aggregation = Aggregation(aggregates)
-    for document in try documents(query) { aggregation.add(document) }
-    return aggregation.results
+    return try totals(aggregates, over: query).results
+  }
+
+  private func totals(
+    _ aggregates: [Aggregate], over query: StructuredQuery
+  ) throws(DocumentStoreError) -> (results: [StoredValue], done: Done) {
+    // From an index that is there already and has all the fields, if there is one.
+    if let ordered = query.ordered(behindBy: Aggregation(aggregates).fields) {
+      let (found, done) = try run(ordered, createsIndexes: false) { run throws(DocumentStoreError) in
+        try run.aggregationOfKeys(aggregates)
+      }
+      if let found { return (found.results, done) }
+    }
+    let (found, done) = try run(query) { run throws(DocumentStoreError) in try run.aggregation(aggregates) }
+    return (found.results, done)
   }
 
   /// How a query is answered, with what that took.
@@ -77,6 +89,23 @@ extension DocumentStore {
     let (_, done) = try run(query) { run throws(DocumentStoreError) in results = try run.documents().count }
     return QueryExplanation(
       done.plan, built: done.built, work: done.work, results: results,
+      nanoseconds: clock.monotonicNanoseconds() &- start)
+  }
+
+  /// How numbers about the answer of a query are found, with what that took. It has one result.
+  public func explain(
+    _ aggregates: [Aggregate], over query: StructuredQuery
+  ) throws(DocumentStoreError) -> QueryExplanation {
+    try Aggregate.check(aggregates)
+    let start = clock.monotonicNanoseconds()
+    let done: Done
+    if aggregates.allSatisfy({ $0 == .count }) {
+      done = try run(query) { run throws(DocumentStoreError) in try run.count() }.done
+    } else {
+      done = try totals(aggregates, over: query).done
+    }
+    return QueryExplanation(
+      done.plan, built: done.built, work: done.work, results: 1,
       nanoseconds: clock.monotonicNanoseconds() &- start)
   }
 
@@ -90,15 +119,17 @@ extension DocumentStore {
     var position: UInt64
   }
 
-  /// `triesAgain` if `body` may be called once more from the start, with another index.
+  /// `triesAgain` if `body` may be called once more from the start, with another index. Where indexes are not
+  /// created, it makes do with what there is.
   func run<Result>(
-    _ query: StructuredQuery, triesAgain: Bool = true, _ body: (QueryRun) throws(DocumentStoreError) -> Result
+    _ query: StructuredQuery, triesAgain: Bool = true, createsIndexes: Bool = true,
+    _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done) {
     try query.check()
     var built: [IndexDefinition] = []
     while true {
       do throws(DocumentStoreError) {
-        return try attempt(query, &built, body)
+        return try attempt(query, createsIndexes, &built, body)
       } catch {
         // A damaged page of an index is no loss: what it says, the documents say as well.
         guard case .corrupted = error, indexes.dropUnreadable(), triesAgain else { throw error }
@@ -107,7 +138,7 @@ extension DocumentStore {
   }
 
   private func attempt<Result>(
-    _ query: StructuredQuery, _ built: inout [IndexDefinition],
+    _ query: StructuredQuery, _ mayCreate: Bool, _ built: inout [IndexDefinition],
     _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done) {
     let collectionID = OrientedQuery(query.asRun).collectionID
@@ -122,7 +153,7 @@ extension DocumentStore {
       let planner = QueryPlanner(
         definitions: view.indexes.map(\.definition),
         // One that is made and gone again at once would be made for ever.
-        createsIndexes: createsIndexes && built.count < Self.buildsMax, scanMax: options.scanMax,
+        createsIndexes: mayCreate && createsIndexes && built.count < Self.buildsMax, scanMax: options.scanMax,
         count: { access throws(DocumentStoreError) in try view.count(access) })
       switch try planner.decide(query) {
       case .needs(let definitions):

@@ -84,15 +84,20 @@ public final class StoreSnapshot: Sendable {
     _ aggregates: [Aggregate], over query: StructuredQuery
   ) throws(DocumentStoreError) -> [StoredValue] {
     try Aggregate.check(aggregates)
-    var aggregation = Aggregation(aggregates)
-    for document in try documents(query) { aggregation.add(document) }
-    return aggregation.results
+    if let ordered = query.ordered(behindBy: Aggregation(aggregates).fields) {
+      let results = try run(ordered, createsIndexes: false) { run throws(DocumentStoreError) in
+        try run.aggregationOfKeys(aggregates)?.results
+      }
+      if let results { return results }
+    }
+    return try run(query) { run throws(DocumentStoreError) in try run.aggregation(aggregates).results }
   }
 
   // MARK: Running
 
   private func run<Result>(
-    _ query: StructuredQuery, _ body: (QueryRun) throws(DocumentStoreError) -> Result
+    _ query: StructuredQuery, createsIndexes: Bool = true,
+    _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> Result {
     try query.check()
     let collectionID = OrientedQuery(query.asRun).collectionID
@@ -100,7 +105,7 @@ public final class StoreSnapshot: Sendable {
       let state = try opened()
       let view = state.view.of(collectionID)
       let planner = QueryPlanner(
-        definitions: view.indexes.map(\.definition), createsIndexes: store.createsIndexes,
+        definitions: view.indexes.map(\.definition), createsIndexes: createsIndexes && store.createsIndexes,
         scanMax: store.options.scanMax,
         count: { access throws(DocumentStoreError) in try view.count(access) })
       do throws(DocumentStoreError) {
@@ -121,7 +126,7 @@ public final class StoreSnapshot: Sendable {
   private func make(_ definition: IndexDefinition, _ moment: Moment) throws(DocumentStoreError) {
     try store.build(definition, isAutomatic: true)
     var index = ManagedIndex(id: 0, definition: definition, isAutomatic: true)
-    index.tree = try store.tree(definition, moment, &index.longKeys) { _ in true } ?? OrderedIndex()
+    _ = try store.fill(&index, moment) { _ in true }
     let made = index
     state.withLock { state in
       guard state?.view.index(definition) == nil else { return }

@@ -1,5 +1,6 @@
 // Keys of indexes sort as the values in them do.
 
+import ByteStore
 import Testing
 
 @testable import DocumentStore
@@ -53,6 +54,47 @@ import Testing
       #expect(
         order(key(left, directions), key(right, directions)) == orders.first { $0 != .same } ?? .same,
         "seed \(seed): \(left) and \(right), \(directions)")
+    }
+  }
+
+  @Test(arguments: 1...4 as ClosedRange<UInt64>) func aReaderGoesFromValueToValue(seed: UInt64) {
+    var dice = Dice(seed: seed)
+    for _ in 0..<5_000 {
+      let count = 1 + dice.roll(4)
+      let directions = (0..<count).map { _ in dice.pick([OrderBy.Direction.ascending, .descending]) }
+      let values = (0..<count).map { _ in dice.oneIn(3) ? .integer(dice.pick(Values.integers)) : any(&dice) }
+      let key = [7, 7] + key(values, directions)
+      var reader = IndexKeyReader(key.rawSpan, from: 2)
+      for (value, direction) in zip(values, directions) {
+        let found = reader.next(direction)
+        switch (value, found) {
+        case (.integer, .number(let number)):
+          #expect(number.value(.integers) == value, "seed \(seed): \(values)")
+        case (.double(let double), .number(let number)):
+          #expect(number.value(.doubles) == .double(double == 0 ? 0 : double), "seed \(seed): \(values)")
+        case (.integer, _), (.double, _), (_, .number), (_, nil):
+          Issue.record("seed \(seed): \(String(describing: found)) for \(value)")
+        case (_, .other): break
+        }
+      }
+      let end = reader.next(.ascending)
+      #expect(end == nil)
+      // Cut anywhere, it ends there.
+      let cut = key.prefix(2 + dice.roll(key.count - 2))
+      var short = IndexKeyReader(Array(cut).rawSpan, from: 2)
+      var passed = 0
+      while passed < count, short.next(directions[passed]) != nil { passed += 1 }
+      #expect(passed < count)
+    }
+  }
+
+  @Test func aReaderTrapsOnNoBytes() {
+    var dice = Dice(seed: 3)
+    for _ in 0..<20_000 {
+      let tag = dice.pick([0x10, 0x30, 0x40, 0x50, 0x70, 0x80, 0x90, 0xA0, 0xB0] as [UInt8])
+      let key = [tag] + (0..<dice.roll(40)).map { _ in dice.pick([0, 1, 2, 0x30, 0x50, 0x90, 0xFF]) }
+      var reader = IndexKeyReader(key.rawSpan, from: 0)
+      for _ in 0..<50 where reader.next(.ascending) == nil { break }
     }
   }
 

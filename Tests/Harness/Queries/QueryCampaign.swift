@@ -24,6 +24,8 @@ package struct QueryCampaign {
     case nestedNames
     case keysOnlyCounts
     case sums
+    /// Without a look at a document.
+    case sumsFromKeys
     case groups
     case cursors
     case firstLimits

@@ -120,6 +120,11 @@ private struct QueryProgramRun {
       let expected = naive.results(of: aggregates, over: all)
       guard results == expected else { return "computed \(results), and it is \(expected)" }
       summary.count(.sums)
+      let isOfCounts = aggregates.allSatisfy { $0 == .count }
+      if !isOfCounts, results.contains(where: { $0 != .integer(0) && $0 != .null }) {
+        let explanation = try store.explain(aggregates, over: query)
+        summary.count(.sumsFromKeys, if: explanation.documentsRead == 0)
+      }
     }
     note(try explanation ?? store.explain(query), query, expected.count, store)
     return nil

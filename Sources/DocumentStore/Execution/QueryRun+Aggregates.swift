@@ -1,0 +1,114 @@
+// Counts, sums and averages over the answer of a query: from the keys of an index where they tell all, else from
+// the fields of the documents that are added up.
+
+import ByteStore
+
+extension QueryRun {
+  /// From documents, of which only the fields in question are decoded.
+  func aggregation(_ aggregates: [Aggregate]) throws(DocumentStoreError) -> Aggregation {
+    var aggregation = Aggregation(aggregates)
+    let fields = aggregation.fields
+    var values: [StoredValue] = []
+    try forEachMatch { () throws(DocumentStoreError) in
+      values.removeAll(keepingCapacity: true)
+      for field in fields {
+        guard let value = try self.value(of: field) else { return true }
+        values.append(value)
+      }
+      aggregation.add(values)
+      return true
+    }
+    return aggregation
+  }
+
+  /// From keys alone; nil if they do not tell.
+  func aggregationOfKeys(_ aggregates: [Aggregate]) throws(DocumentStoreError) -> Aggregation? {
+    var aggregation = Aggregation(aggregates)
+    guard plan.isExact, case .index(let definition)? = plan.branches.first?.accesses.first?.source,
+      let index = view.index(definition), let ranges = try ranges(),
+      let sources = Self.sources(of: aggregation.fields, in: index)
+    else { return nil }
+    var left = limit
+    var values = aggregation.fields.map { _ in StoredValue.null }
+    let start = OrientedQuery(plan.query).prefix(of: definition).count
+    for range in ranges {
+      var cursor = try range.tree.cursor(over: range.range.inTree)
+      if plan.isBackward { cursor.seekToEnd() }
+      while left > 0, try plan.isBackward ? cursor.previous() : cursor.next() {
+        left -= 1
+        work.entriesRead += 1
+        guard Self.read(sources, from: cursor.key(), start, into: &values) else { return nil }
+        aggregation.add(values)
+      }
+    }
+    return aggregation
+  }
+
+  /// What a field of an index is good for.
+  private struct Source {
+    let direction: OrderBy.Direction
+    /// Of the fields that are added up, the one that it has.
+    let place: Int?
+    let kind: NumberCounts.Kind
+  }
+
+  /// One for each field of the index, up to the last that is needed; nil if one is missing or may be either.
+  private static func sources(of fields: [StoredFieldPath], in index: ManagedIndex) -> [Source]? {
+    var sources: [Source] = []
+    var found = Set<Int>()
+    for (number, field) in index.definition.fields.enumerated() where found.count < fields.count {
+      var place = fields.firstIndex(of: field.path)
+      let direction: OrderBy.Direction
+      switch field.part {
+      case .value(let own): direction = own
+      case .valueOrNull(let own): (direction, place) = (own, nil)
+      case .element: (direction, place) = (.ascending, nil)
+      }
+      let kind = index.numbers.kind(ofField: number)
+      if let place {
+        guard kind != nil else { return nil }
+        found.insert(place)
+      }
+      sources.append(Source(direction: direction, place: place, kind: kind ?? .integers))
+    }
+    return found.count == fields.count ? sources : nil
+  }
+
+  private static func read(
+    _ sources: [Source], from key: RawSpan, _ start: Int, into values: inout [StoredValue]
+  ) -> Bool {
+    var reader = IndexKeyReader(key, from: start)
+    for source in sources {
+      guard let value = reader.next(source.direction) else { return false }
+      guard let place = source.place else { continue }
+      // What is no number adds nothing.
+      if case .number(let number) = value {
+        values[place] = number.value(source.kind)
+      } else {
+        values[place] = .null
+      }
+    }
+    return true
+  }
+}
+
+extension StructuredQuery {
+  /// The same documents, but for those that lack one of the fields, in an order that has the fields; nil if a
+  /// limit or a cursor tells another order from this one.
+  func ordered(behindBy fields: [StoredFieldPath]) -> StructuredQuery? {
+    let known = filters.compactMap { filter in
+      if case .field(let filter) = filter, filter.operator == .equal { filter.field } else { nil }
+    }
+    let missing = fields.filter { field in
+      !known.contains(field) && !orders.contains { $0.field == field }
+    }
+    if missing.isEmpty { return self }
+    guard limit == nil, start == nil, end == nil, orders.last?.field == .documentID,
+      !explicitOrders.contains(where: { $0.field == .documentID })
+    else { return nil }
+    var query = self
+    let direction = orders.last?.direction ?? .ascending
+    query.explicitOrders = orders.dropLast() + missing.map { OrderBy($0, direction) }
+    return query
+  }
+}

@@ -1,0 +1,121 @@
+// Going through the values of a key, as IndexKey.swift writes them.
+
+import ByteStore
+
+struct IndexKeyReader: ~Escapable {
+  /// A number as the order knows it: a double, and how much more an integer is.
+  struct Number: Equatable {
+    var double: Double
+    var rest: UInt16
+
+    func value(_ kind: NumberCounts.Kind) -> StoredValue {
+      guard kind == .integers, let floor = Int64(exactly: double) else { return .double(double) }
+      return .integer(floor &+ Int64(rest))
+    }
+  }
+
+  enum Value: Equatable {
+    case number(Number)
+    case other
+  }
+
+  private let bytes: RawSpan
+  private var offset: Int
+  /// Of the value at hand: a descending one has all its bits inverted.
+  private var mask: UInt8 = 0
+
+  @_lifetime(copy bytes)
+  init(_ bytes: RawSpan, from offset: Int) {
+    self.bytes = bytes
+    self.offset = offset
+  }
+
+  /// Passes one value; nil if there is none.
+  mutating func next(_ direction: OrderBy.Direction) -> Value? {
+    mask = direction == .ascending ? 0 : 0xFF
+    return value()
+  }
+
+  private mutating func value() -> Value? {
+    guard let tag = byte() else { return nil }
+    switch tag {
+    case 0x10, 0x20, 0x21: return .other
+    case 0x30: return number().map { .number($0) }
+    case 0x40: return skip(8)
+    case 0x50, 0x60: return text()
+    case 0x70: return text() == nil || text() == nil ? nil : path()
+    case 0x80: return skip(16)
+    case 0x90:
+      while peek() != 0 { guard value() != nil else { return nil } }
+      return skip(1)
+    case 0xA0:
+      guard let count = uint64(), count <= UInt64(bytes.byteCount) else { return nil }
+      return skip(8 * Int(count))
+    case 0xB0:
+      while true {
+        switch byte() {
+        case 0: return .other
+        case 1: guard text() != nil, value() != nil else { return nil }
+        default: return nil
+        }
+      }
+    default: return nil
+    }
+  }
+
+  private mutating func number() -> Number? {
+    guard let bits = uint64() else { return nil }
+    let double = Double(bitPattern: bits >> 63 == 1 ? bits ^ 1 << 63 : ~bits)
+    guard (0x1p53...0x1p63).contains(double.magnitude) else { return Number(double: double, rest: 0) }
+    guard let high = byte(), let low = byte() else { return nil }
+    return Number(double: double, rest: UInt16(high) << 8 | UInt16(low))
+  }
+
+  private mutating func text() -> Value? {
+    while let next = byte() {
+      guard next == 0 else { continue }
+      switch byte() {
+      case 0xFF: continue
+      case 1: return .other
+      default: return nil
+      }
+    }
+    return nil
+  }
+
+  /// The key of a document, with its keyspace.
+  private mutating func path() -> Value? {
+    guard byte() != nil else { return nil }
+    while true {
+      switch byte() {
+      case 0: return .other
+      case 1: guard skip(8) != nil else { return nil }
+      case 2: guard text() != nil else { return nil }
+      default: return nil
+      }
+    }
+  }
+
+  private func peek() -> UInt8? { offset < bytes.byteCount ? bytes.byte(at: offset) ^ mask : nil }
+
+  private mutating func byte() -> UInt8? {
+    guard let byte = peek() else { return nil }
+    offset += 1
+    return byte
+  }
+
+  private mutating func uint64() -> UInt64? {
+    var number: UInt64 = 0
+    for _ in 0..<8 {
+      guard let byte = byte() else { return nil }
+      number = number << 8 | UInt64(byte)
+    }
+    return number
+  }
+
+  private mutating func skip(_ count: Int) -> Value? {
+    guard count <= bytes.byteCount - offset else { return nil }
+    offset += count
+    return .other
+  }
+}
