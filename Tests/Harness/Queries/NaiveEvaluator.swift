@@ -7,7 +7,8 @@ package struct NaiveEvaluator {
   /// Whose rules hold where Firestore's emulator and the contract differ.
   package enum Dialect: Sendable {
     case contract
-    /// A range has no null and no NaN in it, whatever it is compared with; and nothing contains null or NaN.
+    /// A range has no null and no NaN in it, whatever it is compared with, and one that begins or ends with them
+    /// orders nothing; nothing contains null or NaN; `not-in` leaves NaN in, whatever its list says.
     case emulator
   }
 
@@ -88,7 +89,9 @@ package struct NaiveEvaluator {
     case .greaterThanOrEqual: return isOneKind && order >= 0
     case .notEqual: return !isNull(value) && order != 0
     case .isIn: return isAmong(list.filter(canBeFound), value)
-    case .notIn: return !isNull(value) && !list.contains(where: isNull) && !isAmong(list, value)
+    case .notIn:
+      let listed = dialect == .emulator ? list.filter { !NaiveOrder.isNaN($0) } : list
+      return !isNull(value) && !list.contains(where: isNull) && !isAmong(listed, value)
     case .arrayContains: return isAmong(elements(value), operand)
     case .arrayContainsAny:
       return elements(value).contains { isAmong(list.filter(canBeFound), $0) }
@@ -103,6 +106,15 @@ package struct NaiveEvaluator {
       !canBeFound(value) || !canBeFound(operand)
     case .arrayContains: !canBeFound(operand)
     case .equal, .notEqual, .isIn, .notIn, .arrayContainsAny: false
+    }
+  }
+
+  /// A range that nothing is in. Where it is one of several alternatives, the others need not have its field.
+  private func isForgottenByTheEmulator(_ filter: FieldFilter) -> Bool {
+    switch filter.operator {
+    case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual:
+      dialect == .emulator && !canBeFound(filter.operand)
+    default: false
     }
   }
 
@@ -128,6 +140,7 @@ package struct NaiveEvaluator {
     for filter in leaves(.all(query.filters)) {
       switch filter.operator {
       case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .notEqual, .notIn:
+        if isForgottenByTheEmulator(filter) { continue }
         if filter.field.names != ["__name__"] { fields.append(filter.field) }
       case .equal, .isIn, .arrayContains, .arrayContainsAny:
         continue
