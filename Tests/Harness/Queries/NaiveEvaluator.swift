@@ -109,12 +109,14 @@ package struct NaiveEvaluator {
     }
   }
 
-  /// A range that nothing is in. Where it is one of several alternatives, the others need not have its field.
+  /// A range that nothing is in. Where it is one of several alternatives, the others need not have its field, unless
+  /// the order was spelt out, as cursors and limits from the end need it.
   private func isForgottenByTheEmulator(_ filter: FieldFilter) -> Bool {
+    guard dialect == .emulator, query.start == nil, query.end == nil else { return false }
+    if case .last = query.limit { return false }
     switch filter.operator {
-    case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual:
-      dialect == .emulator && !canBeFound(filter.operand)
-    default: false
+    case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual: return !canBeFound(filter.operand)
+    default: return false
     }
   }
 
