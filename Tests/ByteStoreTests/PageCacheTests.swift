@@ -39,6 +39,65 @@ import Testing
     #expect(cache.statistics.bytesUsed == 1600 * Self.pageBytes)
   }
 
+  // MARK: Memory
+
+  /// Says what it is told to say.
+  private final class Gauge: MemoryGauge {
+    let share = Locked<Double?>(0.5)
+
+    func shareLeft() -> Double? { share.withLock { $0 } }
+  }
+
+  @Test func whereMemoryIsScarceItMakesDoWithLessForAsLong() throws {
+    let gauge = Gauge()
+    let asked = 8 << 20
+    let cache = PageCache(bytesMax: asked, pageBytes: Self.pageBytes, memory: gauge)
+    var page: UInt32 = 0
+    func load() throws {
+      for _ in 0..<PageCache.loadsBetweenLooks {
+        try cache.expectPage(.init(file: 1, page: page))
+        page += 1
+      }
+      cache.checkInvariants()
+    }
+    for _ in 0..<20 { try load() }
+    #expect(cache.statistics.bytesMax == asked)
+    gauge.share.withLock { $0 = 0.01 }
+    try load()
+    #expect(cache.statistics.bytesMax == asked / 2)
+    #expect(cache.statistics.bytesUsed <= asked / 2)
+    for _ in 0..<9 { try load() }
+    #expect(cache.statistics.bytesMax == PageCache.leastBytes)
+    // Neither scarce nor ample; then nobody tells.
+    gauge.share.withLock { $0 = 0.07 }
+    try load()
+    gauge.share.withLock { $0 = nil }
+    try load()
+    #expect(cache.statistics.bytesMax == PageCache.leastBytes)
+    gauge.share.withLock { $0 = 0.5 }
+    for _ in 0..<9 { try load() }
+    #expect(cache.statistics.bytesMax == asked)
+  }
+
+  @Test func theGaugeReadsWhatTheSystemSays() {
+    let machine = "MemTotal:       1000 kB\nMemFree:  10 kB\nMemAvailable:    250 kB\n"
+    #expect(SystemMemoryGauge.ofMachine(machine) == 0.25)
+    #expect(SystemMemoryGauge.ofMachine("MemTotal: 1000 kB\n") == nil)
+    #expect(SystemMemoryGauge.ofMachine("") == nil)
+    let statistics = "anon 5\ninactive_file 100\n"
+    #expect(SystemMemoryGauge.ofGroup(limit: "1000\n", used: "900\n", statistics: statistics) == 0.2)
+    #expect(SystemMemoryGauge.ofGroup(limit: "1000\n", used: "1200\n", statistics: "") == 0)
+    #expect(SystemMemoryGauge.ofGroup(limit: "max\n", used: "900\n", statistics: statistics) == nil)
+    #expect(SystemMemoryGauge.ofGroup(limit: "", used: "", statistics: "") == nil)
+    #if os(Linux)
+    if let share = SystemMemoryGauge().shareLeft() {
+      #expect(0...1 ~= share)
+    } else {
+      Issue.record("no share")
+    }
+    #endif
+  }
+
   /// A fingerprint of 32 bits is no identity. The hash can be computed backwards, so such pages are easily made.
   @Test func pagesOfOneFingerprintAreToldApart() throws {
     let cache = PageCache(bytesMax: 1 << 20, pageBytes: Self.pageBytes)

@@ -13,7 +13,8 @@ import Glibc
 
 /// Compressed pages of segments in memory, within a budget of bytes. Usable from any thread.
 ///
-/// Beside the budget it keeps one page per shard, into which the next one is loaded.
+/// Beside the budget it keeps one page per shard, into which the next one is loaded. Where memory runs short on the
+/// machine, it makes do with less, and takes its budget again when there is enough.
 final class PageCache: Sendable {
   struct PageID: Hashable, Sendable {
     /// Never used for two files: what the cache holds for a file stays true.
@@ -29,15 +30,33 @@ final class PageCache: Sendable {
     var misses: UInt64 = 0
   }
 
+  /// So many loads come between two looks at the gauge.
+  static let loadsBetweenLooks = 1024
+  /// Of the machine's memory: with less left the budget is halved, with more it is doubled again.
+  static let scarceShare = 0.05
+  static let ampleShare = 0.10
+  /// No less, however scarce memory is.
+  static let leastBytes = 1 << 20
+
   let pageBytes: Int
   private let shards: [Locked<PageCacheShard>]
-  private let budget: Locked<Int>
+  private let budget: Locked<Budget>
+  private let memory: any MemoryGauge
 
-  init(bytesMax: Int, pageBytes: Int) {
+  private struct Budget {
+    /// What was asked for.
+    var asked = 0
+    /// What it makes do with.
+    var bytes = 0
+    var loads = 0
+  }
+
+  init(bytesMax: Int, pageBytes: Int, memory: any MemoryGauge = SystemMemoryGauge()) {
     precondition(pageBytes > 0, "a page has bytes")
     self.pageBytes = pageBytes
+    self.memory = memory
     shards = (0..<PageHash.shardCount).map { _ in Locked(PageCacheShard(pageBytes: pageBytes)) }
-    budget = Locked(0)
+    budget = Locked(Budget())
     setBytesMax(bytesMax)
   }
 
@@ -68,6 +87,7 @@ final class PageCache: Sendable {
     let result = body(loaded.bytes)
     // Only now, because the memory is another thread's to load into as soon as the shard has it back.
     shard.withLock { $0.keep(loaded, as: id, hash) }
+    lookAtMemory()
     return result
   }
 
@@ -81,10 +101,31 @@ final class PageCache: Sendable {
   func setBytesMax(_ bytes: Int) {
     precondition(bytes >= 0, "a budget is no debt")
     budget.withLock { budget in
-      budget = bytes
-      let (pages, rest) = (bytes / pageBytes).quotientAndRemainder(dividingBy: shards.count)
-      for (index, shard) in shards.enumerated() {
-        shard.withLock { $0.setFramesMax(pages + (index < rest ? 1 : 0)) }
+      budget.asked = bytes
+      setBytes(bytes, &budget)
+    }
+  }
+
+  private func setBytes(_ bytes: Int, _ budget: inout Budget) {
+    budget.bytes = bytes
+    let (pages, rest) = (bytes / pageBytes).quotientAndRemainder(dividingBy: shards.count)
+    for (index, shard) in shards.enumerated() {
+      shard.withLock { $0.setFramesMax(pages + (index < rest ? 1 : 0)) }
+    }
+  }
+
+  /// Only who loads pages takes memory, and so only they look.
+  private func lookAtMemory() {
+    let isTime = budget.withLock { budget in
+      budget.loads += 1
+      return budget.loads.isMultiple(of: Self.loadsBetweenLooks)
+    }
+    guard isTime, let share = memory.shareLeft() else { return }
+    budget.withLock { budget in
+      if share < Self.scarceShare, budget.bytes > Self.leastBytes {
+        setBytes(max(budget.bytes / 2, Self.leastBytes), &budget)
+      } else if share > Self.ampleShare, budget.bytes < budget.asked {
+        setBytes(min(budget.bytes * 2, budget.asked), &budget)
       }
     }
   }
@@ -97,7 +138,7 @@ final class PageCache: Sendable {
   }
 
   var statistics: Statistics {
-    var sum = Statistics(bytesMax: budget.withLock { $0 })
+    var sum = Statistics(bytesMax: budget.withLock { $0.bytes })
     for shard in shards {
       shard.withLock {
         sum.bytesUsed += $0.pageCount * pageBytes
@@ -118,7 +159,7 @@ final class PageCache: Sendable {
           pages += $0.frameCount
         }
       }
-      precondition(pages * pageBytes <= budget, "the pages exceed the budget")
+      precondition(pages * pageBytes <= budget.bytes, "the pages exceed the budget")
     }
   }
 }

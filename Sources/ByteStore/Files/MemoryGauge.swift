@@ -1,0 +1,75 @@
+// How much memory the machine, or the container that the process runs in, has left.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+package protocol MemoryGauge: Sendable {
+  /// What could be had at once without taking it from anyone, of all that there is: 0 to 1; nil if nobody tells.
+  func shareLeft() -> Double?
+}
+
+/// What the system says.
+package struct SystemMemoryGauge: MemoryGauge {
+  package init() {}
+
+  #if canImport(Darwin)
+  package func shareLeft() -> Double? {
+    var percent: Int32 = 0
+    var bytes = MemoryLayout<Int32>.size
+    guard unsafe sysctlbyname("kern.memorystatus_level", &percent, &bytes, nil, 0) == 0 else { return nil }
+    return Double(min(max(percent, 0), 100)) / 100
+  }
+  #else
+  package func shareLeft() -> Double? {
+    let shares = [
+      Self.ofMachine(Self.text(of: "/proc/meminfo")),
+      Self.ofGroup(
+        limit: Self.text(of: "/sys/fs/cgroup/memory.max"),
+        used: Self.text(of: "/sys/fs/cgroup/memory.current"),
+        statistics: Self.text(of: "/sys/fs/cgroup/memory.stat")),
+    ]
+    return shares.compactMap(\.self).min()
+  }
+
+  private static func text(of path: String) -> String {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return "" }
+    defer { _ = close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: 16 << 10)
+    let count = unsafe bytes.withUnsafeMutableBytes { buffer in
+      unsafe read(descriptor, buffer.baseAddress, buffer.count)
+    }
+    return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
+  }
+  #endif
+
+  /// From lines such as `MemAvailable:   1234 kB`.
+  static func ofMachine(_ text: String) -> Double? {
+    guard let total = number(after: "MemTotal:", in: text), total > 0,
+      let available = number(after: "MemAvailable:", in: text)
+    else { return nil }
+    return min(Double(available) / Double(total), 1)
+  }
+
+  /// Of a control group; nil if it has no limit. File pages that nobody uses are as good as free.
+  static func ofGroup(limit: String, used: String, statistics: String) -> Double? {
+    guard let limit = number(after: "", in: limit), limit > 0, let used = number(after: "", in: used) else {
+      return nil
+    }
+    let inactive = number(after: "inactive_file", in: statistics) ?? 0
+    return min(max(Double(limit) - Double(used) + Double(inactive), 0) / Double(limit), 1)
+  }
+
+  private static func number(after name: String, in text: String) -> UInt64? {
+    for line in text.split(separator: "\n") where line.hasPrefix(name) {
+      let words = line.dropFirst(name.count).split(separator: " ")
+      if let number = words.first.flatMap({ UInt64($0) }) { return number }
+    }
+    return nil
+  }
+}
