@@ -27,7 +27,7 @@ enum BackupCommand: Command {
       )
     }
     let report = try ProgressLine.during { line in
-      try StoreAccess.withStore(directory) { store throws(DocumentStoreError) in
+      try StoreAccess.withStore(directory, readOnly: true) { store throws(DocumentStoreError) in
         try store.backup(to: target, progress: line.show)
       }
     }

@@ -12,7 +12,7 @@ enum GetCommand: Command {
   static func run(_ arguments: Arguments) async throws {
     let directory = arguments.positional[0]
     let path = try parse(arguments.positional[1])
-    let document = try StoreAccess.withStore(directory) { store throws(DocumentStoreError) in
+    let document = try StoreAccess.withStore(directory, readOnly: true) { store throws(DocumentStoreError) in
       try store.document(at: path)
     }
     guard let document else {

@@ -184,27 +184,27 @@ struct SimulatedDiskTests {
 
   @Test func lockIsHeldOnceAndReleasedByACrash() throws {
     let directory = try directory()
-    guard case .acquired(let lock) = try directory.lock("LOCK") else {
+    guard case .acquired(let lock) = try directory.lock("LOCK", .readAndWrite) else {
       Issue.record("the lock is not as it must be")
       return
     }
-    guard case .held = try directory.lock("LOCK") else {
+    guard case .held = try directory.lock("LOCK", .readAndWrite) else {
       Issue.record("the lock is not as it must be")
       return
     }
     let next = SimulatedDisk(disk.image(after: .kill))
-    guard case .acquired = try next.openDirectory("/d").lock("LOCK") else {
+    guard case .acquired = try next.openDirectory("/d").lock("LOCK", .readAndWrite) else {
       Issue.record("the lock is not as it must be")
       return
     }
     lock.release()
-    guard case .acquired(let second) = try directory.lock("LOCK") else {
+    guard case .acquired(let second) = try directory.lock("LOCK", .readAndWrite) else {
       Issue.record("the lock is not as it must be")
       return
     }
     // Letting go twice must not take the lock from who has it now.
     lock.release()
-    guard case .held = try directory.lock("LOCK") else {
+    guard case .held = try directory.lock("LOCK", .readAndWrite) else {
       Issue.record("the lock is not as it must be")
       return
     }

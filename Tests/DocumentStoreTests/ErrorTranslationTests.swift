@@ -102,6 +102,10 @@ import Glibc
 
   @Test func whatARefusedCommitTakesWithItFailedAndWroteNothing() {
     expect(.foundationRefused, becomes: DocumentStoreError.failed) { _ in }
+    #expect(
+      DocumentStoreError(.readOnly(directory: "/d"))
+        == .failedPrecondition(
+          "The store at /d is open for reading only. Open it without that option to write."))
   }
 
   @Test func closedAndForkedStoresAreClosed() {
@@ -144,7 +148,8 @@ import Glibc
   private func allCasesAreAbove(_ error: ByteStoreError) {
     switch error {
     case .notAStore, .noStore, .locked, .newerFormat, .foreignFile, .networkFileSystem, .incompleteBackup,
-      .notEmpty, .corrupted, .tooLarge, .full, .outcomeUnknown, .foundationRefused, .system, .closed, .forked:
+      .notEmpty, .corrupted, .tooLarge, .full, .outcomeUnknown, .foundationRefused, .readOnly, .system,
+      .closed, .forked:
       break
     }
   }

@@ -27,8 +27,9 @@ package protocol OpenDirectory: Sendable {
   func sync() throws(SystemFailure)
   /// What a sync of this directory and its files is worth.
   func durability() throws(SystemFailure) -> DurabilityReport
-  /// Takes the lock of this directory, or says who holds it.
-  func lock(_ name: String) throws(SystemFailure) -> DirectoryLockResult
+  /// Takes the lock of this directory, or says who holds it. To read is to write nothing for it: the file must be
+  /// there.
+  func lock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult
 }
 
 package enum FileAccess: Sendable { case read, readAndWrite }

@@ -81,7 +81,7 @@ private final class MemoryDirectory: OpenDirectory {
     DurabilityReport(fileSystem: "this process", medium: .memory, sync: .fsync)
   }
 
-  func lock(_ name: String) throws(SystemFailure) -> DirectoryLockResult {
+  func lock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
     let isMine = isLocked.withLock { isLocked in
       defer { isLocked = true }
       return !isLocked

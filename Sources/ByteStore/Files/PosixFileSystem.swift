@@ -135,11 +135,11 @@ private final class PosixDirectory: OpenDirectory {
     #endif
   }
 
-  func lock(_ name: String) throws(SystemFailure) -> DirectoryLockResult {
-    let file = unsafe openat(
-      descriptor.number, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+  func lock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
+    let flags = access == .read ? O_RDONLY : O_RDWR | O_CREAT
+    let file = unsafe openat(descriptor.number, name, flags | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw failure("open", name) }
-    return try PosixLock.acquire(Descriptor(file), path: "\(path)/\(name)")
+    return try PosixLock.acquire(Descriptor(file), access, path: "\(path)/\(name)")
   }
 
   private func failure(_ operation: String, _ name: String?) -> SystemFailure {
@@ -218,7 +218,9 @@ private final class PosixLock: DirectoryLock {
 
   deinit { release() }
 
-  static func acquire(_ file: Descriptor, path: String) throws(SystemFailure) -> DirectoryLockResult {
+  static func acquire(
+    _ file: Descriptor, _ access: FileAccess, path: String
+  ) throws(SystemFailure) -> DirectoryLockResult {
     var status = stat()
     guard unsafe fstat(file.number, &status) == 0 else {
       throw SystemFailure(operation: "fstat", path: path, code: errno)
@@ -236,7 +238,7 @@ private final class PosixLock: DirectoryLock {
       if code == EWOULDBLOCK { return .held(by: holder) }
       throw SystemFailure(operation: "flock", path: path, code: code)
     }
-    recordHolder(in: file)
+    if access == .readAndWrite { recordHolder(in: file) }
     return .acquired(PosixLock(descriptor: file, identity: identity))
   }
 

@@ -20,7 +20,7 @@ struct BackupTarget {
     try check(directory)
     let durability = try system { () throws(SystemFailure) in try directory.durability() }
     let lock: any DirectoryLock
-    switch try system({ () throws(SystemFailure) in try directory.lock(StoreFile.lock) }) {
+    switch try system({ () throws(SystemFailure) in try directory.lock(StoreFile.lock, .readAndWrite) }) {
     case .acquired(let acquired): lock = acquired
     case .held(let holder): throw .locked(directory: directory.path, holder: holder)
     }

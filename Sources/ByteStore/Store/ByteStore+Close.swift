@@ -50,6 +50,7 @@ extension ByteStore {
   package func close() throws(ByteStoreError) {
     // Before any lock: what the parent's threads held at the fork, nobody gives back here.
     guard !isForked else { return }
+    guard !options.isReadOnly else { return abandon() }
     beginToClose()
     let turn = state.withLock(
       when: { !$0.isLeading && $0.queue.isEmpty && !$0.isBusyWithFiles }

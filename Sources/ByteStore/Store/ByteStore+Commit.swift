@@ -93,6 +93,7 @@ extension ByteStore {
     let ticket = Ticket(batch, durability, note, foundation: foundation.map(\.ticket))
     try state.withLock { state throws(ByteStoreError) in
       if let end = endOfWriting(state) { throw end }
+      if options.isReadOnly { throw .readOnly(directory: path) }
       state.queue.append(ticket)
       commitsQueued.store(state.queue.count, ordering: .relaxed)
     }

@@ -36,6 +36,7 @@ extension ByteStore {
     guard !isForked else { throw .forked(directory: path) }
     try state.withLock(when: { !$0.isFlushing || $0.end != nil }) { state throws(ByteStoreError) in
       if let end = endOfWriting(state) { throw end }
+      if options.isReadOnly { throw .readOnly(directory: path) }
       state.isFlushing = true
     }
     let result = Result { () throws(ByteStoreError) in try runFlushWithinSpace(scope) }

@@ -46,6 +46,12 @@ extension ByteStore {
   package static func open(
     _ path: String, options: Options = Options(), platform: Platform = .real
   ) throws(ByteStoreError) -> ByteStore {
+    var (options, platform) = (options, platform)
+    if options.isReadOnly {
+      options.createsIfMissing = false
+      options.maintenance = .manual
+      platform.fileSystem = ReadOnlyFileSystem(base: platform.fileSystem, protected: path)
+    }
     let directory = try openDirectory(path, options, platform)
     let durability = try refuseNetwork(directory)
     let lock = try acquireLock(of: directory, options)
@@ -125,7 +131,7 @@ extension ByteStore {
   }
 
   static func takeLock(of directory: any OpenDirectory) throws(ByteStoreError) -> any DirectoryLock {
-    let result = try system { () throws(SystemFailure) in try directory.lock(StoreFile.lock) }
+    let result = try system { () throws(SystemFailure) in try directory.lock(StoreFile.lock, .readAndWrite) }
     switch result {
     case .acquired(let lock): return lock
     case .held(let holder): throw .locked(directory: directory.path, holder: holder)

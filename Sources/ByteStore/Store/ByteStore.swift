@@ -24,6 +24,9 @@ package final class ByteStore: Sendable {
     package var cacheBytesMax: Int?
     /// Make the store if the directory has none.
     package var createsIfMissing = true
+    /// Leave everything in the directory as it is: commits and flushes throw `readOnly`. Nobody else may have the
+    /// store open meanwhile either.
+    package var isReadOnly = false
     /// Who calls `performMaintenance()`.
     package var maintenance = Maintenance.inBackground(afterMilliseconds: 50)
     /// Whose pages go into the checkpoint beside the table's.

@@ -41,7 +41,9 @@ struct SalvageDirectory: OpenDirectory {
 
   func sync() throws(SystemFailure) { try directory.sync() }
 
-  func lock(_ name: String) throws(SystemFailure) -> DirectoryLockResult { try directory.lock(name) }
+  func lock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
+    try directory.lock(name, access)
+  }
 }
 
 /// Puts the new store in the place of the old one.

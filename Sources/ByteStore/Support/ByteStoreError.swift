@@ -89,6 +89,8 @@ package enum ByteStoreError: Error, Hashable, Sendable {
   case outcomeUnknown(SystemFailure)
   /// An earlier commit that this one builds on was refused. Nothing was written.
   case foundationRefused
+  /// The store was opened to be read. Nothing was written.
+  case readOnly(directory: String)
 
   // At any time
   case system(SystemFailure)
@@ -130,6 +132,8 @@ extension ByteStoreError: CustomStringConvertible {
       "The store at \(directory) has \(limit) \(what), and that is the limit. Use a second store."
     case .outcomeUnknown(let failure):
       "\(failure). Whether this commit survives is unknown until the store is opened again."
+    case .readOnly(let directory):
+      "The store at \(directory) is open for reading only. Open it without that option to write."
     case .foundationRefused:
       "A commit that this one builds on was refused, and so is this one. Try again."
     case .system(let failure):

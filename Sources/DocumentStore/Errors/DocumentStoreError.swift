@@ -119,6 +119,8 @@ extension DocumentStoreError {
       self = .outcomeUnknown(evidence.adding(failure))
     case .foundationRefused:
       self = .failed(evidence)
+    case .readOnly:
+      self = .failedPrecondition(evidence.message)
     case .system(let failure):
       self = failure.meansFull ? .full(evidence.adding(failure)) : .failed(evidence.adding(failure))
     case .closed(let directory), .forked(let directory):

@@ -7,6 +7,9 @@ public final class DocumentStore: Sendable {
   public struct Options: Sendable {
     /// Make the store if the directory has none.
     public var createsIfMissing = true
+    /// Leave everything in the directory as it is. Commits throw `failedPrecondition`; indexes that queries need are
+    /// made in memory. Nobody else may have the store open meanwhile either.
+    public var isReadOnly = false
     /// As the store's property of this name.
     public var createsIndexes = true
     public var durability = StoreDurability.synced
@@ -94,8 +97,11 @@ public final class DocumentStore: Sendable {
   package static func open(
     _ path: String, options: Options, platform: Platform
   ) throws(DocumentStoreError) -> DocumentStore {
+    var options = options
+    if options.isReadOnly { options.maintenance = .manual }
     var byteOptions = ByteStore.Options()
     byteOptions.createsIfMissing = options.createsIfMissing
+    byteOptions.isReadOnly = options.isReadOnly
     byteOptions.maintenance = options.maintenance
     let layer = CommitLayer()
     byteOptions.layerAbove = layer

@@ -146,7 +146,7 @@ private final class SimulatedDirectory: OpenDirectory {
     }
   }
 
-  func lock(_ name: String) throws(SystemFailure) -> DirectoryLockResult {
+  func lock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
     try disk.perform(.lock, path(of: name)) { state, _ in
       let file: Int
       if case .file(let existing) = state.image.directories[directory].live[name] {

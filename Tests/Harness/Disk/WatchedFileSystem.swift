@@ -78,7 +78,9 @@ private struct WatchedDirectory: OpenDirectory {
     try base.sync()
   }
 
-  func lock(_ name: String) throws(SystemFailure) -> DirectoryLockResult { try base.lock(name) }
+  func lock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
+    try base.lock(name, access)
+  }
 }
 
 private struct WatchedFile: OpenFile {

@@ -1,0 +1,194 @@
+// A directory that is read and never written: what an open has to write is kept in memory beside it.
+//
+// An open repeats the bytes of the last group, deletes leftovers and writes a manifest where there is none. Here all
+// of that is seen by the store and by nobody else, and gone with it.
+
+import Synchronization
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// Another file system, of which one directory stays as it is.
+struct ReadOnlyFileSystem: FileSystem {
+  let base: any FileSystem
+  let protected: String
+
+  func createDirectory(_ path: String) throws(SystemFailure) {
+    guard path != protected else {
+      throw SystemFailure(operation: "mkdir", path: path, code: EROFS)
+    }
+    try base.createDirectory(path)
+  }
+
+  func openDirectory(_ path: String) throws(SystemFailure) -> any OpenDirectory {
+    let directory = try base.openDirectory(path)
+    return path == protected ? ReadOnlyDirectory(directory) : directory
+  }
+}
+
+/// Names and bytes as they would be if all writes had been done.
+private final class ReadOnlyDirectory: OpenDirectory {
+  private let base: any OpenDirectory
+  /// What differs from the disk: files that were opened, made or renamed; nil for those that are gone.
+  private let changes = Locked<[String: ReadOnlyContent?]>([:])
+
+  init(_ base: any OpenDirectory) { self.base = base }
+
+  var path: String { base.path }
+
+  func names() throws(SystemFailure) -> [String] {
+    let found = try base.names()
+    return changes.withLock { changes in
+      found.filter { changes[$0] == nil } + changes.compactMap { $0.value == nil ? nil : $0.key }
+    }
+  }
+
+  func createFile(_ name: String) throws(SystemFailure) -> any OpenFile {
+    guard try !names().contains(name) else { throw failure("open", name, EEXIST) }
+    let content = ReadOnlyContent(name: nil)
+    changes.withLock { $0[name] = .some(content) }
+    return ReadOnlyFile("\(path)/\(name)", nil, content)
+  }
+
+  func openFile(_ name: String, _ access: FileAccess) throws(SystemFailure) -> any OpenFile {
+    let known = changes.withLock { $0[name] }
+    if case .some(nil) = known { throw failure("open", name, ENOENT) }
+    let content = (known ?? nil) ?? ReadOnlyContent(name: name)
+    let file = try content.name.map { name throws(SystemFailure) in try base.openFile(name, .read) }
+    // Someone may have opened it meanwhile: all see the same writes.
+    let shared = changes.withLock { changes in
+      if case .some(.some(let other)) = changes[name] { return other }
+      changes[name] = .some(content)
+      return content
+    }
+    return ReadOnlyFile("\(path)/\(name)", file, shared)
+  }
+
+  func rename(_ name: String, to newName: String) throws(SystemFailure) {
+    guard try names().contains(name) else { throw failure("rename", name, ENOENT) }
+    changes.withLock { changes in
+      changes[newName] = .some((changes[name] ?? nil) ?? ReadOnlyContent(name: name))
+      changes[name] = .some(nil)
+    }
+  }
+
+  func remove(_ name: String) throws(SystemFailure) {
+    guard try names().contains(name) else { throw failure("unlink", name, ENOENT) }
+    changes.withLock { $0[name] = .some(nil) }
+  }
+
+  func sync() throws(SystemFailure) {}
+
+  func durability() throws(SystemFailure) -> DurabilityReport { try base.durability() }
+
+  /// Without a file to lock nobody else has the store open, and none is made.
+  func lock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
+    do throws(SystemFailure) {
+      return try base.lock(name, .read)
+    } catch {
+      guard error.code == ENOENT else { throw error }
+      return .acquired(NoLock())
+    }
+  }
+
+  private func failure(_ operation: String, _ name: String, _ code: Int32) -> SystemFailure {
+    SystemFailure(operation: operation, path: "\(path)/\(name)", code: code)
+  }
+}
+
+private struct NoLock: DirectoryLock {
+  func release() {}
+}
+
+/// What was written to a file, in pages; the rest is on the disk.
+private final class ReadOnlyContent: Sendable {
+  static let pageBytes = 4096
+
+  struct State {
+    /// Nil while it is that of the file.
+    var size: UInt64?
+    var pages: [UInt64: [UInt8]] = [:]
+  }
+
+  /// On the disk; nil for a new file.
+  let name: String?
+  let state = Locked(State())
+
+  init(name: String?) { self.name = name }
+}
+
+private final class ReadOnlyFile: OpenFile {
+  let path: String
+  private let base: (any OpenFile)?
+  private let content: ReadOnlyContent
+
+  init(_ path: String, _ base: (any OpenFile)?, _ content: ReadOnlyContent) {
+    self.path = path
+    self.base = base
+    self.content = content
+  }
+
+  func size() throws(SystemFailure) -> UInt64 {
+    if let size = content.state.withLock({ $0.size }) { return size }
+    return try base?.size() ?? 0
+  }
+
+  func read(into buffer: inout MutableRawSpan, at offset: UInt64) throws(SystemFailure) -> Int {
+    let left = try size().subtractingReportingOverflow(offset)
+    guard !left.overflow, left.partialValue > 0 else { return 0 }
+    // As much as comes from one place: transfers may be short.
+    let (page, place) = Self.page(at: offset)
+    let inPage = min(UInt64(ReadOnlyContent.pageBytes - place), left.partialValue, UInt64(buffer.byteCount))
+    if let written = content.state.withLock({ $0.pages[page] }) {
+      for index in 0..<Int(inPage) {
+        buffer.storeBytes(of: written[place + index], toByteOffset: index, as: UInt8.self)
+      }
+      return Int(inPage)
+    }
+    let isUntouched = content.state.withLock { $0.pages.isEmpty }
+    let wanted = isUntouched ? min(left.partialValue, UInt64(buffer.byteCount)) : inPage
+    if let base {
+      var window = buffer._mutatingExtracting(first: Int(wanted))
+      let count = try base.read(into: &window, at: offset)
+      guard count == 0 else { return count }
+    }
+    // Behind the end on the disk, and before what was written behind that.
+    for index in 0..<Int(inPage) { buffer.storeBytes(of: 0, toByteOffset: index, as: UInt8.self) }
+    return Int(inPage)
+  }
+
+  func write(_ bytes: RawSpan, at offset: UInt64) throws(SystemFailure) -> Int {
+    guard bytes.byteCount > 0 else { return 0 }
+    let (page, place) = Self.page(at: offset)
+    let count = min(bytes.byteCount, ReadOnlyContent.pageBytes - place)
+    let size = try size()
+    let known = content.state.withLock { $0.pages[page] }
+    var written = if let known { known } else { try pageOnDisk(page) }
+    written.replaceSubrange(place..<place + count, with: [UInt8](copying: bytes.extracting(first: count)))
+    content.state.withLock { [written] state in
+      state.pages[page] = written
+      state.size = max(size, offset + UInt64(count))
+    }
+    return count
+  }
+
+  private func pageOnDisk(_ page: UInt64) throws(SystemFailure) -> [UInt8] {
+    let bytes =
+      try base?.readAll(ReadOnlyContent.pageBytes, at: page * UInt64(ReadOnlyContent.pageBytes)) ?? []
+    return bytes + [UInt8](repeating: 0, count: ReadOnlyContent.pageBytes - bytes.count)
+  }
+
+  private static func page(at offset: UInt64) -> (page: UInt64, place: Int) {
+    let (page, place) = offset.quotientAndRemainder(dividingBy: UInt64(ReadOnlyContent.pageBytes))
+    return (page, Int(place))
+  }
+
+  func sync() throws(SystemFailure) {}
+
+  func close() { base?.close() }
+}
