@@ -1,0 +1,48 @@
+// How long many things took, in little memory: sixteen steps for each doubling, so that a number is off by a
+// sixteenth at most.
+
+struct LatencyHistogram {
+  private static let stepBits = 4
+
+  private var counts = [Int](repeating: 0, count: 64 << stepBits)
+  private(set) var count = 0
+  private(set) var longest = Duration.zero
+
+  mutating func add(_ duration: Duration) {
+    let nanoseconds = UInt64(max(duration / .nanoseconds(1), 0))
+    counts[Self.place(of: nanoseconds)] += 1
+    count += 1
+    longest = max(longest, duration)
+  }
+
+  mutating func add(_ other: LatencyHistogram) {
+    for place in counts.indices { counts[place] += other.counts[place] }
+    count += other.count
+    longest = max(longest, other.longest)
+  }
+
+  /// What this share of all, 0 to 1, did not exceed.
+  func quantile(_ share: Double) -> Duration {
+    var left = Int((Double(count) * share).rounded(.up))
+    for place in counts.indices {
+      left -= counts[place]
+      if left <= 0 { return min(.nanoseconds(Int64(Self.end(of: place))), longest) }
+    }
+    return longest
+  }
+
+  private static func place(of number: UInt64) -> Int {
+    guard number >= 1 << UInt64(stepBits) else { return Int(number) }
+    let octave = number.bitWidth - 1 - number.leadingZeroBitCount
+    let step = number >> UInt64(octave - stepBits) & (1 << UInt64(stepBits) - 1)
+    return (octave - stepBits + 1) << stepBits | Int(step)
+  }
+
+  /// The greatest number at a place.
+  private static func end(of place: Int) -> UInt64 {
+    guard place >= 1 << stepBits else { return UInt64(place) }
+    let octave = place >> stepBits + stepBits - 1
+    let step = UInt64(place & (1 << stepBits - 1))
+    return ((1 << UInt64(stepBits) | step) + 1) << UInt64(octave - stepBits) - 1
+  }
+}

@@ -1,0 +1,130 @@
+// Writers that never rest, for minutes: faster than flushes are, so that they have to be slowed down. No commit
+// may wait much longer than the device makes it, and no second may pass without one.
+
+import ByteStore
+import DocumentStore
+import Foundation
+import Harness
+
+enum Overload: Campaign {
+  static let name = "overload"
+  static let summary = "writes documents from eight threads without rest and tells how long commits take"
+  static let amount = (option: "--minutes", standard: Optional(1))
+
+  static let writers = 8
+  static let documentsPerBatch = 50
+  /// Beyond the syncs that a commit can have before it.
+  static let millisecondsMax = 100
+
+  static func run(_ options: CampaignOptions) async throws -> CampaignResult {
+    let folder = FileManager.default.temporaryDirectory
+      .appendingPathComponent("dugout-overload-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let store = try DocumentStore.open(folder.appendingPathComponent("store").path)
+    for field in ["score", "town"] {
+      try store.createIndex(
+        IndexDefinition("c", .collection, [IndexDefinition.Field(StoredFieldPath(unchecked: [field]))]))
+    }
+    let load = OverloadRun(store, seed: options.seed, minutes: options.amount ?? 10)
+    let probe = DeviceProbe(in: folder)
+    try load.run()
+    let (device, average) = probe.end()
+    try store.close()
+    return result(of: load.measures, device: device, average: average)
+  }
+
+  private static func result(
+    of measures: OverloadRun.Measures, device: Duration, average: Duration
+  ) -> CampaignResult {
+    let times = measures.times
+    let allowed = SpaceLaw.syncsOfCommitMax * device.milliseconds + millisecondsMax
+    var result = CampaignResult(run: times.count, failed: 0)
+    func microseconds(_ share: Double) -> Int { Int(times.quantile(share) / .microseconds(1)) }
+    let seconds = measures.commitsBySecond.dropLast()
+    result.details = [
+      ("medianUs", microseconds(0.5)), ("p90Us", microseconds(0.9)), ("p99Us", microseconds(0.99)),
+      ("p999Us", microseconds(0.999)), ("p9999Us", microseconds(0.9999)),
+      ("longestMs", times.longest.milliseconds), ("allowedMs", allowed),
+      ("syncLongestMs", device.milliseconds), ("syncAverageUs", Int(average / .microseconds(1))),
+      ("documentsPerSecond", times.count * documentsPerBatch / max(seconds.count, 1)),
+      ("commitsInTheSlowestSecond", seconds.min() ?? 0),
+    ]
+    if let error = measures.error {
+      result.failed += 1
+      result.firstFailure = error
+    } else if times.longest.milliseconds > allowed {
+      result.failed += 1
+      result.firstFailure = "a commit took \(times.longest.milliseconds) ms, and \(allowed) are allowed"
+    } else if let second = seconds.firstIndex(of: 0) {
+      result.failed += 1
+      result.firstFailure = "nothing was committed in second \(second)"
+    }
+    return result
+  }
+}
+
+/// The writers, and what they saw.
+final class OverloadRun: Sendable {
+  struct Measures: Sendable {
+    var times = LatencyHistogram()
+    var commitsBySecond: [Int] = []
+    var error: String?
+  }
+
+  private static let documents = 400_000
+
+  private let store: DocumentStore
+  private let seed: UInt64
+  private let end: ContinuousClock.Instant
+  private let start = ContinuousClock.now
+  private let state = Locked(Measures())
+
+  init(_ store: DocumentStore, seed: UInt64, minutes: Int) {
+    self.store = store
+    self.seed = seed
+    end = .now + .seconds(60 * minutes)
+  }
+
+  var measures: Measures { state.withLock { $0 } }
+
+  func run() throws {
+    let threads = (0..<Overload.writers).map { writer in
+      WorkerThread { [self] in write(UInt64(writer)) }
+    }
+    for thread in threads { thread.join() }
+  }
+
+  private func write(_ writer: UInt64) {
+    var random = SeededRandom(seed: SeededRandom.seed(seed, writer))
+    while ContinuousClock.now < end {
+      let batch = (0..<Overload.documentsPerBatch).map { _ in mutation(&random) }
+      do {
+        let took = try ContinuousClock().measure { try store.commit(batch) }
+        note(took)
+      } catch {
+        return state.withLock { $0.error = $0.error ?? "\(error)" }
+      }
+    }
+  }
+
+  private func note(_ took: Duration) {
+    let second = Int((ContinuousClock.now - start) / .seconds(1))
+    state.withLock { measures in
+      measures.times.add(took)
+      while measures.commitsBySecond.count <= second { measures.commitsBySecond.append(0) }
+      measures.commitsBySecond[second] += 1
+    }
+  }
+
+  /// About a thousand bytes, most of which do not compress.
+  private func mutation(_ random: inout SeededRandom) -> Mutation {
+    let number = random.below(Self.documents)
+    let fields = StoredMap([
+      (name: "score", value: .double(Double(random.below(1_000_000)) / 7)),
+      (name: "town", value: .string("Town \(random.below(500))")),
+      (name: "text", value: .bytes(random.bytes(700 + random.below(400)))),
+    ])
+    return .set(DocumentPath(unchecked: ["c", "document-\(number)"]), fields)
+  }
+}
