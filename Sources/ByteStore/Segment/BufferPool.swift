@@ -6,25 +6,29 @@ final class BufferPool: Sendable {
   /// More than so many threads read at once only for a moment.
   private static let keptMax = 16
 
-  private final class Box {
-    var buffer = ReadBuffer()
-  }
-
-  private let free = Locked<[Box]>([])
+  private let free = Locked<[PooledBuffer]>([])
 
   func withBuffer<Result>(
     _ body: (inout ReadBuffer) throws(ByteStoreError) -> Result
   ) throws(ByteStoreError) -> Result {
-    let box = free.withLock { $0.popLast() } ?? Box()
-    defer { giveBack(box) }
-    return try body(&box.buffer)
+    let pooled = take()
+    defer { giveBack(pooled) }
+    return try body(&pooled.buffer)
   }
 
-  private func giveBack(_ box: Box) {
+  func take() -> PooledBuffer { free.withLock { $0.popLast() } ?? PooledBuffer() }
+
+  func giveBack(_ pooled: PooledBuffer) {
     // One that has grown to the size of a large value is let go.
-    guard box.buffer.capacity <= 1 << 20 else { return }
+    guard pooled.buffer.capacity <= 1 << 20 else { return }
     free.withLock { free in
-      if free.count < Self.keptMax { free.append(box) }
+      if free.count < Self.keptMax { free.append(pooled) }
     }
   }
+}
+
+/// A buffer on loan, for one thread at a time. To make one costs as much as many reads: it is filled with zeros, and
+/// a dictionary is copied into it.
+package final class PooledBuffer {
+  package var buffer = ReadBuffer()
 }

@@ -3,7 +3,8 @@
 //   memory := free dictionary output
 //
 // The dictionary ends at byte 32 Ki, where the output begins: LZ4 decodes fastest if what an entry refers to
-// stands directly before it.
+// stands directly before it. It is copied there when it is needed twice in a row: who reads here and there in many
+// segments has each entry decoded against the dictionary where that is.
 
 internal import CLZ4
 
@@ -29,6 +30,8 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
   private var memory: UnsafeMutableRawBufferPointer
   /// The one whose bytes end at `outputStart`. It is held, so that no other can come to have its identity.
   private var dictionary: EntryDictionary?
+  /// Another one that was needed last.
+  private var candidate: EntryDictionary?
   private var outputBytes = 0
   /// Of the output; what comes before it is not shown as `bytes`.
   private var start = 0
@@ -111,13 +114,20 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
       let storedBytes = Int32(exactly: stored.byteCount)
     else { return false }
     makeRoom(for: rawBytes)
-    place(dictionary)
+    let isPlaced = place(dictionary)
     // Bounded on both sides: LZ4 reads `stored` and the dictionary, and writes the first `rawBytes` of the
     // output, which `makeRoom` made.
     let decoded = unsafe stored.withUnsafeBytes { stored in
-      unsafe LZ4_decompress_safe_usingDict(
-        stored.baseAddress, output.baseAddress, storedBytes, Int32(rawBytes),
-        dictionaryPlace.baseAddress, Int32(dictionaryPlace.count))
+      guard !isPlaced else {
+        return unsafe LZ4_decompress_safe_usingDict(
+          stored.baseAddress, output.baseAddress, storedBytes, Int32(rawBytes),
+          dictionaryPlace.baseAddress, Int32(dictionaryPlace.count))
+      }
+      return unsafe dictionary.bytes.withUnsafeBytes { elsewhere in
+        unsafe LZ4_decompress_safe_usingDict(
+          stored.baseAddress, output.baseAddress, storedBytes, Int32(rawBytes),
+          elsewhere.baseAddress, Int32(elsewhere.count))
+      }
     }
     guard Int(decoded) == rawBytes else { return false }
     outputBytes = rawBytes
@@ -136,10 +146,17 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
       rebasing: memory[Self.outputStart - count..<Self.outputStart])
   }
 
-  private mutating func place(_ new: EntryDictionary) {
-    guard new !== dictionary else { return }
+  /// Whether the dictionary stands before the output.
+  private mutating func place(_ new: EntryDictionary) -> Bool {
+    guard new !== dictionary else { return true }
+    guard new === candidate else {
+      candidate = new
+      return false
+    }
+    candidate = nil
     dictionary = new
     unsafe dictionaryPlace.copyBytes(from: new.bytes)
+    return true
   }
 
   private mutating func makeRoom(for rawBytes: Int) {

@@ -21,6 +21,11 @@ package final class Moment: Sendable {
     self.live = live
   }
 
+  /// For reads that go on for a while. It is given back at the end.
+  package func takeBuffer() -> PooledBuffer { live.buffers.take() }
+
+  package func giveBack(_ pooled: PooledBuffer) { live.buffers.giveBack(pooled) }
+
   /// The key and the value of an ordinal into `buffer`; false if it has none.
   package func read(
     _ ordinal: UInt32, into buffer: inout ReadBuffer

@@ -27,7 +27,7 @@ final class QueryRun {
   private let storePath: String
   var work = QueryWork()
   private var streams: [IndexStream] = []
-  private var buffer = ReadBuffer()
+  private let pooled: PooledBuffer
 
   /// `shapes` were taken after the moment.
   init(
@@ -35,10 +35,13 @@ final class QueryRun {
   ) {
     self.plan = plan
     self.moment = moment
+    pooled = moment.takeBuffer()
     self.view = view
     self.shapes = shapes
     self.storePath = storePath
   }
+
+  deinit { moment.giveBack(pooled) }
 
   var isOrdered: Bool { plan.isOrdered }
 
@@ -69,7 +72,7 @@ final class QueryRun {
   ) throws(DocumentStoreError) {
     let shapeBytes = shapes.bytes
     try forEachMatch { () throws(DocumentStoreError) in
-      try self.buffer.withEntry { key, value throws(DocumentStoreError) in
+      try self.pooled.buffer.withEntry { key, value throws(DocumentStoreError) in
         try body(DocumentView(key: key, record: value, shapes: shapeBytes.rawSpan))
       }
     }
@@ -166,7 +169,7 @@ final class QueryRun {
   }
 
   private func recordValue(of field: StoredFieldPath) throws(RecordError) -> StoredValue? {
-    try buffer.withEntry { _, record throws(RecordError) in
+    try pooled.buffer.withEntry { _, record throws(RecordError) in
       try RecordCodec.value(at: field, in: record, shapes)
     }
   }
@@ -307,7 +310,7 @@ final class QueryRun {
   }
 
   private func readAgain(_ ordinal: UInt32) throws(DocumentStoreError) -> Bool {
-    do throws(ByteStoreError) { return try moment.read(ordinal, into: &buffer) } catch {
+    do throws(ByteStoreError) { return try moment.read(ordinal, into: &pooled.buffer) } catch {
       throw DocumentStoreError(error)
     }
   }
@@ -315,7 +318,9 @@ final class QueryRun {
   private func decoded() throws(DocumentStoreError) -> StoredDocument {
     let path = try self.path()
     do throws(RecordError) {
-      return try StoredDocument(path: path, record: buffer.bytes, shapes)
+      return try pooled.buffer.withEntry { _, record throws(RecordError) in
+        try StoredDocument(path: path, record: record, shapes)
+      }
     } catch {
       throw DocumentStoreError(error, at: path, in: storePath)
     }
@@ -324,14 +329,16 @@ final class QueryRun {
   private func record() throws(DocumentStoreError) -> DocumentRecord {
     let path = try self.path()
     do throws(RecordError) {
-      return try DocumentRecord(path: path, record: Array(copying: buffer.bytes), shapes)
+      let record = pooled.buffer.withEntry { _, record in [UInt8](copying: record) }
+      return try DocumentRecord(path: path, record: record, shapes)
     } catch {
       throw DocumentStoreError(error, at: path, in: storePath)
     }
   }
 
   private func path() throws(DocumentStoreError) -> DocumentPath {
-    guard let path = DocumentKey.decode([UInt8](copying: buffer.key)) else {
+    let key = pooled.buffer.withEntry { key, _ in [UInt8](copying: key) }
+    guard let path = DocumentKey.decode(key) else {
       throw DocumentStoreError(
         .corrupted(Damage(file: storePath, offset: 0, expected: "the key of a document", found: "another")))
     }

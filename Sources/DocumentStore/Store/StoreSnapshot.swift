@@ -54,14 +54,17 @@ public final class StoreSnapshot: Sendable {
   /// The document at a path, or nil if there was none.
   public func document(at path: DocumentPath) throws(DocumentStoreError) -> StoredDocument? {
     let moment = try opened().moment
-    var buffer = ReadBuffer()
+    let pooled = moment.takeBuffer()
+    defer { moment.giveBack(pooled) }
     do throws(ByteStoreError) {
-      guard try moment.read(DocumentKey.encode(path), into: &buffer) else { return nil }
+      guard try moment.read(DocumentKey.encode(path), into: &pooled.buffer) else { return nil }
     } catch {
       throw DocumentStoreError(error)
     }
     do throws(RecordError) {
-      return try StoredDocument(path: path, record: buffer.bytes, store.indexes.shapes.table)
+      return try pooled.buffer.withEntry { _, record throws(RecordError) in
+        try StoredDocument(path: path, record: record, store.indexes.shapes.table)
+      }
     } catch {
       throw DocumentStoreError(error, at: path, in: store.path)
     }
