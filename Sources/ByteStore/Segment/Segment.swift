@@ -1,7 +1,5 @@
 // An immutable file of entries, read page by page; every page is verified before a byte of it is used.
 
-import Synchronization
-
 /// One segment. Its file is opened with the first read, and closed with the last reference: a snapshot that
 /// holds on to it can read it even after its name is gone.
 final class Segment: Sendable {
@@ -11,7 +9,7 @@ final class Segment: Sendable {
   private let storeID: RandomID
   private let directory: any OpenDirectory
   private let platform: Platform
-  private let opened = AtomicLazyReference<Opened>()
+  private let opened = LazyReference<Opened>()
 
   /// What a first read finds out.
   final class Opened: Sendable {

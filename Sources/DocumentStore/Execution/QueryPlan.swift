@@ -44,10 +44,10 @@ extension QueryPlan.Branch {
 }
 
 extension QueryPlan {
-  var indexes: Set<IndexDefinition> {
-    Set(
-      branches.flatMap(\.accesses).compactMap { access in
-        if case .index(let definition) = access.source { definition } else { nil }
-      })
+  /// Most often one, some perhaps more than once.
+  var indexes: [IndexDefinition] {
+    branches.flatMap(\.accesses).compactMap { access in
+      if case .index(let definition) = access.source { definition } else { nil }
+    }
   }
 }

@@ -98,7 +98,7 @@ final class IndexSet: LayerAbove {
     }
   }
 
-  func noteUse(of definitions: Set<IndexDefinition>) {
+  func noteUse(of definitions: [IndexDefinition]) {
     guard !definitions.isEmpty else { return }
     state.withLock { state in
       state.uses += 1
