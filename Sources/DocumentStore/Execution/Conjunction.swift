@@ -227,13 +227,16 @@ struct Conjunction {
   /// Whether an index has its documents in order: all equalities, or with others some of them, and then the
   /// orders.
   func isServed(by definition: IndexDefinition, whole: Bool) -> Bool {
-    guard definition.scope == query.scope, definition.fields.count >= orders.count,
-      Array(definition.fields.suffix(orders.count)) == orders.map(\.indexField)
+    // Asked of every index by every query: nothing is allocated here.
+    let frontCount = definition.fields.count - orders.count
+    guard definition.scope == query.scope, frontCount >= 0,
+      whole ? frontCount == fronts.count : frontCount <= fronts.count,
+      zip(definition.fields.dropFirst(frontCount), orders).allSatisfy({ $0 == $1.indexField })
     else { return false }
-    let front = Set(definition.fields.dropLast(orders.count))
-    let mine = Set(fronts.map(\.field))
-    return front.count == definition.fields.count - orders.count
-      && (whole ? front == mine : front.isSubset(of: mine))
+    return (0..<frontCount).allSatisfy { place in
+      let field = definition.fields[place]
+      return fronts.contains { $0.field == field } && !definition.fields[..<place].contains(field)
+    }
   }
 
   /// All that the equalities leave, where the index begins with some of them.

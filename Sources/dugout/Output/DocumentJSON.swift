@@ -17,7 +17,7 @@ enum DocumentJSON {
     Dictionary(map.entries.map { ($0.name, object(of: $0.value)) }) { $1 }
   }
 
-  private static func object(of value: StoredValue) -> [String: Any] {
+  static func object(of value: StoredValue) -> [String: Any] {
     switch value {
     case .null: ["nullValue": NSNull()]
     case .boolean(let value): ["booleanValue": value]

@@ -21,7 +21,7 @@ final class ProgressLine {
     show(progress.bytesDone, of: progress.bytesTotal, progress.step.rawValue)
   }
 
-  private func show(_ done: UInt64, of total: UInt64, _ what: String) {
+  func show(_ done: UInt64, of total: UInt64, _ what: String) {
     guard isShown, total > 0 else { return }
     let percent = Int(100 * Double(done) / Double(total))
     guard shown?.percent != percent || shown?.what != what else { return }

@@ -11,7 +11,7 @@ enum GetCommand: Command {
 
   static func run(_ arguments: Arguments) async throws {
     let directory = arguments.positional[0]
-    let path = try parse(arguments.positional[1])
+    let path = try DocumentArgument.path(arguments.positional[1])
     let document = try StoreAccess.withStore(directory, readOnly: true) { store throws(DocumentStoreError) in
       try store.document(at: path)
     }
@@ -19,13 +19,5 @@ enum GetCommand: Command {
       throw CommandFailure(code: .checkFailed, message: "there is no document \(path) in \(directory).")
     }
     try arguments.answer(DocumentText.text(of: document), DocumentJSON.object(of: document))
-  }
-
-  private static func parse(_ text: String) throws -> DocumentPath {
-    do {
-      return try DocumentPath(text.pathSegments)
-    } catch {
-      throw CommandFailure(code: .usage, message: "\(error) A document's path looks like users/ada.")
-    }
   }
 }

@@ -43,6 +43,17 @@ enum DocumentText {
     }
   }
 
+  /// In one line, whatever it is.
+  static func cell(of value: StoredValue) -> String {
+    switch value {
+    case .string(let text): text
+    case .array(let values): "[" + values.map(text).joined(separator: ", ") + "]"
+    case .map(let map):
+      "{" + map.entries.map { "\($0.name): \(text(of: $0.value))" }.joined(separator: ", ") + "}"
+    default: text(of: value)
+    }
+  }
+
   private static func text(of value: StoredValue) -> String {
     switch value {
     case .null: "null"
@@ -54,9 +65,9 @@ enum DocumentText {
     case .bytes(let value): "\(value.count) bytes"
     case .reference(let value): "-> \(value.path)"
     case .geoPoint(let value): "\(value.latitude), \(value.longitude)"
-    case .array: "[]"
+    case .array(let values): values.isEmpty ? "[]" : "[\(Wording.count(values.count, "value"))]"
     case .vector(let values): "vector of \(values.count)"
-    case .map: "{}"
+    case .map(let map): map.isEmpty ? "{}" : "{\(Wording.count(map.entries.count, "field"))}"
     }
   }
 }

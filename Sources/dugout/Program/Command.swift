@@ -6,7 +6,7 @@ protocol Command: SendableMetatype {
   static var summary: String { get }
   /// What follows the name on the command line.
   static var usage: String { get }
-  /// Options and the sentence that explains each.
+  /// Options and the sentence that explains each. One that takes a value has a word for it: `--limit N`.
   static var options: [(option: String, meaning: String)] { get }
   static var positional: ClosedRange<Int> { get }
   /// What else one has to know before running it.
@@ -37,21 +37,43 @@ struct CommandFailure: Error {
 /// The words after a command's name, sorted into options and the rest.
 struct Arguments {
   let positional: [String]
-  private let options: Set<String>
+  private let options: [String: String]
 
   init(_ words: [String], of command: any Command.Type) throws {
-    let known = Set(command.options.map(\.option))
-    let literal = words.firstIndex(of: "--") ?? words.endIndex
-    options = Set(words[..<literal].filter { $0.hasPrefix("-") })
-    positional = words[..<literal].filter { !$0.hasPrefix("-") } + words[literal...].dropFirst()
-    if let stranger = options.subtracting(known).min() {
-      throw CommandFailure(
-        code: .usage, message: "there is no option \(stranger). Usage: \(Help.usage(command))")
+    var positional: [String] = []
+    var options: [String: String] = [:]
+    var rest = words[...]
+    while let word = rest.popFirst() {
+      guard word != "--" else {
+        positional += rest
+        break
+      }
+      // A lone hyphen stands for standard input or output.
+      guard word.hasPrefix("-"), word != "-" else {
+        positional.append(word)
+        continue
+      }
+      guard let known = command.options.first(where: { $0.option.prefix { $0 != " " } == word }) else {
+        throw CommandFailure(
+          code: .usage, message: "there is no option \(word). Usage: \(Help.usage(command))")
+      }
+      guard known.option.contains(" ") else {
+        options[word] = ""
+        continue
+      }
+      guard let value = rest.popFirst() else {
+        throw CommandFailure(code: .usage, message: "\(known.option) needs a value.")
+      }
+      options[word] = value
     }
     guard command.positional.contains(positional.count) else {
       throw CommandFailure(code: .usage, message: "usage: \(Help.usage(command))")
     }
+    self.positional = positional
+    self.options = options
   }
 
-  func has(_ option: String) -> Bool { options.contains(option) }
+  func has(_ option: String) -> Bool { options[option] != nil }
+
+  func value(of option: String) -> String? { options[option] }
 }

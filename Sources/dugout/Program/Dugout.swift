@@ -5,8 +5,10 @@ import Foundation
 @main
 struct Dugout {
   static let commands: [any Command.Type] = [
-    QuickstartCommand.self, GetCommand.self, StatCommand.self, CheckCommand.self, BackupCommand.self,
-    CompactCommand.self, SalvageCommand.self, WatchCommand.self,
+    QuickstartCommand.self, ListCommand.self, GetCommand.self, SetCommand.self, DeleteCommand.self,
+    QueryCommand.self, ExplainCommand.self, IndexCommand.self, ImportCommand.self, ExportCommand.self,
+    WatchCommand.self, StatCommand.self, CheckCommand.self, BackupCommand.self, CompactCommand.self,
+    SalvageCommand.self,
   ]
 
   static func main() async {

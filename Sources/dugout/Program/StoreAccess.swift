@@ -6,11 +6,12 @@ enum StoreAccess {
   /// Opens the store that must be in `directory`, runs `body`, and closes it however that ends. A command that only
   /// reads leaves every file as it is.
   static func withStore<Result>(
-    _ directory: String, readOnly: Bool = false, _ body: (DocumentStore) throws(DocumentStoreError) -> Result
+    _ directory: String, readOnly: Bool = false, creates: Bool = false,
+    _ body: (DocumentStore) throws(DocumentStoreError) -> Result
   ) throws -> Result {
     try translating { () throws(DocumentStoreError) in
       var options = DocumentStore.Options()
-      options.createsIfMissing = false
+      options.createsIfMissing = creates
       options.isReadOnly = readOnly
       let store = try DocumentStore.open(directory, options: options)
       let result: Result

@@ -25,7 +25,7 @@ enum Help {
   static func page(_ command: any Command.Type) -> String {
     var lines = ["\(command.summary)", "", "Usage: \(usage(command))"]
     if !command.options.isEmpty { lines.append("") }
-    for (option, meaning) in command.options { lines.append("  \(padded(option, 14))\(meaning)") }
+    for (option, meaning) in command.options { lines.append("  \(padded(option, 18))\(meaning)") }
     if !command.notes.isEmpty { lines.append("") }
     return (lines + command.notes).joined(separator: "\n")
   }

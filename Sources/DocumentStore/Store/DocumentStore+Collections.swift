@@ -1,0 +1,52 @@
+// Which collections there are. Nothing says so but the names of the documents.
+
+import ByteStore
+
+extension DocumentStore {
+  /// The ids of all collections, wherever they are, each once.
+  public func collectionGroups() throws(DocumentStoreError) -> [String] {
+    let (moment, names) = try momentWithNames()
+    let pooled = moment.takeBuffer()
+    defer { moment.giveBack(pooled) }
+    var ids: [String] = []
+    var cursor = try names.cursor()
+    while try cursor.next() {
+      do throws(ByteStoreError) {
+        guard try moment.read(cursor.ordinal, into: &pooled.buffer) else { continue }
+      } catch {
+        throw DocumentStoreError(error)
+      }
+      let key = pooled.buffer.withEntry { key, _ in [UInt8](copying: key) }
+      guard let id = DocumentKey.decode(key)?.parent.id else { continue }
+      if !ids.contains(where: { $0.isSameUTF8(as: id) }) { ids.append(id) }
+      let prefix = NameKey.prefix(group: id)
+      // Past all documents of the group, however many; those of ids that are longer than keys are gone through.
+      guard prefix.count <= StoredKey.keptBytes else { continue }
+      guard let behind = prefix.behindAllWithPrefix else { break }
+      try cursor.seek(behind.rawSpan)
+    }
+    return ids
+  }
+
+  /// The collections directly below a document, or with nil those that are below none, and how many documents each
+  /// has. The document need not exist.
+  public func collections(
+    below document: DocumentPath?
+  ) throws(DocumentStoreError) -> [(path: CollectionPath, documents: Int)] {
+    var found: [(path: CollectionPath, documents: Int)] = []
+    for id in try collectionGroups() {
+      guard let path = try? CollectionPath((document?.segments ?? []) + [id]) else { continue }
+      let documents = try count(StructuredQuery(.collection(path)))
+      if documents > 0 { found.append((path, documents)) }
+    }
+    return found
+  }
+
+  private func momentWithNames() throws(DocumentStoreError) -> (Moment, OrderedIndex) {
+    while true {
+      let (moment, names) = try moment { [indexes] in indexes.state.withLock { $0.names?.tree } }
+      if let names { return (moment, names) }
+      try findNames()
+    }
+  }
+}

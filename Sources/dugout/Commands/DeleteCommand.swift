@@ -1,0 +1,43 @@
+// dugout delete DIR PATH: removes one document, or all of a query.
+
+import DocumentStore
+
+enum DeleteCommand: Command {
+  static let name = "delete"
+  static let summary = "Deletes a document, or all that a query finds"
+  static let usage = "DIR PATH|QUERY [--query] [--json]"
+  static let options = [
+    (option: "--query", meaning: "The argument is a query, as for dugout query: all that it finds goes"),
+    (option: Arguments.json, meaning: "One JSON object with the number of documents deleted"),
+  ]
+  static let positional = 2...2
+  static let notes = [
+    "What lies in collections below a document stays. A query's documents go in commits of 500."
+  ]
+
+  static func run(_ arguments: Arguments) async throws {
+    let text = arguments.positional[1]
+    let deleted: Int
+    if arguments.has("--query") {
+      let query = try QueryText.query(text)
+      deleted = try StoreAccess.withStore(arguments.positional[0]) { store throws(DocumentStoreError) in
+        var rest = try store.documents(query).map(\.path)[...]
+        let count = rest.count
+        while !rest.isEmpty {
+          try store.commit(rest.prefix(500).map { .delete($0) })
+          rest = rest.dropFirst(500)
+        }
+        return count
+      }
+    } else {
+      let path = try DocumentArgument.path(text)
+      deleted = try StoreAccess.withStore(arguments.positional[0]) { store throws(DocumentStoreError) in
+        guard try store.document(at: path) != nil else { return 0 }
+        try store.commit([.delete(path)])
+        return 1
+      }
+      if deleted == 0 { throw CommandFailure(code: .checkFailed, message: "there is no document \(path).") }
+    }
+    try arguments.answer("\(Wording.count(deleted, "document")) deleted.", ["deleted": deleted])
+  }
+}

@@ -1,0 +1,97 @@
+// dugout index list|create|drop DIR …: the indexes of a store.
+
+import DocumentStore
+
+enum IndexCommand: Command {
+  static let name = "index"
+  static let summary = "Lists, makes and drops indexes"
+  static let usage = "list DIR | create DIR COLLECTION FIELD… | drop DIR COLLECTION FIELD… [--group] [--json]"
+  static let options = [
+    (option: "--group", meaning: "Of all collections with the id together"),
+    (option: Arguments.json, meaning: "One JSON object"),
+  ]
+  static let positional = 2...100
+  static let notes = [
+    "COLLECTION is the id of a collection. A FIELD ends with :desc where the order is descending, or with [] for the",
+    "elements of an array. One ascending field serves both directions. Queries make the indexes that they need by",
+    "themselves; one that is made here stays until it is dropped.",
+    "",
+    "  dugout index create data users city age:desc",
+  ]
+
+  static func run(_ arguments: Arguments) async throws {
+    let words = arguments.positional
+    switch (words[0], words.count) {
+    case ("list", 2): try list(words[1], arguments)
+    case ("create", 4...): try create(words[1], try definition(words, arguments), arguments)
+    case ("drop", 4...): try drop(words[1], try definition(words, arguments), arguments)
+    default: throw CommandFailure(code: .usage, message: "usage: \(Help.usage(Self.self))")
+    }
+  }
+
+  private static func definition(_ words: [String], _ arguments: Arguments) throws -> IndexDefinition {
+    do {
+      let fields = try words[3...].map { word in
+        if word.hasSuffix(":desc") {
+          return IndexDefinition.Field(try QueryText.field(String(word.dropLast(5))), .value(.descending))
+        }
+        if word.hasSuffix("[]") {
+          return IndexDefinition.Field(try QueryText.field(String(word.dropLast(2))), .element)
+        }
+        return IndexDefinition.Field(try QueryText.field(word))
+      }
+      return try IndexDefinition(words[2], arguments.has("--group") ? .collectionGroup : .collection, fields)
+    } catch {
+      throw CommandFailure(code: .usage, message: "\(error)")
+    }
+  }
+
+  private static func list(_ directory: String, _ arguments: Arguments) throws {
+    let indexes = try StoreAccess.withStore(directory, readOnly: true) { $0.indexList }
+    let lines = indexes.map { index in
+      "\(index.definition)  \(Wording.count(index.entries, "entry", "entries"))"
+        + (index.isAutomatic ? ", made for a query" : "")
+    }
+    try arguments.answer(
+      lines.isEmpty ? "no indexes but that of the names" : lines.joined(separator: "\n"),
+      ["indexes": indexes.map(object)])
+  }
+
+  private static func create(
+    _ directory: String, _ definition: IndexDefinition, _ arguments: Arguments
+  ) throws {
+    let made = try ProgressLine.during { line in
+      try StoreAccess.withStore(directory) { store throws(DocumentStoreError) in
+        try store.createIndex(definition) { progress in
+          line.show(
+            UInt64(progress.fraction * 100), of: 100, progress.step == .reading ? "reading" : "sorting")
+          return true
+        }
+        // So that the next opening finds it.
+        try store.compact()
+        return store.indexList.first { $0.definition == definition }
+      }
+    }
+    try arguments.answer(
+      "\(definition) has \(Wording.count(made?.entries ?? 0, "entry", "entries")).", made.map(object) ?? [:])
+  }
+
+  private static func drop(
+    _ directory: String, _ definition: IndexDefinition, _ arguments: Arguments
+  ) throws {
+    let wasThere = try StoreAccess.withStore(directory) { store throws(DocumentStoreError) in
+      let wasThere = store.dropIndex(definition)
+      if wasThere { try store.compact() }
+      return wasThere
+    }
+    guard wasThere else {
+      throw CommandFailure(
+        code: .checkFailed, message: "there is no index \(definition). \"dugout index list\" has them.")
+    }
+    try arguments.answer("\(definition) is gone.", ["dropped": definition.description])
+  }
+
+  private static func object(_ index: IndexInfo) -> [String: Any] {
+    ["index": index.definition.description, "entries": index.entries, "automatic": index.isAutomatic]
+  }
+}

@@ -1,0 +1,103 @@
+// dugout query DIR QUERY: what a query finds; and dugout explain: how.
+
+import DocumentStore
+
+enum QueryCommand: Command {
+  static let name = "query"
+  static let summary = "Prints what a query finds"
+  static let usage = "DIR QUERY [--count] [--sum FIELD] [--average FIELD] [--json]"
+  static let options = [
+    (option: "--count", meaning: "Only how many documents there are"),
+    (option: "--sum FIELD", meaning: "Only the sum of a field"),
+    (option: "--average FIELD", meaning: "Only the average of a field"),
+    (option: Arguments.json, meaning: "One JSON object with all fields and the type of every value"),
+  ]
+  static let positional = 2...2
+  static let notes = language
+
+  static let language = [
+    "A query is a collection, or \"group\" and the id of one, and then, each of them if you like:",
+    "  where FIELD == VALUE      also != < <= > >=, in [..], not in [..], contains VALUE, contains any [..];",
+    "                            joined by and, or, and brackets",
+    "  order by FIELD [desc], …",
+    "  start at|after VALUE, …   end at|before VALUE, …",
+    "  limit [last] N",
+    "Values are those of JSON, and timestamp(\"…\"), bytes(\"…\"), ref(\"…\"), geo(…), vector(…), nan, infinity.",
+    "",
+    "  dugout query data 'users where age >= 18 and (city == \"Paris\" or tags contains \"vip\") order by age desc limit 20'",
+    "  dugout query data 'group messages where sent > timestamp(\"2026-01-01T00:00:00Z\")' --count",
+  ]
+
+  static func run(_ arguments: Arguments) async throws {
+    let query = try QueryText.query(arguments.positional[1])
+    let aggregates = try aggregates(arguments)
+    guard aggregates.isEmpty else {
+      let values = try StoreAccess.withStore(arguments.positional[0], readOnly: true) {
+        store throws(DocumentStoreError) in
+        try store.aggregate(aggregates, over: query)
+      }
+      let lines = zip(aggregates, values).map { "\($0.alias)  \(DocumentText.cell(of: $1))" }
+      let object = Dictionary(zip(aggregates.map(\.alias), values.map(DocumentJSON.object))) { $1 }
+      return try arguments.answer(lines.joined(separator: "\n"), object)
+    }
+    let documents = try StoreAccess.withStore(arguments.positional[0], readOnly: true) {
+      store throws(DocumentStoreError) in
+      try store.documents(query)
+    }
+    var isGroup = false
+    if case .collectionGroup = query.scope { isGroup = true }
+    try arguments.answer(
+      DocumentTable.text(of: documents, fullPaths: isGroup),
+      ["documents": documents.map { document in DocumentJSON.object(of: document) }])
+  }
+
+  private static func aggregates(_ arguments: Arguments) throws -> [Aggregate] {
+    var aggregates: [Aggregate] = arguments.has("--count") ? [.count] : []
+    func field(_ text: String) throws -> StoredFieldPath {
+      do { return try QueryText.field(text) } catch {
+        throw CommandFailure(code: .usage, message: "\(error)")
+      }
+    }
+    if let text = arguments.value(of: "--sum") { aggregates.append(.sum(try field(text))) }
+    if let text = arguments.value(of: "--average") { aggregates.append(.average(try field(text))) }
+    return aggregates
+  }
+}
+
+enum ExplainCommand: Command {
+  static let name = "explain"
+  static let summary = "Tells how a query is answered, and what that takes"
+  static let usage = "DIR QUERY [--json]"
+  static let options = [(option: Arguments.json, meaning: "One JSON object")]
+  static let positional = 2...2
+  static let notes =
+    ["The query is carried out. An index that it needs is made in memory, and nothing is written.", ""]
+    + QueryCommand.language
+
+  static func run(_ arguments: Arguments) async throws {
+    let query = try QueryText.query(arguments.positional[1])
+    let plan = try StoreAccess.withStore(arguments.positional[0], readOnly: true) {
+      store throws(DocumentStoreError) in
+      try store.explain(query)
+    }
+    try arguments.answer(text(plan), object(plan))
+  }
+
+  private static func text(_ plan: QueryExplanation) -> String {
+    let lines = plan.description.split(separator: "\n").map(String.init)
+    return lines.enumerated().map { number, line in
+      number == lines.count - 1 ? "└─ \(line)" : "├─ \(line)"
+    }.joined(separator: "\n")
+  }
+
+  private static func object(_ plan: QueryExplanation) -> [String: Any] {
+    [
+      "branches": plan.branches.map { branch in
+        branch.map { ["index": $0.index?.description ?? "names", "ranges": $0.ranges] as [String: Any] }
+      },
+      "built": plan.built.map(\.description), "backward": plan.isBackward, "sorted": plan.isSorted,
+      "filtered": plan.isFiltered, "entriesRead": plan.entriesRead, "documentsRead": plan.documentsRead,
+      "results": plan.results, "nanoseconds": plan.nanoseconds,
+    ]
+  }
+}

@@ -1,0 +1,354 @@
+// Queries and values as people write them.
+//
+//   query  := source ["where" or] ["order" "by" order ("," order)*] ["start" ("at" | "after") values]
+//             ["end" ("at" | "before") values] ["limit" ["last"] number]
+//   source := path | "group" id
+//   or     := and ("or" and)*
+//   and    := term ("and" term)*
+//   term   := "(" or ")" | field operator value
+//   operator := "==" | "=" | "!=" | "<" | "<=" | ">" | ">=" | ["not"] "in" | "contains" ["any"]
+//   order  := field ["asc" | "desc"]
+//   value  := text | number | "true" | "false" | "null" | "nan" | "infinity" | "[" values "]"
+//             | "{" name ":" value, … "}" | "timestamp" "(" text ")" | "bytes" "(" text ")" | "ref" "(" text ")"
+//             | "geo" "(" number "," number ")" | "vector" "(" values ")"
+//
+// JSON is a value. Keywords may be written in capitals.
+
+import DocumentStore
+import Foundation
+
+enum QueryText {
+  static func query(_ text: String) throws -> StructuredQuery {
+    try complaining(about: text) {
+      var source = Source(text)
+      let scope = try source.scope()
+      var parser = Parser(try QueryTokens.all(of: text, from: source.place))
+      return try parser.query(scope)
+    }
+  }
+
+  /// What a document or a field is to have.
+  static func value(_ text: String) throws -> StoredValue {
+    try complaining(about: text) {
+      var parser = Parser(try QueryTokens.all(of: text))
+      let value = try parser.value()
+      try parser.end()
+      return value
+    }
+  }
+
+  /// A field's path, bare or with backticks.
+  static func field(_ text: String) throws -> StoredFieldPath {
+    if text == "__name__" { return .documentID }
+    return try text.contains("`") ? StoredFieldPath(canonical: text) : StoredFieldPath(dotted: text)
+  }
+
+  private static func complaining<Result>(about text: String, _ body: () throws -> Result) throws -> Result {
+    do {
+      return try body()
+    } catch let problem as TextProblem {
+      let line = text.replacing("\n", with: " ")
+      let arrow = String(repeating: " ", count: problem.place) + "^"
+      throw CommandFailure(code: .usage, message: "\(problem.message)\n  \(line)\n  \(arrow)")
+    } catch let error as DocumentStoreError {
+      throw CommandFailure(code: .usage, message: error.description)
+    }
+  }
+
+  /// Where a query begins: paths have letters that nothing else has.
+  private struct Source {
+    private let letters: [Character]
+    private(set) var place = 0
+
+    init(_ text: String) { letters = Array(text) }
+
+    mutating func scope() throws -> StructuredQuery.Scope {
+      let (first, start) = word()
+      guard !first.isEmpty else {
+        throw TextProblem(message: "a query begins with a collection", place: start)
+      }
+      if first.lowercased() == "group" {
+        let (id, start) = word()
+        guard !id.isEmpty else { throw TextProblem(message: "expected the id of a group", place: start) }
+        return .collectionGroup(id)
+      }
+      let segments = first.split(separator: "/").map(String.init)
+      do {
+        guard segments.count % 2 == 1 else {
+          return .document(try DocumentPath(segments))
+        }
+        return .collection(try CollectionPath(segments))
+      } catch {
+        throw TextProblem(message: "\(error)", place: start)
+      }
+    }
+
+    private mutating func word() -> (String, Int) {
+      while place < letters.count, letters[place].isWhitespace { place += 1 }
+      let start = place
+      while place < letters.count, !letters[place].isWhitespace { place += 1 }
+      return (String(letters[start..<place]), start)
+    }
+  }
+
+  // MARK: Parsing
+
+  private struct Parser {
+    private var tokens: ArraySlice<QueryToken>
+
+    init(_ tokens: [QueryToken]) { self.tokens = tokens[...] }
+
+    /// The last one is the end, and stays.
+    private var next: QueryToken { tokens[tokens.startIndex] }
+
+    private mutating func pop() -> QueryToken {
+      let token = next
+      if tokens.count > 1 { tokens.removeFirst() }
+      return token
+    }
+
+    private func expected(_ what: String) -> TextProblem {
+      TextProblem(message: "expected \(what), found \(next.text)", place: next.place)
+    }
+
+    private mutating func take(_ keyword: String) -> Bool {
+      guard case .word(let word) = next.kind, word.lowercased() == keyword else { return false }
+      _ = pop()
+      return true
+    }
+
+    private mutating func take(symbol: String) -> Bool {
+      guard next.kind == .symbol(symbol) else { return false }
+      _ = pop()
+      return true
+    }
+
+    private mutating func require(symbol: String) throws {
+      guard take(symbol: symbol) else { throw expected(symbol) }
+    }
+
+    func end() throws {
+      guard next.kind == .end else { throw expected("the end") }
+    }
+
+    // MARK: Queries
+
+    mutating func query(_ scope: StructuredQuery.Scope) throws -> StructuredQuery {
+      var query = StructuredQuery(scope)
+      if take("where") { query = try query.filtered(by: try or()) }
+      if take("order") {
+        guard take("by") else { throw expected("by") }
+        repeat { query = try query.ordered(by: try order()) } while take(symbol: ",")
+      }
+      if take("start") {
+        let isAfter = take("after")
+        guard isAfter || take("at") else { throw expected("at or after") }
+        query = try query.starting(isAfter ? .after : .before, try values())
+      }
+      if take("end") {
+        let isBefore = take("before")
+        guard isBefore || take("at") else { throw expected("at or before") }
+        query = try query.ending(isBefore ? .before : .after, try values())
+      }
+      if take("limit") {
+        let isLast = take("last")
+        guard case .number(let text) = next.kind, let count = Int(text) else {
+          throw expected("a whole number")
+        }
+        _ = pop()
+        query = try query.limited(to: isLast ? .last(count) : .first(count))
+      }
+      guard next.kind == .end else { throw expected("where, order by, start, end, limit or the end") }
+      return query
+    }
+
+    private mutating func order() throws -> OrderBy {
+      let field = try field()
+      if take("desc") { return OrderBy(field, .descending) }
+      _ = take("asc")
+      return OrderBy(field)
+    }
+
+    private mutating func or() throws -> FilterTree {
+      var parts = [try and()]
+      while take("or") { parts.append(try and()) }
+      return parts.count == 1 ? parts[0] : .any(parts)
+    }
+
+    private mutating func and() throws -> FilterTree {
+      var parts = [try term()]
+      while take("and") { parts.append(try term()) }
+      return parts.count == 1 ? parts[0] : .all(parts)
+    }
+
+    private mutating func term() throws -> FilterTree {
+      if take(symbol: "(") {
+        let inner = try or()
+        try require(symbol: ")")
+        return inner
+      }
+      let field = try field()
+      let kind = try comparison()
+      let start = next
+      let operand = try value()
+      if kind.takesList {
+        guard case .array = operand else {
+          throw TextProblem(
+            message: "expected a list such as [1, 2], found \(start.text)", place: start.place)
+        }
+      }
+      return .field(field, kind, operand)
+    }
+
+    private mutating func field() throws -> StoredFieldPath {
+      guard case .word(let word) = next.kind else { throw expected("a field") }
+      do {
+        let field = try QueryText.field(word)
+        _ = pop()
+        return field
+      } catch {
+        throw TextProblem(message: "\(error)", place: next.place)
+      }
+    }
+
+    private mutating func comparison() throws -> FieldFilter.Operator {
+      let symbols: [(String, FieldFilter.Operator)] = [
+        ("==", .equal), ("=", .equal), ("!=", .notEqual), ("<=", .lessThanOrEqual),
+        (">=", .greaterThanOrEqual),
+        ("<", .lessThan), (">", .greaterThan),
+      ]
+      for (symbol, kind) in symbols where take(symbol: symbol) { return kind }
+      if take("in") { return .isIn }
+      if take("not") {
+        guard take("in") else { throw expected("in") }
+        return .notIn
+      }
+      if take("contains") { return take("any") ? .arrayContainsAny : .arrayContains }
+      throw expected("==, !=, <, <=, >, >=, in, not in, contains or contains any")
+    }
+
+    // MARK: Values
+
+    private mutating func values() throws -> [StoredValue] {
+      var values = [try value()]
+      while take(symbol: ",") { values.append(try value()) }
+      return values
+    }
+
+    mutating func value() throws -> StoredValue {
+      if take(symbol: "[") { return .array(try list(until: "]")) }
+      if take(symbol: "{") { return .map(try map()) }
+      switch next.kind {
+      case .string(let text):
+        _ = pop()
+        return .string(text)
+      case .number(let text):
+        guard let number = Self.number(text) else { throw expected("a number") }
+        _ = pop()
+        return number
+      case .word(let word):
+        return try named(word.lowercased())
+      case .symbol, .end:
+        throw expected("a value; texts stand in quotes")
+      }
+    }
+
+    private static func number(_ text: String) -> StoredValue? {
+      if let integer = Int64(text) { return .integer(integer) }
+      switch text.lowercased() {
+      case "-infinity": return .double(-.infinity)
+      case "+infinity": return .double(.infinity)
+      case "-nan", "+nan": return nil
+      default: return Double(text).map { .double($0) }
+      }
+    }
+
+    private mutating func named(_ word: String) throws -> StoredValue {
+      let start = next
+      func because(_ message: String) -> TextProblem { TextProblem(message: message, place: start.place) }
+      switch word {
+      case "true", "false":
+        _ = pop()
+        return .boolean(word == "true")
+      case "null":
+        _ = pop()
+        return .null
+      case "nan":
+        _ = pop()
+        return .double(.nan)
+      case "infinity":
+        _ = pop()
+        return .double(.infinity)
+      case "timestamp", "bytes", "ref", "geo", "vector": break
+      default: throw expected("a value; texts stand in quotes")
+      }
+      _ = pop()
+      try require(symbol: "(")
+      let arguments = try list(until: ")")
+      switch (word, arguments) {
+      case ("timestamp", _) where arguments.count == 1:
+        guard case .string(let text) = arguments[0], let time = TimestampText.parse(text) else {
+          throw because("a timestamp looks like timestamp(\"2026-03-01T12:00:00Z\")")
+        }
+        return .timestamp(time)
+      case ("bytes", _) where arguments.count == 1:
+        guard case .string(let text) = arguments[0], let data = Data(base64Encoded: text) else {
+          throw because("bytes are written in Base64: bytes(\"AQID\")")
+        }
+        return .bytes([UInt8](data))
+      case ("ref", _) where arguments.count == 1:
+        guard case .string(let text) = arguments[0], let path = try? DocumentPath(text.pathSegments) else {
+          throw because("a reference looks like ref(\"users/ada\")")
+        }
+        return .reference(StoredReference(projectID: "", databaseID: "", path: path))
+      case ("geo", _) where arguments.count == 2:
+        guard let latitude = arguments[0].asDouble, let longitude = arguments[1].asDouble,
+          let point = StoredGeoPoint(latitude: latitude, longitude: longitude)
+        else { throw because("a place looks like geo(48.1, 11.6)") }
+        return .geoPoint(point)
+      case ("vector", _):
+        let numbers = arguments.compactMap(\.asDouble)
+        guard numbers.count == arguments.count else { throw because("a vector has numbers only") }
+        return .vector(numbers)
+      default:
+        throw because("\(word) does not take \(arguments.count) values")
+      }
+    }
+
+    private mutating func list(until close: String) throws -> [StoredValue] {
+      if take(symbol: close) { return [] }
+      let list = try values()
+      try require(symbol: close)
+      return list
+    }
+
+    private mutating func map() throws -> StoredMap {
+      var entries: [(name: String, value: StoredValue)] = []
+      guard !take(symbol: "}") else { return StoredMap([]) }
+      repeat {
+        switch next.kind {
+        case .string(let name), .word(let name): entries.append((name, .null))
+        default: throw expected("the name of a field")
+        }
+        let start = pop()
+        guard !entries.dropLast().contains(where: { $0.name == entries[entries.count - 1].name }) else {
+          throw TextProblem(message: "\(start.text) is there twice", place: start.place)
+        }
+        try require(symbol: ":")
+        entries[entries.count - 1].value = try value()
+      } while take(symbol: ",")
+      try require(symbol: "}")
+      return StoredMap(entries)
+    }
+  }
+}
+
+extension StoredValue {
+  fileprivate var asDouble: Double? {
+    switch self {
+    case .integer(let number): Double(number)
+    case .double(let number): number
+    default: nil
+    }
+  }
+}

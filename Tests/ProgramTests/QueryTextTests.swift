@@ -1,0 +1,116 @@
+// Queries and values as people write them on the command line.
+
+import DocumentStore
+import Testing
+
+@testable import dugout
+
+@Suite struct QueryTextTests {
+  private func field(_ name: String) -> StoredFieldPath { StoredFieldPath(unchecked: [name]) }
+
+  private func problem(_ text: String) -> String {
+    do {
+      _ = try QueryText.query(text)
+      return "none"
+    } catch let failure as CommandFailure {
+      return failure.message
+    } catch {
+      return "\(error)"
+    }
+  }
+
+  @Test func aQueryHasAllThatTheApiHas() throws {
+    let users = StructuredQuery(.collection(try CollectionPath(["users"])))
+    let expected =
+      try users.filtered(
+        by: .all([
+          .field(field("age"), .greaterThanOrEqual, .integer(18)),
+          .any([
+            .field(field("city"), .equal, .string("Paris")),
+            .field(field("tags"), .arrayContains, .string("vip")),
+          ]),
+        ])
+      )
+      .ordered(by: OrderBy(field("age"), .descending)).ordered(by: OrderBy(field("name")))
+      .starting(.after, [.integer(90)]).ending(.after, [.integer(20), .string("Zoe")]).limited(to: .last(7))
+    let text = """
+      users where age >= 18 AND (city == "Paris" or tags contains 'vip') order by age desc, name
+      start after 90 end at 20, "Zoe" limit last 7
+      """
+    #expect(try QueryText.query(text) == expected)
+  }
+
+  @Test func sourcesAreCollectionsGroupsAndDocuments() throws {
+    #expect(try QueryText.query("a/b/c").scope == .collection(try CollectionPath(["a", "b", "c"])))
+    #expect(try QueryText.query("group messages").scope == .collectionGroup("messages"))
+    #expect(try QueryText.query("a/b").scope == .document(try DocumentPath(["a", "b"])))
+    #expect(try QueryText.query("where where where = 1").filters.count == 1)
+  }
+
+  @Test func operatorsHaveTheirWords() throws {
+    func kind(_ text: String) throws -> FieldFilter.Operator? {
+      guard case .field(let filter)? = try QueryText.query("c where f \(text)").filters.first else {
+        return nil
+      }
+      return filter.operator
+    }
+    #expect(try kind("= 1") == .equal)
+    #expect(try kind("!= 1") == .notEqual)
+    #expect(try kind("<1") == .lessThan)
+    #expect(try kind(">1") == .greaterThan)
+    #expect(try kind("<=-1") == .lessThanOrEqual)
+    #expect(try kind("not in [1, 2]") == .notIn)
+    #expect(try kind("contains any [1, 2]") == .arrayContainsAny)
+  }
+
+  @Test func valuesAreJsonAndMore() throws {
+    let text = #"""
+      {a: 1, "b c": 1.0, d: -2e3, e: [true, null, "q\"\u00e9\ud83d\ude00\n"], f: {}, g: nan, h: -infinity,
+      i: timestamp("2026-02-28T23:30:00.25-01:00"), j: bytes("AQID"), k: ref("users/ada"), l: geo(48.5, -11),
+      m: vector(1, 2.5), n: 9223372036854775807, o: 9223372036854775808}
+      """#
+    let expected: [(String, StoredValue)] = [
+      ("a", .integer(1)), ("b c", .double(1)), ("d", .double(-2000)),
+      ("e", .array([.boolean(true), .null, .string("q\"é😀\n")])), ("f", .map(StoredMap([]))),
+      ("g", .double(.nan)), ("h", .double(-.infinity)),
+      ("i", .timestamp(try #require(StoredTimestamp(seconds: 1_772_325_000, nanoseconds: 250_000_000)))),
+      ("j", .bytes([1, 2, 3])),
+      (
+        "k",
+        .reference(StoredReference(projectID: "", databaseID: "", path: try DocumentPath(["users", "ada"])))
+      ),
+      ("l", .geoPoint(try #require(StoredGeoPoint(latitude: 48.5, longitude: -11)))),
+      ("m", .vector([1, 2.5])),
+      ("n", .integer(.max)), ("o", .double(9_223_372_036_854_775_808)),
+    ]
+    #expect(try QueryText.value(text) == .map(StoredMap(expected.map { (name: $0.0, value: $0.1) })))
+  }
+
+  @Test func momentsAreThoseOfTheCalendar() {
+    #expect(TimestampText.parse("1970-01-01T00:00:00Z")?.microseconds == 0)
+    #expect(TimestampText.parse("0001-01-01T00:00:00Z")?.seconds == -62_135_596_800)
+    #expect(TimestampText.parse("9999-12-31T23:59:59.999999999Z")?.seconds == 253_402_300_799)
+    #expect(TimestampText.parse("2000-02-29T12:00:00Z")?.seconds == 951_825_600)
+    for wrong in [
+      "2001-02-29T00:00:00Z", "2001-13-01T00:00:00Z", "2001-01-01T24:00:00Z", "",
+    ] {
+      #expect(TimestampText.parse(wrong) == nil, "\(wrong)")
+    }
+  }
+
+  @Test func aProblemIsShownWhereItIs() {
+    #expect(
+      problem("users where age >> 3")
+        == "expected a value; texts stand in quotes, found >\n  users where age >> 3\n                   ^")
+    #expect(problem("users where age in 3").hasPrefix("expected a list such as [1, 2], found 3\n"))
+    #expect(problem("users where (a = 1").hasPrefix("expected ), found the end\n"))
+    #expect(problem("users limit 1.5").hasPrefix("expected a whole number, found 1.5\n"))
+    #expect(problem("users limit 0").hasPrefix("Invalid Query. Query limit (0) is invalid."))
+    #expect(problem("users order age").hasPrefix("expected by, found age\n"))
+    #expect(problem("users wher a = 1").hasPrefix("expected where, order by, start, end, limit or the end"))
+    #expect(problem("users where a = \"x").hasPrefix("a text opens with \" and does not end\n"))
+    #expect(problem("users where a = {b: 1, b: 2}").hasPrefix("b is there twice\n"))
+    #expect(problem("users where a = geo(91, 0)").hasPrefix("a place looks like geo(48.1, 11.6)\n"))
+    #expect(problem("").hasPrefix("a query begins with a collection"))
+  }
+}
