@@ -84,7 +84,7 @@ struct CorruptionMatrixTests {
 }
 
 struct MutantTests {
-  @Test(arguments: Rule.allCases)
+  @Test(arguments: Rule.allCases.filter { !Rule.ofContents.contains($0) })
   func brokenRuleIsNoticed(rule: Rule) {
     let damage = CorruptionMatrix.run(flips: .random(50), seed: 1, breaking: rule)
     if damage.harm > 0 { return }

@@ -25,6 +25,10 @@ enum Mutants: Campaign {
 
   /// What noticed, and after how many states; ever longer campaigns, since most fall early.
   private static func killer(of rule: Rule, statesMax: Int, seed: UInt64) -> String? {
+    guard !Rule.ofContents.contains(rule) else {
+      let summary = BlobCampaign.run(states: statesMax, seed: seed, breaking: rule, stopsAtFirst: true)
+      return summary.failures > 0 ? "the campaign over contents in \(summary.states) states" : nil
+    }
     var states = min(1000, statesMax)
     while true {
       let summary = CrashCampaign.run(

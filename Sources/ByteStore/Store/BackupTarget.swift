@@ -17,7 +17,7 @@ struct BackupTarget {
   static func prepare(_ path: String, _ platform: Platform) throws(ByteStoreError) -> BackupTarget {
     let directory = try openOrMake(path, platform)
     // Looked at before the lock too: not even a lock file is left in a directory that is not ours.
-    try check(directory)
+    try check(directory, platform)
     let durability = try system { () throws(SystemFailure) in try directory.durability() }
     let lock: any DirectoryLock
     switch try system({ () throws(SystemFailure) in try directory.lock(StoreFile.lock, .readAndWrite) }) {
@@ -26,7 +26,7 @@ struct BackupTarget {
     }
     let target = BackupTarget(directory: directory, durability: durability, lock: lock, platform: platform)
     do throws(ByteStoreError) {
-      try check(directory)
+      try check(directory, platform)
       try target.mark()
       return target
     } catch {
@@ -54,16 +54,24 @@ struct BackupTarget {
     }
   }
 
-  private static func check(_ directory: any OpenDirectory) throws(ByteStoreError) {
+  private static func check(_ directory: any OpenDirectory, _ platform: Platform) throws(ByteStoreError) {
     let names = try system { () throws(SystemFailure) in try directory.names() }
     let isStore = names.contains(StoreFile.manifest)
     let isCutOff = names.contains(StoreFile.backupMark) && !isStore
     // A rename that was never durable may leave a new manifest behind, which is nothing by itself.
     let strangers = names.filter { name in
       name != StoreFile.lock && !(isCutOff && isOfBackup(name))
-        && !(name == StoreFile.newManifest && !isStore)
+        && !(name == StoreFile.newManifest && !isStore) && name != BlobName.folder
     }
     if let found = strangers.min() { throw .notEmpty(directory: directory.path, found: found) }
+    guard names.contains(BlobName.folder) else { return }
+    // No call removes a folder: an empty one may be left of a backup that was given up.
+    let contents = try system { () throws(SystemFailure) in
+      try platform.fileSystem.openDirectory("\(directory.path)/\(BlobName.folder)").names()
+    }
+    if let found = contents.filter({ !isCutOff || BlobName($0) == nil }).min() {
+      throw .notEmpty(directory: directory.path, found: "\(BlobName.folder)/\(found)")
+    }
   }
 
   private static func isOfBackup(_ name: String) -> Bool {
@@ -108,10 +116,17 @@ struct BackupTarget {
     }
   }
 
+  private func removeContents() throws(SystemFailure) {
+    let folder = try platform.fileSystem.openDirectory("\(directory.path)/\(BlobName.folder)")
+    for name in try folder.names() where BlobName(name) != nil { try folder.remove(name) }
+    try folder.sync()
+  }
+
   /// The mark goes last, once no power loss brings back a file that was removed, here or before.
   private func removeFiles(_ names: [String]) throws(SystemFailure) {
     let files = names.filter { Self.isOfBackup($0) && $0 != StoreFile.backupMark }
     for name in files.sorted() { try directory.remove(name) }
+    if names.contains(BlobName.folder) { try removeContents() }
     guard names.contains(StoreFile.backupMark) else { return }
     try directory.sync()
     try directory.remove(StoreFile.backupMark)

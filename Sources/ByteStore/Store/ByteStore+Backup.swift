@@ -4,7 +4,7 @@
 //   2. freeze     a moment between two commits, as for a flush; but no log is turned
 //   3. write      everything that lives, from the tail and all segments, to new segments and a checkpoint
 //                 (FlushJob), under a new store id; ordinals stay, so that the layer above's pages fit
-//   4. directory  is synced, so that the files have names
+//   4. directory  is synced, so that the files have names; contents of objects are copied beside them
 //   5. verify     the files are read as an open would read them, and every key is found
 //   6. manifest   makes them a store (C5)
 //   7. unmark     and give the lock back
@@ -76,6 +76,9 @@ extension ByteStore {
     // Listed like a snapshot: what a flush deletes from here on stays readable.
     let ticket = snapshots.add(platform.clock.monotonicNanoseconds(), asOf: lastCommit)
     defer { snapshots.remove(ticket) }
+    // And so do the contents that a record of that moment names.
+    blobs.holdRemovals()
+    defer { blobs.releaseRemovals() }
     try table.loadAll()
     let frozen = try betweenCommits(evenIfPoisoned: true) { _ in freeze() }
     snapshots.settle(ticket, at: frozen.table.published)
@@ -86,6 +89,7 @@ extension ByteStore {
       progress(BackupProgress(step: .writing, bytesDone: min(done, total), bytesTotal: total))
     }
     pause(.checkpointWritten)
+    let blobBytes = try blobs.copyAll(to: target.directory.path) { isClosing }
     try verify(manifest, of: frozen, in: target) { part in
       progress(
         BackupProgress(step: .verifying, bytesDone: UInt64(part * Double(total)), bytesTotal: total))
@@ -94,7 +98,7 @@ extension ByteStore {
     pause(.manifestReplaced)
     return BackupReport(
       directory: target.directory.path, storeID: manifest.storeID, sequence: frozen.table.published,
-      keys: frozen.table.keys, bytes: manifest.bytesOfFiles, durability: target.durability)
+      keys: frozen.table.keys, bytes: manifest.bytesOfFiles + blobBytes, durability: target.durability)
   }
 
   /// Segments and checkpoint, named by `manifest` afterwards.

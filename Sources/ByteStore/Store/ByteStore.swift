@@ -31,6 +31,7 @@ package final class ByteStore: Sendable {
     package var maintenance = Maintenance.inBackground(afterMilliseconds: 50)
     /// Whose pages go into the checkpoint beside the table's.
     package var layerAbove: (any LayerAbove)?
+    package var blobs = BlobStore.Options()
     /// Called by a flush between its steps, while it holds no lock: tests let other things happen there.
     package var betweenFlushSteps: (@Sendable (FlushStep) -> Void)?
 
@@ -60,6 +61,8 @@ package final class ByteStore: Sendable {
   let state: Locked<State>
   let writer: Locked<Writer>
   let snapshots = SnapshotRegistry()
+  /// Contents that are too large for values, in files of their own beside the log.
+  package let blobs: BlobStore
   /// What the layer above has still to catch up with.
   let recovered: Locked<Recovered?>
 
@@ -149,6 +152,7 @@ package final class ByteStore: Sendable {
     platform = opened.platform
     directory = opened.directory
     lock = opened.lock
+    blobs = BlobStore(store: opened.directory.path, opened.options.blobs, opened.platform)
     generation = ProcessGeneration.current
     table = opened.table
     recovered = Locked(opened.recovered)

@@ -5,7 +5,8 @@
 //   3. checkpoint  its header, every page, and the table that the pages make
 //   4. segments    header, dictionary, run table, every page, every entry, each against the table
 //   5. logs        header, every frame, the end (C9); each commit is applied to the table
-//   6. names       files that no manifest names
+//   6. contents    those that records name, each against its name
+//   7. names       files that no manifest names
 //
 // A finding never ends the check. What stands on damaged bytes is left out, so that one fault is not told a
 // thousand times.
@@ -22,20 +23,21 @@ extension ByteStore {
   /// Looks at a store that nobody has open. Nothing on disk changes but the lock.
   package static func check(
     _ path: String, platform: Platform = .real, inspect: EntryInspector? = nil,
-    progress: ((CheckProgress) -> Void)? = nil
+    findBlobs: BlobFinder? = nil, progress: ((CheckProgress) -> Void)? = nil
   ) throws(ByteStoreError) -> CheckReport {
     let directory = try directoryOfStore(path, platform)
     let lock = try takeLock(of: directory)
     defer { lock.release() }
     var check = Check(directory, lock, platform, inspect, progress)
-    try check.run()
+    try check.run(findBlobs)
     return check.report
   }
 
   /// Looks at this store while it is in use: at its files as of the last commit, and at its table. Reads and
   /// commits go on; flushes and a close wait.
   package func check(
-    inspect: EntryInspector? = nil, progress: ((CheckProgress) -> Void)? = nil
+    inspect: EntryInspector? = nil, findBlobs: BlobFinder? = nil,
+    progress: ((CheckProgress) -> Void)? = nil
   ) throws(ByteStoreError) -> CheckReport {
     guard !isForked else { throw .forked(directory: path) }
     try state.withLock(when: { !$0.isFlushing && !$0.isLeading }) { state throws(ByteStoreError) in
@@ -52,7 +54,10 @@ extension ByteStore {
       state.wakeAll()
     }
     var check = Check(directory, lock, platform, inspect, progress)
+    blobs.holdRemovals()
+    defer { blobs.releaseRemovals() }
     try check.run(manifest, logEnd: end, table)
+    try check.checkBlobs(findBlobs)
     return check.report
   }
 
@@ -111,7 +116,7 @@ struct Check {
   // MARK: Steps
 
   /// A store that is closed.
-  mutating func run() throws(ByteStoreError) {
+  mutating func run(_ findBlobs: BlobFinder?) throws(ByteStoreError) {
     let names = try system { () throws(SystemFailure) in try directory.names() }.sorted()
     if let manifest = try readManifest(names) {
       opened.manifest = manifest
@@ -121,6 +126,7 @@ struct Check {
       if hasTable { checkInvariants(opened.table.frozen()) }
       try checkLogs(appliesCommits: true)
       if hasTable { try checkTail() }
+      try checkBlobs(findBlobs)
       report.lastCommit = opened.last.sequence
       try checkNames(names)
     } else {
@@ -155,6 +161,7 @@ struct Check {
 
   /// Calls `body`, which reads at `offset` of a file; nil if it found damage, which is taken down. Anything
   /// else ends the check.
+  @discardableResult
   mutating func noting<Result>(
     at offset: UInt64 = 0, _ body: (inout Check) throws(ByteStoreError) -> Result
   ) throws(ByteStoreError) -> Result? {

@@ -68,7 +68,7 @@ struct Salvage {
     let names = try system { () throws(SystemFailure) in try directory.names() }
     if let manifest = try SalvageSwitch.interrupted(Set(names), directory) { return try resume(manifest) }
     var check = Check(directory, lock, platform, nil, progress)
-    try check.run()
+    try check.run(nil)
     guard !check.report.isSound else { return try healthy(check, names) }
     try SalvageSwitch.removeUnfinished(directory)
     var report = SalvageReport(outcome: .salvaged, damage: check.report.findings)

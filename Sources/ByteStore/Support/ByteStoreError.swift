@@ -25,7 +25,7 @@ package struct SystemFailure: Error, Hashable, Sendable, CustomStringConvertible
   }
 
   /// What the system says about one of its codes.
-  private static func message(for code: Int32) -> String {
+  package static func message(for code: Int32) -> String {
     var text = [CChar](repeating: 0, count: 256)
     _ = unsafe strerror_r(code, &text, text.count)
     let end = text.firstIndex(of: 0) ?? text.count
@@ -147,7 +147,7 @@ extension ByteStoreError: CustomStringConvertible {
 }
 
 extension ByteStoreError {
-  var meansDamage: Bool {
+  package var meansDamage: Bool {
     switch self {
     case .corrupted, .foreignFile: true
     default: false
@@ -156,7 +156,9 @@ extension ByteStoreError {
 }
 
 extension SystemFailure {
-  var isMissingFile: Bool { code == ENOENT }
+  static let missingFile = ENOENT
+
+  var isMissingFile: Bool { code == Self.missingFile }
 
   /// The device or the user's share of it has no room left.
   package var meansFull: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }

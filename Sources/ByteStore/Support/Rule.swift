@@ -57,4 +57,11 @@ package enum Rule: String, CaseIterable, Sendable {
   case keepLaterCommits
   /// C11: a reserve is kept for the day on which the disk is full.
   case keepReserve
+  /// C6: a blob is synced before a commit names it.
+  case syncBlob
+  /// C6: and so is its name.
+  case syncDirectoryOfBlob
+
+  /// Those that stores without contents in files of their own do not come to.
+  package static let ofContents: Set<Rule> = [.syncBlob, .syncDirectoryOfBlob]
 }

@@ -219,7 +219,9 @@ final class CommitPipeline: Sendable {
         } else {
           try batch.remove(key)
         }
-        if feed.isActive { changes.append((key, record)) }
+        // What is kept beside the users' documents concerns no reader of the feed.
+        let isOfUsers = !resolved.changes[place].path.isReserved
+        if feed.isActive, isOfUsers { changes.append((key, record)) }
       }
       let encoded = Encoded(batch: batch, shapes: shapes.map(\.id))
       guard !changes.isEmpty else { return encoded }

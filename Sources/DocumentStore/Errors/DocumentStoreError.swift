@@ -1,6 +1,6 @@
 // Everything that can go wrong with documents, with the evidence that the layers above pass on.
 
-import ByteStore
+package import ByteStore
 
 /// Where and why storage failed, without the types of the floor below.
 public struct StorageEvidence: Hashable, Sendable {
@@ -69,7 +69,7 @@ extension DocumentStoreError: CustomStringConvertible {
 
 extension DocumentStoreError {
   /// The one translation from the floor below.
-  init(_ error: ByteStoreError) {
+  package init(_ error: ByteStoreError) {
     var evidence = StorageEvidence(message: error.description)
     switch error {
     case .notAStore(let directory, let found):

@@ -71,7 +71,7 @@ enum DocumentKey {
       switch tag {
       case end:
         guard rest.isEmpty else { return nil }
-        return try? DocumentPath(segments)
+        return try? DocumentPath(stored: segments)
       case numeric:
         guard rest.count >= 8 else { return nil }
         let ordered = rest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

@@ -16,7 +16,19 @@ public struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
   /// Segments that were checked before, or that will be: see `check()`.
   package init(unchecked segments: [String]) { self.segments = segments }
 
+  /// Segments that a store had: reserved names are for what it keeps beside the documents of users.
+  init(stored segments: [String]) throws(PathError) {
+    guard !segments.isEmpty, segments.count % 2 == 0 else {
+      throw PathError(path: segments, reason: "a document has an even number of path segments")
+    }
+    try PathError.check(segments, allowsReserved: true)
+    self.segments = segments
+  }
+
   package func check() throws(PathError) { _ = try DocumentPath(segments) }
+
+  /// Whether this is none of the users' documents, which no reserved name leads to.
+  package var isReserved: Bool { segments.first.map(PathError.isReserved) ?? false }
 
   public var id: String { segments[segments.count - 1] }
 
@@ -76,7 +88,9 @@ public struct PathError: Error, Hashable, Sendable, CustomStringConvertible {
     "The path \"\(path.joined(separator: "/"))\" is not valid: \(reason)."
   }
 
-  fileprivate static func check(_ segments: [String]) throws(PathError) {
+  fileprivate static func check(
+    _ segments: [String], allowsReserved: Bool = false
+  ) throws(PathError) {
     func require(_ holds: Bool, _ reason: @autoclosure () -> String) throws(PathError) {
       if !holds { throw PathError(path: segments, reason: reason()) }
     }
@@ -90,15 +104,15 @@ public struct PathError: Error, Hashable, Sendable, CustomStringConvertible {
       try require(!name.utf8.contains(UInt8(ascii: "/")), "a name must not contain a slash")
       try require(name != "." && name != "..", "\"\(name)\" is not a name")
       try require(
-        !isReserved(name) || name.numericID != nil, "names like \"\(name)\" are reserved")
+        allowsReserved || !isReserved(name), "names like \"\(name)\" are reserved")
     }
     try require(bytes <= pathBytesMax, "it has more than \(pathBytesMax) bytes")
   }
 
-  private static func isReserved(_ name: String) -> Bool {
+  fileprivate static func isReserved(_ name: String) -> Bool {
     // By bytes: an underscore and a combining mark are one character, which is no underscore.
     name.utf8.count >= 4 && name.utf8.starts(with: "__".utf8)
-      && name.utf8.suffix(2).elementsEqual("__".utf8)
+      && name.utf8.suffix(2).elementsEqual("__".utf8) && name.numericID == nil
   }
 }
 

@@ -10,11 +10,14 @@ extension DocumentStore {
     do throws(ByteStoreError) {
       let inspector = RecordInspector(ShapeDictionary())
       let report = try ByteStore.check(
-        path, platform: platform, inspect: inspector.problem(of:_:), progress: progress)
+        path, platform: platform, inspect: inspector.problem(of:_:), findBlobs: inspector.blobs,
+        progress: progress)
       guard inspector.hasMissed else { return report }
       // A record lay before the definition of its shape: now all definitions are known.
+      inspector.hasMissed = false
       return try ByteStore.check(
-        path, platform: platform, inspect: inspector.problem(of:_:), progress: progress)
+        path, platform: platform, inspect: inspector.problem(of:_:), findBlobs: inspector.blobs,
+        progress: progress)
     } catch {
       throw DocumentStoreError(error)
     }
@@ -26,7 +29,8 @@ extension DocumentStore {
   ) throws(DocumentStoreError) -> CheckReport {
     do throws(ByteStoreError) {
       let inspector = RecordInspector(indexes.shapes)
-      return try bytes.check(inspect: inspector.problem(of:_:), progress: progress)
+      return try bytes.check(
+        inspect: inspector.problem(of:_:), findBlobs: inspector.blobs, progress: progress)
     } catch {
       throw DocumentStoreError(error)
     }
@@ -51,7 +55,8 @@ private final class RecordInspector {
   private let shapes: ShapeDictionary
   private var table: ShapeTable
   /// A record of an unknown shape came before a definition.
-  private(set) var hasMissed = false
+  fileprivate(set) var hasMissed = false
+  private var blobIDs: Set<BlobID> = []
   private var hasProblem = false
 
   init(_ shapes: ShapeDictionary) {
@@ -65,6 +70,7 @@ private final class RecordInspector {
     // Other keyspaces have other values.
     guard DocumentKey.isOfDocument(key) else { return nil }
     guard let path = DocumentKey.decode([UInt8](copying: key)) else { return "a key that is no path" }
+    if let id = BlobRecord.id(path) { blobIDs.insert(id) }
     do throws(RecordError) {
       try RecordCodec.check(value, table)
       return nil
@@ -72,6 +78,22 @@ private final class RecordInspector {
       hasProblem = true
       return "a record of \(path) that is none: at its byte \(error.offset), \(error.expected) was expected"
     }
+  }
+
+  /// Those that a record names as of the last commit. None while definitions of shapes are missing.
+  func blobs(
+    _ value: ([UInt8]) throws(ByteStoreError) -> [UInt8]?
+  ) throws(ByteStoreError) -> [(id: BlobID, place: BlobPlace)] {
+    guard !hasMissed else { return [] }
+    var blobs: [(id: BlobID, place: BlobPlace)] = []
+    for id in blobIDs.sorted(by: { $0.bytes.lexicographicallyPrecedes($1.bytes) }) {
+      guard let record = try value(DocumentKey.encode(BlobRecord.path(id))),
+        let fields = try? RecordCodec.decodeFields(record.rawSpan, table),
+        let place = BlobRecord.place(fields)
+      else { continue }
+      blobs.append((id, place))
+    }
+    return blobs
   }
 
   private func problem(ofShape id: Int, _ definition: RawSpan) -> String? {

@@ -17,6 +17,7 @@ public final class DocumentStore: Sendable {
     package var scanMax = 64
     /// Of the store of bytes.
     package var maintenance = ByteStore.Options().maintenance
+    package var blobs = BlobStore.Options()
 
     public init() {}
   }
@@ -36,6 +37,7 @@ public final class DocumentStore: Sendable {
   let trimming = Locked(Turn())
   let timeToLive: Locked<TimeToLiveState>
   let timeToLiveClock: TimeToLiveClock
+  let objectState = ObjectState()
   /// Held while an index is made.
   let building = Locked(Turn())
 
@@ -103,6 +105,7 @@ public final class DocumentStore: Sendable {
     byteOptions.createsIfMissing = options.createsIfMissing
     byteOptions.isReadOnly = options.isReadOnly
     byteOptions.maintenance = options.maintenance
+    byteOptions.blobs = options.blobs
     let layer = CommitLayer()
     byteOptions.layerAbove = layer
     do throws(ByteStoreError) {
@@ -142,10 +145,10 @@ public final class DocumentStore: Sendable {
 
   /// The number of documents.
   public var count: Int {
-    if let count = indexes.documentCount { return count }
     // What is kept beside documents has keys as well.
-    try? findNames()
-    return indexes.documentCount ?? bytes.count
+    if indexes.documentCount == nil { try? findNames() }
+    guard let count = indexes.documentCount else { return bytes.count }
+    return count - ReservedPath.groups.reduce(0) { $0 + ((try? self.count(StructuredQuery($1))) ?? 0) }
   }
 
   /// Whether the index that a query needs is made if it is not there. Otherwise such a query goes through what

@@ -1,0 +1,64 @@
+// LZ4 over contents, where it pays: pictures and films do not shrink, and trying costs time.
+
+internal import CLZ4
+
+@safe
+struct BlobCompressor: ~Copyable {
+  /// A look at so many bytes tells whether the rest is worth it.
+  private static let probeBytes = 16 << 10
+  /// After a look that found nothing, so many chunks are stored as they are.
+  private static let chunksBetweenProbes = 15
+
+  private var chunksToSkip = 0
+  /// Owned: what LZ4 makes of a chunk, before it is known whether that is shorter.
+  private var output: UnsafeMutableRawBufferPointer
+
+  init() { unsafe output = .allocate(byteCount: 64 << 10, alignment: 16) }
+
+  deinit { unsafe output.deallocate() }
+
+  /// Appends the compressed form and returns true, or appends nothing: a sixteenth at least has to be saved.
+  mutating func compress(_ raw: RawSpan, into bytes: inout [UInt8]) -> Bool {
+    guard raw.byteCount >= 64 else { return false }
+    if chunksToSkip > 0 {
+      chunksToSkip -= 1
+      return false
+    }
+    if raw.byteCount > 2 * Self.probeBytes, attempt(raw.extracting(first: Self.probeBytes)) == nil {
+      chunksToSkip = Self.chunksBetweenProbes
+      return false
+    }
+    guard let count = attempt(raw) else { return false }
+    unsafe bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: output[..<count]))
+    return true
+  }
+
+  private mutating func attempt(_ raw: RawSpan) -> Int? {
+    let limit = raw.byteCount - raw.byteCount / 16 - 1
+    makeRoom(for: limit)
+    let count = unsafe raw.withUnsafeBytes { raw in
+      unsafe LZ4_compress_default(raw.baseAddress, output.baseAddress, Int32(raw.count), Int32(limit))
+    }
+    return count > 0 ? Int(count) : nil
+  }
+
+  private mutating func makeRoom(for count: Int) {
+    guard unsafe count > output.count else { return }
+    unsafe output.deallocate()
+    unsafe output = .allocate(byteCount: max(count, BlobFormat.chunkBytes), alignment: 16)
+  }
+}
+
+enum BlobDecompression {
+  /// Fills `target` exactly, or returns false: the bytes are no LZ4 block of that size.
+  static func decompress(_ stored: RawSpan, into target: inout MutableRawSpan) -> Bool {
+    let expected = target.byteCount
+    let count = unsafe stored.withUnsafeBytes { stored in
+      unsafe target.withUnsafeMutableBytes { target in
+        unsafe LZ4_decompress_safe(
+          stored.baseAddress, target.baseAddress, Int32(stored.count), Int32(target.count))
+      }
+    }
+    return Int(count) == expected
+  }
+}

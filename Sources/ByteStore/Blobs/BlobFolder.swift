@@ -1,0 +1,100 @@
+// The folder of a store's blobs, opened on the first use of it.
+//
+// Before anything in it is deleted, its names are made durable: what a killed process left may be there for us
+// alone, and a file must not go while a power loss would bring back a name that depends on it (C8).
+
+/// Usable from any thread.
+final class BlobFolder: Sendable {
+  let path: String
+  let platform: Platform
+  private let state = Locked(State())
+
+  private struct State {
+    var directory: (any OpenDirectory)?
+    /// The next number for a pack; nil before anyone has looked.
+    var nextPack: UInt64?
+
+    mutating func takeNumber() -> UInt64? {
+      guard let number = nextPack else { return nil }
+      nextPack = number + 1
+      return number
+    }
+  }
+
+  init(store path: String, _ platform: Platform) {
+    self.path = "\(path)/\(BlobName.folder)"
+    self.platform = platform
+  }
+
+  /// Makes it if need be.
+  func made() throws(ByteStoreError) -> any OpenDirectory {
+    if let directory = try opened() { return directory }
+    try system { () throws(SystemFailure) in try platform.fileSystem.createDirectory(path) }
+    guard let directory = try opened() else {
+      throw .system(SystemFailure(operation: "open", path: path, code: SystemFailure.missingFile))
+    }
+    return directory
+  }
+
+  /// Nil if there is none: then there are no blobs.
+  func opened() throws(ByteStoreError) -> (any OpenDirectory)? {
+    if let directory = state.withLock({ $0.directory }) { return directory }
+    let directory: any OpenDirectory
+    do throws(SystemFailure) {
+      directory = try platform.fileSystem.openDirectory(path)
+      if platform.keeps(.syncOnOpen) { try directory.sync() }
+    } catch {
+      guard !error.isMissingFile else { return nil }
+      throw .system(error)
+    }
+    return state.withLock { state in
+      if let other = state.directory { return other }
+      state.directory = directory
+      return directory
+    }
+  }
+
+  func names() throws(ByteStoreError) -> [BlobName] {
+    guard let directory = try opened() else { return [] }
+    return try system { () throws(SystemFailure) in try directory.names() }.compactMap(BlobName.init)
+  }
+
+  /// Nil if there is none.
+  func open(_ name: BlobName, _ access: FileAccess = .read) throws(ByteStoreError) -> (any OpenFile)? {
+    guard let directory = try opened() else { return nil }
+    do throws(SystemFailure) {
+      return try directory.openFile(name.text, access)
+    } catch {
+      guard !error.isMissingFile else { return nil }
+      throw .system(error)
+    }
+  }
+
+  /// Fine if there is none.
+  func remove(_ name: BlobName) throws(ByteStoreError) {
+    guard let directory = try opened() else { return }
+    do throws(SystemFailure) {
+      try directory.remove(name.text)
+    } catch {
+      guard !error.isMissingFile else { return }
+      throw .system(error)
+    }
+  }
+
+  /// A number that no pack has or had since the store was opened.
+  func takePackNumber() throws(ByteStoreError) -> UInt64 {
+    if let number = state.withLock({ $0.takeNumber() }) { return number }
+    let last = try names().reduce(UInt64(0)) { last, name in
+      // Numbers near the end are no store's.
+      if case .pack(let number) = name, number < .max / 2 { max(last, number) } else { last }
+    }
+    return state.withLock { state in
+      state.nextPack = max(state.nextPack ?? 0, last + 1)
+      return state.takeNumber() ?? last + 1
+    }
+  }
+
+  func damage(_ name: BlobName, _ offset: UInt64, _ expected: String, _ found: String) -> ByteStoreError {
+    .corrupted(Damage(file: "\(path)/\(name.text)", offset: offset, expected: expected, found: found))
+  }
+}

@@ -1,0 +1,177 @@
+// The files of blobs, in the folder `blobs` of a store.
+//
+//   blob-<id>       := head chunk* table          a content in a file of its own; <id> as 64 hexadecimal digits
+//   staged-<number> := head chunk*                the same on its way, its head in state 0; 32 digits
+//   head            := magic[8] version:u16 kind:u8 state:u8 chunkBytes:u32 fileID[16]
+//                      bytes:u64 chunksEnd:u64 id[32] crc:u32 zero*         a page of 4096 bytes
+//   chunk           := bytes:u32 stored:u32 crc:u32 reserved:u32 byte{stored}
+//   table           := (offset:u64 stored:u32 crc:u32){chunks} crc:u32
+//
+//   pack-<number>   := packHead group*            contents of up to 1 MiB; <number> as ten digits or more
+//   packHead        := magic[8] version:u16 kind:u8 reserved:u8 reserved:u32 fileID[16] number:u64 crc:u32
+//                      zero*                      a page
+//   group           := frame*                     starts at a page, each frame at a multiple of 64 bytes
+//   frame           := magic:u32 bytes:u32 stored:u32 bodyCRC:u32 id[32] crc:u32 reserved[12] byte{stored}
+//
+// `state` is 1 once the file is whole. All chunks but the last hold `chunkBytes` of the content. A chunk or a body
+// is an LZ4 block if fewer bytes are stored than it has. A checksum begins with the file's id and the offset of
+// what it covers: of a head and a table their own, of a chunk that of the chunk, of a body that of the body.
+
+enum BlobFormat {
+  static let version: UInt16 = 0
+  /// Behind the kinds of other files of a store.
+  static let blobKind: UInt8 = 5
+  static let packKind: UInt8 = 6
+  static let pageBytes = 4096
+  static let chunkHeadBytes = 16
+  static let frameHeadBytes = 64
+  static let tableEntryBytes = 16
+  /// Larger contents are not packed.
+  static let packedBytesMax = 1 << 20
+  static let chunkBytes = 256 << 10
+  /// More than a file of ours has, and no overflow in sums of it.
+  static let bytesMax: UInt64 = 1 << 50
+
+  static let magic: [UInt8] = Array("DUGOUTBL".utf8)
+  static let packMagic: [UInt8] = Array("DUGOUTPK".utf8)
+  static let frameMagic: UInt32 = 0x4252_4644
+
+  /// Of bytes that belong at `offset` of a file, and of how many they are of.
+  static func checksum(
+    _ stored: RawSpan, of byteCount: UInt32, file: RandomID, offset: UInt64
+  ) -> UInt32 {
+    var checksum = Checksum(file: file, offset: offset)
+    checksum.update(byteCount)
+    checksum.update(stored)
+    return checksum.value
+  }
+
+  static func checksum(_ bytes: RawSpan, file: RandomID, offset: UInt64) -> UInt32 {
+    var checksum = Checksum(file: file, offset: offset)
+    checksum.update(bytes)
+    return checksum.value
+  }
+}
+
+/// The first page of a content's own file.
+struct BlobHead: Equatable {
+  static let byteCount = 92
+
+  var fileID: RandomID
+  /// Nil until the file is whole.
+  var whole: Whole?
+
+  struct Whole: Equatable {
+    var id: BlobID
+    /// Of the content.
+    var byteCount: UInt64
+    /// Where the chunks end and the table begins.
+    var chunksEnd: UInt64
+  }
+
+  var page: [UInt8] {
+    var page = BlobFormat.magic
+    page.append(littleEndian: BlobFormat.version)
+    page.append(BlobFormat.blobKind)
+    page.append(whole == nil ? 0 : 1)
+    page.append(littleEndian: UInt32(BlobFormat.chunkBytes))
+    page.append(fileID)
+    page.append(littleEndian: whole?.byteCount ?? 0)
+    page.append(littleEndian: whole?.chunksEnd ?? 0)
+    page.append(contentsOf: whole?.id.bytes ?? [UInt8](repeating: 0, count: BlobID.byteCount))
+    page.append(littleEndian: BlobFormat.checksum(page.rawSpan, file: fileID, offset: 0))
+    page.pad(toMultipleOf: BlobFormat.pageBytes)
+    return page
+  }
+
+  init(fileID: RandomID, whole: Whole? = nil) {
+    self.fileID = fileID
+    self.whole = whole
+  }
+
+  init(decoding page: RawSpan, file: String) throws(ByteStoreError) {
+    func damage(_ offset: UInt64, _ expected: String) -> ByteStoreError {
+      .corrupted(Damage(file: file, offset: offset, expected: expected, found: "something else"))
+    }
+    var reader = ByteReader(page)
+    guard reader.array(8) == BlobFormat.magic, let version = reader.uint16() else {
+      throw damage(0, "the first bytes of a blob's file")
+    }
+    guard version <= BlobFormat.version else {
+      throw .newerFormat(file: file, found: version, supported: BlobFormat.version)
+    }
+    guard reader.uint8() == BlobFormat.blobKind, let state = reader.uint8(), state <= 1,
+      reader.uint32() == UInt32(BlobFormat.chunkBytes), let fileID = reader.randomID(),
+      let byteCount = reader.uint64(), let chunksEnd = reader.uint64(),
+      let id = reader.array(BlobID.byteCount).flatMap(BlobID.init)
+    else { throw damage(8, "the head of a blob's file") }
+    let checksum = BlobFormat.checksum(page.extracting(first: reader.offset), file: fileID, offset: 0)
+    guard let recorded = reader.uint32(), recorded == checksum else {
+      throw damage(UInt64(Self.byteCount - 4), "checksum \(checksum)")
+    }
+    self.fileID = fileID
+    guard state == 1 else { return }
+    guard byteCount <= BlobFormat.bytesMax, chunksEnd <= 2 * BlobFormat.bytesMax,
+      chunksEnd >= UInt64(BlobFormat.pageBytes)
+    else { throw damage(32, "sizes that a file can have") }
+    whole = Whole(id: id, byteCount: byteCount, chunksEnd: chunksEnd)
+  }
+}
+
+/// Where one chunk of a content is in its own file.
+struct BlobChunk: Equatable {
+  /// Of the chunk's head.
+  var offset: UInt64
+  var storedBytes: UInt32
+  var checksum: UInt32
+}
+
+enum BlobTable {
+  static func encode(_ chunks: [BlobChunk], file: RandomID, offset: UInt64) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(chunks.count * BlobFormat.tableEntryBytes + 4)
+    for chunk in chunks {
+      bytes.append(littleEndian: chunk.offset)
+      bytes.append(littleEndian: chunk.storedBytes)
+      bytes.append(littleEndian: chunk.checksum)
+    }
+    bytes.append(littleEndian: BlobFormat.checksum(bytes.rawSpan, file: file, offset: offset))
+    return bytes
+  }
+
+  static func decode(
+    _ bytes: RawSpan, of head: BlobHead.Whole, file: RandomID, path: String
+  ) throws(ByteStoreError) -> [BlobChunk] {
+    func damage(_ expected: String) -> ByteStoreError {
+      .corrupted(Damage(file: path, offset: head.chunksEnd, expected: expected, found: "something else"))
+    }
+    guard bytes.byteCount >= 4 else { throw damage("a table of chunks") }
+    let entries = bytes.extracting(droppingLast: 4)
+    let checksum = BlobFormat.checksum(entries, file: file, offset: head.chunksEnd)
+    var trailer = ByteReader(bytes.extracting(last: 4))
+    guard trailer.uint32() == checksum else { throw damage("a table with checksum \(checksum)") }
+    var reader = ByteReader(entries)
+    var chunks: [BlobChunk] = []
+    chunks.reserveCapacity(entries.byteCount / BlobFormat.tableEntryBytes)
+    var end = UInt64(BlobFormat.pageBytes)
+    while let offset = reader.uint64(), let stored = reader.uint32(), let checksum = reader.uint32() {
+      // A made-up table must not lead a read out of its file or make it allocate.
+      guard offset == end, stored <= BlobFormat.chunkBytes else { throw damage("chunks one after the other") }
+      end += UInt64(BlobFormat.chunkHeadBytes) + UInt64(stored)
+      chunks.append(BlobChunk(offset: offset, storedBytes: stored, checksum: checksum))
+    }
+    guard end == head.chunksEnd else { throw damage("chunks up to \(head.chunksEnd)") }
+    return chunks
+  }
+}
+
+extension BlobHead.Whole {
+  var chunkCount: Int { Int((byteCount + UInt64(BlobFormat.chunkBytes) - 1) / UInt64(BlobFormat.chunkBytes)) }
+
+  var tableBytes: Int { chunkCount * BlobFormat.tableEntryBytes + 4 }
+
+  /// Of the content in a chunk.
+  func bytes(ofChunk index: Int) -> Int {
+    Int(min(UInt64(BlobFormat.chunkBytes), byteCount - UInt64(index) * UInt64(BlobFormat.chunkBytes)))
+  }
+}

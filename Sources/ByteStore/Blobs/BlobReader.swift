@@ -1,0 +1,113 @@
+// Reading parts of a content.
+
+/// One content, open for reading: it can be read to its end even if it is removed meanwhile. For one thread at a
+/// time.
+package final class BlobReader {
+  package let id: BlobID
+  package let byteCount: UInt64
+  private let source: Source
+  /// The piece that was read last, if it was needed in part only.
+  private var piece: [UInt8] = []
+  private var pieceIndex: Int?
+
+  enum Source {
+    case empty
+    case file(BlobFile)
+    case pack(PackFile, PackedBody)
+  }
+
+  init(_ id: BlobID, _ place: BlobPlace, _ source: Source) {
+    self.id = id
+    byteCount = place.byteCount
+    self.source = source
+  }
+
+  var path: String {
+    switch source {
+    case .empty: ""
+    case .file(let file): file.path
+    case .pack(let pack, _): pack.file.path
+    }
+  }
+
+  /// Fills the front of `target` with what there is from `offset` on, and returns how much: all of it, or less at
+  /// the end of the content. Only verified bytes arrive; if it throws, what is in `target` means nothing.
+  package func read(into target: inout MutableRawSpan, at offset: UInt64) throws(ByteStoreError) -> Int {
+    guard offset < byteCount else { return 0 }
+    let count = Int(min(UInt64(target.byteCount), byteCount - offset))
+    var done = 0
+    while done < count {
+      let place = offset + UInt64(done)
+      let index = Int(place / UInt64(pieceBytes))
+      let start = Int(place % UInt64(pieceBytes))
+      let size = bytes(ofPiece: index)
+      let wanted = min(count - done, size - start)
+      var window = target._mutatingExtracting(droppingFirst: done)
+      if wanted == size {
+        var exact = window._mutatingExtracting(first: size)
+        try read(piece: index, into: &exact)
+      } else {
+        try load(index, size)
+        window.copy(piece.rawSpan.extracting(start..<start + wanted))
+      }
+      done += wanted
+    }
+    return count
+  }
+
+  /// Fills `bytes` with what there is from `offset` on, of which there has to be as much.
+  package func fill(_ bytes: inout [UInt8], at offset: UInt64) throws(ByteStoreError) {
+    let count = try bytes.withMutableBytes { target throws(ByteStoreError) in
+      try read(into: &target, at: offset)
+    }
+    precondition(count == bytes.count, "a read beyond the end of a content")
+  }
+
+  /// All of it, which has to fit into memory.
+  package func readAll() throws(ByteStoreError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: Int(byteCount))
+    try fill(&bytes, at: 0)
+    return bytes
+  }
+
+  // MARK: Pieces
+
+  /// A chunk of a file, or all of what is in a pack.
+  private var pieceBytes: Int {
+    if case .file = source { BlobFormat.chunkBytes } else { max(1, Int(byteCount)) }
+  }
+
+  private func bytes(ofPiece index: Int) -> Int {
+    if case .file(let file) = source { file.bytes(ofChunk: index) } else { Int(byteCount) }
+  }
+
+  private func read(piece index: Int, into target: inout MutableRawSpan) throws(ByteStoreError) {
+    switch source {
+    case .empty: break
+    case .file(let file): try file.read(chunk: index, into: &target)
+    case .pack(let pack, let body): try pack.read(body, into: &target)
+    }
+  }
+
+  private func load(_ index: Int, _ size: Int) throws(ByteStoreError) {
+    guard pieceIndex != index else { return }
+    pieceIndex = nil
+    var bytes = piece
+    piece = []
+    if bytes.count != size { bytes = [UInt8](repeating: 0, count: size) }
+    try bytes.withMutableBytes { target throws(ByteStoreError) in try read(piece: index, into: &target) }
+    piece = bytes
+    pieceIndex = index
+  }
+}
+
+extension MutableRawSpan {
+  /// Puts `bytes`, which have to fit, at the front.
+  fileprivate mutating func copy(_ bytes: RawSpan) {
+    unsafe withUnsafeMutableBytes { target in
+      unsafe bytes.withUnsafeBytes { source in
+        unsafe UnsafeMutableRawBufferPointer(rebasing: target[..<source.count]).copyMemory(from: source)
+      }
+    }
+  }
+}

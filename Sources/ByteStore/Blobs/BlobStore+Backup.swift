@@ -1,0 +1,74 @@
+// Contents in a backup: every file that a record may name is copied as it is, and read back.
+//
+// What is copied is what there is at some moment after the records were frozen. Files that go meanwhile stay until the
+// copy is made; contents that come are copied for nothing, and a sweep of the backup removes them.
+
+extension BlobStore {
+  private static let pieceBytes = 1 << 20
+
+  func holdRemovals() { removals.hold() }
+
+  func releaseRemovals() { removals.release { try? folder.remove($0) } }
+
+  /// Copies all contents below `path`. When it returns, they are on stable storage.
+  func copyAll(
+    to path: String, isCancelled: () -> Bool
+  ) throws(ByteStoreError) -> UInt64 {
+    let names = try folder.names().filter { name in if case .staged = name { false } else { true } }
+    guard !names.isEmpty else { return 0 }
+    let target = "\(path)/\(BlobName.folder)"
+    let directory = try system { () throws(SystemFailure) in
+      try folder.platform.fileSystem.createDirectory(target)
+      return try folder.platform.fileSystem.openDirectory(target)
+    }
+    var bytes: UInt64 = 0
+    for name in names.sorted(by: { $0.text < $1.text }) {
+      guard !isCancelled() else { throw .closed(directory: folder.path) }
+      guard let source = try folder.open(name) else { continue }
+      defer { source.close() }
+      bytes += try copy(source, name, to: directory)
+    }
+    try system { () throws(SystemFailure) in try directory.sync() }
+    return bytes
+  }
+
+  private func copy(
+    _ source: any OpenFile, _ name: BlobName, to directory: any OpenDirectory
+  ) throws(ByteStoreError) -> UInt64 {
+    let (copy, size, checksum) = try system { () throws(SystemFailure) in
+      let copy = try directory.createFile(name.text)
+      let size = try source.size()
+      var checksum = Checksum()
+      try forEachPiece(of: source, size) { piece, offset throws(SystemFailure) in
+        checksum.update(piece.rawSpan)
+        try copy.writeAll(piece.rawSpan, at: offset, folder.platform)
+      }
+      try copy.syncOnce(folder.platform)
+      return (copy, size, checksum.value)
+    }
+    defer { copy.close() }
+    var found = Checksum()
+    try system { () throws(SystemFailure) in
+      try forEachPiece(of: copy, size) { piece, _ throws(SystemFailure) in found.update(piece.rawSpan) }
+    }
+    guard found.value == checksum else {
+      throw .corrupted(
+        Damage(
+          file: copy.path, offset: 0, expected: "a copy with checksum \(checksum)", found: "\(found.value)"))
+    }
+    return size
+  }
+
+  private func forEachPiece(
+    of file: any OpenFile, _ size: UInt64, _ body: ([UInt8], UInt64) throws(SystemFailure) -> Void
+  ) throws(SystemFailure) {
+    var offset: UInt64 = 0
+    while offset < size {
+      let piece = try file.readAll(Int(min(UInt64(Self.pieceBytes), size - offset)), at: offset)
+      // A pack grows, and never shrinks.
+      guard !piece.isEmpty else { return }
+      try body(piece, offset)
+      offset += UInt64(piece.count)
+    }
+  }
+}

@@ -1,0 +1,77 @@
+// Reading contents out of packs.
+
+/// A pack that is open for reading.
+struct PackFile: Sendable {
+  let file: any OpenFile
+  let fileID: RandomID
+}
+
+/// Where the stored form of a content is in its pack.
+struct PackedBody: Sendable {
+  let offset: UInt64
+  let storedBytes: Int
+  let checksum: UInt32
+}
+
+/// The packs that were read lately. Usable from any thread.
+final class PackReader: Sendable {
+  private static let filesMax = 64
+
+  private let folder: BlobFolder
+  private let files = Locked<[UInt64: PackFile]>([:])
+
+  init(_ folder: BlobFolder) { self.folder = folder }
+
+  func file(_ number: UInt64) throws(ByteStoreError) -> PackFile {
+    if let file = files.withLock({ $0[number] }) { return file }
+    guard let file = try folder.open(.pack(number)) else {
+      throw folder.damage(.pack(number), 0, "a pack that a record names", "no such file")
+    }
+    let page = try system { () throws(SystemFailure) in try file.readAll(BlobFormat.pageBytes, at: 0) }
+    let head = try PackHead(decoding: page.rawSpan, file: file.path)
+    guard head.number == number else {
+      throw folder.damage(.pack(number), 32, "pack \(number)", "pack \(head.number)")
+    }
+    let pack = PackFile(file: file, fileID: head.fileID)
+    return files.withLock { files in
+      if let other = files[number] { return other }
+      // A descriptor is closed with the last read that uses it.
+      if files.count >= Self.filesMax { files.removeAll() }
+      files[number] = pack
+      return pack
+    }
+  }
+
+  func forget(_ number: UInt64) { files.withLock { $0[number] = nil } }
+}
+
+extension PackFile {
+  /// The whole content into `target`, which has its size.
+  func read(
+    _ body: PackedBody, into target: inout MutableRawSpan
+  ) throws(ByteStoreError) {
+    let byteCount = UInt32(target.byteCount)
+    if body.storedBytes == target.byteCount {
+      let count = try system { () throws(SystemFailure) in
+        try file.readWhole(at: body.offset, into: &target)
+      }
+      let checksum = BlobFormat.checksum(target.bytes, of: byteCount, file: fileID, offset: body.offset)
+      guard count == body.storedBytes, checksum == body.checksum else { throw damage(body) }
+      return
+    }
+    let stored = try system { () throws(SystemFailure) in
+      try file.readAll(body.storedBytes, at: body.offset)
+    }
+    let checksum = BlobFormat.checksum(stored.rawSpan, of: byteCount, file: fileID, offset: body.offset)
+    guard stored.count == body.storedBytes, checksum == body.checksum,
+      BlobDecompression.decompress(stored.rawSpan, into: &target)
+    else { throw damage(body) }
+  }
+
+  private func damage(_ body: PackedBody) -> ByteStoreError {
+    .corrupted(
+      Damage(
+        file: file.path, offset: body.offset, expected: "a content with checksum \(body.checksum)",
+        found: "something else"))
+  }
+}

@@ -1,0 +1,175 @@
+// Packs: many small contents in one file, one sync for all that wait (docs/reliability.md, C6).
+//
+// Invariants:
+//   - Only the thread that set `isLeading` writes to the pack; it holds no lock while it does.
+//   - What was acknowledged is never written to again: a group starts on a page of its own.
+//   - A pack whose sync failed gets nothing more, and neither does one of an earlier opening: what the system
+//     shows of it may not be on the disk (F4, C12).
+
+/// Appends contents to packs. Usable from any thread.
+final class PackWriter: Sendable {
+  /// A larger group would make everyone wait for one write.
+  private static let groupBytesMax = 16 << 20
+
+  private let folder: BlobFolder
+  private let packBytesMax: UInt64
+  private let state = Locked(State())
+
+  private struct State {
+    var queue: [PackTicket] = []
+    var isLeading = false
+    /// The leader's.
+    var pack: OpenPack?
+  }
+
+  init(_ folder: BlobFolder, packBytesMax: UInt64) {
+    self.folder = folder
+    self.packBytesMax = packBytesMax
+  }
+
+  /// The pack that contents are added to.
+  var currentNumber: UInt64? { state.withLock { $0.pack?.number } }
+
+  /// Returns once the content is on stable storage. `frame` is its stored form behind room for a head.
+  func append(
+    _ frame: [UInt8], of byteCount: Int, _ id: BlobID
+  ) throws(ByteStoreError) -> BlobPlace {
+    let ticket = PackTicket(id: id, byteCount: UInt32(byteCount), frame: frame)
+    state.withLock { $0.queue.append(ticket) }
+    while true {
+      let turn = state.withLock(when: { ticket.result != nil || !$0.isLeading }) { state -> Turn in
+        if let result = ticket.result { return .done(result) }
+        state.isLeading = true
+        return .lead(Self.takeGroup(&state), state.pack)
+      }
+      switch turn {
+      case .done(let result): return try result.get()
+      case .lead(let group, let pack): lead(group, pack)
+      }
+    }
+  }
+
+  private enum Turn {
+    case done(Result<BlobPlace, ByteStoreError>)
+    case lead([PackTicket], OpenPack?)
+  }
+
+  private static func takeGroup(_ state: inout State) -> [PackTicket] {
+    var bytes = 0
+    let group = state.queue.prefix { ticket in
+      defer { bytes += ticket.frame.count }
+      return bytes < groupBytesMax
+    }
+    defer { state.queue.removeFirst(group.count) }
+    return Array(group)
+  }
+
+  private func lead(_ group: [PackTicket], _ pack: OpenPack?) {
+    var pack = pack
+    let result = Result { () throws(ByteStoreError) in try write(group, &pack) }
+    state.withLock { state in
+      for (place, ticket) in group.enumerated() { ticket.result = result.map { $0[place] } }
+      state.pack = pack
+      state.isLeading = false
+    }
+    state.wakeAll()
+  }
+
+  // MARK: Writing
+
+  private func write(
+    _ group: [PackTicket], _ pack: inout OpenPack?
+  ) throws(ByteStoreError) -> [BlobPlace] {
+    if let full = pack, full.end >= packBytesMax {
+      full.file.close()
+      pack = nil
+    }
+    if pack == nil { pack = try makePack() }
+    guard let current = pack else { return [] }
+    var end = current.end
+    var places: [BlobPlace] = []
+    do throws(SystemFailure) {
+      for ticket in group {
+        places.append(try write(ticket, at: end, in: current))
+        end = (end + UInt64(ticket.frame.count)).roundedUp(toMultipleOf: UInt64(BlobFormat.frameHeadBytes))
+      }
+    } catch {
+      // None of it was acknowledged: the next group is written over it.
+      throw .system(error)
+    }
+    do throws(SystemFailure) {
+      if folder.platform.keeps(.syncBlob) { try current.file.syncOnce(folder.platform) }
+    } catch {
+      current.file.close()
+      pack = nil
+      throw .system(error)
+    }
+    pack?.end = end.roundedUp(toMultipleOf: UInt64(BlobFormat.pageBytes))
+    return places
+  }
+
+  private func write(
+    _ ticket: PackTicket, at offset: UInt64, in pack: OpenPack
+  ) throws(SystemFailure) -> BlobPlace {
+    let bodyOffset = offset + UInt64(BlobFormat.frameHeadBytes)
+    let storedBytes = UInt32(ticket.frame.count - BlobFormat.frameHeadBytes)
+    let checksum = ticket.bodyChecksum(file: pack.fileID, offset: bodyOffset)
+    let head = PackFrame(
+      id: ticket.id, byteCount: ticket.byteCount, storedBytes: storedBytes, bodyChecksum: checksum
+    ).head(file: pack.fileID, offset: offset)
+    ticket.frame.replaceSubrange(..<BlobFormat.frameHeadBytes, with: head)
+    let frame = ticket.frame
+    try pack.file.writeAll(frame.rawSpan, at: offset, folder.platform)
+    return BlobPlace(
+      byteCount: UInt64(ticket.byteCount),
+      home: .pack(
+        number: pack.number, offset: bodyOffset, storedBytes: storedBytes,
+        checksum: checksum))
+  }
+
+  private func makePack() throws(ByteStoreError) -> OpenPack {
+    let directory = try folder.made()
+    let number = try folder.takePackNumber()
+    let fileID = folder.platform.random.randomID()
+    let name = BlobName.pack(number).text
+    let file = try system { () throws(SystemFailure) in try directory.createFile(name) }
+    do throws(SystemFailure) {
+      try file.writeAll(PackHead(fileID: fileID, number: number).page.rawSpan, at: 0, folder.platform)
+      try file.syncOnce(folder.platform)
+      if folder.platform.keeps(.syncDirectoryOfBlob) { try directory.sync() }
+    } catch {
+      file.close()
+      try? directory.remove(name)
+      throw .system(error)
+    }
+    return OpenPack(number: number, fileID: fileID, file: file, end: UInt64(BlobFormat.pageBytes))
+  }
+}
+
+private struct OpenPack {
+  let number: UInt64
+  let fileID: RandomID
+  let file: any OpenFile
+  /// Where the next group begins.
+  var end: UInt64
+}
+
+/// A content on its way to a pack; protected by the lock of the state that it is queued in, and by turns.
+private final class PackTicket {
+  let id: BlobID
+  let byteCount: UInt32
+  var frame: [UInt8]
+  var result: Result<BlobPlace, ByteStoreError>?
+
+  init(id: BlobID, byteCount: UInt32, frame: [UInt8]) {
+    self.id = id
+    self.byteCount = byteCount
+    self.frame = frame
+  }
+
+  func bodyChecksum(file: RandomID, offset: UInt64) -> UInt32 {
+    let frame = frame
+    let body = frame.rawSpan.extracting(droppingFirst: BlobFormat.frameHeadBytes)
+    return BlobFormat.checksum(body, of: byteCount, file: file, offset: offset)
+  }
+}

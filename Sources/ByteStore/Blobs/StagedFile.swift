@@ -1,0 +1,209 @@
+// A content on its way to a file of its own: whole chunks on disk, the rest of one in memory.
+//
+// Invariants:
+//   - Everything up to `end` was written by this opening: what an earlier one left is verified and written once
+//     more before anything follows it, for the system may show bytes that no sync writes any more (F4).
+//   - All chunks are full but the last, which is written by `finish`.
+
+/// For one thread at a time.
+final class StagedFile {
+  let number: StagedNumber
+  private let file: any OpenFile
+  private let platform: Platform
+  private var chunks: [BlobChunk] = []
+  private var end = UInt64(BlobFormat.pageBytes)
+  /// Room for a head, and then what has come since the last whole chunk.
+  private var buffer = StagedFile.emptyBuffer
+  private var stored: [UInt8] = []
+  private var compressor = BlobCompressor()
+  private(set) var bytesSynced: UInt64 = 0
+
+  private static let emptyBuffer = [UInt8](repeating: 0, count: BlobFormat.chunkHeadBytes)
+
+  private init(_ number: StagedNumber, _ file: any OpenFile, _ platform: Platform) {
+    self.number = number
+    self.file = file
+    self.platform = platform
+    buffer.reserveCapacity(BlobFormat.chunkHeadBytes + BlobFormat.chunkBytes)
+  }
+
+  deinit { file.close() }
+
+  static func make(
+    _ number: StagedNumber, in folder: BlobFolder
+  ) throws(ByteStoreError) -> StagedFile {
+    let directory = try folder.made()
+    let name = BlobName.staged(number).text
+    return try system { () throws(SystemFailure) in
+      let staged = StagedFile(number, try directory.createFile(name), folder.platform)
+      do throws(SystemFailure) {
+        try staged.file.writeAll(BlobHead(fileID: number).page.rawSpan, at: 0, folder.platform)
+      } catch {
+        try? directory.remove(name)
+        throw error
+      }
+      return staged
+    }
+  }
+
+  /// Of the content, in whole chunks.
+  var bytesWritten: UInt64 { UInt64(chunks.count) * UInt64(BlobFormat.chunkBytes) }
+
+  private var bytesBuffered: Int { buffer.count - BlobFormat.chunkHeadBytes }
+
+  // MARK: Writing
+
+  /// Syncs after every `syncBytes`.
+  func append(_ bytes: RawSpan, syncBytes: UInt64) throws(ByteStoreError) {
+    var done = 0
+    while done < bytes.byteCount {
+      let count = min(bytes.byteCount - done, BlobFormat.chunkBytes - bytesBuffered)
+      buffer.append(copying: bytes.extracting(done..<done + count))
+      done += count
+      guard bytesBuffered == BlobFormat.chunkBytes else { continue }
+      try writeChunk()
+      if bytesWritten - bytesSynced >= syncBytes { try sync() }
+    }
+  }
+
+  private func writeChunk() throws(ByteStoreError) {
+    let byteCount = UInt32(bytesBuffered)
+    stored.removeAll(keepingCapacity: true)
+    stored.append(contentsOf: Self.emptyBuffer)
+    if compressBuffer() {
+      try write(&stored, of: byteCount)
+    } else {
+      try write(&buffer, of: byteCount)
+    }
+    buffer.removeLast(Int(byteCount))
+  }
+
+  private func compressBuffer() -> Bool {
+    let raw = buffer
+    return compressor.compress(
+      raw.rawSpan.extracting(droppingFirst: BlobFormat.chunkHeadBytes), into: &stored)
+  }
+
+  /// `chunk` is the stored form behind room for its head.
+  private func write(_ chunk: inout [UInt8], of byteCount: UInt32) throws(ByteStoreError) {
+    let storedBytes = UInt32(chunk.count - BlobFormat.chunkHeadBytes)
+    let checksum = BlobFormat.checksum(
+      chunk.rawSpan.extracting(droppingFirst: BlobFormat.chunkHeadBytes), of: byteCount, file: number,
+      offset: end)
+    let head = ChunkHead(byteCount: byteCount, storedBytes: storedBytes, checksum: checksum)
+    chunk.replaceSubrange(..<BlobFormat.chunkHeadBytes, with: head.encoded)
+    let bytes = chunk.rawSpan
+    let offset = end
+    do throws(SystemFailure) { try file.writeAll(bytes, at: offset, platform) } catch { throw .system(error) }
+    chunks.append(BlobChunk(offset: end, storedBytes: storedBytes, checksum: checksum))
+    end += UInt64(chunk.count)
+  }
+
+  /// Puts whole chunks on stable storage. After a failure nothing of the file can be relied on.
+  func sync() throws(ByteStoreError) {
+    let written = bytesWritten
+    do throws(SystemFailure) { try file.syncOnce(platform) } catch { throw .system(error) }
+    bytesSynced = written
+  }
+
+  /// Makes the file whole, and syncs it.
+  func finish(_ id: BlobID, _ byteCount: UInt64) throws(ByteStoreError) {
+    if bytesBuffered > 0 { try writeChunk() }
+    let table = BlobTable.encode(chunks, file: number, offset: end)
+    let head = BlobHead(
+      fileID: number, whole: BlobHead.Whole(id: id, byteCount: byteCount, chunksEnd: end))
+    do throws(SystemFailure) {
+      try file.writeAll(table.rawSpan, at: end, platform)
+      try file.writeAll(head.page.rawSpan, at: 0, platform)
+      if platform.keeps(.syncBlob) { try file.syncOnce(platform) }
+    } catch {
+      throw .system(error)
+    }
+    bytesSynced = byteCount
+  }
+
+  // MARK: Going on
+
+  /// What is left of a content on its way, as far as it is sound; `body` gets its bytes in order. Nil if there is
+  /// no such file, or nothing that can be read as one.
+  static func resume(
+    _ number: StagedNumber, in folder: BlobFolder, _ body: (RawSpan) throws(ByteStoreError) -> Void
+  ) throws(ByteStoreError) -> StagedFile? {
+    guard let file = try folder.open(.staged(number), .readAndWrite) else { return nil }
+    let staged = StagedFile(number, file, folder.platform)
+    let page = try system { () throws(SystemFailure) in try file.readAll(BlobFormat.pageBytes, at: 0) }
+    guard let head = try? BlobHead(decoding: page.rawSpan, file: file.path), head.fileID == number else {
+      return nil
+    }
+    try staged.rewrite(BlobHead(fileID: number).page, at: 0)
+    while let raw = try staged.takeChunk() { try body(raw.rawSpan) }
+    return staged
+  }
+
+  /// The content of the chunk at `end`, which is written once more; nil where the sound ones end.
+  private func takeChunk() throws(ByteStoreError) -> [UInt8]? {
+    let (file, offset) = (file, end)
+    let bytes = try system { () throws(SystemFailure) in
+      try file.readAll(BlobFormat.chunkHeadBytes, at: offset)
+    }
+    guard let head = ChunkHead(decoding: bytes.rawSpan), head.byteCount == BlobFormat.chunkBytes else {
+      return nil
+    }
+    let stored = try system { () throws(SystemFailure) in
+      try file.readAll(Int(head.storedBytes), at: offset + UInt64(BlobFormat.chunkHeadBytes))
+    }
+    let checksum = BlobFormat.checksum(
+      stored.rawSpan, of: head.byteCount, file: number, offset: offset)
+    guard stored.count == Int(head.storedBytes), checksum == head.checksum,
+      let raw = Self.raw(of: stored, Int(head.byteCount))
+    else { return nil }
+    try rewrite(bytes + stored, at: offset)
+    chunks.append(BlobChunk(offset: offset, storedBytes: head.storedBytes, checksum: checksum))
+    end += UInt64(bytes.count + stored.count)
+    return raw
+  }
+
+  private static func raw(of stored: [UInt8], _ byteCount: Int) -> [UInt8]? {
+    guard stored.count < byteCount else { return stored }
+    var raw = [UInt8](repeating: 0, count: byteCount)
+    let isSound = raw.withMutableBytes { target in
+      BlobDecompression.decompress(stored.rawSpan, into: &target)
+    }
+    return isSound ? raw : nil
+  }
+
+  private func rewrite(_ bytes: [UInt8], at offset: UInt64) throws(ByteStoreError) {
+    do throws(SystemFailure) { try file.writeAll(bytes.rawSpan, at: offset, platform) } catch {
+      throw .system(error)
+    }
+  }
+}
+
+private struct ChunkHead {
+  var byteCount: UInt32
+  var storedBytes: UInt32
+  var checksum: UInt32
+
+  init(byteCount: UInt32, storedBytes: UInt32, checksum: UInt32) {
+    self.byteCount = byteCount
+    self.storedBytes = storedBytes
+    self.checksum = checksum
+  }
+
+  init?(decoding bytes: RawSpan) {
+    var reader = ByteReader(bytes)
+    guard let byteCount = reader.uint32(), let storedBytes = reader.uint32(), let checksum = reader.uint32(),
+      byteCount <= BlobFormat.chunkBytes, storedBytes <= byteCount
+    else { return nil }
+    self.init(byteCount: byteCount, storedBytes: storedBytes, checksum: checksum)
+  }
+
+  var encoded: [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.append(littleEndian: byteCount)
+    bytes.append(littleEndian: storedBytes)
+    bytes.append(littleEndian: checksum)
+    bytes.append(littleEndian: UInt32(0))
+    return bytes
+  }
+}

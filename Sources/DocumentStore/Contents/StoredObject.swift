@@ -1,0 +1,146 @@
+// The records of objects: a name, what it is about, and which content it has.
+
+package import ByteStore
+
+/// What the owner of an object says about it.
+package struct ObjectAttributes: Hashable, Sendable {
+  /// Of names and values of `custom` together.
+  package static let customBytesMax = 8 << 10
+  /// Of each of the others.
+  package static let textBytesMax = 4 << 10
+
+  package var contentType: String?
+  package var cacheControl: String?
+  package var contentDisposition: String?
+  package var contentEncoding: String?
+  package var contentLanguage: String?
+  package var custom: [String: String] = [:]
+
+  package init() {}
+
+  /// Throws `invalidArgument` if it is more than a record should hold.
+  package func check() throws(DocumentStoreError) {
+    let bytes = custom.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+    guard bytes <= Self.customBytesMax else {
+      throw .invalidArgument(
+        "The custom metadata has \(bytes) bytes, and the limit is \(Self.customBytesMax).")
+    }
+    for text in [contentType, cacheControl, contentDisposition, contentEncoding, contentLanguage] {
+      guard let count = text?.utf8.count, count > Self.textBytesMax else { continue }
+      throw .invalidArgument("A metadata field has \(count) bytes, and the limit is \(Self.textBytesMax).")
+    }
+  }
+}
+
+/// An object as of one commit.
+package struct StoredObject: Hashable, Sendable {
+  package var path: ObjectPath
+  package var blob: BlobID
+  package var byteCount: UInt64
+  package var md5: [UInt8]
+  /// When the content was put there. In microseconds it is the generation, which grows with every content.
+  package var made: StoredTimestamp
+  /// When the content or the attributes were last changed.
+  package var changed: StoredTimestamp
+  /// Counts the changes of attributes of this content, from 1.
+  package var metageneration: Int64
+  /// Who has one may read the object.
+  package var tokens: [String]
+  package var attributes: ObjectAttributes
+
+  package var generation: Int64 { made.microseconds }
+}
+
+extension StoredObject {
+  private enum Field {
+    static let blob = "blob"
+    static let bytes = "bytes"
+    static let md5 = "md5"
+    static let made = "made"
+    static let changed = "changed"
+    static let metageneration = "metageneration"
+    static let tokens = "tokens"
+  }
+
+  /// By which the objects of a content are found.
+  static let blobField = StoredFieldPath(unchecked: [Field.blob])
+
+  /// Set to the time of the commit that puts a content there.
+  static let madeField = StoredFieldPath(unchecked: [Field.made])
+  static let changedField = StoredFieldPath(unchecked: [Field.changed])
+
+  var fields: StoredMap {
+    var fields = StoredMap([
+      (Field.blob, .bytes(blob.bytes)), (Field.bytes, .integer(Int64(clamping: byteCount))),
+      (Field.md5, .bytes(md5)), (Field.made, .timestamp(made)), (Field.changed, .timestamp(changed)),
+      (Field.metageneration, .integer(metageneration)), (Field.tokens, .array(tokens.map { .string($0) })),
+    ])
+    attributes.add(to: &fields)
+    return fields
+  }
+
+  /// Nil for what is no record of an object.
+  init?(_ document: StoredDocument) {
+    let fields = document.fields
+    guard let path = ObjectPath(document.path), case .bytes(let blob)? = fields[Field.blob],
+      let id = BlobID(blob), case .integer(let count)? = fields[Field.bytes],
+      let byteCount = UInt64(exactly: count), case .bytes(let md5)? = fields[Field.md5],
+      case .timestamp(let made)? = fields[Field.made], case .timestamp(let changed)? = fields[Field.changed],
+      case .integer(let metageneration)? = fields[Field.metageneration],
+      case .array(let tokens)? = fields[Field.tokens]
+    else { return nil }
+    self.init(
+      path: path, blob: id, byteCount: byteCount, md5: md5, made: made, changed: changed,
+      metageneration: metageneration, tokens: tokens.compactMap(\.plainText),
+      attributes: ObjectAttributes(fields))
+  }
+}
+
+extension ObjectAttributes {
+  /// Those that are single texts, with the names of their fields.
+  private enum TextField: String, CaseIterable {
+    case contentType, cacheControl, contentDisposition, contentEncoding, contentLanguage
+  }
+
+  private subscript(field: TextField) -> String? {
+    get {
+      switch field {
+      case .contentType: contentType
+      case .cacheControl: cacheControl
+      case .contentDisposition: contentDisposition
+      case .contentEncoding: contentEncoding
+      case .contentLanguage: contentLanguage
+      }
+    }
+    set {
+      switch field {
+      case .contentType: contentType = newValue
+      case .cacheControl: cacheControl = newValue
+      case .contentDisposition: contentDisposition = newValue
+      case .contentEncoding: contentEncoding = newValue
+      case .contentLanguage: contentLanguage = newValue
+      }
+    }
+  }
+
+  /// Names and values by turns: a field's name could not be any text.
+  private static let customName = "custom"
+
+  func add(to fields: inout StoredMap) {
+    for field in TextField.allCases { fields[field.rawValue] = self[field].map { .string($0) } }
+    let pairs = custom.sorted { $0.key.precedesInUTF8($1.key) }
+    guard !pairs.isEmpty else { return }
+    fields[Self.customName] = .array(pairs.flatMap { [.string($0.key), .string($0.value)] })
+  }
+
+  init(_ fields: StoredMap) {
+    for field in TextField.allCases { self[field] = fields[field.rawValue]?.plainText }
+    guard case .array(let texts)? = fields[Self.customName] else { return }
+    let pairs = texts.compactMap(\.plainText)
+    for place in stride(from: 0, to: pairs.count - 1, by: 2) { custom[pairs[place]] = pairs[place + 1] }
+  }
+}
+
+extension StoredValue {
+  var plainText: String? { if case .string(let text) = self { text } else { nil } }
+}

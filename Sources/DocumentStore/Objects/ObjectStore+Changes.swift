@@ -1,0 +1,265 @@
+// Giving an object a content, changing its attributes, and deleting it.
+//
+// How a content comes to an object:
+//
+//   1. look      is it there already? Then its latch is shared, and what was staged is let go of
+//   2. keep      else, with the latch alone: it gets a place on stable storage (C6)
+//   3. commit    the object's record, the record of a new content, and the removal of that of the content before,
+//                if this object was the last that had it; what stands in the way of that is tried again
+//   4. remove    the file of a content without a record
+//
+// A crash between 2 and 3 leaves a file that nothing refers to, and one between 3 and 4 as well: a sweep finds it.
+
+package import ByteStore
+
+extension ObjectStore {
+  /// Makes the object, or gives it another content and other attributes. Returns when that is durable. If it fails,
+  /// the object is as before, and nothing is left of the content unless another object has it.
+  package func put(
+    _ blob: FinishedBlob, md5: [UInt8], at path: ObjectPath, _ attributes: ObjectAttributes,
+    token: String, endsUpload number: StagedNumber? = nil
+  ) throws(DocumentStoreError) -> StoredObject {
+    var object = StoredObject(
+      path: path, blob: blob.id, byteCount: blob.byteCount, md5: md5, made: .epoch, changed: .epoch,
+      metageneration: 1, tokens: [token], attributes: attributes)
+    do throws(DocumentStoreError) { try attributes.check() } catch {
+      blobs.discard(blob)
+      throw error
+    }
+    let put = state.beginPut()
+    defer { state.endPut(put) }
+    let hold = try hold(blob)
+    defer { letGo(of: hold) }
+    do throws(DocumentStoreError) {
+      let time = try change { transaction throws(DocumentStoreError) in
+        let before = try transaction.document(at: path.document)
+        let dropped = try drop(before, unless: blob.id, transaction)
+        try transaction.write(
+          .set(
+            path.document, object.fields,
+            transforms: [
+              FieldTransform(StoredObject.madeField, .serverTimestamp),
+              FieldTransform(StoredObject.changedField, .serverTimestamp),
+            ]))
+        if let place = hold.newPlace { try transaction.write(BlobRecord.mutation(blob.id, at: place)) }
+        if let number { try transaction.write(.delete(UploadRecord.path(number))) }
+        return dropped
+      }
+      object.made = time
+      object.changed = time
+      return object
+    } catch {
+      if let place = hold.newPlace, !error.leavesOutcomeOpen { try? blobs.remove(blob.id, at: place) }
+      throw error
+    }
+  }
+
+  /// Changes the attributes. Nil if there is no such object.
+  package func update(
+    _ path: ObjectPath, _ body: (inout ObjectAttributes) -> Void
+  ) throws(DocumentStoreError) -> StoredObject? {
+    var result: StoredObject?
+    let time = try change { transaction throws(DocumentStoreError) in
+      result = nil
+      guard let document = try transaction.document(at: path.document) else { return nil }
+      var object = try object(of: document)
+      body(&object.attributes)
+      try object.attributes.check()
+      object.metageneration += 1
+      result = object
+      try transaction.write(
+        .set(
+          path.document, object.fields,
+          transforms: [FieldTransform(StoredObject.changedField, .serverTimestamp)]))
+      return nil
+    }
+    if result != nil { result?.changed = time }
+    return result
+  }
+
+  /// Makes download tokens for an object anew, or takes them all away. Nil if there is no such object.
+  package func setTokens(_ tokens: [String], of path: ObjectPath) throws(DocumentStoreError) -> StoredObject?
+  {
+    var result: StoredObject?
+    _ = try change { transaction throws(DocumentStoreError) in
+      result = nil
+      guard let document = try transaction.document(at: path.document) else { return nil }
+      var object = try object(of: document)
+      object.tokens = tokens
+      result = object
+      try transaction.write(.set(path.document, object.fields))
+      return nil
+    }
+    return result
+  }
+
+  /// False if there is no such object.
+  package func delete(_ path: ObjectPath) throws(DocumentStoreError) -> Bool {
+    var isThere = false
+    _ = try change { transaction throws(DocumentStoreError) in
+      let before = try transaction.document(at: path.document)
+      isThere = before != nil
+      guard isThere else { return nil }
+      let dropped = try drop(before, unless: nil, transaction)
+      try transaction.write(.delete(path.document))
+      return dropped
+    }
+    return isThere
+  }
+
+  // MARK: Contents
+
+  /// A content that stays where it is until this is let go of.
+  struct Hold {
+    let id: BlobID
+    /// If it was not there before; then the latch is had alone.
+    var newPlace: BlobPlace?
+  }
+
+  private func hold(_ blob: FinishedBlob) throws(DocumentStoreError) -> Hold {
+    let id = blob.id
+    state.latches.share(id)
+    do throws(DocumentStoreError) {
+      if try place(of: id) != nil {
+        blobs.discard(blob)
+        return Hold(id: id)
+      }
+    } catch {
+      blobs.discard(blob)
+      giveBack(state.latches.unshare(id), id)
+      throw error
+    }
+    giveBack(state.latches.unshare(id), id)
+    state.latches.take(id)
+    do throws(DocumentStoreError) {
+      if try place(of: id) != nil {
+        state.latches.downgrade(id)
+        blobs.discard(blob)
+        return Hold(id: id)
+      }
+      do throws(ByteStoreError) {
+        return Hold(id: id, newPlace: try blobs.keep(blob))
+      } catch {
+        throw DocumentStoreError(error)
+      }
+    } catch {
+      blobs.discard(blob)
+      giveBack(state.latches.giveBack(id), id)
+      throw error
+    }
+  }
+
+  private func letGo(of hold: Hold) {
+    let isSuspect =
+      hold.newPlace == nil ? state.latches.unshare(hold.id) : state.latches.giveBack(hold.id)
+    giveBack(isSuspect, hold.id)
+  }
+
+  /// The last one who had a latch looks whether anyone needs the content, if somebody could not.
+  private func giveBack(_ isSuspect: Bool, _ id: BlobID) {
+    if isSuspect { _ = try? collect(id) }
+  }
+
+  /// Removes the record of the content that an object had, if no other object has it. The content's latch is had
+  /// alone then.
+  private func drop(
+    _ before: StoredDocument?, unless id: BlobID?, _ transaction: StoreTransaction
+  ) throws(DocumentStoreError) -> DroppedContent? {
+    guard let before, let old = StoredObject(before)?.blob, old != id, state.latches.takeIfFree(old) else {
+      return nil
+    }
+    do throws(DocumentStoreError) {
+      let references = try transaction.documents(Self.references(to: old))
+      guard references.count == 1, let record = try transaction.document(at: BlobRecord.path(old)) else {
+        giveBack(state.latches.giveBack(old), old)
+        return nil
+      }
+      let dropped = DroppedContent(id: old, place: BlobRecord.place(record.fields))
+      try transaction.write(.delete(BlobRecord.path(old)))
+      return dropped
+    } catch {
+      giveBack(state.latches.giveBack(old), old)
+      throw error
+    }
+  }
+
+  /// Removes a content that no object has, record and file. False if one has it, or somebody works at it.
+  @discardableResult
+  func collect(_ id: BlobID) throws(DocumentStoreError) -> Bool {
+    guard state.latches.takeIfFree(id) else { return false }
+    var isGone = false
+    do throws(DocumentStoreError) {
+      _ = try change(givingBack: false) { transaction throws(DocumentStoreError) in
+        isGone = false
+        guard try transaction.documents(Self.references(to: id)).isEmpty else { return nil }
+        let record = try transaction.document(at: BlobRecord.path(id))
+        isGone = true
+        guard let record else { return nil }
+        try transaction.write(.delete(BlobRecord.path(id)))
+        return DroppedContent(id: id, place: BlobRecord.place(record.fields))
+      }
+      if isGone { try remove(DroppedContent(id: id, place: nil)) }
+    } catch {
+      giveBack(state.latches.giveBack(id), id)
+      throw error
+    }
+    giveBack(state.latches.giveBack(id), id)
+    return isGone
+  }
+
+  private func remove(_ dropped: DroppedContent) throws(DocumentStoreError) {
+    let place = dropped.place ?? BlobPlace(byteCount: 0, home: .ownFile)
+    do throws(ByteStoreError) {
+      // A power loss must not bring back a record whose file is gone: what is buffered is synced first.
+      if store.options.durability == .buffered {
+        try store.bytes.commit(Batch(stamp: store.bytes.lastStamp), durability: .synced)
+      }
+      try blobs.remove(dropped.id, at: place)
+    } catch {
+      throw DocumentStoreError(error)
+    }
+  }
+
+  // MARK: Commits
+
+  /// A content whose record a transaction removes.
+  struct DroppedContent {
+    let id: BlobID
+    let place: BlobPlace?
+  }
+
+  /// Runs a transaction until it can be committed, and removes the file of what it dropped.
+  @discardableResult
+  func change(
+    givingBack: Bool = true,
+    _ body: (StoreTransaction) throws(DocumentStoreError) -> DroppedContent?
+  ) throws(DocumentStoreError) -> StoredTimestamp {
+    var attempt = 1
+    while true {
+      let transaction = try store.beginTransaction()
+      defer { transaction.end() }
+      var dropped: DroppedContent?
+      do throws(DocumentStoreError) {
+        dropped = try body(transaction)
+        let time = try transaction.commit() ?? .epoch
+        // What is left if that fails, a sweep removes.
+        if let dropped {
+          try? remove(dropped)
+          if givingBack { giveBack(state.latches.giveBack(dropped.id), dropped.id) }
+        }
+        return time
+      } catch {
+        if let dropped, givingBack { giveBack(state.latches.giveBack(dropped.id), dropped.id) }
+        guard error.isWorthAnotherAttempt else { throw error }
+      }
+      transaction.end()
+      attempt += 1
+      store.waitBeforeAttempt(attempt)
+    }
+  }
+}
+
+extension DocumentStoreError {
+  /// Only the next open tells whether the commit has happened.
+  var leavesOutcomeOpen: Bool { if case .outcomeUnknown = self { true } else { false } }
+}

@@ -1,0 +1,84 @@
+// What is in a bucket, folder by folder.
+//
+// A page is one walk over the names in their order: an object directly in the folder is an item, and the first
+// object below a folder in it stands for that folder, behind which the walk goes on.
+
+/// A part of a folder.
+package struct ObjectPage: Sendable, Equatable {
+  /// Objects directly in the folder, by their whole names.
+  package var items: [String] = []
+  /// Folders directly in it, by their whole names without a slash at the end.
+  package var folders: [String] = []
+  /// Where the next page begins; nil if there is none.
+  package var next: String?
+
+  package init() {}
+
+  package var count: Int { items.count + folders.count }
+}
+
+extension ObjectStore {
+  private static let documentsAtOnceMax = 1000
+
+  /// Up to `limit` items and folders from `start` on, the `next` of a page before; from the front without one.
+  /// `folder` is the name of a folder without a slash at the end, or empty for the whole bucket.
+  package func list(
+    bucket: String, folder: String, from start: String? = nil, limit: Int
+  ) throws(DocumentStoreError) -> ObjectPage {
+    precondition(limit > 0, "a page has room for something")
+    let prefix = folder.isEmpty ? "" : folder + "/"
+    let walk = ObjectWalk(
+      collection: ReservedPath.objects(inBucket: bucket),
+      end: folder.isEmpty ? nil : ShiftedText.endID(ofFolder: prefix))
+    var page = ObjectPage()
+    var id = start ?? ShiftedText.id(of: prefix)
+    var atOnce = min(limit + 1, Self.documentsAtOnceMax)
+    walking: while true {
+      let names = try store.records(walk.query(from: id, limit: atOnce)).map(\.path.id)
+      for name in names {
+        guard let text = ShiftedText.text(ofID: name), text.utf8.starts(with: prefix.utf8) else {
+          id = name
+          continue
+        }
+        let sub = Self.subfolder(of: text, below: prefix)
+        guard page.count < limit else {
+          page.next = sub.map { ShiftedText.id(of: $0 + "/") } ?? name
+          return page
+        }
+        guard let sub else {
+          page.items.append(text)
+          continue
+        }
+        page.folders.append(sub)
+        id = ShiftedText.endID(ofFolder: sub + "/")
+        // Folders tend to come together.
+        atOnce = min(atOnce, 16)
+        continue walking
+      }
+      guard names.count == atOnce, let last = names.last else { return page }
+      // The id behind it that is closest to it.
+      id = last + "\u{1}"
+      atOnce = min(2 * atOnce, Self.documentsAtOnceMax)
+    }
+  }
+
+  /// The folder directly below `prefix` that an object is in, if it is in one.
+  private static func subfolder(of name: String, below prefix: String) -> String? {
+    let bytes = Array(name.utf8)
+    guard let slash = bytes[prefix.utf8.count...].firstIndex(of: UInt8(ascii: "/")) else { return nil }
+    return String(decoding: bytes[..<slash], as: UTF8.self)
+  }
+}
+
+private struct ObjectWalk {
+  let collection: CollectionPath
+  /// Before which the folder ends; nil for a whole bucket.
+  let end: String?
+
+  func query(from start: String, limit: Int) throws(DocumentStoreError) -> StructuredQuery {
+    var query = try StructuredQuery(.collection(collection))
+      .ordered(by: OrderBy(.documentID)).starting(.before, [.string(start)])
+    if let end { query = try query.ending(.before, [.string(end)]) }
+    return try query.limited(to: .first(limit))
+  }
+}

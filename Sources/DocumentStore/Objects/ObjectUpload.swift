@@ -1,0 +1,187 @@
+// A content on its way to an object.
+//
+// The first 1 MiB stays in memory. From then on, or when the upload is paused, what has come is staged in a file, and
+// a record says what it is for: so it can be gone on with after a restart. The commit that makes the object removes
+// the record. MD5, which the API promises beside the digest that names the content, is computed in a thread of its own.
+
+package import ByteStore
+import Dispatch
+
+/// For one thread at a time. Ends with `finish`, `cancel` or `leave`.
+package final class ObjectUpload {
+  package let path: ObjectPath
+  package let source: UploadSource
+  package var attributes: ObjectAttributes
+
+  private let objects: ObjectStore
+  private let writer: BlobWriter
+  private let md5: MD5Worker
+  private var isRecorded: Bool
+
+  fileprivate init(
+    _ objects: ObjectStore, _ writer: BlobWriter, _ md5: MD5Worker, _ path: ObjectPath,
+    _ source: UploadSource,
+    _ attributes: ObjectAttributes, isRecorded: Bool = false
+  ) {
+    self.isRecorded = isRecorded
+    self.objects = objects
+    self.writer = writer
+    self.md5 = md5
+    self.path = path
+    self.source = source
+    self.attributes = attributes
+  }
+
+  /// Of the content, so far.
+  package var byteCount: UInt64 { writer.byteCount }
+
+  /// What would survive a power loss.
+  package var bytesSynced: UInt64 { writer.bytesSynced }
+
+  /// May write, sync and commit. If it throws, `cancel` is all that is left to do.
+  package func append(_ bytes: [UInt8]) throws(DocumentStoreError) {
+    md5.update(bytes)
+    try wrapped { writer throws(ByteStoreError) in try writer.append(bytes.rawSpan) }
+    try record()
+  }
+
+  /// Puts what has come on stable storage, but for less than a chunk, with the record of the upload.
+  package func persist() throws(DocumentStoreError) {
+    try wrapped { writer throws(ByteStoreError) in try writer.persist() }
+    try record()
+  }
+
+  private func record() throws(DocumentStoreError) {
+    guard writer.isStaged, !isRecorded else { return }
+    let upload = StoredUpload(
+      number: writer.number, path: path, attributes: attributes, began: objects.now, source: source)
+    isRecorded = true
+    try objects.store.commit([.set(UploadRecord.path(writer.number), UploadRecord.fields(upload))])
+  }
+
+  /// The object, once it is durable with this content. `token` is for its download URL.
+  package func finish(token: String) throws(DocumentStoreError) -> StoredObject {
+    var blob: FinishedBlob?
+    try wrapped { writer throws(ByteStoreError) in blob = try writer.finish() }
+    guard let blob else { preconditionFailure("a content that is finished") }
+    let object = try objects.put(
+      blob, md5: md5.digest, at: path, attributes, token: token, endsUpload: isRecorded ? writer.number : nil)
+    leave()
+    return object
+  }
+
+  /// Leaves nothing of it.
+  package func cancel() {
+    writer.abandon()
+    if isRecorded { _ = try? objects.store.commit([.delete(UploadRecord.path(writer.number))]) }
+    leave()
+  }
+
+  /// Leaves what is staged for somebody who goes on with it, until it is too old.
+  package func leave() { objects.state.activeUploads.withLock { _ = $0.remove(writer.number) } }
+
+  private func wrapped(
+    _ body: (BlobWriter) throws(ByteStoreError) -> Void
+  ) throws(DocumentStoreError) {
+    do throws(ByteStoreError) { try body(writer) } catch { throw DocumentStoreError(error) }
+  }
+}
+
+extension ObjectStore {
+  /// What is older is swept.
+  package static let uploadSecondsMax: Int64 = 7 * 24 * 60 * 60
+
+  var now: StoredTimestamp {
+    StoredTimestamp(microseconds: store.clock.wallMicroseconds()) ?? .epoch
+  }
+
+  package func upload(
+    to path: ObjectPath, from source: UploadSource, _ attributes: ObjectAttributes
+  ) -> ObjectUpload {
+    let writer = blobs.writer()
+    state.activeUploads.withLock { _ = $0.insert(writer.number) }
+    return ObjectUpload(self, writer, MD5Worker(), path, source, attributes)
+  }
+
+  /// Uploads of which a part is staged, those under way among them.
+  package func uploads(
+    inBucket bucket: String? = nil
+  ) throws(DocumentStoreError) -> [StoredUpload] {
+    try store.documents(StructuredQuery(.collection(ReservedPath.allUploads)))
+      .compactMap(UploadRecord.upload)
+      .filter { upload in bucket.map { $0.isSameUTF8(as: upload.path.bucket) } ?? true }
+  }
+
+  /// Whether somebody works at an upload.
+  package func isActive(_ number: StagedNumber) -> Bool {
+    state.activeUploads.withLock { $0.contains(number) }
+  }
+
+  /// Goes on with an upload that was left, or cut off; `body` gets what there is of it, to compare or to count. Nil
+  /// if nothing is left of it, or somebody works at it.
+  package func resume(
+    _ stored: StoredUpload, _ body: ([UInt8]) -> Void
+  ) throws(DocumentStoreError) -> ObjectUpload? {
+    let isMine = state.activeUploads.withLock { $0.insert(stored.number).inserted }
+    guard isMine else { return nil }
+    let md5 = MD5Worker()
+    do throws(ByteStoreError) {
+      let writer = try blobs.resume(stored.number) { bytes throws(ByteStoreError) in
+        let copy = [UInt8](copying: bytes)
+        md5.update(copy)
+        body(copy)
+      }
+      if let writer {
+        return ObjectUpload(
+          self, writer, md5, stored.path, stored.source, stored.attributes, isRecorded: true)
+      }
+    } catch {
+      state.activeUploads.withLock { _ = $0.remove(stored.number) }
+      throw DocumentStoreError(error)
+    }
+    state.activeUploads.withLock { _ = $0.remove(stored.number) }
+    return nil
+  }
+
+  /// Leaves nothing of an upload that nobody works at. False if somebody does.
+  @discardableResult
+  package func cancel(_ upload: StoredUpload) throws(DocumentStoreError) -> Bool {
+    guard !isActive(upload.number) else { return false }
+    try store.commit([.delete(UploadRecord.path(upload.number))])
+    blobs.discardStaged(upload.number)
+    return true
+  }
+}
+
+/// MD5 of pieces that come one after the other, computed beside whoever brings them.
+private final class MD5Worker: Sendable {
+  /// So many pieces at most are in memory for it.
+  private static let piecesMax = 8
+
+  private struct State {
+    var stream = MD5Stream()
+    var pieces = 0
+  }
+
+  private let queue = DispatchQueue(label: "dugout.objects.md5")
+  private let state = Locked(State())
+
+  func update(_ bytes: [UInt8]) {
+    guard bytes.count > 4096 else {
+      queue.sync { state.withLock { $0.stream.update(bytes.rawSpan) } }
+      return
+    }
+    state.withLock(when: { $0.pieces < Self.piecesMax }) { $0.pieces += 1 }
+    queue.async { [self] in
+      var stream = state.withLock { $0.stream }
+      stream.update(bytes.rawSpan)
+      state.withLock { state in
+        state.stream = stream
+        state.pieces -= 1
+      }
+      state.wakeAll()
+    }
+  }
+
+  var digest: [UInt8] { queue.sync { state.withLock { $0.stream.digest } } }
+}

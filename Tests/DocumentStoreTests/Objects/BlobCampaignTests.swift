@@ -1,0 +1,19 @@
+// Small runs of the campaign over objects, and each of its rules broken once.
+
+import ByteStore
+import Harness
+import Testing
+
+struct BlobCampaignTests {
+  @Test func noObjectIsLostOrLeaked() {
+    let summary = BlobCampaign.run(states: 600, seed: 1)
+    #expect(summary.failures == 0, "\(summary.firstFailure ?? "")")
+    #expect(summary.neverReached == [])
+  }
+
+  @Test(arguments: Rule.ofContents.sorted { $0.rawValue < $1.rawValue })
+  func brokenRuleIsNoticed(rule: Rule) {
+    let summary = BlobCampaign.run(states: 5000, seed: 1, breaking: rule, stopsAtFirst: true)
+    #expect(summary.failures > 0, "nothing noticed that \(rule) was broken")
+  }
+}

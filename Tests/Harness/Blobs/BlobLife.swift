@@ -1,0 +1,191 @@
+// A process that runs a workload with objects, and what it was told to be durable.
+
+import ByteStore
+import DocumentStore
+
+final class BlobLife {
+  static let path = "/store"
+
+  static var options: DocumentStore.Options {
+    var options = DocumentStore.Options()
+    options.maintenance = .manual
+    options.blobs.packedBytesMax = 2000
+    options.blobs.packBytesMax = 16 << 10
+    options.blobs.syncBytes = 256 << 10
+    return options
+  }
+
+  static func platform(_ disk: SimulatedDisk, _ rule: Rule?) -> Platform {
+    var platform = disk.platform(seed: UInt64(disk.counters.operations) &+ 1)
+    platform.brokenRule = rule
+    return platform
+  }
+
+  let disk: SimulatedDisk
+  private let workload: BlobWorkload
+  private let rule: Rule?
+  private var store: DocumentStore?
+  /// By name, what was acknowledged last.
+  private var acknowledged: [String: Int] = [:]
+  /// After an error whose outcome is open, what else an object may be.
+  private var open: [String: Set<Int?>] = [:]
+  /// What each object could be from a call of the disk on, until the next entry's.
+  private var moments: [(call: Int, expected: BlobExpectation)] = []
+  private(set) var problem: String?
+
+  init(
+    _ workload: BlobWorkload, on image: DiskImage, recordsHistory: Bool, _ rule: Rule?,
+    _ fault: FaultPlan? = nil
+  ) {
+    var options = SimulatedDisk.Options()
+    options.recordsHistory = recordsHistory
+    options.fault = fault
+    disk = SimulatedDisk(image, options: options)
+    self.workload = workload
+    self.rule = rule
+  }
+
+  /// What may be found if the process dies before this call.
+  func candidates(at call: Int) -> BlobExpectation {
+    moments.last { $0.call <= call }?.expected ?? BlobExpectation()
+  }
+
+  func run() {
+    for step in workload.steps {
+      note(during: step)
+      do throws(DocumentStoreError) {
+        try perform(step)
+      } catch {
+        failed(step, error)
+      }
+      note(during: nil)
+    }
+    try? store?.close()
+    store = nil
+  }
+
+  private func note(during step: BlobWorkload.Step?) {
+    var expected = BlobExpectation()
+    for name in BlobWorkload.names {
+      var allowed: Set<Int?> = open[name] ?? []
+      allowed.insert(acknowledged[name])
+      if let step, step.name == name, let outcome = step.outcome { allowed.insert(outcome) }
+      expected.objects[name] = allowed
+    }
+    moments.append((disk.counters.operations, expected))
+  }
+
+  private func opened() throws(DocumentStoreError) -> DocumentStore {
+    if let store { return store }
+    let opened = try DocumentStore.open(Self.path, options: Self.options, platform: Self.platform(disk, rule))
+    store = opened
+    return opened
+  }
+
+  // MARK: Steps
+
+  private func perform(_ step: BlobWorkload.Step) throws(DocumentStoreError) {
+    let objects = try opened().objects
+    let path = ObjectPath(bucket: "bucket", name: try ObjectName(step.name))
+    let source = UploadSource(file: nil, byteCount: UInt64(step.bytes.count), modified: 0)
+    switch step.kind {
+    case .put:
+      let upload = objects.upload(to: path, from: source, ObjectAttributes())
+      try finish(upload, step.bytes, step)
+    case .staged:
+      let upload = objects.upload(to: path, from: source, ObjectAttributes())
+      try fill(upload, Array(step.bytes.prefix(step.bytes.count / 2)))
+      try cancelling(upload) { () throws(DocumentStoreError) in try upload.persist() }
+      upload.leave()
+    case .resumed: try resume(objects)
+    case .cancelled:
+      let upload = objects.upload(to: path, from: source, ObjectAttributes())
+      try fill(upload, step.bytes)
+      upload.cancel()
+    case .delete:
+      if try objects.delete(path) != (acknowledged[step.name] != nil), open[step.name] == nil {
+        problem = "a delete of \(step.name) did not know whether it was there"
+      }
+      settle(step.name, nil)
+    case .update:
+      _ = try objects.update(path) { $0.contentType = "text/\(step.content)" }
+    case .sweep:
+      try objects.sweep(.everything)
+    case .reopen:
+      let store = try opened()
+      self.store = nil
+      try store.close()
+    }
+  }
+
+  /// What is staged is finished with the rest of the content that it began with.
+  private func resume(_ objects: ObjectStore) throws(DocumentStoreError) {
+    guard let stored = try objects.uploads().first else { return }
+    var staged: [UInt8] = []
+    guard let upload = try objects.resume(stored, { staged += $0 }) else { return }
+    let contents = (0..<6).filter { BlobWorkload.content($0).count == Int(stored.source.byteCount) }
+    guard let content = contents.first, BlobWorkload.content(content).starts(with: staged) else {
+      problem = "a staged part is not what was uploaded"
+      return upload.cancel()
+    }
+    let step = BlobWorkload.Step(kind: .put, name: stored.path.name.text, content: content)
+    note(during: step)
+    do throws(DocumentStoreError) {
+      try finish(upload, Array(step.bytes.dropFirst(staged.count)), step)
+    } catch {
+      failed(step, error)
+    }
+  }
+
+  private func fill(_ upload: ObjectUpload, _ bytes: [UInt8]) throws(DocumentStoreError) {
+    try cancelling(upload) { () throws(DocumentStoreError) in
+      for start in stride(from: 0, to: bytes.count, by: 100_000) {
+        try upload.append(Array(bytes[start..<min(bytes.count, start + 100_000)]))
+      }
+    }
+  }
+
+  private func finish(
+    _ upload: ObjectUpload, _ bytes: [UInt8], _ step: BlobWorkload.Step
+  ) throws(DocumentStoreError) {
+    try fill(upload, bytes)
+    try cancelling(upload) { () throws(DocumentStoreError) in _ = try upload.finish(token: "token") }
+    settle(step.name, step.content)
+  }
+
+  private func cancelling(
+    _ upload: ObjectUpload, _ body: () throws(DocumentStoreError) -> Void
+  ) throws(DocumentStoreError) {
+    do throws(DocumentStoreError) { try body() } catch {
+      upload.cancel()
+      throw error
+    }
+  }
+
+  private func settle(_ name: String, _ content: Int?) {
+    acknowledged[name] = content
+    open[name] = nil
+  }
+
+  /// A step that failed has changed nothing, unless nobody can know.
+  private func failed(_ step: BlobWorkload.Step, _ error: DocumentStoreError) {
+    // A close that failed leaves a store that cannot be used.
+    if case .outcomeUnknown = error, let outcome = step.outcome {
+      open[step.name, default: []].insert(outcome)
+    }
+    if disk.counters.faults == 0 { problem = "\(step.kind) failed without a fault: \(error)" }
+  }
+}
+
+extension BlobWorkload.Step {
+  var bytes: [UInt8] { BlobWorkload.content(content) }
+
+  /// What the object is afterwards; nil if it stays as it is.
+  fileprivate var outcome: Int?? {
+    switch kind {
+    case .put: .some(content)
+    case .delete: .some(nil)
+    case .staged, .resumed, .cancelled, .update, .sweep, .reopen: nil
+    }
+  }
+}
