@@ -104,7 +104,8 @@ let package = Package(
     .executableTarget(
       name: "campaign",
       dependencies: [
-        "Harness", "ByteStore", "DocumentStore", "FirebaseFirestore", "FirebaseCore", "Ballcap",
+        "Harness", "ByteStore", "DocumentStore", "FirebaseFirestore", "FirebaseStorage", "FirebaseCore",
+        "Ballcap",
       ],
       path: "Tests/campaign", swiftSettings: strict),
     .target(
@@ -123,6 +124,10 @@ let package = Package(
     .testTarget(
       name: "FirebaseFirestoreTests",
       dependencies: ["FirebaseFirestore", "FirebaseCore", "DocumentStore"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "FirebaseStorageTests",
+      dependencies: ["FirebaseStorage", "FirebaseCore", "FirebaseFirestore", "DocumentStore", "ByteStore"],
       swiftSettings: strict),
     .testTarget(
       name: "BallcapTests", dependencies: ["Ballcap", "FirebaseFirestore"], swiftSettings: strict),

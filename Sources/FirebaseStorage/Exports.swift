@@ -1,4 +1,4 @@
-// The module of files and their metadata. So far it brings only what it will stand on.
+// What code that imports FirebaseStorage sees without asking.
 
 @_exported public import FirebaseCore
 @_exported public import Foundation

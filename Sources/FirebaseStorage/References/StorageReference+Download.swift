@@ -1,0 +1,83 @@
+// Downloading.
+
+public import Foundation
+
+extension StorageReference {
+  // MARK: To memory
+
+  /// Downloads the object into memory, unless it has more than `maxSize` bytes. `completion` is called once, after all
+  /// observers.
+  @discardableResult
+  public func getData(
+    maxSize: Int64, completion: @escaping (Data?, (any Error)?) -> Void
+  ) -> StorageDownloadTask {
+    let target = DownloadData(bytesMax: maxSize)
+    return download(
+      to: target,
+      completion: { snapshot in
+        completion(snapshot.error == nil ? target.data : nil, snapshot.error)
+      })
+  }
+
+  @discardableResult
+  public func getData(
+    maxSize: Int64, completion: @escaping (Result<Data, any Error>) -> Void
+  ) -> StorageDownloadTask {
+    getData(maxSize: maxSize) { completion(Outcome.result($0, $1)) }
+  }
+
+  /// The content of the object. Throws `downloadSizeExceeded` if it has more than `maxSize` bytes. Cancelling the Swift
+  /// task cancels the download.
+  nonisolated(nonsending) public func data(maxSize: Int64) async throws -> Data {
+    let target = DownloadData(bytesMax: maxSize)
+    return try await Outcome.of(download(to: target)) { _ in target.data }
+  }
+
+  // MARK: To a file
+
+  /// Downloads the object to a file, which is replaced once the download is whole. Its folder must exist. The task has
+  /// begun when this returns.
+  @discardableResult
+  public func write(toFile fileURL: URL) -> StorageDownloadTask { download(to: DownloadFile(fileURL)) }
+
+  /// The same; `completion` is called once with the file's URL or an error, after all observers.
+  @discardableResult
+  public func write(
+    toFile fileURL: URL, completion: ((URL?, (any Error)?) -> Void)?
+  ) -> StorageDownloadTask {
+    download(
+      to: DownloadFile(fileURL),
+      completion: { snapshot in
+        completion?(snapshot.error == nil ? fileURL : nil, snapshot.error)
+      })
+  }
+
+  @discardableResult
+  public func write(
+    toFile fileURL: URL, completion: @escaping (Result<URL, any Error>) -> Void
+  ) -> StorageDownloadTask {
+    write(toFile: fileURL) { completion(Outcome.result($0, $1)) }
+  }
+
+  /// Downloads the object to a file. Cancelling the Swift task cancels the download.
+  nonisolated(nonsending) public func writeAsync(
+    toFile fileURL: URL, onProgress: ((Progress?) -> Void)? = nil
+  ) async throws -> URL {
+    try await Outcome.of(download(to: DownloadFile(fileURL), onProgress: onProgress)) { _ in fileURL }
+  }
+
+  // MARK: All of them
+
+  private func download(
+    to target: any DownloadTarget, onProgress: ((Progress?) -> Void)? = nil,
+    completion: ((StorageTaskSnapshot) -> Void)? = nil
+  ) -> StorageDownloadTask {
+    let worker = DownloadWorker(storage.client, path, target)
+    let transfer = Transfer(worker, storage.client, callbackQueue: storage.callbackQueue, metadata: nil)
+    let task = StorageDownloadTask(self, transfer)
+    if let onProgress { task.observe(.progress) { onProgress($0.progress) } }
+    if let completion { transfer.observeEnd(of: task, completion) }
+    transfer.begin(task)
+    return task
+  }
+}

@@ -1,0 +1,113 @@
+// Uploading.
+
+public import Foundation
+
+extension StorageReference {
+  // MARK: Bytes
+
+  /// Uploads bytes. The task has begun when this returns.
+  @discardableResult
+  public func putData(_ uploadData: Data, metadata: StorageMetadata? = nil) -> StorageUploadTask {
+    upload(metadata, defaultType: ContentTypes.unknown) { UploadData(uploadData) }
+  }
+
+  /// Uploads bytes, and calls `completion` once with the object's metadata or an error, after all observers.
+  @discardableResult
+  public func putData(
+    _ uploadData: Data, metadata: StorageMetadata? = nil,
+    completion: ((StorageMetadata?, (any Error)?) -> Void)?
+  ) -> StorageUploadTask {
+    upload(metadata, defaultType: ContentTypes.unknown, completion) { UploadData(uploadData) }
+  }
+
+  @discardableResult
+  public func putData(
+    _ uploadData: Data, metadata: StorageMetadata? = nil,
+    completion: @escaping (Result<StorageMetadata, any Error>) -> Void
+  ) -> StorageUploadTask {
+    putData(uploadData, metadata: metadata) { completion(Outcome.result($0, $1)) }
+  }
+
+  /// Uploads bytes. Cancelling the Swift task cancels the upload.
+  nonisolated(nonsending) public func putDataAsync(
+    _ uploadData: Data, metadata: StorageMetadata? = nil, onProgress: ((Progress?) -> Void)? = nil
+  ) async throws -> StorageMetadata {
+    try await finished(
+      upload(metadata, defaultType: ContentTypes.unknown, onProgress: onProgress) {
+        UploadData(uploadData)
+      })
+  }
+
+  // MARK: Files
+
+  /// Uploads a file, which nobody may change meanwhile. The task has begun when this returns.
+  @discardableResult
+  public func putFile(from fileURL: URL, metadata: StorageMetadata? = nil) -> StorageUploadTask {
+    upload(metadata, defaultType: Self.type(of: fileURL)) { () throws(StorageError) in try UploadFile(fileURL)
+    }
+  }
+
+  /// Uploads a file, and calls `completion` once with the object's metadata or an error, after all observers.
+  @discardableResult
+  public func putFile(
+    from fileURL: URL, metadata: StorageMetadata? = nil,
+    completion: ((StorageMetadata?, (any Error)?) -> Void)?
+  ) -> StorageUploadTask {
+    upload(metadata, defaultType: Self.type(of: fileURL), completion) { () throws(StorageError) in
+      try UploadFile(fileURL)
+    }
+  }
+
+  @discardableResult
+  public func putFile(
+    from fileURL: URL, metadata: StorageMetadata? = nil,
+    completion: @escaping (Result<StorageMetadata, any Error>) -> Void
+  ) -> StorageUploadTask {
+    putFile(from: fileURL, metadata: metadata) { completion(Outcome.result($0, $1)) }
+  }
+
+  /// Uploads a file. Cancelling the Swift task cancels the upload.
+  nonisolated(nonsending) public func putFileAsync(
+    from url: URL, metadata: StorageMetadata? = nil, onProgress: ((Progress?) -> Void)? = nil
+  ) async throws -> StorageMetadata {
+    try await finished(
+      upload(metadata, defaultType: Self.type(of: url), onProgress: onProgress) {
+        () throws(StorageError) in try UploadFile(url)
+      })
+  }
+
+  private static func type(of url: URL) -> String { ContentTypes.type(ofFile: url.lastPathComponent) }
+
+  // MARK: All of them
+
+  private func upload(
+    _ metadata: StorageMetadata?, defaultType: String,
+    _ completion: ((StorageMetadata?, (any Error)?) -> Void)? = nil,
+    onProgress: ((Progress?) -> Void)? = nil,
+    from open: @escaping () throws(StorageError) -> any UploadBytes
+  ) -> StorageUploadTask {
+    // The reference decides where it goes, and the caller's metadata says so.
+    metadata?.path = path.object
+    metadata?.bucket = path.bucket
+    let described = metadata?.copied() ?? StorageMetadata()
+    described.path = path.object
+    described.bucket = path.bucket
+    if described.contentType == nil { described.contentType = defaultType }
+    let worker = UploadWorker(storage.client, path, described.attributes, open)
+    let transfer = Transfer(
+      worker, storage.client, callbackQueue: storage.callbackQueue, metadata: described)
+    let task = StorageUploadTask(self, transfer)
+    if let onProgress { task.observe(.progress) { onProgress($0.progress) } }
+    if let completion {
+      transfer.observeEnd(of: task) { snapshot in
+        completion(snapshot.error == nil ? snapshot.metadata : nil, snapshot.error)
+      }
+    }
+    transfer.begin(task)
+    return task
+  }
+
+  nonisolated(nonsending) private func finished(_ task: StorageUploadTask) async throws -> StorageMetadata {
+    try await Outcome.of(task) { snapshot in snapshot.metadata }
+  }
+}

@@ -1,0 +1,64 @@
+// The only place where errors of the engine and of the system become those of the API.
+
+import ByteStore
+import DocumentStore
+import Foundation
+
+enum StorageErrors {
+  /// Where an error of the original's server would say which status it answered.
+  private static let statusDomain = "com.google.HTTPStatus"
+
+  static func objectNotFound(_ bucket: String, _ object: String) -> StorageError {
+    .objectNotFound(object: object, serverError: status(404, bucket, object))
+  }
+
+  static func badRequest(_ message: String, _ bucket: String, _ object: String) -> StorageError {
+    .unknown(message: message, serverError: status(400, bucket, object))
+  }
+
+  private static func status(_ code: Int, _ bucket: String, _ object: String) -> [String: Any] {
+    [
+      "ResponseErrorDomain": statusDomain, "ResponseErrorCode": code, "bucket": bucket, "object": object,
+      NSUnderlyingErrorKey: NSError(domain: statusDomain, code: code),
+    ]
+  }
+
+  /// What the system refused.
+  static func posix(_ code: Int32, file: String? = nil) -> StorageError {
+    var details: [String: Any] = [
+      "ResponseErrorDomain": NSPOSIXErrorDomain, "ResponseErrorCode": Int(code),
+      NSUnderlyingErrorKey: NSError(domain: NSPOSIXErrorDomain, code: Int(code)),
+    ]
+    details["DugoutFile"] = file
+    return .unknown(
+      message: "POSIX errno \(code) (\(SystemFailure.message(for: code)))", serverError: details)
+  }
+
+  static func translate(_ error: SystemFailure) -> StorageError { posix(error.code, file: error.path) }
+
+  static func translate(_ error: DocumentStoreError, _ bucket: String, _ object: String) -> StorageError {
+    switch error {
+    case .invalidArgument(let message): badRequest(message, bucket, object)
+    case .notFound: objectNotFound(bucket, object)
+    case .alreadyExists(let message), .failedPrecondition(let message), .aborted(let message),
+      .feedTruncated(let message):
+      .unknown(message: message, serverError: ["bucket": bucket, "object": object])
+    case .full(let evidence), .failed(let evidence):
+      evidence.code.map { posix($0, file: evidence.file) } ?? unknown(evidence, bucket, object)
+    case .corrupted: .nonMatchingChecksum
+    case .notAStore(let evidence), .unsuitableDirectory(let evidence), .locked(let evidence),
+      .newerFormat(let evidence), .outcomeUnknown(let evidence), .closed(let evidence):
+      unknown(evidence, bucket, object)
+    }
+  }
+
+  private static func unknown(
+    _ evidence: StorageEvidence, _ bucket: String, _ object: String
+  ) -> StorageError {
+    var details: [String: Any] = ["bucket": bucket, "object": object]
+    details["DugoutFile"] = evidence.file
+    details["DugoutSystemCode"] = evidence.code.map { Int($0) }
+    details["DugoutHolder"] = evidence.holder.map { Int($0) }
+    return .unknown(message: evidence.message, serverError: details)
+  }
+}

@@ -1,0 +1,25 @@
+// How a transfer ended, for completions and for those who wait.
+
+import Foundation
+
+enum Outcome {
+  static func result<Value>(_ value: Value?, _ error: (any Error)?) -> Result<Value, any Error> {
+    if let value { return .success(value) }
+    return .failure(error ?? StorageError.internalError(message: "Neither a value nor an error."))
+  }
+
+  /// Waits for the end of a transfer. Cancelling the Swift task cancels it.
+  nonisolated(nonsending) static func of<Value: Sendable>(
+    _ task: StorageObservableTask, _ value: @escaping @Sendable (StorageTaskSnapshot) -> Value?
+  ) async throws -> Value {
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        task.transfer.whenOver(of: task) { snapshot in
+          continuation.resume(with: result(snapshot.error == nil ? value(snapshot) : nil, snapshot.error))
+        }
+      }
+    } onCancel: {
+      task.transfer.handle(.cancel)
+    }
+  }
+}

@@ -1,0 +1,278 @@
+// A transfer at work: the machine that decides, the worker that transfers, and the observers.
+//
+// Invariants:
+//   - The machine, the observers and what snapshots show change together, under one lock. Events are put on the
+//     callback queue under it too, so that their order there is that of the changes.
+//   - The worker runs on the transfer's own queue, one run at a time. A run is superseded by the next one, which
+//     begins when it has noticed.
+
+import Foundation
+
+/// Usable from any thread.
+final class Transfer: Sendable {
+  /// More often than this, nobody is told of progress.
+  private static let nanosecondsBetweenProgress: UInt64 = 50_000_000
+
+  private let queue = DispatchQueue(label: "dugout.storage.transfer")
+  private let callbackQueue: DispatchQueue
+  private let client: StorageClient
+  private let worker: any TransferWorker
+  private let state: Guarded<State>
+
+  private struct State: Sendable {
+    var machine: TransferMachine
+    /// The worker's run that may go on.
+    var run = 0
+    var observers: [Observer] = []
+    var completed: Int64 = 0
+    var total: Int64 = -1
+    var toldAt: UInt64 = 0
+    var error: StorageError?
+    /// What snapshots of an upload show.
+    var metadata: StorageMetadata?
+    /// Kept while it is under way.
+    var task: StorageTask?
+    /// Told when it is over, not on the callback queue.
+    var waiting: [@Sendable (StorageTaskSnapshot) -> Void] = []
+  }
+
+  private final class Observer: Sendable {
+    let handle = UUID().uuidString
+    let status: StorageTaskStatus
+    let handler: Callback<StorageTaskSnapshot>
+    /// It belongs to the call that made the task, and nobody else removes it.
+    let isCompletion: Bool
+    private let removed = Guarded(false)
+
+    init(_ status: StorageTaskStatus, _ handler: Callback<StorageTaskSnapshot>, isCompletion: Bool) {
+      self.status = status
+      self.handler = handler
+      self.isCompletion = isCompletion
+    }
+
+    func remove() { removed.withLock { $0 = true } }
+    var isRemoved: Bool { removed.withLock { $0 } }
+  }
+
+  init(
+    _ worker: any TransferWorker, _ client: StorageClient, callbackQueue: DispatchQueue,
+    metadata: StorageMetadata?
+  ) {
+    self.worker = worker
+    self.client = client
+    self.callbackQueue = callbackQueue
+    state = Guarded(
+      State(machine: TransferMachine(pausesAtOnce: worker.pausesAtOnce), metadata: metadata))
+  }
+
+  // MARK: Events
+
+  /// Begins.
+  func begin(_ task: StorageTask) {
+    state.withLock { $0.task = task }
+    client.remember(self) { [weak self] in self?.interrupt() }
+    handle(.enqueue)
+  }
+
+  func handle(_ event: TransferMachine.Event) {
+    if event == .cancel { return cancel() }
+    _ = state.withLock { handle(event, &$0) }
+  }
+
+  private func cancel() {
+    state.withLock { state in
+      let before = state.error
+      state.error = .cancelled
+      if !handle(.cancel, &state) { state.error = before }
+    }
+  }
+
+  /// The app goes: the transfer ends, and what is staged stays.
+  private func interrupt() {
+    state.withLock { state in
+      // One that is about to succeed does so: closing waits for it.
+      guard !state.machine.isOver, state.machine.state != .completing else { return }
+      state.error = .cancelled
+      handle(.fail, &state)
+      state.run += 1
+      queue.async { [worker] in worker.leave() }
+    }
+  }
+
+  @discardableResult
+  private func handle(_ event: TransferMachine.Event, _ state: inout State) -> Bool {
+    guard let effects = state.machine.handle(event) else { return false }
+    for effect in effects {
+      switch effect {
+      case .run:
+        state.run += 1
+        let run = state.run
+        queue.async { [self] in work(run) }
+      case .fire(let status): fire(status, state)
+      case .cleanUp: queue.async { [worker] in worker.discard() }
+      }
+    }
+    if state.machine.isOver { end(&state) }
+    return true
+  }
+
+  private func end(_ state: inout State) {
+    state.observers = []
+    if let task = state.task, !state.waiting.isEmpty {
+      let snapshot = Self.snapshot(of: task, state, state.machine.state.status)
+      let waiting = state.waiting
+      state.waiting = []
+      queue.async { for body in waiting { body(snapshot) } }
+    }
+    state.task = nil
+    client.forget(self)
+  }
+
+  // MARK: Work
+
+  private func work(_ run: Int) {
+    let isDone = client.doing {
+      do throws(StorageError) {
+        guard step(.start, run) else { return stopped(run) }
+        try worker.prepare()
+        while try worker.advance() {
+          tell(run)
+          guard isCurrent(run) else { return stopped(run) }
+        }
+        guard step(.complete, run) else { return stopped(run) }
+        finish(try worker.finish())
+      } catch {
+        fail(error)
+      }
+    }
+    if !isDone { fail(.cancelled) }
+  }
+
+  /// Whether the machine took the event, from the run that may go on.
+  private func step(_ event: TransferMachine.Event, _ run: Int) -> Bool {
+    state.withLock { $0.run == run && $0.machine.isRunning && handle(event, &$0) }
+  }
+
+  private func isCurrent(_ run: Int) -> Bool { state.withLock { $0.run == run && $0.machine.isRunning } }
+
+  private func tell(_ run: Int) {
+    let (completed, total) = (worker.completed, worker.total)
+    let now = DispatchTime.now().uptimeNanoseconds
+    state.withLock { state in
+      let isNews = completed != state.completed
+      (state.completed, state.total) = (completed, total)
+      guard state.run == run, isNews, now &- state.toldAt >= Self.nanosecondsBetweenProgress else { return }
+      state.toldAt = now
+      handle(.progress, &state)
+    }
+  }
+
+  /// Somebody has paused, cancelled or resumed meanwhile.
+  private func stopped(_ run: Int) {
+    let isOver = state.withLock { $0.machine.isOver }
+    // What ended it also told the worker to clean up.
+    guard !isOver else { return }
+    do throws(StorageError) {
+      try worker.stop()
+      handle(.stop)
+    } catch {
+      fail(error)
+    }
+  }
+
+  private func finish(_ metadata: StorageMetadata?) {
+    let (completed, total) = (worker.completed, worker.total)
+    state.withLock { state in
+      (state.completed, state.total) = (completed, total)
+      if let metadata { state.metadata = metadata }
+      handle(.succeed, &state)
+    }
+  }
+
+  private func fail(_ error: StorageError) {
+    worker.discard()
+    state.withLock { state in
+      guard !state.machine.isOver else { return }
+      state.error = error
+      handle(.fail, &state)
+    }
+  }
+
+  // MARK: Observers
+
+  func observe(
+    _ status: StorageTaskStatus, of task: StorageTask, isCompletion: Bool = false,
+    _ handler: @escaping (StorageTaskSnapshot) -> Void
+  ) -> String {
+    let observer = Observer(status, Callback(handler), isCompletion: isCompletion)
+    state.withLock { state in
+      if !state.machine.isOver { state.observers.append(observer) }
+      guard state.machine.state.matches(status) else { return }
+      deliver(Self.snapshot(of: task, state, state.machine.state.status), to: observer)
+    }
+    return observer.handle
+  }
+
+  /// Has `completion` called once, after all observers: on the callback queue behind the last event, and from there
+  /// once more.
+  func observeEnd(of task: StorageTask, _ completion: @escaping (StorageTaskSnapshot) -> Void) {
+    let callback = Callback(completion)
+    let later: (StorageTaskSnapshot) -> Void = { [callbackQueue] snapshot in
+      callbackQueue.async { callback(snapshot) }
+    }
+    _ = observe(.success, of: task, isCompletion: true, later)
+    _ = observe(.failure, of: task, isCompletion: true, later)
+  }
+
+  /// Has `body` called when it is over, whatever becomes of the callback queue; at once if it is.
+  func whenOver(of task: StorageTask, _ body: @escaping @Sendable (StorageTaskSnapshot) -> Void) {
+    let snapshot = state.withLock { state -> StorageTaskSnapshot? in
+      guard !state.machine.isOver else { return Self.snapshot(of: task, state, state.machine.state.status) }
+      state.waiting.append(body)
+      return nil
+    }
+    if let snapshot { body(snapshot) }
+  }
+
+  func removeObservers(_ isMeant: (String) -> Bool) {
+    remove { isMeant($0.handle) }
+  }
+
+  func removeObservers(of status: StorageTaskStatus) {
+    remove { $0.status == status }
+  }
+
+  private func remove(_ isMeant: (Observer) -> Bool) {
+    state.withLock { state in
+      for observer in state.observers where !observer.isCompletion && isMeant(observer) { observer.remove() }
+      state.observers.removeAll(where: \.isRemoved)
+    }
+  }
+
+  private func fire(_ status: StorageTaskStatus, _ state: State) {
+    guard let task = state.task else { return }
+    for observer in state.observers where observer.status == status {
+      deliver(Self.snapshot(of: task, state, status), to: observer)
+    }
+  }
+
+  private func deliver(_ snapshot: StorageTaskSnapshot, to observer: Observer) {
+    callbackQueue.async { if !observer.isRemoved { observer.handler(snapshot) } }
+  }
+
+  // MARK: Snapshots
+
+  func snapshot(of task: StorageTask) -> StorageTaskSnapshot {
+    state.withLock { Self.snapshot(of: task, $0, $0.machine.state.status) }
+  }
+
+  private static func snapshot(
+    of task: StorageTask, _ state: State, _ status: StorageTaskStatus
+  ) -> StorageTaskSnapshot {
+    let progress = Progress(totalUnitCount: state.total)
+    progress.completedUnitCount = state.completed
+    return StorageTaskSnapshot(
+      task: task, metadata: state.metadata?.copied(), reference: task.reference, progress: progress,
+      error: state.error, status: status)
+  }
+}

@@ -1,0 +1,87 @@
+// Metadata and the records of objects: the one way there and back.
+
+import DocumentStore
+import Foundation
+
+extension StorageMetadata {
+  /// All that is known about an object.
+  convenience init(_ object: StoredObject) {
+    self.init()
+    bucket = object.path.bucket
+    path = object.path.name.text
+    set(object.attributes)
+    md5Hash = Data(object.md5).base64EncodedString()
+    generation = object.generation
+    metageneration = object.metageneration
+    size = Int64(clamping: object.byteCount)
+    timeCreated = Timestamp(object.made).dateValue()
+    updated = Timestamp(object.changed).dateValue()
+    kind = .file
+    markAsKnown()
+  }
+
+  /// Only what its owner says about an object.
+  convenience init(_ attributes: ObjectAttributes) {
+    self.init()
+    set(attributes)
+  }
+
+  private func set(_ attributes: ObjectAttributes) {
+    cacheControl = attributes.cacheControl
+    contentDisposition = attributes.contentDisposition
+    contentEncoding = attributes.contentEncoding
+    contentLanguage = attributes.contentLanguage
+    contentType = attributes.contentType
+    customMetadata = attributes.custom.isEmpty ? nil : attributes.custom
+  }
+
+  /// For an upload.
+  var attributes: ObjectAttributes {
+    var attributes = ObjectAttributes()
+    attributes.cacheControl = cacheControl
+    attributes.contentDisposition = contentDisposition
+    attributes.contentEncoding = contentEncoding
+    attributes.contentLanguage = contentLanguage
+    attributes.contentType = contentType
+    attributes.custom = customMetadata ?? [:]
+    return attributes
+  }
+
+  /// Changes what differs from what this metadata was made from.
+  var update: MetadataUpdate { MetadataUpdate(from: initial, to: settable) }
+}
+
+/// What an update of metadata changes; a nil clears.
+struct MetadataUpdate: Sendable {
+  private var texts: [StorageMetadata.WritableText: String?] = [:]
+  private var custom: [String: String?] = [:]
+  private var clearsCustom = false
+
+  init(from initial: StorageMetadata.Settable, to settable: StorageMetadata.Settable) {
+    for field in StorageMetadata.WritableText.allCases {
+      let (before, after) = (initial.texts[field], settable.texts[field])
+      if before != after { texts.updateValue(after, forKey: field) }
+    }
+    clearsCustom = initial.custom != nil && settable.custom == nil
+    let (before, after) = (initial.custom ?? [:], settable.custom ?? [:])
+    for name in before.keys where after[name] == nil { custom.updateValue(nil, forKey: name) }
+    for (name, value) in after where before[name] != value { custom.updateValue(value, forKey: name) }
+  }
+
+  func apply(to attributes: inout ObjectAttributes) {
+    for (field, value) in texts {
+      switch field {
+      case .cacheControl: attributes.cacheControl = value
+      case .contentDisposition: attributes.contentDisposition = value
+      case .contentEncoding: attributes.contentEncoding = value
+      case .contentLanguage: attributes.contentLanguage = value
+      case .contentType: attributes.contentType = value
+      }
+    }
+    if clearsCustom {
+      attributes.custom = [:]
+    } else {
+      for (name, value) in custom { attributes.custom[name] = value }
+    }
+  }
+}

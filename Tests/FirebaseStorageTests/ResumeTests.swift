@@ -1,0 +1,74 @@
+// Uploads that outlive their process.
+
+import FirebaseStorage
+import Foundation
+import Testing
+
+struct ResumeTests {
+  private let bucket = TestBucket()
+
+  /// An upload that is paused with a part staged, and an app that goes then.
+  private func leaveUpload(of url: URL, to name: String) async throws {
+    let task = bucket.root.child(name).putFile(from: url)
+    await withCheckedContinuation { done in
+      let once = Once(done)
+      task.observe(.progress) { _ in
+        task.pause()
+        once.resume()
+      }
+    }
+    await bucket.restart()
+  }
+
+  private final class Once: @unchecked Sendable {
+    private var continuation: CheckedContinuation<Void, Never>?
+    private let lock = NSLock()
+    init(_ continuation: CheckedContinuation<Void, Never>) { self.continuation = continuation }
+    func resume() {
+      lock.lock()
+      defer { lock.unlock() }
+      continuation?.resume()
+      continuation = nil
+    }
+  }
+
+  @Test func aPausedUploadIsListedAfterARestartAndGoesOn() async throws {
+    let bytes = noise(120_000_000)
+    let url = try bucket.file("source.bin", bytes)
+    try await leaveUpload(of: url, to: "a")
+    let pending = try #require(try await bucket.storage.pendingUploads().first)
+    #expect(pending.reference == bucket.root.child("a"))
+    #expect(pending.fileURL?.lastPathComponent == "source.bin")
+    #expect(pending.totalByteCount == 120_000_000)
+    #expect(!pending.isActive)
+    #expect(bucket.blobFiles.filter { $0.hasPrefix("staged-") }.count == 1)
+    let task = try #require(pending.resume())
+    let metadata = try await withCheckedThrowingContinuation { done in
+      task.observe(.success) { done.resume(returning: $0.metadata) }
+      task.observe(.failure) { done.resume(throwing: $0.error ?? NothingThrown()) }
+    }
+    #expect(metadata?.size == 120_000_000)
+    #expect(try await bucket.root.child("a").data(maxSize: .max) == bytes)
+    #expect(try await bucket.storage.pendingUploads().isEmpty)
+    #expect(bucket.blobFiles.filter { $0.hasPrefix("staged-") }.isEmpty)
+  }
+
+  @Test func aPausedUploadCanBeCancelledAfterARestart() async throws {
+    let url = try bucket.file("source.bin", noise(120_000_000))
+    try await leaveUpload(of: url, to: "a")
+    let pending = try #require(try await bucket.storage.pendingUploads().first)
+    #expect(try await pending.cancel())
+    #expect(try await bucket.storage.pendingUploads().isEmpty)
+    #expect(bucket.blobFiles.filter { $0.hasPrefix("staged-") }.isEmpty)
+  }
+
+  @Test func aFileThatWasChangedIsUploadedFromTheStart() async throws {
+    let url = try bucket.file("source.bin", noise(120_000_000))
+    try await leaveUpload(of: url, to: "a")
+    let changed = noise(2_000_000, seed: 9)
+    try changed.write(to: url)
+    let metadata = try await bucket.root.child("a").putFileAsync(from: url)
+    #expect(metadata.size == 2_000_000)
+    #expect(try await bucket.root.child("a").data(maxSize: .max) == changed)
+  }
+}

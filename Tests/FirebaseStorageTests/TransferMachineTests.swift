@@ -1,0 +1,83 @@
+// The state machine of transfers, by itself.
+
+import FirebaseStorage
+import Testing
+
+struct TransferMachineTests {
+  private func machine(_ events: [TransferMachine.Event], upload: Bool = true) -> TransferMachine {
+    var machine = TransferMachine(pausesAtOnce: upload)
+    for event in events { _ = machine.handle(event) }
+    return machine
+  }
+
+  @Test func aTransferGoesThroughItsStates() {
+    var machine = TransferMachine(pausesAtOnce: true)
+    #expect(machine.handle(.enqueue) == [.run])
+    #expect(machine.handle(.start) == [])
+    #expect(machine.handle(.progress) == [.fire(.progress)])
+    #expect(machine.handle(.complete) == [])
+    #expect(machine.handle(.succeed) == [.fire(.progress), .fire(.success)])
+    #expect(machine.state == .success)
+  }
+
+  @Test func anUploadPausesAtOnceAndADownloadWhenItHasStopped() {
+    var upload = machine([.enqueue, .start])
+    #expect(upload.handle(.pause) == [.fire(.pause)])
+    #expect(upload.state == .paused)
+    #expect(upload.handle(.pause) == nil)
+    var download = machine([.enqueue, .start], upload: false)
+    #expect(download.handle(.pause) == [])
+    #expect(download.state == .pausing)
+    #expect(download.handle(.stop) == [.fire(.pause)])
+    #expect(download.state == .paused)
+  }
+
+  @Test func resumingFiresAndRunsAgain() {
+    var paused = machine([.enqueue, .start, .pause])
+    #expect(paused.handle(.resume) == [.fire(.resume), .run])
+    #expect(paused.handle(.resume) == nil)
+    var running = machine([.enqueue, .start])
+    #expect(running.handle(.resume) == nil)
+  }
+
+  @Test func whatIsOverStaysSo() {
+    let over: [TransferMachine] = [
+      machine([.enqueue, .start, .complete, .succeed]), machine([.enqueue, .fail]),
+      machine([.enqueue, .cancel]),
+    ]
+    for ended in over {
+      for event in TransferMachine.Event.allCases {
+        var machine = ended
+        #expect(machine.handle(event) == nil, "\(ended.state) took \(event)")
+      }
+    }
+  }
+
+  @Test func cancellingWorksFromAnyStateBeforeTheObjectIsMade() {
+    for events: [TransferMachine.Event] in [[], [.enqueue], [.enqueue, .start], [.enqueue, .start, .pause]] {
+      var machine = machine(events)
+      #expect(machine.handle(.cancel) == [.fire(.failure), .cleanUp])
+    }
+    var completing = machine([.enqueue, .start, .complete])
+    #expect(completing.handle(.cancel) == nil)
+  }
+
+  /// Any events in any order: never two ends, and nothing after one.
+  @Test func noSequenceOfEventsEndsTwice() {
+    let events = TransferMachine.Event.allCases
+    for upload in [true, false] {
+      for first in 0..<events.count * events.count * events.count * events.count {
+        var machine = TransferMachine(pausesAtOnce: upload)
+        var ends = 0
+        var rest = first
+        for _ in 0..<4 {
+          let effects = machine.handle(events[rest % events.count]) ?? []
+          rest /= events.count
+          ends += effects.count { $0 == .fire(.success) || $0 == .fire(.failure) }
+        }
+        #expect(ends <= 1)
+        #expect(ends == (machine.isOver ? 1 : 0))
+      }
+    }
+  }
+}

@@ -1,0 +1,204 @@
+// Objects up and down again.
+
+import FirebaseStorage
+import Foundation
+import Testing
+
+struct TransferTests {
+  private let bucket = TestBucket()
+
+  @Test(arguments: [0, 1, 1000, 1 << 20, (1 << 20) + 1, 3_000_000])
+  func whatIsPutIsGot(count: Int) async throws {
+    let reference = bucket.root.child("folder/object")
+    let bytes = noise(count)
+    let metadata = try await reference.putDataAsync(bytes)
+    #expect(metadata.size == Int64(count))
+    #expect(try await reference.data(maxSize: Int64(count)) == bytes)
+    #expect(metadata.bucket == "dugout")
+    #expect(metadata.path == "folder/object")
+    #expect(metadata.name == "object")
+    #expect(metadata.metageneration == 1)
+    #expect(metadata.generation > 0)
+    #expect(metadata.isFile)
+    #expect(metadata.contentType == "application/octet-stream")
+  }
+
+  @Test func md5IsThatOfTheContent() async throws {
+    let empty = try await bucket.root.child("empty").putDataAsync(Data())
+    #expect(empty.md5Hash == "1B2M2Y8AsgTpgAmY7PhCfg==")
+    let text = try await bucket.root.child("text").putDataAsync(Data("abc".utf8))
+    #expect(text.md5Hash == "kAFQmDzST7DWlj99KOF/cg==")
+    let large = try await bucket.root.child("large").putDataAsync(Data(repeating: 97, count: 5_000_000))
+    // md5sum of five million times the letter a
+    #expect(large.md5Hash == Self.md5OfFiveMillionLetters)
+  }
+
+  private static let md5OfFiveMillionLetters = "ym4vVf/TDoKNkAcHKW2R2Q=="
+
+  @Test func contentSurvivesARestart() async throws {
+    let bytes = noise(2_000_000)
+    let before = try await bucket.root.child("a").putDataAsync(bytes)
+    await bucket.restart()
+    #expect(try await bucket.root.child("a").data(maxSize: .max) == bytes)
+    #expect(try await bucket.root.child("a").getMetadata() == before)
+  }
+
+  @Test func anOverwriteReplacesContentAndMetadata() async throws {
+    let reference = bucket.root.child("a")
+    let described = StorageMetadata()
+    described.customMetadata = ["who": "me"]
+    described.contentType = "text/plain"
+    let first = try await reference.putDataAsync(Data("one".utf8), metadata: described)
+    #expect(described.path == "a")
+    let second = try await reference.putDataAsync(Data("two!".utf8))
+    #expect(second.generation > first.generation)
+    #expect(second.metageneration == 1)
+    #expect(second.customMetadata == nil)
+    #expect(second.contentType == "application/octet-stream")
+    #expect(second.md5Hash != first.md5Hash)
+    #expect(try await reference.data(maxSize: 10) == Data("two!".utf8))
+  }
+
+  @Test func theLimitOfADownloadIsStrict() async throws {
+    let reference = bucket.root.child("a")
+    _ = try await reference.putDataAsync(Data("12345".utf8))
+    #expect(try await reference.data(maxSize: 5).count == 5)
+    let error = try await storageError { _ = try await reference.data(maxSize: 4) }
+    guard case .downloadSizeExceeded(let total, let maxSize) = error else {
+      Issue.record("\(error)")
+      return
+    }
+    #expect(total == 5)
+    #expect(maxSize == 4)
+    #expect((error as NSError).userInfo["totalSize"] as? Int64 == 5)
+    #expect((error as NSError).userInfo["maxAllowedSize"] as? Int64 == 4)
+  }
+
+  @Test func aFileIsUploadedWithTheTypeOfItsExtension() async throws {
+    let url = try bucket.file("picture.PNG", noise(1_500_000))
+    let metadata = try await bucket.root.child("p").putFileAsync(from: url)
+    #expect(metadata.contentType == "image/png")
+    #expect(metadata.size == 1_500_000)
+    #expect(try await bucket.root.child("p").data(maxSize: .max) == noise(1_500_000))
+  }
+
+  @Test func whatIsNoRegularFileIsRefused() async throws {
+    let link = bucket.folder.appendingPathComponent("link")
+    let file = try bucket.file("file", Data("x".utf8))
+    try FileManager.default.createSymbolicLink(at: link, withDestinationURL: file)
+    for url in [bucket.folder, bucket.folder.appendingPathComponent("missing"), link] {
+      let error = try await storageError { _ = try await bucket.root.child("p").putFileAsync(from: url) }
+      #expect((error as NSError).code == -13000)
+      #expect(
+        error.localizedDescription
+          == "File at URL: \(url) is not reachable. Ensure file URL is not a directory, symbolic link, or invalid "
+          + "url.")
+    }
+    #expect(
+      try await storageError { _ = try await bucket.root.child("p").getMetadata() }.code == .objectNotFound)
+  }
+
+  @Test func aDownloadToAFileReplacesItAndLeavesNoParts() async throws {
+    let bytes = noise(1_200_000)
+    _ = try await bucket.root.child("a").putDataAsync(bytes)
+    let url = try bucket.file("out", Data("before".utf8))
+    #expect(try await bucket.root.child("a").writeAsync(toFile: url) == url)
+    #expect(try Data(contentsOf: url) == bytes)
+    let names = try FileManager.default.contentsOfDirectory(atPath: bucket.folder.path)
+    #expect(names.sorted() == ["data", "out"])
+  }
+
+  @Test func aDownloadIntoAMissingFolderFailsWithThePosixError() async throws {
+    _ = try await bucket.root.child("a").putDataAsync(Data("x".utf8))
+    let url = bucket.folder.appendingPathComponent("nowhere/out")
+    let error = try await storageError { _ = try await bucket.root.child("a").writeAsync(toFile: url) }
+    #expect(error.localizedDescription == "POSIX errno 2 (No such file or directory)")
+    #expect((error as NSError).userInfo["ResponseErrorDomain"] as? String == NSPOSIXErrorDomain)
+    #expect((error as NSError).code == -13000)
+  }
+
+  @Test func aMissingObjectIsNotFoundByAnyCall() async throws {
+    let reference = bucket.root.child("no/such")
+    let calls: [() async throws -> Void] = [
+      { _ = try await reference.data(maxSize: 1) }, { _ = try await reference.getMetadata() },
+      { _ = try await reference.updateMetadata(StorageMetadata()) },
+      { _ = try await reference.downloadURL() },
+      { try await reference.delete() },
+      { _ = try await reference.writeAsync(toFile: self.bucket.folder.appendingPathComponent("out")) },
+    ]
+    for call in calls {
+      let error = try await storageError(call)
+      guard case .objectNotFound(let object, let details) = error else {
+        Issue.record("\(error)")
+        continue
+      }
+      #expect(object == "no/such")
+      #expect(details["ResponseErrorCode"] as? Int == 404)
+      #expect((error as NSError).domain == "FIRStorageErrorDomain")
+      #expect((error as NSError).code == -13010)
+    }
+  }
+
+  @Test func deletingTwiceFindsNothingTheSecondTime() async throws {
+    let reference = bucket.root.child("a")
+    let first = try await reference.putDataAsync(noise(2_000_000))
+    try await reference.delete()
+    #expect(try await storageError { try await reference.delete() }.code == .objectNotFound)
+    #expect(bucket.blobFiles.filter { $0.hasPrefix("blob-") }.isEmpty)
+    let second = try await reference.putDataAsync(Data("x".utf8))
+    #expect(second.generation > first.generation)
+  }
+
+  @Test(arguments: [
+    "?#%+ ", "ü/ö/ä.txt", "日本語", "a+b&c=d", "~!$'()*,=:@", "a/../b", "..a",
+    String(repeating: "n", count: 1024),
+  ])
+  func anyNameGoesUpIsListedAndHasAURL(name: String) async throws {
+    let reference = bucket.root.child(name)
+    _ = try await reference.putDataAsync(Data(name.utf8))
+    #expect(try await reference.data(maxSize: 2000) == Data(name.utf8))
+    let url = try await reference.downloadURL()
+    #expect(try bucket.storage.reference(for: url) == reference)
+    let parent = try #require(reference.parent())
+    #expect(try await parent.listAll().items == [reference])
+  }
+
+  @Test(arguments: [
+    "", ".", "..", "a\nb", "a\rb", "a\tb", "\u{7F}", String(repeating: "n", count: 1025),
+    ".well-known/acme-challenge/x",
+  ])
+  func aNameThatNoObjectCanHaveIsRefused(name: String) async throws {
+    let reference = bucket.root.child(name)
+    let error = try await storageError { _ = try await reference.putDataAsync(Data("x".utf8)) }
+    #expect(error.code == .unknown)
+    #expect((error as NSError).userInfo["ResponseErrorCode"] as? Int == 400)
+    #expect(try await storageError { _ = try await reference.getMetadata() }.code == .objectNotFound)
+    #expect(bucket.blobFiles.filter { !$0.hasPrefix("pack-") }.isEmpty)
+  }
+
+  @Test func hugeMetadataIsRefusedAndNothingIsStored() async throws {
+    let metadata = StorageMetadata()
+    metadata.customMetadata = ["key": String(repeating: "v", count: 9000)]
+    let error = try await storageError {
+      _ = try await bucket.root.child("a").putDataAsync(noise(2_000_000), metadata: metadata)
+    }
+    #expect(error.code == .unknown)
+    #expect(bucket.blobFiles.isEmpty)
+  }
+
+  @Test func aSourceThatChangesOrVanishesIsNoticed() throws {
+    let url = try bucket.file("source", noise(1000))
+    let changing = try UploadFile(url)
+    #expect(try changing.read(500, at: 0).count == 500)
+    try changing.check()
+    try noise(1001).write(to: url)
+    #expect(throws: StorageError.self) { try changing.check() }
+    let vanishing = try UploadFile(url)
+    try FileManager.default.removeItem(at: url)
+    #expect(throws: StorageError.self) { try vanishing.check() }
+    let shrinking = try UploadFile(try bucket.file("source", noise(1000)))
+    let handle = try FileHandle(forWritingTo: url)
+    try handle.truncate(atOffset: 10)
+    #expect(throws: StorageError.self) { try shrinking.read(1000, at: 0) }
+  }
+}
