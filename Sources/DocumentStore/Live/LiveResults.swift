@@ -21,7 +21,7 @@ final class LiveEntry: Sendable {
 
 extension StructuredQuery {
   /// Nil for a document that lacks a field of the orders.
-  func sortKey(_ document: StoredDocument) -> [UInt8]? {
+  package func sortKey(_ document: StoredDocument) -> [UInt8]? {
     var key: [UInt8] = []
     for order in orders {
       guard let value = order.value(in: document) else { return nil }

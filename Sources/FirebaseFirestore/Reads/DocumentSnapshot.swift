@@ -25,6 +25,9 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
     metadata = SnapshotMetadata(hasPendingWrites: false, isFromCache: isFromCache)
   }
 
+  /// What was found, for the layers above.
+  var stateRecord: DocumentRecord? { record }
+
   /// The document with all of its fields, as cursors need it.
   var stored: StoredDocument? { record?.document }
 

@@ -70,6 +70,19 @@ public final class QuerySnapshot: NSObject, Sendable {
     }
   }
 
+  /// The last of the documents, without making the others.
+  package var lastDocument: QueryDocumentSnapshot? {
+    content.withLock { content in
+      switch content {
+      case .documents(let documents): documents.last
+      case .live(let results):
+        results.last.map {
+          Self.snapshot($0, in: query.firestore, isFromCache: metadata.isFromCache)
+        }
+      }
+    }
+  }
+
   private static func snapshot(
     _ document: StoredDocument, in firestore: Firestore, isFromCache: Bool
   ) -> QueryDocumentSnapshot {

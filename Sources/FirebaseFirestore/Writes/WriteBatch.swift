@@ -17,10 +17,10 @@ public import Foundation
 /// The writes are applied in their order. What no program may write traps; what only this document cannot
 /// take fails the commit.
 public final class WriteBatch: NSObject, Sendable {
-  private let firestore: Firestore
-  private let state = Guarded(State())
+  let firestore: Firestore
+  let state = Guarded(State())
 
-  private struct State {
+  struct State {
     var mutations: [Mutation] = []
     /// The first write that cannot be stored; the commit reports it.
     var failure: (any Error)?
@@ -105,23 +105,9 @@ public final class WriteBatch: NSObject, Sendable {
     }
   }
 
-  @discardableResult
-  package func setFields(
-    _ fields: EncodedFields, forDocument document: DocumentReference
-  ) -> WriteBatch {
-    add(document) { [firestore] path in
-      try UserWrite.set(path, fields, merge: false, in: firestore)
-    }
-  }
-
   // MARK: The steps
 
-  /// A write could not be made: the commit reports `error`, and nothing is written.
-  package func fail(_ error: any Error) {
-    state.withLock { $0.failure = $0.failure ?? error }
-  }
-
-  private func add(
+  func add(
     _ document: DocumentReference, _ mutation: (DocumentPath) throws -> Mutation
   ) -> WriteBatch {
     UserWrite.check(document, belongsTo: firestore)
@@ -163,7 +149,7 @@ public final class WriteBatch: NSObject, Sendable {
     }
   }
 
-  private func send(_ finished: @escaping @Sendable (Result<Void, any Error>) -> Void) {
+  func send(_ finished: @escaping @Sendable (Result<Void, any Error>) -> Void) {
     let collected = state.withLock { state -> Result<[Mutation], any Error>? in
       guard !state.isCommitted else { return nil }
       state.isCommitted = true
