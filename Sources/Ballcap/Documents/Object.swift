@@ -3,20 +3,30 @@
 public import FirebaseFirestore
 import Foundation
 
-/// A document's place, and when it was made and changed.
+/// A document's place, and when it was made and changed. Meant for one thread at a time, that of the callbacks.
 open class Object: Documentable {
   open class var name: String { defaultName(of: self) }
 
+  /// In classes of objects and in the models inside them, this is meant, and not the property wrapper of Firestore.
+  public typealias ServerTimestamp = Ballcap.ServerTimestamp
+
   public internal(set) var documentReference: DocumentReference!
   public internal(set) var snapshot: DocumentSnapshot?
-  /// The time of construction, until the document has been read.
-  public internal(set) var createdAt: Timestamp
-  public internal(set) var updatedAt: Timestamp
+  var times = DocumentTimes()
+
+  /// The time of construction, until more is known: from reading, or from saving this instance.
+  public internal(set) var createdAt: Timestamp {
+    get { times.createdAt }
+    set { times.createdAt = newValue }
+  }
+
+  public internal(set) var updatedAt: Timestamp {
+    get { times.updatedAt }
+    set { times.updatedAt = newValue }
+  }
 
   public required init(_ documentReference: DocumentReference) {
     self.documentReference = documentReference
-    createdAt = Timestamp(date: Date())
-    updatedAt = createdAt
   }
 
   /// Points this instance at another document; its data stays.
@@ -33,12 +43,4 @@ extension Equatable where Self: Object {
 
 extension Hashable where Self: Object {
   public func hash(into hasher: inout Hasher) { hasher.combine(documentReference) }
-}
-
-// With a model, the data counts as well. Not in the hash: an object in a set stays where it is when its
-// data changes.
-extension Equatable where Self: Object, Self: DataRepresentable {
-  public static func == (left: Self, right: Self) -> Bool {
-    left.documentReference == right.documentReference && left.data == right.data
-  }
 }

@@ -1,0 +1,12 @@
+// Where an object is read from, and in which order.
+
+/// Without a remote, the database is server and cache at once: all of these read the same.
+public enum CachePolicy: Sendable {
+  case cacheOnly
+  case serverOnly
+  /// The cache, and if there is nothing that decodes, the server.
+  case cacheElseServer
+  case serverElseCache
+  /// Both, the cache first; the completion is called twice.
+  case cacheThenServer
+}

@@ -1,0 +1,118 @@
+// Reading objects.
+
+public import FirebaseFirestore
+
+extension DataRepresentable where Self: Object {
+  // MARK: New objects
+
+  /// `(object, nil)`, `(nil, nil)` if the document does not exist, else `(nil, error)`: a `DecodingError` if it does
+  /// not decode. On the callback queue.
+  public static func get(
+    documentReference: DocumentReference, source: FirestoreSource = FirestoreSource.default,
+    completion: @escaping ((Self?, (any Error)?) -> Void)
+  ) {
+    documentReference.getDocument(source: source) { snapshot, error in
+      let (object, failure) = made(from: snapshot, error)
+      completion(object, failure)
+    }
+  }
+
+  public static func get(
+    id: String, source: FirestoreSource = FirestoreSource.default,
+    completion: @escaping ((Self?, (any Error)?) -> Void)
+  ) {
+    get(documentReference: home.document(id), source: source, completion: completion)
+  }
+
+  static func made(from snapshot: DocumentSnapshot?, _ error: (any Error)?) -> (Self?, (any Error)?) {
+    guard let snapshot, snapshot.exists else { return (nil, error) }
+    do { return (try Self(snapshot: snapshot), nil) } catch { return (nil, error) }
+  }
+
+  // MARK: This object
+
+  /// Reads the document, and then sets `data`, the times and `snapshot` of this object; `data` is nil if the document
+  /// turns out not to exist, and stays if it cannot be read.
+  ///
+  /// What the completion gets is not this object but the one that was made from what was read, as in `Self.get`.
+  @discardableResult
+  public func get(
+    _ cachePolicy: CachePolicy = .cacheElseServer, completion: ((Self?, (any Error)?) -> Void)? = nil
+  ) -> Self {
+    switch cachePolicy {
+    case .cacheOnly: read(.cache) { completion?($0, $1) }
+    case .serverOnly: read(.server) { completion?($0, $1) }
+    case .serverElseCache: read(.default) { completion?($0, $1) }
+    case .cacheElseServer:
+      Self.get(documentReference: documentReference, source: .cache) { [self] object, _ in
+        guard let object else { return read(.server) { completion?($0, $1) } }
+        take(object, nil)
+        completion?(object, nil)
+      }
+    case .cacheThenServer:
+      read(.cache) { [self] object, error in
+        completion?(object, error)
+        read(.server) { completion?($0, $1) }
+      }
+    }
+    return self
+  }
+
+  private func read(_ source: FirestoreSource, _ completion: @escaping (Self?, (any Error)?) -> Void) {
+    Self.get(documentReference: documentReference, source: source) { [self] object, error in
+      take(object, error)
+      completion(object, error)
+    }
+  }
+
+  /// Takes over what was read.
+  private func take(_ object: Self?, _ error: (any Error)?) {
+    guard error == nil else { return }
+    if data != object?.data { data = object?.data }
+    guard let object else { return }
+    snapshot = object.snapshot
+    times = object.times
+  }
+
+  // MARK: Async
+
+  /// Nil if the document does not exist; throws if it cannot be read or does not decode. Reads on the caller's thread,
+  /// unless writes that were issued earlier are still under way.
+  nonisolated(nonsending) public static func get(
+    documentReference: DocumentReference, source: FirestoreSource = FirestoreSource.default
+  ) async throws -> Self? {
+    let snapshot = try await documentReference.getDocument(source: source)
+    return snapshot.exists ? try Self(snapshot: snapshot) : nil
+  }
+
+  nonisolated(nonsending) public static func get(
+    id: String, source: FirestoreSource = FirestoreSource.default
+  ) async throws -> Self? {
+    try await get(documentReference: home.document(id), source: source)
+  }
+
+  /// Reads the document into this object, as the form with a completion does, and returns this object; nil if the
+  /// document does not exist.
+  @discardableResult
+  nonisolated(nonsending) public func get(
+    _ cachePolicy: CachePolicy = .cacheElseServer
+  ) async throws -> Self? {
+    switch cachePolicy {
+    case .cacheOnly: return try await read(.cache)
+    case .serverOnly: return try await read(.server)
+    case .serverElseCache: return try await read(.default)
+    case .cacheElseServer:
+      if let found = try? await read(.cache) { return found }
+      return try await read(.server)
+    case .cacheThenServer:
+      _ = try? await read(.cache)
+      return try await read(.server)
+    }
+  }
+
+  nonisolated(nonsending) private func read(_ source: FirestoreSource) async throws -> Self? {
+    let object = try await Self.get(documentReference: documentReference, source: source)
+    take(object, nil)
+    return object == nil ? nil : self
+  }
+}

@@ -1,0 +1,45 @@
+// One write of a batch, and the object whose times it sets.
+
+import FirebaseFirestore
+import Foundation
+
+struct BatchWrite {
+  let reference: DocumentReference
+  /// Nil if the write goes elsewhere, or sets no times.
+  private let object: Object?
+  private let times: [ReferenceWritableKeyPath<Object, Timestamp>]
+  private var estimate: Timestamp?
+  private var before: [Timestamp] = []
+
+  init(
+    _ reference: DocumentReference, _ document: (any Documentable)?,
+    _ times: [ReferenceWritableKeyPath<Object, Timestamp>] = []
+  ) {
+    self.reference = reference
+    let isOwn = document?.documentReference == reference && !times.isEmpty
+    object = isOwn ? document as? Object : nil
+    self.times = times
+  }
+
+  /// Sets the times to an estimate.
+  mutating func begin(at now: Timestamp) {
+    guard let object else { return }
+    before = times.map { object[keyPath: $0] }
+    estimate = now
+    for time in times { object[keyPath: time] = now }
+  }
+
+  /// Sets the times to those of the commit.
+  func succeed(_ snapshot: DocumentSnapshot?) {
+    guard let object, let snapshot, snapshot.exists else { return }
+    object.times.update(from: snapshot)
+  }
+
+  /// Sets the times back, unless somebody else has set them meanwhile.
+  func fail() {
+    guard let object else { return }
+    for (time, known) in zip(times, before) where object[keyPath: time] === estimate {
+      object[keyPath: time] = known
+    }
+  }
+}

@@ -1,0 +1,90 @@
+// One document as the cache has it.
+
+import FirebaseFirestore
+import Foundation
+
+/// What was read or committed, or the fact that it is gone.
+struct CachedDocument: @unchecked Sendable {
+  // Unchecked, because of the values in dictionaries, which nobody changes once they are in here.
+  private enum Content {
+    case snapshot(DocumentSnapshot)
+    case dictionary([String: Any])
+    case absent
+  }
+
+  private let content: Content
+  /// Whose document it is; nil if only the path is known.
+  private let reference: DocumentReference?
+  /// Microseconds since 1970: of the change that led to this state, or of the moment when it became known.
+  private let version: Int64
+
+  init(_ snapshot: DocumentSnapshot) {
+    content = snapshot.exists ? .snapshot(snapshot) : .absent
+    reference = snapshot.reference
+    version = snapshot.version ?? Self.now
+  }
+
+  init(_ dictionary: [String: Any], _ reference: DocumentReference?) {
+    content = .dictionary(dictionary)
+    self.reference = reference
+    // Whatever is read later replaces it, also if the clock of the commits is behind.
+    version = 0
+  }
+
+  private init(absent reference: DocumentReference?) {
+    content = .absent
+    self.reference = reference
+    version = Self.now
+  }
+
+  private static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000_000) }
+
+  static func absent(_ reference: DocumentReference?) -> CachedDocument {
+    CachedDocument(absent: reference)
+  }
+
+  func belongs(to other: DocumentReference?) -> Bool {
+    guard let reference, let other else { return true }
+    return reference.firestore === other.firestore
+  }
+
+  /// Only states of one database can be compared.
+  func isNewer(than other: CachedDocument) -> Bool {
+    version > other.version && belongs(to: other.reference)
+  }
+
+  var dictionary: [String: Any]? {
+    switch content {
+    case .snapshot(let snapshot): snapshot.data(with: .estimate)
+    case .dictionary(let dictionary): dictionary
+    case .absent: nil
+    }
+  }
+
+  func decode<Model: Decodable>(_ type: Model.Type, _ place: DocumentReference?) throws -> Model? {
+    switch content {
+    case .snapshot(let snapshot): try snapshot.data(as: type, with: .estimate)
+    case .dictionary(let dictionary):
+      try Firestore.Decoder().decode(type, from: dictionary, in: place ?? reference)
+    case .absent: nil
+    }
+  }
+
+  func setTimes(of object: Object) {
+    switch content {
+    case .snapshot(let snapshot): object.times.update(from: snapshot)
+    case .dictionary(let dictionary): object.times.update(from: dictionary)
+    case .absent: break
+    }
+  }
+
+  /// Whether some value is for the commit to tell.
+  static func hasUnknowns(_ value: Any) -> Bool {
+    switch value {
+    case is FieldValue: true
+    case let map as [String: Any]: map.values.contains(where: hasUnknowns)
+    case let array as [Any]: array.contains(where: hasUnknowns)
+    default: false
+    }
+  }
+}

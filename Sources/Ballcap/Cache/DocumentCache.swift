@@ -1,0 +1,134 @@
+// The documents that this process read or committed last.
+//
+// Invariants:
+//   - At most 1000 paths, those that were used last.
+//   - Of a document that is read from two sides, the later state stays; what was deleted does not come back with a
+//     state that was read before.
+//   - What is read goes to a journal, since most of it is never asked for: the next one who asks brings the journal
+//     into the order of use. The journal keeps the last 1000, which is all that could stay.
+
+private import FirebaseCore
+import FirebaseFirestore
+import Foundation
+
+final class DocumentCache: Sendable {
+  static let shared = DocumentCache()
+
+  static let countMax = 1000
+
+  fileprivate struct State {
+    var entries = RecentValues<String, CachedDocument>(countMax: DocumentCache.countMax)
+    var journal: [DocumentSnapshot] = []
+    /// Where the next one goes once the journal is full: the oldest is there.
+    var journalStart = 0
+  }
+
+  private let state = Guarded(State())
+
+  // MARK: Reading
+
+  /// A dictionary is made for this call.
+  func get(reference: DocumentReference) -> [String: Any]? {
+    entry(reference.path, of: reference)?.dictionary
+  }
+
+  func get<T: Document<U>, U: Modelable & Codable>(
+    documentType: T.Type, reference: DocumentReference
+  ) -> T? {
+    object(documentType, reference)
+  }
+
+  func get<T: Object>(documentType: T.Type, reference: DocumentReference) -> T? where T: DataRepresentable {
+    object(documentType, reference)
+  }
+
+  private func object<T: Object & DataRepresentable>(_ type: T.Type, _ reference: DocumentReference) -> T? {
+    guard let entry = entry(reference.path, of: reference),
+      let model = try? entry.decode(T.Model.self, reference)
+    else { return nil }
+    let object = T(documentReference: reference, from: model)
+    entry.setTimes(of: object)
+    return object
+  }
+
+  func get<T: Codable & Modelable>(modelType: T.Type, reference: DocumentReference) throws -> T? {
+    try entry(reference.path, of: reference)?.decode(modelType, reference)
+  }
+
+  func get<T: Codable & Modelable>(modelType: T.Type, path: String) throws -> T? {
+    try entry(path, of: nil)?.decode(modelType, nil)
+  }
+
+  private func entry(_ path: String, of reference: DocumentReference?) -> CachedDocument? {
+    let entry = state.withLock { state in
+      state.settle()
+      return state.entries.value(for: path)
+    }
+    // Two databases may have documents with the same path.
+    guard let entry, entry.belongs(to: reference) else { return nil }
+    return entry
+  }
+
+  // MARK: Writing
+
+  /// What an object holds, as if it had been committed. An object with values that only a commit can tell is
+  /// forgotten instead. Throws if the model does not encode.
+  func set<T: DataRepresentable & Documentable>(_ document: T, reference: DocumentReference? = nil) throws {
+    let place: DocumentReference = reference ?? document.documentReference
+    var data = try Firestore.Encoder().encode(document.data)
+    guard !CachedDocument.hasUnknowns(data) else { return delete(reference: place) }
+    if document.wantsTimes {
+      data["createdAt"] = document.createdAt
+      data["updatedAt"] = document.updatedAt
+    }
+    put(CachedDocument(data, place), at: place.path)
+  }
+
+  func set(key: String, data: [String: Any]) { put(CachedDocument(data, nil), at: key) }
+
+  /// What was read; costs little.
+  func note(_ snapshot: DocumentSnapshot) {
+    state.withLock { state in
+      if state.journal.count < Self.countMax {
+        state.journal.append(snapshot)
+      } else {
+        state.journal[state.journalStart] = snapshot
+        state.journalStart = (state.journalStart + 1) % Self.countMax
+      }
+    }
+  }
+
+  /// What the database has once a write of it was committed.
+  func setCommitted(_ snapshot: DocumentSnapshot?, at reference: DocumentReference) {
+    put(snapshot.map(CachedDocument.init) ?? .absent(reference), at: reference.path)
+  }
+
+  private func put(_ entry: CachedDocument, at path: String) {
+    state.withLock { state in
+      state.settle()
+      state.entries.insert(entry, for: path)
+    }
+  }
+
+  func delete(reference: DocumentReference) { put(.absent(reference), at: reference.path) }
+
+  func delete(key: String) { put(.absent(nil), at: key) }
+
+  func clear() { state.withLock { $0 = State() } }
+}
+
+extension DocumentCache.State {
+  /// Brings what was read into the order of use.
+  fileprivate mutating func settle() {
+    guard !journal.isEmpty else { return }
+    for offset in journal.indices {
+      let snapshot = journal[(journalStart + offset) % journal.count]
+      let path = snapshot.reference.path
+      let entry = CachedDocument(snapshot)
+      if let known = entries.value(for: path), known.isNewer(than: entry) { continue }
+      entries.insert(entry, for: path)
+    }
+    journal.removeAll(keepingCapacity: true)
+    journalStart = 0
+  }
+}

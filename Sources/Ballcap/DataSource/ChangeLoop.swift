@@ -1,0 +1,34 @@
+// What a loop over the changes of a data source waits for.
+
+import FirebaseFirestore
+import Foundation
+
+/// One loop. It listens by itself, and all events of its source come here and not to the callback queue, so that the
+/// source belongs to the task of the loop.
+final class ChangeLoop<T: Object & DataRepresentable> {
+  enum Event: Sendable {
+    case heard(Result<QuerySnapshot, any Error>)
+    case change(ChangeEvent<T>)
+  }
+
+  /// Snapshots that were made and not handed out yet.
+  var made: [DataSource<T>.Snapshot] = []
+  private var events: AsyncStream<Event>.Iterator
+  private let registration: any ListenerRegistration
+  let post: @Sendable (ChangeEvent<T>) -> Void
+
+  init(_ query: FirebaseFirestore.Query) {
+    let (stream, continuation) = AsyncStream<Event>.makeStream()
+    events = stream.makeAsyncIterator()
+    post = { continuation.yield(.change($0)) }
+    registration = query.listen(on: DispatchQueue(label: "dugout.ballcap.changes")) { result in
+      continuation.yield(.heard(result))
+    }
+  }
+
+  deinit { registration.remove() }
+
+  func nextEvent(isolation actor: isolated (any Actor)?) async -> Event? {
+    await events.next(isolation: actor)
+  }
+}

@@ -1,0 +1,55 @@
+// The changes of a data source for loops.
+
+import FirebaseFirestore
+
+extension DataSource {
+  /// The documents as they are, and then each change of them:
+  ///
+  /// ```swift
+  /// for try await change in Document<Item>.query.dataSource().changes {
+  ///   print(change.after.keys, change.indices)
+  /// }
+  /// ```
+  ///
+  /// The loop takes the place of `listen`, and needs no callback queue: `documents`, the source and its blocks belong
+  /// to the task of the loop while it runs. An error of the database ends it.
+  public var changes: ChangesSequence { ChangesSequence(source: self) }
+
+  /// Each iterator listens by itself, until it is gone or its task is cancelled. A source has one at a time.
+  public struct ChangesSequence: AsyncSequence {
+    public typealias Element = Snapshot
+    public typealias Failure = any Error
+
+    fileprivate let source: DataSource
+
+    public func makeAsyncIterator() -> Iterator { Iterator(source) }
+
+    public struct Iterator: AsyncIteratorProtocol {
+      private let source: DataSource
+      private let loop: ChangeLoop<T>
+
+      fileprivate init(_ source: DataSource) {
+        source.stop()
+        self.source = source
+        loop = ChangeLoop(source.current.query)
+        source.loop = loop
+      }
+
+      /// The next change; nil once the task is cancelled.
+      public mutating func next() async throws -> Snapshot? { try await next(isolation: nil) }
+
+      public mutating func next(
+        isolation actor: isolated (any Actor)?
+      ) async throws(any Error) -> Snapshot? {
+        while loop.made.isEmpty {
+          guard let event = await loop.nextEvent(isolation: actor) else { return nil }
+          switch event {
+          case .heard(let result): source.hear(try result.get())
+          case .change(let event): source.handle(event)
+          }
+        }
+        return loop.made.removeFirst()
+      }
+    }
+  }
+}

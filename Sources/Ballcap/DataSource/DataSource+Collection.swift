@@ -1,0 +1,41 @@
+// A data source as a collection of its documents.
+
+import FirebaseFirestore
+
+extension DataSource: RandomAccessCollection {
+  public var startIndex: Int { 0 }
+  public var endIndex: Int { count }
+  public func index(before i: Int) -> Int { i - 1 }
+  public func index(after i: Int) -> Int { i + 1 }
+
+  public subscript(index: Int) -> Element { list[index] }
+
+  public var first: Element? { count == 0 ? nil : list[0] }
+  public var last: Element? { count == 0 ? nil : list[count - 1] }
+
+  public func index(where predicate: (Element) throws -> Bool) rethrows -> Int? {
+    try documents.firstIndex(where: predicate)
+  }
+
+  /// By the id.
+  public func firstIndex(of element: Element) -> Int? {
+    list.needTree()
+    return list.reference(of: element).flatMap(list.index)
+  }
+
+  public func forEach(_ body: (Element) throws -> Void) rethrows { try documents.forEach(body) }
+
+  // MARK: By hand, silently
+
+  /// Appends what is not there, and tells nobody.
+  public func insert(_ newMember: Element) {
+    guard !documents.contains(newMember) else { return }
+    list.append(newMember)
+  }
+
+  /// Removes what equals `member`, and tells nobody.
+  public func remove(_ member: Element) {
+    guard let index = documents.firstIndex(where: { $0 == member }) else { return }
+    list.remove(at: index)
+  }
+}

@@ -1,0 +1,45 @@
+// One step of a data source, and how a list on a screen takes it.
+
+import FirebaseFirestore
+
+extension DataSource {
+  /// What was there, what is there, and what is between.
+  ///
+  /// The arrays are made when somebody asks for them: with many documents, look at `indices` or `difference`.
+  public struct Snapshot {
+    public let changes: Changes
+    private let content: SnapshotContent<T>
+
+    init(_ changes: Changes, _ content: SnapshotContent<T>) {
+      self.changes = changes
+      self.content = content
+    }
+
+    public var before: [Element] { content.before }
+    public var after: [Element] { content.after }
+
+    /// Where the changes are: of deletions in `before`, of insertions in `after`, and of modifications in both.
+    public var indices: DataSourceIndices { content.indices }
+
+    /// The step as a list takes it: what leaves by its old index, then what comes by its new one. A modification is
+    /// both, and the two are associated.
+    public var difference: CollectionDifference<Element> {
+      var steps: [CollectionDifference<Element>.Change] = []
+      for (index, element) in zip(indices.deletions, changes.deletions) {
+        steps.append(.remove(offset: index, element: element, associatedWith: nil))
+      }
+      for (index, element) in zip(indices.insertions, changes.insertions) {
+        steps.append(.insert(offset: index, element: element, associatedWith: nil))
+      }
+      for (place, element) in changes.modifications.enumerated() {
+        let (old, new) = (indices.oldModifications[place], indices.modifications[place])
+        steps.append(.remove(offset: old, element: element, associatedWith: new))
+        steps.append(.insert(offset: new, element: element, associatedWith: old))
+      }
+      guard let difference = CollectionDifference(steps) else {
+        preconditionFailure("each index leaves once and comes once")
+      }
+      return difference
+    }
+  }
+}

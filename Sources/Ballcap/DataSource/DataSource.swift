@@ -1,0 +1,135 @@
+// The documents of a query as objects, kept in order while they change.
+//
+// The way of a snapshot into `documents`:
+//
+//   1. it joins `pending`, and each of its documents is made into an object, by `retrieve` if there is one, which may
+//      take its time (PendingChanges)
+//   2. snapshots leave `pending` in their order, each when all of its objects are there, or its time is up
+//   3. its changes are applied to the list, and the blocks are told (DataSource+Applying)
+//
+// All of it happens on the callback queue, or in the task that loops over `changes`; `retrieve` may answer anywhere.
+
+private import FirebaseCore
+public import FirebaseFirestore
+private import Foundation
+
+/// The documents of a query as objects of a type.
+///
+/// ```swift
+/// let dataSource = Document<Item>.query.order(by: "name").dataSource()
+///   .onChanged { _, snapshot in print(snapshot.after.keys) }
+///   .listen()
+/// ```
+///
+/// It listens as long as it is kept, and until `stop`. Use it on the callback queue only.
+public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArrayLiteral {
+  public typealias ArrayLiteralElement = T
+  public typealias Element = ArrayLiteralElement
+  /// Makes the object of a document: `done` is to be called once, on any thread, with nil to leave the document out.
+  public typealias RetrieveBlock = (
+    QuerySnapshot?, QueryDocumentSnapshot, @escaping ((Element?) -> Void)
+  ) -> Void
+  public typealias ChangedBlock = (QuerySnapshot?, Snapshot) -> Void
+  public typealias ErrorBlock = (QuerySnapshot?, DataSourceError) -> Void
+  public typealias Changes = (deletions: [Element], insertions: [Element], modifications: [Element])
+
+  var list: DocumentList<T>
+  /// In the order in which they arrived.
+  var pending: [PendingChanges<T>] = []
+  /// Documents whose objects come late, and the changes that they are part of.
+  var late: [DocumentReference: PendingChanges<T>] = [:]
+
+  var retrieveBlock: RetrieveBlock?
+  var changedBlock: ChangedBlock?
+  var timeoutBlock: ErrorBlock?
+  var errorBlock: ((QuerySnapshot?, any Error) -> Void)?
+  var listener: (any ListenerRegistration)?
+  /// Where the events of this source go while a loop runs over its changes.
+  weak var loop: ChangeLoop<T>?
+  /// The last document that was read; `next` and `listen` begin behind it.
+  var lastDocument: QueryDocumentSnapshot?
+
+  var hasTold = false
+
+  /// What the source began with.
+  public private(set) var query: Query
+  public private(set) var option: Option
+  /// Whether a read found nothing more. Never false again.
+  public internal(set) var isLast = false
+  /// False once a read or a snapshot came back with fewer documents than the limit of the query, or with none.
+  public internal(set) var hasMore = true
+
+  public init(reference: Query, option: Option = Option()) {
+    query = reference
+    self.option = option
+    list = DocumentList([], reference.order)
+  }
+
+  /// Documents that are there already, in this order. Nothing is listened to.
+  public init(_ documents: [Element]) {
+    query = T.query
+    option = Option()
+    list = DocumentList(documents, .latestUpdate)
+  }
+
+  public required convenience init(arrayLiteral documents: Element...) { self.init(documents) }
+
+  deinit { listener?.remove() }
+
+  /// What `next` reads, and `listen` listens to.
+  var current: Query { lastDocument.map(query.start(afterDocument:)) ?? query }
+
+  // MARK: Documents
+
+  /// In order. After a change, the array is made anew: to look at one of many documents, ask the source itself.
+  public var documents: [Element] {
+    get { list.keptElements() }
+    set { list = DocumentList(newValue, list.order) }
+  }
+
+  public var count: Int { list.count }
+
+  // MARK: Blocks
+
+  /// How the object of a document is made, if not by decoding it.
+  @discardableResult
+  public func retrieve(from block: RetrieveBlock?) -> Self {
+    retrieveBlock = block
+    return self
+  }
+
+  /// Called after each snapshot, when `documents` is as it says.
+  @discardableResult
+  public func onChanged(_ block: ChangedBlock?) -> Self {
+    changedBlock = block
+    return self
+  }
+
+  /// Keeps the documents in this order rather than in that of the query, or of their updates; what is there is sorted
+  /// at once. If the order throws, things stay where they are.
+  @discardableResult
+  public func sorted(by areInIncreasingOrder: @escaping (T, T) throws -> Bool) rethrows -> Self {
+    list.setOrder(.user(areInIncreasingOrder))
+    return self
+  }
+
+  /// Called when `retrieve` has not answered in time.
+  @discardableResult
+  public func onError(_ block: ErrorBlock?) -> Self {
+    timeoutBlock = block
+    return self
+  }
+
+  /// Called with whatever goes wrong: an error of the database, which ends the listening; a document that does not
+  /// decode, which is left out; a `retrieve` that has not answered in time.
+  @discardableResult
+  public func onError(_ block: @escaping (QuerySnapshot?, any Error) -> Void) -> Self {
+    errorBlock = block
+    return self
+  }
+
+  func report(_ error: any Error, _ snapshot: QuerySnapshot?) {
+    if let error = error as? DataSourceError { timeoutBlock?(snapshot, error) }
+    errorBlock?(snapshot, error)
+  }
+}

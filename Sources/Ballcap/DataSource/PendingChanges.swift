@@ -1,0 +1,107 @@
+// The changes of one snapshot, on their way into the documents of a data source.
+//
+//   - Each change waits for its object, unless it is a removal. Answers come on any thread, each once.
+//   - The changes are ready when no object is missing, and overdue when the time for that is up.
+//   - Once they were applied, answers are late, and are told one by one.
+
+import FirebaseCore
+import FirebaseFirestore
+
+final class PendingChanges<T: Object & DataRepresentable>: Sendable {
+  struct Change: Sendable {
+    enum Kind {
+      case added
+      case modified
+      case removed
+      /// Modified in the database, and perhaps new to us.
+      case modifiedOrAdded
+    }
+
+    let kind: Kind
+    let document: QueryDocumentSnapshot
+
+    var reference: DocumentReference { document.reference }
+  }
+
+  enum Answer {
+    case waiting
+    case nothing
+    case element(T)
+  }
+
+  private struct State: @unchecked Sendable {
+    // Unchecked, because objects are not sendable: each is handed over by its answer, and taken once.
+    var answers: [Answer]
+    var waiting: Int
+    var isOverdue = false
+    var isApplied = false
+  }
+
+  let source: QuerySnapshot?
+  let changes: [Change]
+  private let state: Guarded<State>
+
+  init(_ source: QuerySnapshot?, _ changes: [Change]) {
+    self.source = source
+    self.changes = changes
+    state = Guarded(
+      State(answers: Array(repeating: .waiting, count: changes.count), waiting: changes.count))
+  }
+
+  /// Whether it is time to look at the changes again. Only the first answer counts.
+  @discardableResult
+  func answer(_ index: Int, _ element: T?) -> Bool {
+    let answer = Handed(element.map(Answer.element) ?? .nothing)
+    return state.withLock { state in
+      guard case .waiting = state.answers[index] else { return false }
+      state.answers[index] = answer.value
+      state.waiting -= 1
+      return state.waiting == 0 || state.isApplied
+    }
+  }
+
+  /// All of them at once.
+  func answer(_ elements: [T?]) {
+    let answers = Handed(elements.map { $0.map(Answer.element) ?? .nothing })
+    state.withLock { state in
+      state.answers = answers.value
+      state.waiting = 0
+    }
+  }
+
+  /// False if everything is there.
+  func expire() -> Bool {
+    state.withLock { state in
+      guard state.waiting > 0, !state.isApplied else { return false }
+      state.isOverdue = true
+      return true
+    }
+  }
+
+  var isWaiting: Bool { state.withLock { $0.waiting > 0 } }
+
+  var canBeApplied: Bool { state.withLock { $0.waiting == 0 || $0.isOverdue } }
+
+  var isApplied: Bool { state.withLock { $0.isApplied } }
+
+  /// What there is; from now on, answers are late.
+  func take() -> [Answer] {
+    state.withLock { state in
+      state.isApplied = true
+      return Handed(state.answers)
+    }.value
+  }
+
+  /// One that came late; nil if nothing came.
+  func lateElement(_ index: Int) -> T? {
+    let answer = state.withLock { Handed($0.answers[index]) }.value
+    if case .element(let element) = answer { return element }
+    return nil
+  }
+}
+
+/// What happens to changes on their way.
+enum ChangeEvent<T: Object & DataRepresentable>: Sendable {
+  case answered(PendingChanges<T>, Int)
+  case timeIsUp(PendingChanges<T>)
+}

@@ -1,0 +1,64 @@
+// What a snapshot of a data source makes when somebody asks for it, once.
+//
+// It has a copy of the list, which costs nothing unless the snapshot is kept: a list that is changed meanwhile is
+// copied then. What was there before follows from what is there, by undoing what was done.
+
+import FirebaseFirestore
+
+final class SnapshotContent<T: Object & DataRepresentable> {
+  enum Before {
+    case elements([T])
+    case edits([DocumentList<T>.Edit])
+  }
+
+  /// Which documents changed, in the order of the elements in `changes`.
+  struct Places {
+    /// With where they were; nil for what has yet to be looked for.
+    var deletions: [(old: Int?, element: T)] = []
+    var insertions: [DocumentReference] = []
+    /// With what was there.
+    var modifications: [(old: Int?, element: T, reference: DocumentReference)] = []
+  }
+
+  private var list: DocumentList<T>
+  private let source: Before
+  private let places: Places
+
+  init(_ list: DocumentList<T>, _ source: Before, _ places: Places = Places()) {
+    self.list = list
+    self.source = source
+    self.places = places
+  }
+
+  private(set) lazy var after: [T] = list.elements
+
+  private(set) lazy var before: [T] =
+    switch source {
+    case .elements(let elements): elements
+    case .edits(let edits): DocumentList.undo(edits, in: after)
+    }
+
+  private(set) lazy var indices: DataSourceIndices = {
+    list.needTree()
+    return DataSourceIndices(
+      deletions: places.deletions.map { $0.old ?? oldIndex(of: $0.element) },
+      insertions: places.insertions.map(newIndex),
+      modifications: places.modifications.map { newIndex(of: $0.reference) },
+      oldModifications: places.modifications.map { $0.old ?? oldIndex(of: $0.element) })
+  }()
+
+  private func newIndex(of reference: DocumentReference) -> Int {
+    guard let index = list.index(of: reference) else { preconditionFailure("what was inserted is there") }
+    return index
+  }
+
+  private lazy var oldIndices = Dictionary(
+    before.enumerated().map { (ObjectIdentifier($1), $0) }, uniquingKeysWith: { first, _ in first })
+
+  private func oldIndex(of element: T) -> Int {
+    guard let index = oldIndices[ObjectIdentifier(element)] else {
+      preconditionFailure("what has changed was there")
+    }
+    return index
+  }
+}

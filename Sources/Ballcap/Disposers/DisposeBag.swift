@@ -1,0 +1,40 @@
+// Observations that end together.
+
+private import FirebaseCore
+
+/// Disposes all that was inserted when it is freed.
+public final class DisposeBag: Sendable {
+  private struct State: @unchecked Sendable {
+    // Unchecked, because disposables need not be sendable; they are disposed once, by whoever frees the bag.
+    var contents: [any ReferenceObservationDisposable] = []
+    var isDisposed = false
+  }
+
+  private let state = Guarded(State())
+
+  public init() {}
+
+  deinit {
+    let contents = state.withLock { state in
+      state.isDisposed = true
+      defer { state.contents = [] }
+      return state.contents
+    }
+    for disposable in contents { disposable.dispose() }
+  }
+
+  /// Disposes at once if the bag is being freed.
+  public func insert(_ disposable: any ReferenceObservationDisposable) {
+    let arriving = State(contents: [disposable])
+    let isLate = state.withLock { state in
+      if !state.isDisposed { state.contents += arriving.contents }
+      return state.isDisposed
+    }
+    if isLate { disposable.dispose() }
+  }
+}
+
+extension Disposer {
+  /// Ends with the bag.
+  public func disposed(by bag: DisposeBag) { bag.insert(self) }
+}

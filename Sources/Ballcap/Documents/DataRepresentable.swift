@@ -1,0 +1,63 @@
+// Objects with a model.
+
+public import FirebaseFirestore
+import Foundation
+
+/// An object whose fields are a `Model`.
+///
+/// ```swift
+/// final class Shop: Object, DataRepresentable {
+///   struct Model: Codable, Modelable { var title = "" }
+///   var data: Shop.Model?
+/// }
+/// ```
+public protocol DataRepresentable: AnyObject, Hashable {
+  associatedtype Model: Modelable & Codable
+  var data: Model? { get set }
+  init()
+
+  // Repeated here, since here a class can still say otherwise: what `Object` conforms to is decided there.
+  static var collectionReference: CollectionReference { get }
+  var shouldIncludedInTimestamp: Bool { get }
+}
+
+// With a model, the data counts as well. Not in the hash: an object in a set stays where it is when its data changes.
+extension Equatable where Self: Object, Self: DataRepresentable {
+  public static func == (left: Self, right: Self) -> Bool {
+    left.documentReference == right.documentReference && left.data == right.data
+  }
+}
+
+extension DataRepresentable {
+  /// Where instances of this type are made and found, as its own class says.
+  static var home: CollectionReference { collectionReference }
+
+  var wantsTimes: Bool { shouldIncludedInTimestamp }
+}
+
+extension DataRepresentable where Self: Object {
+  /// Reads and writes a property of the model; traps if there is no data.
+  public subscript<T: Any>(keyPath: WritableKeyPath<Model, T>) -> T {
+    get {
+      guard let data else { fatalError("\(Self.self) at \(path) has no data to read \(keyPath) from") }
+      return data[keyPath: keyPath]
+    }
+    set { data![keyPath: keyPath] = newValue }
+  }
+
+  /// Another instance of the same document with the same data, and nothing else.
+  public func copy() -> Self {
+    let copy = Self(documentReference)
+    copy.data = data
+    return copy
+  }
+
+  public var description: String {
+    guard let data else { return "\(Self.name) {\n data: nil\n}" }
+    let lines = [
+      "\(Self.name) {", "  path: \(path)", "  createdAt: \(createdAt) (\(createdAt.dateValue()))",
+      "  updatedAt: \(updatedAt) (\(updatedAt.dateValue()))",
+    ]
+    return (lines + data.propertyLines + ["}"]).joined(separator: "\n")
+  }
+}

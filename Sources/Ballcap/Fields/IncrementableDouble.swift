@@ -1,0 +1,58 @@
+// A number that can also be counted up by the commit.
+
+import FirebaseFirestore
+
+/// A number, or how much to add to the one that is stored.
+///
+/// ```swift
+/// document.data?.amount = .increment(0.5)
+/// document.update()
+/// ```
+public enum IncrementableDouble: Codable, ExpressibleByFloatLiteral, RawRepresentable, Sendable {
+  public typealias IntegerLiteralType = Double
+  public typealias FloatLiteralType = Double
+  public typealias RawValue = Double
+
+  case increment(Double)
+  case value(Double)
+
+  public init?(rawValue: Double) { self = .value(rawValue) }
+
+  public init(floatLiteral value: Double) { self = .value(value) }
+
+  /// Traps for `.increment`, which has none.
+  public var rawValue: Double {
+    switch self {
+    case .value(let value): value
+    case .increment: fatalError("IncrementableDouble.increment has no rawValue before the commit")
+    }
+  }
+
+  public init(from decoder: any Decoder) throws {
+    self = .value(try decoder.singleValueContainer().decode(Double.self))
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    switch self {
+    case .increment(let change): try container.encode(FieldValue.increment(change))
+    case .value(let value): try container.encode(value)
+    }
+  }
+}
+
+extension IncrementableDouble: Hashable {
+  private var form: FieldForm<Double, Double> {
+    switch self {
+    case .increment(let change): .change(change)
+    case .value(let value): .value(value)
+    }
+  }
+
+  public static func == (left: Self, right: Self) -> Bool { left.form == right.form }
+  public static func != (left: Self, right: Self) -> Bool { left.form != right.form }
+  public func hash(into hasher: inout Hasher) { form.hash(into: &hasher) }
+  public var hashValue: Int { form.hashValue }
+  // swift-format-ignore: NoLeadingUnderscores
+  public func _rawHashValue(seed: Int) -> Int { form._rawHashValue(seed: seed) }
+}

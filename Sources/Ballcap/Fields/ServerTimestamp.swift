@@ -1,0 +1,54 @@
+// A field that the commit sets to its own time.
+
+public import FirebaseFirestore
+
+/// A moment that the commit decides, or one that is known.
+///
+/// `FirebaseFirestore` has a property wrapper of the same name. Inside subclasses of `Object` this type is meant;
+/// elsewhere a file that imports both modules says which with `import enum Ballcap.ServerTimestamp`.
+public enum ServerTimestamp: Codable, RawRepresentable, Sendable {
+  public typealias RawValue = Timestamp
+
+  /// Written as the time of the commit.
+  case pending
+  case resolved(Timestamp)
+
+  public init?(rawValue: Timestamp) { self = .resolved(rawValue) }
+
+  /// Traps for `.pending`, which has none.
+  public var rawValue: Timestamp {
+    switch self {
+    case .resolved(let timestamp): timestamp
+    case .pending: fatalError("ServerTimestamp.pending has no rawValue before the commit")
+    }
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    self = container.decodeNil() ? .pending : .resolved(try container.decode(Timestamp.self))
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    switch self {
+    case .pending: try container.encode(FieldValue.serverTimestamp())
+    case .resolved(let timestamp): try container.encode(timestamp)
+    }
+  }
+}
+
+extension ServerTimestamp: Hashable {
+  private var form: FieldForm<Int, Timestamp> {
+    switch self {
+    case .pending: .change(0)
+    case .resolved(let timestamp): .value(timestamp)
+    }
+  }
+
+  public static func == (left: Self, right: Self) -> Bool { left.form == right.form }
+  public static func != (left: Self, right: Self) -> Bool { left.form != right.form }
+  public func hash(into hasher: inout Hasher) { form.hash(into: &hasher) }
+  public var hashValue: Int { form.hashValue }
+  // swift-format-ignore: NoLeadingUnderscores
+  public func _rawHashValue(seed: Int) -> Int { form._rawHashValue(seed: seed) }
+}

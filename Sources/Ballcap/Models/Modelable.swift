@@ -1,0 +1,24 @@
+// Models: the fields of documents as Swift values.
+
+public import FirebaseFirestore
+
+/// The fields of a document as a Swift value: declare a struct `Codable, Modelable`, every property with a default.
+public protocol Modelable: Referencable, Equatable, CustomDebugStringConvertible {
+  init()
+}
+
+extension Modelable {
+  /// The type's own name in lower case.
+  public static var name: String { defaultName(of: Self.self) }
+  public static var path: String { collectionReference.path }
+  public static var collectionReference: CollectionReference { BallcapApp.collection(name) }
+
+  public var debugDescription: String {
+    (["\(Self.name) {"] + propertyLines + ["}"]).joined(separator: "\n")
+  }
+
+  /// A line for each property, in the order of their declaration.
+  var propertyLines: [String] {
+    Mirror(reflecting: self).children.map { "  \($0.label ?? "_"): \($0.value)" }
+  }
+}

@@ -1,0 +1,213 @@
+// A list whose elements can be inserted, removed, found and counted in logarithmic time.
+//
+// A treap in an array: the elements in order are the tree from left to right, every node knows how many there are
+// below it, and its priority, drawn by dice, is not smaller than those below it, which keeps the tree shallow. Nodes
+// stay at their place in the array, so that a place is a handle of an element as long as it is in the list.
+//
+// A copy shares the array, and the one that is changed first copies it.
+
+struct RankTree<Element> {
+  typealias Handle = Int32
+
+  private static var none: Handle { -1 }
+
+  private struct Node {
+    var element: Element?
+    var parent = none
+    var left = none
+    var right = none
+    var count: Int32 = 1
+    var priority: UInt32
+  }
+
+  private var nodes: [Node] = []
+  private var vacant: [Handle] = []
+  private var root = none
+  private var dice: UInt32 = 0x9E37_79B9
+
+  init() {}
+
+  var count: Int { count(of: root) }
+
+  func element(_ handle: Handle) -> Element {
+    guard let element = nodes[Int(handle)].element else { preconditionFailure("a handle of nothing") }
+    return element
+  }
+
+  mutating func replace(_ handle: Handle, with element: Element) { nodes[Int(handle)].element = element }
+
+  private func count(of node: Handle) -> Int { node == Self.none ? 0 : Int(nodes[Int(node)].count) }
+
+  // MARK: Finding
+
+  func handle(at rank: Int) -> Handle {
+    precondition((0..<count).contains(rank), "there is no element \(rank) of \(count)")
+    var (node, rest) = (root, rank)
+    while true {
+      let before = count(of: nodes[Int(node)].left)
+      if rest == before { return node }
+      if rest < before {
+        node = nodes[Int(node)].left
+      } else {
+        rest -= before + 1
+        node = nodes[Int(node)].right
+      }
+    }
+  }
+
+  func rank(of handle: Handle) -> Int {
+    var rank = count(of: nodes[Int(handle)].left)
+    var node = handle
+    while nodes[Int(node)].parent != Self.none {
+      let parent = nodes[Int(node)].parent
+      if nodes[Int(parent)].right == node { rank += count(of: nodes[Int(parent)].left) + 1 }
+      node = parent
+    }
+    return rank
+  }
+
+  /// How many elements there are before the first that `isBehind`. If it holds for one, it has to for all after it.
+  func partition(by isBehind: (Element) throws -> Bool) rethrows -> Int {
+    var (node, rank) = (root, 0)
+    while node != Self.none {
+      if try isBehind(element(node)) {
+        node = nodes[Int(node)].left
+      } else {
+        rank += count(of: nodes[Int(node)].left) + 1
+        node = nodes[Int(node)].right
+      }
+    }
+    return rank
+  }
+
+  /// In order.
+  func forEach(_ body: (Element) throws -> Void) rethrows {
+    var node = root
+    var waiting: [Handle] = []
+    while node != Self.none || !waiting.isEmpty {
+      while node != Self.none {
+        waiting.append(node)
+        node = nodes[Int(node)].left
+      }
+      let next = waiting.removeLast()
+      try body(element(next))
+      node = nodes[Int(next)].right
+    }
+  }
+
+  // MARK: Changing
+
+  @discardableResult
+  mutating func insert(_ element: Element, at rank: Int) -> Handle {
+    precondition((0...count).contains(rank), "there is no place \(rank) of \(count)")
+    let handle = make(element)
+    var (node, rest) = (root, rank)
+    guard node != Self.none else {
+      root = handle
+      return handle
+    }
+    while true {
+      nodes[Int(node)].count += 1
+      let before = count(of: nodes[Int(node)].left)
+      let isLeft = rest <= before
+      if !isLeft { rest -= before + 1 }
+      let next = isLeft ? nodes[Int(node)].left : nodes[Int(node)].right
+      guard next == Self.none else {
+        node = next
+        continue
+      }
+      if isLeft { nodes[Int(node)].left = handle } else { nodes[Int(node)].right = handle }
+      nodes[Int(handle)].parent = node
+      break
+    }
+    while nodes[Int(handle)].parent != Self.none,
+      nodes[Int(handle)].priority > nodes[Int(nodes[Int(handle)].parent)].priority
+    {
+      rotateUp(handle)
+    }
+    return handle
+  }
+
+  private mutating func make(_ element: Element) -> Handle {
+    dice ^= dice << 13
+    dice ^= dice >> 17
+    dice ^= dice << 5
+    let node = Node(element: element, priority: dice)
+    if let handle = vacant.popLast() {
+      nodes[Int(handle)] = node
+      return handle
+    }
+    nodes.append(node)
+    return Handle(nodes.count - 1)
+  }
+
+  mutating func remove(_ handle: Handle) {
+    // Down until nothing is below it.
+    while true {
+      let (left, right) = (nodes[Int(handle)].left, nodes[Int(handle)].right)
+      if left == Self.none, right == Self.none { break }
+      let isLeft =
+        right == Self.none
+        || (left != Self.none && nodes[Int(left)].priority > nodes[Int(right)].priority)
+      rotateUp(isLeft ? left : right)
+    }
+    let parent = nodes[Int(handle)].parent
+    replaceChild(handle, of: parent, with: Self.none)
+    var node = parent
+    while node != Self.none {
+      nodes[Int(node)].count -= 1
+      node = nodes[Int(node)].parent
+    }
+    nodes[Int(handle)] = Node(element: nil, priority: 0)
+    vacant.append(handle)
+  }
+
+  /// A node takes the place of its parent, which goes below it on the other side.
+  private mutating func rotateUp(_ node: Handle) {
+    let parent = nodes[Int(node)].parent
+    let grandparent = nodes[Int(parent)].parent
+    if nodes[Int(parent)].left == node {
+      let inner = nodes[Int(node)].right
+      nodes[Int(parent)].left = inner
+      if inner != Self.none { nodes[Int(inner)].parent = parent }
+      nodes[Int(node)].right = parent
+    } else {
+      let inner = nodes[Int(node)].left
+      nodes[Int(parent)].right = inner
+      if inner != Self.none { nodes[Int(inner)].parent = parent }
+      nodes[Int(node)].left = parent
+    }
+    nodes[Int(node)].count = nodes[Int(parent)].count
+    nodes[Int(parent)].count = Int32(
+      count(of: nodes[Int(parent)].left) + count(of: nodes[Int(parent)].right) + 1)
+    replaceChild(parent, of: grandparent, with: node)
+    nodes[Int(node)].parent = grandparent
+    nodes[Int(parent)].parent = node
+  }
+
+  private mutating func replaceChild(_ child: Handle, of parent: Handle, with other: Handle) {
+    if parent == Self.none {
+      root = other
+    } else if nodes[Int(parent)].left == child {
+      nodes[Int(parent)].left = other
+    } else {
+      nodes[Int(parent)].right = other
+    }
+  }
+
+  // MARK: Invariants
+
+  /// Traps if counts, priorities or parents are wrong. Linear.
+  func checkInvariants() {
+    var found = 0
+    for (index, node) in nodes.enumerated() where node.element != nil {
+      found += 1
+      precondition(node.count == Int32(count(of: node.left) + count(of: node.right) + 1), "a wrong count")
+      for child in [node.left, node.right] where child != Self.none {
+        precondition(nodes[Int(child)].parent == Handle(index), "a child that knows another parent")
+        precondition(nodes[Int(child)].priority <= node.priority, "a child above its parent")
+      }
+    }
+    precondition(found == count && found + vacant.count == nodes.count, "a node that is lost")
+  }
+}

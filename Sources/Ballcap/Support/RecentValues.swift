@@ -1,0 +1,85 @@
+// A cache that keeps what was used last, within a budget.
+//
+// Entries lie in an array and form a ring in the order of their use, most recent first; slot 0 is the ring's knot and
+// holds nothing. All steps take constant time.
+
+struct RecentValues<Key: Hashable, Value> {
+  fileprivate struct Slot {
+    var entry: (key: Key, value: Value, cost: Int)?
+    var newer = 0
+    var older = 0
+  }
+
+  let countMax: Int
+  let costMax: Int
+  private(set) var cost = 0
+  private var slots = [Slot()]
+  private var places: [Key: Int] = [:]
+  private var vacant: [Int] = []
+
+  /// The cost is in any unit; without a limit, only the count matters.
+  init(countMax: Int, costMax: Int = .max) {
+    precondition(countMax > 0, "a cache of nothing")
+    self.countMax = countMax
+    self.costMax = costMax
+  }
+
+  var count: Int { places.count }
+
+  /// Counts as a use.
+  mutating func value(for key: Key) -> Value? {
+    guard let place = places[key] else { return nil }
+    detach(place)
+    attach(place)
+    return slots[place].entry?.value
+  }
+
+  /// What was used longest ago gives way. A value that costs more than everything may is not kept.
+  mutating func insert(_ value: Value, for key: Key, cost: Int = 0) {
+    remove(key)
+    guard cost <= costMax else { return }
+    let place = vacant.popLast() ?? slots.count
+    if place == slots.count { slots.append(Slot()) }
+    slots[place].entry = (key, value, cost)
+    places[key] = place
+    self.cost += cost
+    attach(place)
+    while count > countMax || self.cost > costMax { removeOldest() }
+  }
+
+  @discardableResult
+  mutating func remove(_ key: Key) -> Value? {
+    guard let place = places.removeValue(forKey: key) else { return nil }
+    detach(place)
+    vacant.append(place)
+    defer { slots[place].entry = nil }
+    cost -= slots[place].entry?.cost ?? 0
+    return slots[place].entry?.value
+  }
+
+  mutating func removeAll() { self = RecentValues(countMax: countMax, costMax: costMax) }
+
+  private mutating func removeOldest() {
+    guard let entry = slots[slots[0].newer].entry else { preconditionFailure("nothing is left to remove") }
+    remove(entry.key)
+  }
+
+  private mutating func detach(_ place: Int) {
+    let (newer, older) = (slots[place].newer, slots[place].older)
+    slots[newer].older = older
+    slots[older].newer = newer
+  }
+
+  /// As the most recent one: the knot's `older` neighbour.
+  private mutating func attach(_ place: Int) {
+    let second = slots[0].older
+    slots[place].newer = 0
+    slots[place].older = second
+    slots[0].older = place
+    slots[second].newer = place
+  }
+}
+
+extension RecentValues: Sendable where Key: Sendable, Value: Sendable {}
+
+extension RecentValues.Slot: Sendable where Key: Sendable, Value: Sendable {}

@@ -1,0 +1,65 @@
+// The end of listening.
+
+import Ballcap
+import FirebaseFirestore
+import Foundation
+import Testing
+
+@Suite struct DisposerTests {
+  /// Counts removals, and may do something in them.
+  private final class Registration: NSObject, ListenerRegistration, @unchecked Sendable {
+    var removals = 0
+    var onRemoval: () -> Void = {}
+
+    func remove() {
+      removals += 1
+      onRemoval()
+    }
+  }
+
+  @Test func aListenerIsRemovedOnce() {
+    let registration = Registration()
+    let disposer = Disposer(.value(registration))
+    disposer.dispose()
+    disposer.dispose()
+    #expect(registration.removals == 1)
+  }
+
+  @Test func aDisposerThatIsFreedDisposes() {
+    let registration = Registration()
+    _ = Disposer(.array(registration))
+    #expect(registration.removals == 1)
+    do { _ = Disposer(.value(registration)).toAny() }
+    #expect(registration.removals == 2)
+  }
+
+  @Test func aRemovalMayDisposeOfTheSame() {
+    // The original held a lock while it removed, and a removal that disposed of the same disposer never ended.
+    let registration = Registration()
+    let disposer = Disposer(.value(registration))
+    registration.onRemoval = { disposer.dispose() }
+    disposer.dispose()
+    #expect(registration.removals == 1)
+    registration.onRemoval = {}
+  }
+
+  @Test func aBagDisposesOfAllWhenItIsFreed() {
+    let registrations = [Registration(), Registration()]
+    do {
+      let bag = DisposeBag()
+      for registration in registrations { Disposer(.value(registration)).disposed(by: bag) }
+      #expect(registrations.map(\.removals) == [0, 0])
+      withExtendedLifetime(bag) {}
+    }
+    #expect(registrations.map(\.removals) == [1, 1])
+  }
+
+  @Test func whatIsFreedDisposesOfItsBaseAlsoIfSomeoneElseHasIt() {
+    let registration = Registration()
+    let disposer = Disposer(.value(registration))
+    do { _ = AnyDisposer(disposer) }
+    #expect(registration.removals == 1)
+    NoDisposer().dispose()
+    withExtendedLifetime(disposer) {}
+  }
+}

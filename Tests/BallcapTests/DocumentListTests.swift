@@ -1,0 +1,66 @@
+// The list of a data source against one that is sorted the long way.
+
+import FirebaseFirestore
+import Testing
+
+@testable import Ballcap
+
+@Suite struct DocumentListTests {
+  private let items = Firestore.memory().collection("items")
+
+  private func item(_ id: Int, _ rank: Int) -> Document<Item> {
+    Document(documentReference: items.document("\(id)"), from: Item(rank: rank))
+  }
+
+  @Test(arguments: [1 as UInt64, 2, 3]) func itIsSortedAfterEveryEditAndCanUndoThem(seed: UInt64) {
+    var dice = Dice(seed: seed)
+    var list = DocumentList<Document<Item>>([], .user { $0[\.rank] < $1[\.rank] })
+    var model: [Int: Int] = [:]
+    for step in 0..<400 {
+      let before = list.elements
+      _ = list.takeEdits()
+      for _ in 0...dice.roll(4) {
+        let (id, rank) = (dice.roll(60), dice.roll(30))
+        let reference = items.document("\(id)")
+        switch (dice.roll(3), list.contains(reference)) {
+        case (0, true):
+          list.remove(reference)
+          model[id] = nil
+        case (_, true):
+          _ = list.replace(reference, with: item(id, rank))
+          model[id] = rank
+        case (_, false):
+          _ = list.insert(item(id, rank), as: reference)
+          model[id] = rank
+        }
+        // Somebody edits what is on the screen, and does not save it.
+        if dice.roll(10) == 0, list.count > 0 {
+          let element = list[dice.roll(list.count)]
+          let rank = dice.roll(30)
+          element.data?.rank = rank
+          model[Int(element.id)!] = rank
+        }
+      }
+      let elements = list.elements
+      #expect(elements.count == model.count && elements.allSatisfy { model[Int($0.id)!] == $0[\.rank] })
+      let undone = DocumentList.undo(list.takeEdits(), in: elements)
+      #expect(
+        undone.map(ObjectIdentifier.init) == before.map(ObjectIdentifier.init), "seed \(seed), step \(step)")
+      for (index, element) in elements.enumerated() {
+        #expect(list.index(of: element.documentReference) == index && list[index] === element)
+      }
+    }
+    list.sort()
+    #expect(list.elements.map { $0[\.rank] } == model.values.sorted())
+  }
+
+  @Test func whatEqualsNotEvenItselfIsPlacedAllTheSame() {
+    struct Odd: Codable, Modelable { var number = Double.nan }
+    var list = DocumentList<Document<Odd>>([], .user { $0.id < $1.id })
+    for id in 0..<50 {
+      let odd = Document<Odd>(documentReference: items.document("\(id)"), from: Odd())
+      _ = list.insert(odd, as: odd.documentReference)
+    }
+    #expect(list.elements.keys == (0..<50).map(String.init).sorted())
+  }
+}

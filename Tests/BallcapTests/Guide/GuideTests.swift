@@ -1,0 +1,121 @@
+// Every example of the guide runs, and the guide shows what runs.
+
+import Ballcap
+import FirebaseFirestore
+import Foundation
+import Testing
+
+extension BallcapTests {
+  @Suite final class Guide {
+    private let app = TestApp()
+
+    @Test func theGuideShowsWhatIsRun() throws {
+      let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      let code = try String(contentsOf: root.appendingPathComponent("Guide.swift"), encoding: .utf8)
+      let page = try String(
+        contentsOf: root.appendingPathComponent("../../../docs/ballcap.md").standardizedFileURL,
+        encoding: .utf8)
+      let fences = page.matches(of: #/(?s)```swift\n(.*?)```/#).map { String($0.1) }
+      #expect(fences.count > 15)
+      for fence in fences {
+        // Imports of several examples are one list in the file.
+        let lines = fence.split(separator: "\n", omittingEmptySubsequences: false)
+        let start = lines.firstIndex { !$0.hasPrefix("import ") && !$0.isEmpty } ?? 0
+        #expect(code.contains(lines[start...].joined(separator: "\n")), "not in Guide.swift: \(fence)")
+      }
+    }
+
+    @Test func documentsAreMadeSavedReadAndDeleted() async throws {
+      try makeDocuments()
+      chooseTheRoot()
+      #expect(City.path == "cities")
+      try await saveAndRead()
+      #expect(try await Document<City>.get(id: "tokyo") == nil)
+      let bern = Document<City>(id: "bern", from: City(title: "Bern"))
+      await withCheckedContinuation { done in saveWithCompletion(bern) { done.resume() } }
+      try await Document<City>(id: "bern", from: City(title: "Bern", people: 5)).save()
+      try await refresh(bern)
+      #expect(bern[\.people] == 5)
+      #expect(showAtOnce("bern") == "Bern")
+      #expect(showAtOnce("nowhere") == "…")
+    }
+
+    @Test func changesOfADocumentAreHeard() async throws {
+      let heard = Heard<City?>()
+      let tokyo = Document<City>(id: "tokyo", from: City(title: "Tokyo"))
+      do {
+        let bag = DisposeBag()
+        listenUntil(bag) { heard.hear($0) }
+        #expect(await heard.next() == nil)
+        try await tokyo.save()
+        #expect(await heard.next()?.title == "Tokyo")
+        withExtendedLifetime(bag) {}
+      }
+      try await tokyo.delete()
+      try await followUntilDeleted("tokyo")
+    }
+
+    @Test func batchesAndCountersWork() async throws {
+      let (old, new) = (
+        Document<City>(id: "old", from: City(title: "Old", people: 10)),
+        Document<City>(id: "new", from: City(title: "New"))
+      )
+      try await old.save()
+      try await move(4, from: old, to: new)
+      #expect(try await Document<City>.get(id: "new")?.data?.people == 4)
+      #expect(try await Firestore.firestore().collection("archive").getDocuments().count == 2)
+      let counter = Document<Tally>(id: "c")
+      try await counter.save()
+      try await visit(counter, "ada")
+      try await visit(counter, "eve")
+      #expect(counter.data?.hits == 2)
+      #expect(counter.data?.visitors == ["ada", "eve"])
+    }
+
+    @Test func objectsHaveCollections() async throws {
+      try await openRoom()
+      let room = try #require(try await Room.get(id: "lobby"))
+      try await say("hello", in: room)
+      #expect(try await Firestore.firestore().collection("rooms/lobby/transcripts").getDocuments().count == 1)
+    }
+
+    @Test func listsAreLive() async throws {
+      let heard = Heard<[String]>()
+      let source = watchCities { heard.hear($0) }
+      #expect(await heard.next() == [])
+      try await Document<City>(id: "a", from: City(title: "A", people: 200_000)).save()
+      #expect(await heard.next() == ["a"])
+      try await Document<City>(id: "b", from: City(title: "B", people: 300_000)).save()
+      #expect(await heard.next() == ["b", "a"])
+      source.stop()
+      #expect(try await countUntil(2) == 2)
+      for index in 0..<25 { try await Document<City>(id: "\(index)", from: City(title: "T\(index)")).save() }
+      #expect(try await readAll().count == 27)
+      try await Firestore.firestore().document("favourites/a").setData([:])
+      let favourites = favourites()
+      var rows: [String] = []
+      let shown = Document<City>.order(by: "title").dataSource()
+      for try await change in shown.changes {
+        show(&rows, change)
+        break
+      }
+      #expect(rows.count == 27 && rows[0] == "A")
+      favourites.stop()
+    }
+
+    @Test func objectsAreObserved() async throws {
+      let shop = Shop(id: "corner")
+      let told = Heard<Bool>()
+      titleChanges(of: shop) { told.hear(true) }
+      shop[\.title] = "Corner shop"
+      #expect(await told.next())
+    }
+
+    @Test func whatPringWroteIsRead() async throws {
+      try await Firestore.firestore().document("version/1/person/ada").setData([
+        "name": "Ada", "age": 36, "createdAt": FieldValue.serverTimestamp(),
+      ])
+      #expect(try await readWhatPringWrote() == Person(name: "Ada", age: 36))
+    }
+  }
+}

@@ -1,0 +1,203 @@
+// Reading objects and listening to them.
+
+import FirebaseFirestore
+import Foundation
+import Testing
+
+@testable import Ballcap
+
+final class Player: Object, DataRepresentable, DataListenable, HierarchicalStructurable {
+  struct Model: Codable, Modelable { var name = "" }
+  enum CollectionKeys: String { case games }
+  override class var name: String { "players" }
+  var data: Player.Model?
+  var listener: (any ListenerRegistration)?
+}
+
+struct Game: Codable, Modelable { var points = 0 }
+
+/// Counts how many of it were made by `init`.
+private struct Counted: Codable, Modelable {
+  nonisolated(unsafe) static var made = 0
+  var value = 0
+
+  init() { Self.made += 1 }
+}
+
+extension BallcapTests {
+  @Suite final class Reading {
+    private let app = TestApp()
+
+    private struct Found: @unchecked Sendable {
+      var player: Player?
+      var error: (any Error)?
+    }
+
+    private func get(_ player: Player, _ policy: CachePolicy = .cacheElseServer) async -> Found {
+      await withCheckedContinuation { done in
+        player.get(policy) { done.resume(returning: Found(player: $0, error: $1)) }
+      }
+    }
+
+    @Test func anErrorLeavesTheDataAndAMissingDocumentDoesNot() async throws {
+      let player = Player(id: "p")
+      player.data?.name = "edited"
+      try await player.documentReference.setData(["name": 7])
+      #expect(await get(player).error is DecodingError)
+      #expect(player.data?.name == "edited")
+      try await player.documentReference.delete()
+      let found = await get(player)
+      #expect(found.player == nil && found.error == nil)
+      #expect(player.data == nil)
+    }
+
+    @Test func anObjectTakesOverAllThatWasRead() async throws {
+      try await Player(id: "p").save()
+      let player = Player(Player.collectionReference.document("p"))
+      let found = try #require(await get(player).player)
+      #expect(player.data == found.data)
+      #expect(player.createdAt == found.createdAt && player.updatedAt == found.updatedAt)
+      #expect(player.snapshot?.exists == true)
+      // As in the original, what the completion gets is another object.
+      #expect(found !== player)
+    }
+
+    @Test(arguments: [
+      CachePolicy.cacheOnly, .serverOnly, .cacheElseServer, .serverElseCache, .cacheThenServer,
+    ]) func everyPolicyFindsTheDocument(policy: CachePolicy) async throws {
+      try await Player(id: "p").save()
+      let player = Player(Player.collectionReference.document("p"))
+      #expect(try await player.get(policy) === player)
+      #expect(player.data != nil)
+    }
+
+    @Test func theCacheAnswersBeforeTheServer() async throws {
+      try await Player(id: "p").save()
+      let heard = Heard<Bool?>()
+      Player(id: "p").get(.cacheThenServer) { player, _ in
+        heard.hear(player?.snapshot?.metadata.isFromCache)
+      }
+      #expect(await heard.next() == true)
+      #expect(await heard.next() == false)
+    }
+
+    @Test func readingByIdMakesNoModelInVain() async throws {
+      try await Counted.collectionReference.document("x").setData(["value": 1])
+      let before = Counted.made
+      _ = try await Document<Counted>.get(id: "x")
+      _ = await withCheckedContinuation { done in
+        Document<Counted>.get(id: "x") { document, _ in done.resume(returning: document != nil) }
+      }
+      #expect(Counted.made == before)
+    }
+
+    @Test func anObjectInASetStaysThereWhenItsDataChanges() {
+      struct Tag: Codable, Modelable, Hashable { var text = "" }
+      let tag = Document<Tag>(id: "t")
+      let set: Set = [tag]
+      tag.data?.text = "changed"
+      #expect(set.contains(tag))
+      #expect(tag.hashValue == Document<Tag>(id: "t").hashValue)
+    }
+
+    @Test func timesAreReadAsTheyAre() async throws {
+      let reference = Player.collectionReference.document("p")
+      let moment = Timestamp(seconds: 7, nanoseconds: 1000)
+      try await reference.setData(["name": "", "createdAt": moment, "updatedAt": "soon"])
+      let player = try #require(try await Player.get(id: "p"))
+      #expect(player.createdAt == moment)
+      #expect(abs(player.updatedAt.dateValue().timeIntervalSinceNow) < 60)
+    }
+
+    // MARK: Listening
+
+    @Test func staticListenersGetANewObjectEachTime() async throws {
+      let heard = Heard<Player?>()
+      let disposer = Player.listen(id: "p") { player, _ in heard.hear(player) }
+      #expect(await heard.next() == nil)
+      try await Player(id: "p").save()
+      let first = await heard.next()
+      try await Player(id: "p").update()
+      let second = await heard.next()
+      #expect(first?.data != nil && first !== second)
+      disposer.dispose()
+      try await Player(id: "p").delete()
+    }
+
+    @Test func aListeningObjectKeepsItsLastDataWhenItsDocumentIsDeleted() async throws {
+      let heard = Heard<Player?>()
+      let player = Player(id: "p")
+      try await player.save()
+      let disposer: Disposer = player.listen { found, _ in heard.hear(found) }
+      #expect(await heard.next() === player)
+      let other = Player(id: "p")
+      other.data?.name = "other"
+      try await other.save()
+      #expect(await heard.next() === player)
+      #expect(player.data?.name == "other")
+      try await other.delete()
+      #expect(await heard.next() == nil)
+      #expect(player.data?.name == "other")
+      disposer.dispose()
+    }
+
+    @Test func anObjectListensOnceAndIsNotKeptAlive() async throws {
+      let heard = Heard<String?>()
+      var player: Player? = Player(id: "p")
+      weak let freed = player
+      do {
+        let same: Player? = player?.listen { player, _ in heard.hear(player?.data?.name) }
+        #expect(same === player)
+      }
+      _ = await heard.next()
+      let registration = player?.listener
+      #expect(player?.listen() === player)
+      #expect(player?.listener === registration)
+      player = nil
+      app.onCallbackQueue {}
+      #expect(freed == nil)
+      registration?.remove()
+    }
+
+    @Test func momentsThatAreNotSetYetAreEstimated() async throws {
+      struct Timed: Codable, Modelable { var at = Timestamp() }
+      try await Document<Timed>(id: "x").save()
+      let document = Document<Timed>(Timed.collectionReference.document("x"))
+      try document._set(snapshot: try await document.documentReference.getDocument())
+      #expect(document.data != nil && document.snapshot != nil)
+    }
+
+    @Test func loopsFollowADocument() async throws {
+      var updates = Player.updates(id: "p").makeAsyncIterator()
+      #expect(try await updates.next().map { $0 == nil } == true)
+      let player = Player(id: "p")
+      player.data?.name = "first"
+      try await player.save()
+      #expect(try await updates.next().flatMap { $0 }?.data?.name == "first")
+      var own = player.updates.makeAsyncIterator()
+      #expect(try await own.next().flatMap { $0 } === player)
+      let other = player.copy()
+      other.data?.name = "second"
+      try await other.update()
+      #expect(try await own.next().flatMap { $0 } === player)
+      #expect(player.data?.name == "second")
+      #expect(try await updates.next().flatMap { $0 }?.data?.name == "second")
+    }
+
+    // MARK: Below a document
+
+    @Test func collectionsLieBelowADocument() async throws {
+      let player = Player(id: "p")
+      #expect(player.data == Player.Model())
+      #expect(player.collection(path: .games).path == "players/p/games")
+      let game: Document<Game> = player.collection(path: .games).child(id: "g", type: Document<Game>.self)
+      #expect(game.path == "players/p/games/g")
+      game.data = Game(points: 3)
+      try await game.save()
+      let games: DataSource<Document<Game>>.Query = player.collection(path: .games)
+      #expect(try await games.query.getDocuments().count == 1)
+      let fresh = player.collection(path: .games).child(type: Document<Game>.self)
+      #expect(fresh.path.hasPrefix("players/p/games/"))
+    }
+  }
+}

@@ -1,0 +1,56 @@
+// The cache of recent values against a list that is kept the long way.
+
+import Testing
+
+@testable import Ballcap
+
+@Suite struct RecentValuesTests {
+  @Test(arguments: [1 as UInt64, 2, 3]) func itKeepsWhatAListKeeps(seed: UInt64) {
+    var dice = Dice(seed: seed)
+    var cache = RecentValues<Int, Int>(countMax: 8, costMax: 40)
+    /// Oldest first.
+    var list: [(key: Int, value: Int, cost: Int)] = []
+    for step in 0..<4000 {
+      let key = dice.roll(16)
+      switch dice.roll(10) {
+      case 0:
+        #expect(cache.remove(key) == list.first { $0.key == key }?.value)
+        list.removeAll { $0.key == key }
+      case 1..<5:
+        #expect(cache.value(for: key) == list.first { $0.key == key }?.value)
+        if let index = list.firstIndex(where: { $0.key == key }) { list.append(list.remove(at: index)) }
+      default:
+        let cost = dice.roll(12)
+        cache.insert(step, for: key, cost: cost)
+        list.removeAll { $0.key == key }
+        list.append((key, step, cost))
+        while list.count > 8 || list.reduce(0, { $0 + $1.cost }) > 40 { list.removeFirst() }
+      }
+      #expect(cache.count == list.count && cache.cost == list.reduce(0) { $0 + $1.cost })
+    }
+    cache.removeAll()
+    #expect(cache.count == 0 && cache.cost == 0)
+  }
+
+  @Test func whatCostsMoreThanEverythingIsNotKept() {
+    var cache = RecentValues<Int, Int>(countMax: 2, costMax: 10)
+    cache.insert(1, for: 1, cost: 4)
+    cache.insert(2, for: 1, cost: 11)
+    #expect(cache.value(for: 1) == nil)
+    #expect(cache.count == 0)
+  }
+}
+
+/// Dice with a seed.
+struct Dice {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
+
+  mutating func roll(_ sides: Int) -> Int {
+    state ^= state << 13
+    state ^= state >> 7
+    state ^= state << 17
+    return Int(state % UInt64(sides))
+  }
+}
