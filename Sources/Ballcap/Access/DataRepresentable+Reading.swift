@@ -44,10 +44,10 @@ extension DataRepresentable where Self: Object {
     case .serverOnly: read(.server) { completion?($0, $1) }
     case .serverElseCache: read(.default) { completion?($0, $1) }
     case .cacheElseServer:
-      Self.get(documentReference: documentReference, source: .cache) { [self] object, _ in
-        guard let object else { return read(.server) { completion?($0, $1) } }
-        take(object, nil)
-        completion?(object, nil)
+      Self.get(documentReference: documentReference, source: .cache) { [self] object, error in
+        if object == nil, Self.isMiss(error) { return read(.server) { completion?($0, $1) } }
+        take(object, error)
+        completion?(object, error)
       }
     case .cacheThenServer:
       read(.cache) { [self] object, error in
@@ -56,6 +56,12 @@ extension DataRepresentable where Self: Object {
       }
     }
     return self
+  }
+
+  /// Whether the server may know better than the cache: there is nothing, or nothing that decodes.
+  private static func isMiss(_ error: (any Error)?) -> Bool {
+    guard let error else { return true }
+    return error is DecodingError || FirestoreErrorCode.Code.unavailable ~= error
   }
 
   private func read(_ source: FirestoreSource, _ completion: @escaping (Self?, (any Error)?) -> Void) {
@@ -102,7 +108,14 @@ extension DataRepresentable where Self: Object {
     case .serverOnly: return try await read(.server)
     case .serverElseCache: return try await read(.default)
     case .cacheElseServer:
-      if let found = try? await read(.cache) { return found }
+      do {
+        if let found = try await Self.get(documentReference: documentReference, source: .cache) {
+          take(found, nil)
+          return self
+        }
+      } catch  where Self.isMiss(error) {
+        // The server is asked below.
+      }
       return try await read(.server)
     case .cacheThenServer:
       _ = try? await read(.cache)

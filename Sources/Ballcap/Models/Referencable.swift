@@ -1,5 +1,6 @@
 // What a model or an object is called, and where it therefore lives.
 
+private import FirebaseCore
 public import FirebaseFirestore
 import Foundation
 
@@ -17,7 +18,15 @@ extension Referencable {
   public static var parent: DocumentReference? { collectionReference.parent }
 }
 
-/// The unqualified name of a type in lower case; types inside functions included.
+/// The unqualified name of a type in lower case; types inside functions included. To find it out takes a while, and
+/// references are made all the time, so that it is remembered.
 func defaultName(of type: Any.Type) -> String {
-  String(describing: Mirror(reflecting: type).subjectType).components(separatedBy: ".")[0].lowercased()
+  let key = ObjectIdentifier(type)
+  if let known = knownNames.withLock({ $0[key] }) { return known }
+  let name = String(describing: Mirror(reflecting: type).subjectType).components(separatedBy: ".")[0]
+    .lowercased()
+  knownNames.withLock { $0[key] = name }
+  return name
 }
+
+private let knownNames = Guarded<[ObjectIdentifier: String]>([:])
