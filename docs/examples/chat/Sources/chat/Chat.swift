@@ -1,0 +1,118 @@
+// A chat in the terminal: rooms, members, everything that was said. It needs no network, shows what comes
+// as it comes, and goes on where it was left.
+//
+//   chat [DIRECTORY]
+
+import Ballcap
+import FirebaseFirestore
+import Foundation
+
+@main
+struct Chat {
+  static let help = """
+    /rooms          all rooms
+    /join ROOM      another room
+    /who            who is here
+    /name NAME      another name
+    /quit           leave; the next start goes on here
+    Anything else is said to the room.
+    """
+
+  static func main() async throws {
+    let folder = CommandLine.arguments.dropFirst().first ?? "chat-data"
+    FirebaseApp.configure(options: FirebaseOptions(directory: URL(fileURLWithPath: folder)))
+    var chat = try await Chat()
+    try await chat.run()
+    // Closes the store.
+    await withCheckedContinuation { done in FirebaseApp.app()?.delete { _ in done.resume() } }
+  }
+
+  private let seat: Document<Seat>
+  private var room: ChatRoom
+  private var following: Task<Void, any Error>?
+
+  /// Where this terminal was when it was left.
+  init() async throws {
+    let known = try await Document<Seat>.get(id: "terminal")
+    seat = known ?? Document<Seat>(id: "terminal", from: Seat(name: NSUserName()))
+    room = try await ChatRoom.named(seat[\.room])
+    Terminal.show(known == nil ? "Welcome, \(seat[\.name])." : "Welcome back, \(seat[\.name]).")
+    Terminal.show(Self.help)
+  }
+
+  private mutating func run() async throws {
+    try await enter(seat[\.room])
+    for await line in Terminal.lines() {
+      let words = line.split(separator: " ", maxSplits: 1).map(String.init)
+      let argument = words.count > 1 ? words[1] : ""
+      switch words.first {
+      case nil: continue
+      case "/quit": return await end()
+      case "/help": Terminal.show(Self.help)
+      case "/rooms": try await showRooms()
+      case "/who": for member in try await room.memberLines() { Terminal.show("  \(member)") }
+      case "/join" where Self.isName(argument): try await move(to: argument)
+      case "/name" where Self.isName(argument): try await rename(to: argument)
+      case let command? where command.hasPrefix("/"): Terminal.show("What is \(line)? Try /help.")
+      default: try await say(line)
+      }
+    }
+    await end()
+  }
+
+  /// What can be part of a path.
+  private static func isName(_ text: String) -> Bool {
+    !text.isEmpty && text.allSatisfy { $0.isLetter || $0.isNumber || $0 == "-" }
+  }
+
+  // MARK: Rooms
+
+  private mutating func enter(_ id: String) async throws {
+    room = try await ChatRoom.named(id)
+    try await room.enter(seat[\.name])
+    for friend in Friend.all { try await room.enter(friend.name) }
+    seat[\.room] = id
+    try await seat.save()
+    Terminal.show("-- \(id) --")
+    follow()
+  }
+
+  /// What is said here is shown as it is said, whoever says it.
+  private mutating func follow() {
+    let room = room
+    following = Task { try await room.follow(last: 20) { Terminal.show($0.text) } }
+  }
+
+  private mutating func move(to id: String) async throws {
+    following?.cancel()
+    try await room.leave(seat[\.name])
+    try await enter(id)
+  }
+
+  private func showRooms() async throws {
+    for room in try await ChatRoom.all() {
+      Terminal.show("  \(room.title): \(room.messages) messages, \(room.members) members")
+    }
+  }
+
+  // MARK: People
+
+  private func say(_ text: String) async throws {
+    try await room.say(text, as: seat[\.name])
+    let (friend, answer) = Friend.answering(text)
+    try await room.say(answer, as: friend.name)
+  }
+
+  private mutating func rename(to name: String) async throws {
+    try await room.leave(seat[\.name])
+    seat[\.name] = name
+    try await enter(room.id)
+  }
+
+  /// Lets what was said last be shown first.
+  private func end() async {
+    try? await Task.sleep(for: .milliseconds(100))
+    following?.cancel()
+    Terminal.show("Good-bye.")
+  }
+}

@@ -1,0 +1,86 @@
+// One room: what is said in it, by whom, and who is there.
+
+import Ballcap
+import FirebaseFirestore
+import Foundation
+
+/// Writes to a room. Each call returns when what it wrote is on disk.
+struct ChatRoom: Sendable {
+  let id: String
+
+  /// The room with this name; made if there is none.
+  static func named(_ id: String) async throws -> ChatRoom {
+    if try await Room.get(id: id) == nil {
+      let room = Room(id: id)
+      room[\.title] = id.capitalized
+      try await room.save()
+    }
+    return ChatRoom(id: id)
+  }
+
+  /// All rooms with the number of messages, the busiest first.
+  static func all() async throws -> [(title: String, messages: Int64, members: Int)] {
+    let rooms = Room.order(by: "messages", descending: true).dataSource()
+    try await rooms.get()
+    return rooms.map { room in
+      (room[\.title], room[\.messages].rawValue, room[\.members].count)
+    }
+  }
+
+  var room: Room { Room(id: id) }
+
+  func enter(_ name: String) async throws {
+    let room = room
+    let place = room.collection(path: .members).document(name)
+    if try await Document<Member>.get(documentReference: place) == nil {
+      try await Document<Member>(documentReference: place, from: Member(name: name)).save()
+    }
+    try await room.merge(data: ["members": FieldValue.arrayUnion([name])])
+  }
+
+  func leave(_ name: String) async throws {
+    try await room.merge(data: ["members": FieldValue.arrayRemove([name])])
+  }
+
+  /// The message and the count of them, together or not at all.
+  func say(_ text: String, as name: String) async throws {
+    let room = room
+    let place = room.collection(path: .transcripts).document()
+    let transcript = Document<Transcript>(documentReference: place, from: Transcript(from: name, text: text))
+    try await Batch()
+      .save(transcript)
+      .set(["messages": FieldValue.increment(Int64(1))], reference: room.documentReference)
+      .commit()
+  }
+
+  /// Everyone who was ever here.
+  func memberLines() async throws -> [String] {
+    let members = room.members.order(by: "name").dataSource()
+    try await members.get()
+    return members.map { $0[\.name] }
+  }
+
+  /// Calls `show` with the last messages, and then with each that comes, until the task is cancelled.
+  func follow(last count: Int, _ show: @Sendable (Line) -> Void) async throws {
+    let transcripts = room.transcripts.order(by: "at").limit(toLast: count).dataSource()
+    for try await change in transcripts.changes {
+      for transcript in change.changes.insertions {
+        show(Line(transcript[\.from], transcript[\.text], transcript[\.at]))
+      }
+    }
+  }
+}
+
+/// A message as it is shown.
+struct Line: Sendable {
+  let text: String
+
+  init(_ from: String, _ text: String, _ at: Ballcap.ServerTimestamp) {
+    var time = "--:--"
+    if case .resolved(let timestamp) = at {
+      let parts = Calendar.current.dateComponents([.hour, .minute], from: timestamp.dateValue())
+      time = String(format: "%02d:%02d", parts.hour ?? 0, parts.minute ?? 0)
+    }
+    self.text = "\(time)  \(from): \(text)"
+  }
+}
