@@ -38,6 +38,8 @@ let package = Package(
       dependencies: [
         .product(name: "DocumentStore", package: "Dugout"),
         .product(name: "ByteStore", package: "Dugout"),
+        .product(name: "FirebaseFirestore", package: "Dugout"),
+        .product(name: "Ballcap", package: "Dugout"),
       ] + peers.map { .target(name: $0.module) },
       swiftSettings: [
         .treatAllWarnings(as: .error),

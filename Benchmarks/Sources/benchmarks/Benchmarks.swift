@@ -7,7 +7,7 @@ struct Benchmarks {
   static let workloads: [any Workload.Type] = [
     DurableCommits.self, EightDocumentWriters.self, LargeDocumentBatches.self, BulkLoad.self,
     IndexedUpdates.self, Listening.self, SingleWriter.self, EightWriters.self, LargeBatches.self,
-    Reading.self,
+    Reading.self, Layers.self,
   ]
 
   static func main() {

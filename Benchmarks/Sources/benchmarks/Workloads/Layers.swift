@@ -1,0 +1,241 @@
+// What Ballcap adds to the Firestore API: W19 and W6 through both, block by block in turns, on one database; and lists
+// of 1,000 and 10,000 documents that take 1,000 changes a second.
+
+import Ballcap
+import FirebaseFirestore
+import Foundation
+
+/// The fields of the layers' documents.
+private struct Person: Codable, Modelable {
+  static var name: String { "people" }
+
+  var name = ""
+  var email = ""
+  var city = ""
+  var age = 0
+  var score = 0.0
+  var isActive = false
+  var tags: [String] = []
+
+  init() {}
+
+  init(_ number: Int) {
+    name = "Person \(number)"
+    email = "person\(number)@example.com"
+    city = "Town \(number % 50)"
+    age = number % 90
+    score = Double(number &* 48_271 % 100_000) / 100
+    isActive = number % 3 == 0
+    tags = ["tag\(number % 7)", "tag\(number % 11)"]
+  }
+
+  /// So that no field is left out.
+  var sum: Int { name.utf8.count + email.utf8.count + city.utf8.count + age + Int(score) + tags.count }
+}
+
+private func open(_ directory: URL, _ count: Int) async throws -> CollectionReference {
+  let name = "benchmark-\(UUID().uuidString)"
+  FirebaseApp.configure(name: name, options: FirebaseOptions(directory: directory))
+  guard let app = FirebaseApp.app(name: name) else { throw BenchmarkFailure("the app was just made") }
+  let firestore = Firestore.firestore(app: app)
+  let settings = FirestoreSettings()
+  // The main queue is not run here.
+  settings.dispatchQueue = DispatchQueue(label: "callbacks")
+  settings.durability = .buffered
+  firestore.settings = settings
+  let people = firestore.collection("people")
+  for start in stride(from: 0, to: count, by: 500) {
+    let batch = Batch(firestore: firestore)
+    for number in start..<min(start + 500, count) {
+      batch.save(Document<Person>(id: "\(number)", from: Person(number), collectionReference: people))
+    }
+    try await batch.commit()
+  }
+  return people
+}
+
+/// Waits for what is asynchronous.
+private func waiting<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
+  let done = DispatchSemaphore(value: 0)
+  nonisolated(unsafe) var result: Result<Value, any Error>?
+  Task.detached {
+    do { result = .success(try await body()) } catch { result = .failure(error) }
+    done.signal()
+  }
+  done.wait()
+  return try result!.get()
+}
+
+enum Layers: Workload {
+  static let name = "layers"
+  static let engines: [any Engine] = [Reads(), Lists(documents: 1000), Lists(documents: 10_000)]
+
+  /// One way to ask, and its time so far.
+  private struct Side {
+    var ask: (Int) async throws -> Int
+    var time = Duration.zero
+    var sum = 0
+  }
+
+  struct Reads: Engine {
+    let name = "firestore and ballcap"
+
+    func round(in directory: URL, _ options: BenchmarkOptions) throws -> [String: Double] {
+      let count = min(options.documents, 20_000)
+      return try waiting {
+        let people = try await open(directory, count)
+        var results: [String: Double] = [:]
+        func compare(_ metric: String, _ blocks: Int, _ size: Int, _ sides: [(Int) async throws -> Int])
+          async throws
+        {
+          var sides = sides.map { Side(ask: $0) }
+          let clock = ContinuousClock()
+          for block in -2..<blocks {
+            for side in block % 2 == 0 ? [0, 1] : [1, 0] {
+              let start = clock.now
+              var sum = 0
+              for index in 0..<size { sum &+= try await sides[side].ask((block + 2) &* size &+ index) }
+              guard block >= 0 else { continue }
+              sides[side].time += clock.now - start
+              sides[side].sum &+= sum
+            }
+          }
+          guard sides[0].sum == sides[1].sum else { throw BenchmarkFailure("\(metric): the answers differ") }
+          let times = sides.map { $0.time / .microseconds(1) / Double(blocks * size) }
+          results["\(metric)_firestore_us"] = times[0]
+          results["\(metric)_ballcap_us"] = times[1]
+          results["\(metric)_ratio"] = times[1] / times[0]
+        }
+        try await compare(
+          "W19_get", 200, 100,
+          [
+            { index in
+              let place = people.document("\(index &* 48_271 % count)")
+              return try await place.getDocument().data(as: Person.self).sum
+            },
+            { index in
+              let place = people.document("\(index &* 48_271 % count)")
+              return try await Document<Person>.get(documentReference: place)?.data?.sum ?? -1
+            },
+          ])
+        for limit in [20, min(1000, count)] {
+          let query = people.order(by: "score").limit(to: limit)
+          let objects = DataSource<Document<Person>>.Query(query)
+          try await compare(
+            "W6_limit\(limit)", limit == 20 ? 100 : 20, limit == 20 ? 20 : 2,
+            [
+              { _ in
+                try await query.getDocuments().documents.reduce(0) { try $0 + $1.data(as: Person.self).sum }
+              },
+              { _ in
+                let source = objects.dataSource()
+                try await source.get()
+                return source.documents.reduce(0) { $0 + ($1.data?.sum ?? -1) }
+              },
+            ])
+        }
+        try await people.firestore.terminate()
+        return results
+      }
+    }
+  }
+
+  /// A thousand changes a second for some seconds: how long from the write to the block, through both, and how much of
+  /// a processor the process takes.
+  struct Lists: Engine {
+    var documents: Int
+    var name: String { "a live list of \(documents)" }
+
+    func round(in directory: URL, _ options: BenchmarkOptions) throws -> [String: Double] {
+      let changes = options.documents < 10_000 ? 500 : 5000
+      var results: [String: Double] = [:]
+      for layer in ["firestore", "ballcap"].shuffled() {
+        let (count, folder) = (documents, directory.appendingPathComponent(layer))
+        let people = try waiting { try await open(folder, count) }
+        let told = Told(changes)
+        let query = people.order(by: "score")
+        var source: DataSource<Document<Person>>?
+        var registration: (any ListenerRegistration)?
+        if layer == "ballcap" {
+          source = DataSource<Document<Person>>.Query(query).dataSource()
+            .onChanged { _, snapshot in
+              told.hear(
+                snapshot.changes.modifications.map { $0.data?.age ?? -1 }, snapshot.indices.modifications)
+            }
+            .listen()
+        } else {
+          registration = query.addSnapshotListener { snapshot, _ in
+            let changes = snapshot?.documentChanges ?? []
+            told.hear(
+              changes.compactMap { change in
+                change.type == .modified ? (try? change.document.data(as: Person.self))?.age : nil
+              }, changes.map { Int($0.newIndex) })
+          }
+        }
+        told.waitForStart()
+        let used = processMicroseconds
+        let clock = ContinuousClock()
+        let start = clock.now
+        for number in 0..<changes {
+          let due = start + .milliseconds(number)
+          if clock.now < due { Thread.sleep(forTimeInterval: (due - clock.now) / .seconds(1)) }
+          told.begin(number)
+          people.document("\(number &* 48_271 % count)").updateData([
+            "age": 1_000_000 + number, "score": Double(number &* 31 % 100_000) / 100,
+          ])
+        }
+        told.waitForAll()
+        results["\(layer)_p50_us"] = told.times.median
+        results["\(layer)_p99_us"] = told.times.sorted()[told.times.count * 99 / 100]
+        results["\(layer)_processor_us_per_change"] = (processMicroseconds - used) / Double(changes)
+        registration?.remove()
+        source?.stop()
+        try waiting { try await people.firestore.terminate() }
+      }
+      return results
+    }
+
+    private var processMicroseconds: Double {
+      var time = timespec()
+      clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+      return Double(time.tv_sec) * 1e6 + Double(time.tv_nsec) / 1e3
+    }
+  }
+
+  /// When each change was begun, and when it was told.
+  private final class Told: @unchecked Sendable {
+    // Guarded by the lock.
+    private let lock = NSLock()
+    private let clock = ContinuousClock()
+    private var begun: [ContinuousClock.Instant]
+    private var heard = 0
+    private(set) var times: [Double] = []
+    private let started = DispatchSemaphore(value: 0)
+    private let ended = DispatchSemaphore(value: 0)
+    private let count: Int
+
+    init(_ count: Int) {
+      self.count = count
+      begun = Array(repeating: clock.now, count: count)
+    }
+
+    func begin(_ number: Int) { lock.withLock { begun[number] = clock.now } }
+
+    func hear(_ ages: [Int], _ indices: [Int]) {
+      let isFirst = lock.withLock {
+        defer { heard += 1 }
+        let now = clock.now
+        for age in ages where age >= 1_000_000 {
+          times.append((now - begun[age - 1_000_000]) / .microseconds(1))
+        }
+        if times.count == count { ended.signal() }
+        return heard == 0
+      }
+      if isFirst { started.signal() }
+    }
+
+    func waitForStart() { started.wait() }
+
+    func waitForAll() { ended.wait() }
+  }
+}
