@@ -73,7 +73,7 @@ import Testing
     case .array(let elements):
       #expect(found.elements?.count == elements.count)
       for (found, element) in zip(found.elements ?? [], elements) { expectSame(found, element) }
-    case .null, .timestamp, .bytes, .reference, .geoPoint, .vector: break
+    case .null, .timestamp, .pendingTimestamp, .bytes, .reference, .geoPoint, .vector: break
     }
     #expect(found.string == string && found.integer == integer && found.boolean == boolean)
     #expect(found.double?.bitPattern == double?.bitPattern)

@@ -44,11 +44,11 @@ final class CommitPipeline: Sendable {
   /// Steps 1 to 5: the commit has its place in the order.
   /// With reads, throws `aborted` if one of them would have another answer now.
   func begin(
-    _ mutations: [Mutation], reads: TransactionReads? = nil
+    _ mutations: [Mutation], reads: TransactionReads? = nil, durability: StoreDurability? = nil
   ) throws(DocumentStoreError) -> CommitUnderWay {
     // Before any lock, which a child of a fork may never get.
     guard !bytes.isForked else { throw DocumentStoreError(.forked(directory: bytes.path)) }
-    let request = try CommitRequest(mutations, reads: reads)
+    let request = try CommitRequest(mutations, reads: reads, durability: durability)
     bytes.pace(forBytes: request.bytes)
     return try begin(request)
   }
@@ -245,7 +245,7 @@ final class CommitPipeline: Sendable {
     do throws(ByteStoreError) {
       let effects = CommitEffects(time, resolved.changes, shapes: encoded.shapes)
       let commit = try bytes.enqueue(
-        encoded.batch, durability: durability, note: effects, foundation: resolved.foundation)
+        encoded.batch, durability: durability(of: request), note: effects, foundation: resolved.foundation)
       let number = order.begin(commit, resolved.changes, at: time)
       return CommitUnderWay(
         request: request, time: time, changes: resolved.changes, commit: commit, number: number,
@@ -253,6 +253,11 @@ final class CommitPipeline: Sendable {
     } catch {
       throw DocumentStoreError(error)
     }
+  }
+
+  private func durability(of request: CommitRequest) -> Durability {
+    guard let wanted = request.durability else { return durability }
+    return wanted == .synced ? .synced : .buffered
   }
 
   // MARK: 8. Settle

@@ -12,13 +12,18 @@ struct CommitRequest: Sendable {
   let mutations: [Mutation]
   /// Of a transaction: the commit needs that they are still so.
   let reads: TransactionReads?
+  /// Nil for that of the store.
+  let durability: StoreDurability?
   private(set) var targets: [Target] = []
   /// For each mutation, which target it is about.
   private(set) var places: [Int] = []
   private(set) var bytes = 0
 
-  init(_ mutations: [Mutation], reads: TransactionReads? = nil) throws(DocumentStoreError) {
+  init(
+    _ mutations: [Mutation], reads: TransactionReads? = nil, durability: StoreDurability? = nil
+  ) throws(DocumentStoreError) {
     self.mutations = mutations
+    self.durability = durability
     self.reads = reads
     places.reserveCapacity(mutations.count)
     var known: [[UInt8]: Int] = [:]
@@ -53,7 +58,7 @@ extension CommitRequest.Target {
   func document(_ record: RawSpan, _ shapes: ShapeTable) throws(RecordError) -> StoredDocument {
     switch first.change {
     case .patch, .verify: return try StoredDocument(path: path, record: record, shapes)
-    case .set, .delete:
+    case .set, .delete, .place:
       let head = try RecordCodec.decodeHead(record)
       let fields = (try? RecordCodec.decodeFields(record, shapes)) ?? CommitChange.damagedFields
       return StoredDocument(

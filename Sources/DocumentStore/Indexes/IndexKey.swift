@@ -4,7 +4,8 @@
 //              | 0x20 | 0x21                         false, true
 //              | 0x30 number
 //              | 0x40 microseconds:i64
-//              | 0x50 text                           0x48 is kept free for pending timestamps
+//              | 0x48 microseconds:i64               a timestamp that is pending
+//              | 0x50 text
 //              | 0x60 text                           bytes
 //              | 0x70 text text path                 project, database, and the key of the document
 //              | 0x80 double double                  latitude, longitude
@@ -40,6 +41,9 @@ enum IndexKey {
       append(number, rest: 0, to: &key)
     case .timestamp(let moment):
       key.append(0x40)
+      key.append(ordered: moment.microseconds)
+    case .pendingTimestamp(let moment, _):
+      key.append(0x48)
       key.append(ordered: moment.microseconds)
     case .string(let text):
       key.append(0x50)

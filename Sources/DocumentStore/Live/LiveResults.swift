@@ -5,14 +5,14 @@
 //   - Copies share chunks; a change copies the one that it changes and the list of them.
 
 /// A document and where it stands in the order of a query.
-final class LiveEntry: Sendable {
+package final class LiveEntry: Sendable {
   /// The values of all orders as bytes that sort as they do; the document's name is among them.
-  let sortKey: [UInt8]
+  package let sortKey: [UInt8]
   /// The key of the document.
-  let name: [UInt8]
-  let document: StoredDocument
+  package let name: [UInt8]
+  package let document: StoredDocument
 
-  init(_ sortKey: [UInt8], _ name: [UInt8], _ document: StoredDocument) {
+  package init(_ sortKey: [UInt8], _ name: [UInt8], _ document: StoredDocument) {
     self.sortKey = sortKey
     self.name = name
     self.document = document
@@ -39,10 +39,10 @@ public struct LiveResults: RandomAccessCollection, Sendable {
   private var chunks: [[LiveEntry]] = []
   public private(set) var count = 0
 
-  init() {}
+  package init() {}
 
   /// In their order already.
-  init(sorted entries: some Collection<LiveEntry>) {
+  package init(sorted entries: some Collection<LiveEntry>) {
     count = entries.count
     var rest = entries[...]
     while !rest.isEmpty {
@@ -62,11 +62,11 @@ public struct LiveResults: RandomAccessCollection, Sendable {
 
   // MARK: Entries
 
-  var entries: some Sequence<LiveEntry> { chunks.joined() }
+  package var entries: some Sequence<LiveEntry> { chunks.joined() }
 
-  var last: LiveEntry? { chunks.last?.last }
+  package var last: LiveEntry? { chunks.last?.last }
 
-  func entry(at index: Int) -> LiveEntry {
+  package func entry(at index: Int) -> LiveEntry {
     precondition((0..<count).contains(index), "there is no document \(index) of \(count)")
     var rest = index
     for chunk in chunks {
@@ -87,7 +87,7 @@ public struct LiveResults: RandomAccessCollection, Sendable {
     return first
   }
 
-  func entry(sortKey: [UInt8]) -> LiveEntry? {
+  package func entry(sortKey: [UInt8]) -> LiveEntry? {
     let (place, isFound) = place(of: sortKey)
     return isFound ? chunks[place.chunk][place.index] : nil
   }
@@ -130,7 +130,7 @@ public struct LiveResults: RandomAccessCollection, Sendable {
 
   /// Adds an entry whose key is not there. Its index.
   @discardableResult
-  mutating func insert(_ entry: LiveEntry) -> Int {
+  package mutating func insert(_ entry: LiveEntry) -> Int {
     var (place, isFound) = place(of: entry.sortKey)
     precondition(!isFound, "a document is there once")
     count += 1
@@ -151,7 +151,7 @@ public struct LiveResults: RandomAccessCollection, Sendable {
 
   /// The index that it had, or nil if there is no such key.
   @discardableResult
-  mutating func remove(sortKey: [UInt8]) -> Int? {
+  package mutating func remove(sortKey: [UInt8]) -> Int? {
     let (place, isFound) = place(of: sortKey)
     guard isFound else { return nil }
     let index = index(of: place)

@@ -32,7 +32,8 @@ enum DocumentLimits {
       case .patch(let fields, let mask, _):
         total = nameBytes(mutation.path)
         for path in mask.paths { total += try bytes(of: fields[path], at: path) }
-      case .delete, .verify: total = nameBytes(mutation.path)
+      // What is placed was within the limits where it comes from, or is no document of a user.
+      case .delete, .verify, .place: total = nameBytes(mutation.path)
       }
       for transform in mutation.transforms {
         total += try bytes(of: transform.operation.operand, at: transform.field)
@@ -93,7 +94,7 @@ enum DocumentLimits {
   private static func bytes(of value: StoredValue, depth: Int) throws(Refusal) -> Int {
     switch value {
     case .null, .boolean: return 1
-    case .integer, .double, .timestamp: return 8
+    case .integer, .double, .timestamp, .pendingTimestamp: return 8
     case .string(let text): return text.utf8.count + 1
     case .bytes(let bytes): return bytes.count
     case .reference(let reference): return try bytes(of: reference)

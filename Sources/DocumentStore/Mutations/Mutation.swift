@@ -15,6 +15,8 @@ public struct Mutation: Sendable, Equatable {
     case delete
     /// Everything stays. Only the precondition counts.
     case verify
+    /// The document is this one, with its times: a cache takes it from where it was checked and got them.
+    case place(StoredMap, createTime: StoredTimestamp, updateTime: StoredTimestamp)
   }
 
   public let path: DocumentPath
@@ -50,10 +52,16 @@ public struct Mutation: Sendable, Equatable {
     Mutation(path, .verify, precondition)
   }
 
+  package static func place(_ document: StoredDocument) -> Mutation {
+    Mutation(
+      document.path,
+      .place(document.fields, createTime: document.createTime, updateTime: document.updateTime), .none)
+  }
+
   public var transforms: [FieldTransform] {
     switch change {
     case .set(_, let transforms), .patch(_, _, let transforms): transforms
-    case .delete, .verify: []
+    case .delete, .verify, .place: []
     }
   }
 
@@ -62,7 +70,7 @@ public struct Mutation: Sendable, Equatable {
     switch change {
     case .set(_, let transforms): !transforms.isEmpty
     case .patch: true
-    case .delete, .verify: false
+    case .delete, .verify, .place: false
     }
   }
 
@@ -92,6 +100,10 @@ public struct Mutation: Sendable, Equatable {
     switch change {
     case .delete: return Outcome(document: nil, transformResults: [])
     case .verify: return Outcome(document: base, transformResults: [])
+    case .place(let fields, let createTime, let updateTime):
+      let placed = StoredDocument(
+        path: path, createTime: createTime, updateTime: updateTime, fields: fields)
+      return Outcome(document: placed, transformResults: [])
     case .set(let fields, _): after = fields
     case .patch(let fields, let mask, _):
       after = (base?.fields ?? StoredMap()).replacing(mask.paths, from: fields)
@@ -108,7 +120,7 @@ extension Mutation.Change {
   /// As messages call it.
   fileprivate var action: String {
     switch self {
-    case .set, .patch: "update"
+    case .set, .patch, .place: "update"
     case .delete: "delete"
     case .verify: "verify"
     }

@@ -86,6 +86,7 @@ extension StoredValue {
     // One NaN, whatever its sign and payload.
     case .double(let number): number.isNaN ? "nan" : "\(number)"
     case .timestamp(let moment): "time(\(moment.microseconds))"
+    case .pendingTimestamp(let moment, _): "pending(\(moment.microseconds))"
     case .string(let text): text.quoted
     case .bytes(let bytes): "bytes(" + bytes.map { "\($0)" }.joined(separator: ",") + ")"
     case .reference(let reference):

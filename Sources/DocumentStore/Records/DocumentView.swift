@@ -164,7 +164,7 @@ public struct ValueView: ~Escapable {
   @inlinable
   public var kind: Kind {
     switch tag {
-    case 0: .null
+    case 0, 13: .null
     case 1, 2: .boolean
     case 3: .integer
     case 4: .double
@@ -179,8 +179,9 @@ public struct ValueView: ~Escapable {
     }
   }
 
+  /// A timestamp that is pending is none yet.
   @inlinable
-  public var isNull: Bool { tag == 0 }
+  public var isNull: Bool { tag == 0 || tag == 13 }
 
   @inlinable
   public var boolean: Bool? { tag == 1 || tag == 2 ? tag == 2 : nil }

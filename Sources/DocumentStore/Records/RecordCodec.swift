@@ -14,6 +14,7 @@
 //   reference           project and database, each bytes:varint and UTF-8, then the path
 //   geo point           two doubles of 8 bytes
 //   vector              doubles of 8 bytes
+//   pending timestamp   microseconds:i64, then the value that was there before, if there was one
 //
 // There is one record for each document and choice of shapes. A reader takes nothing on trust: lengths are checked
 // against the bytes that are left, depth against the limit, names and strings for valid UTF-8.
@@ -41,6 +42,7 @@ enum RecordCodec {
     case array = 10
     case vector = 11
     case map = 12
+    case pendingTimestamp = 13
   }
 
   struct Head: Equatable {

@@ -44,6 +44,9 @@ extension RecordDecoder {
       } else {
         try checkArray(inner, depth: depth + 1)
       }
+    case .pendingTimestamp:
+      _ = try pendingTime(inner)
+      if inner.count > 8 { try checkValue(inner.lowerBound + 8..<inner.upperBound, depth: depth) }
     default:
       guard Self.isScalar(tag, record.extracting(inner)) else {
         throw RecordError(offset: offset, expected: "a value with tag \(tag)")

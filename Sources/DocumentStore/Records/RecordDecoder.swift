@@ -120,12 +120,32 @@ struct RecordDecoder: ~Escapable {
       let inner = offset + 1..<range.upperBound
       return tag == .map
         ? .map(try map(inner, depth: depth + 1)) : .array(try elements(inner, depth: depth + 1))
+    case .pendingTimestamp:
+      return try pendingTimestamp(offset + 1..<range.upperBound, depth: depth)
     default:
       guard let scalar = RecordScalar.decode(tag, record.extracting(offset + 1..<range.upperBound)) else {
         throw RecordError(offset: offset, expected: "a value with tag \(tag)")
       }
       return scalar
     }
+  }
+
+  func pendingTime(_ range: Range<Int>) throws(RecordError) -> StoredTimestamp {
+    guard range.count >= 8,
+      let time = StoredTimestamp(microseconds: Int64(bitPattern: record.word(at: range.lowerBound)))
+    else { throw RecordError(offset: range.lowerBound, expected: "the time of a write") }
+    // One that was pending before has given what it had: they are never inside each other.
+    guard
+      range.count == 8 || record.byte(at: range.lowerBound + 8) != RecordCodec.Tag.pendingTimestamp.rawValue
+    else { throw RecordError(offset: range.lowerBound + 8, expected: "a value that is not pending") }
+    return time
+  }
+
+  private func pendingTimestamp(_ range: Range<Int>, depth: Int) throws(RecordError) -> StoredValue {
+    let time = try pendingTime(range)
+    guard range.count > 8 else { return .pendingTimestamp(time, previous: nil) }
+    return .pendingTimestamp(
+      time, previous: try value(range.lowerBound + 8..<range.upperBound, depth: depth))
   }
 
   private func elements(_ range: Range<Int>, depth: Int) throws(RecordError) -> [StoredValue] {
@@ -185,7 +205,7 @@ enum RecordScalar {
     case .reference: reference(payload).map(StoredValue.reference)
     case .geoPoint: geoPoint(payload).map(StoredValue.geoPoint)
     case .vector: vector(payload).map(StoredValue.vector)
-    case .array, .map: nil
+    case .array, .map, .pendingTimestamp: nil
     }
   }
 

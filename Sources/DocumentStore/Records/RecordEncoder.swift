@@ -118,6 +118,10 @@ struct RecordEncoder {
     case .timestamp(let value):
       begin(.timestamp)
       append(value.microseconds, bytes: value.microseconds.recordBytes)
+    case .pendingTimestamp(let time, let previous):
+      begin(.pendingTimestamp)
+      bytes.append(littleEndian: time.microseconds)
+      if let previous { append(previous) }
     case .string(let value):
       begin(.string)
       bytes.append(contentsOf: value.utf8)

@@ -144,7 +144,8 @@ package struct RecordValue: Sendable {
     }
   }
 
-  package var isNull: Bool { tag == .null }
+  /// A timestamp that is pending is none yet.
+  package var isNull: Bool { tag == .null || tag == .pendingTimestamp }
 
   /// Nil unless it is a map.
   package var map: RecordMap? { tag == .map ? RecordMap(record, payload) : nil }

@@ -81,6 +81,14 @@ extension DocumentStore {
     return (commits, number - 1)
   }
 
+  /// The same for those who keep their positions themselves.
+  package func feedChanges(
+    after position: FeedPosition, max count: Int
+  ) throws(DocumentStoreError) -> (commits: [FeedCommit], end: FeedPosition) {
+    let (commits, end) = try changes(after: position.value, max: count)
+    return (commits, FeedPosition(end))
+  }
+
   private func value(_ key: [UInt8]) throws(DocumentStoreError) -> [UInt8]? {
     do throws(ByteStoreError) { return try bytes.value(for: key) } catch { throw DocumentStoreError(error) }
   }
@@ -98,6 +106,9 @@ extension DocumentStore {
       while try trimOnce(budget) {}
     }
   }
+
+  /// Of what is in use, about: what was replaced and is not yet collected is not counted.
+  package var approximateBytes: UInt64 { liveBytes }
 
   private var liveBytes: UInt64 {
     let statistics = bytes.statistics

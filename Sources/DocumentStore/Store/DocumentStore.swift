@@ -190,6 +190,11 @@ public final class DocumentStore: Sendable {
 
   // MARK: Writing
 
+  /// Throws what a commit would throw that needs no document for it.
+  package static func check(_ mutations: [Mutation]) throws(DocumentStoreError) {
+    _ = try CommitRequest(mutations)
+  }
+
   /// Applies all mutations, in order, or none. Each sees what those before it made of its document. Returns
   /// when they are on stable storage and readers see them, with the time of the commit.
   ///
@@ -203,8 +208,10 @@ public final class DocumentStore: Sendable {
 
   /// The same in two halves, for those who have many commits to make and need not wait for each: this one
   /// decides the order and waits for no disk but to read. `finish` has to be called with what it returns.
-  package func begin(_ mutations: [Mutation]) throws(DocumentStoreError) -> CommitUnderWay {
-    try pipeline.begin(mutations)
+  package func begin(
+    _ mutations: [Mutation], durability: StoreDurability? = nil
+  ) throws(DocumentStoreError) -> CommitUnderWay {
+    try pipeline.begin(mutations, durability: durability)
   }
 
   @discardableResult

@@ -7,6 +7,9 @@ public enum StoredValue: Sendable {
   case integer(Int64)
   case double(Double)
   case timestamp(StoredTimestamp)
+  /// A time that a remote has still to set: when the write was made here, and what was there before. Only a cache
+  /// has it, as long as the write is pending.
+  indirect case pendingTimestamp(StoredTimestamp, previous: StoredValue?)
   case string(String)
   case bytes([UInt8])
   case reference(StoredReference)
@@ -178,6 +181,8 @@ extension StoredValue: Equatable {
     case (.integer(let left), .integer(let right)): left == right
     case (.double(let left), .double(let right)): isSame(left, right)
     case (.timestamp(let left), .timestamp(let right)): left == right
+    case (.pendingTimestamp(let left, let leftPrevious), .pendingTimestamp(let right, let rightPrevious)):
+      left == right && leftPrevious == rightPrevious
     case (.string(let left), .string(let right)): left.isSameUTF8(as: right)
     case (.bytes(let left), .bytes(let right)): left == right
     case (.reference(let left), .reference(let right)): left == right

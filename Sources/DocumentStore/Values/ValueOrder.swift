@@ -1,6 +1,6 @@
 // The one order of values, across all types, and the equality that goes with it.
 //
-//   null < booleans < numbers < timestamps < strings < bytes < references < places < arrays < vectors < maps
+//   null < booleans < numbers < timestamps < pending timestamps < strings < bytes < references < places < arrays < vectors < maps
 //
 // Not the equality of `StoredValue`, which tells 1 from 1.0 and 0.0 from -0.0: here they are the same.
 
@@ -19,7 +19,8 @@ package enum Ordering: Sendable {
 
 /// Values that a range can hold together: a filter `< 5` finds numbers and nothing else.
 package enum TypeClass: UInt8, Sendable {
-  case null, boolean, number, timestamp, string, bytes, reference, geoPoint, array, vector, map
+  case null, boolean, number, timestamp, pendingTimestamp, string, bytes, reference, geoPoint, array, vector,
+    map
 }
 
 extension StoredValue {
@@ -29,6 +30,7 @@ extension StoredValue {
     case .boolean: .boolean
     case .integer, .double: .number
     case .timestamp: .timestamp
+    case .pendingTimestamp: .pendingTimestamp
     case .string: .string
     case .bytes: .bytes
     case .reference: .reference
@@ -55,6 +57,8 @@ package enum ValueOrder {
     case (.double(let left), .integer(let right)): compare(right, left).reversed
     case (.double(let left), .double(let right)): compare(left, right)
     case (.timestamp(let left), .timestamp(let right)): compare(left.microseconds, right.microseconds)
+    case (.pendingTimestamp(let left, _), .pendingTimestamp(let right, _)):
+      compare(left.microseconds, right.microseconds)
     case (.string(let left), .string(let right)): compare(left, right)
     case (.bytes(let left), .bytes(let right)): compare(left, right, by: compare)
     case (.reference(let left), .reference(let right)): compare(left, right)

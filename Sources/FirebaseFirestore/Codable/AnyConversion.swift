@@ -95,7 +95,8 @@ package enum UserData {
     case .reference(let reference): DocumentReference(firestore, reference.path.segments)
     case .array(let elements): elements.map { any(from: $0, in: firestore) }
     case .map(let map): dictionary(from: map, in: firestore)
-    case .null, .boolean, .integer, .double, .timestamp, .string, .bytes, .geoPoint, .vector:
+    case .null, .boolean, .integer, .double, .timestamp, .pendingTimestamp, .string, .bytes, .geoPoint,
+      .vector:
       leaf(value)
     }
   }
@@ -103,7 +104,7 @@ package enum UserData {
   /// The object that stands for a value which holds no others.
   static func leaf(_ value: StoredValue) -> Any {
     switch value {
-    case .null: NSNull()
+    case .null, .pendingTimestamp: NSNull()
     case .boolean(let boolean): boolean
     case .integer(let integer): NSNumber(value: integer)
     case .double(let double): NSNumber(value: double)

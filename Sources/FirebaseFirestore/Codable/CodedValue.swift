@@ -42,13 +42,17 @@ extension CodedValue {
   static var null: CodedValue { .stored(.null) }
 
   var isNull: Bool {
-    if case .stored(.null) = self { true } else { false }
+    switch self {
+    // A time that is still to be set is none yet.
+    case .stored(.null), .stored(.pendingTimestamp): true
+    default: false
+    }
   }
 
   /// How messages of errors call it.
   var kind: String {
     switch self {
-    case .stored(.null): "null"
+    case .stored(.null), .stored(.pendingTimestamp): "null"
     case .stored(.boolean): "a boolean"
     case .stored(.integer), .stored(.double), .decimal: "a number"
     case .stored(.timestamp), .timestamp: "a Timestamp"

@@ -25,6 +25,7 @@ enum DocumentJSON {
     case .integer(let value): ["integerValue": "\(value)"]
     case .double(let value): ["doubleValue": number(value)]
     case .timestamp(let value): ["timestampValue": DocumentText.text(of: value)]
+    case .pendingTimestamp(let value, _): ["pendingTimestampValue": DocumentText.text(of: value)]
     case .string(let value): ["stringValue": value]
     case .bytes(let value): ["bytesValue": Data(value).base64EncodedString()]
     case .reference(let value): ["referenceValue": text(of: value)]

@@ -61,6 +61,7 @@ enum DocumentText {
     case .integer(let value): "\(value)"
     case .double(let value): "\(value)"
     case .timestamp(let value): text(of: value)
+    case .pendingTimestamp(let value, _): "pending since \(text(of: value))"
     case .string(let value): "\"\(value)\""
     case .bytes(let value): "\(value.count) bytes"
     case .reference(let value): "-> \(value.path)"

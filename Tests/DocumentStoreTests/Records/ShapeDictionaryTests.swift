@@ -258,7 +258,7 @@ import Testing
     var areSame = true
     var index = 0
     switch value {
-    case .null: return view.isNull && view.kind == .null
+    case .null, .pendingTimestamp: return view.isNull && view.kind == .null
     case .boolean(let flag): return view.boolean == flag && view.kind == .boolean
     case .integer(let number): return view.integer == number && view.kind == .integer
     case .double(let number): return view.double?.bitPattern == number.bitPattern && view.kind == .double

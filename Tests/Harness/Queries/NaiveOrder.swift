@@ -14,6 +14,8 @@ enum NaiveOrder {
       return compareNumbers(left, right)
     case (.timestamp(let left), .timestamp(let right)):
       return firstDifference([sign(left.seconds, right.seconds), sign(left.nanoseconds, right.nanoseconds)])
+    case (.pendingTimestamp(let left, _), .pendingTimestamp(let right, _)):
+      return sign(left.microseconds, right.microseconds)
     case (.string(let left), .string(let right)):
       return compare(left, right)
     case (.bytes(let left), .bytes(let right)):
@@ -69,6 +71,7 @@ enum NaiveOrder {
     case .boolean: 1
     case .integer, .double: 2
     case .timestamp: 3
+    case .pendingTimestamp: 4
     case .string: 5
     case .bytes: 6
     case .reference: 7

@@ -19,6 +19,12 @@ struct EmulatorJSON {
     case .integer(let value): #"{"integerValue":"\#(value)"}"#
     case .double(let value): #"{"doubleValue":\#(Self.number(value))}"#
     case .timestamp(let value): #"{"timestampValue":"\#(Self.text(value))"}"#
+    case .pendingTimestamp(let value, _):
+      self.value(
+        .map(
+          StoredMap([
+            ("__type__", .string("server_timestamp")), ("__local_write_time__", .timestamp(value)),
+          ])))
     case .string(let value): #"{"stringValue":\#(Self.string(value))}"#
     case .bytes(let value): #"{"bytesValue":"\#(Data(value).base64EncodedString())"}"#
     case .reference(let value): #"{"referenceValue":\#(Self.string(name(value)))}"#

@@ -1,0 +1,33 @@
+// Documents that come with their times, and those that are kept beside users' own.
+
+import DocumentStore
+import Testing
+
+@Suite struct PlacedDocumentTests {
+  @Test func aPlacedDocumentKeepsItsTimes() throws {
+    let store = try DocumentStore.openInMemory()
+    let path = try DocumentPath(["rooms", "eros"])
+    try store.commit([.set(path, StoredMap([("n", .integer(1))]))])
+    let placed = StoredDocument(
+      path: path, createTime: StoredTimestamp(seconds: 5, nanoseconds: 0)!,
+      updateTime: StoredTimestamp(seconds: 0, nanoseconds: 0)!, fields: StoredMap([("n", .integer(2))]))
+    try store.commit([.place(placed)])
+    #expect(try store.document(at: path) == placed)
+  }
+
+  @Test func documentsUnderReservedNamesAreFoundAndNotAmongOthers() throws {
+    let store = try DocumentStore.openInMemory()
+    let time = StoredTimestamp(seconds: 5, nanoseconds: 0)!
+    let names = ["a%2fb", String(repeating: "x", count: 3000)]
+    for name in names {
+      let path = DocumentPath(unchecked: ["__kept__", name])
+      try store.commit([
+        .place(StoredDocument(path: path, createTime: time, updateTime: time, fields: StoredMap()))
+      ])
+    }
+    try store.commit([.set(try DocumentPath(["rooms", "eros"]), StoredMap())])
+    let kept = StructuredQuery(.collection(CollectionPath(unchecked: ["__kept__"])))
+    #expect(try store.documents(kept).map(\.path.id) == names)
+    #expect(try store.documents(StructuredQuery(.collectionGroup("rooms"))).count == 1)
+  }
+}
