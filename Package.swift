@@ -15,7 +15,7 @@
 // | FirebaseFirestore      | OfflineSync DocumentStore FirebaseCore                        | Foundation Dispatch Synchronization Apple |
 // | FirebaseStorage        | OfflineSync DocumentStore ByteStore FirebaseCore              | Foundation Dispatch Synchronization Apple |
 // | FirebaseCore           | DocumentStore OfflineSync                                     | Foundation Dispatch Synchronization |
-// | OfflineSync            | DocumentStore                                                 | libc Dispatch Synchronization |
+// | OfflineSync            | DocumentStore ByteStore CDigest                               | libc Dispatch Synchronization |
 // | DocumentStore          | ByteStore                                                     | libc Dispatch Synchronization |
 // | ByteStore              | CLZ4 CDigest CFileSystem                                      | libc Dispatch Synchronization |
 // | CDigest                |                                                               |                           |
@@ -65,7 +65,8 @@ let package = Package(
     .target(name: "CFileSystem", cSettings: [.treatAllWarnings(as: .error)]),
     .target(name: "ByteStore", dependencies: ["CLZ4", "CDigest", "CFileSystem"], swiftSettings: engine),
     .target(name: "DocumentStore", dependencies: ["ByteStore"], swiftSettings: engine),
-    .target(name: "OfflineSync", dependencies: ["DocumentStore"], swiftSettings: engine),
+    .target(
+      name: "OfflineSync", dependencies: ["DocumentStore", "ByteStore", "CDigest"], swiftSettings: engine),
 
     // API
     .target(
@@ -109,7 +110,7 @@ let package = Package(
       ],
       path: "Tests/campaign", swiftSettings: strict),
     .target(
-      name: "Harness", dependencies: ["ByteStore", "DocumentStore"], path: "Tests/Harness",
+      name: "Harness", dependencies: ["ByteStore", "DocumentStore", "OfflineSync"], path: "Tests/Harness",
       swiftSettings: strict),
 
     // Tests
@@ -119,11 +120,12 @@ let package = Package(
       name: "DocumentStoreTests", dependencies: ["DocumentStore", "ByteStore", "Harness"],
       swiftSettings: strict),
     .testTarget(
-      name: "OfflineSyncTests", dependencies: ["OfflineSync", "DocumentStore"], swiftSettings: strict),
+      name: "OfflineSyncTests", dependencies: ["OfflineSync", "DocumentStore", "Harness"],
+      swiftSettings: strict),
     .testTarget(name: "FirebaseCoreTests", dependencies: ["FirebaseCore"], swiftSettings: strict),
     .testTarget(
       name: "FirebaseFirestoreTests",
-      dependencies: ["FirebaseFirestore", "FirebaseCore", "DocumentStore"],
+      dependencies: ["FirebaseFirestore", "FirebaseCore", "DocumentStore", "OfflineSync"],
       swiftSettings: strict),
     .testTarget(
       name: "FirebaseStorageTests",

@@ -5,6 +5,7 @@
 // Without a remote, the store is server and cache at once: nothing is pending and nothing unknown, so
 // that the view is the store.
 
+internal import ByteStore
 public import DocumentStore
 
 /// Where a read may look.
@@ -41,19 +42,26 @@ public struct ViewedDocuments: Sendable {
   public let documents: [ViewedDocument]
   /// The remote did not confirm that this is the newest state.
   public let isFromCache: Bool
+
+  package init(_ documents: [ViewedDocument], isFromCache: Bool) {
+    self.documents = documents
+    self.isFromCache = isFromCache
+  }
 }
 
 /// One database as its app sees it. Usable from any thread.
 public final class LocalView: Sendable {
   public let store: DocumentStore
+  let attached = Locked<SyncDriver?>(nil)
 
   public init(over store: DocumentStore) { self.store = store }
 
   public func document(
     at path: DocumentPath, source: ReadSource = .default
   ) throws(DocumentStoreError) -> ViewedDocument {
-    ViewedDocument(
-      path: path, record: try store.storedRecord(at: path), hasPendingWrites: false,
+    let record = try store.storedRecord(at: path)
+    return ViewedDocument(
+      path: path, record: record, hasPendingWrites: record.map(Self.isPending) ?? false,
       isFromCache: source == .cache)
   }
 
@@ -62,10 +70,14 @@ public final class LocalView: Sendable {
   ) throws(DocumentStoreError) -> ViewedDocuments {
     let isFromCache = source == .cache
     return ViewedDocuments(
-      documents: try store.records(query).map {
-        ViewedDocument(path: $0.path, record: $0, hasPendingWrites: false, isFromCache: isFromCache)
+      try store.records(query).map {
+        ViewedDocument(
+          path: $0.path, record: $0, hasPendingWrites: Self.isPending($0), isFromCache: isFromCache)
       }, isFromCache: isFromCache)
   }
+
+  /// With writes that a remote has not answered: without a remote, none is.
+  private static func isPending(_ record: DocumentRecord) -> Bool { record.updateTime.microseconds == 0 }
 
   /// Over what the remote has, which without one is all there is.
   public func aggregate(
@@ -90,5 +102,8 @@ public final class LocalView: Sendable {
     try store.finish(write)
   }
 
-  public func close() throws(DocumentStoreError) { try store.close() }
+  public func close() throws(DocumentStoreError) {
+    stopDriver()
+    try store.close()
+  }
 }

@@ -1,0 +1,99 @@
+// Where a client's store keeps what is no document of a user.
+//
+// At its own path a document stands as the user sees it: with what is pending. So queries over what is local use the
+// indexes that queries use anyway. Beside it, under names that no user can write:
+//
+//   __remote__/<path>               a document as the remote has it, unless it is the one at its own path
+//     s: state (0 found, 1 absent, 2 unknown, 3 invalid), v: version, c: createTime, m: committed,
+//     f: the fields, if writes are pending
+//   __queue__/<user>:<id>           a batch that was not answered: b: bytes (BatchCodec)
+//   __targets__/<id>                q: text, s: sequence, v: version, l: limboFreeVersion, r: resumeToken, t: readTime
+//   __targets__/<id>/__keys__/<path>  a document of the target
+//   __orphans__/<path>              s: when the last target let go of it
+//   __sync__/globals                c: client, b: last batch, t: last target, s: sequence, v: last version, u: user
+//   __sync__/upload                 there while documents from before the remote go into the queue
+//   __sync__/tokens                 a stream token for each user
+//
+//   <path> and <user> are escaped: "%" is "%25", "/" is "%2f", ":" is "%3a"; a user begins with "=", and nobody is "-"
+
+internal import DocumentStore
+
+enum CacheKeys {
+  static let globals = DocumentPath(unchecked: ["__sync__", "globals"])
+  static let tokens = DocumentPath(unchecked: ["__sync__", "tokens"])
+  /// Documents of the store's own are on their way into the queue.
+  static let upload = DocumentPath(unchecked: ["__sync__", "upload"])
+  static let queue = CollectionPath(unchecked: ["__queue__"])
+  static let targets = CollectionPath(unchecked: ["__targets__"])
+  static let orphans = CollectionPath(unchecked: ["__orphans__"])
+
+  static func remote(_ path: DocumentPath) -> DocumentPath {
+    DocumentPath(unchecked: ["__remote__", escaped(path)])
+  }
+
+  static func orphan(_ path: DocumentPath) -> DocumentPath {
+    DocumentPath(unchecked: ["__orphans__", escaped(path)])
+  }
+
+  static func batch(_ id: BatchID, of user: String?) -> DocumentPath {
+    DocumentPath(unchecked: ["__queue__", "\(queueName(user)):\(id)"])
+  }
+
+  static func target(_ id: TargetID) -> DocumentPath {
+    DocumentPath(unchecked: ["__targets__", "\(id)"])
+  }
+
+  static func keys(of id: TargetID) -> CollectionPath {
+    CollectionPath(unchecked: ["__targets__", "\(id)", "__keys__"])
+  }
+
+  static func key(_ path: DocumentPath, of id: TargetID) -> DocumentPath {
+    DocumentPath(unchecked: ["__targets__", "\(id)", "__keys__", escaped(path)])
+  }
+
+  // MARK: Names
+
+  static func queueName(_ user: String?) -> String { user.map { "=" + escaped($0) } ?? "-" }
+
+  /// Nil for what is no name of a queue.
+  static func user(queueName: String) -> String?? {
+    if queueName == "-" { return .some(nil) }
+    return queueName.hasPrefix("=") ? unescaped(String(queueName.dropFirst())) : nil
+  }
+
+  static func escaped(_ path: DocumentPath) -> String { escaped(path.description) }
+
+  static func path(_ escaped: String) -> DocumentPath {
+    DocumentPath(
+      unchecked: unescaped(escaped).split(separator: "/", omittingEmptySubsequences: false).map(String.init))
+  }
+
+  private static func escaped(_ text: String) -> String {
+    var bytes: [UInt8] = []
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "%"): bytes += Array("%25".utf8)
+      case UInt8(ascii: "/"): bytes += Array("%2f".utf8)
+      case UInt8(ascii: ":"): bytes += Array("%3a".utf8)
+      default: bytes.append(byte)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func unescaped(_ text: String) -> String {
+    var bytes: [UInt8] = []
+    var rest = Array(text.utf8)[...]
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%"), rest.count >= 2,
+        let code = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+      else {
+        bytes.append(byte)
+        continue
+      }
+      bytes.append(code)
+      rest.removeFirst(2)
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

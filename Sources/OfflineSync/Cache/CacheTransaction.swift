@@ -1,0 +1,165 @@
+// One change of a client's store: what is read for it, and the commit that it becomes.
+//
+//   touched path   its document as the remote has it, or what is pending of it, is different: at the commit
+//                    writes pending     __remote__ has the remote's, its own path the local one
+//                    nothing pending    its own path has the remote's; __remote__ has what a document cannot say
+
+internal import ByteStore
+internal import DocumentStore
+
+struct CacheTransaction {
+  private let store: DocumentStore
+  private var remotes: [DocumentPath: Entry] = [:]
+  private var touched: Set<DocumentPath> = []
+  private var notes: [DocumentPath: Mutation] = [:]
+  /// Documents that lost what held them.
+  var orphans: Set<DocumentPath> = []
+
+  private struct Entry {
+    var document: SyncedDocument
+    /// There is something in `__remote__`.
+    let hasNote: Bool
+  }
+
+  init(_ store: DocumentStore) { self.store = store }
+
+  // MARK: Documents
+
+  /// As the remote had it last.
+  mutating func remote(_ path: DocumentPath) throws(DocumentStoreError) -> SyncedDocument {
+    if let entry = remotes[path] { return entry.document }
+    let note = try store.document(at: CacheKeys.remote(path))
+    let document = try RemoteNote.document(path, note, in: store)
+    remotes[path] = Entry(document: document, hasNote: note != nil)
+    return document
+  }
+
+  mutating func setRemote(_ document: SyncedDocument) throws(DocumentStoreError) {
+    _ = try remote(document.path)
+    remotes[document.path]?.document = document
+    touched.insert(document.path)
+  }
+
+  /// What is pending of it is different.
+  mutating func touch(_ path: DocumentPath) throws(DocumentStoreError) {
+    _ = try remote(path)
+    touched.insert(path)
+  }
+
+  // MARK: Notes
+
+  mutating func put(_ fields: [StoredMap.Entry], at path: DocumentPath) {
+    let time = SnapshotVersion.none.timestamp
+    notes[path] = .place(
+      StoredDocument(path: path, createTime: time, updateTime: time, fields: StoredMap(fields)))
+  }
+
+  mutating func remove(_ path: DocumentPath) { notes[path] = .delete(path) }
+
+  // MARK: The commit
+
+  var isEmpty: Bool { touched.isEmpty && notes.isEmpty }
+
+  func commit(_ queue: WriteQueue, _ durability: StoreDurability?) throws(DocumentStoreError) {
+    guard !isEmpty else { return }
+    var mutations: [Mutation] = []
+    mutations.reserveCapacity(notes.count + 2 * touched.count)
+    for path in touched {
+      guard let entry = remotes[path] else { continue }
+      let isPending = queue.isAbout(path)
+      let visible = isPending ? queue.local(entry.document) : entry.document
+      mutations.append(visible.stored.map { Mutation.place($0) } ?? .delete(path))
+      if let note = RemoteNote.fields(entry.document, isPending: isPending) {
+        let time = SnapshotVersion.none.timestamp
+        mutations.append(
+          .place(
+            StoredDocument(
+              path: CacheKeys.remote(path), createTime: time, updateTime: time, fields: note)))
+      } else if entry.hasNote {
+        mutations.append(.delete(CacheKeys.remote(path)))
+      }
+    }
+    mutations += notes.values
+    _ = try store.finish(try store.begin(mutations, durability: durability))
+  }
+}
+
+/// What `__remote__` says of a document.
+enum RemoteNote {
+  /// Nil if the document at its own path says it all.
+  static func fields(_ document: SyncedDocument, isPending: Bool) -> StoredMap? {
+    let state: Int64
+    switch document.content {
+    case .found: state = 0
+    case .absent: state = 1
+    case .unknown: state = 2
+    case .invalid: state = 3
+    }
+    let isCommitted = document.pending == .committed
+    guard isPending || isCommitted || state == 1 || state == 2 else { return nil }
+    var note = StoredMap([
+      ("c", .integer(document.createTime.microseconds)), ("m", .boolean(isCommitted)),
+      ("s", .integer(state)), ("v", .integer(document.version.microseconds)),
+    ])
+    if isPending, let fields = document.fields {
+      // As bytes: it may be as deep as a document can be already.
+      var bytes: [UInt8] = []
+      BatchCodec.append(fields, to: &bytes)
+      note["f"] = .bytes(bytes)
+    }
+    return note
+  }
+
+  static func document(
+    _ path: DocumentPath, _ note: StoredDocument?, in store: DocumentStore
+  ) throws(DocumentStoreError) -> SyncedDocument {
+    guard let note else {
+      guard let document = try store.document(at: path) else { return SyncedDocument(path) }
+      return SyncedDocument(local: document, isCommitted: false)
+    }
+    var document = SyncedDocument(
+      path, version: SnapshotVersion(microseconds: note.integer("v")),
+      createTime: SnapshotVersion(microseconds: note.integer("c")),
+      pending: note.fields["m"] == .boolean(true) ? .committed : .none)
+    switch note.integer("s") {
+    case 0:
+      if case .bytes(let bytes)? = note.fields["f"] {
+        guard let fields = RemoteNote.fields(bytes) else { throw damaged(note.path, store) }
+        document.content = .found(fields)
+      } else {
+        guard let stored = try store.document(at: path) else { throw damaged(note.path, store) }
+        document.content = .found(stored.fields)
+      }
+    case 1: document.content = .absent
+    case 2: document.content = .unknown
+    case 3: document.content = .invalid
+    default: throw damaged(note.path, store)
+    }
+    return document
+  }
+
+  private static func fields(_ bytes: [UInt8]) -> StoredMap? {
+    var reader = ByteReader(bytes.rawSpan)
+    return BatchCodec.fields(&reader)
+  }
+
+  static func damaged(_ path: DocumentPath, _ store: DocumentStore) -> DocumentStoreError {
+    var evidence = StorageEvidence(message: "\(path) in \(store.path) is not what a client writes there.")
+    evidence.file = store.path
+    return .corrupted(evidence)
+  }
+}
+
+extension StoredDocument {
+  func integer(_ name: String) -> Int64 {
+    if case .integer(let number)? = fields[name] { number } else { 0 }
+  }
+
+  func bytes(_ name: String) -> [UInt8] {
+    if case .bytes(let bytes)? = fields[name] { bytes } else { [] }
+  }
+
+  func string(_ name: String) -> String {
+    if case .string(let text)? = fields[name] { text } else { "" }
+  }
+}

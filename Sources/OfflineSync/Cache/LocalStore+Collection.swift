@@ -1,0 +1,64 @@
+// Which documents can go: those in no target, no queue and no view.
+
+package import DocumentStore
+
+extension LocalStore {
+  /// What a collection did.
+  package struct Collected: Sendable, Equatable {
+    package var targets = 0
+    package var documents = 0
+  }
+
+  /// At the end of each operation: eagerly, or noted for later.
+  func releaseOrphans(_ transaction: inout CacheTransaction) throws(DocumentStoreError) {
+    for path in transaction.orphans where !isHeld(path) {
+      switch collector {
+      case .eager: try transaction.setRemote(SyncedDocument(path))
+      case .lru: transaction.put([("s", .integer(globals.sequence))], at: CacheKeys.orphan(path))
+      }
+    }
+  }
+
+  private func isHeld(_ path: DocumentPath) -> Bool {
+    pinCounts[path] != nil || queues.values.contains { $0.isAbout(path) }
+      || keys.values.contains { $0.contains(path) }
+  }
+
+  /// The size of all that is cached, about.
+  package var bytes: UInt64 { store.approximateBytes }
+
+  /// Removes what was used longest ago, if the cache has more bytes than `threshold`: `percentile` of a hundred of
+  /// all that could be, and no more than `max`.
+  package func collect(
+    threshold: UInt64, percentile: Int = 10, max limit: Int = 1000, active: Set<TargetID>
+  ) throws(DocumentStoreError) -> Collected {
+    guard collector == .lru, bytes >= threshold else { return Collected() }
+    var orphans: [(path: DocumentPath, sequence: Int64)] = []
+    for stored in try store.documents(StructuredQuery(.collection(CacheKeys.orphans))) {
+      orphans.append((CacheKeys.path(stored.path.id), stored.integer("s")))
+    }
+    let sequences = (targets.values.map(\.sequence) + orphans.map(\.sequence)).sorted()
+    let count = min(limit, sequences.count * percentile / 100)
+    guard count > 0 else { return Collected() }
+    let last = sequences[count - 1]
+    var transaction = begin()
+    var collected = Collected()
+    var candidates = Set<DocumentPath>()
+    for (path, sequence) in orphans where sequence <= last { candidates.insert(path) }
+    for target in targets.values.sorted(by: { $0.id < $1.id })
+    where target.sequence <= last && !active.contains(target.id) {
+      candidates.formUnion(try remoteKeys(of: target.id))
+      try drop(target, &transaction)
+      collected.targets += 1
+    }
+    for id in targets.keys { candidates.subtract(try remoteKeys(of: id)) }
+    for path in candidates where !isHeld(path) {
+      try transaction.setRemote(SyncedDocument(path))
+      transaction.remove(CacheKeys.orphan(path))
+      collected.documents += 1
+    }
+    for id in targets.keys where !active.contains(id) { keys[id] = nil }
+    try finish(&transaction)
+    return collected
+  }
+}

@@ -1,0 +1,79 @@
+// What the remote has told, on its way into the cache.
+
+package import DocumentStore
+
+extension LocalStore {
+  private static let tokenAgeMax: Int64 = 5 * 60 * 1_000_000
+
+  /// Takes up an event. The documents that are different for the user now.
+  ///
+  /// A token that is new by itself is not written each time: whoever opens the store goes on from one that is some
+  /// minutes old.
+  package func apply(_ event: RemoteEvent) throws(DocumentStoreError) -> [SyncedDocument] {
+    var transaction = begin()
+    globals.sequence += 1
+    for (id, change) in event.targetChanges {
+      guard targets[id] != nil else { continue }
+      try apply(change, to: id, event, &transaction)
+    }
+    var changed: [DocumentPath] = []
+    for (path, document) in event.documents {
+      if event.resolvedLimbo.contains(path) { transaction.orphans.insert(path) }
+      if try take(document, &transaction) { changed.append(path) }
+    }
+    if event.version != .none { globals.version = max(globals.version, event.version) }
+    var documents: [SyncedDocument] = []
+    for path in changed { documents.append(local(try transaction.remote(path))) }
+    if !transaction.isEmpty || !transaction.orphans.isEmpty { try finish(&transaction) }
+    return documents
+  }
+
+  private func apply(
+    _ change: TargetChange, to id: TargetID, _ event: RemoteEvent, _ transaction: inout CacheTransaction
+  ) throws(DocumentStoreError) {
+    guard let old = targets[id] else { return }
+    var known = try remoteKeys(of: id)
+    keys[id] = nil
+    for path in change.removed where known.remove(path) != nil {
+      transaction.remove(CacheKeys.key(path, of: id))
+      transaction.orphans.insert(path)
+    }
+    for path in change.added where known.insert(path).inserted {
+      transaction.put([], at: CacheKeys.key(path, of: id))
+      if collector == .lru { transaction.remove(CacheKeys.orphan(path)) }
+    }
+    keys[id] = known
+    var new = old
+    new.sequence = globals.sequence
+    if event.mismatches[id] != nil {
+      new.resumeToken = []
+      new.version = .none
+      new.limboFreeVersion = .none
+    } else if !change.resumeToken.isEmpty {
+      new.resumeToken = change.resumeToken
+      new.version = event.version
+    }
+    targets[id] = new
+    let isDue =
+      old.resumeToken.isEmpty || event.mismatches[id] != nil || change.isAboutDocuments
+      || new.version.microseconds - old.version.microseconds >= Self.tokenAgeMax
+    if isDue { transaction.put(new) }
+  }
+
+  /// False for what is older than what is known.
+  private func take(
+    _ document: SyncedDocument, _ transaction: inout CacheTransaction
+  ) throws(DocumentStoreError) -> Bool {
+    if document.content == .absent, document.version == .none {
+      try transaction.setRemote(SyncedDocument(document.path))
+      return true
+    }
+    let known = try transaction.remote(document.path)
+    guard
+      !known.isValid || document.version > known.version
+        || (document.version == known.version && known.pending == .committed)
+    else { return false }
+    try transaction.setRemote(document)
+    return true
+  }
+}

@@ -1,0 +1,108 @@
+// Targets: which queries were asked, how far their answers are known, and which documents they have.
+
+package import DocumentStore
+
+extension LocalStore {
+  /// The number by which a query goes, from an earlier time or new, and what is known of it.
+  package func allocate(_ query: StructuredQuery) throws(DocumentStoreError) -> StoredTarget {
+    try allocate(text: query.targetID)
+  }
+
+  func allocate(text: String) throws(DocumentStoreError) -> StoredTarget {
+    if let id = idsByText[text], let target = targets[id] { return target }
+    globals.lastTarget += 2
+    globals.sequence += 1
+    let target = StoredTarget(id: TargetID(globals.lastTarget), text: text, sequence: globals.sequence)
+    targets[target.id] = target
+    idsByText[text] = target.id
+    keys[target.id] = []
+    var transaction = begin()
+    transaction.put(target)
+    try finish(&transaction)
+    return target
+  }
+
+  /// The documents that the remote has said to be in a target.
+  package func remoteKeys(of id: TargetID) throws(DocumentStoreError) -> Set<DocumentPath> {
+    if let known = keys[id] { return known }
+    var loaded = Set<DocumentPath>()
+    for stored in try store.documents(StructuredQuery(.collection(CacheKeys.keys(of: id)))) {
+      loaded.insert(CacheKeys.path(stored.path.id))
+    }
+    keys[id] = loaded
+    return loaded
+  }
+
+  /// Nobody listens to it any more.
+  package func release(_ id: TargetID) throws(DocumentStoreError) {
+    var transaction = begin()
+    for path in pins.removeValue(forKey: id) ?? [] { unpin(path, &transaction) }
+    if let target = targets[id] {
+      switch collector {
+      case .eager:
+        transaction.orphans.formUnion(try remoteKeys(of: id))
+        try drop(target, &transaction)
+      case .lru:
+        globals.sequence += 1
+        targets[id]?.sequence = globals.sequence
+        if let used = targets[id] { transaction.put(used) }
+      }
+    }
+    try finish(&transaction)
+  }
+
+  func drop(_ target: StoredTarget, _ transaction: inout CacheTransaction) throws(DocumentStoreError) {
+    for path in try remoteKeys(of: target.id) { transaction.remove(CacheKeys.key(path, of: target.id)) }
+    transaction.remove(CacheKeys.target(target.id))
+    keys[target.id] = nil
+    targets[target.id] = nil
+    idsByText[target.text] = nil
+  }
+
+  /// What became of the documents in the views of a target.
+  package struct ViewReport {
+    package var id: TargetID
+    package var added: [DocumentPath]
+    package var removed: [DocumentPath]
+    package var isFromCache: Bool
+
+    package init(id: TargetID, added: [DocumentPath], removed: [DocumentPath], isFromCache: Bool) {
+      self.id = id
+      self.added = added
+      self.removed = removed
+      self.isFromCache = isFromCache
+    }
+  }
+
+  package func note(_ reports: [ViewReport]) throws(DocumentStoreError) {
+    var transaction = begin()
+    for report in reports {
+      for path in report.added where pins[report.id, default: []].insert(path).inserted {
+        pinCounts[path, default: 0] += 1
+      }
+      for path in report.removed where pins[report.id]?.remove(path) != nil { unpin(path, &transaction) }
+      if !report.isFromCache, let version = targets[report.id]?.version {
+        targets[report.id]?.limboFreeVersion = version
+      }
+    }
+    guard !transaction.orphans.isEmpty else { return }
+    try finish(&transaction)
+  }
+
+  private func unpin(_ path: DocumentPath, _ transaction: inout CacheTransaction) {
+    let count = (pinCounts[path] ?? 1) - 1
+    pinCounts[path] = count > 0 ? count : nil
+    if count <= 0 { transaction.orphans.insert(path) }
+  }
+}
+
+extension CacheTransaction {
+  mutating func put(_ target: StoredTarget) {
+    put(
+      [
+        ("l", .integer(target.limboFreeVersion.microseconds)), ("q", .string(target.text)),
+        ("r", .bytes(target.resumeToken)), ("s", .integer(target.sequence)),
+        ("t", .integer(target.readTime.microseconds)), ("v", .integer(target.version.microseconds)),
+      ], at: CacheKeys.target(target.id))
+  }
+}

@@ -1,0 +1,198 @@
+// What a client keeps: documents, the queues of all users, targets. Every operation is one commit of the store.
+//
+// Invariants:
+//   - What is in memory here is what the store has, but for tokens whose writing can wait (see `apply`).
+//   - A document at its own path is as the current user sees it.
+//
+// A commit that fails leaves memory ahead of the store: the client has then to be opened again. Only writes of users
+// are taken back.
+
+package import DocumentStore
+
+package final class LocalStore {
+  /// When documents go that nothing refers to.
+  package enum Collector: Sendable {
+    /// At the end of the operation that let go of them.
+    case eager
+    /// When there are too many bytes, those first that were used longest ago.
+    case lru
+  }
+
+  struct Globals: Equatable {
+    var lastBatch: Int64 = 0
+    var lastTarget: Int32 = 0
+    var sequence: Int64 = 0
+    var version: SnapshotVersion = .none
+    /// As whom documents at their own paths are seen.
+    var queue = CacheKeys.queueName(nil)
+  }
+
+  package let store: DocumentStore
+  let collector: Collector
+  /// Whose batches these are, wherever they go.
+  package private(set) var client: String
+  package private(set) var user: String?
+  var queues: [String?: WriteQueue] = [:]
+  var tokens: [String: [UInt8]] = [:]
+  var targets: [TargetID: StoredTarget] = [:]
+  var idsByText: [String: TargetID] = [:]
+  /// Of targets that were used since the store was opened.
+  var keys: [TargetID: Set<DocumentPath>] = [:]
+  /// Documents in views.
+  var pins: [TargetID: Set<DocumentPath>] = [:]
+  var pinCounts: [DocumentPath: Int] = [:]
+  var globals = Globals()
+  private var writtenGlobals = Globals()
+  /// Nobody has asked for anything yet.
+  private var isNew = false
+
+  /// Opens what a store has. `client` names a new one.
+  package init(
+    _ store: DocumentStore, user: String?, collector: Collector, client: String
+  ) throws(DocumentStoreError) {
+    self.store = store
+    self.collector = collector
+    self.client = client
+    try load()
+    if user != self.user { _ = try changeUser(user) }
+  }
+
+  package var queue: WriteQueue { queues[user] ?? WriteQueue() }
+
+  /// With what is pending. The queue is not copied for it.
+  func local(_ remote: SyncedDocument) -> SyncedDocument { queues[user]?.local(remote) ?? remote }
+
+  package var lastRemoteVersion: SnapshotVersion { globals.version }
+
+  /// The queue of the current user, wherever its batches go.
+  package var queueName: String { "\(client)/\(CacheKeys.queueName(user))" }
+
+  // MARK: Opening
+
+  private func load() throws(DocumentStoreError) {
+    if let stored = try store.document(at: CacheKeys.globals) {
+      client = stored.string("c")
+      globals = Globals(
+        lastBatch: stored.integer("b"), lastTarget: Int32(stored.integer("t")),
+        sequence: stored.integer("s"), version: SnapshotVersion(microseconds: stored.integer("v")),
+        queue: stored.string("u"))
+      guard let seen = CacheKeys.user(queueName: globals.queue) else {
+        throw RemoteNote.damaged(stored.path, store)
+      }
+      user = seen
+      writtenGlobals = globals
+    } else {
+      isNew = true
+    }
+    if let stored = try store.document(at: CacheKeys.tokens) {
+      for (name, value) in stored.fields.entries {
+        if case .bytes(let token) = value { tokens[name] = token }
+      }
+    }
+    try loadQueues()
+    for stored in try store.documents(StructuredQuery(.collection(CacheKeys.targets))) {
+      guard let number = Int32(stored.path.id) else { throw RemoteNote.damaged(stored.path, store) }
+      var target = StoredTarget(
+        id: TargetID(number), text: stored.string("q"), sequence: stored.integer("s"))
+      target.version = SnapshotVersion(microseconds: stored.integer("v"))
+      target.limboFreeVersion = SnapshotVersion(microseconds: stored.integer("l"))
+      target.resumeToken = stored.bytes("r")
+      target.readTime = SnapshotVersion(microseconds: stored.integer("t"))
+      targets[target.id] = target
+      idsByText[target.text] = target.id
+    }
+  }
+
+  private func loadQueues() throws(DocumentStoreError) {
+    var batches: [String?: [PendingBatch]] = [:]
+    for stored in try store.documents(StructuredQuery(.collection(CacheKeys.queue))) {
+      let parts = stored.path.id.split(separator: ":").map(String.init)
+      guard parts.count == 2, let user = CacheKeys.user(queueName: parts[0]),
+        let batch = BatchCodec.decode(stored.bytes("b")), parts[1] == "\(batch.id)"
+      else { throw RemoteNote.damaged(stored.path, store) }
+      batches[user, default: []].append(batch)
+    }
+    for (user, batches) in batches {
+      var queue = WriteQueue()
+      for batch in batches.sorted(by: { $0.id < $1.id }) { queue.append(batch) }
+      queues[user] = queue
+    }
+  }
+
+  // MARK: Reading
+
+  package func remoteDocument(_ path: DocumentPath) throws(DocumentStoreError) -> SyncedDocument {
+    var transaction = CacheTransaction(store)
+    return try transaction.remote(path)
+  }
+
+  /// As the user sees it.
+  package func document(_ path: DocumentPath) throws(DocumentStoreError) -> SyncedDocument {
+    local(try remoteDocument(path))
+  }
+
+  /// The answer of a query, as the user sees it.
+  package func documents(_ query: StructuredQuery) throws(DocumentStoreError) -> [SyncedDocument] {
+    var documents: [SyncedDocument] = []
+    for stored in try store.documents(query) {
+      var document = SyncedDocument(local: stored, isCommitted: false)
+      if document.pending == .none,
+        let note = try store.document(at: CacheKeys.remote(stored.path)), note.fields["m"] == .boolean(true)
+      {
+        document.pending = .committed
+      }
+      documents.append(document)
+    }
+    return documents
+  }
+
+  // MARK: The end of an operation
+
+  func begin() -> CacheTransaction { CacheTransaction(store) }
+
+  /// What the remote has is no loss: it will be told again.
+  func finish(
+    _ transaction: inout CacheTransaction, durability: StoreDurability? = .buffered
+  ) throws(DocumentStoreError) {
+    try releaseOrphans(&transaction)
+    if isNew || globals != writtenGlobals {
+      transaction.put(
+        [
+          ("b", .integer(globals.lastBatch)), ("c", .string(client)), ("s", .integer(globals.sequence)),
+          ("t", .integer(Int64(globals.lastTarget))), ("u", .string(globals.queue)),
+          ("v", .integer(globals.version.microseconds)),
+        ], at: CacheKeys.globals)
+    }
+    try transaction.commit(queue, durability)
+    writtenGlobals = globals
+    isNew = false
+  }
+
+  // MARK: Users
+
+  /// The writes of the user before stay where they are, and those of the new one come into sight. The documents that
+  /// may look different.
+  package func changeUser(_ user: String?) throws(DocumentStoreError) -> [SyncedDocument] {
+    let before = Set(queue.paths)
+    self.user = user
+    globals.queue = CacheKeys.queueName(user)
+    var transaction = begin()
+    let paths = before.union(queue.paths)
+    for path in paths { try transaction.touch(path) }
+    var documents: [SyncedDocument] = []
+    for path in paths { documents.append(local(try transaction.remote(path))) }
+    try finish(&transaction)
+    return documents
+  }
+
+  /// Where the write stream goes on.
+  package var streamToken: [UInt8] { tokens[CacheKeys.queueName(user)] ?? [] }
+
+  package func setStreamToken(_ token: [UInt8]) throws(DocumentStoreError) {
+    guard token != streamToken else { return }
+    tokens[CacheKeys.queueName(user)] = token.isEmpty ? nil : token
+    var transaction = begin()
+    transaction.put(tokens.map { ($0, .bytes($1)) }, at: CacheKeys.tokens)
+    try finish(&transaction)
+  }
+}

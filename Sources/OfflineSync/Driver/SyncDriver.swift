@@ -1,0 +1,293 @@
+// Has the engine run: performs what it wants done, and tells it what happens.
+//
+// Everything happens on one scheduler, one thing after the other. Handlers are called there, too, and must not wait:
+// whoever has something to tell users puts it on a queue of theirs.
+
+internal import ByteStore
+package import DocumentStore
+
+/// A client of a remote at work. Usable from any thread.
+package final class SyncDriver: @unchecked Sendable {
+  // All that changes is touched on the scheduler alone, which does one thing at a time.
+  package typealias Handler = @Sendable (Result<ViewSnapshot, OfflineSyncError>) -> Void
+  package typealias Completion = @Sendable (OfflineSyncError?) -> Void
+
+  /// When a write counts as done.
+  package enum Acknowledgement: Sendable {
+    /// When it is in the queue, from where nothing but an answer takes it.
+    case local
+    /// When the remote has accepted it.
+    case server
+  }
+
+  package let store: DocumentStore
+  private let remote: any Remote
+  private let scheduler: any SyncScheduler
+  private let engine: SyncEngine
+  private var watchStream: (number: Int, stream: any WatchStream)?
+  private var writeStream: (number: Int, stream: any WriteStream)?
+  private var timers: [SyncTimer: Int] = [:]
+  private var listeners: [ListenerID: Handler] = [:]
+  private var syncListeners: [ListenerID: @Sendable () -> Void] = [:]
+  private var writes: [CallID: Completion] = [:]
+  private var waits: [CallID: Completion] = [:]
+  private var onRejection: (@Sendable ([Mutation], RemoteError) -> Void)?
+  private var lastNumber = 0
+  /// Why nothing works any more.
+  private var failure: OfflineSyncError?
+  private let numbers = ListenerNumbers()
+
+  package init(
+    _ local: LocalStore, _ remote: any Remote, _ options: SyncEngine.Options, _ scheduler: any SyncScheduler
+  ) {
+    store = local.store
+    self.remote = remote
+    self.scheduler = scheduler
+    var options = options
+    options.documentsName = remote.documentsName
+    engine = SyncEngine(local, options)
+    scheduler.run { [self] in attempt { () throws(DocumentStoreError) in try engine.start() } }
+  }
+
+  // MARK: Users
+
+  package func write(
+    _ mutations: [Mutation], _ acknowledgement: Acknowledgement = .server, _ completion: @escaping Completion
+  ) {
+    scheduler.run { [self] in
+      if let failure { return completion(failure) }
+      guard let time = StoredTimestamp(microseconds: scheduler.now()) else { return }
+      let call = CallID(number())
+      if acknowledgement == .server { writes[call] = completion }
+      do throws(DocumentStoreError) {
+        perform(try engine.handle(.write(mutations, at: time, call)))
+        if acknowledgement == .local { completion(nil) }
+      } catch {
+        // Nothing has happened.
+        writes[call] = nil
+        completion(.store(error))
+      }
+    }
+  }
+
+  package func listen(
+    to query: StructuredQuery, _ rules: ListenRules, _ handler: @escaping Handler
+  ) -> ListenerID {
+    let id = numbers.next()
+    scheduler.run { [self] in
+      if let failure { return handler(.failure(failure)) }
+      listeners[id] = handler
+      handle(.listen(id, query, rules))
+    }
+    return id
+  }
+
+  package func unlisten(_ id: ListenerID) {
+    scheduler.run { [self] in
+      if listeners.removeValue(forKey: id) != nil { handle(.unlisten(id)) }
+    }
+  }
+
+  package func listenToSync(_ handler: @escaping @Sendable () -> Void) -> ListenerID {
+    let id = numbers.next()
+    scheduler.run { [self] in
+      syncListeners[id] = handler
+      handle(.listenToSync(id))
+    }
+    return id
+  }
+
+  package func unlistenToSync(_ id: ListenerID) {
+    scheduler.run { [self] in
+      if syncListeners.removeValue(forKey: id) != nil { handle(.unlistenToSync(id)) }
+    }
+  }
+
+  /// The first state that the remote has confirmed, or what there is once it cannot be reached.
+  package func first(_ query: StructuredQuery, _ handler: @escaping Handler) {
+    let id = numbers.next()
+    scheduler.run { [self] in
+      if let failure { return handler(.failure(failure)) }
+      listeners[id] = { [weak self] result in
+        handler(result)
+        self?.unlisten(id)
+      }
+      handle(.listen(id, query, ListenRules(includesMetadataChanges: true, waitsForSync: true)))
+    }
+  }
+
+  package func waitForPendingWrites(_ completion: @escaping Completion) {
+    scheduler.run { [self] in
+      if let failure { return completion(failure) }
+      let call = CallID(number())
+      waits[call] = completion
+      handle(.waitForPendingWrites(call))
+    }
+  }
+
+  /// Any event of a user that nobody waits for; `done` when it has been taken up.
+  package func send(_ event: SyncEvent, _ done: @escaping @Sendable () -> Void = {}) {
+    scheduler.run { [self] in
+      handle(event)
+      done()
+    }
+  }
+
+  package func setRejectionHandler(_ handler: (@Sendable ([Mutation], RemoteError) -> Void)?) {
+    scheduler.run { [self] in onRejection = handler }
+  }
+
+  /// Looks at the engine where nobody changes it.
+  package func inspect(_ body: @escaping @Sendable (SyncEngine) -> Void) {
+    scheduler.run { [self] in body(engine) }
+  }
+
+  /// Ends the streams. Nothing is told any more.
+  package func stop(_ done: @escaping @Sendable () -> Void) {
+    scheduler.run { [self] in
+      failure = failure ?? .remote(RemoteError(.cancelled, "The client has been terminated."))
+      letGo()
+      done()
+    }
+  }
+
+  /// As if the process had died: nothing is done any more, and the store is left as it is.
+  package func abandon() {
+    failure = .remote(RemoteError(.cancelled, "The client is gone."))
+    letGo()
+  }
+
+  private func number() -> Int {
+    lastNumber += 1
+    return lastNumber
+  }
+
+  // MARK: Effects
+
+  private func handle(_ event: SyncEvent) {
+    guard failure == nil else { return }
+    attempt { () throws(DocumentStoreError) in try engine.handle(event) }
+  }
+
+  private func attempt(_ body: () throws(DocumentStoreError) -> [SyncEffect]) {
+    do throws(DocumentStoreError) { perform(try body()) } catch { fail(.store(error)) }
+  }
+
+  private func perform(_ effects: [SyncEffect]) {
+    for effect in effects {
+      switch effect {
+      case .openWatch(let user): openWatch(user)
+      case .watch(let target): watchStream?.stream.watch(target)
+      case .unwatch(let id): watchStream?.stream.unwatch(id)
+      case .closeWatch:
+        watchStream?.stream.close()
+        watchStream = nil
+      case .openWrite(let user): openWrite(user)
+      case .handshake(let token): writeStream?.stream.handshake(token)
+      case .send(let write): writeStream?.stream.write(write)
+      case .closeWrite:
+        writeStream?.stream.close()
+        writeStream = nil
+      case .startTimer(let timer, let microseconds): start(timer, microseconds)
+      case .stopTimer(let timer): timers[timer] = nil
+      case .tell(let id, let snapshot): listeners[id]?(.success(snapshot))
+      case .failListener(let id, let error):
+        listeners.removeValue(forKey: id)?(.failure(.remote(error)))
+      case .tellSync(let id): syncListeners[id]?()
+      case .finishWrite(let call, let error):
+        writes.removeValue(forKey: call)?(error.map { .remote($0) })
+      case .finishWait(let call, let error):
+        waits.removeValue(forKey: call)?(error.map { .remote($0) })
+      case .rejected(let batch, let error): onRejection?(batch.mutations, error)
+      }
+    }
+  }
+
+  private func start(_ timer: SyncTimer, _ microseconds: Int64) {
+    let number = number()
+    timers[timer] = number
+    scheduler.run(after: microseconds) { [weak self] in
+      guard let self, timers[timer] == number else { return }
+      timers[timer] = nil
+      handle(.timer(timer))
+    }
+  }
+
+  // MARK: Streams
+
+  private func openWatch(_ user: String?) {
+    let number = number()
+    let stream = remote.openWatchStream(as: user) { [weak self] event in
+      self?.scheduler.run { [weak self] in self?.take(event, number) }
+    }
+    watchStream = (number, stream)
+  }
+
+  private func take(_ event: WatchStreamEvent, _ number: Int) {
+    // One that was closed has nothing to say any more.
+    guard watchStream?.number == number else { return }
+    switch event {
+    case .opened: handle(.watchOpened)
+    case .changed(let change, let version): handle(.watchChanged(change, version))
+    case .closed(let error):
+      watchStream = nil
+      handle(.watchClosed(error))
+    }
+  }
+
+  private func openWrite(_ user: String?) {
+    let number = number()
+    let stream = remote.openWriteStream(as: user) { [weak self] event in
+      self?.scheduler.run { [weak self] in self?.take(event, number) }
+    }
+    writeStream = (number, stream)
+  }
+
+  private func take(_ event: WriteStreamEvent, _ number: Int) {
+    guard writeStream?.number == number else { return }
+    switch event {
+    case .opened: handle(.writeOpened)
+    case .handshakeComplete(let token): handle(.handshakeComplete(token: token))
+    case .answered(let version, let results, let token):
+      handle(.writeAnswered(version, results, token: token))
+    case .closed(let error):
+      writeStream = nil
+      handle(.writeClosed(error))
+    }
+  }
+
+  // MARK: The end
+
+  /// The store has failed: what memory has may be ahead of it. Everybody is told; opening it again goes on from what
+  /// it has.
+  private func fail(_ error: OfflineSyncError) {
+    failure = error
+    for listener in listeners.values { listener(.failure(error)) }
+    for completion in Array(writes.values) + Array(waits.values) { completion(error) }
+    letGo()
+  }
+
+  private func letGo() {
+    watchStream?.stream.close()
+    writeStream?.stream.close()
+    watchStream = nil
+    writeStream = nil
+    timers = [:]
+    listeners = [:]
+    syncListeners = [:]
+    writes = [:]
+    waits = [:]
+  }
+}
+
+/// Numbers for listeners, from any thread.
+private final class ListenerNumbers: Sendable {
+  private let last = Locked(0)
+
+  func next() -> ListenerID {
+    last.withLock { last in
+      last += 1
+      return ListenerID(last)
+    }
+  }
+}

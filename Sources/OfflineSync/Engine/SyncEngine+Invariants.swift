@@ -1,0 +1,30 @@
+// What always holds between two events.
+
+package import DocumentStore
+
+extension SyncEngine {
+  /// The target of a query that someone listens to.
+  package func target(of query: StructuredQuery) -> TargetID? { views[query.canonicalID]?.target }
+
+  /// Documents that are being asked for one by one, and those that will be.
+  package var activeLimbo: [DocumentPath: TargetID] { limbo.active }
+  package var enqueuedLimbo: [DocumentPath] { limbo.enqueued }
+
+  /// Nil if all is as it should be. Looks at all that listeners see, and runs their queries again.
+  package func brokenInvariant() throws(DocumentStoreError) -> String? {
+    let queue = local.queue
+    if let broken = queue.brokenInvariant() { return broken }
+    let front = Array(queue.ids.prefix(writing.pipeline.count))
+    if writing.pipeline.map(\.id) != front { return "the pipeline is not the front of the queue" }
+    if writing.pipeline.count > WriteSide.pipelineMax { return "the pipeline is too long" }
+    for path in queue.paths {
+      let expected = try local.document(path)
+      let seen = try local.store.document(at: path)
+      if seen != expected.stored { return "\(path) is not what the queue makes of it" }
+    }
+    for known in views.values {
+      if let broken = known.view.brokenInvariant() { return broken }
+    }
+    return nil
+  }
+}

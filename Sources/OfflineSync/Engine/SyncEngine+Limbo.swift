@@ -1,0 +1,90 @@
+// Limbo: documents that match here and that the remote does not list are asked for one by one. Either the remote has
+// them and they are different there, or they are gone.
+
+internal import DocumentStore
+
+extension SyncEngine {
+  func track(_ outcome: SyncView.Outcome, of target: TargetID) throws(DocumentStoreError) {
+    for path in outcome.removedLimbo {
+      limbo.references[path]?.remove(target)
+      if limbo.references[path]?.isEmpty ?? true { try leaveLimbo(path) }
+    }
+    for path in outcome.addedLimbo {
+      limbo.references[path, default: []].insert(target)
+      guard limbo.active[path] == nil, !limbo.enqueued.contains(path) else { continue }
+      limbo.enqueued.append(path)
+      try pumpLimbo()
+    }
+  }
+
+  func removeLimboReferences(of target: TargetID) throws(DocumentStoreError) {
+    let paths = limbo.references.filter { $0.value.contains(target) }.keys
+      .sorted { ValueOrder.compare($0, $1) == .before }
+    for path in paths {
+      limbo.references[path]?.remove(target)
+      if limbo.references[path]?.isEmpty ?? true { try leaveLimbo(path) }
+    }
+  }
+
+  private func leaveLimbo(_ path: DocumentPath) throws(DocumentStoreError) {
+    limbo.references[path] = nil
+    limbo.enqueued.removeAll { $0 == path }
+    guard let id = limbo.active.removeValue(forKey: path) else { return }
+    limbo.resolutions[id] = nil
+    try unfollow(id)
+    try pumpLimbo()
+  }
+
+  private func pumpLimbo() throws(DocumentStoreError) {
+    while !limbo.enqueued.isEmpty, limbo.active.count < options.limboMax {
+      let path = limbo.enqueued.removeFirst()
+      let id = TargetID(limbo.nextID)
+      limbo.nextID += 2
+      limbo.active[path] = id
+      limbo.resolutions[id] = LimboSide.Resolution(path: path)
+      try follow(TargetData(id, StructuredQuery(.document(path)), purpose: .limboResolution))
+    }
+  }
+
+  /// Which of the documents that are asked for one by one the remote has.
+  func noteReceived(_ event: RemoteEvent) {
+    for (id, change) in event.targetChanges where limbo.resolutions[id] != nil {
+      if !change.added.isEmpty {
+        limbo.resolutions[id]?.isReceived = true
+      } else if !change.removed.isEmpty {
+        limbo.resolutions[id]?.isReceived = false
+      }
+    }
+  }
+
+  /// The remote does not follow a target any more.
+  func rejectListen(_ id: TargetID, _ error: RemoteError) throws(DocumentStoreError) {
+    guard let resolution = limbo.resolutions[id] else {
+      try local.release(id)
+      return try forget(id, error)
+    }
+    // Whoever may not see a document does not have it.
+    limbo.resolutions[id] = nil
+    limbo.active[resolution.path] = nil
+    try pumpLimbo()
+    var event = RemoteEvent(version: .none)
+    event.documents[resolution.path] = SyncedDocument(resolution.path, .absent)
+    event.resolvedLimbo = [resolution.path]
+    try apply(event)
+  }
+
+  func apply(_ event: RemoteEvent) throws(DocumentStoreError) {
+    noteReceived(event)
+    try emit(try local.apply(event), event)
+  }
+
+  /// What the client believes to be in a target.
+  func remoteKeys(of id: TargetID) -> Set<DocumentPath> {
+    if let resolution = limbo.resolutions[id] { return resolution.isReceived ? [resolution.path] : [] }
+    var keys: Set<DocumentPath>?
+    for known in views.values where known.target == id {
+      keys = keys?.union(known.view.synced) ?? known.view.synced
+    }
+    return keys ?? []
+  }
+}

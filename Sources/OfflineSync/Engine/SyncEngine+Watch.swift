@@ -1,0 +1,170 @@
+// The watch stream: what is followed, and what the remote says of it.
+
+internal import DocumentStore
+
+extension SyncEngine {
+  private static let idleTime: Int64 = 60_000_000
+
+  private var context: WatchContext {
+    WatchContext(
+      targets: watching.targets, remoteKeys: { [unowned self] in remoteKeys(of: $0) },
+      documentsName: options.documentsName)
+  }
+
+  // MARK: Targets
+
+  func follow(_ target: TargetData) throws(DocumentStoreError) {
+    guard watching.targets[target.id] == nil else { return }
+    watching.targets[target.id] = target
+    guard isNetworkEnabled else { return }
+    if watching.isIdleTimerRunning {
+      watching.isIdleTimerRunning = false
+      effects.append(.stopTimer(.watchIdle))
+    }
+    if !watching.phase.isStarted {
+      startWatch()
+    } else if watching.phase == .open {
+      send(target)
+    }
+  }
+
+  func unfollow(_ id: TargetID) throws(DocumentStoreError) {
+    guard watching.targets.removeValue(forKey: id) != nil else { return }
+    if watching.phase == .open { sendEnd(of: id) }
+    guard watching.targets.isEmpty else { return }
+    if watching.phase == .open {
+      watching.isIdleTimerRunning = true
+      effects.append(.startTimer(.watchIdle, microseconds: Self.idleTime))
+    } else if isNetworkEnabled {
+      online.set(.unknown)
+      announceOnline()
+    }
+  }
+
+  private func send(_ target: TargetData) {
+    watching.aggregator.noteRequest(for: target.id)
+    var request = WatchTarget(
+      target.id, target.query, purpose: target.purpose, resumeToken: target.resumeToken)
+    if !target.resumeToken.isEmpty {
+      request.expectedCount = remoteKeys(of: target.id).count
+    } else {
+      request.readTime = target.readTime
+    }
+    effects.append(.watch(request))
+  }
+
+  private func sendEnd(of id: TargetID) {
+    watching.aggregator.noteRequest(for: id)
+    effects.append(.unwatch(id))
+  }
+
+  // MARK: The stream
+
+  func startWatch() {
+    watching.aggregator = WatchAggregator()
+    let delay = watching.hasFailed ? watching.backoff.next() : 0
+    if delay > 0 {
+      watching.phase = .waiting
+      effects.append(.startTimer(.watchBackoff, microseconds: delay))
+    } else {
+      openWatch()
+    }
+    if online.begin() {
+      effects.append(.startTimer(.onlineState, microseconds: OnlineTracker.timeout))
+    }
+    announceOnline()
+  }
+
+  private func openWatch() {
+    watching.phase = .opening
+    effects.append(.openWatch(user: local.user))
+  }
+
+  func watchWaited() throws(DocumentStoreError) {
+    guard watching.phase == .waiting else { return }
+    if watching.targets.isEmpty { watching.phase = .stopped } else { openWatch() }
+  }
+
+  func watchOpened() throws(DocumentStoreError) {
+    guard watching.phase == .opening else { return }
+    watching.phase = .open
+    for target in watching.targets.values.sorted(by: { $0.id < $1.id }) { send(target) }
+  }
+
+  func watchClosed(_ error: RemoteError?) throws(DocumentStoreError) {
+    guard watching.phase.isStarted else { return }
+    stopWatchTimers()
+    watching.phase = .stopped
+    watching.hasFailed = error != nil
+    if error?.code == .resourceExhausted { watching.backoff.wait() }
+    guard isNetworkEnabled, !watching.targets.isEmpty else {
+      online.set(.unknown)
+      return announceOnline()
+    }
+    online.fail()
+    announceOnline()
+    startWatch()
+  }
+
+  func closeIdleWatch() throws(DocumentStoreError) {
+    guard watching.isIdleTimerRunning, watching.targets.isEmpty, watching.phase == .open else { return }
+    stopWatch()
+    online.set(.unknown)
+    announceOnline()
+  }
+
+  func stopWatch() {
+    guard watching.phase.isStarted else { return }
+    stopWatchTimers()
+    if watching.phase != .waiting { effects.append(.closeWatch) }
+    watching.phase = .stopped
+    watching.hasFailed = false
+  }
+
+  private func stopWatchTimers() {
+    if watching.phase == .waiting { effects.append(.stopTimer(.watchBackoff)) }
+    if watching.isIdleTimerRunning {
+      watching.isIdleTimerRunning = false
+      effects.append(.stopTimer(.watchIdle))
+    }
+  }
+
+  // MARK: Messages
+
+  func watchChanged(_ change: WatchChange, _ version: SnapshotVersion) throws(DocumentStoreError) {
+    guard watching.phase == .open else { return }
+    watching.backoff.reset()
+    watching.hasFailed = false
+    online.set(.online)
+    announceOnline()
+    if case .target(.removed, let ids, _, let cause?) = change {
+      for id in ids where watching.targets[id] != nil {
+        watching.targets[id] = nil
+        watching.aggregator.remove(id)
+        try rejectListen(id, cause)
+      }
+      return
+    }
+    watching.aggregator.handle(change, context)
+    if version != .none, version >= local.lastRemoteVersion { try raise(version) }
+  }
+
+  private func raise(_ version: SnapshotVersion) throws(DocumentStoreError) {
+    let event = watching.aggregator.takeEvent(version, context)
+    for (id, change) in event.targetChanges where !change.resumeToken.isEmpty {
+      watching.targets[id]?.resumeToken = change.resumeToken
+      watching.targets[id]?.version = version
+    }
+    for (id, purpose) in event.mismatches.sorted(by: { $0.key < $1.key }) {
+      guard var target = watching.targets[id] else { continue }
+      target.resumeToken = []
+      target.readTime = .none
+      watching.targets[id] = target
+      // All of it from the start: what is here and not there can be anything.
+      sendEnd(of: id)
+      target.purpose = purpose
+      send(target)
+    }
+    try apply(event)
+  }
+}

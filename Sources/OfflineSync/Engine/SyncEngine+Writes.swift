@@ -1,0 +1,115 @@
+// Writes: into the queue, through the pipeline, to the answer.
+
+internal import DocumentStore
+
+extension SyncEngine {
+  // MARK: From users
+
+  func write(
+    _ mutations: [Mutation], at time: StoredTimestamp, _ call: CallID?
+  ) throws(DocumentStoreError) {
+    let (batch, documents) = try local.write(mutations, at: time)
+    if let call { completions[local.queueName, default: [:]][batch.id] = call }
+    try emit(documents, nil)
+    try fillPipeline()
+  }
+
+  /// The writes that were not answered, in their order.
+  package var pendingBatches: [PendingBatch] { local.queue.all }
+
+  /// How many are sent, or will be as soon as the stream is open.
+  package var outstandingCount: Int { writing.pipeline.count }
+
+  func cancelWrite(_ id: BatchID) throws(DocumentStoreError) {
+    guard local.queue[id] != nil else { return }
+    if let place = writing.pipeline.firstIndex(where: { $0.id == id }) {
+      writing.pipeline.remove(at: place)
+      // Answers come in the order of what was sent: this one would be missing.
+      stopWrite()
+    }
+    try reject(id, RemoteError(.cancelled, "The write was cancelled."))
+    try fillPipeline()
+  }
+
+  func wait(_ call: CallID) {
+    guard let last = local.queue.last else { return effects.append(.finishWait(call, nil)) }
+    waits.append((last.id, call))
+  }
+
+  // MARK: Answers
+
+  func acknowledge(
+    _ batch: PendingBatch, _ version: SnapshotVersion, _ results: [WriteResult], _ token: [UInt8]
+  ) throws(DocumentStoreError) {
+    // Whoever waits is told before listeners hear what follows from it.
+    complete(batch.id, nil)
+    try emit(try local.acknowledge(batch.id, version, results, token: token), nil)
+  }
+
+  func reject(_ id: BatchID, _ error: RemoteError) throws(DocumentStoreError) {
+    guard let batch = local.queue[id] else { return }
+    let documents = try local.reject(id)
+    effects.append(.rejected(batch, error))
+    complete(id, error)
+    try emit(documents, nil)
+  }
+
+  private func complete(_ id: BatchID, _ error: RemoteError?) {
+    if let call = completions[local.queueName]?.removeValue(forKey: id) {
+      effects.append(.finishWrite(call, error))
+    }
+    for wait in waits where wait.batch == id { effects.append(.finishWait(wait.call, nil)) }
+    waits.removeAll { $0.batch == id }
+  }
+
+  // MARK: Users
+
+  func changeUser(_ user: String?) throws(DocumentStoreError) {
+    guard user != local.user else { return }
+    let cancelled = RemoteError(
+      .cancelled, "'waitForPendingWrites' promise is rejected due to a user change.")
+    for wait in waits { effects.append(.finishWait(wait.call, cancelled)) }
+    waits = []
+    stopStreams()
+    if isNetworkEnabled {
+      online.set(.unknown)
+      announceOnline()
+    }
+    try emit(try local.changeUser(user), nil)
+    if isNetworkEnabled { try startStreams() }
+  }
+
+  // MARK: The network
+
+  func disableNetwork() throws(DocumentStoreError) {
+    guard isNetworkEnabled else { return }
+    isNetworkEnabled = false
+    stopStreams()
+    online.set(.offline)
+    announceOnline()
+  }
+
+  func enableNetwork() throws(DocumentStoreError) {
+    guard !isNetworkEnabled else { return }
+    isNetworkEnabled = true
+    try startStreams()
+  }
+
+  private func stopStreams() {
+    stopWrite()
+    stopWatch()
+    writing.pipeline = []
+    writing.backoff.reset()
+    watching.backoff.reset()
+  }
+
+  private func startStreams() throws(DocumentStoreError) {
+    if watching.targets.isEmpty {
+      online.set(.unknown)
+      announceOnline()
+    } else {
+      startWatch()
+    }
+    try fillPipeline()
+  }
+}

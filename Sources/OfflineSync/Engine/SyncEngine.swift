@@ -1,0 +1,125 @@
+// The client of a remote, as a machine that is told what happens and answers what is to be done:
+//
+//   effects = handle(event)
+//
+// It has no clock, no thread and no connection. What it keeps for later is in the local store; a call returns when
+// that has it. One call at a time.
+//
+// Invariants:
+//   - The targets on an open watch stream are `watching.targets`.
+//   - `writing.pipeline` is the front of the user's queue, no longer than `pipelineMax`, in order.
+//   - Of each query that someone listens to there is one view; queries with the same target share what the remote
+//     says of it.
+
+package import DocumentStore
+
+package final class SyncEngine {
+  package struct Options: Sendable {
+    package var limboMax = 100
+    package var documentsName = ""
+    package var seed: UInt64 = 0
+
+    package init() {}
+  }
+
+  struct QueryView {
+    var view: SyncView
+    let target: TargetID
+  }
+
+  package let local: LocalStore
+  let options: Options
+  /// By the identity of the query.
+  var views: [String: QueryView] = [:]
+  /// In the order in which they came.
+  var viewOrder: [String] = []
+  var events = EventManager()
+  var syncListeners: [ListenerID] = []
+  var online = OnlineTracker()
+  var watching: WatchSide
+  var writing: WriteSide
+  var limbo = LimboSide()
+  package internal(set) var isNetworkEnabled = true
+  var completions: [String: [BatchID: CallID]] = [:]
+  var waits: [(batch: BatchID, call: CallID)] = []
+  var effects: [SyncEffect] = []
+
+  package init(_ local: LocalStore, _ options: Options = Options()) {
+    self.local = local
+    self.options = options
+    watching = WatchSide(backoff: Backoff(seed: options.seed))
+    writing = WriteSide(backoff: Backoff(seed: ~options.seed))
+  }
+
+  /// Takes up what an earlier run has left in the queue.
+  package func start() throws(DocumentStoreError) -> [SyncEffect] {
+    try fillPipeline()
+    return takeEffects()
+  }
+
+  /// Throws if the store fails. After a write of a user nothing has changed then; after anything else, the client has
+  /// to be opened again.
+  package func handle(_ event: SyncEvent) throws(DocumentStoreError) -> [SyncEffect] {
+    do throws(DocumentStoreError) {
+      try take(event)
+    } catch {
+      effects = []
+      throw error
+    }
+    return takeEffects()
+  }
+
+  private func takeEffects() -> [SyncEffect] {
+    defer { effects = [] }
+    return effects
+  }
+
+  private func take(_ event: SyncEvent) throws(DocumentStoreError) {
+    switch event {
+    case .listen(let id, let query, let rules): try listen(id, query, rules)
+    case .unlisten(let id): try unlisten(id)
+    case .listenToSync(let id):
+      syncListeners.append(id)
+      effects.append(.tellSync(id))
+    case .unlistenToSync(let id): syncListeners.removeAll { $0 == id }
+    case .write(let mutations, let time, let call): try write(mutations, at: time, call)
+    case .cancelWrite(let id): try cancelWrite(id)
+    case .waitForPendingWrites(let call): wait(call)
+    case .changeUser(let user): try changeUser(user)
+    case .enableNetwork: try enableNetwork()
+    case .disableNetwork: try disableNetwork()
+    case .collect(let threshold, let percentile):
+      let active = Set(views.values.map(\.target))
+      _ = try local.collect(threshold: threshold, percentile: percentile, active: active)
+    case .take(let documents): try take(documents)
+    case .watchOpened: try watchOpened()
+    case .watchChanged(let change, let version): try watchChanged(change, version)
+    case .watchClosed(let error): try watchClosed(error)
+    case .writeOpened: writeOpened()
+    case .handshakeComplete(let token): try handshakeComplete(token)
+    case .writeAnswered(let version, let results, let token): try writeAnswered(version, results, token)
+    case .writeClosed(let error): try writeClosed(error)
+    case .timer(let timer): try fire(timer)
+    }
+  }
+
+  private func fire(_ timer: SyncTimer) throws(DocumentStoreError) {
+    switch timer {
+    case .watchBackoff: try watchWaited()
+    case .writeBackoff: writeWaited()
+    case .watchIdle: try closeIdleWatch()
+    case .writeIdle: closeIdleWrite()
+    case .onlineState:
+      online.timeOut()
+      announceOnline()
+    case .collection: break
+    }
+  }
+
+  /// Documents that came by another way than the streams: a read, a bundle.
+  private func take(_ documents: [RemoteDocument]) throws(DocumentStoreError) {
+    var event = RemoteEvent(version: .none)
+    for document in documents { event.documents[document.path] = document.synced }
+    try emit(try local.apply(event), nil)
+  }
+}

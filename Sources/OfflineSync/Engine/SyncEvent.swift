@@ -1,0 +1,61 @@
+// What happens to a client, and what it wants done.
+
+package import DocumentStore
+
+/// A number of the driver's choice: of a write, or of one who waits.
+package struct CallID: Hashable, Comparable, Sendable {
+  package let value: Int
+
+  package init(_ value: Int) { self.value = value }
+
+  package static func < (left: Self, right: Self) -> Bool { left.value < right.value }
+}
+
+package enum SyncEvent: Sendable {
+  // From users.
+  case listen(ListenerID, StructuredQuery, ListenRules)
+  case unlisten(ListenerID)
+  case listenToSync(ListenerID)
+  case unlistenToSync(ListenerID)
+  case write([Mutation], at: StoredTimestamp, CallID?)
+  case cancelWrite(BatchID)
+  case waitForPendingWrites(CallID)
+  case changeUser(String?)
+  case enableNetwork
+  case disableNetwork
+  case collect(threshold: UInt64, percentile: Int)
+  case take([RemoteDocument])
+
+  // From the remote.
+  case watchOpened
+  case watchChanged(WatchChange, SnapshotVersion)
+  case watchClosed(RemoteError?)
+  case writeOpened
+  case handshakeComplete(token: [UInt8])
+  case writeAnswered(SnapshotVersion, [WriteResult], token: [UInt8])
+  case writeClosed(RemoteError?)
+
+  case timer(SyncTimer)
+}
+
+package enum SyncEffect: Sendable {
+  case openWatch(user: String?)
+  case watch(WatchTarget)
+  case unwatch(TargetID)
+  case closeWatch
+  case openWrite(user: String?)
+  case handshake(token: [UInt8])
+  case send(RemoteWrite)
+  case closeWrite
+  case startTimer(SyncTimer, microseconds: Int64)
+  case stopTimer(SyncTimer)
+
+  case tell(ListenerID, ViewSnapshot)
+  case failListener(ListenerID, RemoteError)
+  case tellSync(ListenerID)
+  /// Nil if it was accepted.
+  case finishWrite(CallID, RemoteError?)
+  case finishWait(CallID, RemoteError?)
+  /// A write was rejected, whether anybody waits for it or not.
+  case rejected(PendingBatch, RemoteError)
+}

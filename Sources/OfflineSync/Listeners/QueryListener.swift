@@ -1,0 +1,51 @@
+// One listener, and which states of its query it is told.
+
+struct QueryListener {
+  let id: ListenerID
+  let rules: ListenRules
+  private var hasFirst = false
+  private var online = OnlineState.unknown
+  /// The last state that came, told or not.
+  private var last: ViewSnapshot?
+
+  init(_ id: ListenerID, _ rules: ListenRules) {
+    self.id = id
+    self.rules = rules
+  }
+
+  /// What it is told of a new state; nil for nothing.
+  mutating func take(_ snapshot: ViewSnapshot) -> ViewSnapshot? {
+    var snapshot = snapshot
+    if !rules.includesMetadataChanges {
+      snapshot = snapshot.withChanges(snapshot.changes.filter { $0.kind != .metadata })
+    }
+    defer { last = snapshot }
+    guard hasFirst else { return canBeFirst(snapshot) ? begin(with: snapshot) : nil }
+    return isWorthTelling(snapshot) ? snapshot : nil
+  }
+
+  /// Being offline may end the waiting for a first state.
+  mutating func take(_ state: OnlineState) -> ViewSnapshot? {
+    online = state
+    guard !hasFirst, let last, canBeFirst(last) else { return nil }
+    return begin(with: last)
+  }
+
+  private mutating func begin(with snapshot: ViewSnapshot) -> ViewSnapshot {
+    hasFirst = true
+    return snapshot.asFirst
+  }
+
+  private func canBeFirst(_ snapshot: ViewSnapshot) -> Bool {
+    if !snapshot.isFromCache || rules.isCacheOnly { return true }
+    if rules.waitsForSync, online != .offline { return false }
+    return !snapshot.documents.isEmpty || snapshot.hasCachedResults || online == .offline
+  }
+
+  private func isWorthTelling(_ snapshot: ViewSnapshot) -> Bool {
+    if !snapshot.changes.isEmpty { return true }
+    let isMetadataNew =
+      snapshot.isSyncStateChanged || last.map { $0.hasPendingWrites != snapshot.hasPendingWrites } ?? false
+    return isMetadataNew && rules.includesMetadataChanges
+  }
+}

@@ -1,0 +1,110 @@
+// A store becomes the cache and the queue of a client, and remembers it.
+
+internal import ByteStore
+internal import Dispatch
+package import DocumentStore
+
+/// What becomes of documents that a store has and that no remote knows, when one is attached.
+public enum RemoteAttachment: Sendable, Hashable {
+  /// Nothing: attaching is refused if there are any.
+  case refuse
+  /// They are written to the remote, as if the user had just written them.
+  case upload
+  /// They are removed.
+  case discard
+}
+
+extension LocalView {
+  private static let documentsPerBatch = 100
+
+  /// The client of a remote over this store: made by the first call, the same for all others. Throws
+  /// `failedPrecondition` if the store has documents of its own and nothing was said of them.
+  package func attach(
+    _ remote: any Remote, as user: String?, _ attachment: RemoteAttachment = .refuse,
+    _ collector: LocalStore.Collector = .lru, limboMax: Int = 100
+  ) throws(DocumentStoreError) -> SyncDriver {
+    try attached.withLock { attached throws(DocumentStoreError) in
+      if let driver = attached { return driver }
+      let isUpload = try prepare(attachment)
+      let local = try LocalStore(store, user: user, collector: collector, client: Self.newClient())
+      if isUpload { try upload(local) }
+      var options = SyncEngine.Options()
+      options.limboMax = limboMax
+      options.seed = UInt64.random(in: 0...UInt64.max)
+      let driver = SyncDriver(local, remote, options, QueueScheduler(label: "dugout.sync"))
+      attached = driver
+      return driver
+    }
+  }
+
+  /// The client, if a remote is attached.
+  package var driver: SyncDriver? { attached.withLock { $0 } }
+
+  /// Not to be called on the driver's own queue.
+  func stopDriver() {
+    guard let driver else { return }
+    let isStopped = DispatchSemaphore(value: 0)
+    driver.stop { isStopped.signal() }
+    isStopped.wait()
+  }
+
+  /// Throws if the store is that of a client: what it has of the remote is not all, and not the newest.
+  package func checkIsOwn() throws(DocumentStoreError) {
+    guard try store.document(at: CacheKeys.globals) != nil else { return }
+    throw .failedPrecondition(
+      "The database in \(store.path) is a cache of a remote. Name the remote in FirestoreSettings.remote.")
+  }
+
+  private static func newClient() -> String {
+    let word = UInt64.random(in: 0...UInt64.max)
+    return "c" + String(word, radix: 36)
+  }
+
+  // MARK: Documents of its own
+
+  /// True if documents have to be uploaded.
+  private func prepare(_ attachment: RemoteAttachment) throws(DocumentStoreError) -> Bool {
+    if try store.document(at: CacheKeys.upload) != nil { return true }
+    guard try store.document(at: CacheKeys.globals) == nil else { return false }
+    let paths = try store.userPaths()
+    guard !paths.isEmpty else { return false }
+    switch attachment {
+    case .refuse:
+      throw .failedPrecondition(
+        "The database in \(store.path) has \(paths.count) documents that the remote does not know. Say what is to "
+          + "become of them: FirestoreSettings.remoteAttachment is .refuse, and can be .upload or .discard.")
+    case .discard:
+      for start in stride(from: 0, to: paths.count, by: Self.documentsPerBatch) {
+        try store.commit(paths[start...].prefix(Self.documentsPerBatch).map { Mutation.delete($0) })
+      }
+      return false
+    case .upload:
+      // Until it is gone, the documents at their own paths are nobody else's.
+      let time = SnapshotVersion.none.timestamp
+      try store.commit([
+        .place(
+          StoredDocument(path: CacheKeys.upload, createTime: time, updateTime: time, fields: StoredMap()))
+      ])
+      return true
+    }
+  }
+
+  private func upload(_ local: LocalStore) throws(DocumentStoreError) {
+    let paths = try store.userPaths().filter { !local.queue.isAbout($0) }
+    for start in stride(from: 0, to: paths.count, by: Self.documentsPerBatch) {
+      try local.upload(Array(paths[start...].prefix(Self.documentsPerBatch)))
+    }
+    try store.commit([.delete(CacheKeys.upload)])
+  }
+}
+
+extension LocalStore {
+  /// Documents that stand where they are without anybody having told the remote.
+  fileprivate func upload(_ paths: [DocumentPath]) throws(DocumentStoreError) {
+    var mutations: [Mutation] = []
+    for path in paths {
+      if let document = try store.document(at: path) { mutations.append(.set(path, document.fields)) }
+    }
+    try write(uploading: mutations)
+  }
+}

@@ -1,0 +1,232 @@
+// The two streams of a client to its loopback authority.
+
+internal import ByteStore
+internal import DocumentStore
+
+final class LoopbackWatchEnd: WatchStream, @unchecked Sendable {
+  // Touched on the scheduler of the remote alone.
+  private let remote: LoopbackRemote
+  private let user: String?
+  private let handler: @Sendable (WatchStreamEvent) -> Void
+  private var number: Int?
+  private var session: LoopbackSession?
+  private var server: LoopbackServer?
+  private var up: LoopbackLine<Request>?
+  private var down: LoopbackLine<WatchStreamEvent>?
+  private(set) var isClosed = false
+
+  private enum Request: Sendable {
+    case watch(WatchTarget)
+    case unwatch(TargetID)
+  }
+
+  init(_ remote: LoopbackRemote, _ user: String?, _ handler: @escaping @Sendable (WatchStreamEvent) -> Void) {
+    self.remote = remote
+    self.user = user
+    self.handler = handler
+  }
+
+  // MARK: The client's side
+
+  func watch(_ target: WatchTarget) { ask(.watch(target)) }
+
+  func unwatch(_ id: TargetID) { ask(.unwatch(id)) }
+
+  func close() { remote.scheduler.run { [self] in end() } }
+
+  private func ask(_ request: Request) {
+    remote.scheduler.run { [self] in
+      guard !isClosed else { return }
+      if case .isLost = remote.fate() { return breakOff() }
+      up?.send(request, after: remote.latency())
+    }
+  }
+
+  // MARK: On the scheduler
+
+  func start(_ number: Int, _ server: LoopbackServer) {
+    self.number = number
+    self.server = server
+    let session = LoopbackSession(number, server, as: user) { [unowned self] in say($0, $1) }
+    self.session = session
+    server.add(session)
+    up = LoopbackLine(remote.scheduler) { [weak self] in self?.take($0) }
+    down = LoopbackLine(remote.scheduler, handler)
+    down?.send(.opened, after: remote.latency())
+  }
+
+  func refuse() {
+    isClosed = true
+    let (handler, error) = (handler, LoopbackRemote.unreachable)
+    remote.scheduler.run(after: remote.latency()) { handler(.closed(error)) }
+  }
+
+  /// The connection is gone, with all that is under way.
+  func breakOff() {
+    guard !isClosed else { return }
+    end()
+    let (handler, error) = (handler, LoopbackRemote.unreachable)
+    remote.scheduler.run(after: remote.latency()) { handler(.closed(error)) }
+  }
+
+  private func end() {
+    isClosed = true
+    up?.close()
+    down?.close()
+    if let session { server?.remove(session) }
+    session = nil
+    if let number { remote.forgetWatch(number) }
+  }
+
+  private func take(_ request: Request) {
+    do throws(DocumentStoreError) {
+      switch request {
+      case .watch(let target): try session?.watch(target)
+      case .unwatch(let id): session?.unwatch(id)
+      }
+    } catch {
+      breakOff()
+    }
+  }
+
+  private func say(_ change: WatchChange, _ version: SnapshotVersion) {
+    guard !isClosed else { return }
+    let event = WatchStreamEvent.changed(change, version)
+    let isDocument = Self.isDocument(event)
+    switch remote.fate() {
+    case .isLost:
+      // Not from within what the session is doing.
+      remote.scheduler.run { [weak self] in self?.breakOff() }
+      down?.close()
+    case .comesTwice where isDocument:
+      send(event, isDocument)
+      send(event, isDocument)
+    case .arrives, .comesTwice: send(event, isDocument)
+    }
+  }
+
+  private func send(_ event: WatchStreamEvent, _ isDocument: Bool) {
+    down?.send(
+      event, after: remote.latency(), isDocument ? { Self.canPass(event, $0) } : nil,
+      place: isDocument ? remote.overtakingMax() : 0)
+  }
+
+  private static func isDocument(_ event: WatchStreamEvent) -> Bool {
+    if case .changed(.document, _) = event { true } else { false }
+  }
+
+  /// What is said of different documents at one moment has no order.
+  private static func canPass(_ event: WatchStreamEvent, _ other: WatchStreamEvent) -> Bool {
+    guard case .changed(.document(let path, _, _, _), _) = event,
+      case .changed(.document(let before, _, _, _), _) = other
+    else { return false }
+    return path != before
+  }
+}
+
+final class LoopbackWriteEnd: WriteStream, @unchecked Sendable {
+  // Touched on the scheduler of the remote alone.
+  private let remote: LoopbackRemote
+  private let user: String?
+  private let handler: @Sendable (WriteStreamEvent) -> Void
+  private var number: Int?
+  private var server: LoopbackServer?
+  private var up: LoopbackLine<Request>?
+  private var down: LoopbackLine<WriteStreamEvent>?
+  private(set) var isClosed = false
+
+  private enum Request: Sendable {
+    case handshake
+    case write(RemoteWrite)
+    /// What comes a second time is taken, and its answer is lost.
+    case copy(RemoteWrite)
+  }
+
+  init(_ remote: LoopbackRemote, _ user: String?, _ handler: @escaping @Sendable (WriteStreamEvent) -> Void) {
+    self.remote = remote
+    self.user = user
+    self.handler = handler
+  }
+
+  // MARK: The client's side
+
+  func handshake(_ token: [UInt8]) { ask(.handshake) }
+
+  func write(_ write: RemoteWrite) { ask(.write(write)) }
+
+  func close() { remote.scheduler.run { [self] in end() } }
+
+  private func ask(_ request: Request) {
+    remote.scheduler.run { [self] in
+      guard !isClosed else { return }
+      switch remote.fate() {
+      case .isLost: breakOff()
+      case .arrives: up?.send(request, after: remote.latency())
+      case .comesTwice:
+        up?.send(request, after: remote.latency())
+        if case .write(let write) = request { up?.send(.copy(write), after: remote.latency()) }
+      }
+    }
+  }
+
+  // MARK: On the scheduler
+
+  func start(_ number: Int, _ server: LoopbackServer) {
+    self.number = number
+    self.server = server
+    up = LoopbackLine(remote.scheduler) { [weak self] in self?.take($0) }
+    down = LoopbackLine(remote.scheduler, handler)
+    down?.send(.opened, after: remote.latency())
+  }
+
+  func refuse() {
+    isClosed = true
+    let (handler, error) = (handler, LoopbackRemote.unreachable)
+    remote.scheduler.run(after: remote.latency()) { handler(.closed(error)) }
+  }
+
+  func breakOff(_ error: RemoteError = LoopbackRemote.unreachable) {
+    guard !isClosed else { return }
+    end()
+    let handler = handler
+    remote.scheduler.run(after: remote.latency()) { handler(.closed(error)) }
+  }
+
+  private func end() {
+    isClosed = true
+    up?.close()
+    down?.close()
+    if let number { remote.forgetWrite(number) }
+  }
+
+  private func take(_ request: Request) {
+    switch request {
+    case .handshake: answer(.handshakeComplete(token: [1]))
+    case .copy(let write): _ = try? server?.take(write, as: user)
+    case .write(let write):
+      if remote.refusesForNow() { return close(with: RemoteError(.aborted, "Try again.")) }
+      guard let server else { return }
+      do throws(RemoteError) {
+        let (version, results) = try server.take(write, as: user)
+        remote.tellSoon()
+        answer(.answered(version, results, token: [1]))
+      } catch {
+        close(with: error)
+      }
+    }
+  }
+
+  private func answer(_ event: WriteStreamEvent) {
+    if case .isLost = remote.fate() { return breakOff() }
+    down?.send(event, after: remote.latency())
+  }
+
+  /// After the answers that are under way.
+  private func close(with error: RemoteError) {
+    up?.close()
+    if case .isLost = remote.fate() { return breakOff() }
+    down?.send(.closed(error), after: remote.latency())
+    isClosed = true
+    if let number { remote.forgetWrite(number) }
+  }
+}

@@ -1,0 +1,193 @@
+// A remote in the same process: another database is the authority, and the way to it is as bad as wanted.
+
+internal import ByteStore
+public import DocumentStore
+
+/// An authority behind clients, in the same process. The database at its end is an ordinary one: what is committed
+/// there directly reaches all clients after `refresh()`, or with the next write.
+public final class LoopbackRemote: Remote, @unchecked Sendable {
+  // All that changes is touched on the scheduler, one thing after the other.
+  static let name = "projects/loopback/databases/(default)/documents"
+
+  private let server: LoopbackServer
+  let scheduler: any SyncScheduler
+  private var faults: LoopbackFaults
+  private var dice: LoopbackDice
+  private var isReachable = true
+  private var watchEnds: [Int: LoopbackWatchEnd] = [:]
+  private var writeEnds: [Int: LoopbackWriteEnd] = [:]
+  private var lastNumber = 0
+  private var isTellingDue = false
+
+  /// `seed` decides what goes wrong.
+  public convenience init(
+    authority store: DocumentStore, faults: LoopbackFaults = LoopbackFaults(), seed: UInt64 = 0
+  ) throws(DocumentStoreError) {
+    try self.init(
+      authority: store, faults: faults, seed: seed, on: QueueScheduler(label: "dugout.loopback"))
+  }
+
+  package init(
+    authority store: DocumentStore, faults: LoopbackFaults, seed: UInt64, on scheduler: any SyncScheduler
+  ) throws(DocumentStoreError) {
+    server = try LoopbackServer(store)
+    self.scheduler = scheduler
+    self.faults = faults
+    dice = LoopbackDice(seed: seed)
+  }
+
+  public var documentsName: String { Self.name }
+
+  // MARK: What tests decide
+
+  /// Breaks all connections, and lets none be made, until it is reachable again.
+  public func setReachable(_ isReachable: Bool) {
+    scheduler.run { [self] in
+      self.isReachable = isReachable
+      guard !isReachable else { return }
+      for end in watchEnds.values { end.breakOff() }
+      for end in writeEnds.values { end.breakOff() }
+    }
+  }
+
+  public func setFaults(_ faults: LoopbackFaults) { scheduler.run { [self] in self.faults = faults } }
+
+  public func setRules(_ rules: LoopbackRules) { scheduler.run { [self] in server.rules = rules } }
+
+  /// Tells clients what was committed at the authority directly.
+  public func refresh() { scheduler.run { [self] in tellSessions() } }
+
+  // MARK: The protocol
+
+  public func openWatchStream(
+    as user: String?, _ handler: @escaping @Sendable (WatchStreamEvent) -> Void
+  ) -> any WatchStream {
+    let end = LoopbackWatchEnd(self, user, handler)
+    scheduler.run { [self] in open(end) }
+    return end
+  }
+
+  public func openWriteStream(
+    as user: String?, _ handler: @escaping @Sendable (WriteStreamEvent) -> Void
+  ) -> any WriteStream {
+    let end = LoopbackWriteEnd(self, user, handler)
+    scheduler.run { [self] in open(end) }
+    return end
+  }
+
+  public func documents(
+    at paths: [DocumentPath], as user: String?,
+    _ answer: @escaping @Sendable (Result<[RemoteDocument], RemoteError>) -> Void
+  ) {
+    ask(answer) { server throws(DocumentStoreError) in
+      let snapshot = try server.store.snapshot()
+      defer { snapshot.close() }
+      let absent = snapshot.time.map { SnapshotVersion($0) } ?? server.version
+      var documents: [RemoteDocument] = []
+      for path in paths {
+        documents.append(
+          try snapshot.document(at: path).map { RemoteDocument($0) }
+            ?? RemoteDocument(path, nil, version: absent))
+      }
+      return documents
+    }
+  }
+
+  public func commit(
+    _ mutations: [Mutation], as user: String?,
+    _ answer: @escaping @Sendable (Result<SnapshotVersion, RemoteError>) -> Void
+  ) {
+    scheduler.run { [self] in
+      guard isReachable else { return answer(.failure(Self.unreachable)) }
+      if let refusal = server.rules.mayWrite?(user, mutations) { return answer(.failure(refusal)) }
+      do throws(DocumentStoreError) {
+        let time = try server.store.commit(mutations)
+        answer(.success(SnapshotVersion(time)))
+        tellSessions()
+      } catch {
+        answer(.failure(RemoteError(error)))
+      }
+    }
+  }
+
+  public func aggregate(
+    _ aggregates: [Aggregate], over query: StructuredQuery, as user: String?,
+    _ answer: @escaping @Sendable (Result<[StoredValue], RemoteError>) -> Void
+  ) {
+    ask(answer) { server throws(DocumentStoreError) in
+      try server.store.aggregate(aggregates, over: query)
+    }
+  }
+
+  private func ask<Value: Sendable>(
+    _ answer: @escaping @Sendable (Result<Value, RemoteError>) -> Void,
+    _ body: @escaping @Sendable (LoopbackServer) throws(DocumentStoreError) -> Value
+  ) {
+    scheduler.run(after: latency()) { [self] in
+      guard isReachable else { return answer(.failure(Self.unreachable)) }
+      do throws(DocumentStoreError) {
+        answer(.success(try body(server)))
+      } catch {
+        answer(.failure(RemoteError(error)))
+      }
+    }
+  }
+
+  static let unreachable = RemoteError(.unavailable, "The authority cannot be reached.")
+
+  // MARK: On the scheduler
+
+  private func open(_ end: LoopbackWatchEnd) {
+    guard !end.isClosed else { return }
+    guard isReachable else { return end.refuse() }
+    lastNumber += 1
+    watchEnds[lastNumber] = end
+    end.start(lastNumber, server)
+  }
+
+  private func open(_ end: LoopbackWriteEnd) {
+    guard !end.isClosed else { return }
+    guard isReachable else { return end.refuse() }
+    lastNumber += 1
+    writeEnds[lastNumber] = end
+    end.start(lastNumber, server)
+  }
+
+  func forgetWatch(_ number: Int) { watchEnds[number] = nil }
+
+  func forgetWrite(_ number: Int) { writeEnds[number] = nil }
+
+  /// Behind what is being done, and once for all of it.
+  func tellSoon() {
+    guard !isTellingDue else { return }
+    isTellingDue = true
+    scheduler.run { [self] in
+      isTellingDue = false
+      tellSessions()
+    }
+  }
+
+  private func tellSessions() {
+    // If the authority's store fails, its clients cannot reach it.
+    do throws(DocumentStoreError) { try server.catchUp() } catch {
+      for end in watchEnds.values { end.breakOff() }
+    }
+  }
+
+  func latency() -> Int64 {
+    let range = faults.latency
+    return range.lowerBound + Int64(dice.below(UInt64(range.upperBound - range.lowerBound + 1)))
+  }
+
+  enum Fate { case arrives, comesTwice, isLost }
+
+  func fate() -> Fate {
+    if dice.isOne(in: faults.lossOneIn) { return .isLost }
+    return dice.isOne(in: faults.duplicationOneIn) ? .comesTwice : .arrives
+  }
+
+  func refusesForNow() -> Bool { dice.isOne(in: faults.transientRejectionOneIn) }
+
+  /// How many messages the next one may overtake.
+  func overtakingMax() -> UInt64 { faults.reorders ? dice.below(8) : 0 }
+}

@@ -1,0 +1,171 @@
+// The authority behind a loopback remote: a store that answers reads, takes each batch once, and tells sessions what
+// has changed. It has no thread and no time; one call at a time.
+
+internal import ByteStore
+public import DocumentStore
+
+package final class LoopbackServer {
+  package let store: DocumentStore
+  let feed: FeedConsumer
+  /// Up to here the changes of the store were handed to the sessions.
+  private(set) var position: FeedPosition
+  private(set) var version: SnapshotVersion
+  private var sessions: [ObjectIdentifier: LoopbackSession] = [:]
+  var rules = LoopbackRules()
+
+  package static let consumer = "__loopback__"
+
+  package init(_ store: DocumentStore) throws(DocumentStoreError) {
+    self.store = store
+    feed = try store.feedConsumer(Self.consumer)
+    position = feed.position
+    version = SnapshotVersion(microseconds: 1)
+    try catchUp()
+    if let time = try store.snapshot().time { version = max(version, SnapshotVersion(time)) }
+  }
+
+  // MARK: Sessions
+
+  func add(_ session: LoopbackSession) { sessions[ObjectIdentifier(session)] = session }
+
+  func remove(_ session: LoopbackSession) { sessions[ObjectIdentifier(session)] = nil }
+
+  /// Tells all sessions what was committed since the last time.
+  package func catchUp() throws(DocumentStoreError) {
+    while true {
+      let commits: [FeedCommit]
+      do throws(DocumentStoreError) {
+        commits = try feed.read(max: 500)
+      } catch {
+        guard case .feedTruncated = error else { throw error }
+        feed.skipToStart()
+        for session in sessions.values { session.startAgain() }
+        continue
+      }
+      guard let last = commits.last else { break }
+      for commit in commits {
+        for change in commit.changes where !LoopbackLedger.isOfLedger(change.path) {
+          let document = try document(of: change, at: commit.time)
+          for session in sessions.values { session.note(document) }
+        }
+      }
+      position = last.position
+      version = max(version, SnapshotVersion(last.time))
+    }
+    for session in sessions.values.sorted(by: { $0.number < $1.number }) { try session.flush() }
+  }
+
+  /// What a change has made of its document.
+  func document(
+    of change: FeedChange, at time: StoredTimestamp
+  ) throws(DocumentStoreError) -> RemoteDocument {
+    switch change.outcome {
+    case .written(let document): return RemoteDocument(document)
+    case .removed: return RemoteDocument(change.path, nil, version: SnapshotVersion(time))
+    case .writtenWithMuchElse:
+      return try store.document(at: change.path).map { RemoteDocument($0) }
+        ?? RemoteDocument(change.path, nil, version: SnapshotVersion(time))
+    }
+  }
+
+  // MARK: Writes
+
+  /// The outcome of a batch: it happens once, however often it comes.
+  package func take(
+    _ write: RemoteWrite, as user: String?
+  ) throws(RemoteError) -> (SnapshotVersion, [WriteResult]) {
+    if let refusal = rules.mayWrite?(user, write.mutations) { throw refusal }
+    do {
+      return try commit(write)
+    } catch let error as DocumentStoreError {
+      throw RemoteError(error)
+    } catch let error as RemoteError {
+      throw error
+    } catch {
+      throw RemoteError(.unknown, "\(error)")
+    }
+  }
+
+  private func commit(_ write: RemoteWrite) throws -> (SnapshotVersion, [WriteResult]) {
+    let path = LoopbackLedger.write(write.id)
+    try store.transaction { transaction in
+      guard try transaction.document(at: path) == nil else { return }
+      let writer = try transaction.document(at: LoopbackLedger.writer(write.id))
+      let known = LoopbackLedger.batches(writer)
+      let floor = LoopbackLedger.floor(writer)
+      guard write.id.batch.value >= floor else {
+        // A copy that was on its way for long.
+        throw RemoteError(.failedPrecondition, "Batch \(write.id.batch) was answered before.")
+      }
+      var results: [[StoredValue]] = []
+      var documents: [DocumentPath: StoredDocument?] = [:]
+      for mutation in write.mutations {
+        let base: StoredDocument?
+        if let made = documents[mutation.path] {
+          base = made
+        } else {
+          base = try transaction.document(at: mutation.path)
+        }
+        // The time is not known yet; times are put in when the outcome is read.
+        let outcome = try mutation.outcome(on: base, at: SnapshotVersion.none.timestamp)
+        documents[mutation.path] = .some(outcome.document)
+        results.append(
+          zip(mutation.transforms, outcome.transformResults).map {
+            $0.operation == .serverTimestamp ? .null : $1
+          })
+      }
+      for mutation in write.mutations { try transaction.write(mutation) }
+      for old in known where old < write.firstOpen.value {
+        let id = WriteID(queue: write.id.queue, batch: BatchID(old))
+        try transaction.write(.delete(LoopbackLedger.write(id)))
+      }
+      let kept = known.filter { $0 >= write.firstOpen.value } + [write.id.batch.value]
+      try transaction.write(
+        .set(
+          LoopbackLedger.writer(write.id),
+          StoredMap([
+            ("b", .array(kept.map { .integer($0) })), ("f", .integer(max(floor, write.firstOpen.value))),
+          ])))
+      try transaction.write(.set(path, LoopbackLedger.fields(results)))
+    }
+    guard let taken = try store.document(at: path) else { throw RemoteError(.internal, "a lost outcome") }
+    return (SnapshotVersion(taken.createTime), LoopbackLedger.results(taken, write.mutations))
+  }
+}
+
+/// Who may do what: for tests, and for authorities that have rules.
+public struct LoopbackRules: Sendable {
+  /// An error refuses the writes.
+  public var mayWrite: (@Sendable (_ user: String?, _ mutations: [Mutation]) -> RemoteError?)?
+  /// An error refuses to answer the query.
+  public var mayRead: (@Sendable (_ user: String?, _ query: StructuredQuery) -> RemoteError?)?
+
+  public init() {}
+}
+
+extension RemoteDocument {
+  init(_ document: StoredDocument) {
+    self.init(
+      document.path, document.fields, version: SnapshotVersion(document.updateTime),
+      createTime: SnapshotVersion(document.createTime))
+  }
+}
+
+extension RemoteError {
+  /// As a server would answer.
+  init(_ error: DocumentStoreError) {
+    let code: Code =
+      switch error {
+      case .invalidArgument: .invalidArgument
+      case .notFound: .notFound
+      case .alreadyExists: .alreadyExists
+      case .failedPrecondition: .failedPrecondition
+      case .aborted: .aborted
+      case .feedTruncated: .outOfRange
+      case .full: .resourceExhausted
+      case .corrupted, .notAStore, .newerFormat: .dataLoss
+      case .unsuitableDirectory, .locked, .failed, .outcomeUnknown, .closed: .unavailable
+      }
+    self.init(code, error.description)
+  }
+}

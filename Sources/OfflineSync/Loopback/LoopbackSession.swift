@@ -1,0 +1,192 @@
+// One watch stream at its server's end: its targets, and what the client was told of each.
+//
+//   resume token := position:u64                  of the change feed, little-endian
+//
+// A target that comes with a token is told what has changed since then. That is enough for a query without a limit;
+// one with a limit is told all of its answer again, since what left it need not have changed. If the counts differ
+// afterwards, an existence filter says so.
+
+internal import ByteStore
+internal import DocumentStore
+
+final class LoopbackSession {
+  private struct Target {
+    let query: StructuredQuery
+    /// What the client was told to be in it.
+    var keys: Set<DocumentPath>
+
+    var hasLimit: Bool { query.limit != nil }
+  }
+
+  let number: Int
+  private let server: LoopbackServer
+  private let user: String?
+  private let say: (WatchChange, SnapshotVersion) -> Void
+  private var targets: [TargetID: Target] = [:]
+  private var changed: [DocumentPath: RemoteDocument] = [:]
+  private var toldPosition: FeedPosition
+  private var isToldNothing = true
+
+  init(
+    _ number: Int, _ server: LoopbackServer, as user: String?,
+    _ say: @escaping (WatchChange, SnapshotVersion) -> Void
+  ) {
+    self.number = number
+    self.server = server
+    self.user = user
+    self.say = say
+    toldPosition = server.position
+  }
+
+  private var token: [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.append(littleEndian: server.position.value)
+    return bytes
+  }
+
+  // MARK: Requests
+
+  func watch(_ request: WatchTarget) throws(DocumentStoreError) {
+    try server.catchUp()
+    if let refusal = server.rules.mayRead?(user, request.query) {
+      return say(.target(.removed, [request.id], cause: refusal), .none)
+    }
+    var target = Target(query: request.query, keys: [])
+    say(.target(.added, [request.id]), .none)
+    let answer = try server.store.documents(request.query)
+    target.keys = Set(answer.map(\.path))
+    let isResumed = target.hasLimit ? false : try resume(request, target.keys)
+    if !isResumed {
+      if !request.resumeToken.isEmpty { say(.target(.reset, [request.id]), .none) }
+      for document in answer {
+        say(.document(document.path, RemoteDocument(document), updated: [request.id], removed: []), .none)
+      }
+    }
+    targets[request.id] = target
+    say(.target(.current, [request.id], resumeToken: token), .none)
+    say(.target(.noChange, [], resumeToken: token), server.version)
+    toldPosition = server.position
+  }
+
+  /// False if it is not known what has changed since the token.
+  private func resume(
+    _ request: WatchTarget, _ keys: Set<DocumentPath>
+  ) throws(DocumentStoreError) -> Bool {
+    var reader = ByteReader(request.resumeToken.rawSpan)
+    guard let value = reader.uint64(), reader.bytesLeft == 0 else { return false }
+    var position = FeedPosition(value)
+    var changed: [DocumentPath: RemoteDocument] = [:]
+    do throws(DocumentStoreError) {
+      while position < server.position {
+        let (commits, end) = try server.store.feedChanges(after: position, max: 500)
+        for commit in commits {
+          for change in commit.changes where request.query.scope.contains(change.path) {
+            changed[change.path] = try server.document(of: change, at: commit.time)
+          }
+        }
+        guard end > position else { break }
+        position = end
+      }
+    } catch {
+      guard case .feedTruncated = error else { throw error }
+      return false
+    }
+    for document in changed.values.sorted(by: { $0.version < $1.version }) {
+      let isIn = keys.contains(document.path)
+      say(
+        .document(
+          document.path, document, updated: isIn ? [request.id] : [], removed: isIn ? [] : [request.id]),
+        .none)
+    }
+    if let expected = request.expectedCount, expected != keys.count || !changed.isEmpty {
+      sayFilter(request.id, keys)
+    }
+    return true
+  }
+
+  private func sayFilter(_ id: TargetID, _ keys: Set<DocumentPath>) {
+    var filter = BloomFilter(count: keys.count)
+    for path in keys { filter.insert("\(LoopbackRemote.name)/\(path)") }
+    say(.existenceFilter(id, count: keys.count, keys.isEmpty ? nil : filter.asParts), .none)
+  }
+
+  func unwatch(_ id: TargetID) {
+    targets[id] = nil
+    say(.target(.removed, [id]), .none)
+  }
+
+  // MARK: Changes
+
+  func note(_ document: RemoteDocument) {
+    guard targets.values.contains(where: { $0.query.scope.contains(document.path) }) else { return }
+    changed[document.path] = document
+  }
+
+  /// Some changes are not known: all targets are told from the start.
+  func startAgain() { isToldNothing = false }
+
+  /// Tells what was noted, and up to when that is all.
+  func flush() throws(DocumentStoreError) {
+    if !isToldNothing {
+      isToldNothing = true
+      for id in targets.keys.sorted() { try tellAll(id) }
+    }
+    guard toldPosition < server.position else { return }
+    toldPosition = server.position
+    guard !targets.isEmpty else { return }
+    var tellings: [DocumentPath: (updated: [TargetID], removed: [TargetID])] = [:]
+    var others: [DocumentPath: RemoteDocument] = [:]
+    for id in targets.keys.sorted() { try compare(id, &tellings, &others) }
+    for (path, telling) in tellings.sorted(by: { ValueOrder.compare($0.key, $1.key) == .before }) {
+      let document = changed[path] ?? others[path]
+      say(.document(path, document, updated: telling.updated, removed: telling.removed), .none)
+    }
+    changed = [:]
+    say(.target(.noChange, [], resumeToken: token), server.version)
+  }
+
+  private func compare(
+    _ id: TargetID, _ tellings: inout [DocumentPath: (updated: [TargetID], removed: [TargetID])],
+    _ others: inout [DocumentPath: RemoteDocument]
+  ) throws(DocumentStoreError) {
+    guard let target = targets[id] else { return }
+    let relevant = changed.values.filter { target.query.scope.contains($0.path) }
+    guard !relevant.isEmpty else { return }
+    var keys = target.keys
+    if target.hasLimit {
+      // Whoever left may have made room for one that has not changed.
+      let answer = try server.store.documents(target.query)
+      keys = Set(answer.map(\.path))
+      for document in answer where !target.keys.contains(document.path) {
+        others[document.path] = RemoteDocument(document)
+        tellings[document.path, default: ([], [])].updated.append(id)
+      }
+      for path in target.keys.subtracting(keys) { tellings[path, default: ([], [])].removed.append(id) }
+      for document in relevant where keys.contains(document.path) && target.keys.contains(document.path) {
+        tellings[document.path, default: ([], [])].updated.append(id)
+      }
+    } else {
+      for document in relevant {
+        if let stored = document.synced.stored, target.query.matches(stored) {
+          keys.insert(document.path)
+          tellings[document.path, default: ([], [])].updated.append(id)
+        } else if keys.remove(document.path) != nil {
+          tellings[document.path, default: ([], [])].removed.append(id)
+        }
+      }
+    }
+    targets[id]?.keys = keys
+  }
+
+  private func tellAll(_ id: TargetID) throws(DocumentStoreError) {
+    guard let target = targets[id] else { return }
+    let answer = try server.store.documents(target.query)
+    say(.target(.reset, [id]), .none)
+    for document in answer {
+      say(.document(document.path, RemoteDocument(document), updated: [id], removed: []), .none)
+    }
+    targets[id]?.keys = Set(answer.map(\.path))
+    say(.target(.current, [id], resumeToken: token), .none)
+    say(.target(.noChange, [], resumeToken: token), server.version)
+  }
+}

@@ -1,0 +1,141 @@
+// What a batch makes of a document: here while it is pending, and once more when the remote has taken it.
+//
+//   local document = remote document + pending mutations, in their order
+
+internal import DocumentStore
+
+extension PendingBatch {
+  // MARK: While pending
+
+  /// The document with all mutations of it. Those whose precondition does not hold leave it alone.
+  func applied(to document: SyncedDocument) -> SyncedDocument {
+    var document = document
+    for mutation in base where mutation.path == document.path { document.apply(mutation, at: time) }
+    for mutation in mutations where mutation.path == document.path { document.apply(mutation, at: time) }
+    return document
+  }
+
+  /// Whatever the document was, it is the same afterwards.
+  func decidesAll(of path: DocumentPath) -> Bool {
+    guard let last = mutations.last(where: { $0.path == path }), last.precondition == .none else {
+      return false
+    }
+    switch last.change {
+    case .set(_, let transforms):
+      // A time that is pending has what was there before.
+      return !transforms.contains { $0.operation == .serverTimestamp }
+    case .delete: return true
+    case .patch, .verify, .place: return false
+    }
+  }
+
+  // MARK: Accepted
+
+  /// The document as the remote has it now, as far as that can be known.
+  func acknowledged(
+    on document: SyncedDocument, _ version: SnapshotVersion, _ results: [WriteResult]
+  ) -> SyncedDocument {
+    var document = document
+    for (index, mutation) in mutations.enumerated() where mutation.path == document.path {
+      let result = index < results.count ? results[index] : WriteResult(version: version)
+      document.acknowledge(
+        mutation, version: result.version == .none ? version : result.version, result.transformResults)
+    }
+    return document
+  }
+}
+
+extension SyncedDocument {
+  fileprivate func satisfies(_ precondition: Precondition) -> Bool {
+    switch precondition {
+    case .none: true
+    case .exists(let exists): isFound == exists
+    case .updateTime(let time): isFound && version == SnapshotVersion(time)
+    }
+  }
+
+  fileprivate mutating func apply(_ mutation: Mutation, at time: StoredTimestamp) {
+    guard satisfies(mutation.precondition) else { return }
+    let before = fields
+    switch mutation.change {
+    case .verify, .place: return
+    case .delete: content = .absent
+    case .set(let set, let transforms):
+      content = .found(
+        Self.transform(set, transforms) { field, operation, fields in
+          operation.pendingValue(of: fields[field], before: before?[field], at: time)
+        })
+    case .patch(let values, let mask, let transforms):
+      content = .found(
+        Self.transform((before ?? StoredMap()).replacing(mask.paths, from: values), transforms) {
+          field, operation, fields in
+          operation.pendingValue(of: fields[field], before: before?[field], at: time)
+        })
+    }
+    version = .none
+    pending = .local
+  }
+
+  fileprivate mutating func acknowledge(
+    _ mutation: Mutation, version: SnapshotVersion, _ results: [StoredValue]
+  ) {
+    let before = fields
+    switch mutation.change {
+    case .verify, .place: return
+    case .delete: content = .absent
+    case .set(let set, let transforms):
+      content = .found(Self.transform(set, transforms, results, at: version))
+    case .patch(let values, let mask, let transforms):
+      if satisfies(mutation.precondition) {
+        let patched = (before ?? StoredMap()).replacing(mask.paths, from: values)
+        content = .found(Self.transform(patched, transforms, results, at: version))
+      } else {
+        content = .unknown
+      }
+    }
+    if !isFound || createTime == .none { createTime = isFound ? version : .none }
+    self.version = version
+    pending = .committed
+  }
+
+  private static func transform(
+    _ fields: StoredMap, _ transforms: [FieldTransform],
+    _ value: (StoredFieldPath, FieldTransform.Operation, StoredMap) -> StoredValue
+  ) -> StoredMap {
+    var fields = fields
+    for transform in transforms {
+      fields.set(value(transform.field, transform.operation, fields), at: transform.field)
+    }
+    return fields
+  }
+
+  /// Arrays are made here, whatever the remote answers; all else comes from it.
+  private static func transform(
+    _ fields: StoredMap, _ transforms: [FieldTransform], _ results: [StoredValue],
+    at version: SnapshotVersion
+  ) -> StoredMap {
+    var fields = fields
+    for (index, transform) in transforms.enumerated() {
+      var value = transform.operation.value(from: fields[transform.field], at: version.timestamp)
+      switch transform.operation {
+      case .arrayUnion, .arrayRemove: break
+      case .serverTimestamp, .increment, .minimum, .maximum:
+        if index < results.count { value = results[index] }
+      }
+      fields.set(value, at: transform.field)
+    }
+    return fields
+  }
+}
+
+extension FieldTransform.Operation {
+  /// `before` is what the field had before the mutation, `value` what it has now.
+  fileprivate func pendingValue(
+    of value: StoredValue?, before: StoredValue?, at time: StoredTimestamp
+  ) -> StoredValue {
+    guard self == .serverTimestamp else { return self.value(from: value, at: time) }
+    // Through a chain of pending times to the last real value.
+    if case .pendingTimestamp(_, let previous) = before { return .pendingTimestamp(time, previous: previous) }
+    return .pendingTimestamp(time, previous: before)
+  }
+}

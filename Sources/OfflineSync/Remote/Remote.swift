@@ -1,0 +1,67 @@
+// What a client needs of the authority behind it. It speaks values; how they travel is its own affair.
+
+public import DocumentStore
+
+/// The authority behind a database: Cloud Firestore, a server, another database.
+///
+/// Streams are ordered, and end with `closed`. A remote calls handlers one at a time for each stream, from any
+/// thread, and not from within the calls of the protocol.
+public protocol Remote: Sendable {
+  /// The names of documents in Bloom filters begin with this, and a slash: "projects/p/databases/d/documents".
+  var documentsName: String { get }
+
+  func openWatchStream(
+    as user: String?, _ handler: @escaping @Sendable (WatchStreamEvent) -> Void
+  ) -> any WatchStream
+
+  func openWriteStream(
+    as user: String?, _ handler: @escaping @Sendable (WriteStreamEvent) -> Void
+  ) -> any WriteStream
+
+  /// The documents as they are now, all at one moment.
+  func documents(
+    at paths: [DocumentPath], as user: String?,
+    _ answer: @escaping @Sendable (Result<[RemoteDocument], RemoteError>) -> Void)
+
+  /// Commits outside the queue: what transactions do.
+  func commit(
+    _ mutations: [Mutation], as user: String?,
+    _ answer: @escaping @Sendable (Result<SnapshotVersion, RemoteError>) -> Void)
+
+  func aggregate(
+    _ aggregates: [Aggregate], over query: StructuredQuery, as user: String?,
+    _ answer: @escaping @Sendable (Result<[StoredValue], RemoteError>) -> Void)
+}
+
+/// Targets go in, changes come out.
+public protocol WatchStream: Sendable {
+  func watch(_ target: WatchTarget)
+  func unwatch(_ id: TargetID)
+  /// Nothing is told any more.
+  func close()
+}
+
+public enum WatchStreamEvent: Sendable {
+  case opened
+  /// A version comes only with a change of no particular target: everything up to it was told.
+  case changed(WatchChange, SnapshotVersion)
+  case closed(RemoteError?)
+}
+
+/// Batches go in one after the other; each is answered in its turn.
+public protocol WriteStream: Sendable {
+  /// First of all, with the last token that came; empty if there was none.
+  func handshake(_ token: [UInt8])
+  func write(_ write: RemoteWrite)
+  /// Nothing is told any more.
+  func close()
+}
+
+public enum WriteStreamEvent: Sendable {
+  case opened
+  case handshakeComplete(token: [UInt8])
+  /// Of the oldest batch that was not answered.
+  case answered(SnapshotVersion, [WriteResult], token: [UInt8])
+  /// A rejection of the oldest batch that was not answered closes the stream, too.
+  case closed(RemoteError?)
+}

@@ -1,0 +1,38 @@
+// How a remote says no.
+
+/// Why a remote refused, or could not be reached.
+public struct RemoteError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The numbers of gRPC.
+  public enum Code: Int, Sendable, CaseIterable {
+    case cancelled = 1, unknown, invalidArgument, deadlineExceeded, notFound, alreadyExists, permissionDenied,
+      resourceExhausted, failedPrecondition, aborted, outOfRange, unimplemented, `internal`, unavailable,
+      dataLoss, unauthenticated
+  }
+
+  public var code: Code
+  public var message: String
+
+  public init(_ code: Code, _ message: String = "") {
+    self.code = code
+    self.message = message
+  }
+
+  public var description: String { message.isEmpty ? "\(code)" : "\(code): \(message)" }
+}
+
+extension RemoteError.Code {
+  /// The same question will have the same answer.
+  package var isPermanent: Bool {
+    switch self {
+    case .cancelled, .unknown, .deadlineExceeded, .resourceExhausted, .internal, .unavailable,
+      .unauthenticated:
+      false
+    case .invalidArgument, .notFound, .alreadyExists, .permissionDenied, .failedPrecondition, .aborted,
+      .outOfRange, .unimplemented, .dataLoss:
+      true
+    }
+  }
+
+  /// A write that was only in the way of another one can be sent again.
+  package var isPermanentForWrites: Bool { isPermanent && self != .aborted }
+}

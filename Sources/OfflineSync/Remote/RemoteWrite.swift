@@ -1,0 +1,30 @@
+// What a client sends on its write stream, and what comes back.
+
+public import DocumentStore
+
+/// A batch on its way: all of it happens, or nothing.
+public struct RemoteWrite: Sendable, Equatable {
+  public var id: WriteID
+  public var mutations: [Mutation]
+  /// Batches of this queue before this one will not be sent again: what a remote kept to know them can go.
+  public var firstOpen: BatchID
+
+  public init(id: WriteID, mutations: [Mutation], firstOpen: BatchID) {
+    self.id = id
+    self.mutations = mutations
+    self.firstOpen = firstOpen
+  }
+}
+
+/// What became of one mutation.
+public struct WriteResult: Sendable, Equatable {
+  /// None if the document is gone, or was not changed: then it is that of the commit.
+  public var version: SnapshotVersion
+  /// One for each transform, in their order: the new value, or null for an array.
+  public var transformResults: [StoredValue]
+
+  public init(version: SnapshotVersion, transformResults: [StoredValue] = []) {
+    self.version = version
+    self.transformResults = transformResults
+  }
+}

@@ -1,0 +1,150 @@
+// From the messages of a watch stream to events: what was said of which target, up to a version.
+
+internal import DocumentStore
+
+/// What the aggregator has to know of the client.
+struct WatchContext {
+  let targets: [TargetID: TargetData]
+  /// The documents that the client believes to be in a target.
+  let remoteKeys: (TargetID) -> Set<DocumentPath>
+  let documentsName: String
+}
+
+/// Lives as long as its stream.
+struct WatchAggregator {
+  private var states: [TargetID: TargetState] = [:]
+  private var updates: [DocumentPath: SyncedDocument] = [:]
+  private var targetsOfDocuments: [DocumentPath: Set<TargetID>] = [:]
+  private var mismatches: [TargetID: WatchTarget.Purpose] = [:]
+
+  mutating func noteRequest(for id: TargetID) { states[id, default: TargetState()].noteRequest() }
+
+  mutating func remove(_ id: TargetID) { states[id] = nil }
+
+  mutating func handle(_ change: WatchChange, _ context: WatchContext) {
+    switch change {
+    case .target(let state, let ids, let token, _): handle(state, of: ids, token, context)
+    case .document(let path, let document, let updated, let removed):
+      for id in updated {
+        if let document, document.fields != nil {
+          add(document.synced, to: id, context)
+        } else {
+          remove(path, document?.synced, from: id, context)
+        }
+      }
+      for id in removed { remove(path, document?.synced, from: id, context) }
+    case .existenceFilter(let id, let count, let filter): handle(count, filter, of: id, context)
+    }
+  }
+
+  // MARK: Targets
+
+  private mutating func handle(
+    _ state: WatchChange.TargetState, of ids: [TargetID], _ token: [UInt8], _ context: WatchContext
+  ) {
+    let ids = ids.isEmpty ? states.keys.filter { isActive($0, context) }.sorted() : ids
+    for id in ids {
+      switch state {
+      case .added:
+        states[id, default: TargetState()].noteResponse()
+        // What came before was about the target as it was asked for earlier.
+        if states[id]?.isPending == false { states[id]?.clearChanges() }
+        states[id]?.take(token)
+      case .removed:
+        states[id, default: TargetState()].noteResponse()
+        if states[id]?.isPending == false { states[id] = nil }
+      case .noChange, .current, .reset:
+        guard isActive(id, context) else { continue }
+        if state == .current { states[id, default: TargetState()].markCurrent() }
+        if state == .reset { reset(id, context) }
+        states[id, default: TargetState()].take(token)
+      }
+    }
+  }
+
+  private func isActive(_ id: TargetID, _ context: WatchContext) -> Bool {
+    context.targets[id] != nil && states[id]?.isPending != true
+  }
+
+  private mutating func reset(_ id: TargetID, _ context: WatchContext) {
+    states[id] = TargetState()
+    for path in context.remoteKeys(id) { remove(path, nil, from: id, context) }
+  }
+
+  // MARK: Documents
+
+  private mutating func add(_ document: SyncedDocument, to id: TargetID, _ context: WatchContext) {
+    guard isActive(id, context) else { return }
+    let isKnown = context.remoteKeys(id).contains(document.path)
+    states[id, default: TargetState()].note(isKnown ? .modified : .added, of: document.path)
+    updates[document.path] = document
+    targetsOfDocuments[document.path, default: []].insert(id)
+  }
+
+  /// Without a document, what is in the cache stays as it is.
+  private mutating func remove(
+    _ path: DocumentPath, _ document: SyncedDocument?, from id: TargetID, _ context: WatchContext
+  ) {
+    guard isActive(id, context) else { return }
+    let isKnown = context.remoteKeys(id).contains(path)
+    states[id, default: TargetState()].note(isKnown ? .removed : nil, of: path)
+    targetsOfDocuments[path, default: []].insert(id)
+    if let document { updates[path] = document }
+  }
+
+  // MARK: Existence filters
+
+  private mutating func handle(
+    _ count: Int, _ filter: BloomFilter.Parts?, of id: TargetID, _ context: WatchContext
+  ) {
+    guard let target = context.targets[id], isActive(id, context) else { return }
+    if let path = target.document {
+      if count == 0 { remove(path, SyncedDocument(path, .absent), from: id, context) }
+      return
+    }
+    guard self.count(of: id, context) != count else { return }
+    let bloom = filter.flatMap { BloomFilter($0) }
+    if let bloom {
+      for path in context.remoteKeys(id) where !bloom.contains("\(context.documentsName)/\(path)") {
+        remove(path, nil, from: id, context)
+      }
+      if self.count(of: id, context) == count { return }
+    }
+    reset(id, context)
+    mismatches[id] = bloom == nil ? .existenceFilterMismatch : .existenceFilterMismatchBloom
+  }
+
+  private func count(of id: TargetID, _ context: WatchContext) -> Int {
+    let changes = (states[id]?.documents ?? [:]).values
+    return context.remoteKeys(id).count + changes.count { $0 == .added } - changes.count { $0 == .removed }
+  }
+
+  // MARK: Events
+
+  /// All that has been said up to `version`, and nothing of it stays.
+  mutating func takeEvent(_ version: SnapshotVersion, _ context: WatchContext) -> RemoteEvent {
+    var event = RemoteEvent(version: version)
+    for id in states.keys.sorted() {
+      guard let target = context.targets[id], isActive(id, context) else { continue }
+      // The remote has told all, and nothing of this document: there is none.
+      if states[id]?.isCurrent == true, let path = target.document, updates[path] == nil,
+        !context.remoteKeys(id).contains(path)
+      {
+        remove(path, SyncedDocument(path, .absent, version: version), from: id, context)
+      }
+      guard let state = states[id], state.hasChanges else { continue }
+      event.targetChanges[id] = state.change
+      states[id]?.clearChanges()
+    }
+    for (path, ids) in targetsOfDocuments
+    where ids.allSatisfy({ context.targets[$0].map { $0.purpose == .limboResolution } ?? true }) {
+      event.resolvedLimbo.insert(path)
+    }
+    event.mismatches = mismatches
+    event.documents = updates
+    updates = [:]
+    targetsOfDocuments = [:]
+    mismatches = [:]
+    return event
+  }
+}

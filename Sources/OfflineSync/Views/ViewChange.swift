@@ -1,0 +1,54 @@
+// What became of the documents of a view, and how changes one after the other are one.
+
+internal import DocumentStore
+
+package struct ViewChange: Sendable, Equatable {
+  package enum Kind: Sendable, Hashable {
+    case removed, added, modified
+    /// Only whether writes are pending.
+    case metadata
+  }
+
+  package let kind: Kind
+  /// Of a removal, as it was last.
+  package let document: SyncedDocument
+
+  package init(_ kind: Kind, _ document: SyncedDocument) {
+    self.kind = kind
+    self.document = document
+  }
+}
+
+/// One change for each document, whatever has happened to it in between.
+struct ViewChangeSet {
+  private(set) var changes: [DocumentPath: ViewChange] = [:]
+
+  var isEmpty: Bool { changes.isEmpty }
+
+  mutating func add(_ kind: ViewChange.Kind, _ document: SyncedDocument) {
+    let path = document.path
+    guard let earlier = changes[path] else {
+      changes[path] = ViewChange(kind, document)
+      return
+    }
+    switch (earlier.kind, kind) {
+    case (.added, .removed): changes[path] = nil
+    case (.added, _): changes[path] = ViewChange(.added, document)
+    case (.modified, .metadata): changes[path] = ViewChange(.modified, document)
+    case (.removed, .added): changes[path] = ViewChange(.modified, document)
+    case (_, .removed): changes[path] = ViewChange(.removed, earlier.document)
+    default: changes[path] = ViewChange(kind, document)
+    }
+  }
+
+  /// Removals, additions, then the others, each in the order of the query.
+  func sorted(by query: StructuredQuery) -> [ViewChange] {
+    func rank(_ kind: ViewChange.Kind) -> Int { kind == .removed ? 0 : kind == .added ? 1 : 2 }
+    return changes.values.map { ($0, $0.document.stored.flatMap { query.sortKey($0) } ?? []) }
+      .sorted { left, right in
+        let (leftRank, rightRank) = (rank(left.0.kind), rank(right.0.kind))
+        return leftRank != rightRank ? leftRank < rightRank : left.1.lexicographicallyPrecedes(right.1)
+      }
+      .map(\.0)
+  }
+}

@@ -1,0 +1,62 @@
+// The remote of a scenario: it opens at once, says only what the scenario has it say, and remembers what it is asked.
+
+import OfflineSync
+
+struct MockStreams {
+  private(set) var isWatchOpen = false
+  private(set) var isWriteOpen = false
+  private var isHandshakeDone = false
+  var targets: [TargetID: WatchTarget] = [:]
+  private(set) var sent: [RemoteWrite] = []
+  private(set) var watchRequests = 0
+  private(set) var writeRequests = 0
+
+  /// What the streams answer to an effect; nil if it is not about streams.
+  mutating func perform(_ effect: SyncEffect) -> [SyncEvent]? {
+    switch effect {
+    case .openWatch:
+      isWatchOpen = true
+      targets = [:]
+      return [.watchOpened]
+    case .watch(let target):
+      watchRequests += 1
+      targets[target.id] = target
+    case .unwatch(let id):
+      watchRequests += 1
+      targets[id] = nil
+    case .closeWatch: closeWatch()
+    case .openWrite:
+      isWriteOpen = true
+      sent = []
+      return [.writeOpened]
+    case .handshake:
+      writeRequests += 1
+      isHandshakeDone = true
+      return [.handshakeComplete(token: Array("token".utf8))]
+    case .send(let write):
+      writeRequests += 1
+      sent.append(write)
+    case .closeWrite:
+      if isHandshakeDone { writeRequests += 1 }
+      closeWrite()
+    // Nobody waits here.
+    case .startTimer(.watchBackoff, _): return [.timer(.watchBackoff)]
+    case .startTimer(.writeBackoff, _): return [.timer(.writeBackoff)]
+    default: return nil
+    }
+    return []
+  }
+
+  mutating func closeWatch() {
+    isWatchOpen = false
+    targets = [:]
+  }
+
+  mutating func closeWrite() {
+    isWriteOpen = false
+    isHandshakeDone = false
+    sent = []
+  }
+
+  mutating func takeSent() -> RemoteWrite? { sent.isEmpty ? nil : sent.removeFirst() }
+}

@@ -1,0 +1,54 @@
+// The scenarios of a directory: FIRESTORE_SPEC_DIR names it.
+
+import Foundation
+import Testing
+
+@Suite(.serialized) struct SpecScenarios {
+  private struct Tally {
+    var passed = 0
+    var failures: [String] = []
+    var skipped: [String: Int] = [:]
+  }
+
+  @Test(arguments: Scenario.Mode.allCases)
+  func everyScenarioThatCanRunPasses(_ mode: Scenario.Mode) throws {
+    guard let directory = ProcessInfo.processInfo.environment["FIRESTORE_SPEC_DIR"] else {
+      print("SKIPPED: no scenarios of synchronisation were run: FIRESTORE_SPEC_DIR names no directory.")
+      return
+    }
+    let files = try FileManager.default.contentsOfDirectory(
+      at: URL(fileURLWithPath: directory), includingPropertiesForKeys: nil
+    ).filter { $0.lastPathComponent.hasSuffix("_spec_test.json") }
+      .sorted { $0.lastPathComponent < $1.lastPathComponent }
+    var found = 0
+    for file in files {
+      var tally = Tally()
+      for scenario in try Scenario.all(in: file) {
+        found += 1
+        run(scenario, mode, &tally)
+      }
+      let reasons = tally.skipped.sorted { $0.key < $1.key }.map { ", \($1) \($0)" }.joined()
+      let skipped = tally.skipped.values.reduce(0, +)
+      print(
+        "\(file.lastPathComponent) (\(mode.rawValue)): \(tally.passed) passed, \(tally.failures.count) failed, "
+          + "\(skipped) skipped\(reasons)")
+      for failure in tally.failures {
+        Issue.record("\(file.lastPathComponent) (\(mode.rawValue)): \(failure)")
+      }
+    }
+    #expect(found > 0, "\(directory) has no scenarios")
+  }
+
+  private func run(_ scenario: Scenario, _ mode: Scenario.Mode, _ tally: inout Tally) {
+    if let reason = scenario.reasonToSkip(mode) {
+      tally.skipped[reason, default: 0] += 1
+      return
+    }
+    do {
+      try ScenarioRun.run(scenario, mode)
+      tally.passed += 1
+    } catch {
+      tally.failures.append("\(scenario.name): \(error)")
+    }
+  }
+}
