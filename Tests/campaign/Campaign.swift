@@ -41,8 +41,8 @@ struct CampaignOptions {
 struct CampaignProgram {
   static let campaigns: [any Campaign.Type] = [
     CrashStates.self, Corruption.self, Repair.self, Mutants.self, Model.self, Queries.self,
-    EmulatorComparison.self, Transactions.self, Live.self, Fuzz.self,
-    Blobs.self, KillCampaign.self, Space.self, Overload.self, Soak.self,
+    EmulatorComparison.self, Transactions.self, Live.self, Sync.self, Blobs.self, Fuzz.self,
+    KillCampaign.self, Space.self, Overload.self, Soak.self,
   ]
 
   static func main() async {

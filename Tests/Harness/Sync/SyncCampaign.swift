@@ -1,0 +1,30 @@
+// Many histories of clients and their authority, and what they have met.
+
+package enum SyncCampaign {
+  package enum Kind: String, CaseIterable, Sendable {
+    case words, writes, rejections, listeners, offlinePeriods, kills, userChanges, writesAtTheAuthority,
+      collections
+  }
+
+  package struct Summary: Sendable {
+    package var histories = 0
+    package var failed = 0
+    package var counts: [Kind: Int] = [:]
+    package var firstFailure: String?
+
+    package var neverReached: [Kind] { Kind.allCases.filter { counts[$0, default: 0] == 0 } }
+  }
+
+  package static func run(histories: Int, seed: UInt64) -> Summary {
+    var summary = Summary()
+    for number in 0..<histories {
+      let (counts, failure) = SyncHistory.run(seed: SeededRandom.seed(seed, UInt64(number)))
+      summary.histories += 1
+      summary.counts.merge(counts, uniquingKeysWith: +)
+      guard let failure else { continue }
+      summary.failed += 1
+      summary.firstFailure = summary.firstFailure ?? failure
+    }
+    return summary
+  }
+}

@@ -1,0 +1,126 @@
+// One client of a history: its disk, its store and its driver, and what its listeners were told last.
+
+import ByteStore
+import DocumentStore
+import OfflineSync
+
+final class SyncClient: @unchecked Sendable {
+  // A history happens on one thread.
+  let number: Int
+  private let scheduler: VirtualScheduler
+  private let remote: LoopbackRemote
+  private var disk = SimulatedDisk()
+  private(set) var store: DocumentStore
+  private(set) var driver: SyncDriver
+  private(set) var user: String?
+  private var openings: UInt64 = 0
+  private let seed: UInt64
+  /// By the query's identity: what its listener saw last, built from the changes that it was told.
+  private(set) var seen: [String: Seen] = [:]
+  private(set) var failure: String?
+  var isNetworkEnabled = true
+
+  struct Seen {
+    var query: StructuredQuery
+    var id: ListenerID
+    var documents: [StoredDocument] = []
+    var isFromCache = true
+    var isTold = false
+  }
+
+  init(_ number: Int, _ remote: LoopbackRemote, _ scheduler: VirtualScheduler, seed: UInt64) throws {
+    self.number = number
+    self.remote = remote
+    self.scheduler = scheduler
+    self.seed = seed
+    (store, driver) = try Self.open(disk, seed, 0, number, remote, scheduler, nil)
+  }
+
+  private static func open(
+    _ disk: SimulatedDisk, _ seed: UInt64, _ opening: UInt64, _ number: Int, _ remote: LoopbackRemote,
+    _ scheduler: VirtualScheduler, _ user: String?
+  ) throws -> (DocumentStore, SyncDriver) {
+    var options = DocumentStore.Options()
+    options.maintenance = .manual
+    let store = try DocumentStore.open(
+      "/client", options: options, platform: disk.platform(seed: SeededRandom.seed(seed, opening)))
+    let local = try LocalStore(store, user: user, collector: .lru, client: "client\(number)")
+    var engine = SyncEngine.Options()
+    engine.seed = SeededRandom.seed(seed, opening)
+    return (store, SyncDriver(local, remote, engine, scheduler))
+  }
+
+  // MARK: What happens to it
+
+  func write(_ mutations: [Mutation]) {
+    driver.write(mutations, .local) { [weak self] error in
+      if let error { self?.failure = "client \(self?.number ?? 0): a write failed: \(error)" }
+    }
+  }
+
+  func listen(to query: StructuredQuery) {
+    guard seen[query.canonicalID] == nil else { return }
+    let text = query.canonicalID
+    let opening = openings
+    let id = driver.listen(to: query, ListenRules(includesMetadataChanges: true)) { [weak self] result in
+      // What was told to a process that is dead does not count.
+      if self?.openings == opening { self?.take(result, text) }
+    }
+    seen[text] = Seen(query: query, id: id)
+  }
+
+  func unlisten(_ text: String) {
+    if let gone = seen.removeValue(forKey: text) { driver.unlisten(gone.id) }
+  }
+
+  func setNetwork(_ isEnabled: Bool) {
+    isNetworkEnabled = isEnabled
+    driver.send(isEnabled ? .enableNetwork : .disableNetwork)
+  }
+
+  func changeUser(_ user: String?) {
+    self.user = user
+    driver.send(.changeUser(user))
+  }
+
+  /// The process dies, the machine perhaps with it; then it is started again. Listeners are gone.
+  func kill(_ crash: Crash) throws {
+    driver.abandon()
+    let image = disk.image(after: crash)
+    disk = SimulatedDisk(image)
+    openings += 1
+    let queries = seen.values.map(\.query)
+    seen = [:]
+    isNetworkEnabled = true
+    (store, driver) = try Self.open(disk, seed, openings, number, remote, scheduler, user)
+    for query in queries { listen(to: query) }
+  }
+
+  private func take(_ result: Result<ViewSnapshot, OfflineSyncError>, _ text: String) {
+    guard var known = seen[text] else { return }
+    switch result {
+    case .failure(let error): failure = "client \(number): \(text): \(error)"
+    case .success(let snapshot):
+      for placed in snapshot.placedChanges {
+        if let old = placed.oldIndex {
+          guard known.documents.indices.contains(old),
+            known.documents[old].path == placed.change.document.path
+          else {
+            failure = "client \(number): \(text): \(placed.change.document.path) was not at \(old)"
+            return
+          }
+          known.documents.remove(at: old)
+        }
+        if let new = placed.newIndex, let document = placed.change.document.stored {
+          known.documents.insert(document, at: min(new, known.documents.count))
+        }
+      }
+      if known.documents.map(\.path) != snapshot.documents.map(\.path) {
+        failure = "client \(number): \(text): the changes do not lead to the documents"
+      }
+      known.isFromCache = snapshot.isFromCache
+      known.isTold = true
+      seen[text] = known
+    }
+  }
+}

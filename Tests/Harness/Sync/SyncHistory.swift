@@ -1,0 +1,251 @@
+// One history: clients write, listen, go away, die and come back; the way to the authority is bad; in the end all is
+// well again, and everybody must have the same.
+//
+// Each write that counts adds one to a number and a word to a list, in one batch: in the end the authority has as many
+// of one as of the other, and exactly the words that were not rejected. Rejections follow from the word, so that what
+// a client was told before it died does not matter.
+
+import ByteStore
+import DocumentStore
+import OfflineSync
+
+package struct SyncHistory {
+  private var dice: SeededRandom
+  private let seed: UInt64
+  private let scheduler = VirtualScheduler()
+  private let authority: DocumentStore
+  private let remote: LoopbackRemote
+  private var clients: [SyncClient] = []
+  private var words: Set<String> = []
+  private var rejectedWords: Set<String> = []
+  private var counts: [SyncCampaign.Kind: Int] = [:]
+
+  private static let documents = 5
+
+  private init(seed: UInt64) throws {
+    self.seed = seed
+    dice = SeededRandom(seed: seed)
+    var options = DocumentStore.Options()
+    options.maintenance = .manual
+    authority = try DocumentStore.open(
+      "/authority", options: options, platform: SimulatedDisk().platform(seed: seed))
+    remote = try LoopbackRemote(
+      authority: authority, faults: LoopbackFaults(), seed: dice.next(), on: scheduler)
+    var rules = LoopbackRules()
+    rules.mayWrite = { _, mutations in
+      mutations.contains(where: Self.isRejected) ? RemoteError(.permissionDenied, "by rule") : nil
+    }
+    remote.setRules(rules)
+    for number in 0..<2 + dice.below(3) {
+      clients.append(try SyncClient(number, remote, scheduler, seed: dice.next()))
+    }
+  }
+
+  /// What has happened, and what was wrong.
+  package static func run(seed: UInt64) -> (counts: [SyncCampaign.Kind: Int], failure: String?) {
+    do {
+      var history = try SyncHistory(seed: seed)
+      defer { history.scheduler.clear() }
+      let failure = try history.run()
+      return (history.counts, failure.map { "seed \(seed): \($0)" })
+    } catch {
+      return ([:], "seed \(seed): \(error)")
+    }
+  }
+
+  private mutating func run() throws -> String? {
+    remote.setFaults(randomFaults())
+    for client in clients { client.listen(to: query(0)) }
+    for _ in 0..<20 + dice.below(30) {
+      try act()
+      scheduler.play(for: Int64(dice.below(400_000)))
+      if let failure = try failureNow() { return failure }
+    }
+    return try settle()
+  }
+
+  // MARK: Acts
+
+  private mutating func act() throws {
+    let client = clients[dice.below(clients.count)]
+    switch dice.below(22) {
+    case 0..<6: writeWord(client)
+    case 6..<10: writeDocument(client)
+    case 10, 11:
+      count(.listeners)
+      client.listen(to: query(dice.below(6)))
+    case 12:
+      if let text = client.seen.keys.sorted().randomElement(using: &dice) { client.unlisten(text) }
+    case 13, 14:
+      count(.offlinePeriods)
+      client.setNetwork(!client.isNetworkEnabled)
+    case 15, 16:
+      count(.kills)
+      try client.kill(dice.oneIn(2) ? .kill : .powerLoss(.nothing, seed: dice.next()))
+    case 17:
+      count(.userChanges)
+      client.changeUser([nil, "ann", "bob"][dice.below(3)])
+    case 18:
+      remote.setReachable(false)
+      scheduler.play(for: Int64(dice.below(300_000)))
+      remote.setReachable(true)
+    case 19: remote.setFaults(randomFaults())
+    case 20:
+      count(.writesAtTheAuthority)
+      _ = try? authority.commit([.set(path(dice.below(Self.documents)), fields())])
+      remote.refresh()
+    default:
+      count(.collections)
+      client.driver.send(.collect(threshold: 0, percentile: 50))
+    }
+  }
+
+  private mutating func randomFaults() -> LoopbackFaults {
+    var faults = LoopbackFaults()
+    faults.latency = 0...Int64(1 + dice.below(80_000))
+    if dice.oneIn(2) { faults.lossOneIn = 8 + dice.below(60) }
+    if dice.oneIn(2) { faults.duplicationOneIn = 2 + dice.below(10) }
+    if dice.oneIn(3) { faults.transientRejectionOneIn = 3 + dice.below(10) }
+    faults.reorders = dice.oneIn(2)
+    return faults
+  }
+
+  private mutating func writeWord(_ client: SyncClient) {
+    let isRejected = dice.oneIn(6)
+    let word = "\(isRejected ? "no" : "yes")-\(words.count + rejectedWords.count)"
+    if isRejected { rejectedWords.insert(word) } else { words.insert(word) }
+    count(isRejected ? .rejections : .words)
+    let number = FieldTransform(StoredFieldPath(unchecked: ["n"]), .increment(.integer(1)))
+    let list = FieldTransform(StoredFieldPath(unchecked: ["words"]), .arrayUnion([.string(word)]))
+    let none = FieldMask([])
+    client.write([
+      .patch(Self.counter, StoredMap(), mask: none, transforms: [number]),
+      .patch(Self.list, StoredMap(), mask: none, transforms: [list]),
+    ])
+  }
+
+  private mutating func writeDocument(_ client: SyncClient) {
+    let path = path(dice.below(Self.documents))
+    let field = StoredFieldPath(unchecked: ["n"])
+    count(.writes)
+    switch dice.below(6) {
+    case 0: client.write([.delete(path)])
+    case 1:
+      client.write([
+        .patch(path, fields(), mask: FieldMask([field]), precondition: .exists(true))
+      ])
+    case 2:
+      client.write([
+        .patch(
+          path, StoredMap(), mask: FieldMask([]),
+          transforms: [FieldTransform(StoredFieldPath(unchecked: ["at"]), .serverTimestamp)])
+      ])
+    case 3: client.write([.set(path, fields()), .set(self.path(dice.below(Self.documents)), fields())])
+    default: client.write([.set(path, fields())])
+    }
+  }
+
+  private mutating func count(_ kind: SyncCampaign.Kind) { counts[kind, default: 0] += 1 }
+
+  // MARK: What is written and asked
+
+  private static let counter = DocumentPath(unchecked: ["counters", "all"])
+  private static let list = DocumentPath(unchecked: ["lists", "all"])
+
+  private func path(_ number: Int) -> DocumentPath { DocumentPath(unchecked: ["rooms", "\(number)"]) }
+
+  private mutating func fields() -> StoredMap {
+    StoredMap([("n", .integer(Int64(dice.below(10)))), ("s", .string("\(dice.below(100))"))])
+  }
+
+  private static func isRejected(_ mutation: Mutation) -> Bool {
+    mutation.transforms.contains { transform in
+      guard case .arrayUnion(let words) = transform.operation else { return false }
+      return words.contains { if case .string(let word) = $0 { word.hasPrefix("no") } else { false } }
+    }
+  }
+
+  private func query(_ number: Int) -> StructuredQuery {
+    let rooms = StructuredQuery(.collection(CollectionPath(unchecked: ["rooms"])))
+    let field = StoredFieldPath(unchecked: ["n"])
+    let ordered = try? rooms.ordered(by: OrderBy(field, .ascending))
+    return switch number {
+    case 0: rooms
+    case 1: (try? ordered?.limited(to: .first(2))) ?? rooms
+    case 2: (try? ordered?.limited(to: .last(2))) ?? rooms
+    case 3: (try? rooms.filtered(by: .field(field, .greaterThan, .integer(4)))) ?? rooms
+    case 4: StructuredQuery(.document(path(0)))
+    default: StructuredQuery(.document(Self.list))
+    }
+  }
+
+  // MARK: What must be
+
+  private func failureNow() throws -> String? {
+    for client in clients {
+      if let failure = client.failure { return failure }
+      let broken = Locked<String?>(nil)
+      client.driver.inspect { engine in
+        let found: String?
+        do throws(DocumentStoreError) { found = try engine.brokenInvariant() } catch { found = "\(error)" }
+        broken.withLock { $0 = found }
+      }
+      scheduler.play(for: 0)
+      if let broken = broken.withLock({ $0 }) { return "client \(client.number): \(broken)" }
+    }
+    return nil
+  }
+
+  private mutating func settle() throws -> String? {
+    remote.setFaults(LoopbackFaults())
+    remote.setReachable(true)
+    for client in clients where !client.isNetworkEnabled { client.setNetwork(true) }
+    // Each user's queue is sent while that user is there.
+    for user in ["ann", "bob", nil] {
+      for client in clients { client.changeUser(user) }
+      scheduler.play(for: 400_000_000)
+    }
+    for client in clients { for number in 0..<6 { client.listen(to: query(number)) } }
+    remote.refresh()
+    scheduler.play(for: 400_000_000)
+    if let failure = try failureNow() { return failure }
+    return try unequal() ?? wrongWords()
+  }
+
+  private func unequal() throws -> String? {
+    for client in clients {
+      let pending = Locked(0)
+      client.driver.inspect { engine in pending.withLock { $0 = engine.pendingBatches.count } }
+      scheduler.play(for: 0)
+      if pending.withLock({ $0 }) > 0 {
+        return "client \(client.number) has \(pending.withLock { $0 }) writes left"
+      }
+      for seen in client.seen.values {
+        let expected = try authority.documents(seen.query)
+        let name = "client \(client.number): \(seen.query.canonicalID)"
+        guard seen.isTold, !seen.isFromCache else { return "\(name) is not in sync" }
+        // Times are not told by themselves: what has the same fields is the same to a listener.
+        let isSame =
+          seen.documents.map(\.path) == expected.map(\.path)
+          && seen.documents.map(\.fields) == expected.map(\.fields)
+        guard isSame else {
+          return "\(name) has \(seen.documents) and the authority \(expected)"
+        }
+      }
+    }
+    return nil
+  }
+
+  private func wrongWords() throws -> String? {
+    let number = try authority.document(at: Self.counter)?.fields["n"] ?? .integer(0)
+    var listed: [String] = []
+    if case .array(let values)? = try authority.document(at: Self.list)?.fields["words"] {
+      listed = values.compactMap { if case .string(let word) = $0 { word } else { nil } }
+    }
+    if listed.count != Set(listed).count { return "a word is listed twice" }
+    if Set(listed) != words {
+      return "lost: \(words.subtracting(listed)), strange: \(Set(listed).subtracting(words))"
+    }
+    return number == .integer(Int64(words.count)) ? nil : "\(number) in place of \(words.count)"
+  }
+}

@@ -1,0 +1,17 @@
+// A few histories of several clients and one authority; `campaign sync` runs many.
+
+import Foundation
+import Harness
+import Testing
+
+@Suite struct SyncCampaignTests {
+  @Test func clientsAndTheirAuthorityEndWithTheSameDocumentsAndEveryWriteCountsOnce() {
+    let seed =
+      ProcessInfo.processInfo.environment["DUGOUT_SEED"].flatMap(UInt64.init)
+      ?? UInt64.random(in: 0...1 << 40)
+    let summary = SyncCampaign.run(
+      histories: ProcessInfo.processInfo.environment["DUGOUT_HISTORIES"].flatMap(Int.init) ?? 20, seed: seed)
+    #expect(summary.failed == 0, "seed \(seed): \(summary.firstFailure ?? "")")
+    #expect(summary.neverReached == [], "seed \(seed)")
+  }
+}
