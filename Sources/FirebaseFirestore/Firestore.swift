@@ -117,7 +117,8 @@ public final class Firestore: NSObject, Sendable {
       let settings = state.settings
       guard settings.isSSLEnabled || settings.host != FirestoreSettings.hostDefault else { return .noHost }
       let client = FirestoreClient(
-        place: place(settings), durability: settings.durability == .synced ? .synced : .buffered)
+        place: place(settings), durability: settings.durability == .synced ? .synced : .buffered,
+        remote: settings.clientRemote)
       state.client = client
       return .client(client)
     }

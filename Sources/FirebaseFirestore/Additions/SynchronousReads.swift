@@ -14,7 +14,7 @@ extension DocumentReference {
   /// It may wait for the disk. Not for a thread that must not wait, such as that of a user interface.
   public func read(source: FirestoreSource = .default) throws -> DocumentSnapshot {
     let client = firestore.client()
-    let (path, source) = (try storedPath, source.readSource)
+    let (path, source) = (try storedPath, client.synchronous(source))
     return DocumentSnapshot(
       self,
       try client.readNow(after: client.lastIssuedWrite) { view throws(DocumentStoreError) in
@@ -35,11 +35,18 @@ extension Query {
   /// the disk, and for an index that the query needs and that is not there.
   public func read(source: FirestoreSource = .default) throws -> QuerySnapshot {
     let client = firestore.client()
-    let (query, source) = (try runnable, source.readSource)
+    let (query, source) = (try runnable, client.synchronous(source))
     return QuerySnapshot(
       self,
       try client.readNow(after: client.lastIssuedWrite) { view throws(DocumentStoreError) in
         try view.documents(query, source: source)
       })
+  }
+}
+
+extension FirestoreClient {
+  /// With a remote, what is here: nobody waits on a thread for the remote.
+  fileprivate func synchronous(_ source: FirestoreSource) -> ReadSource {
+    remote == nil ? source.readSource : .cache
   }
 }

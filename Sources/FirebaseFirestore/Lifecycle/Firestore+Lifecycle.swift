@@ -3,6 +3,7 @@
 private import DocumentStore
 private import FirebaseCore
 private import Foundation
+private import OfflineSync
 
 extension Firestore {
   /// Accepted, without effect: what goes wrong is told by errors.
@@ -10,34 +11,40 @@ extension Firestore {
 
   // MARK: Network
 
-  /// Completes, and changes nothing without a remote.
+  /// Goes on with the remote. Completes, and changes nothing without one.
   public func enableNetwork(completion: (((any Error)?) -> Void)? = nil) {
-    _ = client()
-    complete(completion, nil)
+    let client = client()
+    answer({ (_: Void?, error) in completion?(error) }) { try await client.send(.enableNetwork) }
   }
 
-  nonisolated(nonsending) public func enableNetwork() async throws { _ = client() }
+  nonisolated(nonsending) public func enableNetwork() async throws {
+    try await client().send(.enableNetwork)
+  }
 
-  /// Completes, and changes nothing without a remote.
+  /// Leaves the remote alone: reads are answered from what is here, writes wait. Completes, and changes nothing
+  /// without a remote.
   public func disableNetwork(completion: (((any Error)?) -> Void)? = nil) {
-    _ = client()
-    complete(completion, nil)
+    let client = client()
+    answer({ (_: Void?, error) in completion?(error) }) { try await client.send(.disableNetwork) }
   }
 
-  nonisolated(nonsending) public func disableNetwork() async throws { _ = client() }
+  nonisolated(nonsending) public func disableNetwork() async throws {
+    try await client().send(.disableNetwork)
+  }
 
   // MARK: Waiting
 
-  /// Completes once all writes that were issued before are durable and visible, or have failed.
+  /// Completes once all writes that were issued before are durable and visible, or have failed; with a remote, once it
+  /// has answered them. Fails with `cancelled` if the user changes meanwhile.
   public func waitForPendingWrites(completion: @escaping ((any Error)?) -> Void) {
     let client = client()
     let write = client.lastIssuedWrite
-    answer({ (_: Void?, error) in completion(error) }) { await client.wait(for: write) }
+    answer({ (_: Void?, error) in completion(error) }) { try await client.waitForPending(write) }
   }
 
   nonisolated(nonsending) public func waitForPendingWrites() async throws {
     let client = client()
-    await client.wait(for: client.lastIssuedWrite)
+    try await client.waitForPending(client.lastIssuedWrite)
   }
 
   // MARK: Ending
@@ -77,12 +84,5 @@ extension Firestore {
       }
     }
     guard isErased else { throw running }
-  }
-
-  private func complete(_ completion: (((any Error)?) -> Void)?, _ error: (any Error)?) {
-    guard let completion else { return }
-    let callback = Callback<(any Error)?>(completion)
-    let delivery = Delivery(value: error)
-    callbackQueue.async { callback(delivery.value) }
   }
 }

@@ -51,6 +51,11 @@ extension DocumentReference {
       queue.async { if !listening.isRemoved { handler(.failure(error)) } }
       return listening
     }
+    if client.remote != nil {
+      return client.listen(to: StructuredQuery(.document(path)), options, on: queue) { [self] result in
+        handler(result.map { DocumentSnapshot(self, $0) })
+      }
+    }
     let isFromCache = options.source == .cache
     return client.listen(to: StructuredQuery(.document(path)), on: queue) { [self] result in
       handler(

@@ -1,6 +1,5 @@
 // The end of listening.
 
-import DocumentStore
 import FirebaseCore
 public import Foundation
 
@@ -19,20 +18,20 @@ final class Listening: NSObject, ListenerRegistration {
 
   private struct State {
     var isRemoved = false
-    var registration: LiveRegistration?
+    var registration: (@Sendable () -> Void)?
   }
 
   init(onRemoval: @escaping @Sendable (Listening) -> Void) { self.onRemoval = onRemoval }
 
   var isRemoved: Bool { state.withLock { $0.isRemoved } }
 
-  /// The store has taken it up.
-  func attach(_ registration: LiveRegistration) {
+  /// It was taken up; `registration` ends that.
+  func attach(_ registration: @escaping @Sendable () -> Void) {
     let isLate = state.withLock { state in
       if !state.isRemoved { state.registration = registration }
       return state.isRemoved
     }
-    if isLate { registration.remove() }
+    if isLate { registration() }
   }
 
   func remove() {
@@ -47,6 +46,6 @@ final class Listening: NSObject, ListenerRegistration {
       defer { state.registration = nil }
       return state.registration
     }
-    registration?.remove()
+    registration?()
   }
 }

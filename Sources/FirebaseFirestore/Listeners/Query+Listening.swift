@@ -51,6 +51,11 @@ extension Query {
       queue.async { if !listening.isRemoved { handler(.failure(error)) } }
       return listening
     }
+    if client.remote != nil {
+      return client.listen(to: structured, options, on: queue) { [self] result in
+        handler(result.map { QuerySnapshot(self, $0, options) })
+      }
+    }
     return client.listen(to: structured, on: queue) { [self] result in
       handler(result.map { QuerySnapshot(self, $0, options) })
     }

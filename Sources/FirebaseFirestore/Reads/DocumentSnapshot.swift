@@ -25,6 +25,21 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
     metadata = SnapshotMetadata(hasPendingWrites: false, isFromCache: isFromCache)
   }
 
+  init(
+    _ reference: DocumentReference, _ document: StoredDocument, hasPendingWrites: Bool, isFromCache: Bool
+  ) {
+    self.reference = reference
+    record = DocumentRecord(document)
+    metadata = SnapshotMetadata(hasPendingWrites: hasPendingWrites, isFromCache: isFromCache)
+  }
+
+  /// Of a state of the document's own query.
+  init(_ reference: DocumentReference, _ view: ViewSnapshot) {
+    self.reference = reference
+    record = view.documents.first.map { DocumentRecord($0) }
+    metadata = SnapshotMetadata(hasPendingWrites: view.hasPendingWrites, isFromCache: view.isFromCache)
+  }
+
   /// What was found, for the layers above.
   var stateRecord: DocumentRecord? { record }
 
@@ -39,7 +54,7 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
   public func data() -> [String: Any]? { data(with: .none) }
 
   public func data(with serverTimestampBehavior: ServerTimestampBehavior) -> [String: Any]? {
-    record.map { UserData.dictionary(from: $0.fields, in: reference.firestore) }
+    record(serverTimestampBehavior).map { UserData.dictionary(from: $0.fields, in: reference.firestore) }
   }
 
   /// The value of a field, named by text with dots or by a `FieldPath`; nil if it is not there.
@@ -50,7 +65,9 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
       ProgrammerError.trap("Subscript key must be an NSString or FIRFieldPath.")
     }
     guard path != .documentID else { return exists ? reference : nil }
-    return record?.value(at: path).map { UserData.any(from: $0, in: reference.firestore) }
+    return record(serverTimestampBehavior)?.value(at: path).map {
+      UserData.any(from: $0, in: reference.firestore)
+    }
   }
 
   /// The same as `get`.
@@ -61,8 +78,17 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
     as type: T.Type, with serverTimestampBehavior: ServerTimestampBehavior = .none,
     decoder: Firestore.Decoder = Firestore.Decoder()
   ) throws -> T {
-    guard let record else { return try decoder.decode(type, from: NSNull()) }
+    guard let record = record(serverTimestampBehavior) else {
+      return try decoder.decode(type, from: NSNull())
+    }
     return try decoder.decodeFields(type, from: record.fields, reference: reference)
+  }
+
+  /// With something in the place of times that the remote has still to set. Only a document with pending writes has
+  /// any.
+  private func record(_ behavior: ServerTimestampBehavior) -> DocumentRecord? {
+    guard let record, metadata.hasPendingWrites, behavior != .none else { return record }
+    return DocumentRecord(record.document.withTimes(behavior))
   }
 
   /// Equal means the same database, path, existence, fields and metadata.

@@ -15,11 +15,15 @@ public final class QuerySnapshot: NSObject, Sendable {
   /// Nil for the answer to one question, of which all is new.
   private let changes: [DocumentChange]?
   private let knowsMetadataChanges: Bool
+  /// Of the changes, those of metadata alone.
+  private let metadataChanges: Set<Int>
 
   private enum Content {
     case documents([QueryDocumentSnapshot])
     /// Made into snapshots when somebody asks: often only the changes count.
     case live(LiveResults)
+    /// The same with a remote: some documents may have pending writes.
+    case view(LiveResults, pending: Set<DocumentPath>)
   }
 
   /// The answer to one question.
@@ -36,6 +40,7 @@ public final class QuerySnapshot: NSObject, Sendable {
         }))
     changes = nil
     knowsMetadataChanges = true
+    metadataChanges = []
   }
 
   /// A state that a listener is told.
@@ -52,6 +57,27 @@ public final class QuerySnapshot: NSObject, Sendable {
         from: change.oldIndex, to: change.newIndex)
     }
     knowsMetadataChanges = options.includeMetadataChanges
+    metadataChanges = []
+  }
+
+  /// A state that a listener is told, with a remote.
+  init(_ query: Query, _ view: ViewSnapshot, _ options: SnapshotListenOptions) {
+    self.query = query
+    metadata = SnapshotMetadata(hasPendingWrites: view.hasPendingWrites, isFromCache: view.isFromCache)
+    count = view.documents.count
+    content = Guarded(.view(view.documents, pending: view.mutated))
+    let placed = view.placedChanges
+    metadataChanges = Set(placed.indices.filter { placed[$0].change.kind == .metadata })
+    changes = placed.compactMap { placed in
+      guard let stored = placed.change.document.stored else { return nil }
+      return DocumentChange(
+        DocumentChangeType(placed.change.kind),
+        Self.snapshot(
+          stored, in: query.firestore, isFromCache: view.isFromCache,
+          hasPendingWrites: placed.change.document.pending == .local),
+        from: placed.oldIndex, to: placed.newIndex)
+    }
+    knowsMetadataChanges = options.includeMetadataChanges
   }
 
   public var isEmpty: Bool { count == 0 }
@@ -63,6 +89,14 @@ public final class QuerySnapshot: NSObject, Sendable {
       case .live(let results):
         let documents = results.map {
           Self.snapshot($0, in: query.firestore, isFromCache: metadata.isFromCache)
+        }
+        content = .documents(documents)
+        return documents
+      case .view(let results, let pending):
+        let documents = results.map {
+          Self.snapshot(
+            $0, in: query.firestore, isFromCache: metadata.isFromCache,
+            hasPendingWrites: pending.contains($0.path))
         }
         content = .documents(documents)
         return documents
@@ -84,10 +118,10 @@ public final class QuerySnapshot: NSObject, Sendable {
   }
 
   private static func snapshot(
-    _ document: StoredDocument, in firestore: Firestore, isFromCache: Bool
+    _ document: StoredDocument, in firestore: Firestore, isFromCache: Bool, hasPendingWrites: Bool = false
   ) -> QueryDocumentSnapshot {
     QueryDocumentSnapshot(
-      DocumentReference(firestore, document.path.segments), DocumentRecord(document),
+      DocumentReference(firestore, document.path.segments), document, hasPendingWrites: hasPendingWrites,
       isFromCache: isFromCache)
   }
 
@@ -101,6 +135,9 @@ public final class QuerySnapshot: NSObject, Sendable {
       ProgrammerError.trap(
         "To include metadata changes with your document changes, you must call "
           + "addSnapshotListener(includeMetadataChanges:true).")
+    }
+    if !includeMetadataChanges, !metadataChanges.isEmpty, let changes {
+      return changes.enumerated().filter { !metadataChanges.contains($0.offset) }.map(\.element)
     }
     return changes ?? documents.enumerated().map { DocumentChange(.added, $1, from: nil, to: $0) }
   }
@@ -127,6 +164,17 @@ extension DocumentChangeType {
       switch kind {
       case .added: .added
       case .modified: .modified
+      case .removed: .removed
+      }
+  }
+}
+
+extension DocumentChangeType {
+  fileprivate init(_ kind: ViewChange.Kind) {
+    self =
+      switch kind {
+      case .added: .added
+      case .modified, .metadata: .modified
       case .removed: .removed
       }
   }

@@ -2,6 +2,7 @@
 
 import FirebaseCore
 public import Foundation
+public import OfflineSync
 
 /// What a write survives once its completion is called.
 public enum FirestoreDurability: Hashable, Sendable {
@@ -9,6 +10,15 @@ public enum FirestoreDurability: Hashable, Sendable {
   case synced
   /// The death of the process. A power loss may take the writes of the last 100 ms, the latest ones first.
   case buffered
+}
+
+/// When a write that somebody waits for counts as done, with a remote.
+public enum FirestoreAcknowledgement: Hashable, Sendable {
+  /// When the remote has accepted or rejected it. Offline, that may be never.
+  case server
+  /// When it is in the queue, from where only the remote's answer takes it. Whether it was rejected
+  /// is seen in the data alone.
+  case local
 }
 
 /// Settings of a database; equal by value. Any thread may read and change them.
@@ -32,6 +42,9 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     var dispatchQueue = DispatchQueue.main
     var durability = FirestoreDurability.synced
     var cache = CacheChoice.persistent(CacheSize.standard)
+    var remote: RemoteChoice?
+    var remoteAttachment = RemoteAttachment.refuse
+    var acknowledgement = FirestoreAcknowledgement.server
     /// Which of the two ways to choose a cache was used.
     var hasCacheSettings = false
     var hasOldCacheSettings = false
@@ -39,7 +52,8 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     static func == (left: Self, right: Self) -> Bool {
       left.host == right.host && left.isSSLEnabled == right.isSSLEnabled
         && isSame(left.dispatchQueue, right.dispatchQueue) && left.cache == right.cache
-        && left.durability == right.durability
+        && left.durability == right.durability && left.remote === right.remote
+        && left.remoteAttachment == right.remoteAttachment && left.acknowledgement == right.acknowledgement
     }
 
     /// On Linux the main queue is a new object each time.
@@ -78,6 +92,26 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
   public var durability: FirestoreDurability {
     get { values.durability }
     set { guarded.withLock { $0.durability = newValue } }
+  }
+
+  /// The authority behind the database. With one, the directory becomes its cache and a queue of writes, and remembers
+  /// that: it cannot be used without a remote any more.
+  public var remote: (any Remote)? {
+    get { values.remote?.remote }
+    set { guarded.withLock { $0.remote = newValue.map { RemoteChoice($0) } } }
+  }
+
+  /// What becomes of documents from before the remote, the first time that it is attached. `.refuse` fails the first
+  /// call if there are any.
+  public var remoteAttachment: RemoteAttachment {
+    get { values.remoteAttachment }
+    set { guarded.withLock { $0.remoteAttachment = newValue } }
+  }
+
+  /// With a remote: when the completion of a write is called.
+  public var acknowledgement: FirestoreAcknowledgement {
+    get { values.acknowledgement }
+    set { guarded.withLock { $0.acknowledgement = newValue } }
   }
 
   /// `MemoryCacheSettings` means a database in memory, which is gone when it is terminated.
@@ -136,5 +170,22 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     hasher.combine(values.dispatchQueue.label)
     hasher.combine(values.cache)
     return hasher.finalize()
+  }
+}
+
+/// The remote that was chosen: the same as itself, whatever it is.
+final class RemoteChoice: Sendable {
+  let remote: any Remote
+
+  init(_ remote: any Remote) { self.remote = remote }
+}
+
+extension FirestoreSettings.Values {
+  var clientRemote: ClientRemote? {
+    guard let remote else { return nil }
+    return ClientRemote(
+      remote: remote.remote, attachment: remoteAttachment,
+      acknowledgement: acknowledgement == .local ? .local : .server,
+      collector: cache == .memoryEager ? .eager : .lru)
   }
 }

@@ -26,7 +26,7 @@ extension FirestoreClient {
         let registration = try view.get().store.listen(to: query, on: queue) { [weak self] result in
           self?.tell(result, listening, handler)
         }
-        listening.attach(registration)
+        listening.attach { registration.remove() }
       } catch {
         queue.async { [self] in tell(.failure(error), listening, handler) }
       }
@@ -54,6 +54,15 @@ extension FirestoreClient {
   func listenToSync(on queue: DispatchQueue, _ handler: @escaping @Sendable () -> Void) -> Listening {
     let listening = Listening { [weak self] in self?.forget($0) }
     let call: @Sendable () -> Void = { if !listening.isRemoved { handler() } }
+    guard remote == nil else {
+      remember(listening)
+      inOrder { [self] _ in
+        guard let driver = openDriver, !listening.isRemoved else { return }
+        let id = driver.listenToSync { queue.async(execute: call) }
+        listening.attach { driver.unlistenToSync(id) }
+      }
+      return listening
+    }
     remember(listening, onSync: SyncCall(queue: queue, call: call))
     inOrder { _ in queue.async(execute: call) }
     return listening

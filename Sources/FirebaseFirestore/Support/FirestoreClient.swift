@@ -15,6 +15,8 @@ package import OfflineSync
 package final class FirestoreClient: Sendable {
   private let place: StorePlace
   private let durability: StoreDurability
+  /// With one, the engine's driver does what the store does without.
+  let remote: ClientRemote?
   private let queue = DispatchQueue(label: "dugout.firestore.writes")
   /// Where writes that have their place are waited for, in the same order.
   private let finishing = DispatchQueue(label: "dugout.firestore.writes.finishing")
@@ -25,6 +27,7 @@ package final class FirestoreClient: Sendable {
 
   private struct State {
     var use: StoreUse?
+    var driver: SyncDriver?
     /// Of the acknowledging queue.
     var acknowledgements = 0
     var listeners: [ObjectIdentifier: Listening] = [:]
@@ -36,9 +39,10 @@ package final class FirestoreClient: Sendable {
     var waiting: [(write: UInt64, resume: @Sendable () -> Void)] = []
   }
 
-  init(place: StorePlace, durability: StoreDurability) {
+  init(place: StorePlace, durability: StoreDurability, remote: ClientRemote? = nil) {
     self.place = place
     self.durability = durability
+    self.remote = remote
   }
 
   // MARK: The store
@@ -47,8 +51,35 @@ package final class FirestoreClient: Sendable {
   private func openStore() throws(DocumentStoreError) -> LocalView {
     if let use = state.withLock({ $0.use }) { return use.view }
     let use = try AppStores.shared.use(place, durability)
-    state.withLock { $0.use = use }
+    let driver = try attach(use)
+    state.withLock { state in
+      state.use = use
+      state.driver = driver
+    }
     return use.view
+  }
+
+  private func attach(_ use: StoreUse) throws(DocumentStoreError) -> SyncDriver? {
+    do throws(DocumentStoreError) {
+      guard let remote else {
+        try use.view.checkIsOwn()
+        return nil
+      }
+      return try use.view.attach(remote.remote, as: nil, remote.attachment, remote.collector)
+    } catch {
+      try? use.end()
+      throw error
+    }
+  }
+
+  var openDriver: SyncDriver? { state.withLock { $0.driver } }
+
+  /// Nil without a remote.
+  nonisolated(nonsending) func openedDriver() async throws -> SyncDriver? {
+    guard remote != nil else { return nil }
+    if let driver = openDriver { return driver }
+    _ = try await openedStore()
+    return openDriver
   }
 
   /// Opens the store before anybody asks for it. Blocks.
@@ -71,7 +102,10 @@ package final class FirestoreClient: Sendable {
       finishing.sync {}
       acknowledging.sync {}
       let use = state.withLock { state in
-        defer { state.use = nil }
+        defer {
+          state.use = nil
+          state.driver = nil
+        }
         return state.use
       }
       try? use?.end()
@@ -89,6 +123,11 @@ package final class FirestoreClient: Sendable {
       let number = state.issued
       // Under the lock, so that the queue's order is the order of the numbers.
       queue.async { [self] in
+        if let remote, (try? openStore()) != nil, let driver = openDriver {
+          write(mutations, through: driver, remote.acknowledgement, finished)
+          // Whoever reads now asks behind it.
+          return finishing.async { [self] in markFinished(number) }
+        }
         let begun = Result { () throws(DocumentStoreError) in
           let view = try openStore()
           return (view, try view.begin(mutations))
@@ -205,7 +244,13 @@ package final class FirestoreClient: Sendable {
   nonisolated(nonsending) package func document(
     at path: DocumentPath, source: ReadSource, after write: UInt64
   ) async throws -> ViewedDocument {
-    try await read(after: write) { view throws(DocumentStoreError) in
+    if remote != nil {
+      await wait(for: write)
+      if let driver = try await openedDriver() {
+        return try await document(at: path, source: source, through: driver)
+      }
+    }
+    return try await read(after: write) { view throws(DocumentStoreError) in
       try view.document(at: path, source: source)
     }
   }
@@ -213,7 +258,13 @@ package final class FirestoreClient: Sendable {
   nonisolated(nonsending) package func documents(
     _ query: StructuredQuery, source: ReadSource, after write: UInt64
   ) async throws -> ViewedDocuments {
-    try await read(after: write) { view throws(DocumentStoreError) in
+    if remote != nil {
+      await wait(for: write)
+      if let driver = try await openedDriver() {
+        return try await documents(query, source: source, through: driver)
+      }
+    }
+    return try await read(after: write) { view throws(DocumentStoreError) in
       try view.documents(query, source: source)
     }
   }
@@ -221,7 +272,13 @@ package final class FirestoreClient: Sendable {
   nonisolated(nonsending) package func aggregate(
     _ aggregates: [Aggregate], over query: StructuredQuery, after write: UInt64
   ) async throws -> [StoredValue] {
-    try await read(after: write) { view throws(DocumentStoreError) in
+    if let remote {
+      await wait(for: write)
+      if let driver = try await openedDriver() {
+        return try await aggregate(aggregates, over: query, at: remote, through: driver)
+      }
+    }
+    return try await read(after: write) { view throws(DocumentStoreError) in
       try view.aggregate(aggregates, over: query)
     }
   }

@@ -3,6 +3,7 @@
 
 import DocumentStore
 import Foundation
+import OfflineSync
 
 /// Keys of what the engine adds to an error's `userInfo`.
 public enum FirestoreErrorEvidence {
@@ -19,6 +20,20 @@ enum FirestoreErrors {
   static func make(_ code: FirestoreErrorCode.Code, _ message: String) -> any Error {
     NSError(
       domain: FirestoreErrorDomain, code: code.rawValue, userInfo: [NSLocalizedDescriptionKey: message])
+  }
+
+  /// Of the engine's errors; others are what they are.
+  static func translate(any error: any Error) -> any Error {
+    if let error = error as? DocumentStoreError { return translate(error) }
+    return (error as? OfflineSyncError).map { translate($0) } ?? error
+  }
+
+  static func translate(_ error: OfflineSyncError) -> any Error {
+    switch error {
+    case .store(let error): translate(error)
+    case .remote(let error):
+      make(FirestoreErrorCode.Code(rawValue: error.code.rawValue) ?? .unknown, error.message)
+    }
   }
 
   static func translate(_ error: DocumentStoreError) -> any Error {

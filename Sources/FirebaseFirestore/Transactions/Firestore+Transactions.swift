@@ -82,25 +82,41 @@ private struct TransactionRun: @unchecked Sendable {
   nonisolated(nonsending) func result() async throws -> Delivery<Any?> {
     let client = try client.get()
     await client.wait(for: lastWrite)
-    return try await client.performed { view in Result { try run(on: view.store) } }.get()
+    if let remote = client.remote, let driver = try await client.openedDriver() {
+      let state = try await client.inspected(driver) { engine throws(DocumentStoreError) in
+        (isOnline: engine.isNetworkEnabled, user: engine.local.user)
+      }
+      guard state.isOnline else {
+        throw FirestoreErrors.make(
+          .unavailable, "A transaction needs the remote, and the network is disabled.")
+      }
+      return try await client.performed { view in
+        Result { try run(on: view.store) { RemoteTransaction(remote.remote, as: state.user) } }
+      }.get()
+    }
+    return try await client.performed { view in
+      Result { try run(on: view.store) { try view.store.beginTransaction() } }
+    }.get()
   }
 
-  private func run(on store: DocumentStore) throws -> Delivery<Any?> {
+  private func run(
+    on store: DocumentStore, _ begin: () throws -> any TransactionBase
+  ) throws -> Delivery<Any?> {
     var attempt = 1
     while true {
       do {
-        return Delivery(value: try self.attempt(on: store))
+        return Delivery(value: try self.attempt(begin))
       } catch let error where attempt < maxAttempts && Self.isWorthAnotherAttempt(error) {
         store.waitBeforeAttempt(attempt + 1)
         attempt += 1
-      } catch let error as DocumentStoreError {
-        throw FirestoreErrors.translate(error)
+      } catch {
+        throw FirestoreErrors.translate(any: error)
       }
     }
   }
 
-  private func attempt(on store: DocumentStore) throws -> Any? {
-    let transaction = Transaction(firestore, try store.beginTransaction())
+  private func attempt(_ begin: () throws -> any TransactionBase) throws -> Any? {
+    let transaction = Transaction(firestore, try begin())
     defer { transaction.end() }
     let result = try block(transaction)
     transaction.finishBlock()
@@ -111,6 +127,7 @@ private struct TransactionRun: @unchecked Sendable {
   /// Of the engine's errors it says so itself; of those that the block sets, the code does.
   private static func isWorthAnotherAttempt(_ error: any Error) -> Bool {
     if let error = error as? DocumentStoreError { return error.isWorthAnotherAttempt }
+    if case .remote(let refusal)? = error as? OfflineSyncError { return refusal.code == .aborted }
     let error = error as NSError
     guard error.domain == FirestoreErrorDomain, let code = FirestoreErrorCode.Code(rawValue: error.code)
     else { return false }

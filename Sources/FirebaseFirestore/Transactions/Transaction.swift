@@ -9,12 +9,12 @@ private import OfflineSync
 /// long as the block runs.
 public final class Transaction: NSObject, Sendable {
   private let firestore: Firestore
-  private let transaction: StoreTransaction
+  private let transaction: any TransactionBase
   /// The first write that cannot be stored; the commit reports it.
   private let failure = Guarded<(any Error)?>(nil)
   private let isOver = Guarded(false)
 
-  init(_ firestore: Firestore, _ transaction: StoreTransaction) {
+  init(_ firestore: Firestore, _ transaction: any TransactionBase) {
     self.firestore = firestore
     self.transaction = transaction
   }
@@ -25,13 +25,13 @@ public final class Transaction: NSObject, Sendable {
   public func getDocument(_ document: DocumentReference) throws -> DocumentSnapshot {
     check(document)
     let path = try document.storedPath
-    do throws(DocumentStoreError) {
+    do {
       let record = try transaction.document(at: path).map(DocumentRecord.init)
       return DocumentSnapshot(
         document,
         ViewedDocument(path: path, record: record, hasPendingWrites: false, isFromCache: false))
     } catch {
-      throw FirestoreErrors.translate(error)
+      throw FirestoreErrors.translate(any: error)
     }
   }
 
@@ -119,7 +119,7 @@ public final class Transaction: NSObject, Sendable {
     do {
       try transaction.write(try added.get())
     } catch {
-      let error = (error as? DocumentStoreError).map(FirestoreErrors.translate) ?? error
+      let error = FirestoreErrors.translate(any: error)
       failure.withLock { $0 = $0 ?? error }
     }
     return self
@@ -139,7 +139,7 @@ public final class Transaction: NSObject, Sendable {
 
   func commit() throws {
     if let failure = failure.withLock({ $0 }) { throw failure }
-    try transaction.commit()
+    try transaction.commitWrites()
   }
 
   func end() {

@@ -1,0 +1,28 @@
+// What stands for times that a remote has still to set.
+
+import DocumentStore
+
+extension StoredDocument {
+  func withTimes(_ behavior: ServerTimestampBehavior) -> StoredDocument {
+    StoredDocument(
+      path: path, createTime: createTime, updateTime: updateTime, fields: fields.withTimes(behavior))
+  }
+}
+
+extension StoredMap {
+  fileprivate func withTimes(_ behavior: ServerTimestampBehavior) -> StoredMap {
+    StoredMap(entries.map { ($0.name, $0.value.withTimes(behavior)) })
+  }
+}
+
+extension StoredValue {
+  fileprivate func withTimes(_ behavior: ServerTimestampBehavior) -> StoredValue {
+    switch (self, behavior) {
+    case (.pendingTimestamp(let time, _), .estimate): .timestamp(time)
+    case (.pendingTimestamp(_, let previous), .previous): previous ?? .null
+    case (.map(let map), _): .map(map.withTimes(behavior))
+    case (.array(let elements), _): .array(elements.map { $0.withTimes(behavior) })
+    default: self
+    }
+  }
+}

@@ -1,0 +1,156 @@
+// The database at work with a remote: the engine's driver does what the store does without one.
+
+import DocumentStore
+import FirebaseCore
+import Foundation
+package import OfflineSync
+
+/// What an instance asks of its remote.
+package struct ClientRemote: Sendable {
+  package var remote: any Remote
+  package var attachment: RemoteAttachment
+  package var acknowledgement: SyncDriver.Acknowledgement
+  package var collector: LocalStore.Collector
+}
+
+extension FirestoreClient {
+  // MARK: Writing
+
+  func write(
+    _ mutations: [Mutation], through driver: SyncDriver, _ acknowledgement: SyncDriver.Acknowledgement,
+    _ finished: @escaping @Sendable (Result<Void, any Error>) -> Void
+  ) {
+    // What a store would refuse, a remote would, too; here it can still be said at once.
+    do throws(DocumentStoreError) {
+      try DocumentStore.check(mutations)
+    } catch {
+      return finished(.failure(FirestoreErrors.translate(error)))
+    }
+    driver.write(mutations, acknowledgement) { error in
+      finished(error.map { .failure(FirestoreErrors.translate($0)) } ?? .success(()))
+    }
+  }
+
+  /// Completes when every write that is pending now was answered.
+  nonisolated(nonsending) func waitForAnswers(_ driver: SyncDriver) async throws {
+    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
+      driver.waitForPendingWrites { error in
+        if let error {
+          done.resume(throwing: FirestoreErrors.translate(error))
+        } else {
+          done.resume()
+        }
+      }
+    }
+  }
+
+  nonisolated(nonsending) func waitForPending(_ write: UInt64) async throws {
+    await wait(for: write)
+    if let driver = try await openedDriver() { try await waitForAnswers(driver) }
+  }
+
+  nonisolated(nonsending) func send(_ event: SyncEvent) async throws {
+    guard let driver = try await openedDriver() else { return }
+    await withCheckedContinuation { done in driver.send(event) { done.resume() } }
+  }
+
+  // MARK: Reading
+
+  nonisolated(nonsending) func document(
+    at path: DocumentPath, source: ReadSource, through driver: SyncDriver
+  ) async throws -> ViewedDocument {
+    guard source == .cache else {
+      let snapshot = try await first(StructuredQuery(.document(path)), driver)
+      return try RemoteReads.document(path, snapshot, source)
+    }
+    return try RemoteReads.cached(
+      try await inspected(driver) { engine throws(DocumentStoreError) in try engine.local.document(path) })
+  }
+
+  nonisolated(nonsending) func documents(
+    _ query: StructuredQuery, source: ReadSource, through driver: SyncDriver
+  ) async throws -> ViewedDocuments {
+    guard source == .cache else { return try RemoteReads.documents(try await first(query, driver), source) }
+    return try await inspected(driver) { engine throws(DocumentStoreError) in
+      let documents = try engine.local.documents(query)
+      return ViewedDocuments(
+        documents.map {
+          ViewedDocument(
+            path: $0.path, record: $0.stored.map { DocumentRecord($0) },
+            hasPendingWrites: $0.pending == .local,
+            isFromCache: true)
+        }, isFromCache: true)
+    }
+  }
+
+  nonisolated(nonsending) private func first(
+    _ query: StructuredQuery, _ driver: SyncDriver
+  ) async throws -> ViewSnapshot {
+    try await withCheckedThrowingContinuation { answer in
+      driver.first(query) { answer.resume(with: $0.mapError(FirestoreErrors.translate)) }
+    }
+  }
+
+  /// Looks behind what was issued before.
+  nonisolated(nonsending) func inspected<Value: Sendable>(
+    _ driver: SyncDriver, _ body: @escaping @Sendable (SyncEngine) throws(DocumentStoreError) -> Value
+  ) async throws -> Value {
+    try await withCheckedThrowingContinuation { answer in
+      driver.inspect { engine in
+        let result = Result { () throws(DocumentStoreError) in try body(engine) }
+        answer.resume(with: result.mapError(FirestoreErrors.translate))
+      }
+    }
+  }
+
+  nonisolated(nonsending) func aggregate(
+    _ aggregates: [Aggregate], over query: StructuredQuery, at choice: ClientRemote,
+    through driver: SyncDriver
+  ) async throws -> [StoredValue] {
+    let user = try await inspected(driver) { engine throws(DocumentStoreError) in
+      guard engine.isNetworkEnabled else { return (isOnline: false, user: String?.none) }
+      return (isOnline: true, user: engine.local.user)
+    }
+    guard user.isOnline else {
+      throw FirestoreErrors.make(.unavailable, "Failed to get aggregates because the client is offline.")
+    }
+    return try await withCheckedThrowingContinuation { answer in
+      choice.remote.aggregate(aggregates, over: query, as: user.user) {
+        answer.resume(with: $0.mapError { FirestoreErrors.translate(.remote($0)) })
+      }
+    }
+  }
+
+  // MARK: Listening
+
+  typealias ViewHandler = @Sendable (Result<ViewSnapshot, any Error>) -> Void
+
+  func listen(
+    to query: StructuredQuery, _ options: SnapshotListenOptions, on queue: DispatchQueue,
+    _ handler: @escaping ViewHandler
+  ) -> Listening {
+    let listening = Listening { [weak self] in self?.forget($0) }
+    remember(listening)
+    let tell: ViewHandler = { result in
+      guard !listening.isRemoved else { return }
+      if case .failure = result { listening.remove() }
+      handler(result)
+    }
+    let rules = ListenRules(
+      includesMetadataChanges: options.includeMetadataChanges, isCacheOnly: options.source == .cache)
+    inOrder { [self] view in
+      guard !listening.isRemoved else { return }
+      guard let driver = openDriver else {
+        if case .failure(let error) = view {
+          queue.async { tell(.failure(FirestoreErrors.translate(error))) }
+        }
+        return
+      }
+      let id = driver.listen(to: query, rules) { result in
+        queue.async { tell(result.mapError(FirestoreErrors.translate)) }
+      }
+      listening.attach { driver.unlisten(id) }
+    }
+    return listening
+  }
+}

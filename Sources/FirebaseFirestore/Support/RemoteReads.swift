@@ -1,0 +1,57 @@
+// Reads of a database with a remote: what the words of a caller, default, server and cache, come down to.
+
+import DocumentStore
+import Foundation
+import OfflineSync
+
+enum RemoteReads {
+  /// A document of a state of its query.
+  static func document(
+    _ path: DocumentPath, _ snapshot: ViewSnapshot, _ source: ReadSource
+  ) throws -> ViewedDocument {
+    let stored = snapshot.documents.first
+    if snapshot.isFromCache {
+      guard stored != nil else {
+        throw FirestoreErrors.make(
+          .unavailable, "Failed to get document because the client is offline.")
+      }
+      if source == .server {
+        throw FirestoreErrors.make(
+          .unavailable,
+          "Failed to get document from server. (However, this document does exist in the local cache. Run again "
+            + "without setting source to FirestoreSourceServer to retrieve the cached document.)")
+      }
+    }
+    return ViewedDocument(
+      path: path, record: stored.map { DocumentRecord($0) },
+      hasPendingWrites: snapshot.mutated.contains(path), isFromCache: snapshot.isFromCache)
+  }
+
+  static func documents(_ snapshot: ViewSnapshot, _ source: ReadSource) throws -> ViewedDocuments {
+    if snapshot.isFromCache, source == .server {
+      throw FirestoreErrors.make(
+        .unavailable,
+        "Failed to get documents from server. (However, these documents may exist in the local cache. Run again "
+          + "without setting source to FirestoreSourceServer to retrieve the cached documents.)")
+    }
+    return ViewedDocuments(
+      snapshot.documents.map { document in
+        ViewedDocument(
+          path: document.path, record: DocumentRecord(document),
+          hasPendingWrites: snapshot.mutated.contains(document.path), isFromCache: snapshot.isFromCache)
+      }, isFromCache: snapshot.isFromCache)
+  }
+
+  /// A document as the cache has it; an error if nothing is known of it.
+  static func cached(_ document: SyncedDocument) throws -> ViewedDocument {
+    guard document.isValid, document.content != .unknown else {
+      throw FirestoreErrors.make(
+        .unavailable,
+        "Failed to get document from cache. (However, this document may exist on the server. Run again without "
+          + "setting source to FirestoreSourceCache to attempt to retrieve the document ")
+    }
+    return ViewedDocument(
+      path: document.path, record: document.stored.map { DocumentRecord($0) },
+      hasPendingWrites: document.isFound && document.pending == .local, isFromCache: true)
+  }
+}

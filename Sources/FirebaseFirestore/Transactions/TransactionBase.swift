@@ -1,0 +1,96 @@
+// What a transaction stands on: the store, or a remote.
+
+import DocumentStore
+import FirebaseCore
+import Foundation
+import OfflineSync
+
+protocol TransactionBase: Sendable {
+  func document(at path: DocumentPath) throws -> StoredDocument?
+  func write(_ mutation: Mutation) throws
+  func commitWrites() throws
+  func end()
+}
+
+extension StoreTransaction: TransactionBase {
+  func commitWrites() throws { try commit() }
+}
+
+/// Reads at the remote; at the end each document has to be as it was read. Its thread waits for the answers.
+final class RemoteTransaction: TransactionBase {
+  private let remote: any Remote
+  private let user: String?
+  private let state = Guarded(State())
+
+  private struct State: Sendable {
+    /// None for those that were absent.
+    var versions: [DocumentPath: SnapshotVersion] = [:]
+    var mutations: [Mutation] = []
+  }
+
+  init(_ remote: any Remote, as user: String?) {
+    self.remote = remote
+    self.user = user
+  }
+
+  func document(at path: DocumentPath) throws -> StoredDocument? {
+    guard state.withLock({ $0.mutations.isEmpty }) else {
+      throw DocumentStoreError.invalidArgument(
+        "Firestore transactions require all reads to be executed before all writes")
+    }
+    let found = try wait { remote.documents(at: [path], as: user, $0) }
+    guard let document = found.first else { return nil }
+    let version = document.fields == nil ? SnapshotVersion.none : document.version
+    let isTwice = state.withLock { state in
+      defer { state.versions[path] = version }
+      return state.versions[path].map { $0 != version } ?? false
+    }
+    guard !isTwice else { throw DocumentStoreError.aborted("The document \(path) was changed meanwhile.") }
+    return document.stored
+  }
+
+  func write(_ mutation: Mutation) throws {
+    try state.withLock { state in
+      if case .patch = mutation.change, mutation.precondition == .exists(true),
+        state.versions[mutation.path] == SnapshotVersion.none,
+        !state.mutations.contains(where: { $0.path == mutation.path })
+      {
+        throw DocumentStoreError.invalidArgument("Can't update a document that doesn't exist.")
+      }
+      state.mutations.append(mutation)
+    }
+  }
+
+  func commitWrites() throws {
+    let (versions, mutations) = state.withLock { ($0.versions, $0.mutations) }
+    guard !mutations.isEmpty else { return }
+    let checks = versions.sorted { $0.key.description < $1.key.description }.map { path, version in
+      Mutation.verify(path, version == .none ? .exists(false) : .updateTime(version.stored))
+    }
+    do {
+      _ = try wait { remote.commit(checks + mutations, as: user, $0) }
+    } catch {
+      guard case .remote(let refusal)? = error as? OfflineSyncError,
+        refusal.code == .failedPrecondition || refusal.code == .alreadyExists
+      else { throw error }
+      // What was read is not so any more.
+      throw DocumentStoreError.aborted(refusal.message)
+    }
+  }
+
+  func end() {}
+
+  private func wait<Value: Sendable>(
+    _ ask: (@escaping @Sendable (Result<Value, RemoteError>) -> Void) -> Void
+  ) throws -> Value {
+    let answer = Guarded<Result<Value, RemoteError>?>(nil)
+    let isAnswered = DispatchSemaphore(value: 0)
+    ask { result in
+      answer.withLock { $0 = result }
+      isAnswered.signal()
+    }
+    isAnswered.wait()
+    guard let result = answer.withLock({ $0 }) else { throw OfflineSyncError.remote(RemoteError(.unknown)) }
+    return try result.mapError { OfflineSyncError.remote($0) }.get()
+  }
+}
