@@ -18,6 +18,8 @@ public final class DocumentStore: Sendable {
     /// Of the store of bytes.
     package var maintenance = ByteStore.Options().maintenance
     package var blobs = BlobStore.Options()
+    /// Of the same, for pages of segments; nil is a share of the machine's memory.
+    package var cacheBytesMax: Int?
 
     public init() {}
   }
@@ -106,6 +108,7 @@ public final class DocumentStore: Sendable {
     byteOptions.isReadOnly = options.isReadOnly
     byteOptions.maintenance = options.maintenance
     byteOptions.blobs = options.blobs
+    byteOptions.cacheBytesMax = options.cacheBytesMax
     let layer = CommitLayer()
     byteOptions.layerAbove = layer
     do throws(ByteStoreError) {

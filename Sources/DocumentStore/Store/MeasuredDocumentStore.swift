@@ -11,6 +11,13 @@ public struct MeasuredDocumentStore: Sendable {
 
   public init(_ store: DocumentStore) { self.store = store }
 
+  /// A store whose cache of segments' pages has a size of its own: for runs in which memory is scarce.
+  public static func open(_ path: String, cacheBytesMax: Int) throws(DocumentStoreError) -> DocumentStore {
+    var options = DocumentStore.Options()
+    options.cacheBytesMax = cacheBytesMax
+    return try DocumentStore.open(path, options: options)
+  }
+
   /// Returns at once; `done` is told how the commit fared. The way that the API above takes.
   public func write(
     _ mutations: [Mutation], _ done: @escaping @Sendable (Result<Void, DocumentStoreError>) -> Void
