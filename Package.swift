@@ -114,10 +114,12 @@ let package = Package(
       swiftSettings: strict),
 
     // Tests
+    .target(
+      name: "CAllocations", path: "Tests/CAllocations", cSettings: [.treatAllWarnings(as: .error)]),
     .testTarget(name: "CDigestTests", dependencies: ["CDigest"], swiftSettings: strict),
     .testTarget(name: "ByteStoreTests", dependencies: ["ByteStore", "Harness"], swiftSettings: strict),
     .testTarget(
-      name: "DocumentStoreTests", dependencies: ["DocumentStore", "ByteStore", "Harness"],
+      name: "DocumentStoreTests", dependencies: ["DocumentStore", "ByteStore", "Harness", "CAllocations"],
       swiftSettings: strict),
     .testTarget(
       name: "OfflineSyncTests", dependencies: ["OfflineSync", "DocumentStore", "Harness"],

@@ -1,0 +1,101 @@
+// What a commit costs the disk, in counts that no machine changes. A change that raises one fails here; a change that
+// lowers one sets the new bound.
+
+import ByteStore
+import Harness
+import Testing
+
+@testable import DocumentStore
+
+@Suite struct CommitCostTests {
+  @Test func aCommitSyncsOnceWhateverIsInIt() throws {
+    let machine = try SimulatedStore()
+    // The log is there, and a page of it for each of the commits that follow.
+    try machine.store.commit([.set(path("c", "first"), CostDocument.fields(0))])
+    for (number, documents) in [1, 2, 10].enumerated() {
+      let before = machine.disk.counters
+      try machine.store.commit(
+        (0..<documents).map { .set(path("c", "\(number)-\($0)"), CostDocument.fields($0)) })
+      let after = machine.disk.counters
+      #expect(after.fileSyncs - before.fileSyncs == 1, "\(documents) documents")
+      #expect(after.directorySyncs == before.directorySyncs)
+    }
+  }
+
+  @Test func aCommitOfOneDocumentWritesOnePage() throws {
+    let machine = try SimulatedStore()
+    try machine.store.commit([.set(path("c", "first"), CostDocument.fields(0))])
+    let before = machine.disk.counters.bytesWritten
+    for number in 0..<4 {
+      try machine.store.commit([.set(path("c", "\(number)"), CostDocument.fields(number))])
+    }
+    #expect(machine.disk.counters.bytesWritten - before == 4 * 4096)
+  }
+
+  @Test func batchesWriteLittleMoreThanTheirDocuments() throws {
+    let (watched, store) = try watchedStore()
+    var ratios: [Double] = []
+    for batch in 0..<9 {
+      let before = watched.counters.bytesWritten["log", default: 0]
+      let bytes = try commit(batch, to: store)
+      ratios.append(Double(watched.counters.bytesWritten["log", default: 0] - before) / Double(bytes))
+    }
+    // Of the middle one: some batches begin a log, which is written full of zeros first.
+    let ratio = ratios.sorted()[ratios.count / 2]
+    #expect(ratio <= Self.logBytesPerByteMax, "\(ratio) bytes of log for each byte of the documents' values")
+  }
+
+  @Test func aFlushWritesLessThanTheDocumentsHave() throws {
+    let (watched, store) = try watchedStore()
+    var bytes = 0
+    for batch in 0..<20 { bytes += try commit(batch, to: store) }
+    try store.compact()
+    let written = watched.counters.bytesWritten
+    let segments = Double(written["segment", default: 0]) / Double(bytes)
+    let checkpoints = Double(written["checkpoint", default: 0]) / Double(bytes)
+    #expect(segments <= Self.segmentBytesPerByteMax, "\(segments) bytes of segments for each byte")
+    #expect(
+      checkpoints <= Self.checkpointBytesPerByteMax, "\(checkpoints) bytes of checkpoints for each byte")
+  }
+
+  private static let logBytesPerByteMax = 1.3
+  private static let segmentBytesPerByteMax = 0.55
+  private static let checkpointBytesPerByteMax = 0.36
+
+  /// A batch of 500; the result is how many bytes the values of its documents have.
+  private func commit(_ batch: Int, to store: DocumentStore) throws -> Int {
+    let numbers = batch * 500..<(batch + 1) * 500
+    try store.commit(numbers.map { .set(path("c", "\($0)"), CostDocument.fields($0)) })
+    return numbers.reduce(0) { $0 + CostDocument.byteCount($1) }
+  }
+
+  private func watchedStore() throws -> (WatchedFileSystem, DocumentStore) {
+    let watched = WatchedFileSystem(SimulatedDisk())
+    var options = DocumentStore.Options()
+    options.maintenance = .manual
+    let platform = Platform(fileSystem: watched, clock: SimulatedClock(), random: SimulatedDice(seed: 1))
+    return (watched, try DocumentStore.open("/store", options: options, platform: platform))
+  }
+}
+
+/// Documents of one shape.
+enum CostDocument {
+  static func fields(_ number: Int) -> StoredMap {
+    StoredMap([
+      ("name", .string("Person \(number)")), ("email", .string("person\(number)@example.org")),
+      ("score", .double(Double(number) / 7)), ("age", .integer(Int64(number % 90))),
+      ("town", .string("Town \(number % 20)")),
+      (
+        "bio",
+        .string("Number \(number) writes about the sea, the harbour, the weather and \(number * 7919).")
+      ),
+    ])
+  }
+
+  /// Of its values alone: what a user would say that the document has.
+  static func byteCount(_ number: Int) -> Int {
+    fields(number).entries.reduce(0) { sum, entry in
+      if case .string(let text) = entry.value { sum + text.utf8.count } else { sum + 8 }
+    }
+  }
+}
