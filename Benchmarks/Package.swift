@@ -22,6 +22,7 @@ struct Peer {
 let peers = [
   Peer(module: "CLevelDB", header: "leveldb/c.h", package: "libleveldb-dev", condition: "LEVELDB"),
   Peer(module: "CSQLite", header: "sqlite3.h", package: "libsqlite3-dev", condition: "SQLITE"),
+  Peer(module: "CLMDB", header: "lmdb.h", package: "liblmdb-dev", condition: "LMDB"),
   Peer(module: "CRocksDB", header: "rocksdb/c.h", package: "librocksdb-dev", condition: "ROCKSDB"),
 ].filter(\.isInstalled)
 
@@ -40,6 +41,7 @@ let package = Package(
         .product(name: "ByteStore", package: "Dugout"),
         .product(name: "FirebaseFirestore", package: "Dugout"),
         .product(name: "Ballcap", package: "Dugout"),
+        .target(name: "CLZ4Limit"),
       ] + peers.map { .target(name: $0.module) },
       swiftSettings: [
         .treatAllWarnings(as: .error),
@@ -47,6 +49,7 @@ let package = Package(
         .enableUpcomingFeature("InternalImportsByDefault"),
         .enableUpcomingFeature("MemberImportVisibility"),
       ] + peers.map { .define($0.condition) })
-  ] + peers.map { .systemLibrary(name: $0.module, providers: [.apt([$0.package])]) },
+  ] + [.systemLibrary(name: "CLZ4Limit", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])])]
+    + peers.map { .systemLibrary(name: $0.module, providers: [.apt([$0.package])]) },
   swiftLanguageModes: [.v6]
 )

@@ -1,51 +1,90 @@
-// Measures the product. All engines of a workload run interleaved, round by round, in fresh directories.
+// Measures the product. All engines of a workload run interleaved, round by round, in one tree of processes.
 
 import Foundation
 
 @main
 struct Benchmarks {
   static let workloads: [any Workload.Type] = [
-    DurableCommits.self, EightDocumentWriters.self, LargeDocumentBatches.self, BulkLoad.self,
-    IndexedUpdates.self, Listening.self, SingleWriter.self, EightWriters.self, LargeBatches.self,
-    Reading.self, Layers.self,
+    SingleCommits.self, EightWriters.self, DurableBatches.self, BulkLoad.self, Gets.self, OrderedQueries.self,
+    EqualityQueries.self, GroupQueries.self, Scans.self, ColdOpen.self, Recovery.self, DiskSize.self,
+    Memory.self,
+    IndexedUpdates.self, Listening.self, LargeDocuments.self, AsyncReads.self, ProgramSizes.self,
+    SingleByteCommits.self, EightByteWriters.self, ByteBatches.self, Layers.self,
   ]
 
+  /// The main thread belongs to the main queue: what is measured on it is measured as in an app.
   static func main() {
+    let thread = Thread {
+      let status = run(CommandLine.arguments.dropFirst())
+      Foundation.exit(status)
+    }
+    thread.stackSize = 8 << 20
+    thread.start()
+    dispatchMain()
+  }
+
+  private static func run(_ words: ArraySlice<String>) -> Int32 {
     do {
-      let options = try BenchmarkOptions(Array(CommandLine.arguments.dropFirst()))
-      if options.wantsHelp {
-        print(BenchmarkOptions.help)
-        return
+      if words.first == Child.mark {
+        try Child.run(words.dropFirst())
+      } else {
+        try measure(try BenchmarkOptions(Array(words)))
       }
-      let chosen = workloads.filter { options.only.isEmpty || options.only.contains($0.name) }
-      let unknown = options.only.subtracting(workloads.map { $0.name })
-      guard unknown.isEmpty else {
-        throw BenchmarkFailure("there is no workload \(unknown.sorted().joined(separator: ", "))")
-      }
-      for peer in Peers.missing { say("\(peer.name) is not compared: install \(peer.package)") }
-      var rows: [ResultRow] = []
-      for workload in chosen {
-        let measured = try Rounds.run(workload, options)
-        for row in measured { print(row.text) }
-        if let ratio = workload.ratio(measured) { print(ratio) }
-        rows += measured
-      }
-      if let file = options.jsonFile {
-        let data = try JSONSerialization.data(
-          withJSONObject: rows.map(\.object), options: [.prettyPrinted, .sortedKeys])
-        try data.write(to: URL(fileURLWithPath: file))
-      }
+      return 0
     } catch {
-      FileHandle.standardError.write(Data("benchmarks: \(error)\n".utf8))
-      exit(2)
+      Progress.say("benchmarks: \(error)")
+      return 2
     }
   }
-}
 
-func say(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
+  private static func measure(_ options: BenchmarkOptions) throws {
+    if options.wantsHelp {
+      print(BenchmarkOptions.help)
+      for workload in workloads { print("    \(workload.name.padded(to: 5))\(workload.title)") }
+      return
+    }
+    let chosen = try chosen(options)
+    for peer in Engines.missing where options.wants(peer.name) {
+      Progress.say("\(peer.name) is not compared: install \(peer.package)")
+    }
+    if !Machine.isOptimised { Progress.say("this is a debug build: its numbers mean nothing") }
+    let start = Date()
+    var report = BenchmarkReport(Machine(options.directory), options, start)
+    for documents in options.scale.isEmpty ? [options.documents] : options.scale {
+      var options = options
+      options.documents = documents
+      try measure(chosen, options, &report)
+    }
+    report.seconds = Date().timeIntervalSince(start)
+    Progress.print(report.closingTable + "\n")
+    if let file = options.jsonFile { try report.json.write(to: URL(fileURLWithPath: file)) }
+    if let directory = options.reportDirectory { try report.write(to: URL(fileURLWithPath: directory)) }
+  }
 
-struct BenchmarkFailure: Error, CustomStringConvertible {
-  let description: String
+  private static func chosen(_ options: BenchmarkOptions) throws -> [any Workload.Type] {
+    let unknown = options.only.subtracting(workloads.map { $0.name })
+    guard unknown.isEmpty else {
+      throw BenchmarkFailure("there is no workload \(unknown.sorted().joined(separator: ", "))")
+    }
+    guard options.only.isEmpty else { return workloads.filter { options.only.contains($0.name) } }
+    guard options.documents < ProgramSizes.documentsMin else { return workloads }
+    Progress.say("W20 is left out of runs below \(ProgramSizes.documentsMin) documents; --only W20 runs it")
+    return workloads.filter { $0.name != ProgramSizes.name }
+  }
 
-  init(_ description: String) { self.description = description }
+  private static func measure(
+    _ workloads: [any Workload.Type], _ options: BenchmarkOptions, _ report: inout BenchmarkReport
+  ) throws {
+    let root = URL(fileURLWithPath: options.directory)
+      .appendingPathComponent("dugout-benchmark-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: root) }
+    let context = RunContext(options, root: root)
+    for workload in workloads {
+      let rows = try Rounds.run(workload, context, root)
+      let verdicts = workload.goals.compactMap { Verdict(workload, $0, rows) }
+      report.add(rows, verdicts)
+      Progress.print(TextTable.text(workload, rows, verdicts) + "\n")
+    }
+  }
 }

@@ -1,24 +1,125 @@
 // Databases that hold the sample documents and answer questions about them. Every answer is the sum of
-// `SampleDocument.weight` over its documents, so that engines that answer differently are found out: numbers as
-// they are, texts by their lengths. Each engine visits every field of each document.
+// `SampleDocument.weight` over its documents, so that engines that answer differently are found out. Each engine
+// visits every field of each document, and keeps the three indexes that the questions need: users by score, users by
+// town and moment, posts of all users by moment.
 
 import Foundation
 
-/// One database in a directory, loaded and with the indexes that its expert would make.
-protocol DocumentEngine {
+/// What a run asks of an engine.
+struct EngineSetup: Sendable {
+  enum Purpose: Sendable { case use, load, coldOpen, crash }
+
+  /// For the engine's own cache, where it has one.
+  var cacheBytes = 2 << 30
+  /// `load`: nothing is durable before the end. `coldOpen`: nothing is in the system's cache. `crash`: everything
+  /// stays in the log.
+  var purpose = Purpose.use
+}
+
+/// One database in a directory. Writes may come from several threads, reads from one but for `scanInTwo`.
+protocol DocumentEngine: AnyObject, Sendable {
+  /// What one commit takes, made ahead of it.
+  associatedtype Writes: Sendable
+  /// What one update of scores takes, made ahead of it.
+  associatedtype Updates: Sendable
+  /// How a document is asked for.
+  associatedtype Key: Sendable
+
   static var name: String { get }
-  init(_ directory: URL) throws
-  /// Everything on stable storage when it returns; `number` counts from 0.
-  func load(_ count: Int) throws
+  /// How it is set up, and why so.
+  static var settings: String { get }
+  /// LMDB writes no log, so that there is nothing to recover.
+  static var hasLog: Bool { get }
+
+  /// Opens the database, or makes one with its indexes; with the purpose `load`, indexes may come at the end.
+  init(_ directory: URL, _ setup: EngineSetup) throws
+  func close() throws
+
+  static func writes(_ numbers: [Int]) throws -> Writes
+  static func updates(_ numbers: [Int], revision: Int) throws -> Updates
+  static func key(_ number: Int) throws -> Key
+
+  /// In one commit, durable but under the purpose `load`.
+  func write(_ writes: Writes) throws
+  /// In one durable commit; the index by scores follows.
+  func update(_ updates: Updates) throws
+  /// Ends a load: indexed, compressed, on stable storage.
+  func finishLoad() throws
+
   /// W5: one document by its path.
-  func get(_ number: Int) throws -> Int
-  /// W6: of the collection `users`, those from a score on, in the order of scores.
+  func get(_ key: Key) throws -> Int
+  /// W6: users from a score on, in the order of scores.
   func byScore(from score: Double, limit: Int) throws -> Int
-  /// W7: of the collection `users`, those of a town, newest first.
+  /// W7: users of a town, newest first.
   func ofTown(_ town: String, limit: Int) throws -> Int
-  /// W8: of all collections `users`, those made from a moment on, in that order.
-  func anywhere(from createdAt: Int, limit: Int) throws -> Int
+  /// W8: posts of all users from a moment on, in that order.
+  func posts(from moment: Int, limit: Int) throws -> Int
   /// W9: all documents.
   func scan() throws -> Int
-  func close() throws
+  /// The same on two threads.
+  func scanInTwo() throws -> Int
+}
+
+extension DocumentEngine {
+  static var hasLog: Bool { true }
+
+  /// Loads all documents into a fresh directory, in commits of 500. What is written is made in windows between the
+  /// timed parts; the result is the time of those.
+  static func load(_ count: Int, in directory: URL, window: Int) throws -> Duration {
+    let clock = ContinuousClock()
+    var time = Duration.zero
+    var engine: Self?
+    time += try clock.measure { engine = try Self(directory, EngineSetup(purpose: .load)) }
+    for start in stride(from: 0, to: count, by: window) {
+      let end = min(start + window, count)
+      let batches = try stride(from: start, to: end, by: 500).map {
+        try Self.writes(Array($0..<min($0 + 500, end)))
+      }
+      time += try clock.measure { for batch in batches { try engine?.write(batch) } }
+    }
+    time += try clock.measure {
+      try engine?.finishLoad()
+      try engine?.close()
+    }
+    return time
+  }
+}
+
+/// All that are built in, ours first.
+enum Engines {
+  static let dugout: any DocumentEngine.Type = DugoutDocuments.self
+
+  static var peers: [any DocumentEngine.Type] {
+    var peers: [any DocumentEngine.Type] = []
+    #if SQLITE
+    peers += [SQLiteColumns.self, SQLiteJSON.self, SQLiteGenerated.self]
+    #endif
+    #if LMDB
+    peers.append(KeyValueDocuments<LMDBStore>.self)
+    #endif
+    #if ROCKSDB
+    peers.append(KeyValueDocuments<RocksDBStore>.self)
+    #endif
+    #if LEVELDB
+    peers.append(KeyValueDocuments<LevelDBStore>.self)
+    #endif
+    return peers
+  }
+
+  static var all: [any DocumentEngine.Type] { [dugout] + peers }
+
+  /// What `--peers` knows, and what installs it.
+  static let packages = [
+    ("sqlite", "libsqlite3-dev"), ("lmdb", "liblmdb-dev"), ("rocksdb", "librocksdb-dev"),
+    ("leveldb", "libleveldb-dev"),
+  ]
+
+  static var missing: [(name: String, package: String)] {
+    packages.filter { package in !peers.contains { family(of: $0.name) == package.0 } }
+  }
+
+  /// SQLite's three forms are one peer.
+  static func family(of name: String) -> String { String(name.prefix { $0 != "-" && $0 != "," }) }
+
+  static func isPeer(_ name: String) -> Bool { packages.contains { $0.0 == family(of: name) } }
 }

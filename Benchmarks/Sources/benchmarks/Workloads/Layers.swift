@@ -68,6 +68,15 @@ private func waiting<Value: Sendable>(_ body: @escaping @Sendable () async throw
 
 enum Layers: Workload {
   static let name = "layers"
+  static let title = "what Ballcap adds to the API below it"
+  static let goals = [
+    Goal(
+      title: "awaited get and data, Ballcap over Firestore", engine: "firestore and ballcap", metric: "W19_get_ratio",
+      measure: .absolute, bound: 1.15),
+    Goal(
+      title: "query of 20, Ballcap over Firestore", engine: "firestore and ballcap", metric: "W6_limit20_ratio",
+      measure: .absolute, bound: 1.15),
+  ]
   static let engines: [any Engine] = [Reads(), Lists(documents: 1000), Lists(documents: 10_000)]
 
   /// One way to ask, and its time so far.
@@ -80,8 +89,8 @@ enum Layers: Workload {
   struct Reads: Engine {
     let name = "firestore and ballcap"
 
-    func round(in directory: URL, _ options: BenchmarkOptions) throws -> [String: Double] {
-      let count = min(options.documents, 20_000)
+    func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
+      let count = min(context.options.documents, 20_000)
       return try waiting {
         let people = try await open(directory, count)
         var results: [String: Double] = [:]
@@ -146,8 +155,8 @@ enum Layers: Workload {
     var documents: Int
     var name: String { "a live list of \(documents)" }
 
-    func round(in directory: URL, _ options: BenchmarkOptions) throws -> [String: Double] {
-      let changes = options.documents < 10_000 ? 500 : 5000
+    func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
+      let changes = context.options.documents < 10_000 ? 500 : 5000
       var results: [String: Double] = [:]
       for layer in ["firestore", "ballcap"].shuffled() {
         let (count, folder) = (documents, directory.appendingPathComponent(layer))

@@ -1,65 +1,169 @@
-// W5 to W9: documents by path, in order, by equality, of a group, and all of them. Every engine is loaded with the
-// same documents once a round, warmed, and asked the same questions; answers that differ end the run.
+// W5 to W9: documents by path, in order, by equality, of a group, and all of them. Every engine opens the store that
+// was loaded once, is warmed, and is asked the same questions: once with a cache that holds everything, once with one
+// of an eighth of the data. Every field of every answer is visited; answers that differ end the run.
 
 import Foundation
 
-enum Reading: Workload {
-  static let name = "W5-W9"
-  static var engines: [any Engine] {
-    var engines: [any Engine] = [Round<DugoutDocuments>()]
-    #if SQLITE
-    engines.append(Round<SQLiteEngine>())
-    #endif
-    return engines
-  }
+enum Gets: Workload {
+  static let name = "W5"
+  static let title = "random gets, every field visited"
+  static var engines: [any Engine] { ReadRound.all { [.get] } + PublicReads.gets }
+  static let goals = [
+    Goal.ratio("get, fields visited lazily", "get_ns", 0.5),
+    Goal(
+      title: "get as [String: Any]", engine: PublicReads.name, metric: "get_dictionary_ns",
+      measure: .toBestPeer("get_ns"), bound: 1),
+    Goal(
+      title: "get as a Codable struct", engine: PublicReads.name, metric: "get_struct_ns",
+      measure: .toBestPeer("get_ns"), bound: 1),
+  ]
+}
 
-  /// Where engines note what they answered.
-  private static let answers = Answers()
+enum OrderedQueries: Workload {
+  static let name = "W6"
+  static let title = "ordered queries, every field visited"
+  static var engines: [any Engine] { ReadRound.all { [.byScore(20), .byScore(1000)] } + PublicReads.queries }
+  static let goals = [
+    Goal.ratio("in order, limit 20", "limit20_ns", 0.25),
+    Goal.ratio("in order, limit 1000", "limit1000_ns", 0.25),
+  ]
+}
 
-  struct Round<Database: DocumentEngine>: Engine {
-    var name: String { Database.name }
+enum EqualityQueries: Workload {
+  static let name = "W7"
+  static let title = "equality and an order by another field, limit 20"
+  static var engines: [any Engine] { ReadRound.all { [.ofTown] } }
+  static let goals = [Goal.ratio("equality and order, limit 20", "limit20_ns", 0.25)]
+}
 
-    func round(in directory: URL, _ options: BenchmarkOptions) throws -> [String: Double] {
-      let database = try Database(directory)
-      let count = options.documents
-      try database.load(count)
-      var results: [String: Double] = [:]
-      func measure(_ metric: String, _ times: Int, _ question: (Int) throws -> Int) throws {
-        // A third of it to warm up.
-        for index in 0..<(times + 2) / 3 { _ = try question(index) }
-        var sum = 0
-        let clock = ContinuousClock()
-        let start = clock.now
-        for index in 0..<times { sum &+= try question(index) }
-        results[metric] = (clock.now - start) / .microseconds(1) / Double(times)
-        try answers.note(metric, sum, of: name)
-      }
-      try measure("W5_get_us", 20_000) { try database.get(($0 &* 48_271) % count) }
-      try measure("W6_limit20_us", 2000) { try database.byScore(from: Double($0 * 37 % 1400), limit: 20) }
-      try measure("W6_limit1000_us", 100) { try database.byScore(from: Double($0 * 37 % 1200), limit: 1000) }
-      try measure("W7_limit20_us", 2000) { try database.ofTown("Town \($0 % 25 * 2)", limit: 20) }
-      try measure("W8_limit20_us", 2000) {
-        try database.anywhere(from: 1_700_000_000 + ($0 &* 48_271) % count, limit: 20)
-      }
-      try measure("W9_scan_us", 2) { _ in try database.scan() }
-      try database.close()
-      return results
+enum GroupQueries: Workload {
+  static let name = "W8"
+  static let title = "collection group in order, limit 20"
+  static var engines: [any Engine] { ReadRound.all { [.posts] } }
+  static let goals = [Goal.ratio("collection group, limit 20", "limit20_ns", 0.25)]
+}
+
+enum Scans: Workload {
+  static let name = "W9"
+  static let title = "full scan, every field visited"
+  static var engines: [any Engine] { ReadRound.all { [.scan, .scanInTwo] } + limits }
+  private static let limits: [any Engine] = [DecodeLimit(isRate: true), CopyLimit()]
+  static let goals = [
+    Goal.ratio("scan, one thread", "docs_per_s", 0.6),
+    Goal(
+      title: "scan, two threads over a peer's one", metric: "two_threads_docs_per_s",
+      measure: .toBestPeer("docs_per_s"), bound: 0.35),
+  ]
+}
+
+/// What is asked, and how often in a round.
+enum Question: Sendable {
+  case get
+  case byScore(Int)
+  case ofTown
+  case posts
+  case scan
+  case scanInTwo
+
+  var metric: String {
+    switch self {
+    case .get: "get_ns"
+    case .byScore(let limit): "limit\(limit)_ns"
+    case .ofTown, .posts: "limit20_ns"
+    case .scan: "docs_per_s"
+    case .scanInTwo: "two_threads_docs_per_s"
     }
   }
 
-  private final class Answers: @unchecked Sendable {
-    // Guarded by the lock.
-    private var sums: [String: (engine: String, sum: Int)] = [:]
-    private let lock = NSLock()
+  var times: Int {
+    switch self {
+    case .get: 20_000
+    case .byScore(let limit): 40_000 / limit
+    case .ofTown, .posts: 2000
+    case .scan, .scanInTwo: 1
+    }
+  }
 
-    func note(_ metric: String, _ sum: Int, of engine: String) throws {
-      try lock.withLock {
-        guard let first = sums[metric] else { return sums[metric] = (engine, sum) }
-        guard first.sum == sum else {
-          throw BenchmarkFailure(
-            "\(engine) answers \(metric) with \(sum), and \(first.engine) with \(first.sum)")
-        }
+  /// Which document, score, town or moment the question with a number is about.
+  static func number(_ index: Int, below limit: Int) -> Int {
+    Int(SampleDocument.mixed(UInt64(index) ^ 0x5EED_0000_0000) % UInt64(limit))
+  }
+
+  static func score(_ index: Int) -> Double { Double(number(index, below: 60_000)) }
+  static func town(_ index: Int) -> String { "Town \(number(index, below: SampleDocument.towns))" }
+
+  static func moment(_ index: Int) -> Int {
+    SampleDocument.firstMoment + number(index, below: SampleDocument.momentsWidth)
+  }
+
+  /// All questions of this kind in a round: the time of each, and the sum of their answers.
+  func ask<Database: DocumentEngine>(_ engine: Database, documents: Int) throws -> (seconds: Double, sum: Int)
+  {
+    switch self {
+    case .get:
+      let keys = try (0..<times).map { try Database.key(Self.number($0, below: documents)) }
+      return try time { try engine.get(keys[$0]) }
+    case .byScore(let limit):
+      let scores = (0..<times).map(Self.score)
+      return try time { try engine.byScore(from: scores[$0], limit: limit) }
+    case .ofTown:
+      let towns = (0..<times).map(Self.town)
+      return try time { try engine.ofTown(towns[$0], limit: 20) }
+    case .posts:
+      let moments = (0..<times).map(Self.moment)
+      return try time { try engine.posts(from: moments[$0], limit: 20) }
+    case .scan: return try time { _ in try engine.scan() }
+    case .scanInTwo: return try time { _ in try engine.scanInTwo() }
+    }
+  }
+
+  private func time(_ question: (Int) throws -> Int) throws -> (seconds: Double, sum: Int) {
+    // A third of it to warm up, the whole of it where that is one.
+    for index in 0..<(times + 2) / 3 { _ = try question(index) }
+    var sum = 0
+    let time = try ContinuousClock().measure { for index in 0..<times { sum &+= try question(index) } }
+    return (time / .seconds(1) / Double(times), sum)
+  }
+}
+
+private struct ReadRound: Engine {
+  var type: any DocumentEngine.Type
+  var questions: [Question]
+  var name: String { type.name }
+
+  static func all(_ questions: () -> [Question]) -> [any Engine] {
+    Engines.all.map { ReadRound(type: $0, questions: questions()) }
+  }
+
+  func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
+    var results: [String: Double] = [:]
+    // A copy, because the compiler fails to open the type of a property.
+    let database = type
+    for isFull in [true, false] {
+      for (metric, value) in try measured(database, isFull: isFull, context) {
+        results[isFull ? metric : "eighth_cache_\(metric)"] = value
       }
     }
+    return results
+  }
+
+  private func measured<Database: DocumentEngine>(
+    _ type: Database.Type, isFull: Bool, _ context: RunContext
+  ) throws -> [String: Double] {
+    let options = context.options
+    let engine = try type.init(
+      context.stores.directory(of: type),
+      EngineSetup(cacheBytes: isFull ? options.cacheBytes : options.eighthOfDataBytes))
+    // Everything in memory that finds room there.
+    _ = try engine.scan()
+    var results: [String: Double] = [:]
+    for question in questions {
+      let (seconds, sum) = try question.ask(engine, documents: options.documents)
+      try context.answers.note("\(question)", sum, of: name)
+      let isRate = question.metric.hasSuffix("_per_s")
+      results[question.metric] = isRate ? Double(options.documents) / seconds : seconds * 1e9
+    }
+    try engine.close()
+    return results
   }
 }

@@ -1,0 +1,3 @@
+// LMDB, as the system has it.
+#pragma once
+#include <lmdb.h>

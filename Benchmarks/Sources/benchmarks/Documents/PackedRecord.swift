@@ -1,0 +1,110 @@
+// A document as bytes, for stores that know bytes alone: what an expert would write there, self-describing, and
+// walked without building anything.
+//
+//   record = count u8, fields        field = length of its name u8, name, value
+//   value  = tag u8, then: 1 integer i64 | 2 real f64 | 3 boolean u8 | 4 text: length u16, UTF-8
+//            | 5 list: count u8, values | 6 map: count u8, fields | 7 moment i64
+
+/// Little-endian, unaligned.
+enum PackedRecord {
+  static func bytes(_ document: SampleDocument) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(400)
+    append(document.fields, to: &bytes)
+    return bytes
+  }
+
+  private static func append(_ fields: [SampleDocument.Field], to bytes: inout [UInt8]) {
+    bytes.append(UInt8(fields.count))
+    for field in fields {
+      bytes.append(UInt8(field.name.utf8.count))
+      bytes += field.name.utf8
+      append(field.value, to: &bytes)
+    }
+  }
+
+  private static func append(_ value: SampleDocument.Value, to bytes: inout [UInt8]) {
+    func append(_ tag: UInt8, _ number: UInt64) {
+      bytes.append(tag)
+      withUnsafeBytes(of: number.littleEndian) { bytes += $0 }
+    }
+    switch value {
+    case .integer(let number): append(1, UInt64(bitPattern: Int64(number)))
+    case .real(let number): append(2, number.bitPattern)
+    case .boolean(let flag): bytes += [3, flag ? 1 : 0]
+    case .text(let text):
+      bytes.append(4)
+      withUnsafeBytes(of: UInt16(text.utf8.count).littleEndian) { bytes += $0 }
+      bytes += text.utf8
+    case .list(let values):
+      bytes += [5, UInt8(values.count)]
+      for value in values { Self.append(value, to: &bytes) }
+    case .map(let fields):
+      bytes.append(6)
+      Self.append(fields, to: &bytes)
+    case .moment(let number): append(7, UInt64(bitPattern: Int64(number)))
+    }
+  }
+
+  // MARK: Reading
+
+  /// The sum of `SampleDocument.weight`, with every field visited.
+  static func weight(_ record: UnsafeRawBufferPointer) -> Int {
+    guard var place = record.baseAddress else { return 0 }
+    return weight(fieldsAt: &place)
+  }
+
+  private static func weight(fieldsAt place: inout UnsafeRawPointer) -> Int {
+    let count = Int(place.load(as: UInt8.self))
+    place += 1
+    var sum = 0
+    for _ in 0..<count {
+      place += 1 + Int(place.load(as: UInt8.self))
+      sum &+= weight(valueAt: &place)
+    }
+    return sum
+  }
+
+  private static func weight(valueAt place: inout UnsafeRawPointer) -> Int {
+    let tag = place.load(as: UInt8.self)
+    place += 1
+    switch tag {
+    case 1, 7:
+      defer { place += 8 }
+      return Int(place.loadUnaligned(as: Int64.self))
+    case 2:
+      defer { place += 8 }
+      return Int(place.loadUnaligned(as: Double.self))
+    case 3:
+      defer { place += 1 }
+      return Int(place.load(as: UInt8.self))
+    case 4:
+      let count = Int(place.loadUnaligned(as: UInt16.self))
+      defer { place += 2 + count }
+      return count &+ (count > 0 ? Int((place + 2).load(as: UInt8.self)) : 0)
+    case 5:
+      let count = Int(place.load(as: UInt8.self))
+      place += 1
+      var sum = 0
+      for _ in 0..<count { sum &+= weight(valueAt: &place) }
+      return sum
+    default: return weight(fieldsAt: &place)
+    }
+  }
+
+  /// Where the bytes of `score` are. It is found as a reader finds it, field by field.
+  static func placeOfScore(_ record: UnsafeRawBufferPointer) -> Int? {
+    guard let start = record.baseAddress else { return nil }
+    var place = start
+    let count = Int(place.load(as: UInt8.self))
+    place += 1
+    for _ in 0..<count {
+      let length = Int(place.load(as: UInt8.self))
+      let isScore = length == 5 && (place + 1).load(as: UInt8.self) == UInt8(ascii: "s")
+      place += 1 + length
+      if isScore { return place - start + 1 }
+      _ = weight(valueAt: &place)
+    }
+    return nil
+  }
+}

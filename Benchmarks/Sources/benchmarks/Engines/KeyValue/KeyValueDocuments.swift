@@ -1,0 +1,196 @@
+// Documents and their indexes in a store of keys and values. Indexes are keys that their expert would make by hand:
+// in the order that is asked for, and ending with the document's own key, so that an entry leads straight to it.
+//
+//   d path                                  -> the record, packed
+//   s parent 0 score(8) d path              -> nothing; users by score
+//   t parent 0 town 0 ^moment(8) d path     -> nothing; users by town, newest first
+//   g "posts" 0 moment(8) d path            -> nothing; posts of all users by moment
+//
+// Scores are never negative, so that their bits in big-endian order are in their order.
+
+import Foundation
+
+final class KeyValueDocuments<Store: KeyValueStore>: DocumentEngine {
+  static var name: String { Store.name }
+  static var settings: String { Store.settings }
+  static var hasLog: Bool { Store.hasLog }
+
+  private let store: Store
+
+  init(_ directory: URL, _ setup: EngineSetup) throws { store = try Store(directory, setup) }
+
+  func close() throws { try store.close() }
+
+  // MARK: Writing
+
+  static func writes(_ numbers: [Int]) throws -> KeyValueChanges {
+    var changes = KeyValueChanges()
+    for number in numbers {
+      let document = SampleDocument(number)
+      let key = Keys.document(document.path)
+      changes.put(key, PackedRecord.bytes(document))
+      if document.isPost {
+        changes.put(Keys.posts(from: document.moment) + key, [])
+      } else {
+        changes.put(Keys.score(document.score) + key, [])
+        changes.put(Keys.town(document.town) + bigEndian(~UInt64(document.moment)) + key, [])
+      }
+    }
+    return changes
+  }
+
+  struct Update: Sendable {
+    var key: [UInt8]
+    var isUser: Bool
+    var score: Double
+  }
+
+  static func updates(_ numbers: [Int], revision: Int) throws -> [Update] {
+    numbers.map { number in
+      let document = SampleDocument(number, revision: revision)
+      return Update(key: Keys.document(document.path), isUser: !document.isPost, score: document.score)
+    }
+  }
+
+  func write(_ writes: KeyValueChanges) throws { try store.write(writes) }
+
+  /// Only the entry that changes is written: an expert compares.
+  func update(_ updates: [Update]) throws {
+    var changes = KeyValueChanges()
+    try store.read { reader in
+      for update in updates {
+        var record: [UInt8] = []
+        let found = try update.key.withUnsafeBytes { key in
+          try reader.get(key) {
+            record = Array($0)
+            return 0
+          }
+        }
+        guard found != nil, let place = record.withUnsafeBytes({ PackedRecord.placeOfScore($0) }) else {
+          throw BenchmarkFailure("\(Self.name) does not hold what is updated")
+        }
+        let old = record.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: place, as: Double.self) }
+        record.withUnsafeMutableBytes {
+          $0.storeBytes(of: update.score.bitPattern.littleEndian, toByteOffset: place, as: UInt64.self)
+        }
+        changes.put(update.key, record)
+        if update.isUser {
+          changes.remove(Keys.score(old) + update.key)
+          changes.put(Keys.score(update.score) + update.key, [])
+        }
+      }
+    }
+    try store.write(changes)
+  }
+
+  func finishLoad() throws { try store.finishLoad() }
+
+  // MARK: Reading
+
+  static func key(_ number: Int) throws -> [UInt8] { Keys.document(SampleDocument(number).path) }
+
+  func get(_ key: [UInt8]) throws -> Int {
+    try store.read { reader in
+      try key.withUnsafeBytes { try reader.get($0, PackedRecord.weight) } ?? -1
+    }
+  }
+
+  func byScore(from score: Double, limit: Int) throws -> Int {
+    try weight(of: Keys.users("s"), from: Keys.score(score), limit: limit)
+  }
+
+  func ofTown(_ town: String, limit: Int) throws -> Int {
+    let prefix = Keys.town(town)
+    return try weight(of: prefix, from: prefix, limit: limit)
+  }
+
+  func posts(from moment: Int, limit: Int) throws -> Int {
+    try weight(of: Keys.allPosts, from: Keys.posts(from: moment), limit: limit)
+  }
+
+  func scan() throws -> Int { try scan(from: [UInt8(ascii: "d")], until: nil) }
+
+  func scanInTwo() throws -> Int {
+    // Ids begin with one of 62 letters and digits; as many begin with those before `V` as with the others.
+    let middle = Keys.document("users/V")
+    return try TwoThreads.sum(
+      { try self.scan(from: [UInt8(ascii: "d")], until: middle) }, { try self.scan(from: middle, until: nil) }
+    )
+  }
+
+  /// Entries of an index, each followed to its document.
+  private func weight(of prefix: [UInt8], from start: [UInt8], limit: Int) throws -> Int {
+    var sum = 0
+    var left = limit
+    try store.read { reader in
+      try reader.walk(from: start) { entry, _ in
+        guard entry.count > prefix.count + 8, memcmp(entry.baseAddress!, prefix, prefix.count) == 0 else {
+          return false
+        }
+        let key = UnsafeRawBufferPointer(rebasing: entry[(prefix.count + 8)...])
+        guard let weight = try reader.get(key, PackedRecord.weight) else {
+          throw BenchmarkFailure("an index of \(Self.name) names a document that is not there")
+        }
+        sum &+= weight
+        left -= 1
+        return left > 0
+      }
+    }
+    return sum
+  }
+
+  private func scan(from start: [UInt8], until end: [UInt8]?) throws -> Int {
+    var sum = 0
+    try store.read { reader in
+      try reader.walk(from: start) { key, value in
+        guard key[0] == UInt8(ascii: "d") else { return false }
+        if let end, key.count >= end.count, memcmp(key.baseAddress!, end, end.count) >= 0 { return false }
+        sum &+= PackedRecord.weight(value)
+        return true
+      }
+    }
+    return sum
+  }
+}
+
+private func bigEndian(_ number: UInt64) -> [UInt8] { withUnsafeBytes(of: number.bigEndian, Array.init) }
+
+private enum Keys {
+  static func document(_ path: String) -> [UInt8] { Array("d\(path)".utf8) }
+  static func users(_ index: String) -> [UInt8] { Array("\(index)users\0".utf8) }
+  static func score(_ score: Double) -> [UInt8] { users("s") + bigEndian(score.bitPattern) }
+  static func town(_ town: String) -> [UInt8] { users("t") + Array("\(town)\0".utf8) }
+  static let allPosts = Array("gposts\0".utf8)
+  static func posts(from moment: Int) -> [UInt8] { allPosts + bigEndian(UInt64(moment)) }
+}
+
+/// Two halves of a question at once.
+enum TwoThreads {
+  static func sum(
+    _ first: @escaping @Sendable () throws -> Int, _ second: @escaping @Sendable () throws -> Int
+  ) throws -> Int {
+    let other = ResultBox<Int>()
+    let done = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+      other.set(Result { try second() })
+      done.signal()
+    }
+    let sum = Result { try first() }
+    done.wait()
+    return try sum.get() &+ other.get()
+  }
+}
+
+/// What another thread found.
+final class ResultBox<Value: Sendable>: @unchecked Sendable {
+  // Guarded by the lock.
+  private var result: Result<Value, any Error>?
+  private let lock = NSLock()
+
+  func set(_ result: Result<Value, any Error>) { lock.withLock { self.result = result } }
+
+  func get() throws -> Value {
+    guard let result = lock.withLock({ result }) else { throw BenchmarkFailure("a thread left no result") }
+    return try result.get()
+  }
+}

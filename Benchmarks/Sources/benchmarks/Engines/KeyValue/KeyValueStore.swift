@@ -1,0 +1,63 @@
+// Stores of keys and values.
+
+import Foundation
+
+/// One store, open in a directory. Used from several threads at once.
+protocol KeyValueStore: AnyObject, Sendable {
+  associatedtype Reader: KeyValueReader
+
+  static var name: String { get }
+  static var settings: String { get }
+  static var hasLog: Bool { get }
+
+  init(_ directory: URL, _ setup: EngineSetup) throws
+  /// All of it or nothing; on stable storage when it returns, but under the purpose `load`.
+  func write(_ changes: KeyValueChanges) throws
+  /// Calls `body` with the store as of now; the reader serves until `body` returns.
+  func read<Result>(_ body: (Reader) throws -> Result) throws -> Result
+  /// Ends a load: compressed, on stable storage.
+  func finishLoad() throws
+  func close() throws
+}
+
+protocol KeyValueReader {
+  /// Calls `body` with the value, borrowed from the store; nil if there is none.
+  func get(_ key: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Int) throws -> Int?
+  /// Hands over all entries from a key on, in the order of their keys, until `body` answers false.
+  func walk(
+    from key: [UInt8], _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
+  ) throws
+}
+
+/// Puts and removals for one transaction, packed into one array.
+struct KeyValueChanges: Sendable {
+  private var bytes: [UInt8] = []
+  private var entries: [(keyCount: Int, valueCount: Int?)] = []
+
+  mutating func put(_ key: [UInt8], _ value: [UInt8]) {
+    bytes += key
+    bytes += value
+    entries.append((key.count, value.count))
+  }
+
+  mutating func remove(_ key: [UInt8]) {
+    bytes += key
+    entries.append((key.count, nil))
+  }
+
+  /// A removal has no value.
+  func forEach(_ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer?) throws -> Void)
+    throws
+  {
+    try bytes.withUnsafeBytes { bytes in
+      var place = 0
+      for (keyCount, valueCount) in entries {
+        let key = UnsafeRawBufferPointer(rebasing: bytes[place..<place + keyCount])
+        place += keyCount
+        let value = valueCount.map { UnsafeRawBufferPointer(rebasing: bytes[place..<place + $0]) }
+        place += valueCount ?? 0
+        try body(key, value)
+      }
+    }
+  }
+}

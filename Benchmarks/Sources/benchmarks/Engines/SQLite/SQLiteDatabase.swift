@@ -1,0 +1,106 @@
+#if SQLITE
+internal import CSQLite
+import Foundation
+
+/// One connection, with the statements that it has prepared.
+final class SQLiteDatabase {
+  private let handle: OpaquePointer
+  private var statements: [String: SQLiteStatement] = [:]
+
+  init(_ path: String) throws {
+    var handle: OpaquePointer?
+    guard sqlite3_open(path, &handle) == SQLITE_OK, let handle else {
+      throw BenchmarkFailure("SQLite does not open \(path)")
+    }
+    self.handle = handle
+  }
+
+  static var version: String { String(cString: sqlite3_libversion()) }
+
+  func run(_ text: String) throws {
+    guard sqlite3_exec(handle, text, nil, nil, nil) == SQLITE_OK else { throw failure }
+  }
+
+  /// Calls `body` with the statement, and resets it.
+  func with<Result>(_ text: String, _ body: (SQLiteStatement) throws -> Result) throws -> Result {
+    try prepared(text).run(body)
+  }
+
+  /// It is there until the connection is closed.
+  func prepared(_ text: String) throws -> SQLiteStatement {
+    if let statement = statements[text] { return statement }
+    var statement: OpaquePointer?
+    guard
+      sqlite3_prepare_v3(handle, text, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil) == SQLITE_OK,
+      let statement
+    else { throw failure }
+    let prepared = SQLiteStatement(handle: statement)
+    statements[text] = prepared
+    return prepared
+  }
+
+  func close() {
+    for statement in statements.values { sqlite3_finalize(statement.handle) }
+    sqlite3_close(handle)
+  }
+
+  private var failure: BenchmarkFailure {
+    BenchmarkFailure("SQLite: \(String(cString: sqlite3_errmsg(handle)))")
+  }
+}
+
+/// A prepared statement, bound and stepped.
+struct SQLiteStatement {
+  fileprivate let handle: OpaquePointer
+
+  /// Resets it afterwards.
+  func run<Result>(_ body: (SQLiteStatement) throws -> Result) throws -> Result {
+    defer { reset() }
+    return try body(self)
+  }
+
+  func bind(_ place: Int32, _ text: String) {
+    var text = text
+    text.withUTF8 { bytes in
+      _ = bytes.withMemoryRebound(to: CChar.self) {
+        sqlite3_bind_text(handle, place, $0.baseAddress, Int32($0.count), Self.transient)
+      }
+    }
+  }
+
+  /// Without a copy: the bytes have to stay until the statement is reset.
+  func bind(_ place: Int32, borrowed bytes: UnsafeRawBufferPointer) {
+    sqlite3_bind_text(handle, place, bytes.characters, Int32(bytes.count), nil)
+  }
+
+  func bind(_ place: Int32, blob bytes: [UInt8]) {
+    sqlite3_bind_blob(handle, place, bytes, Int32(bytes.count), Self.transient)
+  }
+
+  func bind(_ place: Int32, _ number: Int) { sqlite3_bind_int64(handle, place, Int64(number)) }
+  func bind(_ place: Int32, _ number: Double) { sqlite3_bind_double(handle, place, number) }
+
+  /// False if there is no row.
+  func step() throws -> Bool {
+    switch sqlite3_step(handle) {
+    case SQLITE_ROW: true
+    case SQLITE_DONE: false
+    default: throw BenchmarkFailure("SQLite: a step failed")
+    }
+  }
+
+  func reset() { sqlite3_reset(handle) }
+
+  func integer(_ column: Int32) -> Int { Int(sqlite3_column_int64(handle, column)) }
+
+  func blob(_ column: Int32) -> UnsafeRawBufferPointer {
+    let start = sqlite3_column_blob(handle, column)
+    return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
+  }
+
+  /// Ends with a zero byte.
+  func text(_ column: Int32) -> UnsafePointer<UInt8>? { sqlite3_column_text(handle, column) }
+
+  private static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+}
+#endif

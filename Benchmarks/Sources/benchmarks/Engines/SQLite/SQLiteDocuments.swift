@@ -1,0 +1,243 @@
+#if SQLITE
+import Foundation
+
+/// What the three forms of SQLite have of their own.
+protocol SQLiteForm: SendableMetatype {
+  static var name: String { get }
+  static var settings: String { get }
+  /// Behind `id, path, parent, kind`; the content of a document is always `data`.
+  static var columns: String { get }
+  /// What stands for the fields in indexes and conditions.
+  static var score: String { get }
+  static var town: String { get }
+  static var moment: String { get }
+  /// Columns that an insert fills beside `path, parent, kind, data`.
+  static var insertedColumns: [String] { get }
+  static func bind(_ row: SQLiteRow, to statement: SQLiteStatement)
+  static func weight(_ statement: SQLiteStatement) -> Int
+  static func update(_ update: SQLiteUpdate, in database: SQLiteDatabase) throws
+}
+
+struct SQLiteRow: Sendable {
+  var path: String
+  var parent: String
+  var isPost: Bool
+  var score: Double
+  var town: String
+  var moment: Int
+  var json: String
+  var packed: [UInt8]
+}
+
+struct SQLiteUpdate: Sendable {
+  var path: String
+  var score: Double
+}
+
+/// SQLite as the documents' database: a table with a row for each, partial indexes for users and for posts.
+final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendable {
+  static var name: String { Form.name }
+  static var settings: String {
+    """
+    SQLite \(SQLiteDatabase.version). \(Form.settings) WAL, so that a commit is one write and one sync; synchronous \
+    FULL, because NORMAL does not sync each commit; a memory map of 8 GB, off for cold opens, where one fault would \
+    read ahead megabytes; a page cache of the given size, but 64 MB at most beside the map; prepared statements; \
+    checkpoints every 10,000 pages, so that few happen while it is measured; a rowid table with unique paths, so \
+    that indexes lead to rows by number; partial indexes. One connection writes, behind a lock: eight that contend \
+    were no faster. Loads run without a journal and make their indexes at the end.
+    """
+  }
+
+  // The database is used with the lock held, but for reads, which come from one thread.
+  private let database: SQLiteDatabase
+  private let lock = NSLock()
+  private let path: String
+  private let setup: EngineSetup
+
+  init(_ directory: URL, _ setup: EngineSetup) throws {
+    path = directory.appendingPathComponent("sqlite.db").path
+    self.setup = setup
+    let isNew = !FileManager.default.fileExists(atPath: path)
+    database = try Self.opened(path, setup)
+    guard isNew else { return }
+    try database.run(
+      """
+      CREATE TABLE documents (id INTEGER PRIMARY KEY, path TEXT UNIQUE, parent TEXT, kind INT, \(Form.columns))
+      """)
+    if setup.purpose != .load { try makeIndexes() }
+  }
+
+  /// Prepared at the first use of any of them.
+  private var statements: Statements {
+    get throws {
+      if let made { return made }
+      let made = try Statements(database)
+      self.made = made
+      return made
+    }
+  }
+  private var made: Statements?
+
+  private struct Statements {
+    let get: SQLiteStatement
+    let byScore: SQLiteStatement
+    let ofTown: SQLiteStatement
+    let posts: SQLiteStatement
+
+    init(_ database: SQLiteDatabase) throws {
+      let (score, town, moment) = (Form.score, Form.town, Form.moment)
+      let users = "SELECT data FROM documents WHERE kind = 0 AND parent = 'users'"
+      get = try database.prepared("SELECT data FROM documents WHERE path = ?")
+      byScore = try database.prepared("\(users) AND \(score) >= ? ORDER BY \(score) LIMIT ?")
+      ofTown = try database.prepared("\(users) AND \(town) = ? ORDER BY \(moment) DESC LIMIT ?")
+      posts = try database.prepared(
+        "SELECT data FROM documents WHERE kind = 1 AND \(moment) >= ? ORDER BY \(moment) LIMIT ?")
+    }
+  }
+
+  private static func opened(_ path: String, _ setup: EngineSetup) throws -> SQLiteDatabase {
+    let database = try SQLiteDatabase(path)
+    if setup.purpose == .load {
+      try database.run("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA temp_store=MEMORY")
+    } else {
+      try database.run("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL")
+      try database.run("PRAGMA wal_autocheckpoint=\(setup.purpose == .crash ? 0 : 10_000)")
+    }
+    try database.run("PRAGMA mmap_size=\(setup.purpose == .coldOpen ? 0 : 8 << 30)")
+    try database.run("PRAGMA cache_size=-\(min(setup.cacheBytes, 64 << 20) >> 10)")
+    return database
+  }
+
+  private func makeIndexes() throws {
+    try database.run("CREATE INDEX byScore ON documents (parent, \(Form.score)) WHERE kind = 0")
+    try database.run(
+      "CREATE INDEX byTown ON documents (parent, \(Form.town), \(Form.moment) DESC) WHERE kind = 0")
+    try database.run("CREATE INDEX byMoment ON documents (\(Form.moment)) WHERE kind = 1")
+  }
+
+  func close() throws { database.close() }
+
+  // MARK: Writing
+
+  static func writes(_ numbers: [Int]) throws -> [SQLiteRow] {
+    numbers.map { number in
+      let document = SampleDocument(number)
+      return SQLiteRow(
+        path: document.path, parent: document.parent, isPost: document.isPost, score: document.score,
+        town: document.town, moment: document.moment, json: SampleJSON.text(document),
+        packed: PackedRecord.bytes(document))
+    }
+  }
+
+  static func updates(_ numbers: [Int], revision: Int) throws -> [SQLiteUpdate] {
+    numbers.map { number in
+      let document = SampleDocument(number, revision: revision)
+      return SQLiteUpdate(path: document.path, score: document.score)
+    }
+  }
+
+  func write(_ writes: [SQLiteRow]) throws {
+    try inTransaction {
+      try database.with(Self.insert) { statement in
+        for row in writes {
+          statement.bind(1, row.path)
+          statement.bind(2, row.parent)
+          statement.bind(3, row.isPost ? 1 : 0)
+          Form.bind(row, to: statement)
+          _ = try statement.step()
+          statement.reset()
+        }
+      }
+    }
+  }
+
+  private static var insert: String {
+    let names = ["path", "parent", "kind", "data"] + Form.insertedColumns
+    let places = names.map { _ in "?" }.joined(separator: ", ")
+    return "INSERT INTO documents (\(names.joined(separator: ", "))) VALUES (\(places))"
+  }
+
+  func update(_ updates: [SQLiteUpdate]) throws {
+    try inTransaction { for update in updates { try Form.update(update, in: database) } }
+  }
+
+  private func inTransaction(_ body: () throws -> Void) throws {
+    try lock.withLock {
+      _ = try database.with("BEGIN IMMEDIATE") { try $0.step() }
+      try body()
+      _ = try database.with("COMMIT") { try $0.step() }
+    }
+  }
+
+  func finishLoad() throws {
+    try makeIndexes()
+    try database.run("ANALYZE")
+    let file = open(path, O_RDWR)
+    defer { Foundation.close(file) }
+    guard file >= 0, fsync(file) == 0 else { throw BenchmarkFailure("the file of SQLite was not synced") }
+  }
+
+  // MARK: Reading
+
+  static func key(_ number: Int) throws -> [UInt8] { Array(SampleDocument(number).path.utf8) }
+
+  func get(_ key: [UInt8]) throws -> Int {
+    try key.withUnsafeBytes { key in
+      try statements.get.run { select in
+        select.bind(1, borrowed: key)
+        return try select.step() ? Form.weight(select) : -1
+      }
+    }
+  }
+
+  func byScore(from score: Double, limit: Int) throws -> Int {
+    try statements.byScore.run { select in
+      select.bind(1, score)
+      select.bind(2, limit)
+      return try Self.weigh(select)
+    }
+  }
+
+  func ofTown(_ town: String, limit: Int) throws -> Int {
+    try statements.ofTown.run { select in
+      select.bind(1, town)
+      select.bind(2, limit)
+      return try Self.weigh(select)
+    }
+  }
+
+  func posts(from moment: Int, limit: Int) throws -> Int {
+    try statements.posts.run { select in
+      select.bind(1, moment)
+      select.bind(2, limit)
+      return try Self.weigh(select)
+    }
+  }
+
+  func scan() throws -> Int { try database.with("SELECT data FROM documents", Self.weigh) }
+
+  func scanInTwo() throws -> Int {
+    let middle = try database.with("SELECT (min(id) + max(id)) / 2 FROM documents") { select in
+      try select.step() ? select.integer(0) : 0
+    }
+    let other = try Self.opened(path, setup)
+    defer { other.close() }
+    let connections = Connections(first: database, second: other)
+    return try TwoThreads.sum(
+      { try connections.first.with("SELECT data FROM documents WHERE id <= \(middle)", Self.weigh) },
+      { try connections.second.with("SELECT data FROM documents WHERE id > \(middle)", Self.weigh) })
+  }
+
+  /// Each is used by one thread.
+  private struct Connections: @unchecked Sendable {
+    var first: SQLiteDatabase
+    var second: SQLiteDatabase
+  }
+
+  private static func weigh(_ select: SQLiteStatement) throws -> Int {
+    var sum = 0
+    while try select.step() { sum &+= Form.weight(select) }
+    return sum
+  }
+}
+#endif

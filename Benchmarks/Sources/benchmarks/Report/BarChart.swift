@@ -1,0 +1,84 @@
+// One workload: for each metric a bar for each engine, with its extremes; the goal and the machine's limit as lines.
+
+import Foundation
+
+enum BarChart {
+  private static let left = 200.0
+  private static let plot = 450.0
+  private static let step = 24.0
+
+  static func image(_ rows: [ResultRow], _ verdicts: [Verdict]) -> SVGImage {
+    let groups = TextTable.metrics(rows).map { metric in (metric, rows.filter { $0.metric == metric }) }
+    var image = SVGImage(title: "\(rows.first?.workload ?? "")", height: 10)
+    for (metric, rows) in groups {
+      draw(metric, TextTable.ranked(rows), verdicts.first { $0.goal.metric == metric }, &image)
+    }
+    return image
+  }
+
+  private static func draw(
+    _ metric: String, _ rows: [ResultRow], _ verdict: Verdict?, _ image: inout SVGImage
+  ) {
+    let bars = rows.filter { !Limits.names.contains($0.engine) }
+    let limits = rows.filter { Limits.names.contains($0.engine) }
+    guard let first = bars.first else { return }
+    let goal = verdict.flatMap { goalValue($0, rows) }
+    let ends = bars.map(\.max) + limits.map(\.median) + [goal ?? 0]
+    // A limit far away must not press the bars flat: then it is told, and not drawn.
+    let reach = Swift.max(bars.map(\.max).max() ?? 1, goal ?? 0)
+    let largest = Swift.min(ends.max() ?? 1, reach * 2)
+    func place(_ value: Double) -> Double {
+      left + plot * Swift.min(value, largest) / Swift.max(largest, 1e-12)
+    }
+
+    image.text(Quantity.name(of: metric), x: 0, y: image.height + 16, isBold: true)
+    image.text(
+      first.isRate ? "longer is better" : "shorter is better", x: image.width, y: image.height + 16,
+      color: "quiet",
+      anchor: "end", size: 11)
+    let top = image.height + 26
+    let bottom = top + step * Double(bars.count)
+    for (index, row) in bars.enumerated() {
+      let y = top + step * Double(index)
+      let isOurs = row.engine.hasPrefix("dugout")
+      image.text(
+        row.engine, x: left - 10, y: y + 15, color: isOurs ? "ours" : "ink", anchor: "end", isBold: isOurs)
+      let numbers = [row.median, row.min, row.max].map { Quantity.text($0, metric) }
+      image.bar(
+        x: left, y: y + 4, width: place(row.median) - left, height: step - 9, color: isOurs ? "ours" : "peer",
+        note: "\(row.engine): \(numbers[0]), from \(numbers[1]) to \(numbers[2])")
+      if row.max > row.min {
+        image.line((place(row.min), y + step / 2), (place(row.max), y + step / 2), color: "ink")
+      }
+      image.text(numbers[0], x: place(row.max) + 8, y: y + 15, color: "ink", size: 12)
+    }
+    var notes: [(text: String, color: String)] = []
+    if let goal {
+      image.line((place(goal), top), (place(goal), bottom), color: "goal", width: 1.5)
+      notes.append(("goal \(Quantity.text(goal, metric))", "goal"))
+    }
+    for limit in limits {
+      let isInside = limit.median <= largest
+      if isInside {
+        image.line(
+          (place(limit.median), top), (place(limit.median), bottom), color: "limit", width: 1.5, dash: "4 3")
+      }
+      notes.append(
+        ("\(limit.engine) \(Quantity.text(limit.median, metric))\(isInside ? "" : ", far outside")", "limit"))
+    }
+    var x = left
+    for note in notes {
+      image.text(note.text, x: x, y: bottom + 14, color: note.color, size: 11)
+      x += Double(note.text.count) * 6.2 + 24
+    }
+    image.height = bottom + (notes.isEmpty ? 14 : 30)
+  }
+
+  /// Where the goal lies on the metric's own scale.
+  private static func goalValue(_ verdict: Verdict, _ rows: [ResultRow]) -> Double? {
+    guard case .toBestPeer(let metric) = verdict.goal.measure, metric == verdict.goal.metric,
+      let best = rows.first(where: { $0.engine == verdict.bestPeer })
+    else { return nil }
+    return best.isRate ? best.median / verdict.goal.bound : best.median * verdict.goal.bound
+  }
+}

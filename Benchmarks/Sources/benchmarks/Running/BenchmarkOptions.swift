@@ -1,0 +1,94 @@
+// What the command line asks for.
+
+import Foundation
+
+struct BenchmarkOptions: Sendable {
+  var only: Set<String> = []
+  var documents = 100_000
+  var runs = 5
+  /// Nil means all that are installed.
+  var peers: Set<String>?
+  var jsonFile: String?
+  var reportDirectory: String?
+  /// Counts of documents, for curves.
+  var scale: [Int] = []
+  /// Where stores are made; the disk that is measured.
+  var directory = FileManager.default.temporaryDirectory.path
+  var wantsHelp = false
+
+  static let help = """
+    Usage: benchmarks [--only W5,W6] [--documents 100000] [--runs 5] [--peers sqlite,lmdb,rocksdb,leveldb]
+                      [--json FILE] [--report DIR] [--scale 10000,100000,1000000,5000000] [--directory DIR]
+
+    --only       the workloads below, by name; a range such as W5-W9 is all of them
+    --documents  how many documents the stores hold (1000000 is what the goals are meant for)
+    --runs       rounds; in each one every engine has its turn, in another order
+    --peers      which of the installed peers take part
+    --json       writes the results as JSON
+    --report     writes one SVG chart for each workload, and a page with all of them
+    --scale      runs everything once for each of these counts, and draws the curves
+    --directory  where the stores are made; it decides which disk is measured
+
+    """
+
+  init(_ words: [String]) throws {
+    var rest = words[...]
+    func value(of option: String) throws -> String {
+      guard let value = rest.popFirst() else { throw BenchmarkFailure("\(option) needs a value") }
+      return value
+    }
+    func list(of option: String) throws -> [String] {
+      try value(of: option).split(separator: ",").map(String.init)
+    }
+    func number(_ text: String, of option: String) throws -> Int {
+      guard let number = Int(text), number > 0 else {
+        throw BenchmarkFailure("\(option) needs a positive number, not \"\(text)\"")
+      }
+      return number
+    }
+    while let word = rest.popFirst() {
+      switch word {
+      case "--only": only = Set(try list(of: word).flatMap(Self.expanded))
+      case "--documents": documents = try number(value(of: word), of: word)
+      case "--runs": runs = try number(value(of: word), of: word)
+      case "--peers": peers = Set(try list(of: word))
+      case "--json": jsonFile = try value(of: word)
+      case "--report": reportDirectory = try value(of: word)
+      case "--scale": scale = try list(of: word).map { try number($0, of: word) }
+      case "--directory": directory = try value(of: word)
+      case "--help", "-h": wantsHelp = true
+      default: throw BenchmarkFailure("there is no option \(word); --help lists them")
+      }
+    }
+    // Queries under a limit of 1000 have to find as many.
+    guard documents >= 1000, scale.allSatisfy({ $0 >= 1000 }) else {
+      throw BenchmarkFailure("the workloads need 1000 documents at least")
+    }
+    let unknown = (peers ?? []).subtracting(Engines.packages.map(\.0))
+    guard unknown.isEmpty else {
+      throw BenchmarkFailure("there is no peer \(unknown.sorted().joined(separator: ", "))")
+    }
+  }
+
+  /// W5-W9 stands for five of them.
+  private static func expanded(_ name: String) -> [String] {
+    let ends = name.split(separator: "-").map { Int($0.dropFirst()) }
+    guard ends.count == 2, let first = ends[0], let last = ends[1], first <= last else { return [name] }
+    return (first...last).map { "W\($0)" }
+  }
+
+  func wants(_ engine: String) -> Bool {
+    guard let peers, Engines.isPeer(engine) else { return true }
+    return peers.contains(Engines.family(of: engine))
+  }
+
+  /// Enough for all of the data, and an eighth of it. A document takes about 350 bytes where it is not compressed.
+  var cacheBytes: Int { max(256 << 20, documents * 1024) }
+  var eighthOfDataBytes: Int { max(1 << 20, documents * 350 / 8) }
+}
+
+struct BenchmarkFailure: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) { self.description = description }
+}

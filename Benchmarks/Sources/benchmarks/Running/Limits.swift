@@ -1,0 +1,128 @@
+// What the machine itself allows, measured in the same run as everything else: the charts show it as a line.
+
+internal import CLZ4Limit
+import Foundation
+
+enum Limits {
+  static let device = "limit: device"
+  static let lz4 = "limit: LZ4"
+  static let memory = "limit: memory"
+  static let names: Set = [device, lz4, memory]
+
+  /// So many pages written over a file that is as large already, each one synced.
+  static func syncedPages(
+    in directory: URL, _ count: Int, pageBytes: Int = 4096
+  ) throws -> [String: Double] {
+    let page = [UInt8](repeating: 0x5A, count: pageBytes)
+    let file = open(directory.appendingPathComponent("pages").path, O_RDWR | O_CREAT, 0o600)
+    guard file >= 0 else { throw BenchmarkFailure("the file for the device's limit was not made") }
+    defer { close(file) }
+    @Sendable func write(_ index: Int) throws {
+      guard pwrite(file, page, page.count, off_t(index * page.count)) == page.count else {
+        throw BenchmarkFailure("a page was not written whole")
+      }
+    }
+    for index in 0..<count { try write(index) }
+    try sync(file)
+    return try CommitTimes.measure(count) { index in
+      try write(index)
+      try sync(file)
+    }
+  }
+
+  private static func sync(_ file: Int32) throws {
+    #if canImport(Darwin)
+    let failed = fcntl(file, F_FULLFSYNC) != 0
+    #else
+    let failed = fdatasync(file) != 0
+    #endif
+    if failed { throw BenchmarkFailure("a sync failed with error \(errno)") }
+  }
+
+  /// Nanoseconds to decode one document that was compressed by itself against a dictionary of 16 KB, which lies
+  /// directly before the output: the fastest way that LZ4 has. Nothing is looked up and nothing is read.
+  static func decodeNanoseconds() throws -> Double {
+    let dictionary = (0..<60).flatMap { PackedRecord.bytes(SampleDocument($0)) }.suffix(16 << 10)
+    let records = (1000..<3000).map { PackedRecord.bytes(SampleDocument($0)) }
+    guard let stream = LZ4_createStream() else { throw BenchmarkFailure("LZ4 made no stream") }
+    defer { LZ4_freeStream(stream) }
+    let compressed = records.map { record -> [UInt8] in
+      var output = [UInt8](repeating: 0, count: Int(LZ4_compressBound(Int32(record.count))))
+      let count = Array(dictionary).withUnsafeBytes { dictionary in
+        record.withUnsafeBytes { record in
+          output.withUnsafeMutableBytes { output in
+            LZ4_loadDict(stream, dictionary.characters, Int32(dictionary.count))
+            return LZ4_compress_fast_continue(
+              stream, record.characters, UnsafeRawBufferPointer(output).mutableCharacters,
+              Int32(record.count),
+              Int32(output.count), 1)
+          }
+        }
+      }
+      return Array(output.prefix(Int(count)))
+    }
+    var room = Array(dictionary) + [UInt8](repeating: 0, count: 4096)
+    let passes = 20
+    var decoded = 0
+    let time = room.withUnsafeMutableBytes { room -> Duration in
+      let bytes = UnsafeRawBufferPointer(room)
+      let output = bytes.mutableCharacters?.advanced(by: dictionary.count)
+      return ContinuousClock().measure {
+        for _ in 0..<passes {
+          for entry in compressed {
+            entry.withUnsafeBytes {
+              decoded += Int(
+                LZ4_decompress_safe_usingDict(
+                  $0.characters, output, Int32($0.count), 4096, bytes.characters, Int32(dictionary.count)))
+            }
+          }
+        }
+      }
+    }
+    guard decoded == passes * records.reduce(0, { $0 + $1.count }) else {
+      throw BenchmarkFailure("LZ4 did not decode what it had compressed")
+    }
+    return time / .nanoseconds(1) / Double(passes * records.count)
+  }
+
+  /// Bytes a second of a copy that no cache holds.
+  static func copiedBytesPerSecond() -> Double {
+    let count = 256 << 20
+    let source = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 4096)
+    let target = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 4096)
+    defer {
+      source.deallocate()
+      target.deallocate()
+    }
+    memset(source, 1, count)
+    memset(target, 2, count)
+    let time = ContinuousClock().measure { memcpy(target, source, count) }
+    return Double(count) / (time / .seconds(1))
+  }
+}
+
+/// Decoding alone, as a limit of gets or scans.
+struct DecodeLimit: Engine {
+  var isRate: Bool
+  let name = Limits.lz4
+
+  func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
+    let nanoseconds = try Limits.decodeNanoseconds()
+    return isRate ? ["docs_per_s": 1e9 / nanoseconds] : ["get_ns": nanoseconds]
+  }
+}
+
+/// Copying documents of 350 bytes, as a limit of scans.
+struct CopyLimit: Engine {
+  let name = Limits.memory
+
+  func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
+    ["docs_per_s": Limits.copiedBytesPerSecond() / 350]
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  fileprivate var mutableCharacters: UnsafeMutablePointer<CChar>? {
+    characters.map { UnsafeMutablePointer(mutating: $0) }
+  }
+}

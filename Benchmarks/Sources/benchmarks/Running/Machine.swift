@@ -1,0 +1,65 @@
+// Where a run took place.
+
+import Foundation
+
+struct Machine: Sendable {
+  var lines: [(name: String, text: String)] = []
+
+  init(_ directory: String) {
+    let cpu = Self.value("model name", in: "/proc/cpuinfo") ?? "unknown"
+    lines.append(("Processor", "\(cpu), \(ProcessInfo.processInfo.activeProcessorCount) cores"))
+    lines.append(("Memory", "\(ProcessInfo.processInfo.physicalMemory >> 30) GB"))
+    lines.append(("System", Self.system))
+    lines.append(("Disk", Self.disk(under: directory)))
+    lines.append(("Load before the run", Self.load))
+    #if SQLITE
+    lines.append(("SQLite", SQLiteDatabase.version))
+    #endif
+    lines.append(("Built", Self.isOptimised ? "optimised" : "NOT OPTIMISED: the numbers mean nothing"))
+  }
+
+  var object: [String: Any] { Dictionary(uniqueKeysWithValues: lines.map { ($0.name, $0.text) }) }
+
+  static var isOptimised: Bool {
+    #if DEBUG
+    false
+    #else
+    true
+    #endif
+  }
+
+  private static var load: String {
+    guard let text = try? String(contentsOfFile: "/proc/loadavg", encoding: .utf8) else { return "unknown" }
+    return text.split(separator: " ").prefix(3).joined(separator: " ")
+  }
+
+  private static var system: String {
+    var names = utsname()
+    uname(&names)
+    func text<Value>(_ value: Value) -> String {
+      withUnsafeBytes(of: value) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    }
+    return "\(text(names.sysname)) \(text(names.release)) \(text(names.machine))"
+  }
+
+  /// The mount that holds the directory.
+  private static func disk(under directory: String) -> String {
+    let path = URL(fileURLWithPath: directory).resolvingSymlinksInPath().path
+    let mounts = (try? String(contentsOfFile: "/proc/mounts", encoding: .utf8)) ?? ""
+    var best: [String]?
+    for line in mounts.split(separator: "\n") {
+      let parts = line.split(separator: " ").map(String.init)
+      guard parts.count > 3 else { continue }
+      let holds = parts[1] == "/" || path == parts[1] || path.hasPrefix(parts[1] + "/")
+      if holds, parts[1].count >= best?[1].count ?? 0 { best = parts }
+    }
+    guard let best else { return "unknown" }
+    return "\(best[0]), \(best[2]), \(best[3])"
+  }
+
+  private static func value(_ name: String, in file: String) -> String? {
+    guard let text = try? String(contentsOfFile: file, encoding: .utf8) else { return nil }
+    return text.split(separator: "\n").first { $0.hasPrefix(name) }?
+      .split(separator: ":").last.map { $0.trimmingCharacters(in: .whitespaces) }
+  }
+}

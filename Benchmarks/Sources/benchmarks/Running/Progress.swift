@@ -1,0 +1,30 @@
+// What is under way, on standard error: one line that changes, if it is a terminal.
+
+import Foundation
+
+enum Progress {
+  static let isTerminal = isatty(STDERR_FILENO) == 1
+
+  static func step(_ text: String, done: Int, of total: Int) {
+    guard isTerminal else { return }
+    let width = 24
+    let filled = width * done / max(total, 1)
+    let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
+    write("\r\u{1B}[K\(bar) \(text)")
+  }
+
+  static func clear() { if isTerminal { write("\r\u{1B}[K") } }
+
+  /// Something that takes a while.
+  static func note(_ text: String) { write(isTerminal ? "\r\u{1B}[K\(text) …" : "\(text)\n") }
+
+  static func say(_ text: String) {
+    clear()
+    write(text + "\n")
+  }
+
+  /// Results, at once: a long run that is ended early has shown what it had.
+  static func print(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
+
+  private static func write(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }
+}

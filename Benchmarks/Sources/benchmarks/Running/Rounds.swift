@@ -1,0 +1,63 @@
+// Every engine once a round, in an order that changes from round to round.
+
+import Foundation
+
+enum Rounds {
+  static func run(_ workload: any Workload.Type, _ context: RunContext, _ root: URL) throws -> [ResultRow] {
+    var samples: [String: [String: [Double]]] = [:]
+    var names: [String] = []
+    let engines = workload.engines.filter { context.options.wants($0.name) }
+    let runs = workload.runsOnce ? 1 : context.options.runs
+    for run in 0..<runs {
+      for (turn, engine) in engines.shuffled().enumerated() {
+        Progress.step(
+          "\(workload.name) \(workload.title), round \(run + 1) of \(runs), \(engine.name)",
+          done: run * engines.count + turn, of: runs * engines.count)
+        let directory = root.appendingPathComponent("round-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        for (metric, value) in try engine.round(in: directory, context) {
+          samples[engine.name, default: [:]][metric, default: []].append(value)
+        }
+      }
+    }
+    Progress.clear()
+    names = engines.map(\.name)
+    return names.flatMap { engine in
+      (samples[engine] ?? [:]).sorted { $0.key < $1.key }.map { metric, values in
+        ResultRow(
+          workload: workload.name, engine: engine, metric: metric, values: values,
+          documents: context.options.documents)
+      }
+    }
+  }
+}
+
+struct ResultRow: Sendable {
+  var workload: String
+  var engine: String
+  var metric: String
+  var values: [Double]
+  var documents: Int
+
+  private var sorted: [Double] { values.sorted() }
+  var median: Double { values.median }
+  var min: Double { sorted[0] }
+  var max: Double { sorted[sorted.count - 1] }
+  var isRate: Bool { metric.hasSuffix("_per_s") }
+
+  var object: [String: Any] {
+    [
+      "workload": workload, "engine": engine, "metric": metric, "median": median, "min": min, "max": max,
+      "runs": values.count, "documents": documents,
+    ]
+  }
+}
+
+extension [Double] {
+  var median: Double {
+    let sorted = sorted()
+    let middle = count / 2
+    return count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+  }
+}

@@ -1,0 +1,107 @@
+// W3, W4, W14: many documents at once, with three indexes.
+//
+//   W3   durable batches of 500 into a store that is empty at first
+//   W4   a load that ends compressed, indexed and durable
+//   W14  updates of an indexed field, spread over a store that holds all documents, in durable batches of 500
+
+import Foundation
+
+enum DurableBatches: Workload {
+  static let name = "W3"
+  static let title = "durable batches of 500 documents"
+  static var engines: [any Engine] { Engines.all.map { BatchRound(type: $0) } }
+  static let goals = [Goal.ratio("batches of 500", "docs_per_s", 0.4)]
+}
+
+enum BulkLoad: Workload {
+  static let name = "W4"
+  static let title = "load, ending compressed, indexed and durable"
+  static var engines: [any Engine] { Engines.all.map { LoadRound(type: $0) } }
+  static let goals = [Goal.ratio("load", "docs_per_s", 0.4)]
+}
+
+enum IndexedUpdates: Workload {
+  static let name = "W14"
+  static let title = "updates of an indexed field in batches of 500"
+  static var engines: [any Engine] { Engines.all.map { UpdateRound(type: $0) } }
+  static let goals = [Goal.ratio("updates", "docs_per_s", 0.2)]
+}
+
+private struct BatchRound: Engine {
+  var type: any DocumentEngine.Type
+  var name: String { type.name }
+
+  func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
+    // A copy, because the compiler fails to open the type of a property.
+    let database = type
+    return try measured(database, directory, context)
+  }
+
+  private func measured<Database: DocumentEngine>(
+    _ type: Database.Type, _ directory: URL, _ context: RunContext
+  ) throws -> [String: Double] {
+    let count = min(context.options.documents, 100_000) / 500 * 500
+    let batches = try stride(from: 0, to: count, by: 500).map { try type.writes(Array($0..<$0 + 500)) }
+    let engine = try type.init(directory, EngineSetup(cacheBytes: context.options.cacheBytes))
+    let time = try ContinuousClock().measure { for batch in batches { try engine.write(batch) } }
+    try context.answers.note("what batches wrote", try engine.scan(), of: name)
+    try engine.close()
+    return ["docs_per_s": Double(count) / (time / .seconds(1))]
+  }
+}
+
+private struct LoadRound: Engine {
+  var type: any DocumentEngine.Type
+  var name: String { type.name }
+
+  func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
+    // A copy, because the compiler fails to open the type of a property.
+    let database = type
+    return try measured(database, directory, context)
+  }
+
+  /// What is written is made ahead, a million documents at a time.
+  private func measured<Database: DocumentEngine>(
+    _ type: Database.Type, _ directory: URL, _ context: RunContext
+  ) throws -> [String: Double] {
+    let count = context.options.documents
+    let time = try type.load(count, in: directory, window: 1_000_000)
+    let engine = try type.init(directory, EngineSetup(cacheBytes: context.options.cacheBytes))
+    try context.answers.note("a load", try engine.scan(), of: name)
+    try engine.close()
+    return ["docs_per_s": Double(count) / (time / .seconds(1))]
+  }
+}
+
+private struct UpdateRound: Engine {
+  var type: any DocumentEngine.Type
+  var name: String { type.name }
+
+  func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
+    // A copy, because the compiler fails to open the type of a property.
+    let database = type
+    return try measured(database, directory, context)
+  }
+
+  private func measured<Database: DocumentEngine>(
+    _ type: Database.Type, _ directory: URL, _ context: RunContext
+  ) throws -> [String: Double] {
+    let documents = context.options.documents
+    let count = min(documents / 2, 50_000) / 500 * 500
+    // Users, each once, all over the store.
+    let batches = try stride(from: 0, to: count, by: 500).map { start in
+      try type.updates(
+        (start..<start + 500).map { $0 &* 15_485_863 % (documents / 2) * 2 }, revision: 1)
+    }
+    try context.stores.copy(of: type, to: directory)
+    let engine = try type.init(directory, EngineSetup(cacheBytes: context.options.cacheBytes))
+    // So that what is read before it is updated is in memory.
+    _ = try engine.scan()
+    let time = try ContinuousClock().measure { for batch in batches { try engine.update(batch) } }
+    try context.answers.note("updated documents", try engine.scan(), of: name)
+    try context.answers.note(
+      "the order after updates", try engine.byScore(from: 30_000, limit: 1000), of: name)
+    try engine.close()
+    return ["docs_per_s": Double(count) / (time / .seconds(1))]
+  }
+}

@@ -1,0 +1,82 @@
+// W10: opening a store of which nothing is in memory, and the first answers: a get, and a query for 20 documents.
+//
+// As root, the system's cache is dropped as a whole; otherwise the system is asked to forget the files. The
+// program's own code has been used before, so that it is not what is read.
+
+import Foundation
+
+enum ColdOpen: Workload {
+  static let name = "W10"
+  static let title = "cold open, first get, first query"
+  static var engines: [any Engine] { Engines.all.map { ColdRound(type: $0) } }
+  static let goals = [
+    Goal.ratio("cold open and first get", "open_and_get_ms", 0.8),
+    Goal.ratio("first query of 20", "first_query_ms", 0.5),
+  ]
+
+  /// How the pages are dropped here, for the report.
+  static var way: String {
+    getuid() == 0
+      ? "the page cache was dropped as a whole (/proc/sys/vm/drop_caches)"
+      : "the files were dropped from the page cache one by one (posix_fadvise)"
+  }
+
+  static func dropCaches(_ directory: URL) throws {
+    sync()
+    if getuid() == 0, let file = FileHandle(forWritingAtPath: "/proc/sys/vm/drop_caches") {
+      try file.write(contentsOf: Data("3\n".utf8))
+      try file.close()
+      return
+    }
+    for file in try DirectorySize.files(in: directory) {
+      let descriptor = open(file.path, O_RDONLY)
+      guard descriptor >= 0 else { continue }
+      #if canImport(Glibc)
+      posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
+      #endif
+      close(descriptor)
+    }
+  }
+}
+
+private struct ColdRound: Engine {
+  var type: any DocumentEngine.Type
+  var name: String { type.name }
+
+  func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
+    // A copy, because the compiler fails to open the type of a property.
+    let database = type
+    return try measured(database, context)
+  }
+
+  private func measured<Database: DocumentEngine>(
+    _ type: Database.Type, _ context: RunContext
+  ) throws -> [String: Double] {
+    let directory = try context.stores.directory(of: type)
+    // So that the code of the engine is in memory.
+    _ = try times(type, directory, context, isCold: false)
+    try ColdOpen.dropCaches(directory)
+    return try times(type, directory, context, isCold: true)
+  }
+
+  private func times<Database: DocumentEngine>(
+    _ type: Database.Type, _ directory: URL, _ context: RunContext, isCold: Bool
+  ) throws -> [String: Double] {
+    let setup = EngineSetup(cacheBytes: context.options.cacheBytes, purpose: .coldOpen)
+    let key = try type.key(context.options.documents / 3)
+    let clock = ContinuousClock()
+    let start = clock.now
+    let engine = try type.init(directory, setup)
+    let sum = try engine.get(key)
+    let opened = clock.now
+    let answer = try engine.byScore(from: 12_345, limit: 20)
+    let queried = clock.now
+    try engine.close()
+    try context.answers.note("the first get", sum, of: name)
+    try context.answers.note("the first query", answer, of: name)
+    return [
+      "open_and_get_ms": (opened - start) / .milliseconds(1),
+      "first_query_ms": (queried - opened) / .milliseconds(1),
+    ]
+  }
+}

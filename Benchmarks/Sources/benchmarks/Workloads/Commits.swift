@@ -1,0 +1,79 @@
+// W1, W2: durable commits of one document, with three indexes.
+//
+//   W1   from one thread; beside it the bare device: write a page over a file that is there, sync
+//   W2   from eight threads; beside it 64 writers that wait without a thread
+
+import DocumentStore
+import Foundation
+
+enum SingleCommits: Workload {
+  static let name = "W1"
+  static let title = "durable commits of one document, one writer"
+  static var engines: [any Engine] {
+    Engines.all.map { CommitRound(type: $0, threads: 1) } + [DevicePages()]
+  }
+  static let goals = [Goal.ratio("one document, one writer", "commits_per_s", 0.6)]
+}
+
+enum EightWriters: Workload {
+  static let name = "W2"
+  static let title = "durable commits of one document, eight writers"
+  static var engines: [any Engine] {
+    Engines.all.map { CommitRound(type: $0, threads: 8) } + [WaitingWriters()]
+  }
+  static let goals = [
+    Goal.ratio("one document, eight writers", "commits_per_s", 0.5),
+    Goal(
+      title: "64 writers without threads, over eight threads", engine: WaitingWriters.name,
+      metric: "commits_per_s", measure: .toOwn(engine: "dugout", metric: "commits_per_s"), bound: 0.2),
+  ]
+}
+
+private struct CommitRound: Engine {
+  var type: any DocumentEngine.Type
+  var threads: Int
+  var name: String { type.name }
+
+  func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
+    // A copy, because the compiler fails to open the type of a property.
+    let database = type
+    return try measured(database, directory, context)
+  }
+
+  /// Enough to outlive the first, small logs; each takes about a tenth of a millisecond.
+  private func measured<Database: DocumentEngine>(
+    _ type: Database.Type, _ directory: URL, _ context: RunContext
+  ) throws -> [String: Double] {
+    let count = min(context.options.documents, threads == 1 ? 5000 : 20_000)
+    let writes = try (0..<count).map { try type.writes([$0]) }
+    let engine = try type.init(directory, EngineSetup(cacheBytes: context.options.cacheBytes))
+    let times = try CommitTimes.measure(count, threads: threads) { try engine.write(writes[$0]) }
+    try context.answers.note("what \(threads) threads wrote", try engine.scan(), of: name)
+    try engine.close()
+    return times
+  }
+}
+
+private struct DevicePages: Engine {
+  let name = Limits.device
+
+  func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
+    try Limits.syncedPages(in: directory, min(context.options.documents, 5000))
+  }
+}
+
+private struct WaitingWriters: Engine {
+  static let name = "dugout, 64 async"
+  var name: String { Self.name }
+
+  func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
+    let writes = try (0..<min(context.options.documents, 100_000)).map { number in
+      try DugoutDocuments.writes([number])[0]
+    }
+    let engine = try DugoutDocuments(directory, EngineSetup(cacheBytes: context.options.cacheBytes))
+    let writers = AsyncWriters(engine.store, writes)
+    let time = ContinuousClock().measure { writers.run(64) }
+    try engine.close()
+    return ["commits_per_s": Double(writes.count) / (time / .seconds(1))]
+  }
+}

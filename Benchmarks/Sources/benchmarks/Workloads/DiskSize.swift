@@ -1,0 +1,47 @@
+// W12: what a store takes on disk once it is loaded and compacted, by the blocks that its files have. Of ours, the
+// spare log does not count: it is room for what is to come.
+
+import Foundation
+
+enum DiskSize: Workload {
+  static let name = "W12"
+  static let title = "bytes on disk after load and compaction"
+  static let runsOnce = true
+  static var engines: [any Engine] { Engines.all.map { SizeRound(type: $0) } }
+  static let goals = [Goal.ratio("bytes on disk", "bytes", 0.75)]
+}
+
+private struct SizeRound: Engine {
+  var type: any DocumentEngine.Type
+  var name: String { type.name }
+
+  func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
+    // A copy, because the compiler fails to open the type of a property.
+    let database = type
+    return try measured(database, context)
+  }
+
+  private func measured<Database: DocumentEngine>(
+    _ type: Database.Type, _ context: RunContext
+  ) throws -> [String: Double] {
+    let bytes = try DirectorySize.bytes(in: context.stores.directory(of: type)) { $0 != "SPARE" }
+    return ["bytes": Double(bytes), "bytes_per_document": Double(bytes) / Double(context.options.documents)]
+  }
+}
+
+enum DirectorySize {
+  static func files(in directory: URL) throws -> [URL] {
+    guard let files = FileManager.default.enumerator(at: directory, includingPropertiesForKeys: nil) else {
+      throw BenchmarkFailure("\(directory.path) cannot be listed")
+    }
+    return files.compactMap { $0 as? URL }
+  }
+
+  static func bytes(in directory: URL, _ counts: (String) -> Bool) throws -> Int {
+    try files(in: directory).filter { counts($0.lastPathComponent) }.reduce(0) { sum, file in
+      var status = stat()
+      guard lstat(file.path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return sum }
+      return sum + Int(status.st_blocks) * 512
+    }
+  }
+}

@@ -1,0 +1,97 @@
+// W13: memory that only this process has (anonymous pages, from /proc/self/smaps), in a process of its own: after
+// opening the store, and after the questions of W5 to W8 have touched all indexes. The cache is as small as can be;
+// beside it the same with one that holds everything.
+
+import Foundation
+
+enum Memory: Workload {
+  static let name = "W13"
+  static let title = "anonymous memory"
+  static let task = "memory"
+  static let runsOnce = true
+  static var engines: [any Engine] { Engines.all.map { MemoryRound(type: $0) } }
+  static let goals = [
+    Goal.ratio("anonymous bytes after open", "after_open_bytes", 1.2),
+    Goal(
+      title: "bytes a document and its index entries take after W5-W8", metric: "bytes_per_document",
+      measure: .absolute, bound: 70),
+  ]
+
+  /// Of a cache that keeps next to nothing.
+  static let leastCacheBytes = 1 << 20
+
+  // MARK: In the process of its own
+
+  static func runChild(_ words: [String]) throws {
+    guard words.count == 4, let documents = Int(words[2]), let cacheBytes = Int(words[3]) else {
+      throw BenchmarkFailure("the process for memory was called wrongly")
+    }
+    let numbers = try measure(
+      Child.engine(words[0]), URL(fileURLWithPath: words[1]), documents: documents, cacheBytes: cacheBytes)
+    FileHandle.standardOutput.write(try JSONSerialization.data(withJSONObject: numbers))
+  }
+
+  private static func measure<Database: DocumentEngine>(
+    _ type: Database.Type, _ directory: URL, documents: Int, cacheBytes: Int
+  ) throws -> [String: Double] {
+    let before = try anonymousBytes()
+    let engine = try type.init(directory, EngineSetup(cacheBytes: cacheBytes))
+    _ = try engine.get(type.key(0))
+    let opened = try anonymousBytes()
+    // From the start of each index to its end, as well as the questions themselves: every page is touched.
+    _ = try engine.byScore(from: 0, limit: documents)
+    for town in 0..<SampleDocument.towns { _ = try engine.ofTown("Town \(town)", limit: documents) }
+    _ = try engine.posts(from: 0, limit: documents)
+    for number in stride(from: 0, to: documents, by: 7) { _ = try engine.get(type.key(number)) }
+    let touched = try anonymousBytes()
+    try engine.close()
+    return ["before": before, "opened": opened, "touched": touched]
+  }
+
+  private static func anonymousBytes() throws -> Double {
+    // Of unknown length, and handed out page by page.
+    guard let file = FileHandle(forReadingAtPath: "/proc/self/smaps") else {
+      throw BenchmarkFailure("memory is counted in /proc/self/smaps, which is not here")
+    }
+    var data = Data()
+    while let part = try file.read(upToCount: 1 << 16), !part.isEmpty { data += part }
+    let text = String(decoding: data, as: UTF8.self)
+    var kilobytes = 0
+    for line in text.split(separator: "\n") where line.hasPrefix("Anonymous:") {
+      kilobytes += line.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+    }
+    return Double(kilobytes << 10)
+  }
+}
+
+private struct MemoryRound: Engine {
+  var type: any DocumentEngine.Type
+  var name: String { type.name }
+
+  func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
+    // A copy, because the compiler fails to open the type of a property.
+    let database = type
+    return try measured(database, context)
+  }
+
+  private func measured<Database: DocumentEngine>(
+    _ type: Database.Type, _ context: RunContext
+  ) throws -> [String: Double] {
+    let store = try context.stores.directory(of: type)
+    func measure(_ cacheBytes: Int) throws -> [String: Double] {
+      try Child.numbers(
+        Memory.task, [name, store.path, "\(context.options.documents)", "\(cacheBytes)"])
+    }
+    let small = try measure(Memory.leastCacheBytes)
+    let large = try measure(context.options.cacheBytes)
+    func value(_ name: String, _ numbers: [String: Double]) -> Double { numbers[name] ?? .nan }
+    return [
+      "after_open_bytes": value("opened", small),
+      "opened_only_bytes": value("opened", small) - value("before", small),
+      "after_queries_bytes": value("touched", small),
+      "bytes_per_document": (value("touched", small) - value("before", small))
+        / Double(context.options.documents),
+      "full_cache_after_queries_bytes": value("touched", large),
+    ]
+  }
+}

@@ -1,0 +1,122 @@
+// W20: how large programs become. Three programs are built in a package of their own, with the standard library
+// linked statically and everything stripped: one that imports Foundation and does nothing, one that reads and writes
+// through FirebaseFirestore, one that uses the engine alone.
+
+import Foundation
+
+enum ProgramSizes: Workload {
+  static let name = "W20"
+  static let title = "what the library adds to a program"
+  static let runsOnce = true
+  static let engines: [any Engine] = [BuiltPrograms()]
+  static let goals = [
+    Goal(
+      title: "what FirebaseFirestore adds, bytes", metric: "firestore_adds_bytes", measure: .absolute,
+      bound: 6_000_000),
+    Goal(
+      title: "a program with the engine alone, bytes", metric: "engine_bytes", measure: .absolute,
+      bound: 12_000_000),
+    Goal(
+      title: "system libraries beside those of an empty program", metric: "system_libraries",
+      measure: .absolute,
+      bound: 1),
+  ]
+
+  /// Built with what this machine has; it takes minutes, and small runs go without it.
+  static let documentsMin = 100_000
+}
+
+private struct BuiltPrograms: Engine {
+  let name = "dugout"
+
+  private static let programs = [
+    "empty": "import Foundation\nprint(Date())\n",
+    "firestore": """
+    import FirebaseFirestore
+    let firestore = Firestore.memory()
+    firestore.collection("users").document("ada").setData(["name": "Ada"])
+    print(try firestore.document("users/ada").read().data() ?? [:])
+
+    """,
+    "engine": """
+    import DocumentStore
+    let store = try DocumentStore.openInMemory()
+    try store.commit([.set(try DocumentPath(["users", "ada"]), StoredMap([("name", .string("Ada"))]))])
+    print(try store.documents(StructuredQuery(.collection(try CollectionPath(["users"])))).count)
+
+    """,
+  ]
+
+  func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
+    try write(to: directory)
+    try Self.run(
+      "swift",
+      [
+        "build", "-c", "release", "--static-swift-stdlib", "--package-path", directory.path, "-Xlinker", "-s",
+        "-Xlinker", "--gc-sections",
+      ])
+    func program(_ name: String) -> String { directory.appendingPathComponent(".build/release/\(name)").path }
+    func size(_ name: String) throws -> Double {
+      Double(try FileManager.default.attributesOfItem(atPath: program(name))[.size] as? Int ?? 0)
+    }
+    for name in ["firestore", "engine"] { try Self.run(program(name), []) }
+    let libraries = try Self.libraries(program("firestore")).subtracting(Self.libraries(program("empty")))
+    return [
+      "empty_bytes": try size("empty"), "firestore_bytes": try size("firestore"),
+      "firestore_adds_bytes": try size("firestore") - size("empty"), "engine_bytes": try size("engine"),
+      "system_libraries": Double(libraries.count),
+    ]
+  }
+
+  private func write(to directory: URL) throws {
+    // Three folders above this file's own is the package, and above that the one that it measures.
+    let repository = (0..<5).reduce(URL(fileURLWithPath: #filePath)) { url, _ in
+      url.deletingLastPathComponent()
+    }
+    let targets = [("empty", ""), ("firestore", "FirebaseFirestore"), ("engine", "DocumentStore")].map {
+      name, product in
+      let dependencies = product.isEmpty ? "" : ".product(name: \"\(product)\", package: \"Dugout\")"
+      return "    .executableTarget(name: \"\(name)\", dependencies: [\(dependencies)]),"
+    }
+    let manifest = """
+      // swift-tools-version: 6.2
+      import PackageDescription
+      let package = Package(
+        name: "Sizes", platforms: [.macOS(.v15)],
+        dependencies: [.package(name: "Dugout", path: "\(repository.path)")],
+        targets: [
+      \(targets.joined(separator: "\n"))
+        ])
+
+      """
+    try manifest.write(
+      to: directory.appendingPathComponent("Package.swift"), atomically: true, encoding: .utf8)
+    for (name, source) in Self.programs {
+      let folder = directory.appendingPathComponent("Sources/\(name)")
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      try source.write(to: folder.appendingPathComponent("main.swift"), atomically: true, encoding: .utf8)
+    }
+  }
+
+  private static func libraries(_ program: String) throws -> Set<String> {
+    Set(
+      try run("ldd", [program]).split(separator: "\n").compactMap {
+        $0.split(separator: " ").first.map(String.init)
+      })
+  }
+
+  @discardableResult
+  private static func run(_ program: String, _ arguments: [String]) throws -> String {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = [program] + arguments
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = output
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else { throw BenchmarkFailure("\(program) failed:\n\(text)") }
+    return text
+  }
+}

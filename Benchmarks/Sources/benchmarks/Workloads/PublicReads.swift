@@ -1,0 +1,95 @@
+// The same gets and queries through FirebaseFirestore, beside those of the engine: what a user's types cost.
+
+import FirebaseFirestore
+
+enum PublicReads {
+  static let name = "dugout, Firestore API"
+
+  static let gets: [any Engine] = [Gets(), DecodeLimit(isRate: false)]
+  static let queries: [any Engine] = [Queries()]
+
+  /// One document, by a reference that is there already.
+  private struct Gets: Engine {
+    var name: String { PublicReads.name }
+
+    func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
+      try PublicReads.withFirestore(context) { firestore in
+        let count = Question.get.times
+        let references = (0..<count).map { index in
+          firestore.document(SampleDocument(Question.number(index, below: context.options.documents)).path)
+        }
+        let asStruct = try PublicReads.time(count) { index in
+          try references[index].read(as: SampleFields<Timestamp>.self).weight { $0.microseconds }
+        }
+        try context.answers.note("\(Question.get)", asStruct.sum, of: "\(name), struct")
+        // Looking at what is in the dictionary takes casts, which are the user's; the answers are compared after it.
+        let asDictionary = try PublicReads.time(count) { try references[$0].read().data()?.count ?? -1 }
+        let sum = try references.reduce(0) { try $0 &+ SampleFieldsOfAny.weight($1.read().data() ?? [:]) }
+        try context.answers.note("\(Question.get)", sum, of: "\(name), dictionary")
+        return ["get_struct_ns": asStruct.nanoseconds, "get_dictionary_ns": asDictionary.nanoseconds]
+      }
+    }
+  }
+
+  private struct Queries: Engine {
+    var name: String { PublicReads.name }
+
+    func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
+      try PublicReads.withFirestore(context) { firestore in
+        let users = firestore.collection("users").order(by: "score")
+        var results: [String: Double] = [:]
+        for limit in [20, 1000] {
+          let queries = (0..<Question.byScore(limit).times).map {
+            users.start(at: [Question.score($0)]).limit(to: limit)
+          }
+          let asStructs = try PublicReads.time(queries.count) { index in
+            try queries[index].read().documents.reduce(0) {
+              try $0 &+ $1.data(as: SampleFields<Timestamp>.self).weight { $0.microseconds }
+            }
+          }
+          try context.answers.note("\(Question.byScore(limit))", asStructs.sum, of: "\(name), structs")
+          results["limit\(limit)_structs_ns"] = asStructs.nanoseconds
+          let asDictionaries = try PublicReads.time(queries.count) { index in
+            try queries[index].read().documents.reduce(0) { $0 &+ $1.data().count }
+          }
+          results["limit\(limit)_dictionaries_ns"] = asDictionaries.nanoseconds
+        }
+        return results
+      }
+    }
+  }
+
+  /// The store that the engine's rounds read, opened by the API.
+  static func withFirestore<Result>(_ context: RunContext, _ body: (Firestore) throws -> Result) throws
+    -> Result
+  {
+    let directory = try context.stores.directory(of: DugoutDocuments.self)
+    let firestore = try Firestore.open(at: URL(fileURLWithPath: DugoutDocuments.path(in: directory)))
+    let result = Swift.Result { try body(firestore) }
+    try Waiting.run { try await firestore.terminate() }
+    return try result.get()
+  }
+
+  private static func time(
+    _ count: Int, _ body: (Int) throws -> Int
+  ) throws -> (nanoseconds: Double, sum: Int) {
+    for index in 0..<(count + 2) / 3 { _ = try body(index) }
+    var sum = 0
+    let time = try ContinuousClock().measure { for index in 0..<count { sum &+= try body(index) } }
+    return (time / .nanoseconds(1) / Double(count), sum)
+  }
+}
+
+/// Asynchronous work from the thread of the rounds, which may wait.
+enum Waiting {
+  static func run<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
+    let box = ResultBox<Value>()
+    let done = DispatchSemaphore(value: 0)
+    Task.detached {
+      do { box.set(.success(try await body())) } catch { box.set(.failure(error)) }
+      done.signal()
+    }
+    done.wait()
+    return try box.get()
+  }
+}

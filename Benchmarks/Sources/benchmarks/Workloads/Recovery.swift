@@ -1,0 +1,83 @@
+// W11: the open after a kill, by the documents that are in the log alone. Another process writes them, in durable
+// batches of 500 with three indexes, says that it is done, and is killed. LMDB has no log and nothing to recover.
+
+import Foundation
+
+enum Recovery: Workload {
+  static let name = "W11"
+  static let title = "recovery after a kill"
+  static let task = "recovery"
+  private static let fullLog = "dugout, full log"
+  static var engines: [any Engine] {
+    // Few enough for every log; and as much as ours holds before a flush makes room, 64 MB.
+    Engines.all.filter { $0.hasLog }.map { RecoveryRound(type: $0, name: $0.name, logged: 40_000) }
+      + [RecoveryRound(type: Engines.dugout, name: fullLog, logged: 150_000)]
+  }
+  static let goals = [
+    Goal.ratio("time for each document in the log", "us_per_document", 0.6),
+    Goal(
+      title: "milliseconds at the log's cap", engine: fullLog, metric: "open_ms", measure: .absolute,
+      bound: 100),
+  ]
+
+  // MARK: In the process that is killed
+
+  static func runChild(_ words: [String]) throws {
+    guard words.count == 3, let count = Int(words[2]) else {
+      throw BenchmarkFailure("the process for recovery was called wrongly")
+    }
+    try write(Child.engine(words[0]), URL(fileURLWithPath: words[1]), count)
+    FileHandle.standardOutput.write(Data("done\n".utf8))
+    // Until it is killed.
+    while true { pause() }
+  }
+
+  private static func write<Database: DocumentEngine>(_ type: Database.Type, _ directory: URL, _ count: Int)
+    throws
+  {
+    let engine = try type.init(directory, EngineSetup(purpose: .crash))
+    for start in stride(from: 0, to: count, by: 500) {
+      try engine.write(type.writes(Array(start..<min(start + 500, count))))
+    }
+    kept = engine
+  }
+
+  /// Open until the kill.
+  nonisolated(unsafe) private static var kept: (any DocumentEngine)?
+}
+
+private struct RecoveryRound: Engine {
+  var type: any DocumentEngine.Type
+  var name: String
+  /// How many documents are in the log at most.
+  var logged: Int
+
+  func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
+    // A copy, because the compiler fails to open the type of a property.
+    let database = type
+    return try measured(database, directory, context)
+  }
+
+  private func measured<Database: DocumentEngine>(
+    _ type: Database.Type, _ directory: URL, _ context: RunContext
+  ) throws -> [String: Double] {
+    let count = min(context.options.documents, logged)
+    let (process, output) = try Child.start(Recovery.task, [type.name, directory.path, "\(count)"])
+    defer { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
+    let word = output.fileHandleForReading.readData(ofLength: 5)
+    kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+    guard word == Data("done\n".utf8) else {
+      throw BenchmarkFailure("\(type.name) did not write what is recovered")
+    }
+    let key = try type.key(count - 1)
+    let start = ContinuousClock().now
+    let engine = try type.init(directory, EngineSetup(cacheBytes: context.options.cacheBytes))
+    let last = try engine.get(key)
+    let milliseconds = (ContinuousClock().now - start) / .milliseconds(1)
+    try context.answers.note("the last document of \(count)", last, of: name)
+    try context.answers.note("all of \(count) recovered documents", try engine.scan(), of: name)
+    try engine.close()
+    return ["open_ms": milliseconds, "us_per_document": milliseconds * 1000 / Double(count)]
+  }
+}
