@@ -113,6 +113,12 @@ public final class QuerySnapshot: NSObject, Sendable {
         results.last.map {
           Self.snapshot($0, in: query.firestore, isFromCache: metadata.isFromCache)
         }
+      case .view(let results, let pending):
+        results.last.map {
+          Self.snapshot(
+            $0, in: query.firestore, isFromCache: metadata.isFromCache,
+            hasPendingWrites: pending.contains($0.path))
+        }
       }
     }
   }
