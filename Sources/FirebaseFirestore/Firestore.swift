@@ -104,6 +104,9 @@ public final class Firestore: NSObject, Sendable {
     return client
   }
 
+  /// For layers that read once more by themselves: the user may have ended it meanwhile, and made no mistake.
+  package func checkLiving() throws { _ = try livingClient() }
+
   /// The same, for calls that fail after the end rather than trap.
   func livingClient() throws -> FirestoreClient {
     enum Outcome {

@@ -45,14 +45,14 @@ extension DataRepresentable where Self: Object {
     case .serverElseCache: read(.default) { completion?($0, $1) }
     case .cacheElseServer:
       Self.get(documentReference: documentReference, source: .cache) { [self] object, error in
-        if object == nil, Self.isMiss(error) { return read(.server) { completion?($0, $1) } }
+        if object == nil, Self.isMiss(error) { return readAgain(.server) { completion?($0, $1) } }
         take(object, error)
         completion?(object, error)
       }
     case .cacheThenServer:
       read(.cache) { [self] object, error in
         completion?(object, error)
-        read(.server) { completion?($0, $1) }
+        readAgain(.server) { completion?($0, $1) }
       }
     }
     return self
@@ -62,6 +62,12 @@ extension DataRepresentable where Self: Object {
   private static func isMiss(_ error: (any Error)?) -> Bool {
     guard let error else { return true }
     return error is DecodingError || FirestoreErrorCode.Code.unavailable ~= error
+  }
+
+  /// After a completion, in which the database may have been terminated: that is an error then, as for reads under way.
+  private func readAgain(_ source: FirestoreSource, _ completion: @escaping (Self?, (any Error)?) -> Void) {
+    do { try documentReference.firestore.checkLiving() } catch { return completion(nil, error) }
+    read(source, completion)
   }
 
   private func read(_ source: FirestoreSource, _ completion: @escaping (Self?, (any Error)?) -> Void) {

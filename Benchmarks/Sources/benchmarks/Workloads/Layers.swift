@@ -71,10 +71,12 @@ enum Layers: Workload {
   static let title = "what Ballcap adds to the API below it"
   static let goals = [
     Goal(
-      title: "awaited get and data, Ballcap over Firestore", engine: "firestore and ballcap", metric: "W19_get_ratio",
+      title: "awaited get and data, Ballcap over Firestore", engine: "firestore and ballcap",
+      metric: "W19_get_ratio",
       measure: .absolute, bound: 1.15),
     Goal(
-      title: "query of 20, Ballcap over Firestore", engine: "firestore and ballcap", metric: "W6_limit20_ratio",
+      title: "query of 20, Ballcap over Firestore", engine: "firestore and ballcap",
+      metric: "W6_limit20_ratio",
       measure: .absolute, bound: 1.15),
   ]
   static let engines: [any Engine] = [Reads(), Lists(documents: 1000), Lists(documents: 10_000)]
