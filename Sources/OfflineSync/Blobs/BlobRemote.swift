@@ -1,0 +1,64 @@
+// What a server of objects has to do for a bucket to be synced with it.
+//
+// An upload is a session with an id that the client chose: pieces are appended in order, and `finish` makes the object
+// in one step. Whoever lost the connection asks how far the session has come, and goes on from there; finishing a
+// session twice has no second effect.
+
+/// An object as a server knows it.
+public struct RemoteObject: Hashable, Sendable {
+  public var bucket: String
+  public var name: String
+  public var byteCount: UInt64
+  public var contentType: String?
+  public var customMetadata: [String: String]
+  /// Given by the server; grows with every content of a name.
+  public var generation: Int64
+
+  public init(
+    bucket: String, name: String, byteCount: UInt64, contentType: String? = nil,
+    customMetadata: [String: String] = [:], generation: Int64 = 0
+  ) {
+    self.bucket = bucket
+    self.name = name
+    self.byteCount = byteCount
+    self.contentType = contentType
+    self.customMetadata = customMetadata
+    self.generation = generation
+  }
+}
+
+public enum BlobRemoteError: Error, Hashable, Sendable {
+  /// The server cannot be reached, or is busy: the same call may succeed later.
+  case unavailable(String)
+  /// There is no such object, or no such session: begin again.
+  case notFound
+  /// What was appended does not go on where the session ends, which is here.
+  case wrongOffset(UInt64)
+  /// The server does not want it, and never will.
+  case rejected(String)
+
+  /// Whether it is worth trying again.
+  public var isTransient: Bool {
+    switch self {
+    case .unavailable, .notFound, .wrongOffset: true
+    case .rejected: false
+    }
+  }
+}
+
+/// A server of objects. Called from one thread at a time for each bucket; calls may block.
+public protocol BlobRemote: Sendable {
+  /// How many bytes a session has; 0 for one that is new.
+  func offset(ofUpload id: String) throws(BlobRemoteError) -> UInt64
+  /// Adds bytes to a session that has `offset` bytes.
+  func append(_ bytes: [UInt8], at offset: UInt64, toUpload id: String) throws(BlobRemoteError)
+  /// Makes the object of all bytes of the session, with the generation that the server gives it.
+  func finish(upload id: String, as object: RemoteObject) throws(BlobRemoteError) -> RemoteObject
+  /// Forgets a session. Fine if there is none.
+  func abandon(upload id: String) throws(BlobRemoteError)
+  /// The object, as of now.
+  func object(bucket: String, name: String) throws(BlobRemoteError) -> RemoteObject
+  /// At most `count` bytes of a generation from `offset` on; none at the end.
+  func read(_ object: RemoteObject, from offset: UInt64, count: Int) throws(BlobRemoteError) -> [UInt8]
+  func delete(bucket: String, name: String) throws(BlobRemoteError)
+}

@@ -1,0 +1,137 @@
+// A server of objects in this process: for tests, and for programs that want to see what a remote is told.
+
+import Dispatch
+
+/// Usable from any thread.
+public final class LoopbackBlobRemote: BlobRemote {
+  private struct Key: Hashable {
+    var bucket: String
+    var name: String
+  }
+
+  private struct State {
+    var objects: [Key: (object: RemoteObject, content: [UInt8])] = [:]
+    var sessions: [String: [UInt8]] = [:]
+    /// What finished sessions became: a second `finish` gets the same answer.
+    var finished: [String: RemoteObject] = [:]
+    var lastGeneration: Int64 = 0
+    var isReachable = true
+    /// So many calls more are served before the connection breaks; nil for no end.
+    var callsLeft: Int?
+    var bytesReceived: UInt64 = 0
+  }
+
+  private let state = Served(State())
+
+  public init() {}
+
+  /// Whether calls get through.
+  public var isReachable: Bool {
+    get { state.served { $0.isReachable } }
+    set {
+      state.served {
+        $0.isReachable = newValue
+        $0.callsLeft = nil
+      }
+    }
+  }
+
+  /// Has the connection break after so many calls.
+  public func disconnect(afterCalls count: Int) { state.served { $0.callsLeft = count } }
+
+  /// Of all uploads, those that were sent twice counted twice.
+  public var bytesReceived: UInt64 { state.served { $0.bytesReceived } }
+
+  public func content(bucket: String, name: String) -> [UInt8]? {
+    state.served { $0.objects[Key(bucket: bucket, name: name)]?.content }
+  }
+
+  public var openSessions: Int { state.served { $0.sessions.count } }
+
+  // MARK: The server
+
+  private func serve<Value: Sendable>(
+    _ body: (inout State) throws(BlobRemoteError) -> Value
+  ) throws(BlobRemoteError) -> Value {
+    try state.served { state -> Result<Value, BlobRemoteError> in
+      if let left = state.callsLeft {
+        if left == 0 { state.isReachable = false }
+        state.callsLeft = max(0, left - 1)
+      }
+      guard state.isReachable else { return .failure(.unavailable("The loopback remote was disconnected.")) }
+      return Result { () throws(BlobRemoteError) in try body(&state) }
+    }.get()
+  }
+
+  public func offset(ofUpload id: String) throws(BlobRemoteError) -> UInt64 {
+    try serve { state throws(BlobRemoteError) in
+      if let done = state.finished[id] { return done.byteCount }
+      return UInt64(state.sessions[id, default: []].count)
+    }
+  }
+
+  public func append(_ bytes: [UInt8], at offset: UInt64, toUpload id: String) throws(BlobRemoteError) {
+    try serve { state throws(BlobRemoteError) in
+      let end = UInt64(state.sessions[id, default: []].count)
+      guard offset == end else { throw .wrongOffset(end) }
+      state.sessions[id, default: []] += bytes
+      state.bytesReceived += UInt64(bytes.count)
+    }
+  }
+
+  public func finish(upload id: String, as object: RemoteObject) throws(BlobRemoteError) -> RemoteObject {
+    try serve { state throws(BlobRemoteError) in
+      if let done = state.finished[id] { return done }
+      let content = state.sessions[id] ?? []
+      guard UInt64(content.count) == object.byteCount else { throw .wrongOffset(UInt64(content.count)) }
+      state.sessions[id] = nil
+      state.lastGeneration += 1
+      var stored = object
+      stored.generation = state.lastGeneration
+      state.objects[Key(bucket: object.bucket, name: object.name)] = (stored, content)
+      state.finished[id] = stored
+      return stored
+    }
+  }
+
+  public func abandon(upload id: String) throws(BlobRemoteError) {
+    try serve { state throws(BlobRemoteError) in state.sessions[id] = nil }
+  }
+
+  public func object(bucket: String, name: String) throws(BlobRemoteError) -> RemoteObject {
+    try serve { state throws(BlobRemoteError) in
+      guard let found = state.objects[Key(bucket: bucket, name: name)] else { throw .notFound }
+      return found.object
+    }
+  }
+
+  public func read(
+    _ object: RemoteObject, from offset: UInt64, count: Int
+  ) throws(BlobRemoteError) -> [UInt8] {
+    try serve { state throws(BlobRemoteError) in
+      guard let found = state.objects[Key(bucket: object.bucket, name: object.name)],
+        found.object.generation == object.generation
+      else { throw .notFound }
+      guard offset < UInt64(found.content.count) else { return [] }
+      let start = Int(offset)
+      return Array(found.content[start..<min(found.content.count, start + count)])
+    }
+  }
+
+  public func delete(bucket: String, name: String) throws(BlobRemoteError) {
+    try serve { state throws(BlobRemoteError) in
+      guard state.objects.removeValue(forKey: Key(bucket: bucket, name: name)) != nil else { throw .notFound }
+    }
+  }
+}
+
+/// A state that only one thread at a time can reach: the thread sanitizer follows a queue, and not every lock.
+private final class Served<State>: @unchecked Sendable {
+  // `state` is only touched on `queue`; that is what makes it Sendable.
+  private var state: State
+  private let queue = DispatchQueue(label: "dugout.loopback")
+
+  init(_ initial: State) { state = initial }
+
+  func served<Result>(_ body: (inout State) -> Result) -> Result { queue.sync { body(&state) } }
+}
