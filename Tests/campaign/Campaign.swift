@@ -41,7 +41,7 @@ struct CampaignOptions {
 struct CampaignProgram {
   static let campaigns: [any Campaign.Type] = [
     CrashStates.self, Corruption.self, Repair.self, Mutants.self, Model.self, Queries.self,
-    EmulatorComparison.self, Transactions.self, Live.self, Sync.self, Blobs.self, Fuzz.self,
+    EmulatorComparison.self, Transactions.self, Live.self, Sync.self, Blobs.self, Upload.self, Fuzz.self,
     KillCampaign.self, Space.self, Overload.self, Soak.self,
   ]
 
