@@ -134,7 +134,8 @@ let package = Package(
       dependencies: ["FirebaseStorage", "FirebaseCore", "FirebaseFirestore", "DocumentStore", "ByteStore"],
       swiftSettings: strict),
     .testTarget(
-      name: "BallcapTests", dependencies: ["Ballcap", "FirebaseFirestore"], swiftSettings: strict),
+      name: "BallcapTests", dependencies: ["Ballcap", "FirebaseFirestore", "FirebaseStorage"],
+      swiftSettings: strict),
     .testTarget(
       name: "ProgramTests", dependencies: ["dugout", "campaign", "DocumentStore", "ByteStore"],
       swiftSettings: strict),

@@ -1,6 +1,7 @@
 // The object of a model that needs no class of its own.
 
 public import FirebaseFirestore
+public import FirebaseStorage
 
 /// A document whose fields are a `Model`.
 ///
@@ -15,6 +16,8 @@ public final class Document<Model: Modelable & Codable>: Object, DataRepresentab
   public override class var name: String { Model.name }
 
   public class var collectionReference: CollectionReference { Model.collectionReference }
+
+  public override var storageReference: StorageReference { super.storageReference }
 
   public required init(_ documentReference: DocumentReference) {
     super.init(documentReference)

@@ -1,12 +1,15 @@
 // Instances that stand for a document.
 
 public import FirebaseFirestore
+public import FirebaseStorage
 
 /// An instance that stands for one document.
 public protocol Documentable: AnyObject, Referencable {
   var id: String { get }
   var path: String { get }
   var documentReference: DocumentReference! { get }
+  /// Where files of this document lie.
+  var storageReference: StorageReference { get }
   /// Whether saving adds `createdAt` and `updatedAt`, and updating the latter.
   var shouldIncludedInTimestamp: Bool { get }
   var createdAt: Timestamp { get }

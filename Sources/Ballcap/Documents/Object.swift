@@ -1,6 +1,7 @@
 // The base of everything that stands for a document.
 
 public import FirebaseFirestore
+public import FirebaseStorage
 import Foundation
 
 /// A document's place, and when it was made and changed. Meant for one thread at a time, that of the callbacks.
@@ -23,6 +24,11 @@ open class Object: Documentable {
   public internal(set) var updatedAt: Timestamp {
     get { times.updatedAt }
     set { times.updatedAt = newValue }
+  }
+
+  /// In the storage of the default app, at the path of the document.
+  open var storageReference: StorageReference {
+    Storage.storage().reference(withPath: documentReference.path)
   }
 
   public required init(_ documentReference: DocumentReference) {

@@ -2,6 +2,7 @@
 
 import Ballcap
 import FirebaseFirestore
+import FirebaseStorage
 import Foundation
 import Observation
 
@@ -99,6 +100,31 @@ func visit(_ counter: Document<Tally>, _ name: String) async throws {
   try await counter.update()
   try await counter.get()
   print(counter[\.hits].rawValue, counter[\.visitors].first ?? "")
+}
+
+struct Profile: Codable, Modelable {
+  var name = ""
+  var avatar: File?
+}
+
+func upload(_ picture: Data, for profile: Document<Profile>) async throws {
+  let avatar = File(profile, name: "avatar", data: picture, mimeType: .png, metadata: ["by": "ada"])
+  try await avatar.save()
+  profile[\.avatar] = avatar
+  try await profile.save()
+}
+
+func uploadWithProgress(_ file: File, _ ended: @escaping ((any Error)?) -> Void) {
+  let task = file.save { metadata, error in ended(error) }
+  _ = task?.observe(.progress) { snapshot in print(snapshot.progress?.fractionCompleted ?? 0) }
+}
+
+func download(_ file: File) async throws -> Data {
+  try await file.getData()
+}
+
+func replace(_ old: [File], by new: [File]) async throws {
+  try await StorageBatch().save(new).delete(old).commit()
 }
 
 final class Room: Object, DataRepresentable, DataListenable, DataCacheable, HierarchicalStructurable {

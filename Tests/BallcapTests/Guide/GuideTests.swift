@@ -2,6 +2,7 @@
 
 import Ballcap
 import FirebaseFirestore
+import FirebaseStorage
 import Foundation
 import Testing
 
@@ -70,6 +71,20 @@ extension BallcapTests {
       try await visit(counter, "eve")
       #expect(counter.data?.hits == 2)
       #expect(counter.data?.visitors == ["ada", "eve"])
+    }
+
+    @Test func filesAreUploadedAndDownloaded() async throws {
+      Storage.storage().callbackQueue = Firestore.firestore().settings.dispatchQueue
+      let profile = Document<Profile>(id: "ada")
+      try await upload(Data("picture".utf8), for: profile)
+      let found = try #require(try await Document<Profile>.get(id: "ada")?.data?.avatar)
+      #expect(found.path == "profile/ada/avatar.png")
+      Ballcap.FileManager.shared.delete(key: found.path)
+      #expect(try await download(found) == Data("picture".utf8))
+      let other = File(profile, name: "other", data: Data("more".utf8), mimeType: .plain)
+      #expect(await outcome { uploadWithProgress(other, $0) } == nil)
+      try await replace([other], by: [File(profile, name: "new", data: Data("new".utf8), mimeType: .plain)])
+      await #expect(throws: StorageError.self) { try await other.reload() }
     }
 
     @Test func objectsHaveCollections() async throws {

@@ -15,6 +15,7 @@ let package = Package(
       dependencies: [
         .product(name: "Ballcap", package: "Dugout"),
         .product(name: "FirebaseFirestore", package: "Dugout"),
+        .product(name: "FirebaseStorage", package: "Dugout"),
       ])
   ],
   swiftLanguageModes: [.v6]

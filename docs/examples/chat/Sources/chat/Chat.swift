@@ -1,4 +1,4 @@
-// A chat in the terminal: rooms, members, everything that was said. It needs no network, shows what comes
+// A chat in the terminal: rooms, members with pictures, everything that was said. It needs no network, shows what comes
 // as it comes, and goes on where it was left.
 //
 //   chat [DIRECTORY]
@@ -14,6 +14,7 @@ struct Chat {
     /join ROOM      another room
     /who            who is here
     /name NAME      another name
+    /avatar FILE    your picture
     /quit           leave; the next start goes on here
     Anything else is said to the room.
     """
@@ -53,6 +54,7 @@ struct Chat {
       case "/who": for member in try await room.memberLines() { Terminal.show("  \(member)") }
       case "/join" where Self.isName(argument): try await move(to: argument)
       case "/name" where Self.isName(argument): try await rename(to: argument)
+      case "/avatar" where !argument.isEmpty: try await setAvatar(argument)
       case let command? where command.hasPrefix("/"): Terminal.show("What is \(line)? Try /help.")
       default: try await say(line)
       }
@@ -107,6 +109,15 @@ struct Chat {
     try await room.leave(seat[\.name])
     seat[\.name] = name
     try await enter(room.id)
+  }
+
+  private func setAvatar(_ path: String) async throws {
+    guard let picture = Foundation.FileManager.default.contents(atPath: path) else {
+      return Terminal.show("There is no file \(path).")
+    }
+    let type: File.MIMEType = path.hasSuffix(".png") ? .png : .jpeg
+    try await room.setAvatar(seat[\.name], picture, type)
+    Terminal.show("\(seat[\.name]) has a picture of \(picture.count) bytes.")
   }
 
   /// Lets what was said last be shown first.

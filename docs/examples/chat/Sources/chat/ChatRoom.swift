@@ -53,11 +53,30 @@ struct ChatRoom: Sendable {
       .commit()
   }
 
-  /// Everyone who was ever here.
+  /// The picture is in the storage before the document names it.
+  func setAvatar(_ name: String, _ picture: Data, _ type: File.MIMEType) async throws {
+    let place = room.collection(path: .members).document(name)
+    guard let member = try await Document<Member>.get(documentReference: place) else { return }
+    let file = File(member, name: "avatar", data: picture, mimeType: type, metadata: ["by": name])
+    try await StorageBatch().save(file).commit()
+    member[\.avatar] = file
+    try await member.update()
+  }
+
+  /// Each member with what is known of the picture.
   func memberLines() async throws -> [String] {
     let members = room.members.order(by: "name").dataSource()
     try await members.get()
-    return members.map { $0[\.name] }
+    var lines: [String] = []
+    for member in members {
+      guard let avatar = member[\.avatar] else {
+        lines.append(member[\.name])
+        continue
+      }
+      let bytes = try await avatar.getData().count
+      lines.append("\(member[\.name])  (\(avatar.name), \(avatar.mimeType.rawValue), \(bytes) bytes)")
+    }
+    return lines
   }
 
   /// Calls `show` with the last messages, and then with each that comes, until the task is cancelled.

@@ -2,6 +2,7 @@
 
 import Ballcap
 import FirebaseFirestore
+import FirebaseStorage
 
 final class Room: Object, DataRepresentable, DataCacheable, HierarchicalStructurable {
   struct Model: Codable, Modelable {
@@ -29,6 +30,8 @@ struct Transcript: Codable, Modelable {
 
 struct Member: Codable, Modelable {
   var name = ""
+  /// A picture, in the storage.
+  var avatar: File?
 }
 
 /// Who sits at this terminal, and where; so that the next start goes on there.

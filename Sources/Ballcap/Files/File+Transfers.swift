@@ -1,0 +1,129 @@
+// Saving, loading and deleting a file.
+
+public import FirebaseStorage
+import Foundation
+
+extension File {
+  /// Uploads the bytes, or the local file of `originalURL`, with the kind and the metadata. `completion` runs on the
+  /// callback queue of the storage, when `storageMetadata` and `url` are there; at once and with
+  /// `FileError.invalidData` if there is nothing to save.
+  @discardableResult
+  public func save(_ completion: ((StorageMetadata?, (any Error)?) -> Void)?) -> StorageUploadTask? {
+    let description = StorageMetadata()
+    if !mimeType.rawValue.isEmpty { description.contentType = mimeType.rawValue }
+    if !metadata.isEmpty { description.customMetadata = metadata }
+    let finish: (StorageMetadata?, (any Error)?) -> Void = { [self] in finishUpload($0, $1, completion) }
+    let task: StorageUploadTask
+    if let data {
+      task = storageReference.putData(data, metadata: description, completion: finish)
+    } else if let originalURL {
+      task = storageReference.putFile(from: originalURL, metadata: description, completion: finish)
+    } else {
+      completion?(nil, FileError.invalidData(self))
+      return nil
+    }
+    StorageTaskStore.shared.set(upload: path, task: task)
+    return task
+  }
+
+  private func finishUpload(
+    _ metadata: StorageMetadata?, _ error: (any Error)?,
+    _ completion: ((StorageMetadata?, (any Error)?) -> Void)?
+  ) {
+    guard let metadata, error == nil else {
+      StorageTaskStore.shared.set(upload: path, task: nil)
+      completion?(metadata, error)
+      return
+    }
+    storageReference.downloadURL { [self] url, error in
+      take(nil, metadata)
+      if let url { self.url = url }
+      StorageTaskStore.shared.set(upload: path, task: nil)
+      completion?(metadata, error)
+    }
+  }
+
+  /// Deletes the file in the storage, and then what is known of it here: also if it turns out not to be there, but
+  /// not if it could not be deleted.
+  public func delete(_ completion: (((any Error)?) -> Void)?) {
+    storageReference.delete { [self] error in
+      if error == nil || error.isNotFound { forget() }
+      completion?(error)
+    }
+  }
+
+  /// The bytes. If the process has some, they are passed on at once, without asking the storage whether they are
+  /// still right; `reload` asks. A download of the same place that is under way is cancelled.
+  @discardableResult
+  public func getData(
+    _ size: Int64 = Int64(10e8), completion: @escaping (Data?, (any Error)?) -> Void
+  ) -> StorageDownloadTask? {
+    StorageTaskStore.shared.get(download: path)?.cancel()
+    if let data {
+      completion(data, nil)
+      return nil
+    }
+    return reload(size, completion: completion)
+  }
+
+  /// The bytes as the storage has them now.
+  @discardableResult
+  public func reload(
+    _ size: Int64 = Int64(10e8), completion: @escaping (Data?, (any Error)?) -> Void
+  ) -> StorageDownloadTask? {
+    let task = storageReference.getData(maxSize: size) { [self] data, error in
+      StorageTaskStore.shared.set(download: path, task: nil)
+      if let data { take(data, nil) }
+      completion(data, error)
+    }
+    StorageTaskStore.shared.set(download: path, task: task)
+    return task
+  }
+
+  // MARK: Async
+
+  @discardableResult
+  public func save() async throws -> StorageMetadata {
+    try await withCheckedThrowingContinuation { done in
+      save { metadata, error in
+        let metadata = error == nil ? metadata : nil
+        done.resume(with: Result { try Handed(metadata.orThrow(error)) })
+      }
+    }.value
+  }
+
+  public func delete() async throws {
+    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
+      delete { error in done.resume(with: error.map(Result.failure) ?? .success(())) }
+    }
+  }
+
+  public func getData(_ size: Int64 = Int64(10e8)) async throws -> Data {
+    try await withCheckedThrowingContinuation { done in
+      getData(size) { data, error in done.resume(with: Result { try data.orThrow(error) }) }
+    }
+  }
+
+  @discardableResult
+  public func reload(_ size: Int64 = Int64(10e8)) async throws -> Data {
+    try await withCheckedThrowingContinuation { done in
+      reload(size) { data, error in done.resume(with: Result { try data.orThrow(error) }) }
+    }
+  }
+}
+
+extension Optional {
+  func orThrow(_ error: (any Error)?) throws -> Wrapped {
+    guard let self else {
+      throw error ?? StorageError.unknown(message: "There is no answer.", serverError: [:])
+    }
+    return self
+  }
+}
+
+extension Optional where Wrapped == any Error {
+  fileprivate var isNotFound: Bool {
+    guard let error = self as? StorageError, case .objectNotFound = error else { return false }
+    return true
+  }
+}

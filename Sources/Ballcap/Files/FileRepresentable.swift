@@ -1,0 +1,41 @@
+// Objects that show a file.
+
+public import FirebaseStorage
+import Foundation
+
+/// An object with a file, a cell with a picture for instance.
+public protocol FileRepresentable: AnyObject {
+  var file: File { get set }
+}
+
+extension FileRepresentable {
+  public internal(set) var uploadTask: StorageUploadTask? {
+    get { StorageTaskStore.shared.get(upload: file.path) }
+    set { StorageTaskStore.shared.set(upload: file.path, task: newValue) }
+  }
+
+  public internal(set) var downloadTask: StorageDownloadTask? {
+    get { StorageTaskStore.shared.get(download: file.path) }
+    set { StorageTaskStore.shared.set(download: file.path, task: newValue) }
+  }
+
+  /// Loads the bytes, unless they are there already. `file` is another object afterwards, so that whoever watches the
+  /// property notices.
+  @discardableResult
+  public func load(
+    _ size: Int64 = Int64(10e8), completion: ((File?, (any Error)?) -> Void)? = nil
+  ) -> StorageDownloadTask? {
+    let old = file
+    guard old.data == nil else {
+      completion?(old, nil)
+      return nil
+    }
+    return old.getData(size) { [self] data, error in
+      if let data { file = old.copy(with: data) }
+      completion?(file, error)
+    }
+  }
+
+  /// Ends the download under way.
+  public func cancel() { downloadTask?.cancel() }
+}

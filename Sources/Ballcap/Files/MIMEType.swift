@@ -1,0 +1,94 @@
+// What kind of bytes a file has, as text for servers and as the end of a name.
+
+extension File {
+  /// A kind of file. An extension that is not said and an empty one are the same.
+  public enum MIMEType: Sendable {
+    case plain
+    case csv
+    case html
+    case css
+    case javascript
+    /// Bytes of no known kind, with the extension of the name.
+    case octetStream(String?)
+    case pdf
+    case zip
+    case tar
+    case lzh
+    case jpeg
+    case pjpeg
+    case png
+    case gif
+    case mp4
+    /// The kind and the extension.
+    case custom(String, String)
+
+    /// Those that are fully known.
+    private static let table: [(type: MIMEType, rawValue: String, fileExtension: String)] = [
+      (.plain, "text/plain", "txt"), (.csv, "text/csv", "csv"), (.html, "text/html", "html"),
+      (.css, "text/css", "css"), (.javascript, "text/javascript", "js"), (.pdf, "application/pdf", "pdf"),
+      (.zip, "application/zip", "zip"), (.tar, "application/x-tar", "tar"),
+      (.lzh, "application/x-lzh", "lzh"),
+      (.jpeg, "image/jpeg", "jpg"), (.pjpeg, "image/pjpeg", "jpg"), (.png, "image/png", "png"),
+      (.gif, "image/gif", "gif"), (.mp4, "video/mp4", "mp4"),
+    ]
+
+    private static let octetStreamValue = "application/octet-stream"
+
+    public var rawValue: String {
+      switch self {
+      case .octetStream: Self.octetStreamValue
+      case .custom(let value, _): value
+      default: Self.table.first { $0.type == self }?.rawValue ?? ""
+      }
+    }
+
+    public var fileExtension: String {
+      switch self {
+      case .octetStream(let fileExtension): fileExtension ?? ""
+      case .custom(_, let fileExtension): fileExtension
+      default: Self.table.first { $0.type == self }?.fileExtension ?? ""
+      }
+    }
+
+    init?(rawValue: String, ext: String? = nil) {
+      if rawValue == Self.octetStreamValue {
+        self = .octetStream(ext ?? "")
+      } else {
+        self = Self.table.first { $0.rawValue == rawValue }?.type ?? .custom(rawValue, ext ?? "")
+      }
+    }
+
+    init?(ext: String) {
+      let known = ext == "jpeg" ? .jpeg : Self.table.first { $0.fileExtension == ext }?.type
+      self = known ?? .custom("", ext)
+    }
+  }
+}
+
+extension File.MIMEType: Equatable {
+  public static func == (left: Self, right: Self) -> Bool {
+    switch (left, right) {
+    case (.octetStream(let left), .octetStream(let right)): (left ?? "") == (right ?? "")
+    case (.custom(let left, let leftExtension), .custom(let right, let rightExtension)):
+      left == right && leftExtension == rightExtension
+    case (.plain, .plain), (.csv, .csv), (.html, .html), (.css, .css), (.javascript, .javascript),
+      (.pdf, .pdf), (.zip, .zip), (.tar, .tar), (.lzh, .lzh), (.jpeg, .jpeg), (.pjpeg, .pjpeg),
+      (.png, .png), (.gif, .gif), (.mp4, .mp4):
+      true
+    default: false
+    }
+  }
+}
+
+/// Stored as the raw value; files find the extension in their name.
+extension File.MIMEType: Codable {
+  public init(from decoder: any Decoder) throws {
+    let rawValue = try decoder.singleValueContainer().decode(String.self)
+    self = Self(rawValue: rawValue) ?? .custom(rawValue, "")
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(rawValue)
+  }
+}

@@ -1,0 +1,126 @@
+// Transfers of files together.
+//
+//   1. at the commit, all of them begin at once
+//   2. each is attempted, whatever happens to the others; the first error is the error of the batch
+//   3. when the time is up, those under way are cancelled, and the batch can be committed again
+
+private import FirebaseCore
+import FirebaseStorage
+private import Foundation
+
+/// What goes wrong with a batch of files besides the errors of the storage.
+public enum StorageBatchError: Error, @unchecked Sendable {
+  // Unchecked, because it carries the file, which belongs to whoever saved it.
+  case invalidData(File)
+  case timeout
+
+  public var description: String {
+    switch self {
+    case .invalidData(let file): "There is no data to save at \(file.path)."
+    case .timeout: "The transfers of a batch took too long."
+    }
+  }
+}
+
+/// Collects files to save and to delete. Not atomic: a storage of files has no transactions.
+///
+/// ```swift
+/// let files = StorageBatch().save(avatar).save(cover).delete(old).commit { error in print(error as Any) }
+/// ```
+public final class StorageBatch {
+  private enum Operation {
+    case save(File)
+    case delete(File)
+
+    var file: File {
+      switch self {
+      case .save(let file), .delete(let file): file
+      }
+    }
+  }
+
+  /// How long all of it may take, in seconds.
+  public var timeout: Int = 600
+  private var operations: [Operation] = []
+  private var isCommitted = false
+
+  public init() {}
+
+  // MARK: Collecting
+
+  @discardableResult
+  public func save(_ file: File) -> Self { add(.save(file)) }
+
+  @discardableResult
+  public func save(_ files: [File]) -> Self {
+    for file in files { save(file) }
+    return self
+  }
+
+  @discardableResult
+  public func delete(_ file: File) -> Self { add(.delete(file)) }
+
+  @discardableResult
+  public func delete(_ files: [File]) -> Self {
+    for file in files { delete(file) }
+    return self
+  }
+
+  private func add(_ operation: Operation) -> Self {
+    checkIsOpen()
+    operations.append(operation)
+    return self
+  }
+
+  private func checkIsOpen() {
+    guard isCommitted else { return }
+    ProgrammerError.trap("A storage batch can no longer be used after commit has been called.")
+  }
+
+  // MARK: Committing
+
+  /// Begins all transfers, and returns the files in the order in which they were added: their `uploadTask` tells how
+  /// far it is. `completion` runs on the callback queue of the storage when the last has ended, or when the time is up;
+  /// at once if there are none.
+  @discardableResult
+  public func commit(_ completion: (((any Error)?) -> Void)? = nil) -> [File] {
+    checkIsOpen()
+    guard let first = operations.first else {
+      completion?(nil)
+      return []
+    }
+    isCommitted = true
+    let queue = first.file.storageReference.storage.callbackQueue
+    let transfers = StorageTransfers(count: operations.count) { [self] error in
+      if case StorageBatchError.timeout? = error as? StorageBatchError { isCommitted = false }
+      completion?(error)
+    }
+    for (index, operation) in operations.enumerated() {
+      switch operation {
+      case .save(let file): file.save { _, error in transfers.end(index, Self.translate(error, file)) }
+      case .delete(let file): file.delete { error in transfers.end(index, error) }
+      }
+    }
+    let files = operations.map(\.file)
+    let late = Handed((transfers, files))
+    queue.asyncAfter(deadline: .now() + .seconds(timeout)) {
+      guard late.value.0.expire() else { return }
+      for file in late.value.1 { file.uploadTask?.cancel() }
+    }
+    return files
+  }
+
+  private static func translate(_ error: (any Error)?, _ file: File) -> (any Error)? {
+    if case FileError.invalidData? = error as? FileError { return StorageBatchError.invalidData(file) }
+    return error
+  }
+
+  /// Returns when all transfers have ended.
+  @discardableResult
+  public func commit() async throws -> [File] {
+    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
+      _ = commit { error in done.resume(with: error.map(Result.failure) ?? .success(())) }
+    }
+    return operations.map(\.file)
+  }
+}

@@ -1,0 +1,257 @@
+// Files in the storage, described in documents.
+
+import FirebaseFirestore
+import FirebaseStorage
+import Foundation
+import Testing
+
+@testable import Ballcap
+
+extension BallcapTests {
+  @Suite final class Files {
+    private let app = TestApp()
+    private let text = Data("hello".utf8)
+
+    init() { Storage.storage().callbackQueue = Firestore.firestore().settings.dispatchQueue }
+
+    private func place(_ path: String) -> StorageReference { Storage.storage().reference(withPath: path) }
+
+    private func file(_ path: String, _ data: Data? = nil, _ type: File.MIMEType? = .plain) -> File {
+      File(place(path), data: data, mimeType: type)
+    }
+
+    /// As another process has it: nothing of it is in the cache.
+    private func stranger(_ file: File) -> File {
+      FileManager.shared.delete(key: file.path)
+      return File(path: file.path, url: file.url, mimeType: file.mimeType, metadata: file.metadata)
+    }
+
+    // MARK: Kinds and names
+
+    @Test(arguments: [
+      (File.MIMEType.plain, "text/plain", "txt"), (.csv, "text/csv", "csv"), (.html, "text/html", "html"),
+      (.css, "text/css", "css"), (.javascript, "text/javascript", "js"), (.pdf, "application/pdf", "pdf"),
+      (.zip, "application/zip", "zip"), (.tar, "application/x-tar", "tar"),
+      (.lzh, "application/x-lzh", "lzh"),
+      (.jpeg, "image/jpeg", "jpg"), (.pjpeg, "image/pjpeg", "jpg"), (.png, "image/png", "png"),
+      (.gif, "image/gif", "gif"), (.mp4, "video/mp4", "mp4"),
+      (.octetStream("bin"), "application/octet-stream", "bin"),
+      (.octetStream(nil), "application/octet-stream", ""),
+      (.custom("a/b", "c"), "a/b", "c"),
+    ]) func everyKindHasItsTextAndItsExtension(type: File.MIMEType, value: String, ext: String) {
+      #expect(type.rawValue == value && type.fileExtension == ext)
+      #expect(File.MIMEType(rawValue: value, ext: ext) == type)
+      if !["pjpeg", "octet-stream", "b"].contains(value.split(separator: "/")[1]) {
+        #expect(File.MIMEType(ext: ext) == type)
+      }
+    }
+
+    @Test func unknownKindsAreKept() {
+      #expect(File.MIMEType(ext: "jpeg") == .jpeg)
+      #expect(File.MIMEType(ext: "xyz") == .custom("", "xyz"))
+      #expect(File.MIMEType(rawValue: "x/y") == .custom("x/y", ""))
+      #expect(File.MIMEType.octetStream(nil) == .octetStream(""))
+    }
+
+    @Test(
+      arguments: [
+        ("a/b", File.MIMEType.plain, "a/b.txt", File.MIMEType.plain), ("a/b.csv", .plain, "a/b.csv", .plain),
+        ("a/b.png", nil, "a/b.png", .png), ("a/b", nil, "a/b", .octetStream(nil)),
+        ("a.b/c", nil, "a.b/c", .octetStream(nil)), (".hidden", .plain, ".hidden.txt", .plain),
+        ("写真 1.jpg", nil, "写真 1.jpg", .jpeg), ("1:2", .gif, "1:2.gif", .gif),
+        ("a b%.txt", nil, "a b%.txt", .plain),
+      ] as [(String, File.MIMEType?, String, File.MIMEType)])
+    func namesGetTheirExtension(name: String, type: File.MIMEType?, result: String, found: File.MIMEType) {
+      let (generated, kind) = File.generateFileName(name, mimeType: type)
+      #expect(generated == result && kind == found)
+    }
+
+    @Test func filesLieBesideTheirReferenceOrBelowTheirObject() {
+      #expect(file("a/b").path == "a/b.txt")
+      #expect(File(place("a/b"), data: text, name: "n", mimeType: .plain).path == "a/n.txt")
+      let ada = Document<User>(id: "ada")
+      #expect(ada.storageReference.fullPath == "users/ada")
+      #expect(File(ada, name: "写真 1", mimeType: .png).path == "users/ada/写真 1.png")
+      #expect(Int(File(ada).name) != nil)
+    }
+
+    // MARK: Transfers
+
+    @Test func aSavedFileIsReadBackByAnother() async throws {
+      let saved = file("a/b", text)
+      saved.metadata = ["by": "ada"]
+      let metadata = try await saved.save()
+      #expect(metadata.contentType == "text/plain")
+      #expect(metadata.customMetadata == ["by": "ada"])
+      #expect(saved.isUploaded && saved.url != nil && saved.uploadTask == nil)
+      let other = stranger(saved)
+      #expect(other.data == nil && !other.isUploaded)
+      #expect(try await other.getData() == text)
+      #expect(other.data == text)
+    }
+
+    @Test func theTaskIsGoneAndTheMetadataThereWhenTheCompletionIsCalled() async throws {
+      let saved = file("a/b", text)
+      let state = await withCheckedContinuation { done in
+        let task = saved.save { metadata, error in
+          done.resume(
+            returning: [
+              metadata != nil, error == nil, saved.isUploaded, saved.url != nil, saved.uploadTask == nil,
+            ])
+        }
+        #expect(task != nil)
+      }
+      #expect(state == [true, true, true, true, true])
+    }
+
+    @Test func aLocalFileIsSavedAsItIs() async throws {
+      let local = app.folder.appendingPathComponent("local.txt")
+      try Foundation.FileManager.default.createDirectory(at: app.folder, withIntermediateDirectories: true)
+      try text.write(to: local)
+      let saved = file("a/b")
+      saved.originalURL = local
+      try await saved.save()
+      #expect(try await stranger(saved).getData() == text)
+    }
+
+    @Test func nothingToSaveIsToldAtOnce() {
+      var told: (any Error)?
+      let task = file("a/b").save { _, error in told = error }
+      #expect(task == nil)
+      guard case FileError.invalidData(let file)? = told as? FileError else { return #expect(Bool(false)) }
+      #expect(file.path == "a/b.txt")
+    }
+
+    @Test func aDeletionThatFailsLeavesWhatIsHere() async throws {
+      let saved = file("a/b", text)
+      try await saved.save()
+      try await saved.delete()
+      #expect(saved.data == nil && !saved.isUploaded && saved.url == nil)
+      await #expect(throws: StorageError.self) { try await saved.getData() }
+      // What turns out not to be there is gone here, too, and that is told.
+      let missing = file("a/missing", text)
+      await #expect(throws: StorageError.self) { try await missing.delete() }
+      #expect(missing.data == nil)
+    }
+
+    @Test func bytesAtHandAreNotAskedForAndReloadingAsks() async throws {
+      let saved = file("a/b", text)
+      try await saved.save()
+      _ = try await place("a/b.txt").putDataAsync(Data("newer".utf8))
+      #expect(try await saved.getData() == text)
+      #expect(try await saved.reload() == Data("newer".utf8))
+      #expect(saved.data == Data("newer".utf8))
+    }
+
+    @Test func twoFilesOfOnePlaceKeepTheirOwnBytes() {
+      let first = file("a/b", text)
+      let second = file("a/b", Data("other".utf8))
+      #expect(first.data == text && second.data == Data("other".utf8))
+      #expect(first != second)
+      second.data = nil
+      #expect(first.data == text)
+    }
+
+    // MARK: In documents
+
+    private struct Album: Codable, Modelable {
+      var cover: File?
+      var pages: [File] = []
+    }
+
+    @Test func documentsDescribeFiles() async throws {
+      let album = Document<Album>(id: "x")
+      let cover = File(album, name: "cover", data: text, mimeType: .custom("a/b", "c"), metadata: ["k": "v"])
+      let page = File(album, name: "page.bin", data: text, mimeType: .octetStream(nil))
+      album.data = Album(cover: cover, pages: [page])
+      try await album.save()
+      let fields = try #require(try await album.documentReference.getDocument().data())
+      let stored = try #require(fields["cover"] as? [String: Any])
+      #expect(stored["url"] is NSNull && stored["path"] as? String == "album/x/cover.c")
+      #expect(stored["mimeType"] as? String == "a/b" && stored["metadata"] as? [String: String] == ["k": "v"])
+      let found = try #require(try await Document<Album>.get(id: "x")?.data)
+      #expect(found.cover?.mimeType == .custom("a/b", "c"))
+      #expect(found.cover == cover)
+      #expect(found.pages.first?.path == page.path)
+    }
+
+    // MARK: Objects with files
+
+    private final class Cell: FileRepresentable {
+      var file: File
+      init(_ file: File) { self.file = file }
+    }
+
+    @Test func loadingReplacesTheFile() async throws {
+      let saved = file("a/b", text)
+      try await saved.save()
+      let cell = Cell(stranger(saved))
+      let before = cell.file
+      let loaded = await withCheckedContinuation { done in
+        cell.load { file, error in done.resume(returning: file?.data) }
+      }
+      #expect(loaded == text)
+      #expect(cell.file !== before && cell.file.path == before.path)
+      var again: Data?
+      #expect(cell.load { file, _ in again = file?.data } == nil)
+      #expect(again == text)
+      cell.cancel()
+    }
+
+    // MARK: Batches
+
+    @Test func batchesTransferAllOfTheirFiles() async throws {
+      let files = (0..<5).map { file("batch/\($0)", Data("\($0)".utf8)) }
+      #expect(try await StorageBatch().save(files).commit().map(\.path) == files.map(\.path))
+      #expect(files.allSatisfy { $0.isUploaded })
+      try await StorageBatch().delete(files[0]).save(file("batch/x", text)).commit()
+      await #expect(throws: StorageError.self) { try await stranger(files[0]).getData() }
+      var isToldAtOnce = false
+      #expect(StorageBatch().commit { isToldAtOnce = $0 == nil }.isEmpty)
+      #expect(isToldAtOnce)
+    }
+
+    @Test func theFirstErrorIsToldAndAllFilesAreAttempted() async throws {
+      let good = file("batch/good", text)
+      let error = await outcome {
+        StorageBatch().delete(file("batch/missing")).save(file("batch/empty")).save(good).commit($0)
+      }
+      #expect(error is StorageError)
+      #expect(good.isUploaded)
+      let empty = await outcome { StorageBatch().save(file("batch/empty")).commit($0) }
+      guard case StorageBatchError.invalidData? = empty as? StorageBatchError else {
+        return #expect(Bool(false), "\(String(describing: empty))")
+      }
+    }
+
+    @Test func aBatchThatTakesTooLongIsCancelledAndMayBeCommittedAgain() async throws {
+      let large = file("batch/large", Data(count: 64 << 20))
+      let batch = StorageBatch().save(large)
+      batch.timeout = 0
+      let error = await outcome { batch.commit($0) }
+      guard case StorageBatchError.timeout? = error as? StorageBatchError else {
+        return #expect(Bool(false), "\(String(describing: error))")
+      }
+      batch.timeout = 600
+      #expect(await outcome { batch.commit($0) } == nil)
+    }
+
+    // MARK: The cache of bytes
+
+    @Test func theCacheOfBytesHasABudget() {
+      let cache = FileCache()
+      let large = Data(count: 100 << 20)
+      for name in ["a", "b", "c"] { cache.set(key: name, data: large) }
+      #expect(cache.get("a") == nil && cache.get("b") != nil && cache.get("c") != nil)
+      cache.delete(key: "b")
+      #expect(cache.get("b") == nil)
+    }
+
+    @Test func aFileThatKnowsItsStateDoesNotGetAnother() {
+      let cache = FileCache()
+      cache.set(text, "a", generation: 2)
+      #expect(cache.get("a", generation: 1) == nil)
+      #expect(cache.get("a", generation: 2) == text && cache.get("a") == text)
+    }
+  }
+}
