@@ -153,7 +153,8 @@ final class ScenarioRun {
     case "userListen": try listen(payload)
     case "userUnlisten":
       let query = try (payload.array?[1] ?? .null).query()
-      guard let place = listeners.firstIndex(where: { $0.query == query }) else {
+      // Of several, the one that came last.
+      guard let place = listeners.lastIndex(where: { $0.query == query }) else {
         throw ScenarioFailure(step: 0, what: "nobody listens to \(query.canonicalID)")
       }
       try send(.unlisten(listeners.remove(at: place).id))
@@ -298,7 +299,8 @@ final class ScenarioRun {
       ]
       let due = payload.string == "all" ? Array(timers) : names[payload.string ?? ""].map { [$0] } ?? []
       for timer in due where timers.remove(timer) != nil { try send(.timer(timer)) }
-    case "drainQueue": break
+    // Which indexes there are makes no difference to answers.
+    case "drainQueue", "setIndexConfiguration": break
     case "restart": try restart()
     case "shutdown": try send(.disableNetwork)
     case "triggerLruGC":
