@@ -127,6 +127,13 @@ import Testing
     }
   }
 
+  @Test func keysBelowAReservedCollectionAreReadBack() {
+    for segments in [["__blobs__", "ab"], ["__buckets__", "=b", "__objects__", "=__x__"]] {
+      let path = DocumentPath(unchecked: segments)
+      #expect(DocumentKey.decode(DocumentKey.encode(path)) == path)
+    }
+  }
+
   @Test func everyTruncationOfAKeyIsRefused() {
     var dice = Dice(seed: 5)
     for _ in 0..<200 {

@@ -16,12 +16,13 @@ public struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
   /// Segments that were checked before, or that will be: see `check()`.
   package init(unchecked segments: [String]) { self.segments = segments }
 
-  /// Segments that a store had: reserved names are for what it keeps beside the documents of users.
+  /// Segments that a store had. Below a collection with a reserved name, which no user can give, is what the store keeps
+  /// beside the documents of users.
   init(stored segments: [String]) throws(PathError) {
     guard !segments.isEmpty, segments.count % 2 == 0 else {
       throw PathError(path: segments, reason: "a document has an even number of path segments")
     }
-    try PathError.check(segments, allowsReserved: true)
+    try PathError.check(segments, allowsReserved: PathError.isReserved(segments[0]))
     self.segments = segments
   }
 
