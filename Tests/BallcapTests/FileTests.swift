@@ -108,7 +108,8 @@ extension BallcapTests {
       let local = app.folder.appendingPathComponent("local.txt")
       try Foundation.FileManager.default.createDirectory(at: app.folder, withIntermediateDirectories: true)
       try text.write(to: local)
-      let saved = file("a/b")
+      let saved = file("local/copy")
+      #expect(saved.data == nil)
       saved.originalURL = local
       try await saved.save()
       #expect(try await stranger(saved).getData() == text)
@@ -116,10 +117,10 @@ extension BallcapTests {
 
     @Test func nothingToSaveIsToldAtOnce() {
       var told: (any Error)?
-      let task = file("a/b").save { _, error in told = error }
+      let task = file("nothing/here").save { _, error in told = error }
       #expect(task == nil)
       guard case FileError.invalidData(let file)? = told as? FileError else { return #expect(Bool(false)) }
-      #expect(file.path == "a/b.txt")
+      #expect(file.path == "nothing/here.txt")
     }
 
     @Test func aDeletionThatFailsLeavesWhatIsHere() async throws {
