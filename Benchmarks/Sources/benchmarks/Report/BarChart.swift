@@ -3,22 +3,24 @@
 import Foundation
 
 enum BarChart {
-  private static let left = 200.0
-  private static let plot = 450.0
   private static let step = 24.0
 
   static func image(_ rows: [ResultRow], _ verdicts: [Verdict]) -> SVGImage {
     let groups = TextTable.metrics(rows).map { metric in (metric, rows.filter { $0.metric == metric }) }
     var image = SVGImage(title: "\(rows.first?.workload ?? "")", height: 10)
+    // Room for the longest name.
+    let left = 30 + 6.8 * Double(rows.map(\.engine.count).max() ?? 0)
     for (metric, rows) in groups {
-      draw(metric, TextTable.ranked(rows), verdicts.first { $0.goal.metric == metric }, &image)
+      draw(metric, TextTable.ranked(rows), verdicts.first { $0.goal.metric == metric }, left: left, &image)
     }
     return image
   }
 
   private static func draw(
-    _ metric: String, _ rows: [ResultRow], _ verdict: Verdict?, _ image: inout SVGImage
+    _ metric: String, _ rows: [ResultRow], _ verdict: Verdict?, left: Double, _ image: inout SVGImage
   ) {
+    // Room for the number behind the longest bar.
+    let plot = image.width - left - 90
     let bars = rows.filter { !Limits.names.contains($0.engine) }
     let limits = rows.filter { Limits.names.contains($0.engine) }
     guard let first = bars.first else { return }
@@ -34,8 +36,7 @@ enum BarChart {
     image.text(Quantity.name(of: metric), x: 0, y: image.height + 16, isBold: true)
     image.text(
       first.isRate ? "longer is better" : "shorter is better", x: image.width, y: image.height + 16,
-      color: "quiet",
-      anchor: "end", size: 11)
+      color: "quiet", anchor: "end", size: 11)
     let top = image.height + 26
     let bottom = top + step * Double(bars.count)
     for (index, row) in bars.enumerated() {
@@ -50,7 +51,6 @@ enum BarChart {
       if row.max > row.min {
         image.line((place(row.min), y + step / 2), (place(row.max), y + step / 2), color: "ink")
       }
-      image.text(numbers[0], x: place(row.max) + 8, y: y + 15, color: "ink", size: 12)
     }
     var notes: [(text: String, color: String)] = []
     if let goal {
@@ -65,6 +65,11 @@ enum BarChart {
       }
       notes.append(
         ("\(limit.engine) \(Quantity.text(limit.median, metric))\(isInside ? "" : ", far outside")", "limit"))
+    }
+    for (index, row) in bars.enumerated() {
+      image.text(
+        Quantity.text(row.median, metric), x: place(row.max) + 8, y: top + step * Double(index) + 15,
+        color: "ink", size: 12)
     }
     var x = left
     for note in notes {

@@ -22,6 +22,9 @@ enum Quantity {
     var name = metric.hasPrefix(eighth) ? String(metric.dropFirst(eighth.count)) : metric
     for unit in ["_ns", "_us", "_ms"] where name.hasSuffix(unit) { name = String(name.dropLast(unit.count)) }
     name = name.replacingOccurrences(of: "_per_s", with: " per second")
+    name = name.replacingOccurrences(of: "limit20", with: "limit 20").replacingOccurrences(
+      of: "limit1000", with: "limit 1000")
+    name = name.replacingOccurrences(of: "two_threads_docs", with: "two threads, documents")
     name = name.replacingOccurrences(of: "docs", with: "documents").replacingOccurrences(of: "_", with: " ")
     return metric.hasPrefix(eighth) ? "\(name), cache of an eighth of the data" : name
   }

@@ -12,9 +12,10 @@ struct SVGImage {
   func text(isAlone: Bool) -> String {
     let style =
       isAlone ? "<style>svg{\(Self.light)}@media(prefers-color-scheme:dark){svg{\(Self.dark)}}</style>" : ""
-    let ground = isAlone ? "<rect width=\"100%\" height=\"100%\" style=\"fill:var(--ground)\"/>" : ""
+    let ground =
+      isAlone ? "<rect x=\"-12\" width=\"100%\" height=\"100%\" style=\"fill:var(--ground)\"/>" : ""
     return """
-      <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(n(width)) \(n(height))" role="img" \
+      <svg xmlns="http://www.w3.org/2000/svg" viewBox="-12 0 \(n(width + 24)) \(n(height))" role="img" \
       font-family="system-ui, 'Segoe UI', Helvetica, Arial, sans-serif" font-size="13">
       <title>\(title.escaped)</title>\(style)\(ground)
       \(body.joined(separator: "\n"))
@@ -42,7 +43,8 @@ struct SVGImage {
   ) {
     body.append(
       "<text x=\"\(n(x))\" y=\"\(n(y))\" text-anchor=\"\(anchor)\" font-size=\"\(n(size))\" "
-        + "font-weight=\"\(isBold ? 600 : 400)\" style=\"fill:var(--\(color))\">\(text.escaped)</text>")
+        + "font-weight=\"\(isBold ? 600 : 400)\" style=\"fill:var(--\(color));stroke:var(--ground)\" stroke-width=\"4\" paint-order=\"stroke\">"
+        + "\(text.escaped)</text>")
   }
 
   mutating func bar(x: Double, y: Double, width: Double, height: Double, color: String, note: String) {

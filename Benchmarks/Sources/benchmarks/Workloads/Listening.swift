@@ -116,9 +116,9 @@ private struct Unconcerned: Engine {
       }
     }
     return [
-      "commit_p50_us_without": wall[0].median, "commit_p50_us_with_10000": wall[1].median,
+      "commit_without_p50_us": wall[0].median, "commit_with_10000_p50_us": wall[1].median,
       "ratio": wall[1].median / wall[0].median,
-      "processor_us_without": processor[0].median, "processor_us_with_10000": processor[1].median,
+      "processor_without_us": processor[0].median, "processor_with_10000_us": processor[1].median,
     ]
   }
 

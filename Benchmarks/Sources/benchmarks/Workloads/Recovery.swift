@@ -14,7 +14,7 @@ enum Recovery: Workload {
       + [RecoveryRound(type: Engines.dugout, name: fullLog, logged: 150_000)]
   }
   static let goals = [
-    Goal.ratio("time for each document in the log", "us_per_document", 0.6),
+    Goal.ratio("time for each document in the log", "per_document_us", 0.6),
     Goal(
       title: "milliseconds at the log's cap", engine: fullLog, metric: "open_ms", measure: .absolute,
       bound: 100),
@@ -78,6 +78,6 @@ private struct RecoveryRound: Engine {
     try context.answers.note("the last document of \(count)", last, of: name)
     try context.answers.note("all of \(count) recovered documents", try engine.scan(), of: name)
     try engine.close()
-    return ["open_ms": milliseconds, "us_per_document": milliseconds * 1000 / Double(count)]
+    return ["open_ms": milliseconds, "per_document_us": milliseconds * 1000 / Double(count)]
   }
 }
