@@ -25,10 +25,9 @@ enum BarChart {
     let limits = rows.filter { Limits.names.contains($0.engine) }
     guard let first = bars.first else { return }
     let goal = verdict.flatMap { goalValue($0, rows) }
-    let ends = bars.map(\.max) + limits.map(\.median) + [goal ?? 0]
     // A limit far away must not press the bars flat: then it is told, and not drawn.
     let reach = Swift.max(bars.map(\.max).max() ?? 1, goal ?? 0)
-    let largest = Swift.min(ends.max() ?? 1, reach * 2)
+    let largest = limits.map(\.median).filter { $0 <= reach * 2 }.reduce(reach, Swift.max)
     func place(_ value: Double) -> Double {
       left + plot * Swift.min(value, largest) / Swift.max(largest, 1e-12)
     }
