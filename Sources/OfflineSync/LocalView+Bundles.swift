@@ -7,6 +7,7 @@
 //
 // They stand in backups with all else, and no query of a user comes upon them.
 
+internal import Dispatch
 public import DocumentStore
 
 /// A document as a bundle has it.
@@ -52,7 +53,18 @@ extension LocalView {
 
   /// Commits the documents that are newer than those that are there. That the bundle was loaded, and its queries,
   /// are part of the last commit: if something fails before, it can be loaded again.
+  ///
+  /// With a remote they come into the cache as if it had told them, and the queue stays over them.
   public func load(_ bundle: BundleContents) throws {
+    if let driver {
+      let documents = bundle.documents.map {
+        RemoteDocument($0.path, $0.fields, version: SnapshotVersion($0.version))
+      }
+      let isDone = DispatchSemaphore(value: 0)
+      driver.send(.take(documents)) { isDone.signal() }
+      isDone.wait()
+      return try commit([], Self.memories(of: bundle))
+    }
     var rest = bundle.documents[...]
     while true {
       var byteCount = 0

@@ -21,7 +21,7 @@ extension LocalView {
   /// `failedPrecondition` if the store has documents of its own and nothing was said of them.
   package func attach(
     _ remote: any Remote, as user: String?, _ attachment: RemoteAttachment = .refuse,
-    _ collector: LocalStore.Collector = .lru, limboMax: Int = 100
+    _ collector: LocalStore.Collector = .lru, cacheBytesMax: UInt64? = nil
   ) throws(DocumentStoreError) -> SyncDriver {
     try attached.withLock { attached throws(DocumentStoreError) in
       if let driver = attached { return driver }
@@ -29,7 +29,7 @@ extension LocalView {
       let local = try LocalStore(store, user: user, collector: collector, client: Self.newClient())
       if isUpload { try upload(local) }
       var options = SyncEngine.Options()
-      options.limboMax = limboMax
+      options.cacheBytesMax = cacheBytesMax
       options.seed = UInt64.random(in: 0...UInt64.max)
       let driver = SyncDriver(local, remote, options, QueueScheduler(label: "dugout.sync"))
       attached = driver

@@ -43,7 +43,8 @@ extension Firestore {
   }
 
   /// Deletes the documents of a collection that were last changed before `date`, and says how many. Those that
-  /// someone changes meanwhile stay.
+  /// someone changes meanwhile stay. With a remote they are gone from the cache alone, and those that a listener sees
+  /// or that have pending writes stay.
   @discardableResult
   nonisolated(nonsending)
     public func evict(collection: String, olderThan date: Date) async throws -> Int
@@ -52,6 +53,11 @@ extension Firestore {
     let limit = Timestamp(date: date).stored
     let client = client()
     await client.wait(for: client.lastIssuedWrite)
+    if let driver = try await client.openedDriver() {
+      return try await client.inspected(driver) { engine throws(DocumentStoreError) in
+        try engine.evict(query, before: limit)
+      }
+    }
     return try await client.performed { view in Result { try view.store.evict(query, before: limit) } }.get()
   }
 }

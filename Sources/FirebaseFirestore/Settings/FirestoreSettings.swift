@@ -186,6 +186,7 @@ extension FirestoreSettings.Values {
     return ClientRemote(
       remote: remote.remote, attachment: remoteAttachment,
       acknowledgement: acknowledgement == .local ? .local : .server,
-      collector: cache == .memoryEager ? .eager : .lru)
+      collector: cache == .memoryEager ? .eager : .lru,
+      cacheBytesMax: cache == .memoryEager ? nil : UInt64(exactly: cache.size))
   }
 }

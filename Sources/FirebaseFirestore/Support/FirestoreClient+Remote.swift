@@ -11,6 +11,8 @@ package struct ClientRemote: Sendable {
   package var attachment: RemoteAttachment
   package var acknowledgement: SyncDriver.Acknowledgement
   package var collector: LocalStore.Collector
+  /// Nil for a cache that keeps everything.
+  package var cacheBytesMax: UInt64?
 }
 
 extension FirestoreClient {

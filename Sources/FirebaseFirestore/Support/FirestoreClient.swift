@@ -65,7 +65,9 @@ package final class FirestoreClient: Sendable {
         try use.view.checkIsOwn()
         return nil
       }
-      return try use.view.attach(remote.remote, as: nil, remote.attachment, remote.collector)
+      return try use.view.attach(
+        remote.remote, as: nil, remote.attachment, remote.collector,
+        cacheBytesMax: remote.cacheBytesMax)
     } catch {
       try? use.end()
       throw error

@@ -61,4 +61,30 @@ extension LocalStore {
     try finish(&transaction)
     return collected
   }
+
+  /// Removes what a query finds and what is older, and with it every target that has some of it and is not active: it
+  /// would not be told again of what it is known to have.
+  func evict(
+    _ query: StructuredQuery, before version: SnapshotVersion, active: Set<TargetID>,
+    unless isSeen: (DocumentPath) -> Bool
+  ) throws(DocumentStoreError) -> Int {
+    var held = Set<DocumentPath>()
+    for id in active { held.formUnion(try remoteKeys(of: id)) }
+    let gone = Set(
+      try documents(query).filter { $0.pending == .none && $0.version < version }.map(\.path)
+        .filter { !held.contains($0) && !isSeen($0) })
+    guard !gone.isEmpty else { return 0 }
+    var transaction = begin()
+    for target in targets.values.filter({ !active.contains($0.id) }) {
+      guard try !remoteKeys(of: target.id).isDisjoint(with: gone) else { continue }
+      transaction.orphans.formUnion(try remoteKeys(of: target.id).subtracting(gone))
+      try drop(target, &transaction)
+    }
+    for path in gone {
+      try transaction.setRemote(SyncedDocument(path))
+      transaction.remove(CacheKeys.orphan(path))
+    }
+    try finish(&transaction)
+    return gone.count
+  }
 }

@@ -18,6 +18,8 @@ package final class SyncEngine {
     package var limboMax = 100
     package var documentsName = ""
     package var seed: UInt64 = 0
+    /// A larger cache loses what was used longest ago, now and then; nil for one that keeps everything.
+    package var cacheBytesMax: UInt64?
 
     package init() {}
   }
@@ -53,6 +55,9 @@ package final class SyncEngine {
 
   /// Takes up what an earlier run has left in the queue.
   package func start() throws(DocumentStoreError) -> [SyncEffect] {
+    if options.cacheBytesMax != nil {
+      effects.append(.startTimer(.collection, microseconds: Self.collectionDelay))
+    }
     try fillPipeline()
     return takeEffects()
   }
@@ -88,9 +93,7 @@ package final class SyncEngine {
     case .changeUser(let user): try changeUser(user)
     case .enableNetwork: try enableNetwork()
     case .disableNetwork: try disableNetwork()
-    case .collect(let threshold, let percentile):
-      let active = Set(views.values.map(\.target))
-      _ = try local.collect(threshold: threshold, percentile: percentile, active: active)
+    case .collect(let threshold, let percentile): try collect(threshold, percentile: percentile)
     case .take(let documents): try take(documents)
     case .watchOpened: try watchOpened()
     case .watchChanged(let change, let version): try watchChanged(change, version)
@@ -112,7 +115,29 @@ package final class SyncEngine {
     case .onlineState:
       online.timeOut()
       announceOnline()
-    case .collection: break
+    case .collection:
+      guard let threshold = options.cacheBytesMax else { return }
+      try collect(threshold, percentile: 10)
+      effects.append(.startTimer(.collection, microseconds: Self.collectionPeriod))
+    }
+  }
+
+  private static let collectionDelay: Int64 = 60_000_000
+  private static let collectionPeriod: Int64 = 300_000_000
+
+  private var activeTargets: Set<TargetID> { Set(views.values.map(\.target)) }
+
+  private func collect(_ threshold: UInt64, percentile: Int) throws(DocumentStoreError) {
+    _ = try local.collect(threshold: threshold, percentile: percentile, active: activeTargets)
+  }
+
+  /// Forgets documents that nobody has changed since, unless a listener sees them or a write of them is pending. How
+  /// many; whoever asks for them again gets them from the remote.
+  package func evict(
+    _ query: StructuredQuery, before time: StoredTimestamp
+  ) throws(DocumentStoreError) -> Int {
+    try local.evict(query, before: SnapshotVersion(time), active: activeTargets) { [views] path in
+      views.values.contains { $0.view.document(path) != nil }
     }
   }
 
