@@ -1,7 +1,8 @@
 // Which batches an authority has taken already, kept beside its documents:
 //
 //   __writers__/<queue>          b: the batches whose outcome is kept; f: those before it were answered
-//   __writes__/<queue>:<batch>   r: what transforms of numbers gave, one list for each mutation
+//   __writes__/<queue>:<batch>   r: what transforms of numbers gave, one list for each mutation;
+//                                v: the times of documents that it left as they were, 0 for the others
 //
 // It is written in the commit of the batch itself, so that its time is the commit's. `<queue>` is escaped as in
 // CacheKeys.
@@ -42,17 +43,27 @@ enum LoopbackLedger {
         return list
       }
     }
+    var versions: [StoredValue] = []
+    if case .array(let values)? = document.fields["v"] { versions = values }
     return mutations.enumerated().map { index, mutation in
       let values = index < lists.count ? lists[index] : []
       let results = mutation.transforms.enumerated().map { place, transform in
         transform.operation == .serverTimestamp
           ? .timestamp(time) : place < values.count ? values[place] : StoredValue.null
       }
-      return WriteResult(version: SnapshotVersion(time), transformResults: results)
+      var version = SnapshotVersion(time)
+      // Nobody is told of a document that was left as it was: it has the time that it had.
+      if index < versions.count, case .integer(let old) = versions[index], old != 0 {
+        version = SnapshotVersion(microseconds: old)
+      }
+      return WriteResult(version: version, transformResults: results)
     }
   }
 
-  static func fields(_ results: [[StoredValue]]) -> StoredMap {
-    StoredMap([("r", .array(results.map { .map(StoredMap([("v", .array($0))])) }))])
+  static func fields(_ results: [[StoredValue]], _ versions: [Int64]) -> StoredMap {
+    StoredMap([
+      ("r", .array(results.map { .map(StoredMap([("v", .array($0))])) })),
+      ("v", .array(versions.map { .integer($0) })),
+    ])
   }
 }

@@ -99,12 +99,14 @@ package final class LoopbackServer {
       }
       var results: [[StoredValue]] = []
       var documents: [DocumentPath: StoredDocument?] = [:]
+      var originals: [DocumentPath: StoredDocument] = [:]
       for mutation in write.mutations {
         let base: StoredDocument?
         if let made = documents[mutation.path] {
           base = made
         } else {
           base = try transaction.document(at: mutation.path)
+          originals[mutation.path] = base
         }
         // The time is not known yet; times are put in when the outcome is read.
         let outcome = try mutation.outcome(on: base, at: SnapshotVersion.none.timestamp)
@@ -126,7 +128,13 @@ package final class LoopbackServer {
           StoredMap([
             ("b", .array(kept.map { .integer($0) })), ("f", .integer(max(floor, write.firstOpen.value))),
           ])))
-      try transaction.write(.set(path, LoopbackLedger.fields(results)))
+      let versions = write.mutations.map { mutation -> Int64 in
+        guard let original = originals[mutation.path], let after = documents[mutation.path] ?? nil,
+          after.fields == original.fields
+        else { return 0 }
+        return original.updateTime.microseconds
+      }
+      try transaction.write(.set(path, LoopbackLedger.fields(results, versions)))
     }
     guard let taken = try store.document(at: path) else { throw RemoteError(.internal, "a lost outcome") }
     return (SnapshotVersion(taken.createTime), LoopbackLedger.results(taken, write.mutations))
