@@ -8,7 +8,9 @@ struct Benchmarks {
     SingleCommits.self, EightWriters.self, DurableBatches.self, BulkLoad.self, Gets.self, OrderedQueries.self,
     EqualityQueries.self, GroupQueries.self, Scans.self, ColdOpen.self, Recovery.self, DiskSize.self,
     Memory.self,
-    IndexedUpdates.self, Listening.self, LargeDocuments.self, AsyncReads.self, ProgramSizes.self,
+    IndexedUpdates.self, SmallBlobs.self, SmallBlobsOfEight.self, LargeBlobs.self, BlobReads.self,
+    Listening.self,
+    LargeDocuments.self, AsyncReads.self, ProgramSizes.self,
     SingleByteCommits.self, EightByteWriters.self, ByteBatches.self, Layers.self,
   ]
 

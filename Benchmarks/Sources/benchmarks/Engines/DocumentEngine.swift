@@ -121,5 +121,8 @@ enum Engines {
   /// SQLite's three forms are one peer.
   static func family(of name: String) -> String { String(name.prefix { $0 != "-" && $0 != "," }) }
 
-  static func isPeer(_ name: String) -> Bool { packages.contains { $0.0 == family(of: name) } }
+  /// Plain files need no package.
+  static func isPeer(_ name: String) -> Bool {
+    name == FileBlobs.name || packages.contains { $0.0 == family(of: name) }
+  }
 }

@@ -1,0 +1,109 @@
+// W15: durable contents, against plain files that are synced.
+//
+//   W15   100 KB each, one after the other
+//   W15b  100 KB each, from eight threads
+//   W15c  10 MB each, one after the other
+//   W15d  100 KB each, read while the system has them in memory
+//
+// All contents are different, and none can be compressed. What was written is read back and compared.
+
+import Foundation
+
+enum SmallBlobs: Workload {
+  static let name = "W15"
+  static let title = "contents of 100 KB, one after the other"
+  static let goals = [Goal.ratio("time, over plain files that are synced", "mb_per_s", 0.85)]
+  static let engines = blobEngines(
+    BlobRound(bytes: 100_000, countMax: 1000, threads: 1, measuresReads: false))
+}
+
+enum SmallBlobsOfEight: Workload {
+  static let name = "W15b"
+  static let title = "contents of 100 KB from eight threads"
+  static let goals = [Goal.ratio("time, over plain files that are synced", "mb_per_s", 0.35)]
+  static let engines = blobEngines(
+    BlobRound(bytes: 100_000, countMax: 2000, threads: 8, measuresReads: false))
+}
+
+enum LargeBlobs: Workload {
+  static let name = "W15c"
+  static let title = "contents of 10 MB"
+  static let goals = [Goal.ratio("time, over plain files that are synced", "mb_per_s", 0.95)]
+  static let engines = blobEngines(
+    BlobRound(bytes: 10_000_000, countMax: 30, threads: 1, measuresReads: false))
+}
+
+enum BlobReads: Workload {
+  static let name = "W15d"
+  static let title = "contents of 100 KB, read while the system has them"
+  static let goals = [Goal.ratio("time, over plain files that are synced", "mb_per_s", 0.7)]
+  static let engines = blobEngines(BlobRound(bytes: 100_000, countMax: 1000, threads: 1, measuresReads: true))
+}
+
+private func blobEngines(_ round: BlobRound) -> [any Engine] {
+  [BlobRoundOfEngine<DugoutBlobs>(round: round), BlobRoundOfEngine<FileBlobs>(round: round)]
+}
+
+private struct BlobRound {
+  var bytes: Int
+  var countMax: Int
+  var threads: Int
+  var measuresReads: Bool
+}
+
+private struct BlobRoundOfEngine<Blobs: BlobEngine>: Engine {
+  var round: BlobRound
+
+  var name: String { Blobs.name }
+
+  func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
+    let count = max(round.threads, min(round.countMax, context.options.documents))
+    let blobs = try Blobs(directory)
+    let noise = Self.noise(round.bytes)
+    let writing = try measured {
+      _ = try CommitTimes.measure(count, threads: round.threads) { index in
+        try blobs.put(Self.content(noise, index), "\(index)")
+      }
+    }
+    var reading = try measured { try check(blobs, count, noise) }
+    if round.measuresReads {
+      reading = try measured {
+        for index in 0..<count where try blobs.content("\(index)")?.count != round.bytes {
+          throw BenchmarkFailure("\(name) does not hold what was written")
+        }
+      }
+    }
+    try blobs.close()
+    let megabytes = Double(count * round.bytes) / 1e6
+    return ["mb_per_s": megabytes / (round.measuresReads ? reading : writing)]
+  }
+
+  private func check(_ blobs: Blobs, _ count: Int, _ noise: [UInt8]) throws {
+    for index in 0..<count where try blobs.content("\(index)") != Self.content(noise, index) {
+      throw BenchmarkFailure("\(name) does not hold what was written")
+    }
+  }
+
+  private func measured(_ body: () throws -> Void) throws -> Double {
+    let start = DispatchTime.now().uptimeNanoseconds
+    try body()
+    return Double(DispatchTime.now().uptimeNanoseconds - start) / 1e9
+  }
+
+  private static func noise(_ count: Int) -> [UInt8] {
+    var state: UInt64 = 0x9E37_79B9_7F4A_7C15
+    return (0..<count).map { _ in
+      state ^= state << 13
+      state ^= state >> 7
+      state ^= state << 17
+      return UInt8(truncatingIfNeeded: state)
+    }
+  }
+
+  /// Different for each index, at little cost.
+  private static func content(_ noise: [UInt8], _ index: Int) -> [UInt8] {
+    var bytes = noise
+    withUnsafeBytes(of: UInt64(index)) { bytes.replaceSubrange(0..<8, with: $0) }
+    return bytes
+  }
+}
