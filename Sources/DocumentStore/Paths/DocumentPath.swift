@@ -17,12 +17,18 @@ public struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
   package init(unchecked segments: [String]) { self.segments = segments }
 
   /// Segments that a store had. Below a collection with a reserved name, which no user can give, is what the store keeps
-  /// beside the documents of users.
+  /// beside the documents of users; a name there can be a whole path, and is as long as it has to be.
   init(stored segments: [String]) throws(PathError) {
     guard !segments.isEmpty, segments.count % 2 == 0 else {
       throw PathError(path: segments, reason: "a document has an even number of path segments")
     }
-    try PathError.check(segments, allowsReserved: PathError.isReserved(segments[0]))
+    if PathError.isReserved(segments[0]) {
+      guard !segments.contains(where: { $0.isEmpty || $0.utf8.contains(UInt8(ascii: "/")) }) else {
+        throw PathError(path: segments, reason: "a name must not be empty or contain a slash")
+      }
+    } else {
+      try PathError.check(segments)
+    }
     self.segments = segments
   }
 
@@ -89,9 +95,7 @@ public struct PathError: Error, Hashable, Sendable, CustomStringConvertible {
     "The path \"\(path.joined(separator: "/"))\" is not valid: \(reason)."
   }
 
-  fileprivate static func check(
-    _ segments: [String], allowsReserved: Bool = false
-  ) throws(PathError) {
+  fileprivate static func check(_ segments: [String]) throws(PathError) {
     func require(_ holds: Bool, _ reason: @autoclosure () -> String) throws(PathError) {
       if !holds { throw PathError(path: segments, reason: reason()) }
     }
@@ -104,8 +108,7 @@ public struct PathError: Error, Hashable, Sendable, CustomStringConvertible {
       try require(name.utf8.count <= nameBytesMax, "a name has more than \(nameBytesMax) bytes")
       try require(!name.utf8.contains(UInt8(ascii: "/")), "a name must not contain a slash")
       try require(name != "." && name != "..", "\"\(name)\" is not a name")
-      try require(
-        allowsReserved || !isReserved(name), "names like \"\(name)\" are reserved")
+      try require(!isReserved(name), "names like \"\(name)\" are reserved")
     }
     try require(bytes <= pathBytesMax, "it has more than \(pathBytesMax) bytes")
   }
