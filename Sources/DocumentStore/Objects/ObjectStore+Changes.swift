@@ -156,7 +156,7 @@ extension ObjectStore {
   }
 
   /// The last one who had a latch looks whether anyone needs the content, if somebody could not.
-  private func giveBack(_ isSuspect: Bool, _ id: BlobID) {
+  func giveBack(_ isSuspect: Bool, _ id: BlobID) {
     if isSuspect { _ = try? collect(id) }
   }
 
@@ -209,12 +209,17 @@ extension ObjectStore {
 
   private func remove(_ dropped: DroppedContent) throws(DocumentStoreError) {
     let place = dropped.place ?? BlobPlace(byteCount: 0, home: .ownFile)
+    try syncBuffered()
+    do throws(ByteStoreError) { try blobs.remove(dropped.id, at: place) } catch {
+      throw DocumentStoreError(error)
+    }
+  }
+
+  /// A power loss must not bring back a record whose file is gone: what is buffered is synced before a file goes.
+  func syncBuffered() throws(DocumentStoreError) {
+    guard store.options.durability == .buffered else { return }
     do throws(ByteStoreError) {
-      // A power loss must not bring back a record whose file is gone: what is buffered is synced first.
-      if store.options.durability == .buffered {
-        try store.bytes.commit(Batch(stamp: store.bytes.lastStamp), durability: .synced)
-      }
-      try blobs.remove(dropped.id, at: place)
+      try store.bytes.commit(Batch(stamp: store.bytes.lastStamp), durability: .synced)
     } catch {
       throw DocumentStoreError(error)
     }

@@ -87,6 +87,7 @@ extension ObjectStore {
     guard share <= 1 - Self.deadShareMax else { return }
     // One with nothing in use is not even looked at: its making may have been cut off.
     if liveBytes > 0 { guard try empty(pack, &swept) else { return } }
+    try syncBuffered()
     do throws(ByteStoreError) { try blobs.removePack(pack) } catch { throw DocumentStoreError(error) }
     swept.packs += 1
   }
@@ -134,7 +135,7 @@ extension ObjectStore {
 
   private func move(_ id: BlobID, from place: BlobPlace) throws(DocumentStoreError) -> Bool {
     guard state.latches.takeIfFree(id) else { return false }
-    defer { _ = state.latches.giveBack(id) }
+    defer { giveBack(state.latches.giveBack(id), id) }
     guard let newPlace = try copy(id, from: place) else { return false }
     try change { transaction throws(DocumentStoreError) in
       guard let record = try transaction.document(at: BlobRecord.path(id)),
