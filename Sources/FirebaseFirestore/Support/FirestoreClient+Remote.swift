@@ -22,6 +22,7 @@ extension FirestoreClient {
     _ mutations: [Mutation], through driver: SyncDriver, _ acknowledgement: SyncDriver.Acknowledgement,
     _ finished: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) {
+    guard !mutations.isEmpty else { return finished(.success(())) }
     // What a store would refuse, a remote would, too; here it can still be said at once.
     do throws(DocumentStoreError) {
       try DocumentStore.check(mutations)

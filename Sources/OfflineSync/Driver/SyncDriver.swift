@@ -108,7 +108,14 @@ package final class SyncDriver: @unchecked Sendable {
     let id = numbers.next()
     scheduler.run { [self] in
       if let failure { return handler(.failure(failure)) }
+      // What is under way already may tell it again before the end of the listening gets its turn.
+      let isAnswered = Locked(false)
       listeners[id] = { [weak self] result in
+        let isFirst = isAnswered.withLock { isAnswered in
+          defer { isAnswered = true }
+          return !isAnswered
+        }
+        guard isFirst else { return }
         handler(result)
         self?.unlisten(id)
       }

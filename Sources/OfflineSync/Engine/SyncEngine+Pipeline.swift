@@ -63,8 +63,6 @@ extension SyncEngine {
   func handshakeComplete(_ token: [UInt8]) throws(DocumentStoreError) {
     guard writing.phase == .open, !writing.isHandshakeComplete else { return }
     writing.isHandshakeComplete = true
-    writing.backoff.reset()
-    writing.hasFailed = false
     try local.setStreamToken(token)
     for batch in writing.pipeline { send(batch) }
   }
@@ -73,6 +71,9 @@ extension SyncEngine {
     _ version: SnapshotVersion, _ results: [WriteResult], _ token: [UInt8]
   ) throws(DocumentStoreError) {
     guard writing.phase == .open, !writing.pipeline.isEmpty else { return }
+    // A handshake does not show that the stream is well: the write itself may be what fails each time.
+    writing.backoff.reset()
+    writing.hasFailed = false
     let batch = writing.pipeline.removeFirst()
     try acknowledge(batch, version, results, token)
     try fillPipeline()
