@@ -1,5 +1,6 @@
 // A database with a remote: another database in the same process is the authority.
 
+import ByteStore
 import DocumentStore
 import FirebaseFirestore
 import Foundation
@@ -89,6 +90,42 @@ import Testing
     #expect(await refused == 7)
     let rooms = try await firestore.collection("rooms").getDocuments()
     #expect(rooms.documents.map(\.documentID) == ["eros"])
+    try await firestore.terminate()
+  }
+
+  @Test func theEndOfADatabaseEndsWhoWaitsForARemoteThatIsAway() async throws {
+    let firestore = client()
+    try await firestore.disableNetwork()
+    async let write = code { try await firestore.document("rooms/eros").setData(["n": 1]) }
+    while try await firestore.pendingWrites().isEmpty { await Task.yield() }
+    async let wait = code { try await firestore.waitForPendingWrites() }
+    // Issued before the end, since the driver takes things up one after the other.
+    _ = try await firestore.pendingWrites()
+    try await firestore.terminate()
+    #expect(await write == 1)
+    #expect([1, 9].contains(await wait))
+  }
+
+  @Test func aWriteThatIsCancelledDoesNotEndTheWaitForThoseBeforeIt() async throws {
+    let firestore = client { $0.acknowledgement = .local }
+    try await firestore.disableNetwork()
+    try await firestore.document("rooms/a").setData(["n": 1])
+    try await firestore.document("rooms/b").setData(["n": 2])
+    let isOver = Locked(false)
+    let wait = Task {
+      try await firestore.waitForPendingWrites()
+      isOver.withLock { $0 = true }
+    }
+    // As often as it takes for the wait to be taken up, and as a wait that ended too early would be seen.
+    for _ in 0..<50 { _ = try await firestore.pendingWrites() }
+    let last = try #require(try await firestore.pendingWrites().last)
+    try await firestore.cancelPendingWrite(last.id)
+    for _ in 0..<50 { _ = try await firestore.pendingWrites() }
+    #expect(!isOver.withLock { $0 })
+    try await firestore.enableNetwork()
+    try await wait.value
+    #expect(try authority.document(at: room("a")) != nil)
+    #expect(try authority.document(at: room("b")) == nil)
     try await firestore.terminate()
   }
 

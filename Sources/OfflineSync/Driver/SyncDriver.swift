@@ -28,6 +28,8 @@ package final class SyncDriver: @unchecked Sendable {
   private var writeStream: (number: Int, stream: any WriteStream)?
   private var timers: [SyncTimer: Int] = [:]
   private var listeners: [ListenerID: Handler] = [:]
+  /// Of the listeners, those that wait for one answer.
+  private var reads: Set<ListenerID> = []
   private var syncListeners: [ListenerID: @Sendable () -> Void] = [:]
   private var writes: [CallID: Completion] = [:]
   private var waits: [CallID: Completion] = [:]
@@ -116,9 +118,11 @@ package final class SyncDriver: @unchecked Sendable {
           return !isAnswered
         }
         guard isFirst else { return }
+        self?.reads.remove(id)
         handler(result)
         self?.unlisten(id)
       }
+      reads.insert(id)
       handle(.listen(id, query, ListenRules(includesMetadataChanges: true, waitsForSync: true)))
     }
   }
@@ -149,10 +153,14 @@ package final class SyncDriver: @unchecked Sendable {
     scheduler.run { [self] in body(engine) }
   }
 
-  /// Ends the streams. Nothing is told any more.
+  /// Ends the streams. Who waits for one answer is told that there will be none; writes stay in the queue. Listeners
+  /// are told nothing more.
   package func stop(_ done: @escaping @Sendable () -> Void) {
     scheduler.run { [self] in
-      failure = failure ?? .remote(RemoteError(.cancelled, "The client has been terminated."))
+      let end = failure ?? .remote(RemoteError(.cancelled, "The client has been terminated."))
+      failure = end
+      for id in reads { listeners[id]?(.failure(end)) }
+      for completion in Array(writes.values) + Array(waits.values) { completion(end) }
       letGo()
       done()
     }
@@ -281,6 +289,7 @@ package final class SyncDriver: @unchecked Sendable {
     writeStream = nil
     timers = [:]
     listeners = [:]
+    reads = []
     syncListeners = [:]
     writes = [:]
     waits = [:]

@@ -58,7 +58,15 @@ extension SyncEngine {
     if let call = completions[local.queueName]?.removeValue(forKey: id) {
       effects.append(.finishWrite(call, error))
     }
-    for wait in waits where wait.batch == id { effects.append(.finishWait(wait.call, nil)) }
+    // One that was cancelled was not the next to be answered: those before it are still waited for.
+    let before = local.queue.ids.last { $0 < id }
+    for place in waits.indices where waits[place].batch == id {
+      if let before {
+        waits[place].batch = before
+      } else {
+        effects.append(.finishWait(waits[place].call, nil))
+      }
+    }
     waits.removeAll { $0.batch == id }
   }
 
