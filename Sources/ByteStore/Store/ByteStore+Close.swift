@@ -45,6 +45,14 @@ extension ByteStore {
     state.end ?? (isClosing ? .closed(directory: path) : nil)
   }
 
+  /// Throws if no commit can be made any more. After a failure nobody knows yet which of the last ones survive: what
+  /// they may need must stay.
+  package func checkWritable() throws(ByteStoreError) {
+    try state.withLock { state throws(ByteStoreError) in
+      if let end = endOfWriting(state) { throw end }
+    }
+  }
+
   /// Waits for the commits under way, marks the log as cleanly closed and lets go of the directory.
   /// After a failure the log gets no marker. Further calls do nothing.
   package func close() throws(ByteStoreError) {

@@ -215,10 +215,12 @@ extension ObjectStore {
     }
   }
 
-  /// A power loss must not bring back a record whose file is gone: what is buffered is synced before a file goes.
+  /// A power loss must not bring back a record whose file is gone: what is buffered is synced before a file goes, and
+  /// none goes while it is open whether a commit with its record survives.
   func syncBuffered() throws(DocumentStoreError) {
-    guard store.options.durability == .buffered else { return }
     do throws(ByteStoreError) {
+      try store.bytes.checkWritable()
+      guard store.options.durability == .buffered else { return }
       try store.bytes.commit(Batch(stamp: store.bytes.lastStamp), durability: .synced)
     } catch {
       throw DocumentStoreError(error)
