@@ -47,6 +47,41 @@ package final class Moment: Sendable {
     }
   }
 
+  /// Hands over ordinals with their keys and values, in this order, until `body` answers false; those that have none
+  /// are passed over. False if `body` did.
+  ///
+  /// For many at a time: where they are is looked up first, for all of them, so that the processor can wait for
+  /// memory once and not once for each.
+  package func forEach(
+    _ ordinals: [UInt32], using buffer: inout ReadBuffer,
+    _ body: (_ ordinal: UInt32, _ key: RawSpan, _ value: RawSpan) -> Bool
+  ) throws(ByteStoreError) -> Bool {
+    // A copy of what is frozen needs no lock.
+    var table = frozen.frozen()
+    var locations: [Location] = []
+    locations.reserveCapacity(ordinals.count)
+    for ordinal in ordinals {
+      while let page = table.missingPage(for: ordinal) {
+        try frozen.load(page, alsoInto: live)
+        table = frozen.frozen()
+      }
+      locations.append(ordinal < table.ordinals ? table.location(of: ordinal) : .none)
+    }
+    for index in ordinals.indices {
+      let location = locations[index]
+      if let segment = table.segment(of: location) {
+        try segment.read(location, frozen.cache, into: &buffer)
+        guard buffer.splitEntry() else { throw segment.badEntry(location, try segment.open()) }
+      } else if case .tail(let body, let offset) = location.place {
+        buffer.fill(with: table.tail[body], putAt: offset)
+      } else {
+        continue
+      }
+      guard body(ordinals[index], buffer.key, buffer.bytes) else { return false }
+    }
+    return true
+  }
+
   /// The key and the value of a key into `buffer`; false if it is not there.
   package func read(_ key: [UInt8], into buffer: inout ReadBuffer) throws(ByteStoreError) -> Bool {
     guard let ordinal = try frozen.ordinal(of: key, into: &buffer) else { return false }
@@ -70,12 +105,19 @@ extension Table {
     case inSegment(Segment, Location)
   }
 
+  /// The page that has to be loaded before anything is known of an ordinal.
+  func missingPage(for ordinal: UInt32) -> PageAddress? {
+    guard ordinal < ordinals, !locations.isLoaded(wordAt: Int(ordinal)) else { return nil }
+    return .locations(Int(ordinal) / PagedWords.wordsPerPage)
+  }
+
+  /// Of a location that is not in memory.
+  func segment(of location: Location) -> Segment? { location.slot.flatMap { segments[$0]?.segment } }
+
   /// Where the bytes of an ordinal are.
   func look(up ordinal: UInt32) -> Entry {
     guard ordinal < ordinals else { return .absent }
-    guard locations.isLoaded(wordAt: Int(ordinal)) else {
-      return .missing(.locations(Int(ordinal) / PagedWords.wordsPerPage))
-    }
+    if let page = missingPage(for: ordinal) { return .missing(page) }
     let location = location(of: ordinal)
     switch location.place {
     case .none: return .absent

@@ -19,13 +19,25 @@ package struct ByteReader: ~Escapable {
 
   package var bytesLeft: Int { bytes.byteCount - offset }
 
+  @inline(__always)
   package mutating func uint8() -> UInt8? { integer(UInt8.self) }
+  @inline(__always)
   package mutating func uint16() -> UInt16? { integer(UInt16.self).map(UInt16.init(littleEndian:)) }
+  @inline(__always)
   package mutating func uint32() -> UInt32? { integer(UInt32.self).map(UInt32.init(littleEndian:)) }
+  @inline(__always)
   package mutating func uint64() -> UInt64? { integer(UInt64.self).map(UInt64.init(littleEndian:)) }
 
   /// Seven bits a byte, the lowest first; the last byte has no high bit.
   package mutating func varint() -> UInt64? {
+    // Most are short.
+    guard let first = uint8() else { return nil }
+    if first < 0x80 { return UInt64(first) }
+    offset -= 1
+    return longVarint()
+  }
+
+  private mutating func longVarint() -> UInt64? {
     var value: UInt64 = 0
     for shift in stride(from: UInt64(0), to: 64, by: 7) {
       guard let byte = uint8() else { return nil }
@@ -49,24 +61,27 @@ package struct ByteReader: ~Escapable {
   }
 
   /// Where the next `count` bytes are, passing over them, or nil if there are fewer.
+  @inline(__always)
   package mutating func range(_ count: Int) -> Range<Int>? {
     let start = offset
     return skip(count) ? start..<start + count : nil
   }
 
   /// Passes over `count` bytes; false, and nothing passed, if there are fewer.
+  @inline(__always)
   package mutating func skip(_ count: Int) -> Bool {
     guard count >= 0, count <= bytesLeft else { return false }
     offset += count
     return true
   }
 
+  @inline(__always)
   private mutating func integer<Integer: FixedWidthInteger & BitwiseCopyable>(
     _ type: Integer.Type
   ) -> Integer? {
     let size = MemoryLayout<Integer>.size
     guard size <= bytesLeft else { return nil }
-    defer { offset += size }
+    defer { offset &+= size }
     return unsafe bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: type)
   }
 }

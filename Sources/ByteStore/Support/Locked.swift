@@ -14,13 +14,16 @@ import Glibc
 /// waits for its group needs the condition. Never call code of the user inside `withLock`.
 @safe
 package final class Locked<State>: @unchecked Sendable {
-  // `state` is only touched between lock and unlock of `mutex`; that is what makes it Sendable.
-  private var state: State
+  // `state` is only touched between lock and unlock of `mutex`; that is what makes it Sendable. It is in memory of
+  // its own, because the lock already sees to it that accesses exclude each other: checks of the language for it
+  // would cost as much as the lock.
+  private let state: UnsafeMutablePointer<State>
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let changed: UnsafeMutablePointer<pthread_cond_t>
 
   package init(_ initial: State) {
-    state = initial
+    unsafe state = .allocate(capacity: 1)
+    unsafe state.initialize(to: initial)
     unsafe mutex = .allocate(capacity: 1)
     unsafe changed = .allocate(capacity: 1)
     let made = unsafe pthread_mutex_init(mutex, nil) | pthread_cond_init(changed, nil)
@@ -32,6 +35,8 @@ package final class Locked<State>: @unchecked Sendable {
     unsafe pthread_mutex_destroy(mutex)
     unsafe changed.deallocate()
     unsafe mutex.deallocate()
+    unsafe state.deinitialize(count: 1)
+    unsafe state.deallocate()
   }
 
   package func withLock<Result, Failure: Error>(
@@ -39,7 +44,7 @@ package final class Locked<State>: @unchecked Sendable {
   ) throws(Failure) -> Result {
     unsafe pthread_mutex_lock(mutex)
     defer { unsafe pthread_mutex_unlock(mutex) }
-    return try body(&state)
+    return try unsafe body(&state.pointee)
   }
 
   /// Sleeps until `condition` holds, then runs `body` without letting go of the lock in between.
@@ -48,8 +53,8 @@ package final class Locked<State>: @unchecked Sendable {
   ) throws(Failure) -> Result {
     unsafe pthread_mutex_lock(mutex)
     defer { unsafe pthread_mutex_unlock(mutex) }
-    while !condition(state) { unsafe pthread_cond_wait(changed, mutex) }
-    return try body(&state)
+    while unsafe !condition(state.pointee) { unsafe pthread_cond_wait(changed, mutex) }
+    return try unsafe body(&state.pointee)
   }
 
   /// The same, for a thread that only `signal` wakes, and not `wakeAll`.
@@ -59,8 +64,8 @@ package final class Locked<State>: @unchecked Sendable {
   ) throws(Failure) -> Result {
     unsafe pthread_mutex_lock(mutex)
     defer { unsafe pthread_mutex_unlock(mutex) }
-    while !condition(state) { unsafe pthread_cond_wait(signal.condition, mutex) }
-    return try body(&state)
+    while unsafe !condition(state.pointee) { unsafe pthread_cond_wait(signal.condition, mutex) }
+    return try unsafe body(&state.pointee)
   }
 
   /// Lets every thread that waits look at its condition again, but for those with a signal of their own.

@@ -9,10 +9,10 @@ extension QueryRun {
     var aggregation = Aggregation(aggregates)
     let fields = aggregation.fields
     var values: [StoredValue] = []
-    try forEachMatch { () throws(DocumentStoreError) in
+    try forEachMatch { entry throws(DocumentStoreError) in
       values.removeAll(keepingCapacity: true)
       for field in fields {
-        guard let value = try self.value(of: field) else { return true }
+        guard let value = try self.value(of: field, in: entry) else { return true }
         values.append(value)
       }
       aggregation.add(values)

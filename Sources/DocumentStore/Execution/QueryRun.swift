@@ -49,8 +49,8 @@ final class QueryRun {
 
   func documents() throws(DocumentStoreError) -> [StoredDocument] {
     var found: [StoredDocument] = []
-    try forEachMatch { () throws(DocumentStoreError) in
-      found.append(try self.decoded())
+    try forEachMatch { entry throws(DocumentStoreError) in
+      found.append(try self.decoded(entry))
       return true
     }
     return found
@@ -59,8 +59,8 @@ final class QueryRun {
   /// The same, each as it is stored.
   func records() throws(DocumentStoreError) -> [DocumentRecord] {
     var found: [DocumentRecord] = []
-    try forEachMatch { () throws(DocumentStoreError) in
-      found.append(try self.record())
+    try forEachMatch { entry throws(DocumentStoreError) in
+      found.append(try self.record(entry))
       return true
     }
     return found
@@ -71,10 +71,8 @@ final class QueryRun {
     _ body: (borrowing DocumentView) throws(DocumentStoreError) -> Bool
   ) throws(DocumentStoreError) {
     let shapeBytes = shapes.bytes
-    try forEachMatch { () throws(DocumentStoreError) in
-      try self.pooled.buffer.withEntry { key, value throws(DocumentStoreError) in
-        try body(DocumentView(key: key, record: value, shapes: shapeBytes.rawSpan))
-      }
+    try forEachMatch { entry throws(DocumentStoreError) in
+      try body(DocumentView(key: entry.key, record: entry.record, shapes: shapeBytes.rawSpan))
     }
   }
 
@@ -89,39 +87,60 @@ final class QueryRun {
     }
     var count = 0
     var seen = Set<UInt32>()
-    try forEachCandidate { ordinal throws(DocumentStoreError) in
-      if !self.plan.isOrdered, !seen.insert(ordinal).inserted { return true }
-      if !self.plan.isExact {
-        guard try self.read(ordinal), try self.position() != nil else { return true }
+    if plan.isExact {
+      try forEachCandidate { ordinal throws(DocumentStoreError) in
+        if !self.plan.isOrdered, !seen.insert(ordinal).inserted { return true }
+        count += 1
+        return !self.plan.isOrdered || count < self.limit
       }
-      count += 1
-      return !self.plan.isOrdered || count < self.limit
+    } else {
+      try forEachCandidateEntry { ordinal, entry throws(DocumentStoreError) in
+        if !self.plan.isOrdered, !seen.insert(ordinal).inserted { return true }
+        guard try self.position(of: entry) != nil else { return true }
+        count += 1
+        return !self.plan.isOrdered || count < self.limit
+      }
     }
     return min(count, limit)
   }
 
   // MARK: Matches
 
-  /// Calls `body` with each document of the answer in the buffer, until it answers false.
+  /// A document as it is stored, borrowed.
+  struct Entry: ~Escapable {
+    let key: RawSpan
+    let record: RawSpan
+
+    @_lifetime(copy key, copy record)
+    init(_ key: RawSpan, _ record: RawSpan) {
+      self.key = key
+      self.record = record
+    }
+  }
+
+  /// Calls `body` with each document of the answer, until it answers false.
   func forEachMatch(
-    _ body: () throws(DocumentStoreError) -> Bool
+    _ body: (borrowing Entry) throws(DocumentStoreError) -> Bool
   ) throws(DocumentStoreError) {
     guard limit > 0 else { return }
     defer { closeStreams() }
     guard plan.isOrdered else {
-      for ordinal in try sortedMatches() {
-        guard try readAgain(ordinal), try body() else { return }
-      }
+      let sorted = try sortedMatches()
+      // They were counted when they were looked through.
+      let read = work.documentsRead
+      _ = try forEachEntry(of: sorted) { _, entry throws(DocumentStoreError) in try body(entry) }
+      work.documentsRead = read
       return
     }
+    let isExact = plan.isExact
+    let limit = limit
     var count = 0
-    try forEachCandidate { ordinal throws(DocumentStoreError) in
-      guard try self.read(ordinal) else { return true }
-      if !self.plan.isExact {
-        guard try self.position() != nil else { return true }
+    try forEachCandidateEntry { _, entry throws(DocumentStoreError) in
+      if !isExact {
+        guard try self.position(of: entry) != nil else { return true }
       }
       count += 1
-      return try body() && count < self.limit
+      return try body(entry) && count < limit
     }
   }
 
@@ -129,9 +148,8 @@ final class QueryRun {
   private func sortedMatches() throws(DocumentStoreError) -> [UInt32] {
     var found: [(key: [UInt8], ordinal: UInt32)] = []
     var seen = Set<UInt32>()
-    try forEachCandidate { ordinal throws(DocumentStoreError) in
-      guard seen.insert(ordinal).inserted, try self.read(ordinal), let position = try self.position()
-      else { return true }
+    try forEachCandidateEntry { ordinal, entry throws(DocumentStoreError) in
+      guard seen.insert(ordinal).inserted, let position = try self.position(of: entry) else { return true }
       var key: [UInt8] = []
       for (order, value) in zip(self.plan.query.orders, position) {
         IndexKey.append(value, order.direction, to: &key)
@@ -143,15 +161,16 @@ final class QueryRun {
     return found.prefix(limit).map(\.ordinal)
   }
 
-  /// Where the document in the buffer stands in the answer, or nil if it is not in it. Of its fields, those that
-  /// are asked for are decoded.
-  private func position() throws(DocumentStoreError) -> [StoredValue]? {
-    let path = try self.path()
+  /// Where a document stands in the answer, or nil if it is not in it. Of its fields, those that are asked for are
+  /// decoded.
+  private func position(of entry: borrowing Entry) throws(DocumentStoreError) -> [StoredValue]? {
+    let path = try path(of: entry)
     guard plan.query.scope.contains(path) else { return nil }
     var problem: RecordError?
+    let record = entry.record
     let position = plan.query.position(ifMatching: { field in
       if field == .documentID { return .documentName(path) }
-      do throws(RecordError) { return try recordValue(of: field) } catch {
+      do throws(RecordError) { return try RecordCodec.value(at: field, in: record, shapes) } catch {
         problem = error
         return nil
       }
@@ -160,17 +179,13 @@ final class QueryRun {
     return position
   }
 
-  /// What the document in the buffer has in a field.
-  func value(of field: StoredFieldPath) throws(DocumentStoreError) -> StoredValue? {
-    if field == .documentID { return .documentName(try path()) }
-    do throws(RecordError) { return try recordValue(of: field) } catch {
-      throw DocumentStoreError(error, at: try path(), in: storePath)
-    }
-  }
-
-  private func recordValue(of field: StoredFieldPath) throws(RecordError) -> StoredValue? {
-    try pooled.buffer.withEntry { _, record throws(RecordError) in
-      try RecordCodec.value(at: field, in: record, shapes)
+  /// What a document has in a field.
+  func value(
+    of field: StoredFieldPath, in entry: borrowing Entry
+  ) throws(DocumentStoreError) -> StoredValue? {
+    if field == .documentID { return .documentName(try path(of: entry)) }
+    do throws(RecordError) { return try RecordCodec.value(at: field, in: entry.record, shapes) } catch {
+      throw DocumentStoreError(error, at: try path(of: entry), in: storePath)
     }
   }
 
@@ -180,11 +195,37 @@ final class QueryRun {
 
   // MARK: Candidates
 
+  /// Hands over what is stored under the ordinals of the branches, until `body` answers false.
+  private func forEachCandidateEntry(
+    _ body: (UInt32, borrowing Entry) throws(DocumentStoreError) -> Bool
+  ) throws(DocumentStoreError) {
+    if let ranges = try ranges() {
+      try forEachWave(in: ranges) { ordinals throws(DocumentStoreError) in
+        try self.forEachEntry(of: ordinals, body)
+      }
+      return
+    }
+    try forEachCandidate { ordinal throws(DocumentStoreError) in
+      guard try self.read(ordinal) else { return true }
+      return try self.pooled.buffer.withEntry { key, record throws(DocumentStoreError) in
+        try body(ordinal, Entry(key, record))
+      }
+    }
+  }
+
   /// Hands over the ordinals of the branches, until `body` answers false.
   private func forEachCandidate(
     _ body: (UInt32) throws(DocumentStoreError) -> Bool
   ) throws(DocumentStoreError) {
-    if let ranges = try ranges() { return try forEachCandidate(in: ranges, body) }
+    if let ranges = try ranges() {
+      try forEachWave(in: ranges) { ordinals throws(DocumentStoreError) in
+        for ordinal in ordinals {
+          guard try body(ordinal) else { return false }
+        }
+        return true
+      }
+      return
+    }
     if plan.isOrdered {
       let streams = try plan.branches.map { branch throws(DocumentStoreError) in try stream(branch.accesses) }
       let all: any EntryStream = streams.count == 1 ? streams[0] : MergedStream(streams, context)
@@ -230,8 +271,9 @@ final class QueryRun {
     return ranges.map { TreeRange(tree: tree, range: $0) }
   }
 
-  private func forEachCandidate(
-    in ranges: [TreeRange], _ body: (UInt32) throws(DocumentStoreError) -> Bool
+  /// Hands over ordinals many at a time, until `body` answers false.
+  private func forEachWave(
+    in ranges: [TreeRange], _ body: ([UInt32]) throws(DocumentStoreError) -> Bool
   ) throws(DocumentStoreError) {
     var ordinals: [UInt32] = []
     for range in ranges {
@@ -244,9 +286,7 @@ final class QueryRun {
           try plan.isBackward ? cursor.previous(wave, into: &ordinals) : cursor.next(wave, into: &ordinals)
         guard count > 0 else { break }
         work.entriesRead += count
-        for ordinal in ordinals {
-          guard try body(ordinal) else { return }
-        }
+        guard try body(ordinals) else { return }
         wave = Self.ordinalsAtOnce
       }
     }
@@ -299,46 +339,64 @@ final class QueryRun {
   }
 
   private func document(_ ordinal: UInt32) throws(DocumentStoreError) -> StoredDocument? {
-    try read(ordinal) ? decoded() : nil
+    guard try read(ordinal) else { return nil }
+    return try pooled.buffer.withEntry { key, record throws(DocumentStoreError) in
+      try self.decoded(Entry(key, record))
+    }
   }
 
   /// Into the buffer; false if there is nothing.
   private func read(_ ordinal: UInt32) throws(DocumentStoreError) -> Bool {
-    guard try readAgain(ordinal) else { return false }
+    do throws(ByteStoreError) {
+      guard try moment.read(ordinal, into: &pooled.buffer) else { return false }
+    } catch {
+      throw DocumentStoreError(error)
+    }
     work.documentsRead += 1
     return true
   }
 
-  private func readAgain(_ ordinal: UInt32) throws(DocumentStoreError) -> Bool {
-    do throws(ByteStoreError) { return try moment.read(ordinal, into: &pooled.buffer) } catch {
-      throw DocumentStoreError(error)
-    }
-  }
-
-  private func decoded() throws(DocumentStoreError) -> StoredDocument {
-    let path = try self.path()
-    do throws(RecordError) {
-      return try pooled.buffer.withEntry { _, record throws(RecordError) in
-        try StoredDocument(path: path, record: record, shapes)
+  /// Hands over what is stored under ordinals, until `body` answers false; false if it did.
+  private func forEachEntry(
+    of ordinals: [UInt32], _ body: (UInt32, borrowing Entry) throws(DocumentStoreError) -> Bool
+  ) throws(DocumentStoreError) -> Bool {
+    var problem: DocumentStoreError?
+    var read = 0
+    defer { work.documentsRead += read }
+    let isThrough: Bool
+    do throws(ByteStoreError) {
+      isThrough = try moment.forEach(ordinals, using: &pooled.buffer) { ordinal, key, record in
+        read += 1
+        do throws(DocumentStoreError) { return try body(ordinal, Entry(key, record)) } catch {
+          problem = error
+          return false
+        }
       }
     } catch {
+      throw DocumentStoreError(error)
+    }
+    if let problem { throw problem }
+    return isThrough
+  }
+
+  private func decoded(_ entry: borrowing Entry) throws(DocumentStoreError) -> StoredDocument {
+    let path = try path(of: entry)
+    do throws(RecordError) { return try StoredDocument(path: path, record: entry.record, shapes) } catch {
       throw DocumentStoreError(error, at: path, in: storePath)
     }
   }
 
-  private func record() throws(DocumentStoreError) -> DocumentRecord {
-    let path = try self.path()
+  private func record(_ entry: borrowing Entry) throws(DocumentStoreError) -> DocumentRecord {
+    let path = try path(of: entry)
     do throws(RecordError) {
-      let record = pooled.buffer.withEntry { _, record in [UInt8](copying: record) }
-      return try DocumentRecord(path: path, record: record, shapes)
+      return try DocumentRecord(path: path, record: [UInt8](copying: entry.record), shapes)
     } catch {
       throw DocumentStoreError(error, at: path, in: storePath)
     }
   }
 
-  private func path() throws(DocumentStoreError) -> DocumentPath {
-    let key = pooled.buffer.withEntry { key, _ in [UInt8](copying: key) }
-    guard let path = DocumentKey.decode(key) else {
+  private func path(of entry: borrowing Entry) throws(DocumentStoreError) -> DocumentPath {
+    guard let path = DocumentKey.decode([UInt8](copying: entry.key)) else {
       throw DocumentStoreError(
         .corrupted(Damage(file: storePath, offset: 0, expected: "the key of a document", found: "another")))
     }
