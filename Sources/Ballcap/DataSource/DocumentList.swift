@@ -6,6 +6,7 @@
 //   - Each reference is there once; `handles` has the tree's place of each.
 //   - If `isOrdered`, each element has the place that the order gave it.
 
+import FirebaseCore
 import FirebaseFirestore
 
 struct DocumentList<T: Object & DataRepresentable> {

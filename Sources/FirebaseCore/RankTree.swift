@@ -5,42 +5,51 @@
 // stay at their place in the array, so that a place is a handle of an element as long as it is in the list.
 //
 // A copy shares the array, and the one that is changed first copies it.
+//
+// It is inlinable so that each layer that keeps a list has it for its own elements.
 
-struct RankTree<Element> {
-  typealias Handle = Int32
+package struct RankTree<Element> {
+  package typealias Handle = Int32
 
-  private static var none: Handle { -1 }
+  @inlinable static var none: Handle { -1 }
 
-  private struct Node {
-    var element: Element?
-    var parent = none
-    var left = none
-    var right = none
-    var count: Int32 = 1
-    var priority: UInt32
+  @usableFromInline struct Node {
+    @usableFromInline var element: Element?
+    @usableFromInline var parent = none
+    @usableFromInline var left = none
+    @usableFromInline var right = none
+    @usableFromInline var count: Int32 = 1
+    @usableFromInline var priority: UInt32
+
+    @inlinable init(element: Element?, priority: UInt32) {
+      self.element = element
+      self.priority = priority
+    }
   }
 
-  private var nodes: [Node] = []
-  private var vacant: [Handle] = []
-  private var root = none
-  private var dice: UInt32 = 0x9E37_79B9
+  @usableFromInline var nodes: [Node] = []
+  @usableFromInline var vacant: [Handle] = []
+  @usableFromInline var root = none
+  @usableFromInline var dice: UInt32 = 0x9E37_79B9
 
-  init() {}
+  @inlinable package init() {}
 
-  var count: Int { count(of: root) }
+  @inlinable package var count: Int { count(of: root) }
 
-  func element(_ handle: Handle) -> Element {
+  @inlinable package func element(_ handle: Handle) -> Element {
     guard let element = nodes[Int(handle)].element else { preconditionFailure("a handle of nothing") }
     return element
   }
 
-  mutating func replace(_ handle: Handle, with element: Element) { nodes[Int(handle)].element = element }
+  @inlinable package mutating func replace(_ handle: Handle, with element: Element) {
+    nodes[Int(handle)].element = element
+  }
 
-  private func count(of node: Handle) -> Int { node == Self.none ? 0 : Int(nodes[Int(node)].count) }
+  @inlinable func count(of node: Handle) -> Int { node == Self.none ? 0 : Int(nodes[Int(node)].count) }
 
   // MARK: Finding
 
-  func handle(at rank: Int) -> Handle {
+  @inlinable package func handle(at rank: Int) -> Handle {
     precondition((0..<count).contains(rank), "there is no element \(rank) of \(count)")
     var (node, rest) = (root, rank)
     while true {
@@ -55,7 +64,7 @@ struct RankTree<Element> {
     }
   }
 
-  func rank(of handle: Handle) -> Int {
+  @inlinable package func rank(of handle: Handle) -> Int {
     var rank = count(of: nodes[Int(handle)].left)
     var node = handle
     while nodes[Int(node)].parent != Self.none {
@@ -67,7 +76,7 @@ struct RankTree<Element> {
   }
 
   /// How many elements there are before the first that `isBehind`. If it holds for one, it has to for all after it.
-  func partition(by isBehind: (Element) throws -> Bool) rethrows -> Int {
+  @inlinable package func partition(by isBehind: (Element) throws -> Bool) rethrows -> Int {
     var (node, rank) = (root, 0)
     while node != Self.none {
       if try isBehind(element(node)) {
@@ -81,7 +90,7 @@ struct RankTree<Element> {
   }
 
   /// In order.
-  func forEach(_ body: (Element) throws -> Void) rethrows {
+  @inlinable package func forEach(_ body: (Element) throws -> Void) rethrows {
     var node = root
     var waiting: [Handle] = []
     while node != Self.none || !waiting.isEmpty {
@@ -98,7 +107,7 @@ struct RankTree<Element> {
   // MARK: Changing
 
   @discardableResult
-  mutating func insert(_ element: Element, at rank: Int) -> Handle {
+  @inlinable package mutating func insert(_ element: Element, at rank: Int) -> Handle {
     precondition((0...count).contains(rank), "there is no place \(rank) of \(count)")
     let handle = make(element)
     var (node, rest) = (root, rank)
@@ -128,7 +137,7 @@ struct RankTree<Element> {
     return handle
   }
 
-  private mutating func make(_ element: Element) -> Handle {
+  @inlinable mutating func make(_ element: Element) -> Handle {
     dice ^= dice << 13
     dice ^= dice >> 17
     dice ^= dice << 5
@@ -141,7 +150,7 @@ struct RankTree<Element> {
     return Handle(nodes.count - 1)
   }
 
-  mutating func remove(_ handle: Handle) {
+  @inlinable package mutating func remove(_ handle: Handle) {
     // Down until nothing is below it.
     while true {
       let (left, right) = (nodes[Int(handle)].left, nodes[Int(handle)].right)
@@ -163,7 +172,7 @@ struct RankTree<Element> {
   }
 
   /// A node takes the place of its parent, which goes below it on the other side.
-  private mutating func rotateUp(_ node: Handle) {
+  @inlinable mutating func rotateUp(_ node: Handle) {
     let parent = nodes[Int(node)].parent
     let grandparent = nodes[Int(parent)].parent
     if nodes[Int(parent)].left == node {
@@ -185,7 +194,7 @@ struct RankTree<Element> {
     nodes[Int(parent)].parent = node
   }
 
-  private mutating func replaceChild(_ child: Handle, of parent: Handle, with other: Handle) {
+  @inlinable mutating func replaceChild(_ child: Handle, of parent: Handle, with other: Handle) {
     if parent == Self.none {
       root = other
     } else if nodes[Int(parent)].left == child {
@@ -198,7 +207,7 @@ struct RankTree<Element> {
   // MARK: Invariants
 
   /// Traps if counts, priorities or parents are wrong. Linear.
-  func checkInvariants() {
+  package func checkInvariants() {
     var found = 0
     for (index, node) in nodes.enumerated() where node.element != nil {
       found += 1

@@ -1,8 +1,8 @@
-// The list of a data source against an array.
+// The list with ranks against an array.
 
 import Testing
 
-@testable import Ballcap
+@testable import FirebaseCore
 
 @Suite struct RankTreeTests {
   @Test(arguments: [1 as UInt64, 2, 3, 4]) func itIsTheArrayThatWasEditedTheSameWay(seed: UInt64) {
@@ -64,5 +64,17 @@ import Testing
     var elements: [Int] = []
     tree.forEach { elements.append($0) }
     return elements
+  }
+}
+
+/// Dice with a seed.
+private struct Dice {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func roll(_ sides: Int) -> Int {
+    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+    return Int((state >> 33) % UInt64(sides))
   }
 }
