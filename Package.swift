@@ -106,9 +106,13 @@ let package = Package(
       name: "campaign",
       dependencies: [
         "Harness", "ByteStore", "DocumentStore", "FirebaseFirestore", "FirebaseStorage", "FirebaseCore",
-        "Ballcap",
+        "Ballcap", "StreamHarness",
       ],
       path: "Tests/campaign", swiftSettings: strict),
+    .target(
+      name: "StreamHarness",
+      dependencies: ["StreamBaseKit", "FirebaseFirestore", "OfflineSync", "DocumentStore", "Harness"],
+      path: "Tests/StreamHarness", swiftSettings: strict),
     .target(
       name: "Harness", dependencies: ["ByteStore", "DocumentStore", "OfflineSync"], path: "Tests/Harness",
       swiftSettings: strict),
@@ -135,6 +139,10 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "BallcapTests", dependencies: ["Ballcap", "FirebaseFirestore", "FirebaseStorage"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "StreamBaseKitTests",
+      dependencies: ["StreamBaseKit", "StreamHarness", "FirebaseFirestore", "DocumentStore", "OfflineSync"],
       swiftSettings: strict),
     .testTarget(
       name: "ProgramTests", dependencies: ["dugout", "campaign", "DocumentStore", "ByteStore"],

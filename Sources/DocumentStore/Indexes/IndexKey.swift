@@ -101,3 +101,12 @@ enum IndexKey {
     return bits >> 63 == 1 ? ~bits : bits | 1 << 63
   }
 }
+
+extension StoredValue {
+  /// Bytes that sort as the values do in a query, for lists that are kept in its order elsewhere.
+  package var sortBytes: [UInt8] {
+    var bytes: [UInt8] = []
+    IndexKey.append(self, .ascending, to: &bytes)
+    return bytes
+  }
+}

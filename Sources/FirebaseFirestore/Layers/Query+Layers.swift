@@ -27,3 +27,25 @@ extension Query {
     listen(.metadata(true), on: queue, handler)
   }
 }
+
+extension Query {
+  /// By a field of the outermost map and then by id, with documents that lack the field where those are that have
+  /// null in it.
+  package func ordered(byChild name: String, descending: Bool) -> Query {
+    let direction = descending ? OrderBy.Direction.descending : .ascending
+    return refined { query throws(DocumentStoreError) in
+      var order = OrderBy(StoredFieldPath(unchecked: [name]), direction)
+      order.missing = .asNull
+      return try query.ordered(by: order).ordered(by: OrderBy(.documentID, direction))
+    }
+  }
+}
+
+/// Values of users as bytes that sort as a query sorts the values.
+package enum SortBytes {
+  /// Nothing is null, and so is what no document can hold.
+  package static func of(_ value: Any?, in firestore: Firestore?) -> [UInt8] {
+    let stored = value.flatMap { try? UserData.stored(from: $0, in: firestore) }
+    return (stored ?? .null).sortBytes
+  }
+}

@@ -43,6 +43,132 @@ extension EncodedFields {
   }
 }
 
+/// What a document has to be for the batch to happen.
+package enum LayerRequirement: Sendable {
+  case nothing, absent, present
+  /// As this snapshot has it, which was confirmed by whoever decides.
+  case unchanged(DocumentSnapshot)
+
+  fileprivate var precondition: Precondition {
+    switch self {
+    case .nothing: .none
+    case .absent: .exists(false)
+    case .present: .exists(true)
+    case .unchanged(let snapshot):
+      snapshot.stateRecord.map { .updateTime($0.updateTime) } ?? .exists(false)
+    }
+  }
+}
+
+extension WriteBatch {
+  /// Makes `document` consist of these fields. One that is null is left out.
+  @discardableResult
+  package func makeFields(
+    _ fields: EncodedFields, forDocument document: DocumentReference, requiring requirement: LayerRequirement
+  ) -> WriteBatch {
+    add(document) { [firestore] path in
+      try reported {
+        let mutation = try UserWrite.set(path, fields.withoutNulls, merge: false, in: firestore)
+        guard case .set(let fields, let transforms) = mutation.change else { return mutation }
+        return .set(path, fields, transforms: transforms, precondition: requirement.precondition)
+      }
+    }
+  }
+
+  /// Each of these fields becomes what it is here, maps as a whole; one that is null is removed. Names are taken as
+  /// they are, dots too. Makes the document if there is none.
+  @discardableResult
+  package func replaceFields(
+    _ fields: EncodedFields, forDocument document: DocumentReference, requiring requirement: LayerRequirement
+  ) -> WriteBatch {
+    add(document) { [firestore] path in
+      try reported { try UserWrite.replace(path, fields, requirement.precondition, in: firestore) }
+    }
+  }
+
+  @discardableResult
+  package func deleteDocument(
+    _ document: DocumentReference, requiring requirement: LayerRequirement
+  ) -> WriteBatch {
+    add(document) { .delete($0, precondition: requirement.precondition) }
+  }
+
+  /// Adds to numbers of `document`, and none becomes less than 0. Makes the document if there is none.
+  @discardableResult
+  package func count(
+    _ counts: [(field: String, by: Int64)], inDocument document: DocumentReference,
+    requiring requirement: LayerRequirement
+  ) -> WriteBatch {
+    add(document) { path in
+      let transforms = counts.flatMap { count in
+        let field = StoredFieldPath(unchecked: [count.field])
+        return [
+          FieldTransform(field, .increment(.integer(count.by))), FieldTransform(field, .maximum(.integer(0))),
+        ]
+      }
+      return .patch(
+        path, StoredMap(), mask: FieldMask([]), transforms: transforms,
+        precondition: requirement.precondition)
+    }
+  }
+}
+
+extension EncodedFields {
+  fileprivate var withoutNulls: EncodedFields {
+    var kept = self
+    for (name, value) in fields.entries where value == .null { kept.fields[name] = nil }
+    return kept
+  }
+
+  /// Leaves a field of the outermost map to others.
+  package mutating func leaveOut(_ name: String) {
+    fields[name] = nil
+    sentinels.removeAll { $0.path.first == name }
+  }
+
+  /// Whether a field of the outermost map is written.
+  package func has(_ name: String) -> Bool {
+    fields[name] != nil || sentinels.contains { $0.path.first == name }
+  }
+
+  package mutating func set(_ name: String, to number: Int64) {
+    leaveOut(name)
+    fields[name] = .integer(number)
+  }
+}
+
+extension UserWrite {
+  fileprivate static func replace(
+    _ path: DocumentPath, _ encoded: EncodedFields, _ precondition: Precondition, in firestore: Firestore
+  ) throws -> Mutation {
+    var fields = StoredMap()
+    var masked: [StoredFieldPath] = []
+    for (name, value) in encoded.fields.entries {
+      let field = StoredFieldPath(unchecked: [name])
+      if value != .null { fields.set(value, at: field) }
+      masked.append(field)
+    }
+    var transforms: [FieldTransform] = []
+    for (names, sentinel) in encoded.sentinels {
+      let outermost = StoredFieldPath(unchecked: [names[0]])
+      if let operation = try sentinel.operation(in: firestore) {
+        transforms.append(FieldTransform(StoredFieldPath(unchecked: names), operation))
+        guard names.count > 1, !masked.contains(outermost) else { continue }
+        // A map that holds nothing else was left out of the fields, and is replaced all the same.
+        fields.set(.map(StoredMap()), at: outermost)
+      } else if names.count > 1 {
+        throw UserDataError(.deletionInsideUpdate, field: names)
+      }
+      if !masked.contains(outermost) { masked.append(outermost) }
+    }
+    // What is computed from what is there has to stay there.
+    let computed = Set(transforms.map(\.field))
+    return .patch(
+      path, fields, mask: FieldMask(masked.filter { !computed.contains($0) }), transforms: transforms,
+      precondition: precondition)
+  }
+}
+
 /// What `body` throws, as an error of the API.
 private func reported(_ body: () throws -> Mutation) throws -> Mutation {
   do {

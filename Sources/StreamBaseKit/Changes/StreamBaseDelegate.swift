@@ -1,0 +1,50 @@
+// What a stream tells, and what every stream can be asked.
+
+public import Foundation
+
+/// Hears of the changes of a stream, on the callback queue. All methods have an empty default.
+///
+/// A batch comes as `streamWillChange`, the rows that go, as they were counted before the batch, the rows that come, as
+/// they are counted after it, and `streamDidChange`. During all of it the stream has its new state. Changes of items
+/// that stay where they are come by themselves.
+///
+/// Streams hold their delegates weakly: whoever makes one has to keep it.
+public protocol StreamBaseDelegate: AnyObject {
+  func streamWillChange()
+  func streamDidChange()
+  func streamItemsAdded(_ paths: [IndexPath])
+  func streamItemsDeleted(_ paths: [IndexPath])
+  func streamItemsChanged(_ paths: [IndexPath])
+  /// Once, when what there was at the beginning is there, or could not be read.
+  func streamDidFinishInitialLoad(_ error: NSError?)
+  /// Something that was asked for later could not be read.
+  func streamDidFail(_ error: NSError)
+}
+
+extension StreamBaseDelegate {
+  public func streamWillChange() {}
+  public func streamDidChange() {}
+  public func streamItemsAdded(_ paths: [IndexPath]) {}
+  public func streamItemsDeleted(_ paths: [IndexPath]) {}
+  public func streamItemsChanged(_ paths: [IndexPath]) {}
+  public func streamDidFinishInitialLoad(_ error: NSError?) {}
+  public func streamDidFail(_ error: NSError) {}
+}
+
+/// A stream of items, in sections and rows.
+public protocol StreamBaseProtocol: AnyObject {
+  var delegate: (any StreamBaseDelegate)? { get set }
+  func find(_ key: String) -> BaseItem?
+  func findIndexPath(_ key: String) -> IndexPath?
+}
+
+extension StreamBaseDelegate {
+  /// One whole batch.
+  func hear(deleted: [IndexPath], added: [IndexPath]) {
+    guard !deleted.isEmpty || !added.isEmpty else { return }
+    streamWillChange()
+    if !deleted.isEmpty { streamItemsDeleted(deleted) }
+    if !added.isEmpty { streamItemsAdded(added) }
+    streamDidChange()
+  }
+}

@@ -1,0 +1,40 @@
+// In which order a stream has its items.
+
+import FirebaseFirestore
+
+/// By key, or by the value of a child and then by key, as the database has them; descending is all of it reversed.
+struct StreamOrder {
+  var child: String?
+  var isAscending = true
+  var firestore: Firestore?
+
+  /// Where an item belonged when it was looked at. Items are changed in place, so an order of their present values
+  /// would change under a search.
+  struct Place: Equatable {
+    let value: [UInt8]
+    let key: String
+
+    static func == (left: Self, right: Self) -> Bool {
+      left.value == right.value && ExactKey(left.key) == ExactKey(right.key)
+    }
+
+    fileprivate func precedes(_ other: Place) -> Bool {
+      if value != other.value { return value.lexicographicallyPrecedes(other.value) }
+      return ExactKey.areInOrder(key, other.key)
+    }
+  }
+
+  /// An item without a key stands before all others of the same value.
+  func place(of item: BaseItem) -> Place {
+    Place(
+      value: child.map { SortBytes.of(item.dict[$0], in: firestore) } ?? [], key: item.key ?? "")
+  }
+
+  func areInOrder(_ left: Place, _ right: Place) -> Bool {
+    isAscending ? left.precedes(right) : right.precedes(left)
+  }
+
+  var comparator: (BaseItem, BaseItem) -> Bool {
+    { areInOrder(place(of: $0), place(of: $1)) }
+  }
+}

@@ -1,0 +1,134 @@
+// The first so many of the items in order, and the rows that change with them.
+
+/// One step of a list: rows that go, as they were counted before it, and rows that come, as they are counted after it.
+struct ListStep {
+  /// Ascending, both.
+  var deleted: [Int] = []
+  var added: [Int] = []
+  /// The keys of all rows that went, came or moved.
+  var touched: [ExactKey] = []
+  /// Keys of the step that were listed before, and are where they were.
+  var stayed: [ExactKey] = []
+}
+
+struct VisibleItems {
+  private var items: SortedItems
+  private(set) var limit: Int?
+
+  init(_ order: StreamOrder) { items = SortedItems(order) }
+
+  var order: StreamOrder { items.order }
+
+  var count: Int { min(limit ?? .max, items.count) }
+
+  // MARK: Looking
+
+  subscript(row: Int) -> BaseItem {
+    precondition((0..<count).contains(row), "There is no row \(row) of \(count).")
+    return items[row]
+  }
+
+  func row(_ key: ExactKey) -> Int? { items.row(key).flatMap { $0 < count ? $0 : nil } }
+
+  func item(_ key: ExactKey) -> BaseItem? { row(key) == nil ? nil : items.item(key) }
+
+  /// Whether that is the listed item of the key, and no other object.
+  func item(of key: ExactKey, is item: BaseItem) -> Bool { items.item(key) === item }
+
+  /// Also behind the limit.
+  func isListed(_ key: ExactKey) -> Bool { items.item(key) != nil }
+
+  func firstRow(after item: BaseItem) -> Int? {
+    let row = items.rows(upTo: order.place(of: item))
+    return row < count ? row : nil
+  }
+
+  func lastRow(before item: BaseItem) -> Int? {
+    let row = min(items.rows(before: order.place(of: item)), count) - 1
+    return row < 0 ? nil : row
+  }
+
+  mutating func prepareToIterate() { items.prepareToIterate() }
+
+  /// Whether a listed item still belongs where it is.
+  mutating func staysInPlace(_ key: ExactKey) -> Bool {
+    guard let item = items.item(key) else { return false }
+    return items.settle(key, item)
+  }
+
+  func checkInvariants() { items.checkInvariants() }
+
+  // MARK: Changing
+
+  /// Each of these keys, every one different, stands for the item that comes with it, or is not there, and there are
+  /// `limit` rows at most. The work is in proportion to the keys, and to the rows that cross a limit that is another
+  /// one now.
+  mutating func update(_ wanted: [(key: ExactKey, item: BaseItem?)], limit: Int?) -> ListStep {
+    var step = ListStep()
+    var removed: [ExactKey] = []
+    var inserted: [(key: ExactKey, item: BaseItem)] = []
+    for (key, item) in wanted {
+      switch (items.item(key), item) {
+      case (nil, nil): continue
+      case (nil, let wanted?): inserted.append((key, wanted))
+      case (_?, nil): removed.append(key)
+      case (_?, let wanted?):
+        if items.settle(key, wanted) {
+          step.stayed.append(key)
+        } else {
+          removed.append(key)
+          inserted.append((key, wanted))
+        }
+      }
+    }
+    move(removed, inserted, limit, &step)
+    return step
+  }
+
+  private mutating func move(
+    _ removed: [ExactKey], _ inserted: [(key: ExactKey, item: BaseItem)], _ limit: Int?,
+    _ step: inout ListStep
+  ) {
+    let countBefore = count
+    step.deleted = removed.compactMap(row).sorted()
+    for key in removed { items.remove(key) }
+    items.insert(inserted)
+    self.limit = limit
+    step.added = inserted.compactMap { row($0.key) }.sorted()
+    step.touched = removed + inserted.map(\.key)
+    cross(countBefore, Set(inserted.map(\.key)), &step)
+  }
+
+  /// Rows that nobody touched come over the limit, or go over it.
+  private func cross(_ countBefore: Int, _ inserted: Set<ExactKey>, _ step: inout ListStep) {
+    let stayed = countBefore - step.deleted.count
+    let kept = count - step.added.count
+    if kept < stayed {
+      let gone = Self.last(stayed - kept, of: countBefore, without: step.deleted)
+      step.deleted = Self.merged(step.deleted, gone)
+      var rest = stayed - kept
+      for row in count..<items.count where rest > 0 {
+        let key = ExactKey(items[row].key ?? "")
+        guard !inserted.contains(key) else { continue }
+        step.touched.append(key)
+        rest -= 1
+      }
+    } else if kept > stayed {
+      let come = Self.last(kept - stayed, of: count, without: step.added)
+      step.touched += come.map { ExactKey(items[$0].key ?? "") }
+      step.added = Self.merged(step.added, come)
+    }
+  }
+
+  /// The last rows of so many, apart from some, ascending both.
+  private static func last(_ number: Int, of count: Int, without others: [Int]) -> [Int] {
+    var (rows, others, row) = ([Int](), others[...], count - 1)
+    while rows.count < number {
+      if others.last == row { others.removeLast() } else { rows.append(row) }
+      row -= 1
+    }
+    return rows.reversed()
+  }
+
+  private static func merged(_ left: [Int], _ right: [Int]) -> [Int] { (left + right).sorted() }
+}

@@ -1,0 +1,54 @@
+// From classes to places, and who hears if there is none.
+
+import FirebaseFirestore
+import Foundation
+
+extension ResourceBase {
+  func path(
+    of type: any BaseItemProtocol.Type, _ context: ResourceContext
+  ) throws(ResourceError) -> ResourcePath {
+    guard let path = findResourcePath(type, context: context) else {
+      throw ResourceError(.unregistered, "\(type) is not registered: call resource(\(type).self, path:).")
+    }
+    return ResourcePath(path)
+  }
+
+  /// With another key than the instance's own.
+  func place(
+    of instance: any BaseItemProtocol, _ key: String?, _ context: ResourceContext
+  ) throws(ResourceError) -> ResourcePlace {
+    let type = Swift.type(of: instance)
+    let components = try path(of: type, context).resolved(key) { name throws(ResourceError) in
+      try self.key(of: name, in: context, for: type)
+    }
+    return ResourcePlace(components, padding: paddingCollection)
+  }
+
+  func key(
+    of name: String, in context: ResourceContext, for type: any BaseItemProtocol.Type
+  ) throws(ResourceError) -> String {
+    guard let object = context.get(name) else {
+      throw ResourceError(
+        .missingName, "The path of \(type) needs $\(name), which is not in \(context.debugDescription).")
+    }
+    guard let key = object.key else {
+      throw ResourceError(
+        .missingName, "The path of \(type) needs the key of $\(name), which was not created yet.")
+    }
+    return key
+  }
+
+  func document(_ place: ResourcePlace) -> DocumentReference {
+    firebase.document(place.document.joined(separator: "/"))
+  }
+
+  /// Of something that cannot even be tried. In debug builds, an app that does not handle errors ends here.
+  func report(_ error: ResourceError) {
+    if let errorHandler { return errorHandler(error.nsError) }
+    assertionFailure(error.message)
+  }
+
+  func report(_ error: NSError?) {
+    if let error { errorHandler?(error) }
+  }
+}

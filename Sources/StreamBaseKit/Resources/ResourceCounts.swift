@@ -1,0 +1,90 @@
+// What one write changes of the counters.
+//
+// Counters stay exact because they change in the batch of the write that they count, which happens as a whole or not
+// at all, and only if the counted record is what it was taken for:
+//
+//   creating     it is absent
+//   destroying   it is there; and if a predicate decides whether it was counted, it is as it was read
+//   updating     the same; or it is absent, and counted as new
+//
+// As it was read cannot be said of a record with writes that a remote has still to confirm. It is there, then.
+
+import FirebaseFirestore
+import Foundation
+
+struct ResourceCounts {
+  /// A record and what is added to its fields.
+  struct Change {
+    let owner: DocumentReference
+    var counts: [(field: String, by: Int64)]
+
+    var isDecrement: Bool { counts.contains { $0.by < 0 } }
+  }
+
+  private(set) var changes: [Change] = []
+
+  /// `before` and `after` say whether a counter counts the record then and now.
+  init(
+    _ base: ResourceBase, _ instance: any BaseItemProtocol, _ context: ResourceContext,
+    before: (ResourceCounter) -> Bool, after: (ResourceCounter) -> Bool
+  ) throws(ResourceError) {
+    for counter in base.counters where instance.isInstance(of: counter.counted) {
+      let delta: Int64 = (after(counter) ? 1 : 0) - (before(counter) ? 1 : 0)
+      guard delta != 0 else { continue }
+      guard let owner = try Self.owner(of: counter, instance, base, context) else {
+        base.didSkipCounter(counter.name, of: counter.owner, counting: instance, context: context)
+        continue
+      }
+      if let index = changes.firstIndex(where: { $0.owner == owner }) {
+        changes[index].counts.append((counter.name, delta))
+      } else {
+        changes.append(Change(owner: owner, counts: [(counter.name, delta)]))
+      }
+    }
+  }
+
+  /// The object of the counter's class that the record's path uses, else the topmost one.
+  private static func owner(
+    of counter: ResourceCounter, _ instance: any BaseItemProtocol, _ base: ResourceBase,
+    _ context: ResourceContext
+  ) throws(ResourceError) -> DocumentReference? {
+    let used = try base.path(of: Swift.type(of: instance), context).names
+    let candidates = context.filter { $0.1.isInstance(of: counter.owner) }
+    let named = candidates.first { used.contains($0.0) } ?? candidates.first
+    guard let owner = named?.1 else { return nil }
+    return base.document(try base.place(of: owner, owner.key, context))
+  }
+
+  /// `owners` says what was read of those that are to have less. One that is not there keeps being nothing.
+  func add(to batch: WriteBatch, _ owners: [DocumentReference: DocumentSnapshot]) {
+    for change in changes {
+      let owner = owners[change.owner]
+      guard change.isDecrement, let owner else {
+        batch.count(change.counts, inDocument: change.owner, requiring: .nothing)
+        continue
+      }
+      let counts = owner.exists ? change.counts : change.counts.filter { $0.by > 0 }
+      guard !counts.isEmpty else { continue }
+      batch.count(counts, inDocument: change.owner, requiring: owner.exists ? .present : .nothing)
+    }
+  }
+}
+
+extension ResourceBase {
+  func isCounted(_ instance: any BaseItemProtocol) -> Bool {
+    counters.contains { instance.isInstance(of: $0.counted) }
+  }
+
+  func ownsCounters(_ instance: any BaseItemProtocol) -> Bool {
+    counters.contains { instance.isInstance(of: $0.owner) }
+  }
+
+  /// What an update or the end of a record that was read asks of it.
+  func requirement(_ instance: any BaseItemProtocol, _ stored: DocumentSnapshot) -> LayerRequirement {
+    let counting = counters.filter { instance.isInstance(of: $0.counted) }
+    if counting.isEmpty { return .nothing }
+    if !stored.exists { return .absent }
+    let canTell = !stored.metadata.hasPendingWrites
+    return canTell && counting.contains { $0.predicate != nil } ? .unchanged(stored) : .present
+  }
+}

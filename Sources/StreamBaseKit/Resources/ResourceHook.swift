@@ -1,0 +1,43 @@
+// What runs before a write, and may take its time.
+
+import Foundation
+
+/// A hook's `done`: the first call of it counts. If it is called before the hook returns, and on the same thread, the
+/// write goes on there; else on the callback queue.
+final class ResourceHook: @unchecked Sendable {
+  // Unchecked: `continuation` is used once, by whoever takes it under the lock.
+  private let lock = NSLock()
+  private let queue: DispatchQueue
+  private let thread = Thread.current
+  private var hasReturned = false
+  private var continuation: ((NSError?) -> Void)?
+
+  /// Runs `hook`, and `continuation` once it is done.
+  static func run(
+    on queue: DispatchQueue, _ hook: (@escaping ResourceDoneHandler) -> Void,
+    then continuation: @escaping (NSError?) -> Void
+  ) {
+    let state = ResourceHook(queue, continuation)
+    hook { error in state.done(error) }
+    state.lock.lock()
+    state.hasReturned = true
+    state.lock.unlock()
+  }
+
+  private init(_ queue: DispatchQueue, _ continuation: @escaping (NSError?) -> Void) {
+    self.queue = queue
+    self.continuation = continuation
+  }
+
+  private func done(_ error: NSError?) {
+    lock.lock()
+    let taken = continuation
+    continuation = nil
+    let isInside = !hasReturned && Thread.current === thread
+    lock.unlock()
+    guard let taken else { return }
+    if isInside { return taken(error) }
+    let handed = Handed((taken, error))
+    queue.async { handed.value.0(handed.value.1) }
+  }
+}

@@ -1,0 +1,119 @@
+// Where the records of a class are.
+//
+//   path       := "/"? component ("/" component)*
+//   component  := "@"                  the key of the record
+//               | "$" name             the key of the object that the context has under the name
+//               | text
+//
+// The last component is the document, those before it the collection. A collection has an odd number of components;
+// where there are not, another one is put behind them.
+
+import Foundation
+
+struct ResourcePath {
+  enum Component {
+    case literal(String)
+    case key
+    case name(String)
+  }
+
+  let text: String
+  let components: [Component]
+
+  init(_ text: String) {
+    self.text = text
+    components = Self.split(text).map { part in
+      if part == "@" { return .key }
+      return part.hasPrefix("$") ? .name(String(part.dropFirst())) : .literal(part)
+    }
+  }
+
+  static func split(_ path: String) -> [String] {
+    let path = path.hasPrefix("/") ? path.dropFirst() : path[...]
+    return path.isEmpty ? [] : path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+  }
+
+  /// Whether there can be records at such a path.
+  var isSound: Bool {
+    !components.isEmpty
+      && components.allSatisfy { component in
+        switch component {
+        case .key: true
+        case .literal(let text), .name(let text): !text.isEmpty
+        }
+      }
+  }
+
+  /// The objects of the context that it uses.
+  var names: Set<String> {
+    Set(components.compactMap { if case .name(let name) = $0 { name } else { nil } })
+  }
+
+  var usesKey: Bool { components.contains { if case .key = $0 { true } else { false } } }
+
+  // MARK: Resolving
+
+  /// With the key of a record and those of the objects in a context.
+  func resolved(
+    _ key: String?, _ keyOf: (String) throws(ResourceError) -> String
+  ) throws(ResourceError) -> [String] {
+    try Self.resolve(components[...], in: text, key, keyOf)
+  }
+
+  /// Of the collection alone.
+  func resolvedCollection(
+    _ keyOf: (String) throws(ResourceError) -> String
+  ) throws(ResourceError) -> [String] {
+    let collection = components.dropLast()
+    guard !collection.contains(where: { if case .key = $0 { true } else { false } }) else {
+      throw ResourceError(.noCollection, "The path \(text) has a collection for each key.")
+    }
+    return try Self.resolve(collection, in: text, nil, keyOf)
+  }
+
+  private static func resolve(
+    _ components: ArraySlice<Component>, in text: String, _ key: String?,
+    _ keyOf: (String) throws(ResourceError) -> String
+  ) throws(ResourceError) -> [String] {
+    var resolved: [String] = []
+    for component in components {
+      switch component {
+      case .literal(let text): resolved.append(text)
+      case .name(let name): resolved.append(try checked(try keyOf(name)))
+      case .key:
+        guard let key else {
+          throw ResourceError(.missingKey, "A record at \(text) needs a key; create gives it one.")
+        }
+        resolved.append(try checked(key))
+      }
+    }
+    return resolved
+  }
+
+  private static func checked(_ key: String) throws(ResourceError) -> String {
+    guard !key.isEmpty, key != ".", key != "..", !key.utf8.contains(UInt8(ascii: "/")) else {
+      throw ResourceError(
+        .invalidKey, "\"\(key)\" cannot be a key: one is not empty, no dot or two, and has no slash.")
+    }
+    return key
+  }
+}
+
+/// Where one record is.
+struct ResourcePlace {
+  /// With the component that may have been put in.
+  let document: [String]
+  /// As registered, with everything resolved.
+  let components: [String]
+
+  var path: String { "/" + components.joined(separator: "/") }
+
+  init(_ components: [String], padding: String) {
+    self.components = components
+    document = Self.collection(Array(components.dropLast()), padding: padding) + components.suffix(1)
+  }
+
+  static func collection(_ components: [String], padding: String) -> [String] {
+    components.count.isMultiple(of: 2) ? components + [padding] : components
+  }
+}

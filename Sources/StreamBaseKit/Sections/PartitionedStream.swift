@@ -1,0 +1,187 @@
+// A stream in sections.
+
+public import FirebaseFirestore
+public import Foundation
+
+/// The items of a stream, each in the section that a function of it says, and in each section in the order of the
+/// stream.
+///
+/// ```swift
+/// let users = StreamBase(type: BaseItem.self, ref: Firestore.firestore().collection("users"))
+/// let sections = PartitionedStream(stream: users, sectionTitles: ["A to M", "N to Z"]) { user in
+///   (user.key ?? "") < "n" ? 0 : 1
+/// }
+/// ```
+///
+/// It keeps the stream and takes over its delegate. A batch costs as much as it changes.
+open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
+  /// Has to be the number of a section.
+  public typealias Partitioner = (BaseItem) -> Int
+
+  public weak var delegate: (any StreamBaseDelegate)? { didSet { load.news(for: delegate)?.tell() } }
+  public let numSections: Int
+  public let sectionTitles: [String]
+
+  private let stream: any PartitionableStream
+  private let partitioner: Partitioner
+  private var rows: SectionedRows<BaseItem>
+  private var load = InitialLoad()
+  private var knownMap: [IndexPath]?
+  /// Of the batch that is being heard.
+  private var deleted: [IndexPath] = []
+  private var added: [IndexPath] = []
+  private var isInBatch = false
+
+  public convenience init(stream: StreamBase, sectionTitles: [String], partitioner: @escaping Partitioner) {
+    self.init(of: stream, sectionTitles, partitioner)
+  }
+
+  /// Of several streams together.
+  public convenience init(stream: UnionStream, sectionTitles: [String], partitioner: @escaping Partitioner) {
+    self.init(of: stream, sectionTitles, partitioner)
+  }
+
+  private init(of stream: any PartitionableStream, _ titles: [String], _ partitioner: @escaping Partitioner) {
+    self.stream = stream
+    self.partitioner = partitioner
+    sectionTitles = titles
+    numSections = titles.count
+    rows = SectionedRows(sections: titles.count)
+    for row in 0..<stream.rowCount { insert(row) }
+    // Which tells of the load, if it is over.
+    stream.delegate = self
+  }
+
+  // MARK: Looking
+
+  /// For each row of the stream, its section and its row there. It is made when somebody asks after a change.
+  public var map: [IndexPath] {
+    if let knownMap { return knownMap }
+    let map = rows.positions.map { IndexPath(row: $0.row, section: $0.section) }
+    knownMap = map
+    return map
+  }
+
+  public subscript(index: IndexPath) -> BaseItem { self[index[0], index[1]] }
+
+  public subscript(section: Int, row: Int) -> BaseItem {
+    rows.item(at: SectionedRows.Position(section: section, row: row))
+  }
+
+  public subscript(section: Int) -> [BaseItem] { rows.items(inSection: section) }
+
+  /// How many items a section has.
+  public func count(inSection section: Int) -> Int { rows.count(inSection: section) }
+
+  /// All items in the order of the stream.
+  public var items: IndexingIterator<StreamBase> { stream.iterable.makeIterator() }
+
+  public func find(_ key: String) -> BaseItem? { stream.find(key) }
+
+  public func findIndexPath(_ key: String) -> IndexPath? { stream.findIndexPath(key).map { path(ofRow: $0[1]) } }
+
+  private func path(ofRow row: Int) -> IndexPath {
+    let position = rows.position(ofRow: row)
+    return IndexPath(row: position.row, section: position.section)
+  }
+
+  // MARK: What the stream tells
+
+  public func streamWillChange() {
+    isInBatch = true
+    (deleted, added) = ([], [])
+  }
+
+  /// Told on with the end of the batch, so that whoever hears of a part of it finds all of it done.
+  public func streamItemsDeleted(_ paths: [IndexPath]) {
+    deleted += paths.map { path(ofRow: $0[1]) }
+    for row in paths.map({ $0[1] }).sorted(by: >) { rows.remove(row: row) }
+    knownMap = nil
+    if !isInBatch { tellBatch() }
+  }
+
+  public func streamItemsAdded(_ paths: [IndexPath]) {
+    let new = paths.map { $0[1] }.sorted()
+    for row in new { insert(row) }
+    added += new.map(path)
+    knownMap = nil
+    if !isInBatch { tellBatch() }
+  }
+
+  public func streamDidChange() {
+    isInBatch = false
+    tellBatch()
+  }
+
+  private func tellBatch() {
+    let (deleted, added) = (deleted, added)
+    (self.deleted, self.added) = ([], [])
+    delegate?.hear(deleted: deleted, added: added)
+  }
+
+  /// Those that stay in their sections, and then, as one batch, those that do not.
+  public func streamItemsChanged(_ paths: [IndexPath]) {
+    var staying: [Int] = []
+    var moving: [(row: Int, section: Int)] = []
+    for row in paths.map({ $0[1] }) {
+      let item = stream.item(atRow: row)
+      rows.replace(row: row, with: item)
+      let section = section(of: item)
+      if section == rows.section(ofRow: row) { staying.append(row) } else { moving.append((row, section)) }
+    }
+    if !staying.isEmpty { delegate?.streamItemsChanged(staying.map(path)) }
+    guard !moving.isEmpty else { return }
+    let deleted = moving.map { path(ofRow: $0.row) }
+    for (row, section) in moving { rows.move(row: row, toSection: section) }
+    knownMap = nil
+    delegate?.hear(deleted: deleted, added: moving.map { path(ofRow: $0.row) })
+  }
+
+  public func streamDidFinishInitialLoad(_ error: NSError?) {
+    load.finish(error)
+    load.news(for: delegate)?.tell()
+  }
+
+  public func streamDidFail(_ error: NSError) { delegate?.streamDidFail(error) }
+
+  // MARK: Rows
+
+  /// Traps if something is not where it belongs. More than linear.
+  package func checkInvariants() {
+    rows.checkInvariants()
+    precondition(rows.count == stream.rowCount, "not the rows of the stream")
+  }
+
+  private func insert(_ row: Int) {
+    let item = stream.item(atRow: row)
+    rows.insert(item, atRow: row, inSection: section(of: item))
+  }
+
+  private func section(of item: BaseItem) -> Int {
+    let section = partitioner(item)
+    precondition(
+      (0..<numSections).contains(section),
+      "The partitioner puts \(item.key ?? "an item") into section \(section), and there are \(numSections).")
+    return section
+  }
+}
+
+/// What can be partitioned.
+protocol PartitionableStream: StreamBaseProtocol {
+  var rowCount: Int { get }
+  func item(atRow row: Int) -> BaseItem
+  /// A stream of the same items, to go through.
+  var iterable: StreamBase { get }
+}
+
+extension StreamBase: PartitionableStream {
+  var rowCount: Int { count }
+  func item(atRow row: Int) -> BaseItem { visible[row] }
+  var iterable: StreamBase { self }
+}
+
+extension UnionStream: PartitionableStream {
+  var rowCount: Int { count }
+  func item(atRow row: Int) -> BaseItem { self[row] }
+  var iterable: StreamBase { StreamBase(Array(self), order) }
+}

@@ -1,0 +1,117 @@
+// The rows of a list and the sections that they are in.
+//
+// Invariants:
+//   - `rows` has the list's rows in order; each names its section and its place there.
+//   - Each section has places of `rows`, in the same order, and all sections together have each once.
+//
+// A row is found in the list from its section, and the other way round, in logarithmic time. One that comes is put
+// where its section has no row behind it in the list, which takes that many steps for each comparison.
+
+import FirebaseCore
+
+struct SectionedRows<Item> {
+  private struct Row {
+    var item: Item
+    var section: Int
+    var place: Int32
+  }
+
+  struct Position: Hashable {
+    var section: Int
+    var row: Int
+  }
+
+  private var rows = RankTree<Row>()
+  private var sections: [RankTree<RankTree<Row>.Handle>]
+
+  init(sections count: Int) { sections = Array(repeating: RankTree(), count: count) }
+
+  var count: Int { rows.count }
+
+  // MARK: Looking
+
+  func count(inSection section: Int) -> Int { sections[section].count }
+
+  func item(at position: Position) -> Item {
+    let places = sections[position.section]
+    return rows.element(places.element(places.handle(at: position.row))).item
+  }
+
+  func items(inSection section: Int) -> [Item] {
+    var items: [Item] = []
+    sections[section].forEach { items.append(rows.element($0).item) }
+    return items
+  }
+
+  func section(ofRow row: Int) -> Int { rows.element(rows.handle(at: row)).section }
+
+  func position(ofRow row: Int) -> Position {
+    let row = rows.element(rows.handle(at: row))
+    return Position(section: row.section, row: sections[row.section].rank(of: row.place))
+  }
+
+  /// Of all rows, in order.
+  var positions: [Position] {
+    var counts = Array(repeating: 0, count: sections.count)
+    var positions: [Position] = []
+    rows.forEach { row in
+      positions.append(Position(section: row.section, row: counts[row.section]))
+      counts[row.section] += 1
+    }
+    return positions
+  }
+
+  // MARK: Changing
+
+  mutating func insert(_ item: Item, atRow row: Int, inSection section: Int) {
+    let handle = rows.insert(Row(item: item, section: section, place: -1), at: row)
+    put(handle, inSection: section)
+  }
+
+  mutating func remove(row: Int) {
+    let handle = rows.handle(at: row)
+    let row = rows.element(handle)
+    sections[row.section].remove(row.place)
+    rows.remove(handle)
+  }
+
+  mutating func replace(row: Int, with item: Item) {
+    let handle = rows.handle(at: row)
+    var row = rows.element(handle)
+    row.item = item
+    rows.replace(handle, with: row)
+  }
+
+  mutating func move(row: Int, toSection section: Int) {
+    let handle = rows.handle(at: row)
+    let row = rows.element(handle)
+    sections[row.section].remove(row.place)
+    put(handle, inSection: section)
+  }
+
+  private mutating func put(_ handle: RankTree<Row>.Handle, inSection section: Int) {
+    let rank = rows.rank(of: handle)
+    let index = sections[section].partition { rows.rank(of: $0) > rank }
+    var row = rows.element(handle)
+    row.section = section
+    row.place = sections[section].insert(handle, at: index)
+    rows.replace(handle, with: row)
+  }
+
+  // MARK: Invariants
+
+  /// Traps if a row and its section do not know each other. More than linear.
+  func checkInvariants() {
+    rows.checkInvariants()
+    for section in sections { section.checkInvariants() }
+    precondition(sections.reduce(0) { $0 + $1.count } == rows.count, "a row without a section")
+    for (index, section) in sections.enumerated() {
+      var last = -1
+      section.forEach { handle in
+        let rank = rows.rank(of: handle)
+        precondition(rank > last && rows.element(handle).section == index, "a section out of order")
+        last = rank
+      }
+    }
+  }
+}

@@ -1,1 +1,0 @@
-// The StreamBaseKit layer: streams and resources over the API band. Nothing of it is built yet.

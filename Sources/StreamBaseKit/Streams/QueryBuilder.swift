@@ -1,0 +1,112 @@
+// Which records a stream has.
+
+public import FirebaseFirestore
+private import Foundation
+
+/// The query of a stream.
+///
+/// ```swift
+/// let builder = QueryBuilder(Firestore.firestore().collection("notes"))
+/// builder.limit = 50
+/// builder.ascending = false
+/// builder.ordering = .child("rank")
+/// ```
+open class QueryBuilder {
+  /// Nil is everything.
+  public var limit: Int?
+  public var ascending = true
+  public var ordering = StreamBase.Ordering.key
+  /// The key, or the value of the child, that the stream starts with, in its own direction.
+  public var start: Any?
+  /// The key, or the value of the child, that the stream ends with.
+  public var end: Any?
+  private let ref: CollectionReference
+
+  public init(ref: CollectionReference) { self.ref = ref }
+
+  public convenience init(_ ref: CollectionReference) { self.init(ref: ref) }
+
+  func buildComparator() -> StreamBase.Comparator { order.comparator }
+
+  /// Each query is built from the beginning.
+  func buildQueryPager() -> StreamBase.QueryPager {
+    let source = source
+    return { start, end, limit in
+      source.query(from: start.map { .values([$0]) }, to: end.map { .values([$0]) }, limit: limit)
+    }
+  }
+
+  func buildQuery() -> Query { source.first }
+
+  var order: StreamOrder {
+    var order = StreamOrder(isAscending: ascending, firestore: ref.firestore)
+    if case .child(let name) = ordering { order.child = name }
+    return order
+  }
+
+  var source: QuerySource {
+    precondition(limit ?? 0 >= 0, "A limit is no less than 0.")
+    return QuerySource(
+      ref: ref, order: order, limit: limit, start: start.map { .values([$0]) }, end: end.map { .values([$0]) })
+  }
+}
+
+/// The queries of a stream: all over one order, in the direction of the stream.
+struct QuerySource {
+  let ref: CollectionReference
+  let order: StreamOrder
+  let limit: Int?
+  let start: Cursor?
+  let end: Cursor?
+
+  /// A place in the order, and what is there.
+  enum Cursor {
+    /// Of the fields that order, or the first of them.
+    case values([Any])
+    case document(DocumentSnapshot)
+  }
+
+  /// Whether a cursor names just this document.
+  func isAt(_ cursor: Cursor, _ document: DocumentSnapshot) -> Bool {
+    let key = ExactKey(document.documentID)
+    switch cursor {
+    case .document(let other): return ExactKey(other.documentID) == key
+    case .values(let values):
+      // In the order by a child, a value alone names nobody.
+      guard values.count == (order.child == nil ? 1 : 2) else { return false }
+      return (values.last as? String).map(ExactKey.init) == key
+    }
+  }
+
+  /// What a stream begins with: one record more than its limit.
+  var first: Query { query(from: start, to: end, limit: limit.map { $0 + 1 }) }
+
+  /// Both ends belong to it.
+  func query(from start: Cursor?, to end: Cursor?, limit: Int?) -> Query {
+    var query = ordered
+    switch start {
+    case .values(let values)?: query = query.start(at: values)
+    case .document(let document)?: query = query.start(atDocument: document)
+    case nil: break
+    }
+    switch end {
+    case .values(let values)?: query = query.end(at: values)
+    case .document(let document)?: query = query.end(atDocument: document)
+    case nil: break
+    }
+    return limit.map { query.limit(to: $0) } ?? query
+  }
+
+  private var ordered: Query {
+    guard let child = order.child else {
+      return ref.order(by: FieldPath.documentID(), descending: !order.isAscending)
+    }
+    return ref.ordered(byChild: child, descending: !order.isAscending)
+  }
+
+  /// Where to go on behind a key, of which a stream may have the item.
+  func cursor(_ key: String, _ item: BaseItem?) -> Cursor {
+    guard let child = order.child, let item else { return .values([key]) }
+    return .values([item.dict[child] ?? NSNull(), key])
+  }
+}

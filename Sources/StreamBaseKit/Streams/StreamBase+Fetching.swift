@@ -1,0 +1,110 @@
+// More of the order than the stream began with.
+//
+// What was fetched stays live, and there are no holes between the ranges:
+//
+//   1. one read brings the records from the start on, and tells where they end
+//   2. a listener takes over just that range: up to the last of them, or to the end if there are no more
+//   3. if the first listener has a limit, whatever comes would push records out of it that lie before those that were
+//      fetched; so it gives way to one of the range that it had by then, without a limit
+
+import FirebaseFirestore
+import Foundation
+
+extension StreamBase {
+  func fetch(_ count: Int, from start: String, to end: String?, _ done: (() -> Void)?) {
+    guard let source else { return }
+    isFetching = true
+    let inflight = Inflight()
+    fixFirstSegment(source)
+    let cursor = source.cursor(start, records[ExactKey(start)]?.item)
+    let end = end.map { QuerySource.Cursor.values([$0]) } ?? source.end
+    page(count, count, cursor, end) { [weak self] error in
+      withExtendedLifetime(inflight) {}
+      self?.isFetching = false
+      if let error { self?.delegate?.streamDidFail(error) }
+      done?()
+    }
+  }
+
+  /// Reads `count` records, and with `autoFetch` more of them until `wanted` are accepted.
+  private func page(
+    _ count: Int, _ wanted: Int, _ start: QuerySource.Cursor, _ end: QuerySource.Cursor?,
+    _ done: @escaping (NSError?) -> Void
+  ) {
+    guard let source else { return done(nil) }
+    let query = source.query(from: start, to: end, limit: count + 1)
+    query.getDocuments { [weak self] snapshot, error in
+      guard let self, let snapshot else { return done(error.map { $0 as NSError }) }
+      let isWhole = snapshot.count <= count
+      // The start itself is no news, if it is still there.
+      var documents = snapshot.documents
+      if let first = documents.first, source.isAt(start, first) { documents.removeFirst() }
+      documents = Array(documents.prefix(count))
+      let accepted = take(documents, start, isWhole ? end : documents.last.map(QuerySource.Cursor.document))
+      if autoFetch, accepted < wanted, !isWhole, let last = documents.last {
+        page(count, wanted - accepted, .document(last), end, done)
+      } else {
+        done(nil)
+      }
+    }
+  }
+
+  /// Adds the documents of a range and listens to it. Returns how many of them are new and accepted.
+  private func take(
+    _ documents: [DocumentSnapshot], _ start: QuerySource.Cursor, _ end: QuerySource.Cursor?
+  ) -> Int {
+    guard let source else { return 0 }
+    let segment = newSegment()
+    let new = documents.filter { records[ExactKey($0.documentID)] == nil }
+    receive { for document in documents { hold(document, segment) } }
+    listen(segment, to: source.query(from: start, to: end, limit: nil))
+    return new.count { records[ExactKey($0.documentID)].map { accepts($0.item) } ?? false }
+  }
+
+  private func fixFirstSegment(_ source: QuerySource) {
+    guard let first = segments.first, let limit = source.limit, first.id == 0, first.hasReported else { return }
+    let fixed = newSegment()
+    segments.swapAt(0, segments.count - 1)
+    let end = first.count > limit ? first.last.map(QuerySource.Cursor.document) : source.end
+    listen(fixed, to: source.query(from: source.start, to: end, limit: nil)) { [weak self, weak first] in
+      if let first { self?.retire(first) }
+    }
+  }
+
+  private func retire(_ segment: StreamSegment) {
+    guard segment.registration != nil else { return }
+    segment.stop()
+    segments.removeAll { $0 === segment }
+    receive { for key in segment.keys { release(key, segment) } }
+  }
+
+  // MARK: Without being asked
+
+  /// The first snapshot is there. It is all, unless the predicate left too little of it.
+  func endInitialLoad() {
+    guard !fetchUpToLimit(thenEndLoad: true) else { return }
+    loadIsDue = true
+  }
+
+  /// Whether that is necessary, and possible.
+  @discardableResult
+  func fetchUpToLimit(thenEndLoad: Bool = false) -> Bool {
+    guard autoFetch, predicate != nil, let source, let limit = source.limit, !isFetching,
+      let last = segments.first?.last, segments.count == 1, segments[0].count > limit
+    else { return false }
+    let accepted = records.values.count { accepts($0.item) }
+    let wanted = Swift.min(limit, afterPredicateLimit ?? .max)
+    guard accepted < wanted else { return false }
+    isFetching = true
+    fixFirstSegment(source)
+    page(limit, wanted - accepted, .document(last), source.end) { [weak self] error in
+      guard let self else { return }
+      isFetching = false
+      if let error { delegate?.streamDidFail(error) }
+      guard thenEndLoad else { return }
+      loadIsDue = true
+      if pending.isDue { batchIsDue() } else { applyPending() }
+    }
+    return true
+  }
+}

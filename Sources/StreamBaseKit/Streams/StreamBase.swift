@@ -1,0 +1,227 @@
+// Live items of a query, in order.
+//
+//   unfiltered items  what the listeners have, and what was added locally; `records`
+//   visible items     those of them that the predicate accepts, in order, up to a limit, as of the last batch
+//
+// Invariants:
+//   - A key whose visible state may differ from its record is pending, and a batch is on its way.
+//   - What the delegate was told, applied in order, gives the visible items.
+//   - All of it belongs to the callback queue.
+
+public import FirebaseFirestore
+public import Foundation
+
+/// The documents of a collection as items in order, kept up to date.
+///
+/// ```swift
+/// let stream = StreamBase(
+///   type: BaseItem.self, ref: Firestore.firestore().collection("notes"), limit: 50, ascending: false)
+/// ```
+///
+/// It listens from the beginning until it is gone, and holds its delegate weakly. All of it happens on the callback
+/// queue of the database, where it is to be made and used.
+open class StreamBase: StreamBaseProtocol {
+  public typealias Predicate = (BaseItem) -> Bool
+  public typealias Comparator = (BaseItem, BaseItem) -> Bool
+  public typealias QueryPager = (_ start: Any?, _ end: Any?, _ limit: Int?) -> Query
+
+  /// By key, or by the value of a field and then by key. Values that are missing or null come first, then false, true,
+  /// numbers and text.
+  public enum Ordering: Hashable {
+    case key
+    case child(String)
+
+    public static var Key: Ordering { .key }
+    public static func Child(_ name: String) -> Ordering { .child(name) }
+  }
+
+  public let comparator: Comparator
+
+  /// Changes are collected for so long after the last of them, and at most ten times as long. Nil applies them at
+  /// once.
+  public var batchDelay: TimeInterval? = 0.1
+
+  /// Which of the items are visible; nil is all. Whoever sets it gets what that changes as one batch.
+  public var predicate: Predicate? { didSet { reconsider() } }
+
+  /// So many of the items that the predicate accepts are visible at most.
+  public var afterPredicateLimit: Int? {
+    didSet {
+      precondition(afterPredicateLimit ?? 0 >= 0, "A limit is no less than 0.")
+      guard afterPredicateLimit != oldValue else { return }
+      pending.makeDue()
+      batchIsDue()
+    }
+  }
+
+  /// Goes on reading where the predicate leaves fewer items than were asked for.
+  public var autoFetch = false
+
+  public weak var delegate: (any StreamBaseDelegate)? { didSet { load.news(for: delegate)?.tell() } }
+
+  // MARK: State
+
+  let type: BaseItem.Type
+  /// Nil for a stream that is not connected.
+  let source: QuerySource?
+  var records: [ExactKey: Record] = [:]
+  var visible: VisibleItems
+  var pending = PendingKeys()
+  /// Items whose records went, until the next batch.
+  var departed: [BaseItem] = []
+  /// Keys that changed in the event that is being received.
+  var changedInEvent: [ExactKey]?
+  /// That event is over, and what it changed is not delivered yet.
+  var isEndingEvent = false
+  var load: InitialLoad
+  var loadIsDue = false
+  var isAnnouncing = false
+  var hasAnotherRound = false
+  var isFetching = false
+  /// The listeners, in the order of their ranges; the first is the one that the stream began with.
+  var segments: [StreamSegment] = []
+  var segmentCount = 0
+  var inflight: Inflight?
+  package var timer: any BatchTimer
+
+  // MARK: Making
+
+  /// Empty, without a query, by key.
+  public init() {
+    type = BaseItem.self
+    source = nil
+    visible = VisibleItems(StreamOrder())
+    comparator = StreamOrder().comparator
+    load = InitialLoad(isOver: true)
+    timer = QueueTimer(.main)
+  }
+
+  /// The query asks for one more than `limit`, so that `count > limit` says that there are more. Ascending takes the
+  /// first, descending the last ones.
+  public convenience init(
+    type: BaseItem.Type, ref: CollectionReference, limit: Int? = nil, ascending: Bool = true,
+    ordering: Ordering = .key
+  ) {
+    let builder = QueryBuilder(ref: ref)
+    builder.limit = limit
+    builder.ascending = ascending
+    builder.ordering = ordering
+    self.init(type: type, queryBuilder: builder)
+  }
+
+  public init(type: BaseItem.Type, queryBuilder: QueryBuilder) {
+    let source = queryBuilder.source
+    self.type = type
+    visible = VisibleItems(source.order)
+    comparator = queryBuilder.buildComparator()
+    timer = QueueTimer(source.ref.firestore.callbackQueue)
+    // A limit of nothing needs no query.
+    let isConnected = queryBuilder.limit != 0
+    load = InitialLoad(isOver: !isConnected)
+    self.source = isConnected ? source : nil
+    if isConnected { connect(source) }
+  }
+
+  /// Of items that are there already, in an order.
+  init(_ items: [BaseItem], _ order: StreamOrder) {
+    type = BaseItem.self
+    source = nil
+    visible = VisibleItems(order)
+    comparator = order.comparator
+    load = InitialLoad(isOver: true)
+    timer = QueueTimer(order.firestore?.callbackQueue ?? .main)
+    for case let (key?, item) in items.map({ ($0.key, $0) }) { records[ExactKey(key)] = Record(item: item) }
+    _ = visible.update(records.map { ($0.key, $0.value.item) }, limit: nil)
+  }
+
+  deinit {
+    timer.cancel()
+    for segment in segments { segment.stop() }
+  }
+
+  /// Traps if something is not where it belongs. Linear.
+  package func checkInvariants() { visible.checkInvariants() }
+
+  // MARK: For subclasses
+
+  /// An item was made from a record, and is not in the stream yet.
+  open func didConstructItem(_ item: BaseItem) {}
+
+  // MARK: Looking
+
+  open func find(_ key: String) -> BaseItem? { visible.item(ExactKey(key)) }
+
+  open func findIndexPath(_ key: String) -> IndexPath? {
+    visible.row(ExactKey(key)).map { IndexPath(row: $0, section: 0) }
+  }
+
+  /// Of the first visible item that comes after this one, which need not be in the stream.
+  open func findFirstIndexPathAfter(_ item: BaseItem) -> IndexPath? {
+    visible.firstRow(after: item).map { IndexPath(row: $0, section: 0) }
+  }
+
+  /// Of the last visible item that comes before this one, which need not be in the stream.
+  open func findLastIndexPathBefore(_ item: BaseItem) -> IndexPath? {
+    visible.lastRow(before: item).map { IndexPath(row: $0, section: 0) }
+  }
+
+  // MARK: More
+
+  /// Brings up to `count` records that come after the one with the key `start`, up to `end` if there is one, and keeps
+  /// them up to date. `start` is where to go on in the direction of the stream, so its last item's key, also in a
+  /// descending one. It is meant for the order by keys; in the order by a child, `start` has to be the key of an item
+  /// in the stream, or a value of the child.
+  ///
+  /// `done` is called once: when the records are on their way into the stream, when they could not be read, or at
+  /// once if the stream is empty or another call is under way.
+  open func fetchMore(_ count: Int, start: String, end: String? = nil, done: (() -> Void)? = nil) {
+    guard source != nil, !isFetching, count > 0, !records.isEmpty else {
+      done?()
+      return
+    }
+    fetch(count, from: start, to: end, done)
+  }
+
+  /// An item has changed, or the stream is to take notice of something that is not stored. If it is in the stream,
+  /// this delivers what is pending, and then the change: as `streamItemsChanged`, or as a batch if it comes, goes or
+  /// moves.
+  open func handleItemChanged(_ item: BaseItem) {
+    guard let key = item.key.map(ExactKey.init), records[key] != nil else { return }
+    guard changedInEvent == nil else {
+      changedInEvent?.append(key)
+      return
+    }
+    applyPending()
+    if settles(key) { tellChanged([key]) }
+  }
+
+  /// Lets `fn` edit all items, the invisible ones too, in whatever order; what that changes comes as a batch. It takes
+  /// time in proportion to all of them.
+  public func batching(_ fn: (KeyedArray<BaseItem>) -> Void) {
+    let copy = KeyedArray(rawArray: records.values.map(\.item))
+    fn(copy)
+    for key in records.keys where !copy.has(key.text) { drop(key) }
+    for item in copy { put(item) }
+    batchIsDue()
+  }
+}
+
+/// An unfiltered item.
+struct Record {
+  var item: BaseItem
+  /// The listeners that have it; none for what was added locally.
+  var holders: [Int] = []
+  /// Of the document, so that each state of it is taken once.
+  var version: Int64?
+}
+
+extension StreamBase: RandomAccessCollection {
+  public var startIndex: Int { 0 }
+  public var endIndex: Int { visible.count }
+  public subscript(i: Int) -> BaseItem { visible[i] }
+
+  public func makeIterator() -> IndexingIterator<StreamBase> {
+    visible.prepareToIterate()
+    return IndexingIterator(_elements: self)
+  }
+}

@@ -1,0 +1,36 @@
+// Items that are stored nowhere.
+
+/// A stream of what it is given, by key: for rows that stand for something else. Each call is one batch, and over when
+/// it returns.
+open class TransientStream: StreamBase {
+  public override init() {
+    super.init()
+    batchDelay = nil
+  }
+
+  /// Nil is nothing.
+  open func reset(_ items: [BaseItem]?) {
+    let items = KeyedArray(rawArray: items ?? [])
+    for key in records.keys where !items.has(key.text) { drop(key) }
+    for item in items { put(item) }
+    batchIsDue()
+  }
+
+  /// Items with keys that are not there yet.
+  open func add(_ items: BaseItem...) {
+    for item in items {
+      guard let key = item.key else {
+        preconditionFailure("An item of a stream needs a key, and this \(Swift.type(of: item)) has none.")
+      }
+      precondition(records[ExactKey(key)] == nil, "There is an item with the key \(key) already.")
+      put(item)
+    }
+    batchIsDue()
+  }
+
+  /// By their keys. Those that are not there are ignored.
+  open func remove(_ items: BaseItem...) {
+    for item in items { item.key.map { drop(ExactKey($0)) } }
+    batchIsDue()
+  }
+}

@@ -1,0 +1,47 @@
+// Streams in the table views of AppKit, which have no sections.
+
+#if canImport(AppKit) && !targetEnvironment(macCatalyst)
+public import AppKit
+
+/// Keeps a table view the way a stream is. The stream does not keep it: the view controller has to.
+///
+/// The callback queue of the database has to be the main queue, which is the default.
+open class StreamNSTableViewAdapter: StreamTableAdapter {
+  public init(tableView: NSTableView) {
+    super.init(table: TableView(tableView))
+  }
+
+  private final class TableView: StreamTable {
+    private let view: NSTableView
+
+    init(_ view: NSTableView) { self.view = view }
+
+    func reloadTable() { onMain { $0.reloadData() } }
+
+    func beginTableUpdates(animated: Bool) { onMain { $0.beginUpdates() } }
+
+    func deleteTableRows(_ paths: [IndexPath]) {
+      let rows = IndexSet(paths.map { $0[1] })
+      onMain { $0.removeRows(at: rows, withAnimation: []) }
+    }
+
+    func insertTableRows(_ paths: [IndexPath]) {
+      let rows = IndexSet(paths.map { $0[1] })
+      onMain { $0.insertRows(at: rows, withAnimation: []) }
+    }
+
+    func reloadTableRows(_ paths: [IndexPath]) {
+      let rows = IndexSet(paths.map { $0[1] })
+      onMain { view in
+        view.reloadData(forRowIndexes: rows, columnIndexes: IndexSet(integersIn: 0..<view.numberOfColumns))
+      }
+    }
+
+    func endTableUpdates(animated: Bool) { onMain { $0.endUpdates() } }
+
+    private func onMain(_ body: @MainActor (NSTableView) -> Void) {
+      MainActor.assumeIsolated { body(view) }
+    }
+  }
+}
+#endif

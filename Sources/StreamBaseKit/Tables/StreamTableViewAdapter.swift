@@ -1,0 +1,46 @@
+// Streams in the table views of UIKit.
+
+#if canImport(UIKit) && !os(watchOS)
+public import UIKit
+
+/// Keeps a table view the way a stream is. The stream does not keep it: the view controller has to.
+///
+/// The callback queue of the database has to be the main queue, which is the default.
+open class StreamTableViewAdapter: StreamTableAdapter {
+  public init(tableView: UITableView, section: Int? = nil) {
+    super.init(table: TableView(tableView), section: section)
+  }
+
+  private final class TableView: StreamTable {
+    private let view: UITableView
+
+    init(_ view: UITableView) { self.view = view }
+
+    func reloadTable() { onMain { $0.reloadData() } }
+
+    func beginTableUpdates(animated: Bool) {
+      onMain { view in
+        if !animated { UIView.setAnimationsEnabled(false) }
+        view.beginUpdates()
+      }
+    }
+
+    func deleteTableRows(_ paths: [IndexPath]) { onMain { $0.deleteRows(at: paths, with: .none) } }
+
+    func insertTableRows(_ paths: [IndexPath]) { onMain { $0.insertRows(at: paths, with: .none) } }
+
+    func reloadTableRows(_ paths: [IndexPath]) { onMain { $0.reloadRows(at: paths, with: .none) } }
+
+    func endTableUpdates(animated: Bool) {
+      onMain { view in
+        view.endUpdates()
+        if !animated { UIView.setAnimationsEnabled(true) }
+      }
+    }
+
+    private func onMain(_ body: @MainActor (UITableView) -> Void) {
+      MainActor.assumeIsolated { body(view) }
+    }
+  }
+}
+#endif

@@ -1,0 +1,166 @@
+// Several streams as one.
+//
+//   the item of a key  =  the one of the first source that shows the key
+//
+// Invariants:
+//   - A key for which that may not hold is pending, and a batch is on its way.
+//   - What the delegate was told, applied in order, gives the items.
+
+public import FirebaseFirestore
+package import Foundation
+
+/// The visible items of several streams in the order of the first of them.
+///
+/// It keeps the streams and takes over their delegates. Where several have the same key, the first of them counts. A
+/// batch costs as much as it changes, however long the streams are.
+open class UnionStream: StreamBaseProtocol {
+  public weak var delegate: (any StreamBaseDelegate)? { didSet { load.news(for: delegate)?.tell() } }
+
+  /// Changes are collected for so long after the last of them, and at most ten times as long. Nil applies them at
+  /// once.
+  package var batchDelay: TimeInterval? = 0.1
+  package var timer: any BatchTimer
+
+  private let sources: [StreamBase]
+  private var observers: [SourceObserver] = []
+  private var visible: VisibleItems
+  private var pending = PendingKeys()
+  private var load = InitialLoad()
+  private var loading: Int
+  private var loadError: NSError?
+  private var isAnnouncing = false
+  private var hasAnotherRound = false
+
+  /// At least one.
+  public init(sources: StreamBase...) {
+    precondition(!sources.isEmpty, "A union is of one stream at least.")
+    self.sources = sources
+    loading = sources.count
+    visible = VisibleItems(sources[0].visible.order)
+    let firestore = sources.lazy.compactMap { $0.source?.ref.firestore }.first
+    timer = QueueTimer(firestore?.callbackQueue ?? .main)
+    begin()
+  }
+
+  deinit { timer.cancel() }
+
+  /// What the sources have by now comes silently.
+  private func begin() {
+    var keys = Set<ExactKey>()
+    for case let key? in sources.joined().map(\.key) { keys.insert(ExactKey(key)) }
+    _ = visible.update(keys.map { ($0, winner($0)) }, limit: nil)
+    observers = sources.map { SourceObserver(self, $0) }
+    // Each tells of its load, if that is over.
+    for (source, observer) in zip(sources, observers) { source.delegate = observer }
+  }
+
+  // MARK: Looking
+
+  var order: StreamOrder { visible.order }
+
+  public func find(_ key: String) -> BaseItem? { visible.item(ExactKey(key)) }
+
+  public func findIndexPath(_ key: String) -> IndexPath? {
+    visible.row(ExactKey(key)).map { IndexPath(row: $0, section: 0) }
+  }
+
+  private func winner(_ key: ExactKey) -> BaseItem? {
+    sources.lazy.compactMap { $0.find(key.text) }.first
+  }
+
+  package func checkInvariants() { visible.checkInvariants() }
+
+  // MARK: What the sources tell
+
+  fileprivate func touch(_ keys: [ExactKey]) {
+    for key in keys { pending.insert(key) }
+    batchIsDue()
+  }
+
+  fileprivate func hearOfChanged(_ items: [BaseItem]) {
+    let keys = items.compactMap { $0.key.map(ExactKey.init) }
+    var steady: [ExactKey] = []
+    for key in keys where visible.isListed(key) && !pending.contains(key) {
+      if visible.staysInPlace(key) { steady.append(key) } else { pending.insert(key) }
+    }
+    tellChanged(steady)
+    batchIsDue()
+  }
+
+  fileprivate func finishLoad(of source: SourceObserver, _ error: NSError?) {
+    guard !source.isLoaded else { return }
+    source.isLoaded = true
+    loading -= 1
+    loadError = loadError ?? error
+    guard loading == 0 else { return }
+    applyPending()
+    load.finish(loadError)
+    load.news(for: delegate)?.tell()
+  }
+
+  // MARK: Batches
+
+  private func batchIsDue() {
+    guard pending.isDue else { return }
+    guard let batchDelay else { return applyPending() }
+    timer.start(batchDelay) { [weak self] in self?.applyPending() }
+  }
+
+  private func applyPending() {
+    guard !isAnnouncing else {
+      hasAnotherRound = true
+      return
+    }
+    isAnnouncing = true
+    repeat {
+      hasAnotherRound = false
+      applyOnce()
+    } while hasAnotherRound
+    isAnnouncing = false
+  }
+
+  private func applyOnce() {
+    guard pending.isDue else { return }
+    timer.cancel()
+    let step = visible.update(pending.take().map { ($0, winner($0)) }, limit: nil)
+    delegate?.hear(deleted: IndexPath.paths(step.deleted), added: IndexPath.paths(step.added))
+    tellChanged(step.stayed)
+  }
+
+  private func tellChanged(_ keys: [ExactKey]) {
+    let rows = keys.compactMap(visible.row)
+    guard !rows.isEmpty else { return }
+    delegate?.streamItemsChanged(IndexPath.paths(rows))
+  }
+}
+
+extension UnionStream: RandomAccessCollection {
+  public var startIndex: Int { 0 }
+  public var endIndex: Int { visible.count }
+  public subscript(i: Int) -> BaseItem { visible[i] }
+
+  public func makeIterator() -> IndexingIterator<UnionStream> {
+    visible.prepareToIterate()
+    return IndexingIterator(_elements: self)
+  }
+}
+
+/// The delegate of one source.
+private final class SourceObserver: StreamObserver {
+  private weak var union: UnionStream?
+  private unowned let source: StreamBase
+  var isLoaded = false
+
+  init(_ union: UnionStream, _ source: StreamBase) {
+    self.union = union
+    self.source = source
+  }
+
+  func streamTouched(_ keys: [ExactKey]) { union?.touch(keys) }
+
+  func streamItemsChanged(_ paths: [IndexPath]) { union?.hearOfChanged(paths.map { source[$0[1]] }) }
+
+  func streamDidFinishInitialLoad(_ error: NSError?) { union?.finishLoad(of: self, error) }
+
+  func streamDidFail(_ error: NSError) { union?.delegate?.streamDidFail(error) }
+}

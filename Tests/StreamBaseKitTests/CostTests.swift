@@ -1,0 +1,88 @@
+// What a small change of a long list costs: counted, not timed.
+
+import FirebaseFirestore
+import Foundation
+import Testing
+
+@testable import StreamBaseKit
+
+extension StreamBaseKitTests {
+  @Suite(.serialized) struct Costs {
+    private final class Counted: BaseItem {
+      nonisolated(unsafe) static var reads = 0
+      var rank = 0
+
+      override func update(_ dict: [String: Any]?) { rank = dict?["rank"] as? Int ?? 0 }
+
+      override var dict: [String: Any] {
+        Self.reads += 1
+        return ["rank": rank]
+      }
+    }
+
+    private static let count = 3000
+
+    private func stream(_ world: StreamWorld) async throws -> StreamBase {
+      let batch = world.firestore.batch()
+      for index in 0..<Self.count {
+        batch.setData(["rank": index], forDocument: world.notes.document("\(100_000 + index)"))
+      }
+      try await batch.commit()
+      let stream = world.on {
+        let stream = StreamBase(type: Counted.self, ref: world.notes, ordering: .child("rank"))
+        stream.batchDelay = nil
+        return stream
+      }
+      await world.wait { stream.count == Self.count }
+      return stream
+    }
+
+    @Test func aSmallBatchDoesNotSortTheWholeList() async throws {
+      let world = StreamWorld()
+      let stream = try await stream(world)
+      world.on { Counted.reads = 0 }
+      try await world.notes.document("new").setData(["rank": 1500])
+      #expect(world.on { Counted.reads } <= 2)
+      world.on { Counted.reads = 0 }
+      try await world.notes.document("100000").updateData(["rank": 2500])
+      #expect(world.on { Counted.reads } <= 4)
+      #expect(world.on { stream.findIndexPath("100000")![1] } == 2500)
+    }
+
+    @Test func aSectionIsNotMadeAnewForARowInItsMiddle() {
+      let stream = TransientStream()
+      stream.reset((0..<Self.count).map { Note("\(100_000 + $0 * 2)") })
+      var calls = 0
+      let partitioned = PartitionedStream(stream: stream, sectionTitles: ["even", "odd"]) { item in
+        calls += 1
+        return Int(item.key!)! / 2 % 2
+      }
+      #expect(calls == Self.count)
+      calls = 0
+      stream.add(Note("103001"), Note("103003"))
+      stream.remove(Note("100000"))
+      #expect(calls == 2)
+      #expect(partitioned.count(inSection: 0) + partitioned.count(inSection: 1) == Self.count + 1)
+    }
+
+    @Test func aUnionLooksUpOnlyWhatChanged() {
+      final class Asked: TransientStream {
+        var finds = 0
+        override func find(_ key: String) -> BaseItem? {
+          finds += 1
+          return super.find(key)
+        }
+      }
+      let (first, second) = (Asked(), Asked())
+      first.reset((0..<Self.count).map { Note("\(100_000 + $0 * 2)") })
+      second.reset((0..<Self.count).map { Note("\(100_001 + $0 * 2)") })
+      let union = UnionStream(sources: first, second)
+      union.batchDelay = nil
+      (first.finds, second.finds) = (0, 0)
+      first.add(Note("1"), Note("2"))
+      second.remove(Note("100001"))
+      #expect(first.finds == 3 && second.finds == 1)
+      #expect(union.count == 2 * Self.count + 1)
+    }
+  }
+}

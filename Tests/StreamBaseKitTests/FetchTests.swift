@@ -1,0 +1,204 @@
+// More than a stream began with.
+
+import DocumentStore
+import FirebaseFirestore
+import Foundation
+import OfflineSync
+import StreamHarness
+import Testing
+
+@testable import StreamBaseKit
+
+extension StreamBaseKitTests {
+  @Suite struct Fetching {
+    private let world = StreamWorld()
+
+    private func fetch(_ stream: StreamBase, _ count: Int, _ start: String, end: String? = nil) async {
+      await withCheckedContinuation { done in
+        world.on { stream.fetchMore(count, start: start, end: end) { done.resume() } }
+      }
+    }
+
+    /// Until the listener with the limit has given way.
+    private func settled(_ stream: StreamBase) async {
+      await world.wait { !stream.segments.contains { $0.id == 0 } && stream.segments.allSatisfy(\.hasReported) }
+    }
+
+    @Test func aPageContinuesInTheDirectionOfTheStream() async throws {
+      try await world.put("a", "b", "c", "d", "e", "f", "g")
+      let (stream, recorder) = await world.stream(limit: 2, ascending: false)
+      #expect(world.keys(stream) == ["g", "f", "e"])
+      await fetch(stream, 2, "e")
+      #expect(world.keys(stream) == ["g", "f", "e", "d", "c"])
+      #expect(world.on { recorder.take() } == [.batch(deleted: [], added: paths(3, 4))])
+    }
+
+    @Test func aSecondFetchWorksLikeTheFirst() async throws {
+      try await world.put("a", "b", "c", "d", "e", "f", "g")
+      let (stream, _) = await world.stream(limit: 1)
+      await fetch(stream, 2, "b")
+      await fetch(stream, 2, "d")
+      #expect(world.keys(stream) == ["a", "b", "c", "d", "e", "f"])
+      await fetch(stream, 2, "f", end: "g")
+      #expect(world.keys(stream).last == "g")
+    }
+
+    @Test func aFetchBringsNoMoreThanItWasAskedFor() async throws {
+      try await world.put("a", "b", "c", "d", "e", "f")
+      let (stream, _) = await world.stream(limit: 1)
+      await fetch(stream, 1, "b")
+      #expect(world.keys(stream) == ["a", "b", "c"])
+      try await world.delete("c")
+      await fetch(stream, 1, "c")
+      #expect(world.keys(stream) == ["a", "b", "d"])
+    }
+
+    @Test func whatWasFetchedStaysLive() async throws {
+      try await world.put("a", "b", "c", "d", "e", "f")
+      let (stream, recorder) = await world.stream(limit: 1)
+      await fetch(stream, 2, "b")
+      await settled(stream)
+      world.on { _ = recorder.take() }
+      try await world.firestore.document("notes/d").updateData(["text": "new"])
+      #expect(world.on { recorder.take() } == [.changed(paths(3))])
+      #expect((world.on { stream.find("d") } as? Note)?.text == "new")
+      try await world.delete("c")
+      #expect(world.keys(stream) == ["a", "b", "d"])
+      try await world.put("cc")
+      #expect(world.keys(stream) == ["a", "b", "cc", "d"])
+      // Behind what was fetched.
+      try await world.put("dd")
+      #expect(world.keys(stream) == ["a", "b", "cc", "d"])
+    }
+
+    @Test func newRecordsAtTheTopMakeNoHoleBeforeWhatWasFetched() async throws {
+      try await world.put("a", "b", "c", "d", "e")
+      let (stream, _) = await world.stream(limit: 1, ascending: false)
+      await fetch(stream, 2, "d")
+      await settled(stream)
+      for key in ["f", "g", "h"] { try await world.put(key) }
+      #expect(world.keys(stream) == ["h", "g", "f", "e", "d", "c", "b"])
+    }
+
+    @Test func behindTheLastRecordWhateverComesIsLive() async throws {
+      try await world.put("a", "b", "c")
+      let (stream, _) = await world.stream(limit: 1)
+      await fetch(stream, 5, "b")
+      #expect(world.keys(stream) == ["a", "b", "c"])
+      await settled(stream)
+      try await world.put("d")
+      #expect(world.keys(stream) == ["a", "b", "c", "d"])
+    }
+
+    @Test func oneFetchAtATimeAndNoneOfNothing() async throws {
+      let (empty, _) = await world.stream(limit: 1)
+      await fetch(empty, 2, "a")
+      try await world.put("a", "b", "c", "d")
+      let (stream, _) = await world.stream(limit: 1)
+      var order: [String] = []
+      await withCheckedContinuation { done in
+        world.on {
+          stream.fetchMore(1, start: "b") {
+            order.append("first")
+            done.resume()
+          }
+          stream.fetchMore(1, start: "b") { order.append("second") }
+        }
+      }
+      #expect(order == ["second", "first"])
+    }
+
+    @Test func doneComesBeforeTheDelayIsOver() async throws {
+      try await world.put("a", "b", "c", "d")
+      let (stream, _) = await world.stream(limit: 1)
+      let timer = HandTimer()
+      world.on {
+        stream.batchDelay = 0.1
+        stream.timer = timer
+      }
+      await fetch(stream, 1, "b")
+      #expect(world.keys(stream) == ["a", "b"])
+      world.on { timer.fire() }
+      #expect(world.keys(stream) == ["a", "b", "c"])
+    }
+
+    @Test func inTheOrderByAChildAKeyOfTheStreamSaysWhereToGoOn() async throws {
+      try await world.put([("a", 2), ("b", 1), ("c", 2), ("d", 2), ("e", 3)])
+      let (stream, _) = await world.stream(limit: 1, .child("rank"))
+      #expect(world.keys(stream) == ["b", "a"])
+      await fetch(stream, 2, "a")
+      #expect(world.keys(stream) == ["b", "a", "c", "d"])
+    }
+
+    @Test func withAutoFetchAPageIsAsLongAsAskedFor() async throws {
+      try await world.put((0..<40).map { ("\(100 + $0)", $0) })
+      let isWanted: (BaseItem) -> Bool = { (($0 as? Note)?.rank ?? 0) % 5 == 0 }
+      let (without, _) = await world.stream(limit: 3) { $0.predicate = isWanted }
+      #expect(world.keys(without) == ["100"])
+      let (stream, _) = await world.stream(limit: 3) {
+        $0.predicate = isWanted
+        $0.autoFetch = true
+      }
+      #expect(world.keys(stream) == ["100", "105", "110"])
+      await fetch(stream, 2, world.on { stream[stream.count - 1].key! })
+      #expect(world.keys(stream) == ["100", "105", "110", "115", "120"])
+      await fetch(stream, 50, "120")
+      #expect(world.keys(stream).count == 8)
+    }
+
+    // MARK: Failures
+
+    private func refusing(
+      _ refuses: @escaping @Sendable (StructuredQuery) -> Bool
+    ) throws -> (StreamWorld, LoopbackRemote, DocumentStore) {
+      let authority = try DocumentStore.openInMemory()
+      let remote = try LoopbackRemote(authority: authority)
+      var rules = LoopbackRules()
+      rules.mayRead = { _, query in refuses(query) ? RemoteError(.permissionDenied, "no") : nil }
+      remote.setRules(rules)
+      return (StreamWorld { $0.remote = remote }, remote, authority)
+    }
+
+    @Test func aFetchThatFailsIsReportedAndOver() async throws {
+      let (world, remote, authority) = try refusing { $0.limit == .first(4) }
+      try await world.put("a", "b", "c", "d", "e", "f")
+      let (stream, recorder) = await world.stream(limit: 1)
+      await world.wait { stream.count == 2 }
+      world.on { _ = recorder.take() }
+      await withCheckedContinuation { done in
+        world.on { stream.fetchMore(3, start: "b") { done.resume() } }
+      }
+      guard case .failed(let error)? = world.on({ recorder.take() }).first else {
+        Issue.record("no failure was told")
+        return
+      }
+      #expect(error.code == FirestoreErrorCode.Code.permissionDenied.rawValue)
+      await withCheckedContinuation { done in
+        world.on { stream.fetchMore(2, start: "b") { done.resume() } }
+      }
+      #expect(world.keys(stream) == ["a", "b", "c", "d"])
+      try await world.firestore.terminate()
+      withExtendedLifetime((remote, authority)) {}
+    }
+
+    @Test func aQueryThatFailsIsReportedOnceAlsoToADelegateThatComesLater() async throws {
+      let (world, remote, authority) = try refusing { _ in true }
+      let stream = world.on { StreamBase(type: Note.self, ref: world.notes) }
+      await world.wait { stream.load.isFinished }
+      let recorder = StreamChangeRecorder()
+      world.on { stream.delegate = recorder }
+      guard case .initialLoad(let error?)? = world.on({ recorder.changes }).first else {
+        Issue.record("no failure was told")
+        return
+      }
+      #expect(error.code == FirestoreErrorCode.Code.permissionDenied.rawValue)
+      world.on {
+        stream.finishLoad(nil)
+        stream.delegate = recorder
+      }
+      #expect(world.on { recorder.changes }.count == 1)
+      try await world.firestore.terminate()
+      withExtendedLifetime((remote, authority)) {}
+    }
+  }
+}

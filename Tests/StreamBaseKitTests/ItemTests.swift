@@ -1,0 +1,167 @@
+// Items, arrays of them, keys and tables.
+
+import FirebaseFirestore
+import Foundation
+import StreamHarness
+import Testing
+
+@testable import StreamBaseKit
+
+extension StreamBaseKitTests {
+  @Suite struct Items {
+    @Test func itemsAreEqualByKeyAndWithoutOneByIdentity() {
+      let nameless = Note()
+      #expect(Note("a") as BaseItem == Note("a", text: "other") as BaseItem)
+      #expect(Note("a") as BaseItem != Note("b") as BaseItem)
+      #expect(nameless as BaseItem == nameless as BaseItem)
+      #expect(nameless as BaseItem != Note() as BaseItem)
+      #expect(Note("é") as BaseItem != Note("e\u{301}") as BaseItem)
+    }
+
+    @Test func aCloneHasWhatIsInTheDictionary() {
+      let note = Note("a", text: "text", rank: 3)
+      note.isHidden = true
+      let copy = note.clone() as? Note
+      #expect(copy !== note && copy?.key == "a" && copy?.text == "text" && copy?.rank == 3)
+      #expect(copy?.isHidden == false)
+    }
+
+    @Test func arraysFindTheirObjectsByKey() {
+      let array = KeyedArray(objects: Note("a"), Note("b"))
+      array.append(Note("c"))
+      array.insert(Note("z"), atIndex: 0)
+      #expect(array.map { $0.key! } == ["z", "a", "b", "c"])
+      #expect(array.find("b") == 2 && array.has("z") && array.find("x") == nil)
+      array.removeAtIndex(1)
+      #expect(array.find("b") == 1 && !array.has("a") && array.count == 3)
+      array.extend([Note("a")])
+      #expect(array.find("a") == 3)
+      array.reset(KeyedArray<Note>())
+      #expect(array.isEmpty && array.find("a") == nil)
+      array.reset([Note("q")])
+      #expect(array[0].key == "q" && array.rawArray.count == 1)
+      array.clear()
+      #expect(array.isEmpty)
+    }
+
+    @Test func anObjectWithoutAKeyOrWithTheSameOneEndsTheProgram() async {
+      await #expect(processExitsWith: .failure) { KeyedArray<Note>().append(Note()) }
+      await #expect(processExitsWith: .failure) { KeyedArray(objects: Note("a")).append(Note("a")) }
+      await #expect(processExitsWith: .failure) { TransientStream().add(Note()) }
+    }
+
+    @Test func anItemWithoutAKeyIsIgnoredWhereItIsOnlyMentioned() {
+      let stream = TransientStream()
+      stream.add(Note("a"))
+      stream.remove(Note())
+      stream.handleItemChanged(Note())
+      #expect(stream.findFirstIndexPathAfter(Note()) == path(0, 0))
+      #expect(stream.count == 1)
+    }
+
+    @Test func theSpellingsOfTheDocumentationAreThere() {
+      let world = StreamWorld()
+      let item: StreamBaseItem = Note("a")
+      let builder = QueryBuilder(world.notes)
+      builder.ordering = .Child("rank")
+      builder.ordering = StreamBase.Ordering.Key
+      let base = ResourceBase(firebase: world.firestore)
+      var registry: any ResourceRegistry = base
+      registry.errorHandler = { _ in }
+      registry.resource(Note.self, "/notes/@")
+      registry.counter(Note.self, "count", Note.self)
+      #expect(base.debugDescription.contains("/notes/@") && item.key == "a")
+    }
+
+    // MARK: Keys
+
+    @Test func keysSortByTheTimeTheyWereMade() {
+      var maker = ChronologicalID()
+      var dice = 0
+      func next(_ time: Int64) -> String {
+        maker.next(at: time) {
+          dice = (dice * 31 + 17) % 64
+          return dice
+        }
+      }
+      let keys = [1000, 1000, 1000, 999, 1001, 1001, 5_000_000_000_000].map(next)
+      #expect(keys == keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) })
+      #expect(Set(keys).count == keys.count && keys.allSatisfy { $0.utf8.count == 20 })
+      var full = ChronologicalID()
+      let last = full.next(at: 1) { 63 }
+      let behind = full.next(at: 1) { 63 }
+      #expect(last.utf8.lexicographicallyPrecedes(behind.utf8))
+      let made = (0..<1000).map { _ in ChronologicalID.next() }
+      #expect(made == made.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) })
+    }
+
+    // MARK: Tables
+
+    @Test func aTableFollowsAStreamInItsSection() {
+      let stream = TransientStream()
+      stream.reset([Note("b")])
+      let table = ModelTable(sections: 3) {
+        $0 == 1 ? stream.count : 0
+      } key: {
+        stream[$0[1]].key
+      }
+      let adapter = StreamTableAdapter(table: table, section: 1)
+      stream.delegate = adapter
+      stream.reset([Note("a"), Note("c")])
+      #expect(table.sections == [[], ["a", "c"], []] && table.problem == nil)
+      stream.handleItemChanged(stream[0])
+      #expect(table.rowsReloaded == 1 && table.batches == 1)
+    }
+
+    @Test func nothingIsAnimatedBeforeTheStreamIsLoaded() {
+      final class Animations: StreamTable {
+        var flags: [Bool] = []
+        func reloadTable() {}
+        func beginTableUpdates(animated: Bool) { flags.append(animated) }
+        func deleteTableRows(_ paths: [IndexPath]) {}
+        func insertTableRows(_ paths: [IndexPath]) {}
+        func reloadTableRows(_ paths: [IndexPath]) {}
+        func endTableUpdates(animated: Bool) { flags.append(animated) }
+      }
+      let table = Animations()
+      let adapter = StreamTableAdapter(table: table)
+      adapter.hear(deleted: [], added: paths(0))
+      adapter.streamDidFinishInitialLoad(nil)
+      adapter.hear(deleted: [], added: paths(1))
+      #expect(table.flags == [false, false, true, true])
+    }
+
+    @Test func theModelTableRefusesWhatATableViewWould() {
+      func problem(_ deleted: [IndexPath], _ added: [IndexPath], rowsAfter: Int) -> String? {
+        var count = 2
+        let table = ModelTable(sections: 1) { _ in count } key: { "\($0[1])" }
+        table.reloadTable()
+        count = rowsAfter
+        table.beginTableUpdates(animated: true)
+        if !deleted.isEmpty { table.deleteTableRows(deleted) }
+        if !added.isEmpty { table.insertTableRows(added) }
+        table.endTableUpdates(animated: true)
+        return table.problem
+      }
+      #expect(problem(paths(0), paths(0), rowsAfter: 2) == nil)
+      #expect(problem(paths(2), [], rowsAfter: 1) != nil)
+      #expect(problem(paths(0, 0), [], rowsAfter: 1) != nil)
+      #expect(problem([], paths(2, 4), rowsAfter: 4) != nil)
+      #expect(problem([], paths(0), rowsAfter: 2) != nil)
+      #expect(problem([], [], rowsAfter: 2) != nil)
+    }
+
+    @Test func aStreamDoesNotKeepItsDelegate() {
+      let stream = TransientStream()
+      stream.delegate = StreamChangeRecorder()
+      #expect(stream.delegate == nil)
+    }
+
+    @Test func operationsUnderWayAreCounted() {
+      let before = Inflight.count
+      let one = Inflight()
+      #expect(Inflight.count > before || Inflight.count > 0)
+      withExtendedLifetime(one) {}
+    }
+  }
+}

@@ -1,0 +1,360 @@
+// Live items of a query: what is there, in which order, and what is told of it.
+
+import FirebaseFirestore
+import Foundation
+import StreamHarness
+import Testing
+
+@testable import StreamBaseKit
+
+extension StreamBaseKitTests {
+  @Suite struct Streams {
+    private let world = StreamWorld()
+
+    // MARK: What is there
+
+    @Test func recordsBecomeItemsAndTheLoadIsToldOnceBehindTheFirstBatch() async throws {
+      try await world.put("b", "a", "c")
+      let recorder = StreamChangeRecorder()
+      let stream = world.on {
+        let stream = StreamBase(type: Note.self, ref: world.notes)
+        stream.batchDelay = nil
+        stream.delegate = recorder
+        return stream
+      }
+      await world.wait { recorder.changes.count == 2 }
+      #expect(recorder.take() == [.batch(deleted: [], added: paths(0, 1, 2)), .initialLoad(nil)])
+      #expect(world.keys(stream) == ["a", "b", "c"])
+      world.on {
+        #expect((stream.find("b") as? Note)?.text == "B")
+        #expect(stream.findIndexPath("c") == path(0, 2))
+        #expect(stream.find("x") == nil && stream.findIndexPath("x") == nil)
+      }
+    }
+
+    @Test func anEmptyCollectionIsLoadedWithoutABatch() async throws {
+      let recorder = StreamChangeRecorder()
+      let stream = world.on {
+        let stream = StreamBase(type: Note.self, ref: world.notes)
+        stream.delegate = recorder
+        return stream
+      }
+      await world.wait { !recorder.changes.isEmpty }
+      #expect(recorder.changes == [.initialLoad(nil)])
+      #expect(world.on { stream.isEmpty })
+    }
+
+    @Test func recordsThatComeChangeAndGoAreFollowed() async throws {
+      try await world.put("a", "c")
+      let (stream, recorder) = await world.stream()
+      try await world.put("b")
+      #expect(world.on { recorder.take() } == [.batch(deleted: [], added: paths(1))])
+      let item = world.on { stream[1] as? Note }
+      try await world.firestore.document("notes/b").updateData(["text": "changed"])
+      #expect(world.on { recorder.take() } == [.changed(paths(1))])
+      #expect(item?.text == "changed" && world.on { stream[1] } === item)
+      try await world.delete("a")
+      #expect(world.on { recorder.take() } == [.batch(deleted: paths(0), added: [])])
+      #expect(world.keys(stream) == ["b", "c"])
+    }
+
+    @Test func oneCommitIsOneBatchWithOldAndNewRows() async throws {
+      try await world.put("a", "c", "e")
+      let (stream, recorder) = await world.stream()
+      let batch = world.firestore.batch()
+      for key in ["a", "c"] { batch.deleteDocument(world.notes.document(key)) }
+      for key in ["b", "f"] { batch.setData([:], forDocument: world.notes.document(key)) }
+      try await batch.commit()
+      #expect(world.on { recorder.take() } == [.batch(deleted: paths(0, 1), added: paths(0, 2))])
+      #expect(world.keys(stream) == ["b", "e", "f"])
+    }
+
+    @Test func anItemThatIsGoneIsToldBehindTheBatchThatRemovesIt() async throws {
+      try await world.put("a")
+      let (stream, _) = await world.stream()
+      let item = world.on { stream[0] as? Note }
+      try await world.delete("a")
+      #expect(world.on { item?.text } == nil)
+    }
+
+    @Test func theInitialiserHookSeesEachItemOnce() async throws {
+      final class Counting: StreamBase {
+        var constructed: [String] = []
+        override func didConstructItem(_ item: BaseItem) { constructed.append(item.key ?? "") }
+      }
+      try await world.put("a")
+      let stream = world.on { Counting(type: Note.self, ref: world.notes) }
+      await world.wait { stream.constructed == ["a"] }
+      try await world.put("a", "b")
+      #expect(world.on { stream.constructed } == ["a", "b"])
+    }
+
+    // MARK: Order and limits
+
+    @Test func theLimitShowsOneMoreFromTheSideThatTheStreamBeginsWith() async throws {
+      try await world.put("a", "b", "c", "d", "e")
+      let (ascending, _) = await world.stream(limit: 2)
+      #expect(world.keys(ascending) == ["a", "b", "c"])
+      let (descending, recorder) = await world.stream(limit: 2, ascending: false)
+      #expect(world.keys(descending) == ["e", "d", "c"])
+      try await world.put("f")
+      #expect(world.on { recorder.take() } == [.batch(deleted: paths(2), added: paths(0))])
+    }
+
+    @Test func aLimitOfNothingIsLoadedAtOnce() {
+      world.on {
+        let stream = StreamBase(type: Note.self, ref: world.notes, limit: 0)
+        let recorder = StreamChangeRecorder()
+        stream.delegate = recorder
+        #expect(recorder.changes == [.initialLoad(nil)])
+        var isDone = false
+        stream.fetchMore(5, start: "a") { isDone = true }
+        #expect(isDone)
+      }
+    }
+
+    @Test func rangesAreInTheDirectionOfTheStream() async throws {
+      try await world.put("a", "b", "c", "d", "e")
+      for (ascending, start, end) in [(true, "b", "d"), (false, "d", "b")] {
+        let builder = QueryBuilder(world.notes)
+        builder.ascending = ascending
+        (builder.start, builder.end) = (start, end)
+        let stream = world.on { StreamBase(type: Note.self, queryBuilder: builder) }
+        stream.batchDelay = nil
+        await world.wait { stream.count == 3 }
+        #expect(world.keys(stream) == (ascending ? ["b", "c", "d"] : ["d", "c", "b"]))
+      }
+    }
+
+    @Test func byAChildWhatIsMissingComesFirstAlsoWithALimit() async throws {
+      try await world.put([("a", 3), ("b", nil), ("c", 1), ("d", 2), ("e", nil)])
+      let (all, _) = await world.stream(.child("rank"))
+      #expect(world.keys(all) == ["b", "e", "c", "d", "a"])
+      let (some, _) = await world.stream(limit: 2, .child("rank"))
+      #expect(world.keys(some) == ["b", "e", "c"])
+      let (descending, _) = await world.stream(limit: 3, ascending: false, .child("rank"))
+      #expect(world.keys(descending) == ["a", "d", "c", "e"])
+    }
+
+    @Test func valuesOfEveryKindAreInTheOrderOfTheDatabase() async throws {
+      final class Loose: BaseItem {
+        var fields: [String: Any] = [:]
+        override func update(_ dict: [String: Any]?) { fields = dict ?? [:] }
+        override var dict: [String: Any] { fields }
+      }
+      let values: [Any?] = [
+        nil, NSNull(), false, true, -1.5, 2, 2.5, Int64(9_007_199_254_740_992),
+        Int64(9_007_199_254_740_993), Timestamp(seconds: 1, nanoseconds: 0), "", "a", "b", Data([1]), [1], ["a": 1],
+      ]
+      let batch = world.firestore.batch()
+      for (index, value) in values.enumerated().shuffled() {
+        var data: [String: Any] = [:]
+        data["v"] = value
+        batch.setData(data, forDocument: world.notes.document("\(100 + index)"))
+      }
+      try await batch.commit()
+      let builder = QueryBuilder(world.notes)
+      builder.ordering = .child("v")
+      let stream = world.on { StreamBase(type: Loose.self, queryBuilder: builder) }
+      stream.batchDelay = nil
+      await world.wait { stream.count == values.count }
+      let asked = try await world.notes.ordered(byChild: "v", descending: false).getDocuments()
+      #expect(world.keys(stream) == asked.documents.map(\.documentID))
+      #expect(world.keys(stream) == values.indices.map { "\(100 + $0)" })
+    }
+
+    @Test func keysAreComparedByTheirBytes() async throws {
+      let keys = ["Z", "a", "é", "e\u{301}", "\u{FFFD}", "😀"]
+      let batch = world.firestore.batch()
+      for key in keys { batch.setData([:], forDocument: world.notes.document(key)) }
+      try await batch.commit()
+      let (stream, _) = await world.stream()
+      let found = world.keys(stream).map { Array($0.utf8) }
+      #expect(found == keys.map { Array($0.utf8) }.sorted { $0.lexicographicallyPrecedes($1) })
+      #expect(world.on { stream.find("é") } !== world.on { stream.find("e\u{301}") })
+    }
+
+    @Test func neighboursOfAnItemThatIsNotThereAreFound() async throws {
+      try await world.put("b", "d")
+      for ascending in [true, false] {
+        let (stream, _) = await world.stream(ascending: ascending)
+        world.on {
+          #expect(stream.findFirstIndexPathAfter(Note("c")) == path(0, 1))
+          #expect(stream.findLastIndexPathBefore(Note("c")) == path(0, 0))
+          let (first, last) = ascending ? ("a", "e") : ("e", "a")
+          #expect(stream.findLastIndexPathBefore(Note(first)) == nil)
+          #expect(stream.findFirstIndexPathAfter(Note(last)) == nil)
+          #expect(stream.findFirstIndexPathAfter(stream[0]) == path(0, 1))
+        }
+      }
+    }
+
+    // MARK: Predicates
+
+    @Test func aPredicateHidesItemsAndANewOneIsOneBatch() async throws {
+      try await world.put([("a", 1), ("b", 2), ("c", 3), ("d", 4)])
+      let (stream, recorder) = await world.stream { $0.predicate = { ($0 as? Note)?.rank != 2 } }
+      #expect(world.keys(stream) == ["a", "c", "d"])
+      world.on { stream.predicate = { (($0 as? Note)?.rank ?? 0) % 2 == 0 } }
+      #expect(world.on { recorder.take() } == [.batch(deleted: paths(0, 1), added: paths(0))])
+      #expect(world.keys(stream) == ["b", "d"])
+      world.on { stream.predicate = nil }
+      #expect(world.keys(stream) == ["a", "b", "c", "d"])
+    }
+
+    @Test func aChangeMakesAnItemComeOrGo() async throws {
+      try await world.put([("a", 1), ("b", 2)])
+      let (stream, recorder) = await world.stream { $0.predicate = { ($0 as? Note)?.rank != 2 } }
+      try await world.put([("b", 3)])
+      #expect(world.on { recorder.take() } == [.batch(deleted: [], added: paths(1))])
+      try await world.put([("a", 2)])
+      #expect(world.on { recorder.take() } == [.batch(deleted: paths(0), added: [])])
+      #expect(world.keys(stream) == ["b"])
+    }
+
+    @Test func aLocalChangeIsToldLikeAStoredOne() async throws {
+      try await world.put("a", "b")
+      let (stream, recorder) = await world.stream { $0.predicate = { ($0 as? Note)?.isHidden == false } }
+      world.on {
+        let note = stream[0] as? Note
+        note?.text = "local"
+        stream.handleItemChanged(note!)
+        #expect(recorder.take() == [.changed(paths(0))])
+        note?.isHidden = true
+        stream.handleItemChanged(note!)
+        #expect(recorder.take() == [.batch(deleted: paths(0), added: [])])
+        stream.handleItemChanged(note!)
+        stream.handleItemChanged(Note("elsewhere"))
+        #expect(recorder.take() == [])
+        note?.isHidden = false
+        stream.handleItemChanged(note!)
+        #expect(recorder.take() == [.batch(deleted: [], added: paths(0))])
+      }
+    }
+
+    @Test func theLimitBehindThePredicateCutsAndFillsUp() async throws {
+      try await world.put("a", "b", "c", "d")
+      let (stream, recorder) = await world.stream { $0.afterPredicateLimit = 2 }
+      #expect(world.keys(stream) == ["a", "b"])
+      try await world.put("aa")
+      #expect(world.on { recorder.take() } == [.batch(deleted: paths(1), added: paths(1))])
+      try await world.delete("a")
+      #expect(world.on { recorder.take() } == [.batch(deleted: paths(0), added: paths(1))])
+      #expect(world.keys(stream) == ["aa", "b"])
+      #expect(world.on { stream.find("c") } == nil)
+      world.on { stream.afterPredicateLimit = 3 }
+      #expect(world.on { recorder.take() } == [.batch(deleted: [], added: paths(2))])
+      world.on { stream.afterPredicateLimit = 1 }
+      #expect(world.on { recorder.take() } == [.batch(deleted: paths(1, 2), added: [])])
+    }
+
+    // MARK: Delays
+
+    @Test func changesAreCollectedUntilTheDelayIsOver() async throws {
+      let timer = HandTimer()
+      try await world.put("a")
+      let (stream, recorder) = await world.stream()
+      world.on {
+        stream.batchDelay = 0.1
+        stream.timer = timer
+      }
+      try await world.put("b")
+      try await world.put("c")
+      try await world.delete("a")
+      world.on {
+        #expect(recorder.take() == [] && stream.count == 1)
+        #expect(timer.delays == [0.1, 0.1, 0.1])
+        timer.fire()
+        #expect(recorder.take() == [.batch(deleted: paths(0), added: paths(0, 1))])
+      }
+      try await world.put("d")
+      try await world.delete("d")
+      world.on {
+        timer.fire()
+        #expect(recorder.take() == [], "what comes and goes before a batch is not announced")
+      }
+    }
+
+    @Test func aChangeDeliversWhatIsPendingFirst() async throws {
+      let timer = HandTimer()
+      try await world.put("b")
+      let (stream, recorder) = await world.stream()
+      world.on {
+        stream.batchDelay = 0.1
+        stream.timer = timer
+      }
+      try await world.put("a")
+      try await world.put("b")
+      try await world.firestore.document("notes/b").updateData(["text": "new"])
+      #expect(
+        world.on { recorder.take() } == [.batch(deleted: [], added: paths(0)), .changed(paths(1))])
+      #expect(!world.on { timer.isStarted })
+    }
+
+    @Test func aDelayThatIsPutOffForeverEndsAllTheSame() async throws {
+      let queue = DispatchQueue(label: "dugout.test.timer")
+      let timer = QueueTimer(queue)
+      let isOver = Handed(NSLock())
+      nonisolated(unsafe) var fired = 0
+      while isOver.value.withLock({ fired }) == 0 {
+        queue.sync { timer.start(0.02) { isOver.value.withLock { fired += 1 } } }
+        await Task.yield()
+      }
+      #expect(isOver.value.withLock { fired } == 1)
+    }
+
+    @Test func whatADelegateChangesDuringABatchComesBehindIt() async throws {
+      final class Meddler: StreamChangeRecorder {
+        weak var stream: TransientStream?
+        override func streamItemsDeleted(_ paths: [IndexPath]) {
+          super.streamItemsDeleted(paths)
+          stream?.add(Note("z"))
+        }
+      }
+      let stream = TransientStream()
+      stream.reset([Note("a"), Note("b")])
+      let meddler = Meddler()
+      stream.delegate = meddler
+      meddler.stream = stream
+      _ = meddler.take()
+      stream.reset([Note("c")])
+      #expect(
+        meddler.take() == [
+          .batch(deleted: paths(0, 1), added: paths(0)), .batch(deleted: [], added: paths(1)),
+        ])
+    }
+
+    // MARK: Local items
+
+    @Test func aTransientStreamIsWhatItIsGiven() {
+      let stream = TransientStream()
+      let recorder = StreamChangeRecorder()
+      stream.delegate = recorder
+      #expect(recorder.take() == [.initialLoad(nil)])
+      stream.add(Note("b"), Note("a"))
+      #expect(recorder.take() == [.batch(deleted: [], added: paths(0, 1))])
+      stream.remove(Note("a"), Note("x"))
+      #expect(recorder.take() == [.batch(deleted: paths(0), added: [])])
+      let other = Note("b", text: "another object")
+      stream.reset([other, Note("c")])
+      #expect(recorder.take() == [.batch(deleted: [], added: paths(1)), .changed(paths(0))])
+      #expect(stream[0] === other)
+      stream.reset(nil)
+      #expect(recorder.take() == [.batch(deleted: paths(0, 1), added: [])])
+    }
+
+    @Test func subclassesEditAllItemsInAnyOrder() async throws {
+      try await world.put("a", "c")
+      let (stream, recorder) = await world.stream()
+      world.on {
+        stream.batching { items in
+          items.removeAtIndex(items.find("a")!)
+          items.append(Note("b"), Note("d"))
+        }
+        #expect(recorder.take() == [.batch(deleted: paths(0), added: paths(0, 2))])
+      }
+      try await world.delete("c")
+      #expect(world.keys(stream) == ["b", "d"])
+    }
+  }
+}

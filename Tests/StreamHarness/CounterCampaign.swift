@@ -1,0 +1,171 @@
+// Counters against recounts: clients of one authority create and destroy records under the same few keys, go offline
+// and come back, and die at any moment. What is there in the end is counted once more.
+//
+// A folder holds it all: `authority`, and the caches of the clients with the writes that they have still to send.
+
+import DocumentStore
+import FirebaseFirestore
+package import Foundation
+import Harness
+import OfflineSync
+import StreamBaseKit
+
+package enum CounterCampaign {
+  private static let boards = ["one", "two"]
+  private static let keysPerBoard = 12
+  private static let clientCount = 2
+
+  package struct Outcome: Sendable {
+    package var records = 0
+    package var refused = 0
+    package var problem: String?
+  }
+
+  // MARK: Records
+
+  private final class Board: BaseItem {}
+
+  /// Whether it is high is in its key, so that every client knows.
+  private final class Note: BaseItem {
+    var text = 0
+
+    override func update(_ dict: [String: Any]?) { text = dict?["text"] as? Int ?? 0 }
+
+    override var dict: [String: Any] { ["text": text] }
+
+    static func isHigh(_ key: String?) -> Bool { key?.hasSuffix("0") == true || key?.hasSuffix("5") == true }
+  }
+
+  private final class Base: ResourceBase {
+    var underWay = 0
+    var refused = 0
+
+    override func didCreateAndPersistInstance(
+      _ instance: any BaseItemProtocol, context: ResourceContext, error: NSError?
+    ) { end(error) }
+
+    override func didUpdateAndPersistInstance(
+      _ instance: any BaseItemProtocol, context: ResourceContext, error: NSError?
+    ) { end(error) }
+
+    override func didDestroyAndPersistInstance(
+      _ instance: any BaseItemProtocol, context: ResourceContext, error: NSError?
+    ) { end(error) }
+
+    func end(_ error: NSError?) {
+      underWay -= 1
+      if error != nil { refused += 1 }
+    }
+  }
+
+  /// Touched on its queue alone.
+  private final class Client: @unchecked Sendable {
+    let app: FirebaseApp
+    let firestore: Firestore
+    let queue = DispatchQueue(label: "dugout.campaign.counters")
+    let base: Base
+    let contexts: [ResourceContext]
+    var isOnline = true
+
+    init(_ folder: URL, _ number: Int, _ remote: (any Remote)?) {
+      let name = "counters-\(number)"
+      FirebaseApp.configure(
+        name: name, options: FirebaseOptions(directory: folder.appendingPathComponent(name)))
+      guard let app = FirebaseApp.app(name: name) else { preconditionFailure("the app was just made") }
+      self.app = app
+      firestore = Firestore.firestore(app: app)
+      let settings = FirestoreSettings()
+      settings.dispatchQueue = queue
+      settings.remote = remote
+      settings.acknowledgement = .local
+      firestore.settings = settings
+      base = Base(firebase: firestore)
+      base.resource(Board.self, path: "/boards/@")
+      base.resource(Note.self, path: "/notes/$board/@")
+      base.counter(Board.self, name: "count", countingType: Note.self)
+      base.counter(Board.self, name: "high", countingType: Note.self) { Note.isHigh($0.key) }
+      // A read that finds nothing offline ends an operation.
+      base.errorHandler = { [base] error in
+        if error.code == FirestoreErrorCode.Code.unavailable.rawValue { base.end(error) }
+      }
+      let root = ResourceContext(base: base, resources: nil)
+      contexts = CounterCampaign.boards.map { root.push(["board": Board(key: $0)]) }
+    }
+
+    func close() async { await withCheckedContinuation { done in app.delete { _ in done.resume() } } }
+  }
+
+  // MARK: A life
+
+  /// Opens the folder and works in it: so many operations, or until the process is killed. Without a remote, there is
+  /// one client and no authority. `began` is called once everything is open.
+  package static func live(
+    in folder: URL, hasRemote: Bool, operations: Int?, seed: UInt64, _ began: () -> Void = {}
+  ) async throws {
+    var random = SeededRandom(seed: seed)
+    let (authority, remote) = try open(folder, hasRemote)
+    let clients = (0..<(hasRemote ? clientCount : 1)).map { Client(folder, $0, remote) }
+    began()
+    var done = 0
+    while done < operations ?? .max {
+      let client = clients[random.below(clients.count)]
+      if hasRemote, random.oneIn(25) {
+        client.isOnline.toggle()
+        if client.isOnline { try await client.firestore.enableNetwork() } else { try await client.firestore.disableNetwork() }
+      }
+      let (board, key, kind) = (random.below(boards.count), random.below(keysPerBoard), random.below(5))
+      client.queue.sync {
+        client.base.underWay += 1
+        let note = Note(key: "\(key)")
+        note.text = done
+        switch kind {
+        case 0, 1: client.contexts[board].create(note)
+        case 2: client.contexts[board].update(note)
+        default: client.contexts[board].destroy(note)
+        }
+      }
+      while client.queue.sync(execute: { client.base.underWay > 8 }) { await Task.yield() }
+      done += 1
+    }
+    for client in clients {
+      while client.queue.sync(execute: { client.base.underWay > 0 }) { await Task.yield() }
+      await client.close()
+    }
+    try authority?.close()
+  }
+
+  private static func open(_ folder: URL, _ hasRemote: Bool) throws -> (DocumentStore?, LoopbackRemote?) {
+    guard hasRemote else { return (nil, nil) }
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let authority = try DocumentStore.open(folder.appendingPathComponent("authority").path)
+    return (authority, try LoopbackRemote(authority: authority))
+  }
+
+  // MARK: The end
+
+  /// Sends what is still to be sent, counts the records, and compares.
+  package static func recount(in folder: URL, hasRemote: Bool) async throws -> Outcome {
+    let (authority, remote) = try open(folder, hasRemote)
+    let clients = (0..<(hasRemote ? clientCount : 1)).map { Client(folder, $0, remote) }
+    for client in clients where hasRemote {
+      try await client.firestore.enableNetwork()
+      try await client.firestore.waitForPendingWrites()
+    }
+    var outcome = Outcome()
+    for board in boards {
+      let source = hasRemote ? FirestoreSource.server : .default
+      let firestore = clients[0].firestore
+      let notes = try await firestore.collection("notes/\(board)/items").getDocuments(source: source).documents
+      let counted = try await firestore.document("boards/\(board)").getDocument(source: source)
+      let expected = [notes.count, notes.count { Note.isHigh($0.documentID) }]
+      let found = ["count", "high"].map { counted.get($0) as? Int ?? 0 }
+      outcome.records += notes.count
+      if found != expected, outcome.problem == nil {
+        outcome.problem = "board \(board) says \(found), and a recount \(expected)"
+      }
+    }
+    for client in clients { await client.close() }
+    try authority?.close()
+    return outcome
+  }
+}

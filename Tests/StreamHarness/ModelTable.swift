@@ -1,0 +1,121 @@
+// A table that refuses what a table view would.
+
+package import Foundation
+import StreamBaseKit
+
+/// Rows by key. Each update has to be one that a table view takes: rows that go are there before it, each once; rows
+/// that come are there after it, each once, and are given by the stream; and the numbers of rows add up.
+package final class ModelTable: StreamTable {
+  package private(set) var sections: [[String]]
+  /// The first thing that was wrong.
+  package private(set) var problem: String?
+  package private(set) var batches = 0
+  package private(set) var rowsDeleted = 0
+  package private(set) var rowsAdded = 0
+  package private(set) var rowsReloaded = 0
+
+  /// What the stream has now, for whoever asks during an update.
+  private let count: (_ section: Int) -> Int
+  private let key: (IndexPath) -> String?
+  private var isUpdating = false
+  private var deleted: [IndexPath] = []
+  private var added: [IndexPath] = []
+
+  package init(sections: Int, count: @escaping (Int) -> Int, key: @escaping (IndexPath) -> String?) {
+    self.sections = Array(repeating: [], count: sections)
+    self.count = count
+    self.key = key
+  }
+
+  private func refuse(_ text: @autoclosure () -> String) {
+    if problem == nil { problem = "batch \(batches): \(text())" }
+  }
+
+  package func reloadTable() {
+    for section in sections.indices {
+      sections[section] = (0..<count(section)).map { key(IndexPath(row: $0, section: section)) ?? "" }
+    }
+  }
+
+  package func beginTableUpdates(animated: Bool) {
+    if isUpdating { refuse("an update inside an update") }
+    isUpdating = true
+    (deleted, added) = ([], [])
+    checkState("at the beginning")
+  }
+
+  package func deleteTableRows(_ paths: [IndexPath]) {
+    if !isUpdating { refuse("rows deleted outside of an update") }
+    if !added.isEmpty { refuse("rows deleted after others were added") }
+    deleted += paths
+  }
+
+  package func insertTableRows(_ paths: [IndexPath]) {
+    if !isUpdating { refuse("rows added outside of an update") }
+    added += paths
+  }
+
+  package func reloadTableRows(_ paths: [IndexPath]) {
+    if isUpdating { refuse("rows reloaded inside of an update") }
+    rowsReloaded += paths.count
+    for path in paths where !isRow(path) || sections[path[0]][path[1]] != key(path) {
+      refuse("row \(path) was reloaded, and is another")
+    }
+  }
+
+  package func endTableUpdates(animated: Bool) {
+    if !isUpdating { refuse("the end of no update") }
+    isUpdating = false
+    batches += 1
+    rowsDeleted += deleted.count
+    rowsAdded += added.count
+    if deleted.isEmpty, added.isEmpty { refuse("a batch of nothing") }
+    apply()
+    checkState("at the end")
+    for path in added where isRow(path) && sections[path[0]][path[1]] != key(path) {
+      refuse("row \(path) is not what was added")
+    }
+  }
+
+  private func apply() {
+    guard Set(deleted).count == deleted.count, Set(added).count == added.count else {
+      return refuse("a row twice in \(deleted) or \(added)")
+    }
+    for path in deleted.sorted(by: >) {
+      guard isRow(path) else { return refuse("row \(path) is deleted, and there is none") }
+      sections[path[0]].remove(at: path[1])
+    }
+    for path in added.sorted() {
+      guard sections.indices.contains(path[0]), (0...sections[path[0]].count).contains(path[1]) else {
+        return refuse("row \(path) is added behind the end")
+      }
+      sections[path[0]].insert(key(path) ?? "", at: path[1])
+    }
+  }
+
+  private func isRow(_ path: IndexPath) -> Bool {
+    sections.indices.contains(path[0]) && sections[path[0]].indices.contains(path[1])
+  }
+
+  /// Whoever is told of a change finds it done.
+  private func checkState(_ moment: String) {
+    guard moment == "at the end" else { return }
+    for section in sections.indices where sections[section].count != count(section) {
+      refuse("section \(section) has \(sections[section].count) rows, and the stream \(count(section))")
+    }
+  }
+
+  /// All rows, against the stream and against what they have to be.
+  package func compare(_ expected: [[String]]) {
+    guard problem == nil else { return }
+    for section in sections.indices where sections[section] != expected[section] {
+      let row =
+        zip(sections[section], expected[section]).enumerated().first { $1.0 != $1.1 }?.offset
+        ?? min(sections[section].count, expected[section].count)
+      return refuse(
+        "section \(section) differs from a fresh computation in row \(row): \(sections[section].dropFirst(row).prefix(3)) "
+          + "for \(expected[section].dropFirst(row).prefix(3)), \(sections[section].count) rows for "
+          + "\(expected[section].count)")
+    }
+  }
+}

@@ -1,0 +1,324 @@
+// A union of three streams in sections, under random changes of what is stored.
+//
+//   three collections → three streams, each in its own order, with its own delay, predicate and limit
+//     → one union, with a delay → one stream in sections → an adapter → a table that refuses what a table view would
+//
+// After each commit, dice decide whose delay is over. Now and then all are, and the table is compared with what a fresh
+// computation makes of the records.
+
+import FirebaseFirestore
+import Foundation
+import Harness
+import StreamBaseKit
+
+package struct UnionCampaign {
+  package struct Summary: Sendable {
+    package var changes = 0
+    package var comparisons = 0
+    package var batches = 0
+    package var rowsDeleted = 0
+    package var rowsAdded = 0
+    package var rowsReloaded = 0
+    package var counts: [Kind: Int] = [:]
+    package var failure: String?
+  }
+
+  /// What a change does to a record, or to a stream.
+  package enum Kind: String, CaseIterable, Sendable {
+    case come, go, rank, group, hide, text, limit, predicate, local
+  }
+
+  package static let sections = 5
+  private static let batchMax = 40
+
+  /// The records of one collection, as they must be.
+  fileprivate struct Row {
+    var rank: Int
+    var group: Int
+    var isHidden: Bool
+    var text: Int
+  }
+
+  fileprivate final class Item: BaseItem {
+    var rank = 0
+    var group = 0
+    var isHidden = false
+    var text = 0
+    /// Not stored.
+    var isSuppressed = false
+
+    override func update(_ dict: [String: Any]?) {
+      rank = dict?["rank"] as? Int ?? 0
+      group = dict?["group"] as? Int ?? 0
+      isHidden = dict?["hidden"] as? Bool ?? false
+      text = dict?["text"] as? Int ?? 0
+    }
+
+    override var dict: [String: Any] {
+      ["rank": rank, "group": group, "hidden": isHidden, "text": text]
+    }
+  }
+
+  private let firestore = Firestore.memory()
+  private let queue = DispatchQueue(label: "dugout.campaign.streams")
+  private let items: Int
+  private var random: SeededRandom
+  private var rows: [[String: Row]] = [[:], [:], [:]]
+  /// Keys in an order that dice can point into.
+  private var keys: [[String]] = [[], [], []]
+  private var suppressed: Set<String> = []
+  private var limit: Int?
+  private var showsHidden = false
+  private var summary = Summary()
+
+  /// `items` records at the beginning, and so many changes of them.
+  package static func run(items: Int, changes: Int, seed: UInt64) async throws -> Summary {
+    var campaign = UnionCampaign(items, seed)
+    return try await campaign.run(changes)
+  }
+
+  private init(_ items: Int, _ seed: UInt64) {
+    self.items = items
+    random = SeededRandom(seed: seed)
+    let settings = FirestoreSettings()
+    settings.dispatchQueue = queue
+    firestore.settings = settings
+  }
+
+  // MARK: The streams
+
+  /// Touched on the queue alone.
+  fileprivate final class World: @unchecked Sendable {
+    let streams: [StreamBase]
+    let timers = (0..<4).map { _ in HandTimer() }
+    let union: UnionStream
+    let partitioned: PartitionedStream
+    let table: ModelTable
+    let adapter: StreamTableAdapter
+
+    init(_ firestore: Firestore) {
+      let orders: [(StreamBase.Ordering, Bool)] = [(.child("rank"), true), (.child("rank"), false), (.key, true)]
+      streams = orders.enumerated().map { index, order in
+        StreamBase(
+          type: Item.self, ref: firestore.collection("s\(index)"), ascending: order.1, ordering: order.0)
+      }
+      for (stream, timer) in zip(streams, timers) {
+        stream.timer = timer
+        stream.predicate = { ($0 as? Item)?.isHidden == false }
+      }
+      // One delivers at once, the others when their timers are fired.
+      streams[0].batchDelay = nil
+      streams[2].predicate = { ($0 as? Item)?.isSuppressed == false }
+      let (union, partitioned) = Self.join(streams, timers[3])
+      self.union = union
+      self.partitioned = partitioned
+      table = ModelTable(sections: UnionCampaign.sections) {
+        partitioned.count(inSection: $0)
+      } key: {
+        partitioned[$0].key
+      }
+      adapter = StreamTableAdapter(table: table)
+      partitioned.delegate = adapter
+    }
+
+    private static func join(_ streams: [StreamBase], _ timer: HandTimer) -> (UnionStream, PartitionedStream) {
+      let union = UnionStream(sources: streams[0], streams[1], streams[2])
+      union.timer = timer
+      let titles = (0..<UnionCampaign.sections).map { "section \($0)" }
+      let partitioned = PartitionedStream(stream: union, sectionTitles: titles) { ($0 as? Item)?.group ?? 0 }
+      return (union, partitioned)
+    }
+
+    func fireAll() { for timer in timers { timer.fire() } }
+  }
+
+  // MARK: The run
+
+  private mutating func run(_ changes: Int) async throws -> Summary {
+    try await fill()
+    let firestore = firestore
+    let world = queue.sync { World(firestore) }
+    let expected = items
+    while queue.sync(execute: { () -> Bool in
+      world.fireAll()
+      return world.streams.reduce(0) { $0 + $1.count } < expected - hiddenCount
+    }) { await Task.yield() }
+    compare(world)
+    var sinceComparison = 0
+    while summary.changes < changes, summary.failure == nil {
+      let count = try await change(world)
+      summary.changes += count
+      sinceComparison += count
+      step(world)
+      if sinceComparison > max(1000, items / 40) || summary.changes >= changes {
+        sinceComparison = 0
+        compare(world)
+      }
+    }
+    queue.sync {
+      summary.batches = world.table.batches
+      summary.rowsDeleted = world.table.rowsDeleted
+      summary.rowsAdded = world.table.rowsAdded
+      summary.rowsReloaded = world.table.rowsReloaded
+    }
+    try await firestore.terminate()
+    return summary
+  }
+
+  private var hiddenCount: Int { rows[0...1].reduce(0) { $0 + $1.values.count(where: \.isHidden) } }
+
+  private mutating func fill() async throws {
+    for start in stride(from: 0, to: items, by: 500) {
+      let batch = firestore.batch()
+      for _ in start..<min(start + 500, items) { come(random.below(3), batch) }
+      try await batch.commit()
+    }
+  }
+
+  // MARK: Changes
+
+  /// One commit, or something that happens without one. Returns how many changes it is.
+  private mutating func change(_ world: World) async throws -> Int {
+    switch random.below(400) {
+    case 0:
+      count(.limit)
+      let visible = rows[1].count
+      limit = random.oneIn(3) ? nil : max(0, visible - random.below(200))
+      queue.sync { world.streams[1].afterPredicateLimit = limit }
+      return 1
+    case 1 where random.oneIn(20):
+      count(.predicate)
+      showsHidden.toggle()
+      let shows = showsHidden
+      queue.sync { world.streams[0].predicate = shows ? nil : { ($0 as? Item)?.isHidden == false } }
+      return 1
+    case 2...10:
+      count(.local)
+      guard let key = key(2) else { return 1 }
+      if suppressed.remove(key) == nil { suppressed.insert(key) }
+      let isSuppressed = suppressed.contains(key)
+      queue.sync {
+        world.suppress(key, isSuppressed)
+      }
+      return 1
+    default:
+      let batch = firestore.batch()
+      let changes = 1 + random.below(Self.batchMax)
+      // Of one record, only the last change of a batch would be seen.
+      var touched = Set<String>()
+      for _ in 0..<changes { change(batch, &touched) }
+      try await batch.commit()
+      return changes
+    }
+  }
+
+  private mutating func change(_ batch: WriteBatch, _ touched: inout Set<String>) {
+    let source = random.below(3)
+    let kinds: [Kind] = [.come, .go, .rank, .rank, .group, .hide, .text, .text]
+    let kind = kinds[random.below(kinds.count)]
+    guard kind != .come else { return come(source, batch, &touched) }
+    guard let key = key(source), touched.insert("\(source)/\(key)").inserted, var row = rows[source][key] else {
+      return
+    }
+    count(kind)
+    let reference = firestore.collection("s\(source)").document(key)
+    switch kind {
+    case .go:
+      rows[source][key] = nil
+      suppressed.remove(source == 2 ? key : "")
+      batch.deleteDocument(reference)
+      return
+    case .rank: row.rank = rank()
+    case .group: row.group = random.below(Self.sections)
+    case .hide: row.isHidden.toggle()
+    default: row.text += 1
+    }
+    rows[source][key] = row
+    batch.setData(data(row), forDocument: reference)
+  }
+
+  private mutating func come(_ source: Int, _ batch: WriteBatch) {
+    var touched = Set<String>()
+    come(source, batch, &touched)
+  }
+
+  /// Some keys are in several collections.
+  private mutating func come(_ source: Int, _ batch: WriteBatch, _ touched: inout Set<String>) {
+    count(.come)
+    let key = "k\(random.below(items * 4))"
+    guard rows[source][key] == nil, touched.insert("\(source)/\(key)").inserted else { return }
+    let row = Row(rank: rank(), group: random.below(Self.sections), isHidden: random.oneIn(10), text: 0)
+    rows[source][key] = row
+    keys[source].append(key)
+    batch.setData(data(row), forDocument: firestore.collection("s\(source)").document(key))
+  }
+
+  /// Many are the same.
+  private mutating func rank() -> Int { random.below(max(10, items / 3)) }
+
+  private func data(_ row: Row) -> [String: Any] {
+    ["rank": row.rank, "group": row.group, "hidden": row.isHidden, "text": row.text]
+  }
+
+  private mutating func key(_ source: Int) -> String? {
+    while let index = keys[source].isEmpty ? nil : random.below(keys[source].count) {
+      let key = keys[source][index]
+      if rows[source][key] != nil { return key }
+      keys[source].swapAt(index, keys[source].count - 1)
+      keys[source].removeLast()
+    }
+    return nil
+  }
+
+  private mutating func count(_ kind: Kind) { summary.counts[kind, default: 0] += 1 }
+
+  // MARK: Looking
+
+  private mutating func step(_ world: World) {
+    let fired = (0..<4).map { _ in random.oneIn(2) }
+    summary.failure = queue.sync {
+      for (timer, isFired) in zip(world.timers, fired) where isFired { timer.fire() }
+      return world.table.problem
+    }
+  }
+
+  private mutating func compare(_ world: World) {
+    summary.comparisons += 1
+    let expected = expected()
+    summary.failure = queue.sync {
+      world.fireAll()
+      world.table.compare(expected)
+      for stream in world.streams { stream.checkInvariants() }
+      world.union.checkInvariants()
+      world.partitioned.checkInvariants()
+      return world.table.problem
+    }
+  }
+
+  /// The keys of each section, from what is stored.
+  private func expected() -> [[String]] {
+    var shown: [String: Row] = rows[2].filter { !suppressed.contains($0.key) }
+    let second = rows[1].filter { !$0.value.isHidden }.sorted { Self.areInOrder($1, $0) }
+    for (key, row) in second.prefix(limit ?? .max) { shown[key] = row }
+    for (key, row) in rows[0] where showsHidden || !row.isHidden { shown[key] = row }
+    var sections = Array(repeating: [String](), count: Self.sections)
+    for (key, row) in shown.sorted(by: Self.areInOrder) { sections[row.group].append(key) }
+    return sections
+  }
+
+  private static func areInOrder(_ left: (key: String, value: Row), _ right: (key: String, value: Row)) -> Bool {
+    if left.value.rank != right.value.rank { return left.value.rank < right.value.rank }
+    return left.key.utf8.lexicographicallyPrecedes(right.key.utf8)
+  }
+}
+
+extension UnionCampaign.World {
+  fileprivate func suppress(_ key: String, _ isSuppressed: Bool) {
+    // Also one that is hidden already, which the stream does not show.
+    streams[2].batching { items in
+      guard let index = items.find(key), let item = items[index] as? UnionCampaign.Item else { return }
+      item.isSuppressed = isSuppressed
+      streams[2].handleItemChanged(item)
+    }
+  }
+}

@@ -1,0 +1,79 @@
+// Counters of records, while clients go offline and their processes are killed (docs/streambasekit.md).
+
+import Foundation
+import Harness
+import StreamHarness
+
+enum Counters: Campaign {
+  static let name = "counters"
+  static let summary =
+    "kills processes that create and destroy counted records, on- and offline, and counts them again"
+  static let amount = (option: "--rounds", standard: Optional(100))
+
+  /// A folder lives so many processes long.
+  private static let roundsPerFolder = 5
+
+  static func run(_ options: CampaignOptions) async throws -> CampaignResult {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "dugout-counters-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    var random = SeededRandom(seed: options.seed)
+    var result = CampaignResult(run: 0, failed: 0)
+    var records = 0
+    for round in 0..<(options.amount ?? 2_000) {
+      let hasRemote = round / roundsPerFolder % 2 == 0
+      let place = folder.appendingPathComponent("\(round / roundsPerFolder)")
+      try CounterWorker.kill(after: 20_000 + random.below(400_000), in: place, hasRemote, seed: random.next())
+      let outcome = try await CounterCampaign.recount(in: place, hasRemote: hasRemote)
+      result.run += 1
+      records += outcome.records
+      guard let problem = outcome.problem else { continue }
+      result.failed += 1
+      result.firstFailure = result.firstFailure ?? "round \(round): \(problem)"
+    }
+    result.details = [("recordsCounted", records)]
+    return result
+  }
+}
+
+/// The process that is killed.
+enum CounterWorker {
+  static let word = "counter-worker"
+  private static let ready = "ready"
+
+  static func kill(after microseconds: Int, in folder: URL, _ hasRemote: Bool, seed: UInt64) throws {
+    let process = Process()
+    process.executableURL = Bundle.main.executableURL
+    process.arguments = [word, folder.path, "\(hasRemote)", "\(seed)"]
+    let output = Pipe()
+    process.standardOutput = output
+    try process.run()
+    let said = output.fileHandleForReading.availableData
+    usleep(UInt32(microseconds))
+    let wasRunning = process.isRunning
+    Foundation.kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+    guard wasRunning, String(decoding: said, as: UTF8.self).hasPrefix(ready) else {
+      throw WorkerFailure(status: process.terminationStatus)
+    }
+  }
+
+  struct WorkerFailure: Error, CustomStringConvertible {
+    var status: Int32
+    var description: String { "the process ended with status \(status) before it was killed" }
+  }
+
+  static func main(_ words: [String]) async -> Never {
+    guard words.count == 3, let seed = UInt64(words[2]) else { exit(2) }
+    do {
+      try await CounterCampaign.live(
+        in: URL(fileURLWithPath: words[0]), hasRemote: words[1] == "true", operations: nil, seed: seed
+      ) {
+        say(ready)
+      }
+    } catch {
+      complain("\(word): \(error)")
+    }
+    exit(1)
+  }
+}

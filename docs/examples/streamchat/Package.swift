@@ -1,0 +1,21 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+let package = Package(
+  name: "streamchat",
+  platforms: [.macOS(.v15)],
+  dependencies: [
+    // In an app of your own, the place of your checkout.
+    .package(name: "Dugout", path: "../../..")
+  ],
+  targets: [
+    .executableTarget(
+      name: "streamchat",
+      dependencies: [
+        .product(name: "StreamBaseKit", package: "Dugout"),
+        .product(name: "FirebaseFirestore", package: "Dugout"),
+      ])
+  ],
+  swiftLanguageModes: [.v6]
+)

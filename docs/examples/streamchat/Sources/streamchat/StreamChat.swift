@@ -1,0 +1,95 @@
+// A chat in the terminal, with streams: rooms that count their messages, and a row that fetches earlier ones.
+//
+//   streamchat [DIRECTORY]
+
+import FirebaseFirestore
+import Foundation
+import StreamBaseKit
+
+@main
+struct StreamChat {
+  static let help = """
+    /rooms       all rooms
+    /join ROOM   another room
+    /more        earlier messages
+    /unsay       take back what was said last
+    /quit        leave; the next start goes on here
+    Anything else is said to the room.
+    """
+
+  static func main() {
+    let folder = CommandLine.arguments.dropFirst().first ?? "streamchat-data"
+    FirebaseApp.configure(options: FirebaseOptions(directory: URL(fileURLWithPath: folder)))
+    // Streams belong to the main queue, so lines are read in another thread, and the main one runs its queue.
+    let reader = Thread {
+      let chat = DispatchQueue.main.sync { StreamChat() }
+      while let line = readLine(), line != "/quit" { chat.take(line) }
+      chat.show { _ in ["Good-bye."] }
+      FirebaseApp.app()?.delete { _ in exit(0) }
+    }
+    reader.start()
+    dispatchMain()
+  }
+
+  /// Touched on the main queue alone.
+  private final class State: @unchecked Sendable {
+    let home: ResourceContext
+    let rooms: StreamBase
+    var screen: RoomScreen
+    let name = NSUserName()
+
+    init() {
+      let base = ChatBase(firebase: Firestore.firestore())
+      base.errorHandler = { error in
+        // A room that is there already needs no creation.
+        guard error.code != FirestoreErrorCode.Code.alreadyExists.rawValue else { return }
+        print(error.localizedDescription)
+      }
+      home = ResourceContext(base: base, resources: nil)
+      rooms = StreamBase(type: Room.self, ref: home.collectionRef(Room.self))
+      screen = RoomScreen(Room(key: "lobby"), home)
+      open("lobby")
+    }
+
+    func open(_ key: String) {
+      let room = Room(key: key)
+      room.title = key.capitalized
+      home.create(room)
+      screen = RoomScreen(room, home)
+    }
+  }
+
+  private let state = State()
+
+  /// Runs what a line asks for, and shows the screen when that is done.
+  private func take(_ line: String) {
+    let words = line.split(separator: " ", maxSplits: 1).map(String.init)
+    switch words.first {
+    case nil: return
+    case "/help"?: return show { _ in [Self.help] }
+    case "/rooms"?: return show { state in state.rooms.compactMap { $0 as? Room }.map(Self.line) }
+    case "/join"? where words.count == 2 && !words[1].contains("/"): run { $0.open(words[1]) }
+    case "/more"?:
+      let fetched = DispatchSemaphore(value: 0)
+      run { $0.screen.fetchMore { fetched.signal() } }
+      fetched.wait()
+    case "/unsay"?: run { $0.screen.unsay() }
+    case let command? where command.hasPrefix("/"): return show { _ in ["What is \(line)? Try /help."] }
+    default: run { $0.screen.say(line, as: $0.name) }
+    }
+    show { $0.screen.lines }
+  }
+
+  private static func line(_ room: Room) -> String { "\(room.title ?? ""): \(room.messageCount) messages" }
+
+  private func run(_ body: (State) -> Void) {
+    DispatchQueue.main.sync { body(state) }
+  }
+
+  /// After the delay of a batch.
+  private func show(_ lines: (State) -> [String]) {
+    Thread.sleep(forTimeInterval: 0.4)
+    let lines = DispatchQueue.main.sync { lines(state) }
+    FileHandle.standardOutput.write(Data((lines.joined(separator: "\n") + "\n").utf8))
+  }
+}
