@@ -160,8 +160,6 @@ extension StreamBaseKitTests {
     }
 
     @Test func theHooksBehindAWriteFindItWritten() async throws {
-      let found = Handed(Errors())
-      _ = found
       nonisolated(unsafe) var texts: [String?] = []
       base.afterLocalWrite = { [world] in
         world.firestore.document("notes/b/items/n").getDocument { snapshot, _ in

@@ -85,7 +85,7 @@ package enum CounterCampaign {
       base.counter(Board.self, name: "count", countingType: Note.self)
       base.counter(Board.self, name: "high", countingType: Note.self) { Note.isHigh($0.key) }
       // A read that finds nothing offline ends an operation.
-      base.errorHandler = { [base] error in
+      base.errorHandler = { [unowned base] error in
         if error.code == FirestoreErrorCode.Code.unavailable.rawValue { base.end(error) }
       }
       let root = ResourceContext(base: base, resources: nil)
@@ -111,7 +111,11 @@ package enum CounterCampaign {
       let client = clients[random.below(clients.count)]
       if hasRemote, random.oneIn(25) {
         client.isOnline.toggle()
-        if client.isOnline { try await client.firestore.enableNetwork() } else { try await client.firestore.disableNetwork() }
+        if client.isOnline {
+          try await client.firestore.enableNetwork()
+        } else {
+          try await client.firestore.disableNetwork()
+        }
       }
       let (board, key, kind) = (random.below(boards.count), random.below(keysPerBoard), random.below(5))
       client.queue.sync {

@@ -23,7 +23,7 @@ enum Counters: Campaign {
     for round in 0..<(options.amount ?? 2_000) {
       let hasRemote = round / roundsPerFolder % 2 == 0
       let place = folder.appendingPathComponent("\(round / roundsPerFolder)")
-      try CounterWorker.kill(after: 20_000 + random.below(400_000), in: place, hasRemote, seed: random.next())
+      try CounterWorker.strike(after: 20_000 + random.below(400_000), in: place, hasRemote, seed: random.next())
       let outcome = try await CounterCampaign.recount(in: place, hasRemote: hasRemote)
       result.run += 1
       records += outcome.records
@@ -41,7 +41,7 @@ enum CounterWorker {
   static let word = "counter-worker"
   private static let ready = "ready"
 
-  static func kill(after microseconds: Int, in folder: URL, _ hasRemote: Bool, seed: UInt64) throws {
+  static func strike(after microseconds: Int, in folder: URL, _ hasRemote: Bool, seed: UInt64) throws {
     let process = Process()
     process.executableURL = Bundle.main.executableURL
     process.arguments = [word, folder.path, "\(hasRemote)", "\(seed)"]
@@ -51,7 +51,7 @@ enum CounterWorker {
     let said = output.fileHandleForReading.availableData
     usleep(UInt32(microseconds))
     let wasRunning = process.isRunning
-    Foundation.kill(process.processIdentifier, SIGKILL)
+    kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
     guard wasRunning, String(decoding: said, as: UTF8.self).hasPrefix(ready) else {
       throw WorkerFailure(status: process.terminationStatus)

@@ -26,8 +26,11 @@ final class QueueTimer: BatchTimer {
     let latest = deadline ?? .now() + delay * Self.delaysMax
     started?.cancel()
     deadline = latest
-    let body = Handed(body)
-    let work = DispatchWorkItem { body.value() }
+    let call = Handed { [weak self] in
+      self?.cancel()
+      body()
+    }
+    let work = DispatchWorkItem { call.value() }
     started = work
     queue.asyncAfter(deadline: min(.now() + delay, latest), execute: work)
   }
