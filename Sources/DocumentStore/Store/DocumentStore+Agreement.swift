@@ -1,0 +1,109 @@
+// What a check of the bytes cannot see: whether indexes and references say what the documents say.
+//
+//   1. each key that a document should have in an index is there, and leads to it
+//   2. no index has more keys than that
+//   3. each object's content has a record
+//
+// It reads every document once, and holds none of them: memory does not grow with the store.
+
+import ByteStore
+
+/// What was compared, and what disagrees.
+package struct StoreAgreement: Sendable, Equatable {
+  /// More are counted only.
+  package static let contradictionsMax = 100
+
+  package var documents = 0
+  package var indexes = 0
+  package var indexKeys = 0
+  package var objects = 0
+  /// A sentence each.
+  package private(set) var contradictions: [String] = []
+  package private(set) var contradictionsOmitted = 0
+
+  mutating func add(_ contradiction: String) {
+    guard contradictions.count < Self.contradictionsMax else {
+      contradictionsOmitted += 1
+      return
+    }
+    contradictions.append(contradiction)
+  }
+}
+
+extension DocumentStore {
+  /// Throws if a document or a page of an index cannot be read.
+  package func agreement(
+    progress: ((_ done: Int, _ total: Int) -> Void)? = nil
+  ) throws(DocumentStoreError) -> StoreAgreement {
+    let (moment, (names, indexes)) = try moment { [indexes] in
+      indexes.state.withLock { ($0.names, $0.indexes) }
+    }
+    let (shapes, total) = (self.indexes.shapes.table, bytes.count)
+    var agreement = StoreAgreement(indexes: indexes.count + (names == nil ? 0 : 1))
+    var counts = indexes.map { _ in 0 }
+    var problem: DocumentStoreError?
+    try readAll(moment) { ordinal, key, record in
+      guard problem == nil, DocumentKey.isOfDocument(key),
+        let path = DocumentKey.decode([UInt8](copying: key))
+      else { return }
+      agreement.documents += 1
+      if agreement.documents % 1000 == 0 { progress?(agreement.documents, total) }
+      do throws(DocumentStoreError) {
+        let document: StoredDocument
+        do throws(RecordError) {
+          document = try StoredDocument(path: path, record: record, shapes)
+        } catch {
+          throw DocumentStoreError(error, at: path, in: self.path)
+        }
+        if let names, try !names.tree.leads(NameKey.encode(path), to: ordinal) {
+          agreement.add("\(path) is missing in the index of the names")
+        }
+        for (place, index) in indexes.enumerated()
+        where index.definition.collectionID.isSameUTF8(as: path.parent.id) {
+          let keys = Set(index.definition.keys(of: document))
+          for key in keys where try !index.tree.leads(key, to: ordinal) {
+            agreement.add(
+              "\(path) is missing in the index \(index.definition), or is there as another document")
+          }
+          counts[place] += keys.count
+        }
+        if ObjectPath(path) != nil { try check(document, &agreement) }
+      } catch {
+        problem = error
+      }
+    }
+    if let problem { throw problem }
+    if let names, names.tree.count != agreement.documents {
+      agreement.add(
+        "the index of the names has \(names.tree.count) keys for \(agreement.documents) documents")
+    }
+    for (index, count) in zip(indexes, counts) where index.tree.count != count {
+      agreement.add(
+        "the index \(index.definition) has \(index.tree.count) keys, and the documents have \(count)")
+    }
+    agreement.indexKeys = counts.reduce(names?.tree.count ?? 0, +)
+    return agreement
+  }
+
+  private func check(
+    _ document: StoredDocument, _ agreement: inout StoreAgreement
+  ) throws(DocumentStoreError) {
+    agreement.objects += 1
+    guard let object = StoredObject(document) else {
+      return agreement.add("\(document.path) is no record of an object")
+    }
+    if try self.document(at: BlobRecord.path(object.blob)) == nil {
+      agreement.add("the object \(object.path.name) in \(object.path.bucket) has a content that is not there")
+    }
+  }
+}
+
+extension OrderedIndex {
+  fileprivate func leads(_ key: [UInt8], to ordinal: UInt32) throws(DocumentStoreError) -> Bool {
+    let stored = StoredKey.of(key)
+    var cursor = try cursor()
+    try cursor.seek(stored.rawSpan)
+    guard try cursor.next() else { return false }
+    return cursor.ordinal == ordinal && cursor.copyKey() == stored
+  }
+}

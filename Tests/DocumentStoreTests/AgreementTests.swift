@@ -1,0 +1,75 @@
+// Indexes and references that do not say what the documents say: no checksum sees it, a check does.
+
+import ByteStore
+import Testing
+
+@testable import DocumentStore
+
+@Suite struct AgreementTests {
+  /// Documents under two indexes, one of them of elements, and an object with its content.
+  private func makeStore() throws -> DocumentStore {
+    let store = try DocumentStore.openInMemory()
+    for number in 0..<50 {
+      let tags = StoredValue.array([.string("a"), .string("tag \(number % 3)"), .string("a")])
+      try store.commit([
+        .set(
+          try DocumentPath(["c", "\(number)"]), StoredMap([("n", .integer(Int64(number))), ("tags", tags)])),
+        .set(try DocumentPath(["c", "\(number)", "d", "x"]), StoredMap([("n", .double(0.5))])),
+      ])
+    }
+    for field in [
+      IndexDefinition.Field(try StoredFieldPath(dotted: "n")),
+      .init(try StoredFieldPath(dotted: "tags"), .element),
+    ] {
+      try store.createIndex(try IndexDefinition("c", .collection, [field]))
+    }
+    let source = UploadSource(file: nil, byteCount: 5, modified: 0)
+    let path = ObjectPath(bucket: "bucket", name: try ObjectName("letter"))
+    let upload = store.objects.upload(to: path, from: source, ObjectAttributes())
+    try upload.append([1, 2, 3, 4, 5])
+    _ = try upload.finish(token: "token")
+    _ = try store.documents(StructuredQuery(.collectionGroup("d")))
+    return store
+  }
+
+  @Test func aSoundStoreAgrees() throws {
+    let store = try makeStore()
+    let agreement = try store.agreement()
+    #expect(agreement.contradictions == [])
+    #expect(agreement.objects == 1 && agreement.documents == 102)
+    #expect(agreement.indexes >= 3 && agreement.indexKeys >= 50 + 100)
+    try store.close()
+  }
+
+  @Test func anIndexThatLacksADocumentIsNamed() throws {
+    let store = try makeStore()
+    store.indexes.state.withLock { $0.indexes[0].tree = OrderedIndex() }
+    let agreement = try store.agreement()
+    #expect(agreement.contradictions.contains { $0.contains("c/7 is missing in the index c(n)") })
+    #expect(agreement.contradictions.contains { $0.contains("has 0 keys, and the documents have 50") })
+    try store.close()
+  }
+
+  @Test func anIndexOfAnotherFieldIsNamedEachTimeUpToALimit() throws {
+    let store = try makeStore()
+    store.indexes.state.withLock { state in
+      let tree = state.indexes[1].tree
+      state.indexes[1].tree = state.indexes[0].tree
+      state.indexes[0].tree = tree
+    }
+    let agreement = try store.agreement()
+    #expect(agreement.contradictions.count == StoreAgreement.contradictionsMax)
+    #expect(agreement.contradictionsOmitted > 0)
+    try store.close()
+  }
+
+  @Test func anObjectWithoutItsContentIsNamed() throws {
+    let store = try makeStore()
+    let contents = try store.documents(StructuredQuery(.collection(ReservedPath.allBlobs)))
+    #expect(contents.count == 1)
+    try store.commit([.delete(DocumentPath(unchecked: contents[0].path.segments))])
+    #expect(
+      try store.agreement().contradictions == ["the object letter in bucket has a content that is not there"])
+    try store.close()
+  }
+}
