@@ -82,27 +82,34 @@ import Testing
     #expect(try dugout.run("get", "a", "users").complaint.contains("users/ada"))
   }
 
-  @Test func helpListsEveryCommandAndEachHasAPage() throws {
-    let overview = try dugout.run("--help")
-    #expect(overview.status == 0)
-    for command in ["quickstart", "get", "stat", "check", "backup", "compact", "salvage"] {
-      #expect(overview.output.contains("  \(command) "))
-      let page = try dugout.run(command, "--help")
-      #expect(page.status == 0)
-      #expect(page.output.contains("Usage: dugout \(command)"))
-    }
-  }
-
   @Test func versionNamesTheProgramTheFormatAndLZ4() throws {
     let outcome = try dugout.run("--version")
     #expect(outcome.status == 0)
     #expect(outcome.output.contains("store format 0, lz4 1."))
   }
 
-  @Test func quickstartIsKilledAndFindsTheDocument() throws {
+  @Test func quickstartDoesWhatItSays() throws {
     let outcome = try dugout.run("quickstart")
     #expect(outcome.status == 0, "\(outcome.complaint)")
-    #expect(outcome.output.contains("users/ada is saved"))
-    #expect(outcome.output.contains("users/ada: Ada, 36, [\"mathematics\"]"))
+    for line in [
+      "It said: users/ada is saved", "users/ada: Ada, 36, [\"mathematics\"]", "users/kurt: Kurt, 71",
+      "5 users in all",
+      "added    ada: 86", "counters/visits: 100", "1 write waits in the queue, and the server has nothing",
+      "the server has \"written on a train\"", "no damage", "Everything that was acknowledged is there.",
+    ] {
+      #expect(outcome.output.contains(line), "\(line) is not in \(outcome.output)")
+    }
+    #expect(!outcome.output.contains("blaise: Blaise, 85"))
+  }
+
+  @Test func quickstartKeepsItsStoreWhenAsked() throws {
+    let outcome = try dugout.run("quickstart", "--keep")
+    #expect(outcome.status == 0, "\(outcome.complaint)")
+    let match = try #require(outcome.output.firstMatch(of: #/dugout get "(.*)" users\/ada/#))
+    let store = String(match.1)
+    #expect(try dugout.run("get", store, "users/ada").output.contains("age: 86"))
+    let folder = try #require(store.firstRange(of: "dugout-quickstart-"))
+    let name = store[folder.lowerBound...].prefix { $0 != "/" }
+    try FileManager.default.removeItem(atPath: String(store[..<folder.lowerBound] + name))
   }
 }

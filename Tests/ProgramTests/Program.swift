@@ -20,10 +20,24 @@ struct Program {
 
   func run(_ arguments: String...) throws -> Outcome { try run(arguments) }
 
-  func run(_ arguments: [String]) throws -> Outcome {
+  /// What it reads on standard input is `input`; nothing without it.
+  func run(
+    _ arguments: [String], input: String? = nil, environment: [String: String] = [:]
+  ) throws -> Outcome {
     let process = Process()
     process.executableURL = executable
     process.arguments = arguments
+    if !environment.isEmpty {
+      process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    }
+    let text = Pipe()
+    if let input {
+      // Less than a pipe holds, so that nobody has to write and read at once.
+      precondition(input.utf8.count < 60_000)
+      process.standardInput = text
+      try text.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+      try text.fileHandleForWriting.close()
+    }
     let output = Pipe()
     // A file for one of the two: nobody needs to read both pipes at once.
     let complaints = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)

@@ -144,9 +144,10 @@ import Testing
     #expect(report["bytes"] as? Int == copy["directoryBytes"] as? Int)
     #expect(try dugout.run("check", target).output.contains("No damage."))
 
-    // Restored, as docs/guides/backup.md says.
+    // Restored, as docs/guides/backup.md says; what is there is never replaced.
+    #expect(try dugout.run("restore", target, folder.path).status == 69)
     try FileManager.default.removeItem(atPath: folder.path)
-    let restored = try object(dugout.run("backup", target, folder.path, "--json"))
+    let restored = try object(dugout.run("restore", target, folder.path, "--json"))
     #expect(restored["storeID"] as? String != report["storeID"] as? String)
     #expect(try dugout.run("get", folder.path, "users/ada").output.contains("name: \"Ada\""))
   }

@@ -1,4 +1,4 @@
-// dugout check DIR: every byte of a store verified, and nothing changed.
+// dugout check DIR: every byte of a store verified, every index and every reference compared, and nothing changed.
 
 import ByteStore
 import DocumentStore
@@ -9,15 +9,29 @@ enum CheckCommand: Command {
   static let usage = "DIR [--json]"
   static let options = [(option: Arguments.json, meaning: "One JSON object with all findings and numbers")]
   static let positional = 1...1
+  static let notes = [
+    "First all bytes: manifest, logs, segments, checkpoint, contents of files, each against its checksum and its place.",
+    "If they are sound, every document is compared with every index, and every object with its content. It ends with",
+    "code 1 if it finds anything, and says what to do next.",
+  ]
 
   static func run(_ arguments: Arguments) async throws {
     let directory = arguments.positional[0]
     let report = try ProgressLine.during { line in
-      try StoreAccess.translating { () throws(DocumentStoreError) in
-        try DocumentStore.check(directory, progress: line.show)
-      }
+      try StoreAccess.check(directory, progress: line.show)
     }
-    try arguments.answer(text(report), object(of: report))
+    // Bytes that are not sound explain whatever would be found.
+    let agreement = report.isSound ? try agreement(directory) : nil
+    try arguments.answer(text(report, agreement), object(of: report, agreement))
+    if let agreement, !agreement.contradictions.isEmpty {
+      let count = agreement.contradictions.count + agreement.contradictionsOmitted
+      throw CommandFailure(
+        code: .checkFailed,
+        message:
+          "in \(directory) the bytes are sound, and \(Wording.count(count, "index entry or reference", "index entries or references")) "
+          + "disagree with the documents. The documents are right: copy the directory, then drop the index "
+          + "(\"dugout index drop\"), and it is made again. Please report this.")
+    }
     guard !report.isSound else { return }
     let count = report.findings.count + report.findingsOmitted
     throw CommandFailure(
@@ -26,9 +40,17 @@ enum CheckCommand: Command {
         + "Copy the directory before anything else; \"dugout salvage\" gets out of it what can be read.")
   }
 
+  private static func agreement(_ directory: String) throws -> StoreAgreement {
+    try ProgressLine.during { line in
+      try StoreAccess.withStore(directory, readOnly: true) { store throws(DocumentStoreError) in
+        try store.agreement { line.show(UInt64($0), of: UInt64(max($0, $1)), "indexes and references") }
+      }
+    }
+  }
+
   // MARK: For the eye
 
-  private static func text(_ report: CheckReport) -> String {
+  private static func text(_ report: CheckReport, _ agreement: StoreAgreement?) -> String {
     var lines = report.findings.map(\.line)
     if report.findingsOmitted > 0 { lines.append("and \(report.findingsOmitted) more") }
     lines += report.losses.map { "\($0.line). No damage." }
@@ -41,19 +63,36 @@ enum CheckCommand: Command {
         + "\(Wording.count(report.keys, "key")), "
         + "\(Wording.count(report.entries, "entry", "entries")) in segments, "
         + "\(Wording.bytes(report.deadBytes)) dead, last commit \(report.lastCommit.value)")
-    if report.isSound { lines.append(Terminal.emphasised("No damage.")) }
+    if let agreement {
+      lines += agreement.contradictions
+      if agreement.contradictionsOmitted > 0 { lines.append("and \(agreement.contradictionsOmitted) more") }
+      lines.append(
+        "\(Wording.count(agreement.indexes, "index", "indexes")) with "
+          + "\(Wording.count(agreement.indexKeys, "key")) and \(Wording.count(agreement.objects, "object")) "
+          + "compared with \(Wording.count(agreement.documents, "document"))")
+      if agreement.contradictions.isEmpty { lines.append(Terminal.emphasised("No damage.")) }
+    }
     return lines.joined(separator: "\n")
   }
 
   // MARK: For programs
 
-  private static func object(of report: CheckReport) -> [String: Any] {
-    [
-      "sound": report.isSound, "findings": report.findings.map(\.object),
+  private static func object(of report: CheckReport, _ agreement: StoreAgreement?) -> [String: Any] {
+    var object: [String: Any] = [
+      "sound": report.isSound && agreement?.contradictions.isEmpty != false,
+      "findings": report.findings.map(\.object),
       "findingsOmitted": report.findingsOmitted, "losses": report.losses.map(\.object),
       "leftovers": report.leftovers, "setAside": report.setAside, "files": report.files,
       "bytesVerified": report.bytesVerified, "keys": report.keys, "entries": report.entries,
       "deadBytes": report.deadBytes, "lastCommit": report.lastCommit.value,
     ]
+    if let agreement {
+      object["documents"] = agreement.documents
+      object["indexes"] = agreement.indexes
+      object["indexKeys"] = agreement.indexKeys
+      object["objects"] = agreement.objects
+      object["contradictions"] = agreement.contradictions
+    }
+    return object
   }
 }

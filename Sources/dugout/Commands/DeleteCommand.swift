@@ -11,6 +11,7 @@ enum DeleteCommand: Command {
     (option: Arguments.json, meaning: "One JSON object with the number of documents deleted"),
   ]
   static let positional = 2...2
+  static let shellForm = ShellForm.text(wordsBefore: 0)
   static let notes = [
     "What lies in collections below a document stays. A query's documents go in commits of 500."
   ]

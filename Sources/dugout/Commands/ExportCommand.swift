@@ -6,11 +6,16 @@ import Foundation
 enum ExportCommand: Command {
   static let name = "export"
   static let summary = "Writes documents as lines of JSON, or as CSV"
-  static let usage = "DIR FILE [QUERY] [--csv]"
+  static let usage = "DIR FILE [QUERY] [--csv] [--json]"
   static let options = [
-    (option: "--csv", meaning: "A column for each field, in place of JSON with types")
+    (option: "--csv", meaning: "A column for each field, in place of JSON with types"),
+    (
+      option: Arguments.json,
+      meaning: "One JSON object with the number of documents, when the file is written"
+    ),
   ]
   static let positional = 2...3
+  static let shellForm = ShellForm.text(wordsBefore: 1)
   static let notes = [
     "FILE is - for standard output. Without a query all documents are written, each a line",
     "{\"path\": …, \"createTime\": …, \"updateTime\": …, \"fields\": {…}} that \"dugout import\" reads. The file has its",
@@ -25,7 +30,9 @@ enum ExportCommand: Command {
         try Export(store, query, line).write(to: file, asCSV: arguments.has("--csv"))
       }
     }
-    if file != "-" { Terminal.print("\(Wording.count(count, "document")) in \(file)") }
+    guard file != "-" else { return }
+    try arguments.answer(
+      "\(Wording.count(count, "document")) in \(file)", ["documents": count, "file": file])
   }
 }
 

@@ -11,6 +11,7 @@ enum IndexCommand: Command {
     (option: Arguments.json, meaning: "One JSON object"),
   ]
   static let positional = 2...100
+  static let shellForm = ShellForm.words(directoryAt: 1)
   static let notes = [
     "COLLECTION is the id of a collection. A FIELD ends with :desc where the order is descending, or with [] for the",
     "elements of an array. One ascending field serves both directions. Queries make the indexes that they need by",

@@ -14,6 +14,7 @@ enum QueryCommand: Command {
   ]
   static let positional = 2...2
   static let notes = language
+  static let shellForm = ShellForm.text(wordsBefore: 0)
 
   static let language = [
     "A query is a collection, or \"group\" and the id of one, and then, each of them if you like:",
@@ -73,6 +74,7 @@ enum ExplainCommand: Command {
   static let notes =
     ["The query is carried out. An index that it needs is made in memory, and nothing is written.", ""]
     + QueryCommand.language
+  static let shellForm = ShellForm.text(wordsBefore: 0)
 
   static func run(_ arguments: Arguments) async throws {
     let query = try QueryText.query(arguments.positional[1])

@@ -12,6 +12,7 @@ enum SalvageCommand: Command {
     (option: Arguments.json, meaning: "One JSON object that says what was done and what is lost")
   ]
   static let positional = 1...1
+  static let shellForm = ShellForm.none
 
   static func run(_ arguments: Arguments) async throws {
     let report = try ProgressLine.during { line in

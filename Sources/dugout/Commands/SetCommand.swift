@@ -12,6 +12,7 @@ enum SetCommand: Command {
     (option: Arguments.json, meaning: "One JSON object with the path and the time of the commit"),
   ]
   static let positional = 3...3
+  static let shellForm = ShellForm.text(wordsBefore: 1)
   static let notes = [
     "FIELDS is JSON, or - to read it from standard input. Names need no quotes; beside the values of JSON there are",
     "timestamp(\"2026-03-01T12:00:00Z\"), bytes(\"AQID\"), ref(\"users/ada\"), geo(48.1, 11.6), vector(1, 2), nan and",

@@ -11,9 +11,11 @@ enum WatchCommand: Command {
     (option: Arguments.json, meaning: "One JSON object with all commits and the type of every value"),
   ]
   static let positional = 1...2
+  static let shellForm = ShellForm.none
   static let notes = [
     "The first time, NAME is entered as a reader of the change feed: from then on a store keeps what is committed",
-    "until NAME has seen it, for seven days at most. Without a name it is \"watch\".",
+    "until NAME has seen it, for seven days at most. Without a name it is \"watch\". Live queries are in \"dugout shell\":",
+    "a store has one process.",
   ]
 
   static func run(_ arguments: Arguments) async throws {

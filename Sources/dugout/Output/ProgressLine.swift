@@ -5,6 +5,8 @@ import Foundation
 
 /// Nothing of it goes to a file or a pipe.
 final class ProgressLine {
+  private static let barCells = 24
+
   private let isShown = isatty(STDERR_FILENO) == 1
   private var shown: (percent: Int, what: String)?
 
@@ -26,7 +28,12 @@ final class ProgressLine {
     let percent = Int(100 * Double(done) / Double(total))
     guard shown?.percent != percent || shown?.what != what else { return }
     shown = (percent, what)
-    write("\r\(percent) %  \(what)\u{1B}[K")
+    write("\r\(Self.bar(percent)) \(percent) %  \(what)\u{1B}[K")
+  }
+
+  static func bar(_ percent: Int) -> String {
+    let full = min(barCells, max(0, percent) * barCells / 100)
+    return "[" + String(repeating: "#", count: full) + String(repeating: ".", count: barCells - full) + "]"
   }
 
   private func end() {

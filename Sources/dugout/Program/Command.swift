@@ -11,11 +11,14 @@ protocol Command: SendableMetatype {
   static var positional: ClosedRange<Int> { get }
   /// What else one has to know before running it.
   static var notes: [String] { get }
+  /// How its line reads in `dugout shell`.
+  static var shellForm: ShellForm { get }
   static func run(_ arguments: Arguments) async throws
 }
 
 extension Command {
   static var notes: [String] { [] }
+  static var shellForm: ShellForm { .words(directoryAt: 0) }
 }
 
 /// The codes that scripts rely on.

@@ -5,10 +5,11 @@ import Foundation
 @main
 struct Dugout {
   static let commands: [any Command.Type] = [
-    QuickstartCommand.self, ListCommand.self, GetCommand.self, SetCommand.self, DeleteCommand.self,
-    QueryCommand.self, ExplainCommand.self, IndexCommand.self, ImportCommand.self, ExportCommand.self,
-    WatchCommand.self, StatCommand.self, CheckCommand.self, BackupCommand.self, CompactCommand.self,
-    SalvageCommand.self,
+    QuickstartCommand.self, ShellCommand.self, ListCommand.self, GetCommand.self, SetCommand.self,
+    DeleteCommand.self, QueryCommand.self, ExplainCommand.self, IndexCommand.self, ImportCommand.self,
+    ExportCommand.self, WatchCommand.self, StatCommand.self, CheckCommand.self, BackupCommand.self,
+    RestoreCommand.self, CompactCommand.self, SalvageCommand.self, BenchCommand.self, CompletionsCommand.self,
+    ManCommand.self,
   ]
 
   static func main() async {

@@ -5,10 +5,20 @@ enum Help {
     "dugout \(command.name)" + (command.usage.isEmpty ? "" : " \(command.usage)")
   }
 
+  static let about = "look at, check and try an embedded document database"
+
+  static let exitCodes: [(code: ExitCode, meaning: String)] = [
+    (.ok, "done"), (.checkFailed, "a check failed, or what was asked for is not there"),
+    (.usage, "wrong usage"),
+    (.badData, "bad data: a damaged or a newer store, or input that is none"),
+    (.unavailable, "unavailable: the store is in use or missing"), (.inputOutput, "input or output failed"),
+  ]
+
   static func overview(_ commands: [any Command.Type]) -> String {
     let rows = commands.map { "  \(padded($0.name, 14))\($0.summary)" }
+    let codes = exitCodes.map { "  \(padded("\($0.code.rawValue)", 4))\($0.meaning)" }
     return """
-      dugout: look at, check and try an embedded document database
+      dugout: \(about)
 
       Usage: dugout COMMAND [ARGUMENTS]
 
@@ -17,8 +27,8 @@ enum Help {
         dugout help COMMAND   tells more about one
         dugout --version      prints the versions of program, store format and lz4
 
-      Exit codes: 0 done, 1 a check failed, 2 usage, 65 bad data, 69 unavailable (the store is in use
-      or missing), 74 input or output failed.
+      Exit codes:
+      \(codes.joined(separator: "\n"))
       """
   }
 

@@ -1,8 +1,12 @@
 // Opening a store for a command, and turning the engine's errors into exit codes.
 
+import ByteStore
 import DocumentStore
 
 enum StoreAccess {
+  /// The store of the shell that a command runs in: it is open already, and stays so.
+  @TaskLocal static var session: DocumentStore?
+
   /// Opens the store that must be in `directory`, runs `body`, and closes it however that ends. A command that only
   /// reads leaves every file as it is.
   static func withStore<Result>(
@@ -10,6 +14,7 @@ enum StoreAccess {
     _ body: (DocumentStore) throws(DocumentStoreError) -> Result
   ) throws -> Result {
     try translating { () throws(DocumentStoreError) in
+      if let session { return try body(session) }
       var options = DocumentStore.Options()
       options.createsIfMissing = creates
       options.isReadOnly = readOnly
@@ -26,6 +31,16 @@ enum StoreAccess {
     }
   }
 
+  /// Verifies the store in `directory`, also while the shell has it open.
+  static func check(
+    _ directory: String, progress: @escaping (CheckProgress) -> Void
+  ) throws -> CheckReport {
+    try translating { () throws(DocumentStoreError) in
+      if let session { return try session.check(progress: progress) }
+      return try DocumentStore.check(directory, progress: progress)
+    }
+  }
+
   /// Runs `body`; its errors become those of a command.
   static func translating<Result>(
     _ body: () throws(DocumentStoreError) -> Result
@@ -33,7 +48,17 @@ enum StoreAccess {
     do throws(DocumentStoreError) {
       return try body()
     } catch {
-      throw CommandFailure(code: exitCode(for: error), message: error.description)
+      throw CommandFailure(code: exitCode(for: error), message: message(for: error))
+    }
+  }
+
+  /// What happened, and what to do next where the error itself does not say so.
+  private static func message(for error: DocumentStoreError) -> String {
+    switch error {
+    case .corrupted:
+      "\(error) \"dugout check\" lists all damage, and \"dugout salvage\" gets out of it what can be read."
+    case .notAStore(let evidence): "\(error) \(StoreFinder.advice(evidence.file ?? ""))"
+    default: error.description
     }
   }
 

@@ -1,0 +1,222 @@
+// dugout bench: what this machine and this disk make of a small store, every answer checked.
+
+import ByteStore
+import DocumentStore
+import Foundation
+
+enum BenchCommand: Command {
+  static let name = "bench"
+  static let summary = "Measures a small store on this machine, and checks every answer"
+  static let usage = "[DIR] [--documents N] [--json]"
+  static let options = [
+    (option: "--documents N", meaning: "How many; 20000 without it"),
+    (option: Arguments.json, meaning: "One JSON object with all numbers"),
+  ]
+  static let positional = 0...1
+  static let notes = [
+    "A new store is made in DIR, or among the temporary files, and removed at the end: name a directory on the disk",
+    "that matters. It takes some seconds. Comparisons with other engines are in Benchmarks, and take longer.",
+  ]
+  static let shellForm = ShellForm.none
+
+  static func run(_ arguments: Arguments) async throws {
+    let parent =
+      arguments.positional.first.map { URL(fileURLWithPath: $0) } ?? FileManager.default.temporaryDirectory
+    let count = try arguments.count(of: "--documents") ?? 20_000
+    var isDirectory: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: parent.path, isDirectory: &isDirectory),
+      isDirectory.boolValue
+    else {
+      throw CommandFailure(code: .unavailable, message: "there is no directory \(parent.path).")
+    }
+    let folder = parent.appendingPathComponent("dugout-bench-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let result = try StoreAccess.translating { () throws(DocumentStoreError) in
+      try Bench(documents: count).run(in: folder.path)
+    }
+    if let wrong = result.wrong {
+      throw CommandFailure(
+        code: .checkFailed, message: "\(wrong). Please report this: an answer was not right.")
+    }
+    try arguments.answer(text(result), object(result))
+  }
+
+  private static func text(_ result: BenchResult) -> String {
+    let rows = result.rows.map { ($0.what, number($0.perSecond), $0.unit) }
+    let widths = (rows.map { $0.0.count }.max() ?? 0, rows.map { $0.1.count }.max() ?? 0)
+    let lines = rows.map { what, number, unit in
+      what + String(repeating: " ", count: widths.0 + 2 + widths.1 - number.count - what.count) + number
+        + "  "
+        + unit
+    }
+    return
+      (lines + [
+        "\(result.documents) documents in \(Wording.bytes(result.bytes)); \(result.durability)",
+        Terminal.emphasised("All answers were right, and the check found no damage."),
+      ]).joined(separator: "\n")
+  }
+
+  /// With a blank between each three digits.
+  private static func number(_ value: Double) -> String {
+    var digits = Array("\(Int(value.rounded()))")
+    var place = digits.count - 3
+    while place > 0 {
+      digits.insert(" ", at: place)
+      place -= 3
+    }
+    return String(digits)
+  }
+
+  private static func object(_ result: BenchResult) -> [String: Any] {
+    [
+      "documents": result.documents, "bytes": result.bytes, "durability": result.durability,
+      "rows": result.rows.map {
+        ["what": $0.what, "perSecond": $0.perSecond, "unit": $0.unit] as [String: Any]
+      },
+    ]
+  }
+}
+
+struct BenchResult {
+  var documents: Int
+  var bytes: UInt64 = 0
+  var durability = ""
+  var rows: [(what: String, perSecond: Double, unit: String)] = []
+  /// The first answer that was not right.
+  var wrong: String?
+}
+
+/// Documents `items/0` and on, of which every answer is known beforehand.
+struct Bench {
+  private static let batchDocuments = 500
+  private static let groups = 10
+
+  let documents: Int
+
+  func run(in directory: String) throws(DocumentStoreError) -> BenchResult {
+    var result = BenchResult(documents: documents)
+    let store = try DocumentStore.open(directory)
+    do throws(DocumentStoreError) {
+      try load(store, &result)
+      try commitSingly(store, &result)
+      try read(store, &result)
+      try query(store, &result)
+      result.durability = store.durabilityText
+      try store.close()
+    } catch {
+      try? store.close()
+      throw error
+    }
+    try openAgain(directory, &result)
+    return result
+  }
+
+  private func path(_ number: Int) throws(DocumentStoreError) -> DocumentPath {
+    do { return try DocumentPath(["items", "item-\(number)"]) } catch {
+      throw DocumentStoreError.invalidArgument("\(error)")
+    }
+  }
+
+  private func fields(_ number: Int) -> StoredMap {
+    StoredMap([
+      ("number", .integer(Int64(number))), ("group", .string("group-\(number % Self.groups)")),
+      ("text", .string("This is the document number \(number), with a text of an ordinary length.")),
+      ("flags", .array([.boolean(number % 2 == 0), .boolean(number % 3 == 0)])),
+    ])
+  }
+
+  // MARK: The rows
+
+  private func load(_ store: DocumentStore, _ result: inout BenchResult) throws(DocumentStoreError) {
+    try measure("documents written in batches of 500", documents, "documents a second", &result) {
+      () throws(DocumentStoreError) in
+      for start in stride(from: 0, to: documents, by: Self.batchDocuments) {
+        var batch: [Mutation] = []
+        for number in start..<min(start + Self.batchDocuments, documents) {
+          batch.append(.set(try path(number), fields(number)))
+        }
+        try store.commit(batch)
+      }
+    }
+    let count = store.count
+    if count != documents { result.note("\(count) documents are there, not \(documents)") }
+  }
+
+  private func commitSingly(_ store: DocumentStore, _ result: inout BenchResult) throws(DocumentStoreError) {
+    let count = min(documents, 200)
+    try measure("durable commits of one document", count, "commits a second", &result) {
+      () throws(DocumentStoreError) in
+      for number in 0..<count { try store.commit([.set(try path(number), fields(number))]) }
+    }
+  }
+
+  private func read(_ store: DocumentStore, _ result: inout BenchResult) throws(DocumentStoreError) {
+    var wrong: String?
+    try measure("documents read by path", documents, "reads a second", &result) {
+      () throws(DocumentStoreError) in
+      for step in 0..<documents {
+        let number = (step &* 7919) % documents
+        if try store.document(at: try path(number))?.fields != fields(number) {
+          wrong = "item-\(number) is not as written"
+        }
+      }
+    }
+    if let wrong { result.note(wrong) }
+  }
+
+  private func query(_ store: DocumentStore, _ result: inout BenchResult) throws(DocumentStoreError) {
+    let query: StructuredQuery
+    do {
+      query = try QueryText.query("items where group == \"group-7\" order by number desc limit 20")
+    } catch { throw DocumentStoreError.invalidArgument("\(error)") }
+    let expected = (0..<documents).reversed().lazy.filter { $0 % Self.groups == 7 }.prefix(20).map {
+      "item-\($0)"
+    }
+    try measure("index made for a query", 1, "a second", &result) { () throws(DocumentStoreError) in
+      _ = try store.documents(query)
+    }
+    let count = 500
+    var wrong: String?
+    try measure("queries: equality, order, limit 20", count, "queries a second", &result) {
+      () throws(DocumentStoreError) in
+      for _ in 0..<count {
+        if try store.documents(query).map(\.path.id) != Array(expected) {
+          wrong = "a query's answer is not right"
+        }
+      }
+    }
+    if let wrong { result.note(wrong) }
+  }
+
+  private func openAgain(_ directory: String, _ result: inout BenchResult) throws(DocumentStoreError) {
+    try measure("open, and read one document", 1, "a second", &result) { () throws(DocumentStoreError) in
+      let store = try DocumentStore.open(directory)
+      let document = try store.document(at: try path(documents - 1))
+      try store.close()
+      if document?.fields != fields(documents - 1) {
+        throw .failedPrecondition("the last document is not as written")
+      }
+    }
+    let report = try DocumentStore.check(directory)
+    result.bytes = report.bytesVerified
+    if let finding = report.findings.first { result.note(finding.line) }
+  }
+
+  private func measure(
+    _ what: String, _ count: Int, _ unit: String, _ result: inout BenchResult,
+    _ body: () throws(DocumentStoreError) -> Void
+  ) throws(DocumentStoreError) {
+    let start = ContinuousClock.now
+    try body()
+    let seconds = (ContinuousClock.now - start) / .seconds(1)
+    result.rows.append((what, Double(count) / max(seconds, 1e-9), unit))
+  }
+}
+
+extension BenchResult {
+  mutating func note(_ wrong: String) { if self.wrong == nil { self.wrong = wrong } }
+}
+
+extension DocumentStore {
+  fileprivate var durabilityText: String { "\(statistics.durability)" }
+}

@@ -1,0 +1,24 @@
+// dugout completions SHELL: what makes a shell complete the commands of this program.
+
+enum CompletionsCommand: Command {
+  static let name = "completions"
+  static let summary = "Prints what makes bash, zsh or fish complete commands and options"
+  static let usage = "bash|zsh|fish"
+  static let options: [(option: String, meaning: String)] = []
+  static let positional = 1...1
+  static let notes = [
+    "  source <(dugout completions bash)",
+    "  dugout completions zsh > ~/.zfunc/_dugout",
+    "  dugout completions fish > ~/.config/fish/completions/dugout.fish",
+  ]
+  static let shellForm = ShellForm.none
+
+  static func run(_ arguments: Arguments) async throws {
+    guard let script = CompletionScript(rawValue: arguments.positional[0]) else {
+      throw CommandFailure(
+        code: .usage,
+        message: "there are completions for bash, zsh and fish, not for \(arguments.positional[0]).")
+    }
+    Terminal.print(script.text(Dugout.commands))
+  }
+}

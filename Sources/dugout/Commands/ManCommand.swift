@@ -1,0 +1,16 @@
+// dugout man: the manual page of this program.
+
+enum ManCommand: Command {
+  static let name = "man"
+  static let summary = "Prints the manual page, in the form that man reads"
+  static let usage = ""
+  static let options: [(option: String, meaning: String)] = []
+  static let positional = 0...0
+  static let notes = [
+    "To read it: dugout man | man -l -",
+    "To keep it: dugout man > /usr/local/share/man/man1/dugout.1",
+  ]
+  static let shellForm = ShellForm.none
+
+  static func run(_ arguments: Arguments) async throws { Terminal.print(ManualPage.text(Dugout.commands)) }
+}

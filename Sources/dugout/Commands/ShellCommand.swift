@@ -1,0 +1,72 @@
+// dugout shell DIR: one store, open, and all commands without naming it each time.
+
+import ByteStore
+import DocumentStore
+import Foundation
+
+enum ShellCommand: Command {
+  static let name = "shell"
+  static let summary = "Opens a store and takes commands: history, completion, live queries"
+  static let usage = "DIR"
+  static let options: [(option: String, meaning: String)] = []
+  static let positional = 1...1
+  static let notes = [
+    "The commands are those of dugout, without the directory and without quotes around queries and fields. \"watch\"",
+    "prints a query's answer and every change of it. The Tab key completes commands, options, paths and fields; the",
+    "arrow keys go through what was typed before, which is kept in $XDG_STATE_HOME/dugout/history (DUGOUT_HISTORY",
+    "names another file, or none if it is empty). The store is made if the directory has none.",
+    "",
+    "Lines can come from a file or a pipe, too. The first one that fails ends the shell then, with its exit code.",
+    "",
+    "  echo 'query users where age >= 18' | dugout shell data",
+  ]
+  static let shellForm = ShellForm.none
+
+  static func run(_ arguments: Arguments) async throws {
+    let directory = arguments.positional[0]
+    let store = try StoreAccess.translating { () throws(DocumentStoreError) in
+      try DocumentStore.open(directory)
+    }
+    defer { try? store.close() }
+    if RawTerminal.isThere {
+      try await talk(store, directory)
+    } else {
+      try await read(store, directory)
+    }
+    try StoreAccess.translating { () throws(DocumentStoreError) in try store.close() }
+  }
+
+  /// With a person: a mistake is told, and the next line may come.
+  private static func talk(_ store: DocumentStore, _ directory: String) async throws {
+    let console = ShellConsole()
+    let session = ShellSession(store, directory) { console.announce($0) }
+    defer { session.end() }
+    let completer = ShellCompleter(store: store)
+    var history = ShellHistory(path: ShellHistory.path(ProcessInfo.processInfo.environment))
+    Terminal.print(
+      "\(Wording.count(store.count, "document")) in \(directory). \"help\" lists the commands, Ctrl-D ends.")
+    while let line = console.line("dugout> ", history: history.lines, completing: completer.completion) {
+      history.add(line.trimmingCharacters(in: .whitespaces))
+      do {
+        if try await session.run(line) == .ends { return }
+      } catch let failure as CommandFailure {
+        Terminal.complain(failure.message)
+      }
+    }
+  }
+
+  /// From a pipe or a file.
+  private static func read(_ store: DocumentStore, _ directory: String) async throws {
+    let session = ShellSession(store, directory) { Terminal.print($0) }
+    defer { session.end() }
+    var number = 0
+    while let line = readLine() {
+      number += 1
+      do {
+        if try await session.run(line) == .ends { return }
+      } catch let failure as CommandFailure {
+        throw CommandFailure(code: failure.code, message: "line \(number): \(failure.message)")
+      }
+    }
+  }
+}

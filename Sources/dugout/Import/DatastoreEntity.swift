@@ -1,0 +1,197 @@
+// The documents of an export: entities, as Datastore has had them since before Firestore.
+//
+//   Entity         13 key: Reference, 14 and 15 property: Property (15: without an index), repeated
+//   Reference      13 app, 14 path: Path, 23 database
+//   Path           1 element: group { 2 kind, 3 id, 4 name }, repeated
+//   Property       1 meaning, 3 name, 4 multiple, 5 value: Value
+//   Value          1 int64, 2 boolean, 3 string, 4 double, 5 point: group { 6 x, 7 y },
+//                  12 reference: group { 13 app, 14 element: group { 15 kind, 16 id, 17 name } …, 23 database }
+//
+// Which of the types a value has, `meaning` says where the kind of the value leaves it open. The elements of an array
+// are properties of one name, each with `multiple`; a map is an entity without a key, in the bytes of a string.
+
+import DocumentStore
+
+enum DatastoreEntity {
+  private enum Meaning {
+    static let time: UInt64 = 7
+    static let blob: UInt64 = 14
+    static let byteString: UInt64 = 16
+    static let entity: UInt64 = 19
+    static let emptyList: UInt64 = 24
+  }
+
+  /// Where Firestore keeps that a map is a vector.
+  private static let typeField = "__type__"
+  private static let vectorType = "__vector__"
+  private static let vectorField = "value"
+
+  static func document(_ record: [UInt8]) throws(ProtobufProblem) -> (path: DocumentPath, fields: StoredMap) {
+    let fields = try ProtobufReader.fields(record)
+    guard case .bytes(let key)? = fields.first(where: { $0.number == 13 })?.value else {
+      throw ProtobufProblem("an entity has no key")
+    }
+    var segments: [String] = []
+    for case (14, .bytes(let path)) in try ProtobufReader.fields(key) {
+      segments += try self.segments(ProtobufReader.fields(path), element: 1, (kind: 2, id: 3, name: 4))
+    }
+    do { return (try DocumentPath(segments), try map(fields, depth: 0)) } catch let problem as ProtobufProblem
+    {
+      throw problem
+    } catch {
+      throw ProtobufProblem("\(error)")
+    }
+  }
+
+  private static func segments(
+    _ fields: [(number: Int, value: ProtobufReader.Value)], element: Int,
+    _ numbers: (kind: Int, id: Int, name: Int)
+  ) throws(ProtobufProblem) -> [String] {
+    var segments: [String] = []
+    for case (element, .group(let bytes)) in fields {
+      var (kind, name) = ("", "")
+      for (number, value) in try ProtobufReader.fields(bytes) {
+        switch (number, value) {
+        case (numbers.kind, .bytes(let bytes)): kind = try text(bytes)
+        case (numbers.name, .bytes(let bytes)): name = try text(bytes)
+        case (numbers.id, .varint(let id)): name = "__id\(Int64(bitPattern: id))__"
+        default: break
+        }
+      }
+      segments += [kind, name]
+    }
+    return segments
+  }
+
+  // MARK: Values
+
+  private struct Property {
+    var name = ""
+    var meaning: UInt64 = 0
+    var isMultiple = false
+    var value: [UInt8] = []
+
+    init(_ bytes: [UInt8]) throws(ProtobufProblem) {
+      for (number, value) in try ProtobufReader.fields(bytes) {
+        switch (number, value) {
+        case (1, .varint(let number)): meaning = number
+        case (3, .bytes(let bytes)): name = try text(bytes)
+        case (4, .varint(let flag)): isMultiple = flag != 0
+        case (5, .bytes(let bytes)): self.value = bytes
+        default: break
+        }
+      }
+    }
+  }
+
+  private static func map(
+    _ fields: [(number: Int, value: ProtobufReader.Value)], depth: Int
+  ) throws(ProtobufProblem) -> StoredMap {
+    guard depth < ProtobufReader.depthMax else { throw ProtobufProblem("a record is nested too deeply") }
+    var names: [String] = []
+    var values: [String: StoredValue] = [:]
+    for (number, content) in fields where number == 14 || number == 15 {
+      guard case .bytes(let bytes) = content else { continue }
+      let property = try Property(bytes)
+      let name = property.name
+      if values[name] == nil { names.append(name) }
+      guard property.meaning != Meaning.emptyList else {
+        values[name] = .array([])
+        continue
+      }
+      let value = try value(property, depth)
+      guard property.isMultiple else {
+        values[name] = value
+        continue
+      }
+      var elements: [StoredValue] = []
+      if case .array(let before)? = values[name] { elements = before }
+      // Not twice in memory while it grows.
+      values[name] = nil
+      elements.append(value)
+      values[name] = .array(elements)
+    }
+    return StoredMap(names.map { ($0, values[$0] ?? .null) })
+  }
+
+  private static func value(_ property: Property, _ depth: Int) throws(ProtobufProblem) -> StoredValue {
+    // Nothing at all is null.
+    guard let (number, content) = try ProtobufReader.fields(property.value).last else { return .null }
+    switch (number, content) {
+    case (1, .varint(let bits)):
+      let integer = Int64(bitPattern: bits)
+      guard property.meaning == Meaning.time else { return .integer(integer) }
+      guard let time = StoredTimestamp(microseconds: integer) else {
+        throw ProtobufProblem("the field \(property.name) has a time that is none")
+      }
+      return .timestamp(time)
+    case (2, .varint(let flag)): return .boolean(flag != 0)
+    case (3, .bytes(let bytes)):
+      switch property.meaning {
+      case Meaning.blob, Meaning.byteString: return .bytes(bytes)
+      case Meaning.entity: return value(of: try map(ProtobufReader.fields(bytes), depth: depth + 1))
+      default: return .string(try text(bytes))
+      }
+    case (4, .fixed64(let bits)): return .double(Double(bitPattern: bits))
+    case (5, .group(let bytes)): return try place(bytes, property.name)
+    case (12, .group(let bytes)): return try reference(bytes, property.name)
+    default: throw ProtobufProblem("the field \(property.name) has a value of an unknown type")
+    }
+  }
+
+  private static func value(of map: StoredMap) -> StoredValue {
+    guard map.count == 2, case .string(vectorType)? = map[typeField],
+      case .array(let elements)? = map[vectorField]
+    else { return .map(map) }
+    let numbers = elements.compactMap { element -> Double? in
+      switch element {
+      case .double(let number): number
+      case .integer(let number): Double(number)
+      default: nil
+      }
+    }
+    return numbers.count == elements.count ? .vector(numbers) : .map(map)
+  }
+
+  private static func place(_ bytes: [UInt8], _ name: String) throws(ProtobufProblem) -> StoredValue {
+    var (latitude, longitude) = (0.0, 0.0)
+    for (number, value) in try ProtobufReader.fields(bytes) {
+      switch (number, value) {
+      case (6, .fixed64(let bits)): latitude = Double(bitPattern: bits)
+      case (7, .fixed64(let bits)): longitude = Double(bitPattern: bits)
+      default: break
+      }
+    }
+    guard let point = StoredGeoPoint(latitude: latitude, longitude: longitude) else {
+      throw ProtobufProblem("the field \(name) has a place that is none on earth")
+    }
+    return .geoPoint(point)
+  }
+
+  private static func reference(_ bytes: [UInt8], _ name: String) throws(ProtobufProblem) -> StoredValue {
+    let fields = try ProtobufReader.fields(bytes)
+    var (project, database) = ("", "")
+    for (number, value) in fields {
+      switch (number, value) {
+      // Before the tilde is the region.
+      case (13, .bytes(let bytes)): project = String(try text(bytes).split(separator: "~").last ?? "")
+      case (23, .bytes(let bytes)): database = try text(bytes)
+      default: break
+      }
+    }
+    let segments = try segments(fields, element: 14, (kind: 15, id: 16, name: 17))
+    guard let path = try? DocumentPath(segments) else {
+      throw ProtobufProblem(
+        "the field \(name) refers to \(segments.joined(separator: "/")), which is no document")
+    }
+    return .reference(
+      StoredReference(projectID: project, databaseID: database.isEmpty ? "(default)" : database, path: path))
+  }
+
+  private static func text(_ bytes: [UInt8]) throws(ProtobufProblem) -> String {
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw ProtobufProblem("a text is no UTF-8")
+    }
+    return text
+  }
+}

@@ -1,0 +1,50 @@
+// Where an import has its documents from: files of several forms, read from any place where one ended.
+
+import DocumentStore
+import Foundation
+
+protocol DocumentSource: AnyObject {
+  /// Of everything; 0 if nobody knows.
+  var bytes: UInt64 { get }
+  /// Behind the last document that was handed out. An import that was cut off goes on from such a place.
+  var bytesDone: UInt64 { get }
+  /// Of what `next` handed out, or threw a problem about.
+  var start: UInt64 { get }
+  func skip(to offset: UInt64) throws
+  /// Nil at the end. A `JSONProblem` is about the document at `start`; anything else is about the file.
+  func next() throws -> (path: DocumentPath, fields: StoredMap)?
+}
+
+enum DocumentSources {
+  /// A directory is an export of Firestore; a file has lines of JSON, or is one file of such an export.
+  static func open(_ path: String) throws -> any DocumentSource {
+    guard path != "-" else { return try JSONLines(path) }
+    var isDirectory: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
+      throw CommandFailure(code: .inputOutput, message: "\(path) cannot be read: there is no such file.")
+    }
+    if isDirectory.boolValue || FirestoreExport.isPart(path) { return try FirestoreExport(path) }
+    return try JSONLines(path)
+  }
+}
+
+/// A document in each line.
+final class JSONLines: DocumentSource {
+  private let reader: LineReader
+
+  init(_ path: String) throws { reader = try LineReader(path) }
+
+  var bytes: UInt64 { reader.bytes }
+  var bytesDone: UInt64 { reader.bytesDone }
+  var start: UInt64 { reader.lineStart }
+
+  func skip(to offset: UInt64) throws { try reader.skip(to: offset) }
+
+  func next() throws -> (path: DocumentPath, fields: StoredMap)? {
+    while let line = try reader.next() {
+      let isBlank = line.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
+      if !isBlank { return try DocumentJSON.document(line) }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,79 @@
+// An export that Firestore or its emulator has made: a folder with files output-0, output-1, …
+//
+// Each file is a log of records, and each record an entity. A place in the export is a place in all of its files,
+// one behind the other in the order of their names.
+
+import DocumentStore
+import Foundation
+
+final class FirestoreExport: DocumentSource {
+  let bytes: UInt64
+  private(set) var bytesDone: UInt64 = 0
+  private(set) var start: UInt64 = 0
+  private let files: [(path: String, start: UInt64, bytes: UInt64)]
+  private var place = 0
+  private var log: RecordLog?
+
+  /// A folder somewhere above the files, or one of the files.
+  init(_ path: String) throws {
+    var files: [(path: String, start: UInt64, bytes: UInt64)] = []
+    var end: UInt64 = 0
+    for file in Self.parts(of: path) {
+      let size = (try? FileManager.default.attributesOfItem(atPath: file)[.size] as? UInt64) ?? 0
+      files.append((file, end, size))
+      end += size
+    }
+    guard !files.isEmpty else {
+      throw CommandFailure(
+        code: .badData,
+        message: "\(path) is no export of Firestore: there is no file output-0 in it. "
+          + "\"firebase emulators:export\" and \"gcloud firestore export\" make such folders.")
+    }
+    self.files = files
+    bytes = end
+  }
+
+  static func isPart(_ path: String) -> Bool {
+    (path.split(separator: "/").last ?? "").wholeMatch(of: #/output-\d+/#) != nil
+  }
+
+  private static func parts(of path: String) -> [String] {
+    guard !isPart(path) else { return [path] }
+    let names = FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []
+    return names.filter(isPart).sorted { $0.compare($1, options: .numeric) == .orderedAscending }
+      .map { path.hasSuffix("/") ? path + $0 : "\(path)/\($0)" }
+  }
+
+  func skip(to offset: UInt64) throws {
+    place = files.lastIndex { $0.start <= offset } ?? 0
+    log = nil
+    let log = try open()
+    log.skip(to: Int(offset - files[place].start))
+    bytesDone = offset
+  }
+
+  func next() throws -> (path: DocumentPath, fields: StoredMap)? {
+    while place < files.count {
+      let log = try open()
+      start = files[place].start + UInt64(log.offset)
+      do throws(ProtobufProblem) {
+        if let record = try log.next() {
+          bytesDone = files[place].start + UInt64(log.offset)
+          return try DatastoreEntity.document(record)
+        }
+      } catch {
+        throw JSONProblem(message: error.message)
+      }
+      place += 1
+      self.log = nil
+    }
+    return nil
+  }
+
+  private func open() throws -> RecordLog {
+    if let log { return log }
+    let log = try RecordLog(files[place].path)
+    self.log = log
+    return log
+  }
+}

@@ -1,0 +1,128 @@
+// One import: documents from a source into a store, in commits that a mark beside the file remembers.
+
+import ByteStore
+import DocumentStore
+import Foundation
+
+struct ImportJob {
+  struct Outcome {
+    var documents = 0
+    var documentsBefore = 0
+    var isInterrupted = false
+  }
+
+  /// How far it came, for the next run.
+  private struct Mark: Codable {
+    var store: String
+    var fileBytes: UInt64
+    var bytesDone: UInt64
+    var documents: Int
+  }
+
+  private static let batchMax = 500
+  private static let batchBytesMax: UInt64 = 4 << 20
+
+  private let store: DocumentStore
+  private let path: String
+  private let line: ProgressLine
+  private let fromStart: Bool
+  private var outcome = Outcome()
+  private var batch: [Mutation] = []
+  private var batchStart: UInt64 = 0
+
+  init(_ store: DocumentStore, _ path: String, _ line: ProgressLine, fromStart: Bool) {
+    self.store = store
+    self.path = path
+    self.line = line
+    self.fromStart = fromStart
+  }
+
+  mutating func run(until isOver: () -> Bool) throws -> Outcome {
+    let source = try DocumentSources.open(path)
+    let start = ContinuousClock.now
+    if let mark = mark(source.bytes) {
+      try source.skip(to: mark.bytesDone)
+      outcome.documentsBefore = mark.documents
+    }
+    let bytesSkipped = source.bytesDone
+    batchStart = bytesSkipped
+    while let (path, fields) = try next(source) {
+      batch.append(.set(path, fields))
+      let isFull = batch.count >= Self.batchMax || source.bytesDone - batchStart >= Self.batchBytesMax
+      guard isFull else { continue }
+      try commit(source, upTo: source.bytesDone)
+      show(source, bytesSkipped, since: start)
+      if isOver() {
+        outcome.isInterrupted = true
+        return outcome
+      }
+    }
+    try commit(source, upTo: source.bytesDone)
+    try? FileManager.default.removeItem(atPath: markPath)
+    return outcome
+  }
+
+  private mutating func next(_ source: any DocumentSource) throws -> (path: DocumentPath, fields: StoredMap)?
+  {
+    do {
+      return try source.next()
+    } catch let problem as JSONProblem {
+      try commit(source, upTo: source.start)
+      throw CommandFailure(
+        code: .badData,
+        message: "\(path), byte \(source.start): \(problem). All documents before it were imported.")
+    }
+  }
+
+  private mutating func commit(_ source: any DocumentSource, upTo place: UInt64) throws {
+    guard !batch.isEmpty else { return }
+    do {
+      try store.commit(batch)
+    } catch {
+      throw CommandFailure(
+        code: StoreAccess.exitCode(for: error),
+        message: "\(error) \(Wording.count(outcome.documents, "document")) before that were imported.")
+    }
+    outcome.documents += batch.count
+    batch = []
+    batchStart = place
+    remember(source, place)
+  }
+
+  private func show(
+    _ source: any DocumentSource, _ bytesSkipped: UInt64, since start: ContinuousClock.Instant
+  ) {
+    let seconds = (ContinuousClock.now - start) / .seconds(1)
+    let rate = Double(outcome.documents) / max(seconds, 0.001)
+    var text = "\(Wording.count(outcome.documents, "document")), \(Int(rate)) a second"
+    let read = source.bytesDone - bytesSkipped
+    if source.bytes > 0, read > 0 {
+      let left = seconds * Double(source.bytes - min(source.bytesDone, source.bytes)) / Double(read)
+      text += ", \(Wording.duration(seconds: left)) left"
+    }
+    line.show(source.bytesDone, of: max(source.bytes, source.bytesDone), text)
+  }
+
+  // MARK: Going on
+
+  private var markPath: String {
+    (path.hasSuffix("/") ? String(path.dropLast()) : path) + ".dugout-import"
+  }
+
+  private func mark(_ fileBytes: UInt64) -> Mark? {
+    guard path != "-", !fromStart, let data = FileManager.default.contents(atPath: markPath),
+      let mark = try? JSONDecoder().decode(Mark.self, from: data), mark.fileBytes == fileBytes,
+      mark.store == store.bytes.storeID.description, mark.bytesDone <= fileBytes
+    else { return nil }
+    return mark
+  }
+
+  /// Without it the next run begins at the start: documents are written again, and nothing is wrong.
+  private func remember(_ source: any DocumentSource, _ bytesDone: UInt64) {
+    guard path != "-" else { return }
+    let mark = Mark(
+      store: store.bytes.storeID.description, fileBytes: source.bytes, bytesDone: bytesDone,
+      documents: outcome.documentsBefore + outcome.documents)
+    try? JSONEncoder().encode(mark).write(to: URL(fileURLWithPath: markPath), options: .atomic)
+  }
+}

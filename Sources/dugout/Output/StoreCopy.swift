@@ -1,0 +1,48 @@
+// Copies of stores, as backup and restore make them.
+
+import ByteStore
+import DocumentStore
+import Foundation
+
+enum StoreCopy {
+  /// Copies one committed state to a new or an empty directory outside of the store, and reads every byte back.
+  static func make(of directory: String, at target: String) throws -> BackupReport {
+    guard !isInside(target, directory) else {
+      throw CommandFailure(
+        code: .usage,
+        message:
+          "\(target) is the store itself or lies in it, and would be lost with it. Choose another directory."
+      )
+    }
+    return try ProgressLine.during { line in
+      try StoreAccess.withStore(directory, readOnly: true) { store throws(DocumentStoreError) in
+        try store.backup(to: target, progress: line.show)
+      }
+    }
+  }
+
+  private static func isInside(_ inner: String, _ outer: String) -> Bool {
+    parts(of: inner).starts(with: parts(of: outer))
+  }
+
+  private static func parts(of path: String) -> [String] {
+    URL(fileURLWithPath: path).resolvingSymlinksInPath().pathComponents
+  }
+
+  static func text(_ headline: String, _ report: BackupReport) -> String {
+    """
+    \(Terminal.emphasised(headline))
+      holds       \(Wording.count(report.keys, "key")), \(Wording.bytes(report.bytes)), every byte read back
+      id          \(report.storeID)
+      durability  \(report.durability)
+    """
+  }
+
+  static func object(of report: BackupReport) -> [String: Any] {
+    [
+      "directory": report.directory, "storeID": report.storeID.description,
+      "lastCommit": report.sequence.value, "keys": report.keys, "bytes": report.bytes,
+      "durability": report.durability.object,
+    ]
+  }
+}

@@ -1,0 +1,175 @@
+// The tour, step by step: each does what it says, and says what it did.
+
+import Ballcap
+import ByteStore
+import DocumentStore
+import FirebaseFirestore
+import Foundation
+import OfflineSync
+
+struct QuickstartTour {
+  private let users: FirebaseFirestore.CollectionReference
+
+  static func run(keepsStore: Bool) async throws {
+    let folder = Foundation.FileManager.default.temporaryDirectory
+      .appendingPathComponent("dugout-quickstart-\(UUID().uuidString)")
+    defer { if !keepsStore { try? Foundation.FileManager.default.removeItem(at: folder) } }
+    try killWriter(in: folder)
+    QuickstartApp.configure(folder)
+    let tour = QuickstartTour(users: Firestore.firestore().collection("users"))
+    try await tour.recover()
+    try await tour.query()
+    try await tour.listen()
+    try await tour.addUp()
+    try await tour.goOffline()
+    let directory = Firestore.firestore().storeDirectory
+    await withCheckedContinuation { done in FirebaseApp.app()?.delete { _ in done.resume() } }
+    try tour.check(directory)
+    guard keepsStore else { return }
+    tell("Look again: dugout get \"\(directory)\" users/ada")
+    tell("Or stay:    dugout shell \"\(directory)\"")
+  }
+
+  // MARK: The steps
+
+  private static func killWriter(in folder: URL) throws {
+    headline("1. Another process opens a new store, saves a document, and kills itself (SIGKILL)")
+    headline("   right after the write was acknowledged.")
+    let process = Process()
+    process.executableURL = Bundle.main.executableURL ?? URL(fileURLWithPath: CommandLine.arguments[0])
+    process.arguments = [QuickstartCommand.name, QuickstartCommand.writerWord, folder.path]
+    let output = Pipe()
+    process.standardOutput = output
+    try process.run()
+    let said = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    guard process.terminationReason == .uncaughtSignal, process.terminationStatus == SIGKILL else {
+      throw CommandFailure(
+        code: .checkFailed, message: "the writer ended with status \(process.terminationStatus).")
+    }
+    tell("It said: \(said.trimmingCharacters(in: .whitespacesAndNewlines))")
+  }
+
+  private func recover() async throws {
+    Self.headline(
+      "2. This process opens the store and reads the document, as a Codable struct and as fields.")
+    let clock = ContinuousClock()
+    var found: Document<QuickstartUser>?
+    let time = try await clock.measure { found = try await Document<QuickstartUser>.get(id: "ada") }
+    guard let user = found?.data else {
+      throw CommandFailure(code: .checkFailed, message: "the acknowledged document is not there.")
+    }
+    Self.tell("users/ada: \(user.name), \(user.age), \(user.tags), read in \(time)")
+    let snapshot = try await users.document("ada").getDocument(source: .cache)
+    for (field, value) in (snapshot.data() ?? [:]).sorted(by: { $0.key < $1.key }) {
+      Self.tell("\(field) = \(value)")
+    }
+  }
+
+  private func query() async throws {
+    Self.headline(
+      "3. A batch writes four more; a query asks for some of them. Its index is made when it is needed.")
+    let batch = Firestore.firestore().batch()
+    for (name, age, tag) in [
+      ("Blaise", 39, "mathematics"), ("Grace", 85, "compilers"), ("Hedy", 85, "radio"),
+      ("Kurt", 71, "mathematics"),
+    ] {
+      batch.setData(
+        ["name": name, "age": age, "tags": [tag]], forDocument: users.document(name.lowercased()))
+    }
+    try await batch.commit()
+    let query = users.whereField("tags", arrayContains: "mathematics").order(by: "age", descending: true)
+    for document in try await query.getDocuments().documents {
+      Self.tell("\(document.reference.path): \(document["name"] ?? ""), \(document["age"] ?? "")")
+    }
+    let count = try await users.count.getAggregation(source: .server).count
+    Self.tell("\(count) users in all")
+  }
+
+  private func listen() async throws {
+    Self.headline("4. A listener is told what is there, and then every change, as it is committed.")
+    var isFirst = true
+    // The loop ends with the second snapshot, and the listening with the loop.
+    for try await snapshot in users.whereField("age", isGreaterThan: 80).snapshots {
+      for change in snapshot.documentChanges {
+        Self.tell("\(Self.word(change.type)) \(change.document.documentID): \(change.document["age"] ?? "")")
+      }
+      guard isFirst else { break }
+      isFirst = false
+      Self.tell("(now somebody else writes: Ada is 86)")
+      try await users.document("ada").updateData(["age": 86])
+    }
+  }
+
+  private func addUp() async throws {
+    Self.headline("5. A hundred tasks at once add one to the same field, and nothing is lost.")
+    let counter = Firestore.firestore().document("counters/visits")
+    try await counter.setData(["count": 0])
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<100 {
+        group.addTask { try await counter.updateData(["count": FieldValue.increment(Int64(1))]) }
+      }
+      try await group.waitForAll()
+    }
+    let count = try await counter.getDocument()["count"] as? Int
+    guard count == 100 else {
+      throw CommandFailure(code: .checkFailed, message: "the counter is \(count.map { "\($0)" } ?? "gone").")
+    }
+    Self.tell("counters/visits: 100")
+  }
+
+  /// The remote is another database in this process: nothing goes over a network.
+  private func goOffline() async throws {
+    Self.headline("6. A client with a server behind it goes offline, writes all the same, and comes back.")
+    let server = try DocumentStore.openInMemory()
+    let settings = FirestoreSettings()
+    settings.remote = try LoopbackRemote(authority: server)
+    settings.dispatchQueue = DispatchQueue(label: "dugout.quickstart.client")
+    settings.acknowledgement = .local
+    let client = Firestore.memory()
+    client.settings = settings
+    try await client.disableNetwork()
+    let note = client.document("notes/1")
+    try await note.setData(["text": "written on a train"])
+    let here = try await note.getDocument(source: .cache)
+    let path = try DocumentPath(["notes", "1"])
+    let waiting = try await client.pendingWrites().count
+    let isThere = try server.document(at: path) != nil
+    Self.tell(
+      "offline: the client reads \"\(here["text"] ?? "")\", pending: \(here.metadata.hasPendingWrites),")
+    Self.tell(
+      "         \(waiting) write waits in the queue, and the server has \(isThere ? "it" : "nothing")")
+    try await client.enableNetwork()
+    try await client.waitForPendingWrites()
+    guard let arrived = try server.document(at: path), case .string(let text)? = arrived.fields["text"] else {
+      throw CommandFailure(code: .checkFailed, message: "the write did not reach the server.")
+    }
+    Self.tell("online:  the server has \"\(text)\", and nothing waits any more")
+    try await client.terminate()
+    try server.close()
+  }
+
+  private func check(_ directory: String) throws {
+    Self.headline("7. Every byte of the store is verified.")
+    let report = try StoreAccess.check(directory) { _ in }
+    guard report.isSound else {
+      throw CommandFailure(code: .checkFailed, message: "\(report.findings[0].line)")
+    }
+    Self.tell("\(Wording.count(report.files, "file")), \(Wording.bytes(report.bytesVerified)), no damage")
+    Self.headline("Everything that was acknowledged is there.")
+  }
+
+  // MARK: Words
+
+  private static func word(_ change: DocumentChangeType) -> String {
+    switch change {
+    case .added: "added   "
+    case .modified: "modified"
+    case .removed: "removed "
+    }
+  }
+
+  private static func headline(_ text: String) { Terminal.print(Terminal.emphasised(text)) }
+
+  private static func tell(_ text: String) { Terminal.print("   " + text) }
+}

@@ -1,0 +1,78 @@
+// What could come next on a line of the shell: commands, options, paths and fields, from the store itself.
+
+import DocumentStore
+
+struct ShellCompleter {
+  /// More are no help.
+  static let candidatesMax = 100
+  private static let fieldsFrom = 20
+  private static let keywords = [
+    "and", "asc", "by", "contains", "desc", "end", "in", "limit", "not", "or", "order", "start", "where",
+  ]
+
+  let store: DocumentStore
+
+  /// For what stands before the cursor. Damage that is met on the way is left to the command that is typed.
+  func completion(_ text: String) -> Completion {
+    let words = text.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+    let word = words.last ?? ""
+    let before = words.dropLast().filter { !$0.isEmpty }
+    let candidates = (try? candidates(word, before)) ?? []
+    return Completion(
+      replaced: word.count,
+      candidates: Array(candidates.filter { $0.hasPrefix(word) }.prefix(Self.candidatesMax)))
+  }
+
+  private func candidates(_ word: String, _ before: [String]) throws -> [String] {
+    guard let name = before.first else { return ShellSession.names.map { $0 + " " } }
+    let command = ShellSession.command(name)
+    if name == "help" { return ShellSession.names }
+    if word.hasPrefix("-") {
+      return ((command?.options ?? []).map { String($0.option.prefix { $0 != " " }) } + ["--help"]).sorted()
+    }
+    if name == "watch" { return before.count == 1 ? try paths(word) : try query(Array(before.dropFirst())) }
+    if name == "index" { return try index(before) }
+    switch command?.shellForm {
+    case .text(let wordsBefore)? where before.count > 1 + wordsBefore:
+      return try query(Array(before.dropFirst(1 + wordsBefore)))
+    // The first word of an export is a file.
+    case .text? where name != "export" || before.count > 1: return try paths(word)
+    case .words? where ["ls", "get"].contains(name) && before.count == 1: return try paths(word)
+    default: return []
+    }
+  }
+
+  /// What stands after the collection: keywords, and the fields that its first documents have.
+  private func query(_ words: [String]) throws -> [String] {
+    let source = words[0].lowercased() == "group" ? words.prefix(2).joined(separator: " ") : words[0]
+    guard source != "group" else { return try store.collectionGroups().sorted() }
+    let documents = try store.documents(
+      QueryText.query(source).limited(to: .first(Self.fieldsFrom)))
+    let fields = Set(documents.flatMap { $0.fields.entries.map(\.name) })
+    return (Self.keywords + fields.map { StoredFieldPath.canonical([$0]) }).sorted()
+  }
+
+  private func index(_ before: [String]) throws -> [String] {
+    switch before.count {
+    case 1: ["create ", "drop ", "list"]
+    case 2: try store.collectionGroups().sorted()
+    default: try query(["group", before[2]]).filter { !Self.keywords.contains($0) }
+    }
+  }
+
+  // MARK: Paths
+
+  private func paths(_ word: String) throws -> [String] {
+    let segments = word.pathSegments
+    let parent = Array(segments.dropLast())
+    let prefix = segments.last ?? ""
+    let start = parent.map { $0 + "/" }.joined()
+    if parent.count % 2 == 0 {
+      let document = parent.isEmpty ? nil : try DocumentPath(parent)
+      return try store.collections(below: document).map { start + $0.path.segments[parent.count] }.sorted()
+    }
+    var query = try StructuredQuery(.collection(CollectionPath(parent))).ordered(by: OrderBy(.documentID))
+    if !prefix.isEmpty { query = try query.starting(.before, [.string(prefix)]) }
+    return try store.documents(query.limited(to: .first(Self.candidatesMax))).map { start + $0.path.id }
+  }
+}

@@ -1,0 +1,101 @@
+// The place where a line is typed while live queries print above it.
+
+import ByteStore
+import Foundation
+
+/// Draws the line that is being typed, and lets others print without tearing it. From any thread.
+final class ShellConsole: Sendable {
+  private struct Shown {
+    /// Prompt and line with the cursor in its place; nil while nobody types.
+    var line: String?
+  }
+
+  private static let clear = "\r\u{1B}[K"
+
+  private let shown = Locked(Shown())
+
+  func announce(_ text: String) {
+    shown.withLock { shown in
+      if let line = shown.line {
+        Self.write(Self.clear + text + "\n" + line)
+      } else {
+        Terminal.print(text)
+      }
+    }
+  }
+
+  /// Reads a line from a terminal: nil at the end, empty if it was given up.
+  func line(_ prompt: String, history: [String], completing complete: (String) -> Completion) -> String? {
+    var editor = LineEditor(history: history)
+    var keys = KeyDecoder()
+    return RawTerminal.during {
+      defer { leave() }
+      draw(prompt, editor)
+      while let byte = RawTerminal.byte() {
+        guard let key = keys.take(byte) else { continue }
+        switch editor.take(key, completing: complete) {
+        case .editing: break
+        case .candidates(let words): announce(Self.columns(words, RawTerminal.width))
+        case .clearScreen: Self.write("\u{1B}[H\u{1B}[2J")
+        case .done(let text): return text
+        case .cancelled:
+          Self.write("^C")
+          return ""
+        case .ended: return nil
+        }
+        draw(prompt, editor)
+      }
+      return nil
+    }
+  }
+
+  private func draw(_ prompt: String, _ editor: LineEditor) {
+    let line = Self.rendered(prompt, editor.letters, editor.cursor, RawTerminal.width)
+    shown.withLock { shown in
+      shown.line = line
+      Self.write(line)
+    }
+  }
+
+  private func leave() {
+    shown.withLock { shown in
+      shown.line = nil
+      Self.write("\n")
+    }
+  }
+
+  // MARK: Drawing
+
+  /// One row, whatever the length of the line: the part of it around the cursor.
+  static func rendered(_ prompt: String, _ letters: [Character], _ cursor: Int, _ width: Int) -> String {
+    let room = max(8, width - prompt.count - 1)
+    var start = cursor
+    var before = 0
+    while start > 0, before + letters[start - 1].columns <= room - 1 {
+      start -= 1
+      before += letters[start].columns
+    }
+    var end = cursor
+    var used = before
+    while end < letters.count, used + letters[end].columns <= room {
+      used += letters[end].columns
+      end += 1
+    }
+    let back = used - before
+    return clear + prompt + String(letters[start..<end]) + (back > 0 ? "\u{1B}[\(back)D" : "")
+  }
+
+  static func columns(_ words: [String], _ width: Int) -> String {
+    let cell = (words.map(\.count).max() ?? 0) + 2
+    let perRow = max(1, width / cell)
+    return stride(from: 0, to: words.count, by: perRow).map { start in
+      words[start..<min(start + perRow, words.count)].enumerated().map { place, word in
+        place == perRow - 1 ? word : word.padding(toLength: cell, withPad: " ", startingAt: 0)
+      }.joined()
+    }.joined(separator: "\n")
+  }
+
+  private static func write(_ text: String) {
+    try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
+  }
+}

@@ -1,0 +1,93 @@
+// A line of the shell, cut into a command and what it is called with.
+//
+//   line := word (blank word)*        a word may have quoted parts: 'a b', "a b"
+//
+// In a query or in fields the quotes are part of the text, and words that are options are taken out wherever they
+// stand outside of quotes.
+
+struct ShellLine: Equatable {
+  struct Word: Equatable {
+    /// As it was typed.
+    var raw: String
+    /// Without the quotes.
+    var value: String
+  }
+
+  var command: String
+  var words: [Word]
+
+  /// Nil for a line with nothing on it, or with a comment.
+  init?(_ text: String) throws {
+    var words = try Self.split(text)
+    guard let first = words.first, !first.raw.hasPrefix("#") else { return nil }
+    words.removeFirst()
+    command = first.value
+    self.words = words
+  }
+
+  /// The words after the command's name, as they would stand on a command line with the directory.
+  func arguments(of command: any Command.Type, in directory: String) -> [String]? {
+    switch command.shellForm {
+    case .none: return nil
+    case .words(let place):
+      var values = words.map(\.value)
+      values.insert(directory, at: min(place, values.count))
+      return values
+    case .text(let wordsBefore):
+      var (options, rest) = options(of: command)
+      let before = rest.prefix(wordsBefore).map(\.value)
+      rest.removeFirst(before.count)
+      let text = rest.map(\.raw).joined(separator: " ")
+      // What follows is no option, whatever it looks like.
+      return options + ["--", directory] + before + (text.isEmpty ? [] : [text])
+    }
+  }
+
+  private func options(of command: any Command.Type) -> ([String], [Word]) {
+    var options: [String] = []
+    var others: [Word] = []
+    var rest = words[...]
+    while let word = rest.popFirst() {
+      let known = command.options.first { $0.option.prefix { $0 != " " } == word.raw }
+      guard word.raw == "--help" || known != nil else {
+        others.append(word)
+        continue
+      }
+      options.append(word.raw)
+      if known?.option.contains(" ") == true, let value = rest.popFirst() { options.append(value.value) }
+    }
+    return (options, others)
+  }
+
+  private static func split(_ text: String) throws -> [Word] {
+    var words: [Word] = []
+    var word: Word?
+    var quote: Character?
+    var letters = Array(text)[...]
+    while let letter = letters.popFirst() {
+      if quote == nil, letter.isWhitespace {
+        if let word { words.append(word) }
+        word = nil
+        continue
+      }
+      var current = word ?? Word(raw: "", value: "")
+      current.raw.append(letter)
+      if letter == quote {
+        quote = nil
+      } else if quote == nil, letter == "\"" || letter == "'" {
+        quote = letter
+      } else if quote != nil, letter == "\\", let next = letters.popFirst() {
+        current.raw.append(next)
+        current.value.append(next)
+      } else {
+        current.value.append(letter)
+      }
+      word = current
+    }
+    if let quote {
+      throw CommandFailure(code: .usage, message: "a text opens with \(quote) and does not end.")
+    }
+    if let word { words.append(word) }
+    return words
+  }
+}

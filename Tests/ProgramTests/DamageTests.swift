@@ -1,0 +1,189 @@
+// Every kind of damage that a store can have, and the sentence that `dugout check` says about it.
+
+import DocumentStore
+import Foundation
+import Testing
+
+@testable import ByteStore
+
+@Suite struct DamageTests {
+  private let dugout = Program("dugout")
+
+  /// What happens to which file, and what the finding says.
+  struct Kind: CustomTestStringConvertible, Sendable {
+    var name: String
+    /// The file begins with this. The first of them, unless all are to be damaged.
+    var file: String
+    var damage: @Sendable (_ file: URL, _ other: URL) throws -> Void
+    var found: String
+
+    var testDescription: String { name }
+  }
+
+  private static func flip(_ place: @escaping @Sendable (Int) -> Int) -> @Sendable (URL, URL) throws -> Void {
+    { file, _ in
+      var bytes = try Data(contentsOf: file)
+      bytes[place(bytes.count)] ^= 0x10
+      try bytes.write(to: file)
+    }
+  }
+
+  static let kinds: [Kind] = [
+    Kind(name: "a bit of the manifest flips", file: "MANIFEST", damage: flip { _ in 70 }, found: "checksum"),
+    Kind(
+      name: "the manifest is gone", file: "MANIFEST",
+      damage: { file, _ in try FileManager.default.removeItem(at: file) }, found: "no such file"),
+    Kind(
+      name: "a bit of a log's commit flips", file: "log-", damage: flip { _ in 4096 + 40 }, found: "found"),
+    Kind(
+      name: "a bit of a segment's document flips", file: "segment-", damage: flip { $0 / 2 },
+      found: "checksum"),
+    Kind(
+      name: "a page of a segment is zeros", file: "segment-",
+      damage: { file, _ in
+        var bytes = try Data(contentsOf: file)
+        bytes.resetBytes(in: bytes.count - 8192..<bytes.count - 4096)
+        try bytes.write(to: file)
+      }, found: "found"),
+    Kind(
+      name: "a segment is cut short", file: "segment-",
+      damage: { file, _ in
+        let handle = try FileHandle(forWritingTo: file)
+        try handle.truncate(atOffset: 4096)
+        try handle.close()
+      }, found: "bytes"),
+    Kind(
+      name: "a segment is gone", file: "segment-",
+      damage: { file, _ in try FileManager.default.removeItem(at: file) }, found: "no such file"),
+    Kind(
+      name: "a bit of the checkpoint flips", file: "checkpoint-", damage: flip { $0 / 2 }, found: "checksum"),
+    Kind(
+      name: "a file of another store lies in its place", file: "log-",
+      damage: { file, other in
+        try FileManager.default.removeItem(at: file)
+        try FileManager.default.copyItem(at: other, to: file)
+      }, found: "found store"),
+    Kind(
+      name: "a bit of a small content flips", file: "blobs/pack-", damage: flip { $0 - 100 }, found: "found"),
+    Kind(
+      name: "a bit of a large content flips", file: "blobs/blob-", damage: flip { $0 / 2 }, found: "found"),
+    Kind(
+      name: "a large content is gone", file: "blobs/blob-",
+      damage: { file, _ in try FileManager.default.removeItem(at: file) }, found: "no such file"),
+  ]
+
+  @Test(arguments: kinds) func everyKindOfDamageIsToldWithItsPlace(kind: Kind) throws {
+    let folder = try TemporaryFolder()
+    let other = try TemporaryFolder()
+    try makeStore(folder)
+    try makeStore(other)
+    let sound = try dugout.run("check", folder.path)
+    try #require(
+      sound.status == 0 && sound.output.hasSuffix("No damage.\n"), "\(sound.output)\(sound.complaint)")
+    let all = try names(in: folder.path)
+    let file = try #require(all.first { $0.hasPrefix(kind.file) }, "no \(kind.file) in \(all)")
+    try kind.damage(folder.url.appendingPathComponent(file), other.url.appendingPathComponent(file))
+    let before = try contents(of: folder.path)
+
+    let outcome = try dugout.run("check", folder.path)
+    #expect(outcome.status == 1, "\(outcome.output)\(outcome.complaint)")
+    let finding = try #require(
+      outcome.output.split(separator: "\n").first { $0.contains(file) && $0.contains(" at byte ") },
+      "\(outcome.output)")
+    #expect(finding.contains("expected ") && finding.contains(kind.found), "\(finding)")
+    #expect(
+      outcome.complaint.contains("is damaged in ")
+        && outcome.complaint.contains("Copy the directory before anything else; \"dugout salvage\""),
+      "\(outcome.complaint)")
+    #expect(try contents(of: folder.path) == before)
+
+    let report = try #require(
+      try JSONSerialization.jsonObject(with: Data(dugout.run("check", folder.path, "--json").output.utf8))
+        as? [String: Any])
+    let findings = try #require(report["findings"] as? [[String: Any]])
+    #expect(report["sound"] as? Bool == false)
+    #expect(findings.contains { ($0["file"] as? String)?.hasSuffix(file) == true }, "\(findings)")
+  }
+
+  /// Commands that meet damage say what to do next, and change nothing.
+  @Test func everyCommandThatMeetsDamageSaysWhatToDo() throws {
+    let folder = try TemporaryFolder()
+    let files = try TemporaryFolder()
+    try makeStore(folder)
+    let file = try #require(try names(in: folder.path).first { $0.hasPrefix("MANIFEST") })
+    try Self.flip { _ in 70 }(folder.url.appendingPathComponent(file), folder.url)
+    let before = try contents(of: folder.path)
+    for arguments in [
+      ["get", folder.path, "users/1"], ["ls", folder.path], ["query", folder.path, "users"],
+      ["set", folder.path, "a/b", "{}"], ["delete", folder.path, "users/1"],
+      ["explain", folder.path, "users"],
+      ["index", "list", folder.path], ["export", folder.path, "-"], ["stat", folder.path],
+      ["watch", folder.path],
+      ["backup", folder.path, files.path + "/backup"], ["restore", folder.path, files.path + "/restored"],
+      ["compact", folder.path], ["shell", folder.path],
+    ] {
+      let outcome = try dugout.run(arguments, input: "")
+      #expect(outcome.status == 65, "\(arguments): \(outcome.complaint)")
+      #expect(outcome.complaint.contains("\(file) is damaged at byte"), "\(arguments): \(outcome.complaint)")
+      #expect(
+        outcome.complaint.contains("\"dugout salvage\" gets out of it what can be read"), "\(arguments)")
+    }
+    #expect(try contents(of: folder.path) == before)
+  }
+
+  @Test func aDirectoryThatIsNoStoreIsRefusedByEveryCommandWithWhatToDo() throws {
+    let folder = try TemporaryFolder()
+    let store = folder.path + "/app/database"
+    try #require(dugout.run("set", store, "users/ada", "{}").status == 0)
+    for arguments in [
+      ["get", "users/ada"], ["ls"], ["query", "users"], ["stat"], ["check"], ["compact"], ["salvage"],
+    ] {
+      let outcome = try dugout.run([arguments[0], folder.path] + arguments.dropFirst())
+      #expect(outcome.status == 69, "\(arguments)")
+      #expect(outcome.complaint.contains("Did you mean \(store)?"), "\(arguments): \(outcome.complaint)")
+    }
+    let nothing = try dugout.run("ls", folder.path + "/nothing")
+    #expect(nothing.status == 69 && nothing.complaint.contains("make one"))
+  }
+
+  // MARK: A store with everything
+
+  /// Documents in segments, in a log and under an index; contents in a pack and in a file of their own.
+  private func makeStore(_ folder: borrowing TemporaryFolder) throws {
+    try folder.changeStore { store in
+      for number in 0..<200 {
+        let text = String((0..<300).map { _ in "abcdefghijklmnopqrstuvwxyz".randomElement() ?? "a" })
+        let fields = StoredMap([("number", .integer(Int64(number))), ("text", .string(text))])
+        try store.commit([.set(try DocumentPath(["users", "\(number)"]), fields)])
+      }
+      for (name, count) in [("small", 5000), ("large", 2 << 20)] {
+        let source = UploadSource(file: nil, byteCount: UInt64(count), modified: 0)
+        let path = ObjectPath(bucket: "bucket", name: try ObjectName(name))
+        let upload = store.objects.upload(to: path, from: source, ObjectAttributes())
+        try upload.append((0..<count).map { _ in UInt8.random(in: 0...255) })
+        _ = try upload.finish(token: "token")
+      }
+      try store.createIndex(
+        IndexDefinition("users", .collection, [IndexDefinition.Field(StoredFieldPath(dotted: "number"))]))
+      try store.compact()
+    }
+    try folder.changeStore { store in
+      for number in 0..<3 {
+        let fields = StoredMap([("text", .string(String(repeating: "later", count: 50)))])
+        try store.commit([.set(try DocumentPath(["later", "\(number)"]), fields)])
+      }
+    }
+  }
+
+  private func names(in directory: String) throws -> [String] {
+    try FileManager.default.subpathsOfDirectory(atPath: directory).sorted()
+  }
+
+  private func contents(of directory: String) throws -> [String: Data] {
+    var contents: [String: Data] = [:]
+    for name in try names(in: directory) where name != "LOCK" {
+      contents[name] = FileManager.default.contents(atPath: directory + "/" + name)
+    }
+    return contents
+  }
+}

@@ -1,0 +1,160 @@
+// What the program says about itself, all of it from the command table: help, the manual page, completions.
+
+import Foundation
+import Testing
+
+@testable import dugout
+
+@Suite struct HelpTests {
+  private let dugout = Program("dugout")
+
+  @Test func everyCommandThatIsPromisedIsThere() {
+    let promised = [
+      "quickstart", "shell", "ls", "get", "set", "delete", "query", "explain", "index", "import", "export",
+      "watch",
+      "stat", "check", "backup", "restore", "compact", "salvage", "bench", "completions", "man",
+    ]
+    #expect(Dugout.commands.map { $0.name } == promised)
+  }
+
+  @Test func theOverviewListsEveryCommandAndEveryExitCode() throws {
+    for outcome in [try dugout.run("--help"), try dugout.run("-h"), try dugout.run("help")] {
+      #expect(outcome.status == 0)
+      for command in Dugout.commands {
+        #expect(outcome.output.contains("  \(command.name) "))
+        #expect(outcome.output.contains(command.summary))
+      }
+      for code in [0, 1, 2, 65, 69, 74] { #expect(outcome.output.contains("\n  \(code) ")) }
+    }
+    let nothing = try dugout.run([])
+    #expect(nothing.status == 2 && nothing.output.contains("Usage: dugout COMMAND"))
+  }
+
+  @Test(arguments: Dugout.commands.map { $0.name })
+  func everyCommandHasAPage(name: String) throws {
+    let command = try #require(Dugout.commands.first { $0.name == name })
+    let page = try dugout.run(name, "--help")
+    #expect(page.status == 0 && page.complaint.isEmpty)
+    #expect(page.output.hasPrefix(command.summary + "\n\nUsage: dugout \(name)"))
+    for (option, meaning) in command.options {
+      #expect(page.output.contains("  \(option)") && page.output.contains(meaning))
+    }
+    for note in command.notes where !note.isEmpty { #expect(page.output.contains(note)) }
+    #expect(try dugout.run("help", name).output == page.output)
+    #expect(try dugout.run(name, "-h").output == page.output)
+  }
+
+  /// A screen of 120 columns shows each line whole.
+  @Test func noLineOfAPageIsTooLong() {
+    for command in Dugout.commands {
+      for line in Help.page(command).split(separator: "\n") {
+        #expect(line.count <= 120, "\(command.name): \(line)")
+      }
+    }
+  }
+
+  /// The usage names every option, and no other.
+  @Test func usagesAndOptionsAgree() {
+    for command in Dugout.commands {
+      let named = Set(command.usage.matches(of: #/--[a-z-]+/#).map { String($0.output) })
+      let options = Set(command.options.map { String($0.option.prefix { $0 != " " }) })
+      #expect(named == options, "\(command.name)")
+    }
+  }
+
+  /// Every command that prints data, says DESIGN; these print text that other programs read, or talk.
+  @Test func everyCommandThatPrintsDataTakesJSON() {
+    let others = ["quickstart", "shell", "completions", "man"]
+    for command in Dugout.commands where !others.contains(command.name) {
+      #expect(command.options.contains { $0.option == "--json" }, "\(command.name)")
+    }
+  }
+
+  // MARK: The manual page
+
+  @Test func theManualPageHasEveryCommandAndOption() throws {
+    let page = try dugout.run("man")
+    #expect(page.status == 0 && page.output.hasPrefix(".TH DUGOUT 1"))
+    for command in Dugout.commands {
+      #expect(page.output.contains("\n.SS \(command.name)\n"))
+      for (option, _) in command.options {
+        #expect(page.output.contains("\n\\fB\(option.replacing("-", with: "\\-"))\\fR\n"))
+      }
+    }
+    // No line but requests begins with what makes one.
+    let requests: Set = [".TH", ".SH", ".SS", ".PP", ".TP", ".B", ".nf", ".fi"]
+    for line in page.output.split(separator: "\n") where line.hasPrefix(".") || line.hasPrefix("'") {
+      #expect(requests.contains(String(line.prefix { $0 != " " })), "\(line)")
+    }
+  }
+
+  private static let groff = ["/usr/bin/groff", "/bin/groff"].first {
+    FileManager.default.isExecutableFile(atPath: $0)
+  }
+
+  @Test(.enabled(if: groff != nil, "needs groff to set the manual page: apt-get install groff"))
+  func theManualPageIsSetWithoutAWarning() throws {
+    let folder = try TemporaryFolder()
+    let file = folder.path + "/dugout.1"
+    try Data(dugout.run("man").output.utf8).write(to: URL(fileURLWithPath: file))
+    let set = try Program(path: #require(Self.groff)).run("-ww", "-man", "-Tutf8", file)
+    #expect(set.status == 0 && set.complaint.isEmpty, "\(set.complaint)")
+    #expect(set.output.contains("Leave the store behind and say where it is"))
+  }
+
+  // MARK: Completions
+
+  private static let bash = ["/usr/bin/bash", "/bin/bash"].first {
+    FileManager.default.isExecutableFile(atPath: $0)
+  }
+  private static let zsh = ["/usr/bin/zsh", "/bin/zsh"].first {
+    FileManager.default.isExecutableFile(atPath: $0)
+  }
+
+  /// What bash would offer for the words, of which the last one is being typed.
+  private func offers(_ words: [String]) throws -> [String] {
+    let list = words.map { "'\($0)'" }.joined(separator: " ")
+    let script = """
+      source <("\(dugout.path)" completions bash)
+      COMP_WORDS=(\(list)) COMP_CWORD=\(words.count - 1)
+      _dugout
+      printf '%s\\n' "${COMPREPLY[@]}"
+      """
+    let outcome = try Program(path: #require(Self.bash)).run("--norc", "-c", script)
+    #expect(outcome.status == 0 && outcome.complaint.isEmpty, "\(outcome.complaint)")
+    return outcome.output.split(separator: "\n").map(String.init)
+  }
+
+  @Test(.enabled(if: bash != nil, "needs bash")) func bashCompletesCommandsOptionsAndFiles() throws {
+    #expect(try offers(["dugout", "qu"]) == ["quickstart", "query"])
+    #expect(try offers(["dugout", "help", "sal"]) == ["salvage"])
+    #expect(
+      try Set(offers(["dugout", "query", "data", "users", "--"])) == [
+        "--count", "--sum", "--average", "--json", "--help",
+      ])
+    #expect(try offers(["dugout", "index", "cr"]) == ["create"])
+    #expect(try offers(["dugout", "completions", ""]) == ["bash", "zsh", "fish"])
+    let folder = try TemporaryFolder()
+    try Data().write(to: folder.url.appendingPathComponent("store-of-mine"))
+    #expect(try offers(["dugout", "get", folder.path + "/sto"]) == [folder.path + "/store-of-mine"])
+  }
+
+  @Test(.enabled(if: zsh != nil, "needs zsh to read its completions: apt-get install zsh"))
+  func zshReadsItsCompletions() throws {
+    let folder = try TemporaryFolder()
+    let file = folder.path + "/_dugout"
+    try Data(dugout.run("completions", "zsh").output.utf8).write(to: URL(fileURLWithPath: file))
+    let outcome = try Program(path: #require(Self.zsh)).run("-n", file)
+    #expect(outcome.status == 0 && outcome.complaint.isEmpty, "\(outcome.complaint)")
+  }
+
+  @Test func eachShellHasCompletionsOfEveryCommand() throws {
+    for shell in ["bash", "zsh", "fish"] {
+      let script = try dugout.run("completions", shell)
+      #expect(script.status == 0)
+      for command in Dugout.commands { #expect(script.output.contains(command.name), "\(shell)") }
+      #expect(script.output.contains("average"), "\(shell)")
+    }
+    #expect(try dugout.run("completions", "tcsh").status == 2)
+  }
+}

@@ -1,0 +1,77 @@
+// An import whose process is killed keeps what it acknowledged, and the next one goes on from there.
+
+import DocumentStore
+import Foundation
+import Testing
+
+@Suite struct ImportKillTests {
+  private let dugout = Program("dugout")
+
+  /// The same with a million documents is in docs/testing.md.
+  private static let documents =
+    ProcessInfo.processInfo.environment["DUGOUT_IMPORT_DOCUMENTS"].flatMap { Int($0) } ?? 20_000
+
+  private func write(_ count: Int, to path: String) throws {
+    _ = FileManager.default.createFile(atPath: path, contents: nil)
+    let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+    for start in stride(from: 0, to: count, by: 10_000) {
+      let lines = (start..<min(start + 10_000, count)).map { number in
+        #"{"path":"items/\#(number)","fields":{"n":{"integerValue":"\#(number)"},"t":{"stringValue":"text"}}}"#
+      }
+      try file.write(contentsOf: Data((lines.joined(separator: "\n") + "\n").utf8))
+    }
+    try file.close()
+  }
+
+  private func start(_ arguments: [String]) throws -> Process {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: dugout.path)
+    process.arguments = arguments
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    return process
+  }
+
+  /// How many documents the mark beside the file says are in.
+  private func marked(_ path: String) -> Int {
+    guard let data = FileManager.default.contents(atPath: path + ".dugout-import"),
+      let object = try? JSONSerialization.jsonObject(with: data) as? [String: Any]
+    else { return 0 }
+    return object["documents"] as? Int ?? 0
+  }
+
+  private func count(_ directory: String) throws -> Int {
+    let outcome = try dugout.run("query", directory, "items", "--count", "--json")
+    try #require(outcome.status == 0, "\(outcome.complaint)")
+    return Int(outcome.output.firstMatch(of: #/"integerValue":"(\d+)"/#)?.1 ?? "") ?? -1
+  }
+
+  @Test(arguments: [SIGKILL, SIGINT]) func whatWasAcknowledgedStaysAndTheImportGoesOn(signal: Int32) throws {
+    let folder = try TemporaryFolder()
+    let files = try TemporaryFolder()
+    let path = files.path + "/items.jsonl"
+    try write(Self.documents, to: path)
+    var before = 0
+    for round in 1...2 {
+      let process = try start(["import", folder.path, path])
+      // Ended in the middle: a third further each time.
+      while marked(path) < Self.documents * round / 3, process.isRunning { usleep(200) }
+      try #require(process.isRunning, "the import was over before it could be ended")
+      kill(process.processIdentifier, signal)
+      process.waitUntilExit()
+      let said = marked(path)
+      #expect(said > before && said < Self.documents)
+      // The last commit may be there without its mark.
+      #expect(try (said...said + 500).contains(count(folder.path)))
+      before = said
+    }
+    let rest = try dugout.run("import", folder.path, path)
+    #expect(
+      rest.output == "\(Self.documents - before) documents imported, \(before) by an earlier run.\n",
+      "\(rest.complaint)")
+    #expect(try count(folder.path) == Self.documents)
+    #expect(!FileManager.default.fileExists(atPath: path + ".dugout-import"))
+    #expect(try dugout.run("check", folder.path).status == 0)
+  }
+}

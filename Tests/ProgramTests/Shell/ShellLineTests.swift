@@ -1,0 +1,59 @@
+// How a line of the shell becomes the arguments of a command.
+
+import Foundation
+import Testing
+
+@testable import dugout
+
+@Suite struct ShellLineTests {
+  private func arguments(_ text: String) throws -> [String]? {
+    let line = try #require(try ShellLine(text))
+    let command = try #require(Dugout.commands.first { $0.name == line.command })
+    return line.arguments(of: command, in: "DIR")
+  }
+
+  @Test func theDirectoryIsPutInItsPlace() throws {
+    #expect(try arguments("get users/ada --json") == ["DIR", "users/ada", "--json"])
+    #expect(try arguments("index create users age") == ["create", "DIR", "users", "age"])
+    #expect(try arguments("ls") == ["DIR"])
+    #expect(try arguments("stat") == ["DIR"])
+    #expect(try arguments("salvage") == nil)
+  }
+
+  @Test func aQueryNeedsNoQuotesAndKeepsItsOwn() throws {
+    #expect(
+      try arguments("query users where name == \"Ada  L\" --count --sum age")
+        == ["--count", "--sum", "age", "--", "DIR", "users where name == \"Ada  L\""])
+    #expect(
+      try arguments("set users/ada {name: \"--json\", age: -3} --merge")
+        == ["--merge", "--", "DIR", "users/ada", "{name: \"--json\", age: -3}"])
+    #expect(try arguments("export 'my file' users") == ["--", "DIR", "my file", "users"])
+  }
+
+  @Test func quotesThatDoNotEndAreNamedAndEmptyLinesAreNothing() throws {
+    #expect(throws: CommandFailure.self) { try ShellLine("get 'users/ada") }
+    #expect(try ShellLine("   ") == nil)
+    #expect(try ShellLine("# a comment 'with a quote'") == nil)
+  }
+
+  @Test func theHistoryIsKeptForItsOwnerAlone() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/state/history"
+    var history = ShellHistory(path: path)
+    for line in ["one", "two", "two", "", "three"] { history.add(line) }
+    #expect(history.lines == ["one", "two", "three"])
+    #expect(ShellHistory(path: path).lines == ["one", "two", "three"])
+    let permissions = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    #expect(permissions == 0o600)
+    for number in 0..<(ShellHistory.linesMax + 10) { history.add("line \(number)") }
+    #expect(ShellHistory(path: path).lines.count == ShellHistory.linesMax)
+  }
+
+  @Test func theHistoryHasItsPlace() {
+    #expect(ShellHistory.path(["HOME": "/h"]) == "/h/.local/state/dugout/history")
+    #expect(ShellHistory.path(["HOME": "/h", "XDG_STATE_HOME": "/s"]) == "/s/dugout/history")
+    #expect(ShellHistory.path(["HOME": "/h", "DUGOUT_HISTORY": "/x"]) == "/x")
+    #expect(ShellHistory.path(["HOME": "/h", "DUGOUT_HISTORY": ""]) == nil)
+    #expect(ShellHistory.path([:]) == nil)
+  }
+}

@@ -1,0 +1,142 @@
+// The shell as its users meet it: behind a pipe, and at a terminal.
+
+import DocumentStore
+import Foundation
+import Testing
+
+@testable import dugout
+
+@Suite struct ShellTests {
+  private let dugout = Program("dugout")
+
+  private func shell(_ path: String, _ lines: String...) throws -> Program.Outcome {
+    try dugout.run(["shell", path], input: lines.joined(separator: "\n") + "\n")
+  }
+
+  @Test func linesFromAPipeAreCarriedOutInOrder() throws {
+    let folder = try TemporaryFolder()
+    let outcome = try shell(
+      folder.path, "# a tour", "set users/ada {name: \"Ada\", age: 36}",
+      "set users/bob {name: \"Bob\", age: 17}", "",
+      "query users where age > 17", "index create users age", "index list", "check", "exit",
+      "get users/nobody")
+    #expect(outcome.status == 0, "\(outcome.complaint)")
+    for text in ["id   age  name", "ada  36   Ada", "1 document\n", "users(age)  2 entries", "No damage."] {
+      #expect(outcome.output.contains(text), "\(text) is not in \(outcome.output)")
+    }
+    #expect(try dugout.run("get", folder.path, "users/bob").status == 0)
+  }
+
+  @Test func theFirstLineThatFailsEndsItWithItsCode() throws {
+    let folder = try TemporaryFolder()
+    let outcome = try shell(folder.path, "get users/ada", "set users/ada {a: 1}")
+    #expect(outcome.status == 1)
+    #expect(outcome.complaint.contains("line 1: there is no document users/ada"))
+    #expect(try dugout.run("get", folder.path, "users/ada").status == 1)
+    #expect(try shell(folder.path, "fetch").status == 2)
+    #expect(try shell(folder.path, "salvage").complaint.contains("there is no command \"salvage\" here"))
+    #expect(try shell(folder.path, "query users where").status == 2)
+    #expect(try shell(folder.path, "help").output.contains("watch QUERY"))
+    #expect(try shell(folder.path, "help query").output.contains("Here without DIR: query QUERY"))
+  }
+
+  @Test func aLiveQueryPrintsEveryChangeBeforeTheNextLine() throws {
+    let folder = try TemporaryFolder()
+    let outcome = try shell(
+      folder.path, "set users/ada {age: 36}", "watch users where age > 20 order by age",
+      "set users/bob {age: 21}",
+      "set users/cy {age: 3}", "set users/ada {age: 37}", "delete users/bob", "watch", "unwatch 1",
+      "set users/dan {age: 50}", "watch")
+    #expect(outcome.status == 0, "\(outcome.complaint)")
+    let told = outcome.output.split(separator: "\n").filter { $0.contains("[1]") || $0.hasPrefix("  ") }
+    #expect(
+      told.map(String.init) == [
+        "[1] 1 document", "    users/ada  age: 36", "[1] 2 documents now", "  + users/bob  age: 21",
+        "[1] 2 documents now", "  ~ users/ada  age: 37", "[1] 1 document now", "  - users/bob",
+        "[1] users where age > 20 order by age",
+      ])
+    #expect(outcome.output.hasSuffix("nothing is watched\n"))
+  }
+
+  @Test func aStoreThatIsInUseOrDamagedIsRefusedAsEverywhere() throws {
+    let folder = try TemporaryFolder()
+    let store = try DocumentStore.open(folder.path)
+    let outcome = try shell(folder.path, "ls")
+    #expect(outcome.status == 69 && outcome.complaint.contains("in use by process \(getpid())"))
+    try store.close()
+  }
+
+  // MARK: Completion
+
+  private func candidates(_ text: String, _ path: String) throws -> [String] {
+    let store = try DocumentStore.open(path)
+    defer { try? store.close() }
+    return ShellCompleter(store: store).completion(text).candidates
+  }
+
+  @Test func commandsOptionsPathsAndFieldsAreCompleted() throws {
+    let folder = try TemporaryFolder()
+    try folder.changeStore { store in
+      for (path, fields) in [
+        (["users", "ada"], ["age", "name"]), (["users", "adam"], ["age"]),
+        (["users", "ada", "posts", "1"], ["likes"]),
+        (["rooms", "a b"], ["topic of it"]),
+      ] {
+        try store.commit([.set(DocumentPath(path), StoredMap(fields.map { ($0, .integer(1)) }))])
+      }
+    }
+    #expect(try candidates("qu", folder.path) == ["query "])
+    #expect(try candidates("get ", folder.path) == ["rooms", "users"])
+    #expect(try candidates("get users/ad", folder.path) == ["users/ada", "users/adam"])
+    #expect(try candidates("get users/ada/", folder.path) == ["users/ada/posts"])
+    #expect(try candidates("get users/ada/posts/", folder.path) == ["users/ada/posts/1"])
+    #expect(try candidates("query users where a", folder.path) == ["age", "and", "asc"])
+    #expect(try candidates("query group posts where li", folder.path) == ["likes", "limit"])
+    #expect(try candidates("watch users wh", folder.path) == ["where"])
+    #expect(try candidates("query rooms where `", folder.path) == ["`topic of it`"])
+    #expect(try candidates("query users --c", folder.path) == ["--count"])
+    #expect(try candidates("index create us", folder.path) == ["users"])
+    #expect(try candidates("index create users n", folder.path) == ["name"])
+    #expect(try candidates("help unw", folder.path) == ["unwatch"])
+    #expect(try candidates("get no/such/thing/at/all", folder.path) == [])
+  }
+
+  // MARK: At a terminal
+
+  @Test func atATerminalLinesAreEditedCompletedAndRemembered() throws {
+    let folder = try TemporaryFolder()
+    let files = try TemporaryFolder()
+    try folder.makeStore()
+    let history = files.path + "/history"
+    let terminal = try PseudoTerminal()
+    let process = try terminal.start(
+      dugout.path, ["shell", folder.path], ["DUGOUT_HISTORY": history, "TERM": "xterm"])
+    try terminal.wait(for: "dugout> ")
+    // "get users/ada", with two completions and a mistake that is taken back.
+    try terminal.type("gex\u{7F}t us\t/a\t\r")
+    try terminal.wait(for: "name: \"Ada\"")
+    try terminal.wait(for: "dugout> ")
+    try terminal.type("nonsense\r")
+    try terminal.wait(for: "there is no command \"nonsense\" here")
+    try terminal.wait(for: "dugout> ")
+    try terminal.type("watch users\r")
+    try terminal.wait(for: "[1] 1 document")
+    try terminal.wait(for: "dugout> ")
+    // Back to the first line.
+    try terminal.type("\u{1B}[A\u{1B}[A\u{1B}[A\r")
+    try terminal.wait(for: "name: \"Ada\"")
+    try terminal.wait(for: "dugout> ")
+    try terminal.type("set users/bob {age: 1}\r")
+    try terminal.wait(for: "+ users/bob  age: 1")
+    try terminal.wait(for: "dugout> ")
+    try terminal.type("half a line\u{3}")
+    try terminal.wait(for: "^C")
+    try terminal.wait(for: "dugout> ")
+    try terminal.type("\u{4}")
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+    let lines = try String(contentsOfFile: history, encoding: .utf8).split(separator: "\n")
+    #expect(lines.first == "get users/ada" && lines.last == "set users/bob {age: 1}")
+    #expect(try dugout.run("get", folder.path, "users/bob").status == 0)
+  }
+}
