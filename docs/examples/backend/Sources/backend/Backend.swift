@@ -1,0 +1,55 @@
+// An offline-first backend: JSON over HTTP on this machine, every answer out of a store in a directory.
+//
+//   backend DIRECTORY [PORT]        port 0, the default, is any free one; the first line says which
+//
+//   GET /notes             all notes, the newest first; ?tag=TAG those with a tag
+//   GET /notes/ID          one
+//   PUT /notes/ID          makes or replaces one; the body is {"text": "…", "tags": ["…"]}
+//   DELETE /notes/ID       removes it
+//   POST /notes/ID/likes   adds one to its likes, whoever else does so at the same time
+//
+// A PUT is answered when the note is on stable storage. SIGTERM and SIGINT let the requests under way end, close the
+// store, and end the program.
+
+import FirebaseFirestore
+import Foundation
+
+@main
+struct Backend {
+  static func main() async throws {
+    let words = CommandLine.arguments
+    guard words.count > 1, let port = UInt16(words.count > 2 ? words[2] : "0") else {
+      print("usage: backend DIRECTORY [PORT]")
+      exit(2)
+    }
+    let firestore = try Firestore.open(at: URL(fileURLWithPath: words[1]))
+    let notes = NotesResource(firestore)
+    let server = try HTTPServer(port: port) { await notes.answer($0) }
+    // Output that goes to a pipe is not held back.
+    setvbuf(stdout, nil, _IOLBF, 0)
+    print("http://127.0.0.1:\(server.port)/notes")
+    for await signal in Signals.stream([SIGTERM, SIGINT]) {
+      print("signal \(signal): ending")
+      break
+    }
+    await server.stop()
+    try await firestore.terminate()
+    print("Good-bye.")
+  }
+}
+
+/// Signals as a sequence, in place of their default actions.
+enum Signals {
+  static func stream(_ signals: [Int32]) -> AsyncStream<Int32> {
+    let (stream, continuation) = AsyncStream<Int32>.makeStream()
+    let sources = signals.map { number in
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      source.setEventHandler { continuation.yield(number) }
+      source.resume()
+      return source
+    }
+    continuation.onTermination = { _ in for source in sources { source.cancel() } }
+    return stream
+  }
+}

@@ -1,0 +1,188 @@
+// As much of HTTP/1.1 as the example needs, on sockets of the system: one request for each connection.
+
+@preconcurrency import Dispatch
+import Foundation
+
+struct HTTPRequest: Sendable {
+  var method: String
+  var path: [String]
+  var query: [String: String] = [:]
+  var body = Data()
+}
+
+struct HTTPResponse: Sendable {
+  var status: Int
+  var body = Data()
+
+  static func json(_ status: Int, _ object: [String: Any]) -> HTTPResponse {
+    let options: JSONSerialization.WritingOptions = [.sortedKeys, .withoutEscapingSlashes]
+    return HTTPResponse(
+      status: status, body: (try? JSONSerialization.data(withJSONObject: object, options: options)) ?? Data())
+  }
+
+  static func problem(_ status: Int, _ message: String) -> HTTPResponse { json(status, ["error": message]) }
+
+  fileprivate var bytes: Data {
+    let head =
+      "HTTP/1.1 \(status) \(Self.reasons[status] ?? "Status")\r\nContent-Type: application/json\r\n"
+      + "Content-Length: \(body.count)\r\nConnection: close\r\n\r\n"
+    return Data(head.utf8) + body
+  }
+
+  private static let reasons = [
+    200: "OK", 204: "No Content", 400: "Bad Request", 404: "Not Found", 413: "Content Too Large",
+    500: "Internal Server Error",
+  ]
+}
+
+/// Listens on the loopback interface alone. Each connection has a thread of a queue while bytes come and go, and
+/// none while the answer is made.
+final class HTTPServer: Sendable {
+  typealias Handler = @Sendable (HTTPRequest) async -> HTTPResponse
+
+  private static let headBytesMax = 64 << 10
+  private static let bodyBytesMax = 4 << 20
+
+  let port: UInt16
+  private let listener: Int32
+  private let source: any DispatchSourceRead
+  private let connections = DispatchQueue(label: "backend.connections", attributes: .concurrent)
+  /// Of the requests under way.
+  private let underWay = DispatchGroup()
+
+  init(port: UInt16, _ handler: @escaping Handler) throws {
+    (listener, self.port) = try Self.listen(port)
+    source = DispatchSource.makeReadSource(
+      fileDescriptor: listener, queue: DispatchQueue(label: "backend.accept"))
+    source.setEventHandler { [unowned self] in
+      let connection = accept(listener, nil, nil)
+      guard connection >= 0 else { return }
+      underWay.enter()
+      connections.async { self.serve(connection, handler) }
+    }
+    source.setCancelHandler { [listener] in close(listener) }
+    source.resume()
+  }
+
+  /// No connection is taken any more, and those that are there have been answered.
+  func stop() async {
+    source.cancel()
+    await withCheckedContinuation { done in underWay.notify(queue: .global()) { done.resume() } }
+  }
+
+  private static func listen(_ port: UInt16) throws -> (descriptor: Int32, port: UInt16) {
+    #if canImport(Glibc)
+    let stream = Int32(SOCK_STREAM.rawValue)
+    #else
+    let stream = SOCK_STREAM
+    #endif
+    let descriptor = socket(AF_INET, stream, 0)
+    guard descriptor >= 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+    var yes: Int32 = 1
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let failed = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        bind(descriptor, address, size) != 0 || Foundation.listen(descriptor, 64) != 0
+          || getsockname(descriptor, address, &size) != 0
+      }
+    }
+    guard !failed else {
+      defer { close(descriptor) }
+      throw POSIXError(.init(rawValue: errno) ?? .EIO)
+    }
+    return (descriptor, UInt16(bigEndian: address.sin_port))
+  }
+
+  // MARK: One connection
+
+  private func serve(_ connection: Int32, _ handler: @escaping Handler) {
+    // Who says nothing for so long is not waited for.
+    var patience = timeval(tv_sec: 10, tv_usec: 0)
+    setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    let result = Self.read(connection)
+    Task {
+      let response: HTTPResponse
+      switch result {
+      case .success(let request): response = await handler(request)
+      case .failure(let refusal): response = refusal.response
+      }
+      connections.async {
+        Self.write(response.bytes, to: connection)
+        close(connection)
+        self.underWay.leave()
+      }
+    }
+  }
+
+  private struct Refusal: Error { var response: HTTPResponse }
+
+  private static func read(_ connection: Int32) -> Result<HTTPRequest, Refusal> {
+    func refuse(_ status: Int, _ message: String) -> Result<HTTPRequest, Refusal> {
+      .failure(Refusal(response: .problem(status, message)))
+    }
+    var received = Data()
+    let end = Data("\r\n\r\n".utf8)
+    while received.range(of: end) == nil {
+      guard received.count < headBytesMax else { return refuse(413, "The head of the request is too long.") }
+      guard receive(from: connection, into: &received) else {
+        return refuse(400, "The request is not whole.")
+      }
+    }
+    guard let range = received.range(of: end),
+      let head = String(data: received[..<range.lowerBound], encoding: .utf8),
+      var request = request(head)
+    else { return refuse(400, "This is no request.") }
+    let length =
+      head.split(separator: "\r\n").compactMap { line -> Int? in
+        let parts = line.split(separator: ":", maxSplits: 1)
+        guard parts.count == 2, parts[0].lowercased() == "content-length" else { return nil }
+        return Int(parts[1].trimmingCharacters(in: .whitespaces))
+      }.first ?? 0
+    guard (0...bodyBytesMax).contains(length) else { return refuse(413, "The body is too long.") }
+    while received.count - range.upperBound < length {
+      guard receive(from: connection, into: &received) else { return refuse(400, "The body is not whole.") }
+    }
+    request.body = Data(received[range.upperBound...].prefix(length))
+    return .success(request)
+  }
+
+  private static func request(_ head: String) -> HTTPRequest? {
+    let words = (head.split(separator: "\r\n").first ?? "").split(separator: " ")
+    guard words.count == 3, let url = URLComponents(string: String(words[1])) else { return nil }
+    var request = HTTPRequest(
+      method: String(words[0]), path: url.path.split(separator: "/").map(String.init))
+    for item in url.queryItems ?? [] { request.query[item.name] = item.value }
+    return request
+  }
+
+  private static func receive(from connection: Int32, into data: inout Data) -> Bool {
+    var buffer = [UInt8](repeating: 0, count: 16 << 10)
+    let count = recv(connection, &buffer, buffer.count, 0)
+    if count > 0 { data.append(contentsOf: buffer.prefix(count)) }
+    return count > 0
+  }
+
+  private static func write(_ data: Data, to connection: Int32) {
+    var rest = [UInt8](data)[...]
+    while !rest.isEmpty {
+      // Whoever has gone is told nothing, and nobody gets a signal for it.
+      let count = rest.withUnsafeBytes { send(connection, $0.baseAddress, $0.count, Self.noSignal) }
+      guard count > 0 else { return }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  private static var noSignal: Int32 {
+    #if canImport(Darwin)
+    0
+    #else
+    Int32(MSG_NOSIGNAL)
+    #endif
+  }
+}

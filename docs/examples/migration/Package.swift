@@ -1,0 +1,20 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+let package = Package(
+  name: "migration",
+  platforms: [.macOS(.v15)],
+  dependencies: [
+    // In an app of your own, the place of your checkout.
+    .package(name: "Dugout", path: "../../..")
+  ],
+  targets: [
+    .executableTarget(
+      name: "migration",
+      dependencies: [
+        .product(name: "FirebaseFirestore", package: "Dugout")
+      ])
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,80 @@
+// Two clients and one authority, all in this process: both edit a shopping list, one of them without a network.
+//
+//   two-clients
+
+import DocumentStore
+import FirebaseFirestore
+import OfflineSync
+
+@main
+struct TwoClients {
+  static func main() async throws {
+    // What both agree on in the end. It could lie in a directory; a client's could, too.
+    let authority = try DocumentStore.openInMemory()
+    let remote = try LoopbackRemote(authority: authority)
+    let ada = Client("Ada", remote)
+    let bob = Client("Bob", remote)
+
+    try await ada.put("milk", count: 1)
+    try await bob.wait(for: "milk", count: 1)
+    print("Bob sees what Ada has written.")
+
+    try await ada.firestore.disableNetwork()
+    try await ada.add(2, to: "milk")
+    try await ada.put("bread", count: 1)
+    try await bob.add(3, to: "milk")
+    print("Ada is offline and sees:", try await ada.list())
+    print("Bob is online and sees: ", try await bob.list())
+    print("Ada's queue:", try await ada.firestore.pendingWrites().count, "writes")
+
+    try await ada.firestore.enableNetwork()
+    try await ada.firestore.waitForPendingWrites()
+    // Both added to the same count, and neither is lost.
+    for client in [ada, bob] {
+      try await client.wait(for: "milk", count: 6)
+      try await client.wait(for: "bread", count: 1)
+    }
+    let (one, other) = (try await ada.list(), try await bob.list())
+    print("Together again, both see:", one)
+    guard one == other, try authority.count == 2 else { fatalError("They do not agree.") }
+    for client in [ada, bob] { try await client.firestore.terminate() }
+    try authority.close()
+  }
+}
+
+struct Client {
+  let firestore: Firestore
+  private let list: CollectionReference
+
+  init(_ name: String, _ remote: LoopbackRemote) {
+    firestore = Firestore.memory()
+    let settings = FirestoreSettings()
+    settings.remote = remote
+    // An await returns when the write is in the queue, not when the authority has answered.
+    settings.acknowledgement = .local
+    settings.dispatchQueue = DispatchQueue(label: name)
+    firestore.settings = settings
+    list = firestore.collection("shopping")
+  }
+
+  func put(_ item: String, count: Int) async throws {
+    try await list.document(item).setData(["count": count])
+  }
+
+  func add(_ count: Int, to item: String) async throws {
+    try await list.document(item).updateData(["count": FieldValue.increment(Int64(count))])
+  }
+
+  func list() async throws -> [String] {
+    try await list.order(by: FieldPath.documentID()).getDocuments(source: .cache).documents
+      .map { "\($0.documentID): \($0["count"] ?? "")" }
+  }
+
+  /// Returns when the authority has said so. A listener is how an app would show it.
+  func wait(for item: String, count: Int) async throws {
+    for try await snapshot in list.document(item).snapshots(includeMetadataChanges: true)
+    where !snapshot.metadata.hasPendingWrites && snapshot["count"] as? Int == count {
+      return
+    }
+  }
+}
