@@ -1,7 +1,6 @@
 // A store becomes the cache and the queue of a client, and remembers it.
 
 internal import ByteStore
-internal import Dispatch
 package import DocumentStore
 
 /// What becomes of documents that a store has and that no remote knows, when one is attached.
@@ -21,15 +20,15 @@ extension LocalView {
   /// `failedPrecondition` if the store has documents of its own and nothing was said of them.
   package func attach(
     _ remote: any Remote, as user: String?, _ attachment: RemoteAttachment = .refuse,
-    _ collector: LocalStore.Collector = .lru, cacheBytesMax: UInt64? = nil
+    _ collector: LocalStore.Collector = .lru, _ options: SyncEngine.Options = SyncEngine.Options()
   ) throws(DocumentStoreError) -> SyncDriver {
     try attached.withLock { attached throws(DocumentStoreError) in
       if let driver = attached { return driver }
+      store.leaveTimeToLiveToOthers()
       let isUpload = try prepare(attachment)
       let local = try LocalStore(store, user: user, collector: collector, client: Self.newClient())
       if isUpload { try upload(local) }
-      var options = SyncEngine.Options()
-      options.cacheBytesMax = cacheBytesMax
+      var options = options
       options.seed = UInt64.random(in: 0...UInt64.max)
       let driver = SyncDriver(local, remote, options, QueueScheduler(label: "dugout.sync"))
       attached = driver
@@ -39,14 +38,6 @@ extension LocalView {
 
   /// The client, if a remote is attached.
   package var driver: SyncDriver? { attached.withLock { $0 } }
-
-  /// Not to be called on the driver's own queue.
-  func stopDriver() {
-    guard let driver else { return }
-    let isStopped = DispatchSemaphore(value: 0)
-    driver.stop { isStopped.signal() }
-    isStopped.wait()
-  }
 
   /// Throws if the store is that of a client: what it has of the remote is not all, and not the newest.
   package func checkIsOwn() throws(DocumentStoreError) {

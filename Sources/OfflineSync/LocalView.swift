@@ -103,7 +103,7 @@ public final class LocalView: Sendable {
   }
 
   public func close() throws(DocumentStoreError) {
-    stopDriver()
+    driver?.stop()
     try store.close()
   }
 }

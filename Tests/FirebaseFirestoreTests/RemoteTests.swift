@@ -78,6 +78,58 @@ import Testing
     try await firestore.terminate()
   }
 
+  @Test func aggregatesOverTheCacheNeedNoNetworkAndCountWhatIsPending() async throws {
+    try authority.commit(
+      (1...3).map { .set(try room("\($0)"), StoredMap([("n", .integer(Int64($0)))])) })
+    let firestore = client { $0.acknowledgement = .local }
+    let rooms = firestore.collection("rooms")
+    _ = try await rooms.getDocuments(source: .server)
+    try await firestore.disableNetwork()
+    rooms.document("4").setData(["n": 10]) { _ in }
+    rooms.document("1").delete { _ in }
+    let numbers = try await rooms.aggregate([.count(), .sum("n"), .average("n")])
+      .getAggregation(source: .cache)
+    #expect(numbers.count == 3)
+    #expect(numbers.get(.sum("n")) as? Int == 15)
+    #expect(numbers.get(.average("n")) as? Double == 5)
+    try await firestore.terminate()
+  }
+
+  /// Documents with a time to live go at the authority, and clients are told.
+  @Test func timesToLiveAreTheAuthoritysAffair() async throws {
+    let field = try StoredFieldPath(["until"])
+    var options = DocumentStore.Options()
+    options.maintenance = .manual
+    let authority = try DocumentStore.openInMemory(options: options)
+    let remote = try LoopbackRemote(authority: authority)
+    try authority.setTimeToLive(field, ofCollectionGroup: "rooms")
+    let past = StoredValue.timestamp(try #require(StoredTimestamp(microseconds: 1_000_000)))
+    let store = try DocumentStore.openInMemory()
+    try store.setTimeToLive(field, ofCollectionGroup: "rooms")
+    let driver = try LocalView(over: store).attach(remote, as: nil)
+    await withCheckedContinuation { done in
+      driver.send(.disableNetwork)
+      driver.write([.set(DocumentPath(unchecked: ["rooms", "a"]), StoredMap([("until", past)]))], .local) {
+        _ in done.resume()
+      }
+    }
+    #expect(try store.sweepExpired() == 0 && store.count > 0, "it is for the authority to remove it")
+    #expect(try store.document(at: room("a")) != nil)
+    #expect(throws: DocumentStoreError.self) { try store.setTimeToLive(nil, ofCollectionGroup: "rooms") }
+    driver.send(.enableNetwork)
+    await withCheckedContinuation { done in driver.waitForPendingWrites { _ in done.resume() } }
+    let (heard, continuation) = AsyncStream<Int>.makeStream()
+    _ = driver.listen(to: StructuredQuery(.collection(CollectionPath(unchecked: ["rooms"]))), ListenRules()) {
+      if case .success(let snapshot) = $0 { continuation.yield(snapshot.documents.count) }
+    }
+    for await count in heard where count == 1 { break }
+    #expect(try authority.sweepExpired() == 1)
+    remote.refresh()
+    for await count in heard where count == 0 { break }
+    #expect(try store.document(at: room("a")) == nil)
+    driver.stop()
+  }
+
   @Test func aRejectedWriteIsReportedAndTakenBackAndThoseBehindItProceed() async throws {
     var rules = LoopbackRules()
     rules.mayWrite = { _, mutations in
@@ -201,6 +253,116 @@ import Testing
     try await firestore.terminate()
   }
 
+  @Test func callsTakeEffectInTheirOrder() async throws {
+    let firestore = client { $0.acknowledgement = .local }
+    try await firestore.disableNetwork()
+    let done = DispatchQueue(label: "dugout.test.done")
+    let heard = Locked(0)
+    // Nobody waits for anything: what is asked later must not be taken up before.
+    for number in 0..<50 {
+      firestore.document("rooms/\(number)").setData(["n": number]) { _ in }
+      firestore.enableNetwork { _ in done.async { heard.withLock { $0 += 1 } } }
+      firestore.disableNetwork { _ in done.async { heard.withLock { $0 += 1 } } }
+    }
+    try await firestore.changeUser("ann")
+    #expect(try await firestore.pendingWrites().isEmpty, "the writes were made before the user changed")
+    #expect(try firestore.collection("rooms").read().isEmpty)
+    try await firestore.changeUser(nil)
+    firestore.document("rooms/last").setData(["n": 1]) { _ in }
+    #expect(try firestore.document("rooms/last").read().exists, "a read sees what was written before it")
+    let count = try await firestore.pendingWrites().count
+    firestore.document("rooms/more").setData(["n": 1]) { _ in }
+    #expect(try await firestore.pendingWrites().count == count + 1)
+    try await firestore.terminate()
+  }
+
+  /// The directory is in use when the first write comes, and free when the next one does.
+  @Test func aWriteNeverGoesPastTheQueue() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "dugout-test-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    FirebaseApp.configure(name: "remote-late", options: FirebaseOptions(directory: folder))
+    let app = try #require(FirebaseApp.app(name: "remote-late"))
+    let firestore = Firestore.firestore(app: app)
+    let settings = FirestoreSettings()
+    settings.dispatchQueue = DispatchQueue(label: "dugout.test.callbacks")
+    settings.remote = remote
+    settings.acknowledgement = .local
+    firestore.settings = settings
+    let holder = try DocumentStore.open(firestore.storeDirectory)
+    let reference = firestore.document("rooms/eros")
+    #expect(await code { try await reference.setData(["n": 1]) } == 14)
+    try holder.close()
+    try await reference.setData(["n": 2])
+    try await firestore.waitForPendingWrites()
+    #expect(try authority.document(at: room("eros"))?.fields["n"] == .integer(2))
+    await withCheckedContinuation { done in app.delete { _ in done.resume() } }
+  }
+
+  @Test func aTransactionThatOnlyReadsSeesOneMoment() async throws {
+    let firestore = client()
+    try authority.commit([.set(try room("a"), StoredMap([("n", .integer(1))]))])
+    let (a, b) = (firestore.document("rooms/a"), firestore.document("rooms/b"))
+    let (store, path) = (authority, try room("a"))
+    let attempts = Locked(0)
+    let seen = try await firestore.runTransaction { transaction, _ in
+      let first = (try? transaction.getDocument(a))?.get("n") as? Int
+      let attempt = attempts.withLock { attempts in
+        attempts += 1
+        return attempts
+      }
+      if attempt == 1 { _ = try? store.commit([.set(path, StoredMap([("n", .integer(2))]))]) }
+      _ = try? transaction.getDocument(b)
+      return first
+    }
+    #expect(seen as? Int == 2, "what it read first was not so any more at its end")
+    #expect(attempts.withLock { $0 } == 2)
+    try await firestore.terminate()
+  }
+
+  @Test func aTransactionIsTriedAgainWhileTheRemoteIsAwayForAMoment() async throws {
+    let firestore = client()
+    let reference = firestore.document("rooms/a")
+    _ = try await reference.getDocument(source: .server)
+    remote.setReachable(false)
+    let remote = remote
+    let attempts = Locked(0)
+    _ = try await firestore.runTransaction { transaction, errorPointer in
+      let attempt = attempts.withLock { attempts in
+        attempts += 1
+        return attempts
+      }
+      if attempt == 2 { remote.setReachable(true) }
+      do {
+        _ = try transaction.getDocument(reference)
+      } catch {
+        errorPointer?.pointee = error as NSError
+        return nil
+      }
+      transaction.setData(["n": 1], forDocument: reference)
+      return nil
+    }
+    #expect(attempts.withLock { $0 } == 2)
+    #expect(try authority.document(at: room("a")) != nil)
+    try await firestore.terminate()
+  }
+
+  /// A listener has the last reference to its database, and it goes away on the driver's own queue.
+  @Test(.timeLimit(.minutes(1))) func aDatabaseMayEndWithItsLastListener() async throws {
+    let (ends, continuation) = AsyncStream<Void>.makeStream()
+    do {
+      let remote = EndingRemote(remote) { continuation.yield() }
+      let firestore = client { $0.remote = remote }
+      let registration = firestore.collection("rooms").addSnapshotListener { _, _ in
+        withExtendedLifetime(firestore) {}
+      }
+      _ = try await firestore.collection("rooms").getDocuments(source: .cache)
+      registration.remove()
+    }
+    var iterator = ends.makeAsyncIterator()
+    _ = await iterator.next()
+  }
+
   @Test func theQueueAndTheCacheSurviveARestart() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
       "dugout-test-\(UUID().uuidString)")
@@ -262,4 +424,42 @@ import Testing
     }
     await withCheckedContinuation { done in app.delete { _ in done.resume() } }
   }
+}
+
+/// Says when the client that has it is gone.
+private final class EndingRemote: Remote {
+  private let remote: LoopbackRemote
+  private let end: @Sendable () -> Void
+
+  init(_ remote: LoopbackRemote, end: @escaping @Sendable () -> Void) {
+    self.remote = remote
+    self.end = end
+  }
+
+  deinit { end() }
+
+  var documentsName: String { remote.documentsName }
+
+  func openWatchStream(
+    as user: String?, _ handler: @escaping @Sendable (WatchStreamEvent) -> Void
+  ) -> any WatchStream { remote.openWatchStream(as: user, handler) }
+
+  func openWriteStream(
+    as user: String?, _ handler: @escaping @Sendable (WriteStreamEvent) -> Void
+  ) -> any WriteStream { remote.openWriteStream(as: user, handler) }
+
+  func documents(
+    at paths: [DocumentPath], as user: String?,
+    _ answer: @escaping @Sendable (Result<[RemoteDocument], RemoteError>) -> Void
+  ) { remote.documents(at: paths, as: user, answer) }
+
+  func commit(
+    _ mutations: [Mutation], as user: String?,
+    _ answer: @escaping @Sendable (Result<SnapshotVersion, RemoteError>) -> Void
+  ) { remote.commit(mutations, as: user, answer) }
+
+  func aggregate(
+    _ aggregates: [Aggregate], over query: StructuredQuery, as user: String?,
+    _ answer: @escaping @Sendable (Result<[StoredValue], RemoteError>) -> Void
+  ) { remote.aggregate(aggregates, over: query, as: user, answer) }
 }

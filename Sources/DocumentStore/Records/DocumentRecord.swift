@@ -42,6 +42,14 @@ package struct DocumentRecord: Sendable {
     }
   }
 
+  /// Of its record.
+  package var byteCount: Int {
+    switch content {
+    case .record(let record): record.bytes.count
+    case .document(let document): document.record.count
+    }
+  }
+
   package enum Fields: Sendable {
     case record(RecordMap)
     case stored(StoredMap)

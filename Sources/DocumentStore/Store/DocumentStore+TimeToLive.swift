@@ -16,6 +16,10 @@ extension DocumentStore {
       throw .invalidArgument("The id of a collection has 1 to 1500 bytes.")
     }
     try timeToLive.withLock { state throws(DocumentStoreError) in
+      guard !state.isLeftToOthers else {
+        throw .failedPrecondition(
+          "The database in \(path) is a cache of a remote: set times to live where the documents come from.")
+      }
       var policies = state.policies
       policies[id] = field
       let encoded = FeedFormat.encode(policies)
@@ -35,6 +39,7 @@ extension DocumentStore {
   /// Removes documents whose time is over, a hundred at most for each policy. How many it removed.
   @discardableResult
   public func sweepExpired() throws(DocumentStoreError) -> Int {
+    guard !timeToLive.withLock({ $0.isLeftToOthers }) else { return 0 }
     var removed = 0
     for (id, field) in timeToLivePolicies.sorted(by: { $0.key < $1.key }) {
       removed += try sweep(id, field)
@@ -64,7 +69,7 @@ extension DocumentStore {
   func startSweeping() {
     guard case .inBackground = options.maintenance else { return }
     timeToLive.withLock { state in
-      guard !state.policies.isEmpty, !state.isClosed else { return state.sweeper = nil }
+      guard !state.policies.isEmpty, !state.isClosed, !state.isLeftToOthers else { return state.sweeper = nil }
       guard state.sweeper == nil else { return }
       state.sweeper = TimeToLiveSweeper(every: Self.secondsBetweenSweeps) { [weak self] in
         for _ in 0..<Self.sweepsAtOnce {
@@ -72,6 +77,14 @@ extension DocumentStore {
           guard let removed = try? self?.sweepExpired(), removed >= Self.documentsPerSweep else { return }
         }
       }
+    }
+  }
+
+  /// From now on nothing is removed here: this store is a cache, and learns it from where the documents come from.
+  package func leaveTimeToLiveToOthers() {
+    timeToLive.withLock { state in
+      state.isLeftToOthers = true
+      state.sweeper = nil
     }
   }
 
@@ -86,5 +99,6 @@ extension DocumentStore {
     var policies: [String: StoredFieldPath]
     var sweeper: TimeToLiveSweeper?
     var isClosed = false
+    var isLeftToOthers = false
   }
 }

@@ -3,9 +3,12 @@
 private import DocumentStore
 public import Foundation
 
-/// Where aggregates are computed. Without a remote, the database is the server.
+/// Where aggregates are computed. Without a remote, the database is server and cache at once.
 public enum AggregateSource: UInt, Sendable {
+  /// At the remote: fails with `unavailable` while it cannot be reached, and knows nothing of writes that wait here.
   case server = 0
+  /// Over what is here, with the writes that wait. Needs no network.
+  case cache = 1
 }
 
 /// A query and what to compute over its results.
@@ -28,14 +31,14 @@ public final class AggregateQuery: NSObject, Sendable {
   public func getAggregation(
     source: AggregateSource, completion: @escaping (AggregateQuerySnapshot?, (any Error)?) -> Void
   ) {
-    let read = Result { try startReading() }
+    let read = Result { try startReading(source) }
     query.firestore.answer(completion) { try await read.get().snapshot() }
   }
 
   nonisolated(nonsending)
     public func getAggregation(source: AggregateSource) async throws -> AggregateQuerySnapshot
   {
-    try await startReading().snapshot()
+    try await startReading(source).snapshot()
   }
 
   /// Equal means the same query and the same aggregates in the same order.
@@ -56,19 +59,22 @@ public final class AggregateQuery: NSObject, Sendable {
     var query: AggregateQuery
     var client: FirestoreClient
     var structured: StructuredQuery
+    var source: AggregateSource
     var lastWrite: UInt64
 
     nonisolated(nonsending) func snapshot() async throws -> AggregateQuerySnapshot {
       AggregateQuerySnapshot(
         query,
-        try await client.aggregate(query.fields.map(\.aggregate), over: structured, after: lastWrite))
+        try await client.aggregate(
+          query.fields.map(\.aggregate), over: structured, source: source, after: lastWrite))
     }
   }
 
-  private func startReading() throws -> Read {
+  private func startReading(_ source: AggregateSource) throws -> Read {
     let client = query.firestore.client()
     return Read(
-      query: self, client: client, structured: try query.runnable, lastWrite: client.lastIssuedWrite)
+      query: self, client: client, structured: try query.runnable, source: source,
+      lastWrite: client.lastIssuedWrite)
   }
 }
 

@@ -4,13 +4,16 @@ private import DocumentStore
 private import OfflineSync
 
 extension DocumentReference {
-  /// The document as it is published now: waits for no write that is under way. Nil if it cannot be read, and once
-  /// the instance is terminated.
+  /// The document as it is published now: waits for no write that is under way. Nil if it cannot be read, before the
+  /// first call that opens the store, and once the instance is terminated.
   package func publishedSnapshot() -> DocumentSnapshot? {
-    guard let client = try? firestore.livingClient(), let path = try? storedPath else { return nil }
-    let viewed = try? client.readNow(after: 0) { view throws(DocumentStoreError) in
-      try view.document(at: path)
-    }
-    return viewed.map { DocumentSnapshot(self, $0) }
+    // Never opens the store: whoever is told of a commit may be what its end waits for.
+    guard let view = try? firestore.livingClient().openView, let path = try? storedPath else { return nil }
+    return (try? view.document(at: path)).map { DocumentSnapshot(self, $0) }
   }
+}
+
+extension Firestore {
+  /// Whether what is committed here may be rejected elsewhere.
+  package var hasRemote: Bool { (try? livingClient())?.remote != nil }
 }

@@ -13,8 +13,7 @@ extension Firestore {
 
   /// Goes on with the remote. Completes, and changes nothing without one.
   public func enableNetwork(completion: (((any Error)?) -> Void)? = nil) {
-    let client = client()
-    answer({ (_: Void?, error) in completion?(error) }) { try await client.send(.enableNetwork) }
+    send(.enableNetwork, completion)
   }
 
   nonisolated(nonsending) public func enableNetwork() async throws {
@@ -24,12 +23,21 @@ extension Firestore {
   /// Leaves the remote alone: reads are answered from what is here, writes wait. Completes, and changes nothing
   /// without a remote.
   public func disableNetwork(completion: (((any Error)?) -> Void)? = nil) {
-    let client = client()
-    answer({ (_: Void?, error) in completion?(error) }) { try await client.send(.disableNetwork) }
+    send(.disableNetwork, completion)
   }
 
   nonisolated(nonsending) public func disableNetwork() async throws {
     try await client().send(.disableNetwork)
+  }
+
+  private func send(_ event: SyncEvent, _ completion: (((any Error)?) -> Void)?) {
+    let callback = Callback<(any Error)?> { completion?($0) }
+    let queue = callbackQueue
+    client().send(event) { result in
+      queue.async {
+        if case .failure(let error) = result { callback(error) } else { callback(nil) }
+      }
+    }
   }
 
   // MARK: Waiting
@@ -37,14 +45,20 @@ extension Firestore {
   /// Completes once all writes that were issued before are durable and visible, or have failed; with a remote, once it
   /// has answered them. Fails with `cancelled` if the user changes meanwhile.
   public func waitForPendingWrites(completion: @escaping ((any Error)?) -> Void) {
-    let client = client()
-    let write = client.lastIssuedWrite
-    answer({ (_: Void?, error) in completion(error) }) { try await client.waitForPending(write) }
+    let callback = Callback<(any Error)?> { completion($0) }
+    let queue = callbackQueue
+    client().waitForPendingWrites { result in
+      queue.async {
+        if case .failure(let error) = result { callback(error) } else { callback(nil) }
+      }
+    }
   }
 
   nonisolated(nonsending) public func waitForPendingWrites() async throws {
     let client = client()
-    try await client.waitForPending(client.lastIssuedWrite)
+    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
+      client.waitForPendingWrites { done.resume(with: $0) }
+    }
   }
 
   // MARK: Ending

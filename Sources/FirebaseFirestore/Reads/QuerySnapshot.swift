@@ -23,7 +23,7 @@ public final class QuerySnapshot: NSObject, Sendable {
     /// Made into snapshots when somebody asks: often only the changes count.
     case live(LiveResults)
     /// The same with a remote: some documents may have pending writes.
-    case view(LiveResults, pending: Set<DocumentPath>)
+    case view(LiveResults)
   }
 
   /// The answer to one question.
@@ -65,7 +65,7 @@ public final class QuerySnapshot: NSObject, Sendable {
     self.query = query
     metadata = SnapshotMetadata(hasPendingWrites: view.hasPendingWrites, isFromCache: view.isFromCache)
     count = view.documents.count
-    content = Guarded(.view(view.documents, pending: view.mutated))
+    content = Guarded(.view(view.documents))
     let placed = view.placedChanges
     metadataChanges = Set(placed.indices.filter { placed[$0].change.kind == .metadata })
     changes = placed.compactMap { placed in
@@ -92,11 +92,11 @@ public final class QuerySnapshot: NSObject, Sendable {
         }
         content = .documents(documents)
         return documents
-      case .view(let results, let pending):
+      case .view(let results):
         let documents = results.map {
           Self.snapshot(
             $0, in: query.firestore, isFromCache: metadata.isFromCache,
-            hasPendingWrites: pending.contains($0.path))
+            hasPendingWrites: $0.isPending)
         }
         content = .documents(documents)
         return documents
@@ -113,11 +113,11 @@ public final class QuerySnapshot: NSObject, Sendable {
         results.last.map {
           Self.snapshot($0, in: query.firestore, isFromCache: metadata.isFromCache)
         }
-      case .view(let results, let pending):
+      case .view(let results):
         results.last.map {
           Self.snapshot(
             $0, in: query.firestore, isFromCache: metadata.isFromCache,
-            hasPendingWrites: pending.contains($0.path))
+            hasPendingWrites: $0.isPending)
         }
       }
     }

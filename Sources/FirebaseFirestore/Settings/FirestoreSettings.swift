@@ -1,5 +1,6 @@
 // What an app can choose before the first use of a database.
 
+private import DocumentStore
 import FirebaseCore
 public import Foundation
 public import OfflineSync
@@ -45,6 +46,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     var remote: RemoteChoice?
     var remoteAttachment = RemoteAttachment.refuse
     var acknowledgement = FirestoreAcknowledgement.server
+    var cacheBudgets: [String: Int64] = [:]
     /// Which of the two ways to choose a cache was used.
     var hasCacheSettings = false
     var hasOldCacheSettings = false
@@ -54,6 +56,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
         && isSame(left.dispatchQueue, right.dispatchQueue) && left.cache == right.cache
         && left.durability == right.durability && left.remote === right.remote
         && left.remoteAttachment == right.remoteAttachment && left.acknowledgement == right.acknowledgement
+        && left.cacheBudgets == right.cacheBudgets
     }
 
     /// On Linux the main queue is a new object each time.
@@ -112,6 +115,18 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
   public var acknowledgement: FirestoreAcknowledgement {
     get { values.acknowledgement }
     set { guarded.withLock { $0.acknowledgement = newValue } }
+  }
+
+  /// With a remote: how many bytes the documents of a collection may take in the cache, by its path. What was used
+  /// longest ago goes, now and then; what a listener sees and what has pending writes stays.
+  ///
+  /// ```swift
+  /// let settings = FirestoreSettings()
+  /// settings.cacheBudgets = ["messages": 10 << 20]
+  /// ```
+  public var cacheBudgets: [String: Int64] {
+    get { values.cacheBudgets }
+    set { guarded.withLock { $0.cacheBudgets = newValue } }
   }
 
   /// `MemoryCacheSettings` means a database in memory, which is gone when it is terminated.
@@ -183,10 +198,16 @@ final class RemoteChoice: Sendable {
 extension FirestoreSettings.Values {
   var clientRemote: ClientRemote? {
     guard let remote else { return nil }
+    var options = SyncEngine.Options()
+    if cache != .memoryEager {
+      options.cacheBytesMax = UInt64(exactly: cache.size)
+      for (path, bytes) in cacheBudgets {
+        options.budgets[CollectionPath(unchecked: PathText.collection(path))] = UInt64(clamping: bytes)
+      }
+    }
     return ClientRemote(
       remote: remote.remote, attachment: remoteAttachment,
       acknowledgement: acknowledgement == .local ? .local : .server,
-      collector: cache == .memoryEager ? .eager : .lru,
-      cacheBytesMax: cache == .memoryEager ? nil : UInt64(exactly: cache.size))
+      collector: cache == .memoryEager ? .eager : .lru, options: options)
   }
 }

@@ -56,8 +56,8 @@ extension FirestoreClient {
     let call: @Sendable () -> Void = { if !listening.isRemoved { handler() } }
     guard remote == nil else {
       remember(listening)
-      inOrder { [self] _ in
-        guard let driver = openDriver, !listening.isRemoved else { return }
+      inOrderOfDriver { driver in
+        guard case .success(let driver) = driver, !listening.isRemoved else { return }
         let id = driver.listenToSync { queue.async(execute: call) }
         listening.attach { driver.unlistenToSync(id) }
       }

@@ -1,4 +1,6 @@
 // The database at work with a remote: the engine's driver does what the store does without one.
+//
+// Calls reach the driver through the queue of the writes, so that it takes everything up in the order of the calls.
 
 import DocumentStore
 import FirebaseCore
@@ -11,8 +13,7 @@ package struct ClientRemote: Sendable {
   package var attachment: RemoteAttachment
   package var acknowledgement: SyncDriver.Acknowledgement
   package var collector: LocalStore.Collector
-  /// Nil for a cache that keeps everything.
-  package var cacheBytesMax: UInt64?
+  package var options: SyncEngine.Options
 }
 
 extension FirestoreClient {
@@ -34,27 +35,36 @@ extension FirestoreClient {
     }
   }
 
-  /// Completes when every write that is pending now was answered.
-  nonisolated(nonsending) func waitForAnswers(_ driver: SyncDriver) async throws {
-    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
-      driver.waitForPendingWrites { error in
-        if let error {
-          done.resume(throwing: FirestoreErrors.translate(error))
-        } else {
-          done.resume()
+  /// Done when every write that was issued before is durable and visible, or has failed; with a remote, when it has
+  /// answered them.
+  func waitForPendingWrites(_ done: @escaping @Sendable (Result<Void, any Error>) -> Void) {
+    guard remote != nil else { return resume(after: lastIssuedWrite) { done(.success(())) } }
+    inOrderOfDriver { driver in
+      switch driver {
+      case .failure(let error): done(.failure(error))
+      case .success(let driver):
+        driver.waitForPendingWrites { error in
+          done(error.map { .failure(FirestoreErrors.translate($0)) } ?? .success(()))
         }
       }
     }
   }
 
-  nonisolated(nonsending) func waitForPending(_ write: UInt64) async throws {
-    await wait(for: write)
-    if let driver = try await openedDriver() { try await waitForAnswers(driver) }
+  /// An event of a user: behind the calls before this one, and before those that come later.
+  func send(_ event: SyncEvent, _ done: @escaping @Sendable (Result<Void, any Error>) -> Void) {
+    guard remote != nil else { return done(.success(())) }
+    inOrderOfDriver { driver in
+      switch driver {
+      case .failure(let error): done(.failure(error))
+      case .success(let driver): driver.send(event) { done(.success(())) }
+      }
+    }
   }
 
   nonisolated(nonsending) func send(_ event: SyncEvent) async throws {
-    guard let driver = try await openedDriver() else { return }
-    await withCheckedContinuation { done in driver.send(event) { done.resume() } }
+    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
+      send(event) { done.resume(with: $0) }
+    }
   }
 
   // MARK: Reading
@@ -141,18 +151,16 @@ extension FirestoreClient {
     }
     let rules = ListenRules(
       includesMetadataChanges: options.includeMetadataChanges, isCacheOnly: options.source == .cache)
-    inOrder { [self] view in
+    inOrderOfDriver { driver in
       guard !listening.isRemoved else { return }
-      guard let driver = openDriver else {
-        if case .failure(let error) = view {
-          queue.async { tell(.failure(FirestoreErrors.translate(error))) }
+      switch driver {
+      case .failure(let error): queue.async { tell(.failure(error)) }
+      case .success(let driver):
+        let id = driver.listen(to: query, rules) { result in
+          queue.async { tell(result.mapError(FirestoreErrors.translate)) }
         }
-        return
+        listening.attach { driver.unlisten(id) }
       }
-      let id = driver.listen(to: query, rules) { result in
-        queue.async { tell(result.mapError(FirestoreErrors.translate)) }
-      }
-      listening.attach { driver.unlisten(id) }
     }
     return listening
   }

@@ -51,27 +51,30 @@ package final class FirestoreClient: Sendable {
   private func openStore() throws(DocumentStoreError) -> LocalView {
     if let use = state.withLock({ $0.use }) { return use.view }
     let use = try AppStores.shared.use(place, durability)
-    let driver = try attach(use)
-    state.withLock { state in
-      state.use = use
-      state.driver = driver
-    }
-    return use.view
-  }
-
-  private func attach(_ use: StoreUse) throws(DocumentStoreError) -> SyncDriver? {
     do throws(DocumentStoreError) {
       guard let remote else {
         try use.view.checkIsOwn()
-        return nil
+        state.withLock { $0.use = use }
+        return use.view
       }
-      return try use.view.attach(
-        remote.remote, as: nil, remote.attachment, remote.collector,
-        cacheBytesMax: remote.cacheBytesMax)
+      let driver = try use.view.attach(
+        remote.remote, as: nil, remote.attachment, remote.collector, remote.options)
+      state.withLock { state in
+        state.use = use
+        state.driver = driver
+      }
+      return use.view
     } catch {
       try? use.end()
       throw error
     }
+  }
+
+  /// Only on the queue. The store of a client of a remote is open with its driver, or not at all.
+  private func openedDriver(_ remote: ClientRemote) throws(DocumentStoreError) -> SyncDriver {
+    let view = try openStore()
+    guard let driver = openDriver ?? view.driver else { preconditionFailure("a remote has a driver") }
+    return driver
   }
 
   var openDriver: SyncDriver? { state.withLock { $0.driver } }
@@ -125,11 +128,7 @@ package final class FirestoreClient: Sendable {
       let number = state.issued
       // Under the lock, so that the queue's order is the order of the numbers.
       queue.async { [self] in
-        if let remote, (try? openStore()) != nil, let driver = openDriver {
-          write(mutations, through: driver, remote.acknowledgement, finished)
-          // Whoever reads now asks behind it.
-          return finishing.async { [self] in markFinished(number) }
-        }
+        if let remote { return send(mutations, number, remote, finished) }
         let begun = Result { () throws(DocumentStoreError) in
           let view = try openStore()
           return (view, try view.begin(mutations))
@@ -143,6 +142,34 @@ package final class FirestoreClient: Sendable {
           acknowledge { finished(result.mapError(FirestoreErrors.translate)) }
         }
       }
+    }
+  }
+
+  /// Only on the queue.
+  private func send(
+    _ mutations: [Mutation], _ number: UInt64, _ remote: ClientRemote,
+    _ finished: @escaping @Sendable (Result<Void, any Error>) -> Void
+  ) {
+    do throws(DocumentStoreError) {
+      let driver = try openedDriver(remote)
+      write(mutations, through: driver, remote.acknowledgement, finished)
+      // Whoever waits for it looks at the store, where it is once the driver has taken it up.
+      driver.inspect { [self] _ in markFinished(number) }
+    } catch {
+      finishing.async { [self] in
+        markFinished(number)
+        finished(.failure(FirestoreErrors.translate(error)))
+      }
+    }
+  }
+
+  /// Has `body` run with the driver behind everything that was issued before, and before what is issued later. It must
+  /// not wait. Never called without a remote.
+  func inOrderOfDriver(_ body: @escaping @Sendable (Result<SyncDriver, any Error>) -> Void) {
+    queue.async { [self] in
+      guard let remote else { return }
+      let driver = Result { () throws(DocumentStoreError) in try openedDriver(remote) }
+      body(driver.mapError(FirestoreErrors.translate))
     }
   }
 
@@ -230,7 +257,8 @@ package final class FirestoreClient: Sendable {
 
   private func markFinished(_ number: UInt64) {
     let ready = state.withLock { state in
-      state.finished = number
+      // One that failed at once may be told behind a later one.
+      state.finished = max(state.finished, number)
       let split = state.waiting.partition { $0.write <= number }
       defer { state.waiting.removeSubrange(split...) }
       return state.waiting[split...].map(\.resume)
@@ -272,9 +300,9 @@ package final class FirestoreClient: Sendable {
   }
 
   nonisolated(nonsending) package func aggregate(
-    _ aggregates: [Aggregate], over query: StructuredQuery, after write: UInt64
+    _ aggregates: [Aggregate], over query: StructuredQuery, source: AggregateSource, after write: UInt64
   ) async throws -> [StoredValue] {
-    if let remote {
+    if source == .server, let remote {
       await wait(for: write)
       if let driver = try await openedDriver() {
         return try await aggregate(aggregates, over: query, at: remote, through: driver)
@@ -301,7 +329,7 @@ package final class FirestoreClient: Sendable {
     await withCheckedContinuation { continuation in resume(after: write) { continuation.resume() } }
   }
 
-  private func resume(after write: UInt64, _ body: @escaping @Sendable () -> Void) {
+  func resume(after write: UInt64, _ body: @escaping @Sendable () -> Void) {
     let isDone = state.withLock { state in
       if state.finished < write { state.waiting.append((write, body)) }
       return state.finished >= write

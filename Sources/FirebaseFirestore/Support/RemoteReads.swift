@@ -24,7 +24,7 @@ enum RemoteReads {
     }
     return ViewedDocument(
       path: path, record: stored.map { DocumentRecord($0) },
-      hasPendingWrites: snapshot.mutated.contains(path), isFromCache: snapshot.isFromCache)
+      hasPendingWrites: stored?.isPending ?? false, isFromCache: snapshot.isFromCache)
   }
 
   static func documents(_ snapshot: ViewSnapshot, _ source: ReadSource) throws -> ViewedDocuments {
@@ -38,7 +38,7 @@ enum RemoteReads {
       snapshot.documents.map { document in
         ViewedDocument(
           path: document.path, record: DocumentRecord(document),
-          hasPendingWrites: snapshot.mutated.contains(document.path), isFromCache: snapshot.isFromCache)
+          hasPendingWrites: document.isPending, isFromCache: snapshot.isFromCache)
       }, isFromCache: snapshot.isFromCache)
   }
 

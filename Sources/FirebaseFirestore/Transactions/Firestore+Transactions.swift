@@ -90,25 +90,40 @@ private struct TransactionRun: @unchecked Sendable {
         throw FirestoreErrors.make(
           .unavailable, "A transaction needs the remote, and the network is disabled.")
       }
-      return try await client.performed { view in
-        Result { try run(on: view.store) { RemoteTransaction(remote.remote, as: state.user) } }
+      return try await client.performed { _ in
+        var backoff = Backoff(seed: .random(in: 0...UInt64.max))
+        // Others are at the remote, too: already the second attempt waits.
+        _ = backoff.next()
+        return Result {
+          try run {
+            RemoteTransaction(remote.remote, as: state.user)
+          } waiting: { _ in
+            Thread.sleep(forTimeInterval: Double(backoff.next()) / 1_000_000)
+          }
+        }
       }.get()
     }
     return try await client.performed { view in
-      Result { try run(on: view.store) { try view.store.beginTransaction() } }
+      Result {
+        try run {
+          try view.store.beginTransaction()
+        } waiting: {
+          view.store.waitBeforeAttempt($0)
+        }
+      }
     }.get()
   }
 
   private func run(
-    on store: DocumentStore, _ begin: () throws -> any TransactionBase
+    _ begin: () throws -> any TransactionBase, waiting: (_ attempt: Int) -> Void
   ) throws -> Delivery<Any?> {
     var attempt = 1
     while true {
       do {
         return Delivery(value: try self.attempt(begin))
       } catch let error where attempt < maxAttempts && Self.isWorthAnotherAttempt(error) {
-        store.waitBeforeAttempt(attempt + 1)
         attempt += 1
+        waiting(attempt)
       } catch {
         throw FirestoreErrors.translate(any: error)
       }
@@ -127,7 +142,9 @@ private struct TransactionRun: @unchecked Sendable {
   /// Of the engine's errors it says so itself; of those that the block sets, the code does.
   private static func isWorthAnotherAttempt(_ error: any Error) -> Bool {
     if let error = error as? DocumentStoreError { return error.isWorthAnotherAttempt }
-    if case .remote(let refusal)? = error as? OfflineSyncError { return refusal.code == .aborted }
+    if case .remote(let refusal)? = error as? OfflineSyncError {
+      return refusal.code.isWorthAnotherTransaction
+    }
     let error = error as NSError
     guard error.domain == FirestoreErrorDomain, let code = FirestoreErrorCode.Code(rawValue: error.code)
     else { return false }

@@ -45,7 +45,9 @@ final class RemoteTransaction: TransactionBase {
       defer { state.versions[path] = version }
       return state.versions[path].map { $0 != version } ?? false
     }
-    guard !isTwice else { throw DocumentStoreError.aborted("The document \(path) was changed meanwhile.") }
+    guard !isTwice else {
+      throw DocumentStoreError.aborted("Document version changed between two reads.")
+    }
     return document.stored
   }
 
@@ -63,19 +65,12 @@ final class RemoteTransaction: TransactionBase {
 
   func commitWrites() throws {
     let (versions, mutations) = state.withLock { ($0.versions, $0.mutations) }
-    guard !mutations.isEmpty else { return }
+    // One that only reads is checked, too: all that it has read was so at one moment.
+    guard !versions.isEmpty || !mutations.isEmpty else { return }
     let checks = versions.sorted { $0.key.description < $1.key.description }.map { path, version in
       Mutation.verify(path, version == .none ? .exists(false) : .updateTime(version.stored))
     }
-    do {
-      _ = try wait { remote.commit(checks + mutations, as: user, $0) }
-    } catch {
-      guard case .remote(let refusal)? = error as? OfflineSyncError,
-        refusal.code == .failedPrecondition || refusal.code == .alreadyExists
-      else { throw error }
-      // What was read is not so any more.
-      throw DocumentStoreError.aborted(refusal.message)
-    }
+    _ = try wait { remote.commit(checks + mutations, as: user, $0) }
   }
 
   func end() {}

@@ -24,6 +24,7 @@ enum CacheKeys {
   /// Documents of the store's own are on their way into the queue.
   static let upload = DocumentPath(unchecked: ["__sync__", "upload"])
   static let queue = CollectionPath(unchecked: ["__queue__"])
+  static let remotes = CollectionPath(unchecked: ["__remote__"])
   static let targets = CollectionPath(unchecked: ["__targets__"])
   static let orphans = CollectionPath(unchecked: ["__orphans__"])
 

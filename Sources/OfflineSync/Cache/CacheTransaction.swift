@@ -17,8 +17,12 @@ struct CacheTransaction {
 
   private struct Entry {
     var document: SyncedDocument
+    /// As it was when the transaction began.
+    let before: SyncedDocument
     /// There is something in `__remote__`.
     let hasNote: Bool
+    /// As the user sees it after the commit, if that is known without going through all that is pending.
+    var visible: SyncedDocument?
   }
 
   init(_ store: DocumentStore) { self.store = store }
@@ -27,24 +31,52 @@ struct CacheTransaction {
 
   /// As the remote had it last.
   mutating func remote(_ path: DocumentPath) throws(DocumentStoreError) -> SyncedDocument {
-    if let entry = remotes[path] { return entry.document }
+    try entry(path).document
+  }
+
+  /// The same before this transaction.
+  mutating func remoteBefore(_ path: DocumentPath) throws(DocumentStoreError) -> SyncedDocument {
+    try entry(path).before
+  }
+
+  private mutating func entry(_ path: DocumentPath) throws(DocumentStoreError) -> Entry {
+    if let entry = remotes[path] { return entry }
     let note = try store.document(at: CacheKeys.remote(path))
     let document = try RemoteNote.document(path, note, in: store)
-    remotes[path] = Entry(document: document, hasNote: note != nil)
-    return document
+    let entry = Entry(document: document, before: document, hasNote: note != nil)
+    remotes[path] = entry
+    return entry
+  }
+
+  /// As the user sees it before this transaction.
+  mutating func seen(
+    _ path: DocumentPath, isPending: Bool
+  ) throws(DocumentStoreError) -> SyncedDocument {
+    let remote = try remoteBefore(path)
+    guard isPending else { return remote }
+    guard let stored = try store.document(at: path) else {
+      return SyncedDocument(path, .absent, createTime: remote.createTime, pending: .local)
+    }
+    return SyncedDocument(local: stored, isCommitted: remote.pending == .committed)
   }
 
   mutating func setRemote(_ document: SyncedDocument) throws(DocumentStoreError) {
-    _ = try remote(document.path)
+    _ = try entry(document.path)
     remotes[document.path]?.document = document
     touched.insert(document.path)
   }
 
-  /// What is pending of it is different.
-  mutating func touch(_ path: DocumentPath) throws(DocumentStoreError) {
-    _ = try remote(path)
+  /// What is pending of it is different, or what it is laid over; how it looks then, if somebody knows.
+  mutating func touch(
+    _ path: DocumentPath, visible: SyncedDocument? = nil
+  ) throws(DocumentStoreError) {
+    _ = try entry(path)
+    remotes[path]?.visible = visible
     touched.insert(path)
   }
+
+  /// The documents that are different now, as the remote has them.
+  var changedRemotes: [SyncedDocument] { touched.compactMap { remotes[$0]?.document } }
 
   // MARK: Notes
 
@@ -67,7 +99,7 @@ struct CacheTransaction {
     for path in touched {
       guard let entry = remotes[path] else { continue }
       let isPending = queue.isAbout(path)
-      let visible = isPending ? queue.local(entry.document) : entry.document
+      let visible = isPending ? entry.visible ?? queue.local(entry.document) : entry.document
       mutations.append(visible.stored.map { Mutation.place($0) } ?? .delete(path))
       if let note = RemoteNote.fields(entry.document, isPending: isPending) {
         let time = SnapshotVersion.none.timestamp

@@ -20,8 +20,7 @@ extension LocalStore {
   }
 
   private func isHeld(_ path: DocumentPath) -> Bool {
-    pinCounts[path] != nil || queues.values.contains { $0.isAbout(path) }
-      || keys.values.contains { $0.contains(path) }
+    pinCounts[path] != nil || isQueued(path) || keys.values.contains { $0.contains(path) }
   }
 
   /// The size of all that is cached, about.
@@ -62,22 +61,77 @@ extension LocalStore {
     return collected
   }
 
-  /// Removes what a query finds and what is older, and with it every target that has some of it and is not active: it
-  /// would not be told again of what it is known to have.
+  /// Removes what a query finds and what is older. How many those were.
   func evict(
     _ query: StructuredQuery, before version: SnapshotVersion, active: Set<TargetID>,
     unless isSeen: (DocumentPath) -> Bool
   ) throws(DocumentStoreError) -> Int {
+    let held = try heldPaths(active)
+    let gone = try documents(query).filter { $0.pending == .none && $0.version < version }.map(\.path)
+      .filter { !held.contains($0) && !isQueued($0) && !isSeen($0) }
+    try forget(Set(gone), active)
+    return gone.count
+  }
+
+  /// Removes what was used longest ago of a collection that takes more bytes than it may. How many documents.
+  func shrink(
+    _ collection: CollectionPath, to bytesMax: UInt64, active: Set<TargetID>,
+    unless isSeen: (DocumentPath) -> Bool
+  ) throws(DocumentStoreError) -> Int {
+    let records = try store.records(StructuredQuery(.collection(collection)))
+    var bytes = records.reduce(UInt64(0)) { $0 + UInt64($1.byteCount) }
+    guard bytes > bytesMax else { return 0 }
+    let held = try heldPaths(active).union(knownCommitted())
+    let uses = try lastUses(in: collection)
+    let candidates = records.filter {
+      $0.updateTime.microseconds != 0 && !held.contains($0.path) && !isQueued($0.path) && !isSeen($0.path)
+    }.map { (use: uses[$0.path, default: 0], record: $0) }
+    var gone = Set<DocumentPath>()
+    for (_, record) in candidates.sorted(by: {
+      ($0.use, $0.record.updateTime) < ($1.use, $1.record.updateTime)
+    }) where bytes > bytesMax {
+      gone.insert(record.path)
+      bytes -= UInt64(record.byteCount)
+    }
+    try forget(gone, active)
+    return gone.count
+  }
+
+  /// When documents were last in a target that somebody used.
+  private func lastUses(
+    in collection: CollectionPath
+  ) throws(DocumentStoreError) -> [DocumentPath: Int64] {
+    var uses: [DocumentPath: Int64] = [:]
+    for stored in try store.documents(StructuredQuery(.collection(CacheKeys.orphans))) {
+      uses[CacheKeys.path(stored.path.id)] = stored.integer("s")
+    }
+    for target in targets.values {
+      for path in try remoteKeys(of: target.id) where path.parent == collection {
+        uses[path] = max(uses[path, default: 0], target.sequence)
+      }
+    }
+    return uses
+  }
+
+  private func heldPaths(_ active: Set<TargetID>) throws(DocumentStoreError) -> Set<DocumentPath> {
     var held = Set<DocumentPath>()
     for id in active { held.formUnion(try remoteKeys(of: id)) }
-    let gone = Set(
-      try documents(query).filter { $0.pending == .none && $0.version < version }.map(\.path)
-        .filter { !held.contains($0) && !isSeen($0) })
-    guard !gone.isEmpty else { return 0 }
+    return held
+  }
+
+  private func isQueued(_ path: DocumentPath) -> Bool { queues.values.contains { $0.isAbout(path) } }
+
+  /// And with them every target that has some of them and is not active: it would not be told again of what it is known
+  /// to have.
+  private func forget(
+    _ gone: Set<DocumentPath>, _ active: Set<TargetID>
+  ) throws(DocumentStoreError) {
+    guard !gone.isEmpty else { return }
     var transaction = begin()
     for target in targets.values.filter({ !active.contains($0.id) }) {
-      guard try !remoteKeys(of: target.id).isDisjoint(with: gone) else { continue }
-      transaction.orphans.formUnion(try remoteKeys(of: target.id).subtracting(gone))
+      let keys = try remoteKeys(of: target.id)
+      guard !keys.isDisjoint(with: gone) else { continue }
+      transaction.orphans.formUnion(keys.subtracting(gone))
       try drop(target, &transaction)
     }
     for path in gone {
@@ -85,6 +139,5 @@ extension LocalStore {
       transaction.remove(CacheKeys.orphan(path))
     }
     try finish(&transaction)
-    return gone.count
   }
 }

@@ -7,8 +7,8 @@ extension LocalStore {
 
   /// Takes up an event. The documents that are different for the user now.
   ///
-  /// A token that is new by itself is not written each time: whoever opens the store goes on from one that is some
-  /// minutes old.
+  /// A token that is new by itself is not written each time: `flush` does it, and whoever opens the store after a death
+  /// goes on from one that is some minutes old.
   package func apply(_ event: RemoteEvent) throws(DocumentStoreError) -> [SyncedDocument] {
     var transaction = begin()
     globals.sequence += 1
@@ -23,7 +23,18 @@ extension LocalStore {
     }
     if event.version != .none { globals.version = max(globals.version, event.version) }
     var documents: [SyncedDocument] = []
-    for path in changed { documents.append(local(try transaction.remote(path))) }
+    for path in changed {
+      let remote = try transaction.remote(path)
+      guard isPending(path) else {
+        documents.append(remote)
+        continue
+      }
+      let visible = local(
+        remote, insteadOf: try transaction.remoteBefore(path),
+        seen: try transaction.seen(path, isPending: true))
+      try transaction.touch(path, visible: visible)
+      documents.append(visible)
+    }
     if !transaction.isEmpty || !transaction.orphans.isEmpty { try finish(&transaction) }
     return documents
   }
@@ -57,7 +68,12 @@ extension LocalStore {
     let isDue =
       old.resumeToken.isEmpty || event.mismatches[id] != nil || change.isAboutDocuments
       || new.version.microseconds - old.version.microseconds >= Self.tokenAgeMax
-    if isDue { transaction.put(new) }
+    if isDue {
+      transaction.put(new)
+      unwritten.remove(id)
+    } else {
+      unwritten.insert(id)
+    }
   }
 
   /// False for what is older than what is known.

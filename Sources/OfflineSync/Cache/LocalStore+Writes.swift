@@ -9,16 +9,21 @@ extension LocalStore {
     _ mutations: [Mutation], at time: StoredTimestamp
   ) throws(DocumentStoreError) -> (batch: PendingBatch, documents: [SyncedDocument]) {
     var transaction = begin()
-    var read: [DocumentPath: SyncedDocument] = [:]
-    for mutation in mutations where read[mutation.path] == nil {
-      read[mutation.path] = local(try transaction.remote(mutation.path))
+    var seen: [DocumentPath: SyncedDocument] = [:]
+    for mutation in mutations where seen[mutation.path] == nil {
+      seen[mutation.path] = try transaction.seen(mutation.path, isPending: isPending(mutation.path))
     }
     let base = try PendingBatch.base(of: mutations) { path throws(DocumentStoreError) in
-      read[path] ?? SyncedDocument(path)
+      seen[path] ?? SyncedDocument(path)
     }
     let batch = PendingBatch(
-      id: BatchID(globals.lastBatch + 1), time: time, base: base, mutations: mutations)
-    for path in batch.paths { try transaction.touch(path) }
+      id: BatchID(globals.lastBatch + 1), run: run, time: time, base: base, mutations: mutations)
+    var documents: [SyncedDocument] = []
+    for path in batch.paths {
+      let visible = batch.applied(to: seen[path] ?? SyncedDocument(path))
+      try transaction.touch(path, visible: visible)
+      documents.append(visible)
+    }
     transaction.put([("b", .bytes(BatchCodec.encode(batch)))], at: CacheKeys.batch(batch.id, of: user))
     globals.lastBatch += 1
     queues[user, default: WriteQueue()].append(batch)
@@ -29,7 +34,7 @@ extension LocalStore {
       queues[user]?.remove(batch.id)
       throw error
     }
-    return (batch, batch.paths.map { batch.applied(to: read[$0] ?? SyncedDocument($0)) })
+    return (batch, documents)
   }
 
   /// The same for documents that are there already, and that the remote does not know.
@@ -37,7 +42,7 @@ extension LocalStore {
     guard let time = try store.snapshot().time, !mutations.isEmpty else { return }
     var transaction = begin()
     let batch = PendingBatch(
-      id: BatchID(globals.lastBatch + 1), time: time, base: [], mutations: mutations)
+      id: BatchID(globals.lastBatch + 1), run: run, time: time, base: [], mutations: mutations)
     for path in batch.paths { try transaction.setRemote(SyncedDocument(path)) }
     transaction.put([("b", .bytes(BatchCodec.encode(batch)))], at: CacheKeys.batch(batch.id, of: user))
     globals.lastBatch += 1
@@ -74,12 +79,17 @@ extension LocalStore {
   private func remove(
     _ batch: PendingBatch, _ transaction: inout CacheTransaction
   ) throws(DocumentStoreError) -> [SyncedDocument] {
+    var seen: [DocumentPath: SyncedDocument] = [:]
+    for path in batch.paths { seen[path] = try transaction.seen(path, isPending: true) }
     queues[user]?.remove(batch.id)
     transaction.remove(CacheKeys.batch(batch.id, of: user))
     var documents: [SyncedDocument] = []
     for path in batch.paths {
-      try transaction.touch(path)
-      documents.append(local(try transaction.remote(path)))
+      let remote = try transaction.remote(path)
+      let visible = local(
+        remote, insteadOf: try transaction.remoteBefore(path), without: batch, seen: seen[path] ?? remote)
+      try transaction.touch(path, visible: visible)
+      documents.append(visible)
       transaction.orphans.insert(path)
     }
     try finish(&transaction)

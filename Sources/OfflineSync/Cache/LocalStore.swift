@@ -43,24 +43,54 @@ package final class LocalStore {
   var pinCounts: [DocumentPath: Int] = [:]
   var globals = Globals()
   private var writtenGlobals = Globals()
-  /// Nobody has asked for anything yet.
-  private var isNew = false
+  /// Targets whose last state is not in the store.
+  var unwritten: Set<TargetID> = []
+  /// Documents whose writes were accepted and not shown yet; nil until somebody asks.
+  private var committed: Set<DocumentPath>?
+  /// In which new batches are made.
+  let run: RunID
 
-  /// Opens what a store has. `client` names a new one.
+  /// Opens what a store has, and makes it that of a client if it was none. `client` names a new one, `run` this opening:
+  /// no two may have the same.
   package init(
-    _ store: DocumentStore, user: String?, collector: Collector, client: String
+    _ store: DocumentStore, user: String?, collector: Collector, client: String,
+    run: RunID = RunID(.random(in: 0...UInt64.max))
   ) throws(DocumentStoreError) {
     self.store = store
     self.collector = collector
     self.client = client
-    try load()
+    self.run = run
+    let isNew = try !load()
+    if isNew { try flush(isNew: true) }
     if user != self.user { _ = try changeUser(user) }
+  }
+
+  /// Writes what could wait until now.
+  package func flush() throws(DocumentStoreError) { try flush(isNew: false) }
+
+  private func flush(isNew: Bool) throws(DocumentStoreError) {
+    var transaction = begin()
+    for id in unwritten.sorted() { if let target = targets[id] { transaction.put(target) } }
+    unwritten = []
+    if isNew { putGlobals(&transaction) }
+    try finish(&transaction)
   }
 
   package var queue: WriteQueue { queues[user] ?? WriteQueue() }
 
-  /// With what is pending. The queue is not copied for it.
+  // The queue is not copied for what is asked of it.
+
+  func isPending(_ path: DocumentPath) -> Bool { queues[user]?.isAbout(path) ?? false }
+
+  /// With what is pending.
   func local(_ remote: SyncedDocument) -> SyncedDocument { queues[user]?.local(remote) ?? remote }
+
+  func local(
+    _ remote: SyncedDocument, insteadOf old: SyncedDocument, without gone: PendingBatch? = nil,
+    seen: SyncedDocument
+  ) -> SyncedDocument {
+    queues[user]?.local(remote, insteadOf: old, without: gone, seen: seen) ?? remote
+  }
 
   package var lastRemoteVersion: SnapshotVersion { globals.version }
 
@@ -69,8 +99,10 @@ package final class LocalStore {
 
   // MARK: Opening
 
-  private func load() throws(DocumentStoreError) {
-    if let stored = try store.document(at: CacheKeys.globals) {
+  /// False if the store is that of no client.
+  private func load() throws(DocumentStoreError) -> Bool {
+    let stored = try store.document(at: CacheKeys.globals)
+    if let stored {
       client = stored.string("c")
       globals = Globals(
         lastBatch: stored.integer("b"), lastTarget: Int32(stored.integer("t")),
@@ -81,8 +113,6 @@ package final class LocalStore {
       }
       user = seen
       writtenGlobals = globals
-    } else {
-      isNew = true
     }
     if let stored = try store.document(at: CacheKeys.tokens) {
       for (name, value) in stored.fields.entries {
@@ -101,6 +131,7 @@ package final class LocalStore {
       targets[target.id] = target
       idsByText[target.text] = target.id
     }
+    return stored != nil
   }
 
   private func loadQueues() throws(DocumentStoreError) {
@@ -133,17 +164,21 @@ package final class LocalStore {
 
   /// The answer of a query, as the user sees it.
   package func documents(_ query: StructuredQuery) throws(DocumentStoreError) -> [SyncedDocument] {
-    var documents: [SyncedDocument] = []
-    for stored in try store.documents(query) {
-      var document = SyncedDocument(local: stored, isCommitted: false)
-      if document.pending == .none,
-        let note = try store.document(at: CacheKeys.remote(stored.path)), note.fields["m"] == .boolean(true)
-      {
-        document.pending = .committed
-      }
-      documents.append(document)
+    let committed = try knownCommitted()
+    return try store.documents(query).map { stored in
+      SyncedDocument(local: stored, isCommitted: committed.contains(stored.path))
     }
-    return documents
+  }
+
+  func knownCommitted() throws(DocumentStoreError) -> Set<DocumentPath> {
+    if let committed { return committed }
+    var found = Set<DocumentPath>()
+    for note in try store.documents(StructuredQuery(.collection(CacheKeys.remotes)))
+    where note.fields["m"] == .boolean(true) {
+      found.insert(CacheKeys.path(note.path.id))
+    }
+    committed = found
+    return found
   }
 
   // MARK: The end of an operation
@@ -155,17 +190,26 @@ package final class LocalStore {
     _ transaction: inout CacheTransaction, durability: StoreDurability? = .buffered
   ) throws(DocumentStoreError) {
     try releaseOrphans(&transaction)
-    if isNew || globals != writtenGlobals {
-      transaction.put(
-        [
-          ("b", .integer(globals.lastBatch)), ("c", .string(client)), ("s", .integer(globals.sequence)),
-          ("t", .integer(Int64(globals.lastTarget))), ("u", .string(globals.queue)),
-          ("v", .integer(globals.version.microseconds)),
-        ], at: CacheKeys.globals)
-    }
+    if globals != writtenGlobals { putGlobals(&transaction) }
     try transaction.commit(queue, durability)
     writtenGlobals = globals
-    isNew = false
+    guard committed != nil else { return }
+    for document in transaction.changedRemotes {
+      if document.pending == .committed {
+        committed?.insert(document.path)
+      } else {
+        committed?.remove(document.path)
+      }
+    }
+  }
+
+  private func putGlobals(_ transaction: inout CacheTransaction) {
+    transaction.put(
+      [
+        ("b", .integer(globals.lastBatch)), ("c", .string(client)), ("s", .integer(globals.sequence)),
+        ("t", .integer(Int64(globals.lastTarget))), ("u", .string(globals.queue)),
+        ("v", .integer(globals.version.microseconds)),
+      ], at: CacheKeys.globals)
   }
 
   // MARK: Users

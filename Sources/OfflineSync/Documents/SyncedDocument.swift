@@ -62,3 +62,8 @@ package struct SyncedDocument: Sendable, Equatable {
       pending: version == .none ? .local : isCommitted ? .committed : .none)
   }
 }
+
+extension StoredDocument {
+  /// Of a store that keeps local documents: a write of it has not been answered.
+  package var isPending: Bool { updateTime.microseconds == 0 }
+}

@@ -4,6 +4,7 @@
 // whoever has something to tell users puts it on a queue of theirs.
 
 internal import ByteStore
+internal import Dispatch
 package import DocumentStore
 
 /// A client of a remote at work. Usable from any thread.
@@ -153,17 +154,27 @@ package final class SyncDriver: @unchecked Sendable {
     scheduler.run { [self] in body(engine) }
   }
 
-  /// Ends the streams. Who waits for one answer is told that there will be none; writes stay in the queue. Listeners
-  /// are told nothing more.
-  package func stop(_ done: @escaping @Sendable () -> Void) {
+  /// Ends the streams and returns. Who waits for one answer is told that there will be none; writes stay in the queue.
+  /// Listeners are told nothing more.
+  package func stop() {
+    // The last reference to a database may be that of a listener, which is let go of here.
+    if scheduler.isCurrent { return end() }
+    let isStopped = DispatchSemaphore(value: 0)
     scheduler.run { [self] in
-      let end = failure ?? .remote(RemoteError(.cancelled, "The client has been terminated."))
-      failure = end
-      for id in reads { listeners[id]?(.failure(end)) }
-      for completion in Array(writes.values) + Array(waits.values) { completion(end) }
-      letGo()
-      done()
+      end()
+      isStopped.signal()
     }
+    isStopped.wait()
+  }
+
+  private func end() {
+    // What could wait until now; without it, more is asked again.
+    if failure == nil { try? engine.local.flush() }
+    let end = failure ?? .remote(RemoteError(.cancelled, "The client has been terminated."))
+    failure = end
+    for id in reads { listeners[id]?(.failure(end)) }
+    for completion in Array(writes.values) + Array(waits.values) { completion(end) }
+    letGo()
   }
 
   /// As if the process had died: nothing is done any more, and the store is left as it is.
@@ -288,11 +299,14 @@ package final class SyncDriver: @unchecked Sendable {
     watchStream = nil
     writeStream = nil
     timers = [:]
-    listeners = [:]
     reads = []
     syncListeners = [:]
     writes = [:]
     waits = [:]
+    // Whoever is let go of may end the database, and come here again.
+    let gone = listeners
+    listeners = [:]
+    withExtendedLifetime(gone) {}
   }
 }
 

@@ -17,12 +17,20 @@ package protocol SyncScheduler: Sendable {
   /// After what was given before.
   func run(_ body: @escaping @Sendable () -> Void)
   func run(after microseconds: Int64, _ body: @escaping @Sendable () -> Void)
+  /// Whoever asks is one of those things: to wait for another one would last for ever.
+  var isCurrent: Bool { get }
 }
 
 package struct QueueScheduler: SyncScheduler {
   package let queue: DispatchQueue
+  private let key = DispatchSpecificKey<Bool>()
 
-  package init(label: String) { queue = DispatchQueue(label: label) }
+  package init(label: String) {
+    queue = DispatchQueue(label: label)
+    queue.setSpecific(key: key, value: true)
+  }
+
+  package var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true }
 
   package func now() -> Int64 {
     var time = timespec()

@@ -8,7 +8,7 @@ extension SyncEngine {
 
   /// Documents that are being asked for one by one, and those that will be.
   package var activeLimbo: [DocumentPath: TargetID] { limbo.active }
-  package var enqueuedLimbo: [DocumentPath] { limbo.enqueued }
+  package var enqueuedLimbo: [DocumentPath] { limbo.enqueued.all }
 
   /// Nil if all is as it should be. Looks at all that listeners see, and runs their queries again.
   package func brokenInvariant() throws(DocumentStoreError) -> String? {
@@ -21,6 +21,9 @@ extension SyncEngine {
       let expected = try local.document(path)
       let seen = try local.store.document(at: path)
       if seen != expected.stored { return "\(path) is not what the queue makes of it" }
+    }
+    for (text, known) in views where textsOfTargets[known.target]?.contains(text) != true {
+      return "the views of target \(known.target)"
     }
     for known in views.values {
       if let broken = known.view.brokenInvariant() { return broken }

@@ -5,12 +5,11 @@ internal import DocumentStore
 
 extension SyncEngine {
   func track(_ outcome: SyncView.Outcome, of target: TargetID) throws(DocumentStoreError) {
-    for path in outcome.removedLimbo {
-      limbo.references[path]?.remove(target)
-      if limbo.references[path]?.isEmpty ?? true { try leaveLimbo(path) }
+    for path in outcome.removedLimbo where !limbo.removeReference(to: path, of: target) {
+      try leaveLimbo(path)
     }
     for path in outcome.addedLimbo {
-      limbo.references[path, default: []].insert(target)
+      limbo.addReference(to: path, of: target)
       guard limbo.active[path] == nil, !limbo.enqueued.contains(path) else { continue }
       limbo.enqueued.append(path)
       try pumpLimbo()
@@ -18,17 +17,13 @@ extension SyncEngine {
   }
 
   func removeLimboReferences(of target: TargetID) throws(DocumentStoreError) {
-    let paths = limbo.references.filter { $0.value.contains(target) }.keys
-      .sorted { ValueOrder.compare($0, $1) == .before }
-    for path in paths {
-      limbo.references[path]?.remove(target)
-      if limbo.references[path]?.isEmpty ?? true { try leaveLimbo(path) }
-    }
+    let paths = (limbo.pathsOfTargets[target] ?? []).sorted { ValueOrder.compare($0, $1) == .before }
+    for path in paths where !limbo.removeReference(to: path, of: target) { try leaveLimbo(path) }
   }
 
   private func leaveLimbo(_ path: DocumentPath) throws(DocumentStoreError) {
     limbo.references[path] = nil
-    limbo.enqueued.removeAll { $0 == path }
+    limbo.enqueued.remove(path)
     guard let id = limbo.active.removeValue(forKey: path) else { return }
     limbo.resolutions[id] = nil
     try unfollow(id)
@@ -36,8 +31,7 @@ extension SyncEngine {
   }
 
   private func pumpLimbo() throws(DocumentStoreError) {
-    while !limbo.enqueued.isEmpty, limbo.active.count < options.limboMax {
-      let path = limbo.enqueued.removeFirst()
+    while limbo.active.count < options.limboMax, let path = limbo.enqueued.popFirst() {
       let id = TargetID(limbo.nextID)
       limbo.nextID += 2
       limbo.active[path] = id
@@ -81,10 +75,9 @@ extension SyncEngine {
   /// What the client believes to be in a target.
   func remoteKeys(of id: TargetID) -> Set<DocumentPath> {
     if let resolution = limbo.resolutions[id] { return resolution.isReceived ? [resolution.path] : [] }
-    var keys: Set<DocumentPath>?
-    for known in views.values where known.target == id {
-      keys = keys?.union(known.view.synced) ?? known.view.synced
-    }
-    return keys ?? []
+    let texts = textsOfTargets[id] ?? []
+    guard let first = texts.first, var keys = views[first]?.view.synced else { return [] }
+    for text in texts.dropFirst() { keys.formUnion(views[text]?.view.synced ?? []) }
+    return keys
   }
 }

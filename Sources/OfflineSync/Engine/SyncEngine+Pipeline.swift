@@ -27,8 +27,8 @@ extension SyncEngine {
     effects.append(
       .send(
         RemoteWrite(
-          id: WriteID(queue: local.queueName, batch: batch.id), mutations: batch.mutations,
-          firstOpen: first)))
+          id: WriteID(queue: local.queueName, run: batch.run, batch: batch.id),
+          mutations: batch.mutations, firstOpen: first)))
   }
 
   // MARK: The stream

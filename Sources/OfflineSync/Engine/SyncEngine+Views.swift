@@ -20,36 +20,52 @@ extension SyncEngine {
   func unlisten(_ id: ListenerID) throws(DocumentStoreError) {
     let (request, query) = events.remove(id)
     guard let query, let known = views[query.canonicalID] else { return }
+    let target = known.target
     switch request {
     case .unlisten:
-      let others = views.values.count { $0.target == known.target } - 1
-      guard others == 0 else { return drop(query.canonicalID) }
-      try local.release(known.target)
-      try unfollow(known.target)
-      try forget(known.target, nil)
-    case .leaveRemote:
-      let isShared = views.contains { $0.value.target == known.target && $0.key != query.canonicalID }
-      if !isShared { try unfollow(known.target) }
+      guard textsOfTargets[target]?.count == 1 else {
+        drop(query.canonicalID, of: target)
+        return try leaveRemoteIfNobodyAsks(target)
+      }
+      try local.release(target)
+      try unfollow(target)
+      try forget(target, nil)
+    case .leaveRemote: try leaveRemoteIfNobodyAsks(target)
     case .none, .keep, .listen, .askRemote: break
     }
   }
 
-  private func drop(_ text: String) {
+  /// Those who stay want what is in the cache: what the remote says is not heard of any more.
+  private func leaveRemoteIfNobodyAsks(_ target: TargetID) throws(DocumentStoreError) {
+    let texts = textsOfTargets[target] ?? []
+    guard watching.targets[target] != nil, !texts.contains(where: { events.asksRemote($0) }) else { return }
+    try unfollow(target)
+    try removeLimboReferences(of: target)
+    for text in texts {
+      views[text]?.view.leaveRemote()
+      events.leaveRemote(text)
+    }
+  }
+
+  private func drop(_ text: String, of target: TargetID) {
     views[text] = nil
     viewOrder.removeAll { $0 == text }
+    textsOfTargets[target]?.removeAll { $0 == text }
+    if textsOfTargets[target]?.isEmpty == true { textsOfTargets[target] = nil }
   }
 
   private func makeView(_ query: StructuredQuery, asksRemote: Bool) throws(DocumentStoreError) {
     let target = try local.allocate(query)
     var view = SyncView(query, synced: try local.remoteKeys(of: target.id))
     let changes = view.compute(try local.documents(query))
-    let isCurrent =
-      online.state != .offline && views.values.contains { $0.target == target.id && $0.view.isSynced }
+    let texts = textsOfTargets[target.id] ?? []
+    let isCurrent = online.state != .offline && texts.contains { views[$0]?.view.isSynced ?? false }
     let outcome = view.apply(
       changes, TargetChange(resumeToken: target.resumeToken, isCurrent: isCurrent))
     let text = query.canonicalID
     views[text] = QueryView(view: view, target: target.id)
     viewOrder.append(text)
+    textsOfTargets[target.id, default: []].append(text)
     try track(outcome, of: target.id)
     if let snapshot = outcome.snapshot { tell(events.take([snapshot])) }
     if asksRemote { try follow(TargetData(target, query)) }
@@ -57,9 +73,9 @@ extension SyncEngine {
 
   /// A target that nobody listens to any more, or that the remote has refused.
   func forget(_ target: TargetID, _ error: RemoteError?) throws(DocumentStoreError) {
-    for text in viewOrder {
-      guard let known = views[text], known.target == target else { continue }
-      drop(text)
+    for text in textsOfTargets[target] ?? [] {
+      guard let known = views[text] else { continue }
+      drop(text, of: target)
       guard let error else { continue }
       for id in events.fail(known.view.query) { effects.append(.failListener(id, error)) }
     }

@@ -59,7 +59,7 @@ extension SyncEngine {
       effects.append(.finishWrite(call, error))
     }
     // One that was cancelled was not the next to be answered: those before it are still waited for.
-    let before = local.queue.ids.last { $0 < id }
+    let before = local.queue.previous(before: id)
     for place in waits.indices where waits[place].batch == id {
       if let before {
         waits[place].batch = before

@@ -20,6 +20,8 @@ package final class SyncEngine {
     package var seed: UInt64 = 0
     /// A larger cache loses what was used longest ago, now and then; nil for one that keeps everything.
     package var cacheBytesMax: UInt64?
+    /// The same for single collections.
+    package var budgets: [CollectionPath: UInt64] = [:]
 
     package init() {}
   }
@@ -35,6 +37,8 @@ package final class SyncEngine {
   var views: [String: QueryView] = [:]
   /// In the order in which they came.
   var viewOrder: [String] = []
+  /// The same by target, and none without a view.
+  var textsOfTargets: [TargetID: [String]] = [:]
   var events = EventManager()
   var syncListeners: [ListenerID] = []
   var online = OnlineTracker()
@@ -55,7 +59,7 @@ package final class SyncEngine {
 
   /// Takes up what an earlier run has left in the queue.
   package func start() throws(DocumentStoreError) -> [SyncEffect] {
-    if options.cacheBytesMax != nil {
+    if options.cacheBytesMax != nil || !options.budgets.isEmpty {
       effects.append(.startTimer(.collection, microseconds: Self.collectionDelay))
     }
     try fillPipeline()
@@ -116,8 +120,8 @@ package final class SyncEngine {
       online.timeOut()
       announceOnline()
     case .collection:
-      guard let threshold = options.cacheBytesMax else { return }
-      try collect(threshold, percentile: 10)
+      if let threshold = options.cacheBytesMax { try collect(threshold, percentile: 10) }
+      try keepBudgets(options.budgets)
       effects.append(.startTimer(.collection, microseconds: Self.collectionPeriod))
     }
   }
@@ -125,7 +129,7 @@ package final class SyncEngine {
   private static let collectionDelay: Int64 = 60_000_000
   private static let collectionPeriod: Int64 = 300_000_000
 
-  private var activeTargets: Set<TargetID> { Set(views.values.map(\.target)) }
+  private var activeTargets: Set<TargetID> { Set(textsOfTargets.keys) }
 
   private func collect(_ threshold: UInt64, percentile: Int) throws(DocumentStoreError) {
     _ = try local.collect(threshold: threshold, percentile: percentile, active: activeTargets)
@@ -136,9 +140,18 @@ package final class SyncEngine {
   package func evict(
     _ query: StructuredQuery, before time: StoredTimestamp
   ) throws(DocumentStoreError) -> Int {
-    try local.evict(query, before: SnapshotVersion(time), active: activeTargets) { [views] path in
-      views.values.contains { $0.view.document(path) != nil }
+    try local.evict(query, before: SnapshotVersion(time), active: activeTargets, unless: isSeen)
+  }
+
+  /// Has collections that take more of the cache than they may lose what was used longest ago.
+  package func keepBudgets(_ budgets: [CollectionPath: UInt64]) throws(DocumentStoreError) {
+    for (collection, bytesMax) in budgets {
+      _ = try local.shrink(collection, to: bytesMax, active: activeTargets, unless: isSeen)
     }
+  }
+
+  private func isSeen(_ path: DocumentPath) -> Bool {
+    views.values.contains { $0.view.document(path) != nil }
   }
 
   /// Documents that came by another way than the streams: a read, a bundle.

@@ -38,6 +38,9 @@ struct EventManager {
 
   func query(of id: ListenerID) -> StructuredQuery? { textOf[id].flatMap { queries[$0]?.query } }
 
+  /// Whether somebody listens to a query and wants to know what the remote says of it.
+  func asksRemote(_ text: String) -> Bool { queries[text]?.asksRemote ?? false }
+
   mutating func add(
     _ id: ListenerID, to query: StructuredQuery, _ rules: ListenRules
   ) -> (request: Request, tellings: [Telling]) {
@@ -66,6 +69,9 @@ struct EventManager {
     if known.listeners.isEmpty { return (.unlisten, known.query) }
     return (askedRemote && !known.asksRemote ? .leaveRemote : .keep, known.query)
   }
+
+  /// Whoever comes now is not told that the remote has confirmed what is known.
+  mutating func leaveRemote(_ text: String) { queries[text]?.last?.isFromCache = true }
 
   mutating func take(_ snapshots: [ViewSnapshot]) -> [Telling] {
     var tellings: [Telling] = []

@@ -1,37 +1,32 @@
 // Which batches an authority has taken already, kept beside its documents:
 //
-//   __writers__/<queue>          b: the batches whose outcome is kept; f: those before it were answered
-//   __writes__/<queue>:<batch>   r: what transforms of numbers gave, one list for each mutation;
-//                                v: the times of documents that it left as they were, 0 for the others
+//   __writers__/<queue>:<run>         a: the numbers of the batches that were taken, as ranges: first, last, first, last;
+//                                     k: of these, those whose outcome is kept; f: those before it were answered
+//   __writes__/<queue>:<run>:<batch>  r: what transforms of numbers gave, one list for each mutation;
+//                                     v: the times of documents that it left as they were, 0 for the others
 //
 // It is written in the commit of the batch itself, so that its time is the commit's. `<queue>` is escaped as in
-// CacheKeys.
+// CacheKeys. A batch is known by its number and the run of the client that made it: copies of a client count on from
+// the same number. What a client has been answered can be forgotten, but never that it was taken.
 
 internal import DocumentStore
 
 enum LoopbackLedger {
   static func writer(_ id: WriteID) -> DocumentPath {
-    DocumentPath(unchecked: ["__writers__", name(id.queue)])
+    DocumentPath(unchecked: ["__writers__", name(id)])
   }
 
   static func write(_ id: WriteID) -> DocumentPath {
-    DocumentPath(unchecked: ["__writes__", "\(name(id.queue)):\(id.batch)"])
+    DocumentPath(unchecked: ["__writes__", "\(name(id)):\(id.batch)"])
   }
 
-  private static func name(_ queue: String) -> String {
-    CacheKeys.escaped(DocumentPath(unchecked: [queue]))
+  private static func name(_ id: WriteID) -> String {
+    "\(CacheKeys.escaped(DocumentPath(unchecked: [id.queue]))):\(id.run)"
   }
 
   static func isOfLedger(_ path: DocumentPath) -> Bool {
     path.segments[0] == "__writers__" || path.segments[0] == "__writes__"
   }
-
-  static func batches(_ document: StoredDocument?) -> [Int64] {
-    guard case .array(let values)? = document?.fields["b"] else { return [] }
-    return values.compactMap { if case .integer(let number) = $0 { number } else { nil } }
-  }
-
-  static func floor(_ document: StoredDocument?) -> Int64 { document?.integer("f") ?? 0 }
 
   /// What was answered to a batch.
   static func results(_ document: StoredDocument, _ mutations: [Mutation]) -> [WriteResult] {
@@ -64,6 +59,57 @@ enum LoopbackLedger {
     StoredMap([
       ("r", .array(results.map { .map(StoredMap([("v", .array($0))])) })),
       ("v", .array(versions.map { .integer($0) })),
+    ])
+  }
+}
+
+/// What is known of the batches of one run of a queue.
+struct LoopbackWriter {
+  /// Rejections and cancelled writes leave gaps. So many are remembered; what was taken long before would be refused.
+  private static let rangesMax = 1000
+
+  private var taken: [ClosedRange<Int64>] = []
+  /// Batches whose outcome is kept.
+  private(set) var kept: [Int64] = []
+  /// Those before it were answered, and were not taken if they are in no range.
+  private(set) var floor: Int64 = 0
+
+  init(_ document: StoredDocument?) {
+    guard let document else { return }
+    let ends = Self.integers(document.fields["a"])
+    for place in stride(from: 0, to: ends.count - 1, by: 2) where ends[place] <= ends[place + 1] {
+      taken.append(ends[place]...ends[place + 1])
+    }
+    kept = Self.integers(document.fields["k"])
+    floor = document.integer("f")
+  }
+
+  private static func integers(_ value: StoredValue?) -> [Int64] {
+    guard case .array(let values)? = value else { return [] }
+    return values.compactMap { if case .integer(let number) = $0 { number } else { nil } }
+  }
+
+  func hasTaken(_ batch: BatchID) -> Bool { taken.contains { $0.contains(batch.value) } }
+
+  /// Takes a batch, and says whose outcomes can go.
+  mutating func take(_ batch: BatchID, firstOpen: BatchID) -> [BatchID] {
+    let number = batch.value
+    if let place = taken.firstIndex(where: { $0.upperBound == number - 1 }) {
+      taken[place] = taken[place].lowerBound...number
+    } else {
+      taken.append(number...number)
+      if taken.count > Self.rangesMax { taken.removeFirst() }
+    }
+    let gone = kept.filter { $0 < firstOpen.value }
+    kept = kept.filter { $0 >= firstOpen.value } + [number]
+    floor = max(floor, firstOpen.value)
+    return gone.map { BatchID($0) }
+  }
+
+  var fields: StoredMap {
+    let ends = taken.flatMap { [StoredValue.integer($0.lowerBound), .integer($0.upperBound)] }
+    return StoredMap([
+      ("a", .array(ends)), ("f", .integer(floor)), ("k", .array(kept.map { .integer($0) })),
     ])
   }
 }

@@ -12,7 +12,7 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
   private let server: LoopbackServer
   let scheduler: any SyncScheduler
   private var faults: LoopbackFaults
-  private var dice: LoopbackDice
+  private var dice: SeededDice
   private var isReachable = true
   private var watchEnds: [Int: LoopbackWatchEnd] = [:]
   private var writeEnds: [Int: LoopbackWriteEnd] = [:]
@@ -33,7 +33,7 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
     server = try LoopbackServer(store)
     self.scheduler = scheduler
     self.faults = faults
-    dice = LoopbackDice(seed: seed)
+    dice = SeededDice(seed: seed)
   }
 
   public var documentsName: String { Self.name }
@@ -123,12 +123,14 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
     _ answer: @escaping @Sendable (Result<Value, RemoteError>) -> Void,
     _ body: @escaping @Sendable (LoopbackServer) throws(DocumentStoreError) -> Value
   ) {
-    scheduler.run(after: latency()) { [self] in
-      guard isReachable else { return answer(.failure(Self.unreachable)) }
-      do throws(DocumentStoreError) {
-        answer(.success(try body(server)))
-      } catch {
-        answer(.failure(RemoteError(error)))
+    scheduler.run { [self] in
+      scheduler.run(after: latency()) { [self] in
+        guard isReachable else { return answer(.failure(Self.unreachable)) }
+        do throws(DocumentStoreError) {
+          answer(.success(try body(server)))
+        } catch {
+          answer(.failure(RemoteError(error)))
+        }
       }
     }
   }
@@ -174,6 +176,7 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
     }
   }
 
+  /// Rolls the dice: only on the scheduler.
   func latency() -> Int64 {
     let range = faults.latency
     return range.lowerBound + Int64(dice.below(UInt64(range.upperBound - range.lowerBound + 1)))

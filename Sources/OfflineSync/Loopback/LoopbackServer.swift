@@ -74,8 +74,9 @@ package final class LoopbackServer {
   package func take(
     _ write: RemoteWrite, as user: String?
   ) throws(RemoteError) -> (SnapshotVersion, [WriteResult]) {
-    if let refusal = rules.mayWrite?(user, write.mutations) { throw refusal }
     do {
+      // What was taken once is not up to the rules any more.
+      if let refusal = rules.mayWrite?(user, write.mutations), try !hasTaken(write.id) { throw refusal }
       return try commit(write)
     } catch let error as DocumentStoreError {
       throw RemoteError(error)
@@ -86,15 +87,18 @@ package final class LoopbackServer {
     }
   }
 
+  private func hasTaken(_ id: WriteID) throws(DocumentStoreError) -> Bool {
+    LoopbackWriter(try store.document(at: LoopbackLedger.writer(id))).hasTaken(id.batch)
+  }
+
   private func commit(_ write: RemoteWrite) throws -> (SnapshotVersion, [WriteResult]) {
     let path = LoopbackLedger.write(write.id)
     try store.transaction { transaction in
       guard try transaction.document(at: path) == nil else { return }
-      let writer = try transaction.document(at: LoopbackLedger.writer(write.id))
-      let known = LoopbackLedger.batches(writer)
-      let floor = LoopbackLedger.floor(writer)
-      guard write.id.batch.value >= floor else {
-        // A copy that was on its way for long.
+      var writer = LoopbackWriter(try transaction.document(at: LoopbackLedger.writer(write.id)))
+      if writer.hasTaken(write.id.batch) { return }
+      guard write.id.batch.value >= writer.floor else {
+        // A copy that was on its way for long, of one that was rejected or cancelled.
         throw RemoteError(.failedPrecondition, "Batch \(write.id.batch) was answered before.")
       }
       var results: [[StoredValue]] = []
@@ -117,17 +121,11 @@ package final class LoopbackServer {
           })
       }
       for mutation in write.mutations { try transaction.write(mutation) }
-      for old in known where old < write.firstOpen.value {
-        let id = WriteID(queue: write.id.queue, batch: BatchID(old))
+      for old in writer.take(write.id.batch, firstOpen: write.firstOpen) {
+        let id = WriteID(queue: write.id.queue, run: write.id.run, batch: old)
         try transaction.write(.delete(LoopbackLedger.write(id)))
       }
-      let kept = known.filter { $0 >= write.firstOpen.value } + [write.id.batch.value]
-      try transaction.write(
-        .set(
-          LoopbackLedger.writer(write.id),
-          StoredMap([
-            ("b", .array(kept.map { .integer($0) })), ("f", .integer(max(floor, write.firstOpen.value))),
-          ])))
+      try transaction.write(.set(LoopbackLedger.writer(write.id), writer.fields))
       let versions = write.mutations.map { mutation -> Int64 in
         guard let original = originals[mutation.path], let after = documents[mutation.path] ?? nil,
           after.fields == original.fields
@@ -136,8 +134,22 @@ package final class LoopbackServer {
       }
       try transaction.write(.set(path, LoopbackLedger.fields(results, versions)))
     }
-    guard let taken = try store.document(at: path) else { throw RemoteError(.internal, "a lost outcome") }
+    guard let taken = try store.document(at: path) else { return try forgottenOutcome(of: write) }
     return (SnapshotVersion(taken.createTime), LoopbackLedger.results(taken, write.mutations))
+  }
+
+  /// Of a batch that was taken, answered and forgotten: a copy of its client has not heard. Its documents are as they
+  /// are now, with a version that the watch stream overrides.
+  private func forgottenOutcome(
+    of write: RemoteWrite
+  ) throws(DocumentStoreError) -> (SnapshotVersion, [WriteResult]) {
+    let results = try write.mutations.map { mutation throws(DocumentStoreError) in
+      let document = try store.document(at: mutation.path)
+      return WriteResult(
+        version: document.map { SnapshotVersion($0.updateTime) } ?? SnapshotVersion(microseconds: 1),
+        transformResults: mutation.transforms.map { document?.fields[$0.field] ?? .null })
+    }
+    return (version, results)
   }
 }
 

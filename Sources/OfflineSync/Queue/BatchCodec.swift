@@ -1,6 +1,6 @@
 // A batch as bytes.
 //
-//   batch     := form:u8=0 id:i64 time:i64 count:varint mutation{count} count:varint mutation{count}   base first
+//   batch     := form:u8=1 id:i64 run:u64 time:i64 count:varint mutation{count} count:varint mutation{count}   base first
 //   mutation  := kind:u8 precondition path fields mask transforms
 //   kind      := 0 set | 1 patch | 2 delete | 3 verify
 //   precondition := 0 | 1 exists | 2 exists not | 3 time:i64
@@ -11,19 +11,21 @@
 //   operation := 0 | (1...3 | 4 | 5) bytes              a record with the operand in the field "v"
 //   text, bytes := size:varint byte{size}
 //
-// Integers are little-endian.
+// Integers are little-endian. Form 0 had no run: it is read as 0.
 
 internal import ByteStore
 internal import DocumentStore
 
 enum BatchCodec {
-  private static let form: UInt8 = 0
+  private static let form: UInt8 = 1
+  private static let formWithoutRun: UInt8 = 0
 
   // MARK: Encoding
 
   static func encode(_ batch: PendingBatch) -> [UInt8] {
     var bytes: [UInt8] = [form]
     bytes.append(littleEndian: batch.id.value)
+    bytes.append(littleEndian: batch.run.value)
     bytes.append(littleEndian: batch.time.microseconds)
     for mutations in [batch.base, batch.mutations] {
       bytes.append(varint: UInt64(mutations.count))
@@ -103,11 +105,12 @@ enum BatchCodec {
   /// Nil for bytes that are no batch.
   static func decode(_ bytes: [UInt8]) -> PendingBatch? {
     var reader = ByteReader(bytes.rawSpan)
-    guard reader.uint8() == form, let id = reader.uint64(), let time = timestamp(&reader),
+    guard let tag = reader.uint8(), tag == form || tag == formWithoutRun, let id = reader.uint64(),
+      let run = tag == form ? reader.uint64() : 0, let time = timestamp(&reader),
       let base = mutations(&reader), let mutations = mutations(&reader), reader.bytesLeft == 0
     else { return nil }
     return PendingBatch(
-      id: BatchID(Int64(bitPattern: id)), time: time, base: base, mutations: mutations)
+      id: BatchID(Int64(bitPattern: id)), run: RunID(run), time: time, base: base, mutations: mutations)
   }
 
   private static func timestamp(_ reader: inout ByteReader) -> StoredTimestamp? {

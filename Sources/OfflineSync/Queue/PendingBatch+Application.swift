@@ -10,16 +10,14 @@ extension PendingBatch {
   /// The document with all mutations of it. Those whose precondition does not hold leave it alone.
   func applied(to document: SyncedDocument) -> SyncedDocument {
     var document = document
-    for mutation in base where mutation.path == document.path { document.apply(mutation, at: time) }
-    for mutation in mutations where mutation.path == document.path { document.apply(mutation, at: time) }
+    for mutation in base(of: document.path) { document.apply(mutation, at: time) }
+    for (_, mutation) in mutations(of: document.path) { document.apply(mutation, at: time) }
     return document
   }
 
   /// Whatever the document was, it is the same afterwards.
   func decidesAll(of path: DocumentPath) -> Bool {
-    guard let last = mutations.last(where: { $0.path == path }), last.precondition == .none else {
-      return false
-    }
+    guard let last = mutations(of: path).last?.mutation, last.precondition == .none else { return false }
     switch last.change {
     case .set(_, let transforms):
       // A time that is pending has what was there before.
@@ -36,8 +34,8 @@ extension PendingBatch {
     on document: SyncedDocument, _ version: SnapshotVersion, _ results: [WriteResult]
   ) -> SyncedDocument {
     var document = document
-    for (index, mutation) in mutations.enumerated() where mutation.path == document.path {
-      let result = index < results.count ? results[index] : WriteResult(version: version)
+    for (place, mutation) in mutations(of: document.path) {
+      let result = place < results.count ? results[place] : WriteResult(version: version)
       document.acknowledge(
         mutation, version: result.version == .none ? version : result.version, result.transformResults)
     }

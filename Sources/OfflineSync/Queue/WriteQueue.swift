@@ -1,26 +1,37 @@
 // The writes of one user that a remote has not answered, in their order.
 //
 // Invariants:
-//   - `order` ascends, and has the keys of `batches`.
-//   - `chains` has, for each path, the batches that are about it, in their order, and no empty one.
+//   - `order` has the keys of `batches`.
+//   - `chains` has, for each path, the batches that are about it, and no empty one.
+//   - The decider of a chain is the last batch in it that decides all of the document.
+//
+// An answer to the first of many writes of one document must not cost as much as all of them. What is pending is
+// laid over what the remote has; when that changes, both states, the one before and the one now, go through the chain
+// side by side, and as soon as they are the same, what the user sees is what the user saw. A number that is added to
+// knows its base and a field that is set has its value, so that is mostly one step. A time that is pending remembers
+// what was there before it, and goes to the end.
 
 package import DocumentStore
 
 package struct WriteQueue: Sendable {
+  private struct Chain {
+    var batches = BatchList()
+    /// What comes before it need not be looked at.
+    var decider: BatchID?
+  }
+
   private var batches: [BatchID: PendingBatch] = [:]
-  private var order: [BatchID] = []
-  /// Those before it have left.
-  private var start = 0
+  private var order = BatchList()
   /// What is laid over each document: nobody goes through the whole queue for one of them.
-  private var chains: [DocumentPath: [BatchID]] = [:]
+  private var chains: [DocumentPath: Chain] = [:]
 
   package init() {}
 
-  package var count: Int { order.count - start }
-  package var isEmpty: Bool { count == 0 }
-  package var last: PendingBatch? { isEmpty ? nil : order.last.flatMap { batches[$0] } }
-  package var first: PendingBatch? { isEmpty ? nil : batches[order[start]] }
-  package var ids: ArraySlice<BatchID> { order[start...] }
+  package var count: Int { order.count }
+  package var isEmpty: Bool { order.isEmpty }
+  package var last: PendingBatch? { order.last.flatMap { batches[$0] } }
+  package var first: PendingBatch? { order.first.flatMap { batches[$0] } }
+  package var ids: ArraySlice<BatchID> { order.all }
   package var all: [PendingBatch] { ids.compactMap { batches[$0] } }
   package var paths: some Collection<DocumentPath> { chains.keys }
 
@@ -28,58 +39,88 @@ package struct WriteQueue: Sendable {
 
   package func isAbout(_ path: DocumentPath) -> Bool { chains[path] != nil }
 
+  /// The batches about a document, in their order.
+  package func batches(about path: DocumentPath) -> [PendingBatch] {
+    chains[path]?.batches.all.compactMap { batches[$0] } ?? []
+  }
+
   /// The first one behind another, or of all.
   package func next(after id: BatchID?) -> PendingBatch? {
-    guard let id else { return first }
-    let place = place(of: id)
-    let next = place < order.count && order[place] == id ? place + 1 : place
-    return next < order.count ? batches[order[next]] : nil
+    (id.map { order.next(after: $0) } ?? order.first).flatMap { batches[$0] }
   }
 
-  /// The first place whose batch is not before this one.
-  private func place(of id: BatchID) -> Int {
-    var low = start
-    var high = order.count
-    while low < high {
-      let middle = (low + high) / 2
-      if order[middle] < id { low = middle + 1 } else { high = middle }
-    }
-    return low
-  }
+  package func previous(before id: BatchID) -> BatchID? { order.previous(before: id) }
 
   package mutating func append(_ batch: PendingBatch) {
-    precondition(order.last.map { $0 < batch.id } ?? true, "numbers of batches grow")
     order.append(batch.id)
     batches[batch.id] = batch
-    for path in batch.paths { chains[path, default: []].append(batch.id) }
+    for path in batch.paths {
+      chains[path, default: Chain()].batches.append(batch.id)
+      if batch.decidesAll(of: path) { chains[path]?.decider = batch.id }
+    }
   }
 
   @discardableResult
   package mutating func remove(_ id: BatchID) -> PendingBatch? {
     guard let batch = batches.removeValue(forKey: id) else { return nil }
-    let place = place(of: id)
-    if place == start {
-      start += 1
-      if start > 64, start > order.count / 2 {
-        order.removeFirst(start)
-        start = 0
-      }
-    } else {
-      order.remove(at: place)
-    }
+    order.remove(id)
     for path in batch.paths {
-      chains[path]?.removeAll { $0 == id }
-      if chains[path]?.isEmpty == true { chains[path] = nil }
+      // Taken out, so that it is changed in its place and not copied.
+      guard var chain = chains.removeValue(forKey: path) else { continue }
+      chain.batches.remove(id)
+      guard !chain.batches.isEmpty else { continue }
+      if chain.decider == id {
+        // Those behind it decide nothing, or one of them would have been it.
+        chain.decider = chain.batches.split(at: id).before.last {
+          batches[$0]?.decidesAll(of: path) ?? false
+        }
+      }
+      chains[path] = chain
     }
     return batch
   }
 
+  // MARK: What the user sees
+
   /// The document with all that is pending of it.
   package func local(_ remote: SyncedDocument) -> SyncedDocument {
     guard let chain = chains[remote.path] else { return remote }
-    // What comes before a batch that decides everything need not be looked at.
-    let first = chain.lastIndex { batches[$0]?.decidesAll(of: remote.path) ?? false } ?? 0
-    return chain[first...].reduce(remote) { document, id in batches[id]?.applied(to: document) ?? document }
+    let start = chain.decider.map { chain.batches.split(at: $0).rest } ?? chain.batches.all
+    return start.reduce(remote) { document, id in batches[id]?.applied(to: document) ?? document }
+  }
+
+  /// The same, when what lies under the chain was `old` and is `new` now, and `gone` has left the chain. `seen` is what
+  /// the user saw until then.
+  func local(
+    _ new: SyncedDocument, insteadOf old: SyncedDocument, without gone: PendingBatch? = nil,
+    seen: SyncedDocument
+  ) -> SyncedDocument {
+    guard let chain = chains[new.path] else { return new }
+    // One in which no write shows is the remote's.
+    guard seen.pending == .local else { return local(new) }
+    var same = seen
+    same.createTime = new.createTime
+    var (before, rest) = (ArraySlice<BatchID>(), chain.batches.all)
+    if let gone {
+      (before, rest) = chain.batches.split(at: gone.id)
+      if let decider = chain.decider, decider > gone.id { return same }
+    } else if chain.decider != nil {
+      return same
+    }
+    if let decider = chain.decider { before = before.drop { $0 < decider } }
+    var states = (was: old, is: new)
+    for id in before { apply(id, to: &states) }
+    if let gone { states.was = gone.applied(to: states.was) }
+    for id in rest {
+      if states.was.looksLike(states.is) { return same }
+      apply(id, to: &states)
+    }
+    return states.is
+  }
+
+  private func apply(_ id: BatchID, to states: inout (was: SyncedDocument, is: SyncedDocument)) {
+    guard let batch = batches[id] else { return }
+    states = (batch.applied(to: states.was), batch.applied(to: states.is))
   }
 
   /// Nil if all is as it should be.
@@ -88,6 +129,18 @@ package struct WriteQueue: Sendable {
     if ids != ids.sorted() || Set(ids) != Set(batches.keys) { return "the order of the queue" }
     var expected: [DocumentPath: [BatchID]] = [:]
     for batch in all { for path in batch.paths { expected[path, default: []].append(batch.id) } }
-    return expected == chains ? nil : "the chains of the queue"
+    if expected != chains.mapValues({ Array($0.batches.all) }) { return "the chains of the queue" }
+    for (path, chain) in chains {
+      let decider = chain.batches.all.last { batches[$0]?.decidesAll(of: path) ?? false }
+      if decider != chain.decider { return "what decides \(path)" }
+    }
+    return nil
+  }
+}
+
+extension SyncedDocument {
+  /// Whatever is laid over both gives the same.
+  fileprivate func looksLike(_ other: SyncedDocument) -> Bool {
+    content == other.content && version == other.version && pending == other.pending
   }
 }

@@ -11,7 +11,8 @@ public struct TargetID: Hashable, Comparable, Sendable, CustomStringConvertible 
   public var description: String { "\(value)" }
 }
 
-/// A batch of writes in a client's queue. Later ones have greater numbers, and none is used twice.
+/// A batch of writes in a client's queue. Later ones have greater numbers. A copy of the client counts on from where it
+/// was made, and so does one that a power loss has set back: see `RunID`.
 public struct BatchID: Hashable, Comparable, Sendable, CustomStringConvertible {
   public let value: Int64
 
@@ -22,14 +23,27 @@ public struct BatchID: Hashable, Comparable, Sendable, CustomStringConvertible {
   public var description: String { "\(value)" }
 }
 
+/// One opening of a client, at random: within it no number of a batch is used twice, whatever copies of the client there
+/// are and whatever its store has forgotten.
+public struct RunID: Hashable, Sendable, CustomStringConvertible {
+  public let value: UInt64
+
+  public init(_ value: UInt64) { self.value = value }
+
+  public var description: String { String(value, radix: 36) }
+}
+
 /// A batch of writes wherever it goes: a remote that sees it again has it already.
 public struct WriteID: Hashable, Sendable {
   /// The queue: one user's on one client.
   public let queue: String
+  /// In which the batch was made; it may be sent in a later one.
+  public let run: RunID
   public let batch: BatchID
 
-  public init(queue: String, batch: BatchID) {
+  public init(queue: String, run: RunID, batch: BatchID) {
     self.queue = queue
+    self.run = run
     self.batch = batch
   }
 }

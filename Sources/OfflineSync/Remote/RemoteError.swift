@@ -35,4 +35,9 @@ extension RemoteError.Code {
 
   /// A write that was only in the way of another one can be sent again.
   package var isPermanentForWrites: Bool { isPermanent && self != .aborted }
+
+  /// What was read may be different the next time.
+  package var isWorthAnotherTransaction: Bool {
+    !isPermanent || self == .aborted || self == .alreadyExists || self == .failedPrecondition
+  }
 }

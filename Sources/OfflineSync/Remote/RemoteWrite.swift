@@ -6,7 +6,7 @@ public import DocumentStore
 public struct RemoteWrite: Sendable, Equatable {
   public var id: WriteID
   public var mutations: [Mutation]
-  /// Batches of this queue before this one will not be sent again: what a remote kept to know them can go.
+  /// Batches of this queue before this one will not be sent again: what a remote kept to answer them again can go.
   public var firstOpen: BatchID
 
   public init(id: WriteID, mutations: [Mutation], firstOpen: BatchID) {

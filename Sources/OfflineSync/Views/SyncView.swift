@@ -22,7 +22,8 @@ package struct SyncView {
   private var entries: [DocumentPath: Entry] = [:]
   private var results = LiveResults()
   private(set) var synced: Set<DocumentPath>
-  private var mutated: Set<DocumentPath> = []
+  /// Documents with writes that are pending.
+  private var pendingCount = 0
   private var committed: Set<DocumentPath> = []
   private var limbo: Set<DocumentPath> = []
   private(set) var isCurrent = false
@@ -72,11 +73,10 @@ package struct SyncView {
 
   private mutating func compute(_ changed: some Sequence<SyncedDocument>, _ changes: inout Changes) {
     let edge = edge
-    let mutatedBefore = mutated
     for document in changed {
       let old = entries[document.path]
       let new = entry(document)
-      guard let kind = change(from: old, to: new, mutatedBefore.contains(document.path)) else { continue }
+      guard let kind = change(from: old, to: new) else { continue }
       changes.set.add(kind, kind == .removed ? old?.document ?? document : document)
       if let edge {
         if kind == .removed || (kind == .modified && new.map { isBeyond($0.place.sortKey, edge) } ?? false) {
@@ -101,7 +101,7 @@ package struct SyncView {
     return Entry(place: LiveEntry(key, key, stored), document: document)
   }
 
-  private func change(from old: Entry?, to new: Entry?, _ wasPending: Bool) -> ViewChange.Kind? {
+  private func change(from old: Entry?, to new: Entry?) -> ViewChange.Kind? {
     switch (old, new) {
     case (nil, nil): return nil
     case (nil, _?): return .added
@@ -112,6 +112,7 @@ package struct SyncView {
         let waits = old.document.pending == .local && new.document.pending == .committed
         return waits ? nil : .modified
       }
+      let wasPending = old.document.pending == .local
       let isPending =
         new.document.pending == .local || (new.document.pending == .committed && wasPending)
       return wasPending == isPending ? nil : .metadata
@@ -122,14 +123,14 @@ package struct SyncView {
     if let old {
       results.remove(sortKey: old.place.sortKey)
       entries[old.document.path] = nil
-      mutated.remove(old.document.path)
+      if old.document.pending == .local { pendingCount -= 1 }
       committed.remove(old.document.path)
       unsettled?.insert(old.document.path)
     }
     if let new {
       results.insert(new.place)
       entries[new.document.path] = new
-      if new.document.pending == .local { mutated.insert(new.document.path) }
+      if new.document.pending == .local { pendingCount += 1 }
       if new.document.pending == .committed { committed.insert(new.document.path) }
       unsettled?.insert(new.document.path)
     }
@@ -169,7 +170,7 @@ package struct SyncView {
     guard !changes.set.isEmpty || state != before else { return outcome }
     outcome.snapshot = ViewSnapshot(
       query: query, documents: results, old: changes.old, changes: changes.set.sorted(by: query),
-      mutated: mutated, committed: committed, isFromCache: state != .synced,
+      hasPendingWrites: pendingCount > 0, committed: committed, isFromCache: state != .synced,
       isSyncStateChanged: state != before,
       hasCachedResults: targetChange.map { !$0.resumeToken.isEmpty } ?? false)
     return outcome
@@ -209,12 +210,21 @@ package struct SyncView {
     return apply(Changes(old: results), resolvesLimbo: false).snapshot
   }
 
+  /// Nobody asks the remote any more, nor for documents one by one. Listeners who stay see it in what they are told
+  /// next.
+  mutating func leaveRemote() {
+    limbo = []
+    isCurrent = false
+    unsettled = nil
+    if state == .synced { state = .local }
+  }
+
   /// Nil if all is as it should be.
   func brokenInvariant() -> String? {
     if entries.count != results.count { return "the entries of \(query.canonicalID)" }
     if let limit, results.count > limit.count { return "the limit of \(query.canonicalID)" }
     if state == .synced, !limbo.isEmpty { return "the limbo of \(query.canonicalID)" }
-    if mutated != Set(entries.values.filter { $0.document.pending == .local }.map(\.document.path)) {
+    if pendingCount != entries.values.count(where: { $0.document.pending == .local }) {
       return "the pending documents of \(query.canonicalID)"
     }
     return nil

@@ -9,19 +9,17 @@ package struct ViewSnapshot: Sendable {
   package let old: LiveResults
   /// Since the state before.
   package let changes: [ViewChange]
-  /// Those with writes that are pending.
-  package let mutated: Set<DocumentPath>
+  /// Some of the documents have writes that are pending.
+  package let hasPendingWrites: Bool
   /// Those whose writes were accepted, and the outcome has not been shown yet.
   package let committed: Set<DocumentPath>
-  package let isFromCache: Bool
+  package internal(set) var isFromCache: Bool
   package let isSyncStateChanged: Bool
   package let hasCachedResults: Bool
 
-  package var hasPendingWrites: Bool { !mutated.isEmpty }
-
   package func withChanges(_ changes: [ViewChange]) -> ViewSnapshot {
     ViewSnapshot(
-      query: query, documents: documents, old: old, changes: changes, mutated: mutated,
+      query: query, documents: documents, old: old, changes: changes, hasPendingWrites: hasPendingWrites,
       committed: committed, isFromCache: isFromCache, isSyncStateChanged: isSyncStateChanged,
       hasCachedResults: hasCachedResults)
   }
@@ -33,7 +31,7 @@ package struct ViewSnapshot: Sendable {
       changes: documents.map {
         ViewChange(.added, SyncedDocument(local: $0, isCommitted: committed.contains($0.path)))
       },
-      mutated: mutated, committed: committed, isFromCache: isFromCache, isSyncStateChanged: true,
+      hasPendingWrites: hasPendingWrites, committed: committed, isFromCache: isFromCache, isSyncStateChanged: true,
       hasCachedResults: hasCachedResults)
   }
 }

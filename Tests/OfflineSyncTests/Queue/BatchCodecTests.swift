@@ -11,7 +11,7 @@ import Testing
   private func path(_ id: String) throws -> DocumentPath { try DocumentPath(["rooms", id]) }
 
   private func batch(_ mutations: [Mutation]) throws -> PendingBatch {
-    PendingBatch(id: BatchID(7), time: time, base: [.delete(try path("base"))], mutations: mutations)
+    PendingBatch(id: BatchID(7), run: RunID(9), time: time, base: [.delete(try path("base"))], mutations: mutations)
   }
 
   @Test func everyKindOfMutationComesBackFromBytes() throws {
@@ -42,7 +42,7 @@ import Testing
     let before = SyncedDocument(
       try path("a"), .found(StoredMap([("n", .integer(5))])), version: SnapshotVersion(microseconds: 1))
     let base = try PendingBatch.base(of: [increment]) { _ throws(DocumentStoreError) in before }
-    let batch = PendingBatch(id: BatchID(1), time: time, base: base, mutations: [increment])
+    let batch = PendingBatch(id: BatchID(1), run: RunID(9), time: time, base: base, mutations: [increment])
     #expect(batch.applied(to: before).fields?["n"] == .integer(6))
     // The watch stream was faster than the acknowledgement: six is there already.
     let after = SyncedDocument(
@@ -56,7 +56,7 @@ import Testing
       try path("a"), StoredMap(), mask: FieldMask([]), transforms: [FieldTransform(field, .serverTimestamp)])
     let before = SyncedDocument(
       try path("a"), .found(StoredMap([("at", .string("once"))])), version: SnapshotVersion(microseconds: 1))
-    let batch = PendingBatch(id: BatchID(1), time: time, base: [], mutations: [stamp, stamp])
+    let batch = PendingBatch(id: BatchID(1), run: RunID(9), time: time, base: [], mutations: [stamp, stamp])
     let local = batch.applied(to: before)
     #expect(local.fields?["at"] == .pendingTimestamp(time, previous: .string("once")))
     #expect(local.pending == .local && local.version == .none)

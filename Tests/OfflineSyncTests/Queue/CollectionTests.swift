@@ -67,4 +67,47 @@ import Testing
     let tokens = effects.compactMap { if case .watch(let target) = $0 { target.resumeToken } else { nil } }
     #expect(tokens == [[]])
   }
+
+  @Test func aCollectionAboveItsBudgetLosesWhatWasUsedLongestAgo() throws {
+    let first = try rooms.filtered(by: .field(StoredFieldPath(["n"]), .equal, .integer(1)))
+    let second = try rooms.filtered(by: .field(StoredFieldPath(["n"]), .equal, .integer(2)))
+    try hear(first, as: 1, ["a", "b"], n: 1)
+    try hear(second, as: 2, ["c", "d"], n: 2)
+    _ = try engine.handle(.unlisten(ListenerID(1)))
+    let paths = { try engine.local.documents(rooms).map(\.path.id) }
+    let bytes = try engine.local.store.records(rooms).map(\.byteCount)
+    let collection = try CollectionPath(["rooms"])
+    func shrink(to bytesMax: Int) throws {
+      _ = try engine.keepBudgets([collection: UInt64(bytesMax)])
+    }
+    try shrink(to: bytes.reduce(0, +))
+    #expect(try paths() == ["a", "b", "c", "d"])
+    try shrink(to: bytes.reduce(0, +) - 1)
+    #expect(try paths().count == 3 && paths().suffix(2) == ["c", "d"], "one of those that nobody sees is gone")
+    try shrink(to: 0)
+    #expect(try paths() == ["c", "d"], "a listener sees them")
+    _ = try engine.handle(.unlisten(ListenerID(2)))
+    let time = try #require(StoredTimestamp(microseconds: 15))
+    _ = try engine.handle(
+      .write([.set(DocumentPath(unchecked: ["rooms", "c"]), StoredMap())], at: time, nil))
+    try shrink(to: 0)
+    #expect(try paths() == ["c"], "a write of it is pending")
+  }
+
+  private func hear(_ query: StructuredQuery, as id: Int, _ names: [String], n: Int64) throws {
+    _ = try engine.handle(.listen(ListenerID(id), query, ListenRules()))
+    let target = try #require(engine.target(of: query))
+    _ = try engine.handle(.watchOpened)
+    _ = try engine.handle(.watchChanged(.target(.added, [target]), .none))
+    for name in names {
+      let document = RemoteDocument(
+        DocumentPath(unchecked: ["rooms", name]), StoredMap([("n", .integer(n))]),
+        version: SnapshotVersion(microseconds: 10))
+      _ = try engine.handle(
+        .watchChanged(.document(document.path, document, updated: [target], removed: []), .none))
+    }
+    _ = try engine.handle(.watchChanged(.target(.current, [target], resumeToken: [1]), .none))
+    _ = try engine.handle(
+      .watchChanged(.target(.noChange, [], resumeToken: [1]), SnapshotVersion(microseconds: 20 + Int64(id))))
+  }
 }

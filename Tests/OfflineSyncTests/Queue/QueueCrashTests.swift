@@ -44,7 +44,7 @@ import Testing
       // From here on, what is being answered may be gone.
       marks.append(Mark(calls: disk.history.count, finished: finished, answered: answered.union(begun)))
     }
-    for number in 0..<6 {
+    for number in 0..<8 {
       if number == 4 { _ = try local.changeUser("ann") }
       finished.insert(try local.write([try mutation(number)], at: time).batch.id)
       begin([])
@@ -59,7 +59,7 @@ import Testing
       answered.insert(first.id)
       begin([])
     }
-    #expect(finished.count == 6 && answered.count == 2)
+    #expect(finished.count == 8 && answered.count == 2)
     let history = disk.history
     var opened = 0
     for (index, moment) in history.enumerated() {

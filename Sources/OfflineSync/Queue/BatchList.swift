@@ -1,0 +1,63 @@
+// Numbers of batches as they ascend: new ones come at the end, and old ones mostly leave at the front.
+
+struct BatchList: Sendable {
+  private var items: [BatchID] = []
+  /// Those before it have left.
+  private var start = 0
+
+  var count: Int { items.count - start }
+  var isEmpty: Bool { count == 0 }
+  var first: BatchID? { isEmpty ? nil : items[start] }
+  var last: BatchID? { isEmpty ? nil : items.last }
+  var all: ArraySlice<BatchID> { items[start...] }
+
+  mutating func append(_ id: BatchID) {
+    precondition(last.map { $0 < id } ?? true, "numbers of batches grow")
+    items.append(id)
+  }
+
+  /// False if it is not there.
+  @discardableResult
+  mutating func remove(_ id: BatchID) -> Bool {
+    let place = place(of: id)
+    guard place < items.count, items[place] == id else { return false }
+    if place > start {
+      items.remove(at: place)
+      return true
+    }
+    start += 1
+    if start > 64, start > items.count / 2 {
+      items.removeFirst(start)
+      start = 0
+    }
+    return true
+  }
+
+  /// Those before a number, and those from it on.
+  func split(at id: BatchID) -> (before: ArraySlice<BatchID>, rest: ArraySlice<BatchID>) {
+    let place = place(of: id)
+    return (items[start..<place], items[place...])
+  }
+
+  func next(after id: BatchID) -> BatchID? {
+    let place = place(of: id)
+    let next = place < items.count && items[place] == id ? place + 1 : place
+    return next < items.count ? items[next] : nil
+  }
+
+  func previous(before id: BatchID) -> BatchID? {
+    let place = place(of: id)
+    return place > start ? items[place - 1] : nil
+  }
+
+  /// The first place whose number is not before this one.
+  private func place(of id: BatchID) -> Int {
+    var low = start
+    var high = items.count
+    while low < high {
+      let middle = (low + high) / 2
+      if items[middle] < id { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}

@@ -1,0 +1,85 @@
+// Listeners who want what the remote says, and listeners of the same query who want what is in the cache.
+
+import DocumentStore
+import OfflineSync
+import Testing
+
+@Suite struct ListenSourceTests {
+  private let rooms: StructuredQuery
+  private let engine: SyncEngine
+  private let path = DocumentPath(unchecked: ["rooms", "a"])
+
+  init() throws {
+    rooms = StructuredQuery(.collection(try CollectionPath(["rooms"])))
+    engine = SyncEngine(
+      try LocalStore(try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client"))
+  }
+
+  private func told(_ effects: [SyncEffect], _ id: ListenerID) -> [ViewSnapshot] {
+    effects.compactMap { if case .tell(id, let snapshot) = $0 { snapshot } else { nil } }
+  }
+
+  private func unwatched(_ effects: [SyncEffect]) -> [TargetID] {
+    effects.compactMap { if case .unwatch(let id) = $0 { id } else { nil } }
+  }
+
+  /// The remote tells all of the query: one document.
+  private func confirm(_ target: TargetID, at version: Int64) throws -> [SyncEffect] {
+    let document = RemoteDocument(path, StoredMap(), version: SnapshotVersion(microseconds: version))
+    var effects: [SyncEffect] = []
+    for change in [
+      WatchChange.target(.added, [target]), .document(path, document, updated: [target], removed: []),
+      .target(.current, [target], resumeToken: [1]),
+    ] {
+      effects += try engine.handle(.watchChanged(change, .none))
+    }
+    let version = SnapshotVersion(microseconds: version)
+    return effects + (try engine.handle(.watchChanged(.target(.noChange, [], resumeToken: [1]), version)))
+  }
+
+  private func write(_ name: String) throws -> [SyncEffect] {
+    let time = try #require(StoredTimestamp(microseconds: 15))
+    return try engine.handle(.write([.set(DocumentPath(unchecked: ["rooms", name]), StoredMap())], at: time, nil))
+  }
+
+  @Test func withoutTheListenerWhoAskedTheRemoteTheOthersSeeTheCache() throws {
+    let (asks, cache, late) = (ListenerID(1), ListenerID(2), ListenerID(3))
+    let rules = ListenRules(includesMetadataChanges: true)
+    let cacheRules = ListenRules(includesMetadataChanges: true, isCacheOnly: true)
+    _ = try engine.handle(.listen(asks, rooms, rules))
+    let target = try #require(engine.target(of: rooms))
+    _ = try engine.handle(.watchOpened)
+    _ = try confirm(target, at: 10)
+    let first = told(try engine.handle(.listen(cache, rooms, cacheRules)), cache)
+    #expect(first.map(\.isFromCache) == [false], "somebody asks the remote, and it has said all")
+
+    let effects = try engine.handle(.unlisten(asks))
+    #expect(unwatched(effects) == [target])
+    #expect(told(try write("b"), cache).map(\.isFromCache) == [true])
+    #expect(told(try engine.handle(.listen(late, rooms, cacheRules)), late).map(\.isFromCache) == [true])
+    #expect(try engine.brokenInvariant() == nil)
+
+    // Whoever asks again brings it back.
+    let again = try engine.handle(.listen(ListenerID(4), rooms, rules))
+    #expect(again.contains { if case .watch(let asked) = $0 { asked.id == target } else { false } })
+    _ = try engine.handle(.watchChanged(.target(.removed, [target]), .none))
+    #expect(told(try confirm(target, at: 20), cache).last?.isFromCache == false)
+  }
+
+  /// A query and its mirror are one target: it is followed as long as somebody asks for either.
+  @Test func aMirroredQueryThatOnlyReadsTheCacheDoesNotKeepTheTargetFollowed() throws {
+    let first = try rooms.ordered(by: OrderBy(StoredFieldPath(unchecked: ["n"]), .ascending))
+    let (query, mirror) = (
+      try first.limited(to: .first(2)),
+      try rooms.ordered(by: OrderBy(StoredFieldPath(unchecked: ["n"]), .descending)).limited(to: .last(2))
+    )
+    _ = try engine.handle(.listen(ListenerID(1), query, ListenRules()))
+    _ = try engine.handle(.listen(ListenerID(2), mirror, ListenRules(isCacheOnly: true)))
+    let target = try #require(engine.target(of: query))
+    #expect(engine.target(of: mirror) == target)
+    _ = try engine.handle(.watchOpened)
+    #expect(unwatched(try engine.handle(.unlisten(ListenerID(1)))) == [target])
+    #expect(unwatched(try engine.handle(.unlisten(ListenerID(2)))) == [])
+    #expect(engine.target(of: mirror) == nil)
+  }
+}

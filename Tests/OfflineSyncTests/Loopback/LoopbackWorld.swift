@@ -1,0 +1,54 @@
+// An authority in this process and clients of it, in time that a test lets pass.
+
+import ByteStore
+import DocumentStore
+import Harness
+import OfflineSync
+
+final class LoopbackWorld {
+  let scheduler = VirtualScheduler()
+  let authority: DocumentStore
+  let remote: LoopbackRemote
+
+  init() throws {
+    authority = try DocumentStore.openInMemory()
+    remote = try LoopbackRemote(authority: authority, faults: LoopbackFaults(), seed: 1, on: scheduler)
+  }
+
+  deinit { scheduler.clear() }
+
+  /// One that finds on the disk what was there.
+  func client(
+    on disk: SimulatedDisk, _ durability: StoreDurability = .synced, user: String? = nil,
+    _ change: (inout SyncEngine.Options) -> Void = { _ in }
+  ) throws -> SyncDriver {
+    var options = DocumentStore.Options()
+    options.maintenance = .manual
+    options.durability = durability
+    let store = try DocumentStore.open("/client", options: options, platform: disk.platform(seed: 1))
+    let local = try LocalStore(store, user: user, collector: .lru, client: "client")
+    var engine = SyncEngine.Options()
+    change(&engine)
+    return SyncDriver(local, remote, engine, scheduler)
+  }
+
+  func pass(seconds: Int64 = 100) { scheduler.play(for: seconds * 1_000_000) }
+
+  /// What the engine says, now.
+  func ask<Value: Sendable>(_ client: SyncDriver, _ body: @escaping @Sendable (SyncEngine) -> Value) -> Value? {
+    let answer = Locked<Value?>(nil)
+    client.inspect { engine in
+      let value = body(engine)
+      answer.withLock { $0 = value }
+    }
+    scheduler.play(for: 0)
+    return answer.withLock { $0 }
+  }
+}
+
+/// Adds to a number of a document.
+func increment(_ path: DocumentPath, _ name: String = "n", by number: Int64 = 1) -> Mutation {
+  .patch(
+    path, StoredMap(), mask: FieldMask([]),
+    transforms: [FieldTransform(StoredFieldPath(unchecked: [name]), .increment(.integer(number)))])
+}

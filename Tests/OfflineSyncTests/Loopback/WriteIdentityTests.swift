@@ -1,0 +1,92 @@
+// A write happens once, whatever becomes of the client that made it: its store may be copied, and a power loss may set
+// it back.
+
+import ByteStore
+import DocumentStore
+import Harness
+import OfflineSync
+import Testing
+
+@Suite struct WriteIdentityTests {
+  private let world: LoopbackWorld
+  private let counter = DocumentPath(unchecked: ["counters", "all"])
+
+  init() throws { world = try LoopbackWorld() }
+
+  private func count() throws -> StoredValue? { try world.authority.document(at: counter)?.fields["n"] }
+
+  private func rejections(of client: SyncDriver) -> Locked<Int> {
+    let count = Locked(0)
+    client.setRejectionHandler { _, _ in count.withLock { $0 += 1 } }
+    return count
+  }
+
+  /// A backup is opened while the original goes on: both count on from the same number.
+  @Test func aCopyOfAClientRepeatsNothingAndItsOwnWritesCount() throws {
+    let disk = SimulatedDisk()
+    let original = try world.client(on: disk)
+    original.send(.disableNetwork)
+    for _ in 0..<2 { original.write([increment(counter)], .local) { _ in } }
+    world.pass()
+    let image = disk.image(after: .kill)
+    original.send(.enableNetwork)
+    world.pass()
+    for _ in 0..<2 { original.write([increment(counter)], .local) { _ in } }
+    world.pass()
+    #expect(try count() == .integer(4))
+
+    let copy = try world.client(on: SimulatedDisk(image))
+    let rejected = rejections(of: copy)
+    world.pass()
+    #expect(try count() == .integer(4), "what the original has sent happens once")
+    #expect(rejected.withLock { $0 } == 0)
+    #expect(world.ask(copy) { $0.pendingBatches.count } == 0)
+    for _ in 0..<2 { copy.write([increment(counter)], .local) { _ in } }
+    world.pass()
+    original.write([increment(counter)], .local) { _ in }
+    world.pass()
+    #expect(try count() == .integer(7), "the same numbers are other writes")
+    #expect(rejected.withLock { $0 } == 0)
+  }
+
+  /// A write is in a buffer, goes out and is answered; then the power fails before the buffer is on the disk.
+  @Test func aNumberThatAPowerLossHasForgottenIsAnotherWriteTheNextTime() throws {
+    let disk = SimulatedDisk()
+    let client = try world.client(on: disk, .buffered)
+    world.pass()
+    let before = SimulatedDisk(disk.image(after: .powerLoss(.nothing, seed: 0)))
+    client.write([increment(counter)], .local) { _ in }
+    world.pass()
+    #expect(try count() == .integer(1))
+    client.abandon()
+
+    let later = try world.client(on: before, .buffered)
+    let first = world.ask(later) { $0.pendingBatches.count }
+    #expect(first == 0)
+    later.write([increment(counter)], .local) { _ in }
+    world.pass()
+    #expect(try count() == .integer(2))
+  }
+
+  @Test func whatWasTakenOnceIsNotUpToTheRulesAnyMore() throws {
+    let server = try LoopbackServer(try DocumentStore.openInMemory())
+    let id = WriteID(queue: "c/-", run: RunID(1), batch: BatchID(1))
+    let write = RemoteWrite(id: id, mutations: [increment(counter)], firstOpen: BatchID(1))
+    _ = try server.take(write, as: nil)
+    _ = try server.take(write, as: nil)
+    #expect(try server.store.document(at: counter)?.fields["n"] == .integer(1))
+    // Its outcome is forgotten once the client goes on, and that it was taken is not.
+    let next = RemoteWrite(
+      id: WriteID(queue: "c/-", run: RunID(1), batch: BatchID(3)), mutations: [increment(counter)],
+      firstOpen: BatchID(3))
+    _ = try server.take(next, as: nil)
+    let (_, results) = try server.take(write, as: nil)
+    #expect(results.map(\.transformResults) == [[.integer(2)]])
+    // One that was cancelled before is not taken later.
+    let cancelled = RemoteWrite(
+      id: WriteID(queue: "c/-", run: RunID(1), batch: BatchID(2)), mutations: [increment(counter)],
+      firstOpen: BatchID(2))
+    #expect(throws: RemoteError.self) { try server.take(cancelled, as: nil) }
+    #expect(try server.store.document(at: counter)?.fields["n"] == .integer(2))
+  }
+}

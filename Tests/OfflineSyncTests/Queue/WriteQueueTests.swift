@@ -1,0 +1,180 @@
+// What is laid over documents, and what it costs when the remote answers.
+
+import DocumentStore
+import Harness
+import OfflineSync
+import Testing
+
+@testable import OfflineSync
+
+@Suite struct WriteQueueTests {
+  private let path = DocumentPath(unchecked: ["rooms", "a"])
+  private let other = DocumentPath(unchecked: ["rooms", "b"])
+  private let time = StoredTimestamp(seconds: 1000, nanoseconds: 0)!
+
+  private func field(_ name: String) -> StoredFieldPath { StoredFieldPath(unchecked: [name]) }
+
+  private func batch(_ id: Int64, _ base: [Mutation], _ mutations: [Mutation]) -> PendingBatch {
+    PendingBatch(id: BatchID(id), run: RunID(7), time: time, base: base, mutations: mutations)
+  }
+
+  private func mutation(_ dice: inout SeededRandom) -> Mutation {
+    let number = StoredValue.integer(Int64(dice.below(4)))
+    let name = ["n", "m"][dice.below(2)]
+    switch dice.below(9) {
+    case 0: return .set(path, StoredMap([(name, number)]))
+    case 1: return .delete(path)
+    case 2: return .patch(path, StoredMap([(name, number)]), mask: FieldMask([field(name)]))
+    case 3:
+      return .patch(
+        path, StoredMap([(name, number)]), mask: FieldMask([field(name)]), precondition: .exists(true))
+    case 4:
+      return .patch(
+        path, StoredMap(), mask: FieldMask([]), transforms: [FieldTransform(field("at"), .serverTimestamp)])
+    case 5:
+      return .patch(
+        path, StoredMap(), mask: FieldMask([]),
+        transforms: [FieldTransform(field("words"), .arrayUnion([number]))])
+    case 6: return .set(other, StoredMap())
+    default: return increment(path, name)
+    }
+  }
+
+  private func remote(_ dice: inout SeededRandom, _ version: Int64) -> SyncedDocument {
+    let fields = StoredMap([("n", .integer(Int64(dice.below(4)))), ("at", .string("\(dice.below(3))"))])
+    let content: SyncedDocument.Content =
+      switch dice.below(5) {
+      case 0: .absent
+      case 1: .unknown
+      default: .found(fields)
+      }
+    return SyncedDocument(
+      path, content, version: SnapshotVersion(microseconds: version),
+      createTime: SnapshotVersion(microseconds: Int64(1 + dice.below(2))))
+  }
+
+  @Test func theShortWayGivesWhatGoingThroughAllThatIsPendingGives() throws {
+    for seed in UInt64(0)..<400 {
+      var dice = SeededRandom(seed: seed)
+      var queue = WriteQueue()
+      var known = remote(&dice, 1)
+      for number in Int64(1)..<30 {
+        let seen = queue.local(known)
+        switch dice.below(3) {
+        case 0 where !queue.isEmpty:
+          let gone = try #require(queue.all.randomElement(using: &dice))
+          let isAccepted = gone.id == queue.first?.id && dice.oneIn(2)
+          let old = known
+          if isAccepted {
+            known = gone.acknowledged(on: known, SnapshotVersion(microseconds: 100 + number), [])
+          }
+          let isAboutIt = gone.paths.contains(path)
+          queue.remove(gone.id)
+          if isAboutIt {
+            check(queue.local(known, insteadOf: old, without: gone, seen: seen), queue.local(known), seed)
+          }
+        case 1:
+          let old = known
+          known = remote(&dice, 100 + number)
+          check(queue.local(known, insteadOf: old, seen: seen), queue.local(known), seed)
+        default:
+          let mutations = (0..<1 + dice.below(3)).map { _ in mutation(&dice) }
+          let base = try PendingBatch.base(of: mutations) { wanted throws(DocumentStoreError) in
+            wanted == path ? seen : SyncedDocument(wanted)
+          }
+          let batch = batch(number, base, mutations)
+          queue.append(batch)
+          if batch.paths.contains(path) { check(batch.applied(to: seen), queue.local(known), seed) }
+        }
+        #expect(queue.brokenInvariant() == nil, "seed \(seed)")
+      }
+    }
+  }
+
+  /// As listeners and the store see it.
+  private func check(_ short: SyncedDocument, _ long: SyncedDocument, _ seed: UInt64) {
+    #expect(short.stored == long.stored, "seed \(seed)")
+  }
+
+  /// Two changes of one document in one batch add to different fields: once the remote has told the outcome, both
+  /// count once.
+  @Test func everyIncrementOfABatchRemembersItsBase() throws {
+    let before = SyncedDocument(
+      path, .found(StoredMap([("n", .integer(5)), ("m", .integer(7))])),
+      version: SnapshotVersion(microseconds: 1))
+    let mutations = [increment(path, "n"), increment(path, "m"), increment(path, "n")]
+    let base = try PendingBatch.base(of: mutations) { _ throws(DocumentStoreError) in before }
+    let batch = batch(1, base, mutations)
+    let after = SyncedDocument(
+      path, .found(StoredMap([("n", .integer(7)), ("m", .integer(8))])),
+      version: SnapshotVersion(microseconds: 2))
+    for document in [before, after] {
+      #expect(batch.applied(to: document).fields == StoredMap([("n", .integer(7)), ("m", .integer(8))]))
+    }
+  }
+
+  @Test func aBatchOfManyDocumentsKnowsWhatIsAboutEach() {
+    let mutations = (0..<3000).map { increment(DocumentPath(unchecked: ["rooms", "\($0 % 1000)"])) }
+    let batch = batch(1, [], mutations)
+    #expect(batch.paths.count == 1000)
+    #expect(batch.mutations(of: DocumentPath(unchecked: ["rooms", "7"])).map(\.place) == [7, 1007, 2007])
+    #expect(batch.mutations(of: path).isEmpty)
+  }
+
+  private func alternating(_ number: Int) -> Mutation {
+    number % 2 == 0
+      ? increment(path)
+      : .patch(path, StoredMap([("m", .integer(Int64(number)))]), mask: FieldMask([field("m")]))
+  }
+
+  /// Going through the whole chain at each answer would take hours here.
+  @Test(.timeLimit(.minutes(2))) func manyWritesOfOneDocumentAreAnsweredOneByOne() throws {
+    let count = 10_000
+    var queue = WriteQueue()
+    var seen = SyncedDocument(path, .absent, version: SnapshotVersion(microseconds: 1))
+    for number in 0..<count {
+      let before = seen
+      let base = try PendingBatch.base(of: [alternating(number)]) { _ throws(DocumentStoreError) in before }
+      queue.append(batch(Int64(number + 1), base, [alternating(number)]))
+      seen = try #require(queue.last).applied(to: seen)
+    }
+    var remote = SyncedDocument(path, .absent, version: SnapshotVersion(microseconds: 1))
+    for number in 1...count {
+      let (first, old) = (try #require(queue.first), remote)
+      remote = first.acknowledged(on: old, SnapshotVersion(microseconds: Int64(number + 1)), [])
+      queue.remove(first.id)
+      seen = queue.local(remote, insteadOf: old, without: first, seen: seen)
+      if number % 2500 == 0 { #expect(seen.stored == queue.local(remote).stored) }
+    }
+    #expect(seen.fields?["n"] == .integer(Int64(count / 2)))
+    #expect(seen.pending == .committed)
+  }
+
+  @Test func theStoreHasWhatTheQueueMakesOfADocument() throws {
+    let store = try LocalStore(try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "c")
+    for number in 0..<60 { _ = try store.write([alternating(number)], at: time) }
+    for number in 1...60 {
+      let first = try #require(store.queue.first)
+      let version = SnapshotVersion(microseconds: Int64(number))
+      let numbers: [StoredValue] = number % 2 == 1 ? [.integer(Int64(number / 2 + 1))] : []
+      let result = WriteResult(version: version, transformResults: numbers)
+      _ = try store.acknowledge(first.id, version, [result], token: [])
+      #expect(try store.store.document(at: path) == store.document(path).stored)
+    }
+    #expect(try store.document(path).fields?["n"] == .integer(30))
+  }
+
+  @Test func aQueueOfPathsKeepsTheirOrderAndForgetsWhatHasLeft() {
+    var queue = PathQueue()
+    let paths = (0..<200).map { DocumentPath(unchecked: ["rooms", "\($0)"]) }
+    for path in paths { queue.append(path) }
+    queue.append(paths[0])
+    queue.remove(paths[1])
+    #expect(queue.popFirst() == paths[0])
+    queue.append(paths[1])
+    #expect(queue.all == Array(paths[2...]) + [paths[1]])
+    for path in paths[2...] { #expect(queue.popFirst() == path) }
+    #expect(queue.popFirst() == paths[1])
+    #expect(queue.popFirst() == nil && queue.isEmpty)
+  }
+}
