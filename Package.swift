@@ -138,7 +138,8 @@ let package = Package(
       dependencies: ["FirebaseStorage", "FirebaseCore", "FirebaseFirestore", "DocumentStore", "ByteStore"],
       swiftSettings: strict),
     .testTarget(
-      name: "BallcapTests", dependencies: ["Ballcap", "FirebaseFirestore", "FirebaseStorage"],
+      name: "BallcapTests",
+      dependencies: ["Ballcap", "FirebaseFirestore", "FirebaseStorage", "OfflineSync", "DocumentStore"],
       swiftSettings: strict),
     .testTarget(
       name: "StreamBaseKitTests",

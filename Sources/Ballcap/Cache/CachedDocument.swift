@@ -17,11 +17,17 @@ struct CachedDocument: @unchecked Sendable {
   private let reference: DocumentReference?
   /// Microseconds since 1970: of the change that led to this state, or of the moment when it became known.
   private let version: Int64
+  /// A remote may still reject what led to this state, or it came beside one of which that is true: the database knows
+  /// better.
+  private(set) var isProvisional = false
 
   init(_ snapshot: DocumentSnapshot) {
     content = snapshot.exists ? .snapshot(snapshot) : .absent
     reference = snapshot.reference
     version = snapshot.version ?? Self.now
+    // That something is gone may be a deletion that is taken back.
+    isProvisional =
+      snapshot.exists ? snapshot.metadata.hasPendingWrites : snapshot.reference.firestore.hasRemote
   }
 
   init(_ dictionary: [String: Any], _ reference: DocumentReference?) {
@@ -48,9 +54,24 @@ struct CachedDocument: @unchecked Sendable {
     return reference.firestore === other.firestore
   }
 
-  /// Only states of one database can be compared.
+  /// Only states of one database can be compared, and none with writes that a remote has not answered.
   func isNewer(than other: CachedDocument) -> Bool {
-    version > other.version && belongs(to: other.reference)
+    version > other.version && belongs(to: other.reference) && !isProvisional && !other.isProvisional
+  }
+
+  /// This state in the place of another one, which may have been the later one.
+  func replacing(_ other: CachedDocument?) -> CachedDocument {
+    var new = self
+    if let other, other.isProvisional, other.belongs(to: reference) { new.isProvisional = true }
+    return new
+  }
+
+  /// As the database has it now, if that is what counts and if it can be said at once.
+  func settled(at place: DocumentReference?) -> CachedDocument? {
+    guard isProvisional, let place = reference ?? place, let snapshot = place.publishedSnapshot() else {
+      return nil
+    }
+    return CachedDocument(snapshot)
   }
 
   var dictionary: [String: Any]? {

@@ -4,6 +4,8 @@
 //   - At most 1000 paths, those that were used last.
 //   - Of a document that is read from two sides, the later state stays; what was deleted does not come back with a
 //     state that was read before.
+//   - A state with writes that a remote has not answered is looked up in the database when somebody asks for it: what
+//     was rejected is not remembered.
 //   - What is read goes to a journal, since most of it is never asked for: the next one who asks brings the journal
 //     into the order of use. The journal keeps the last 1000, which is all that could stay.
 
@@ -66,7 +68,11 @@ final class DocumentCache: Sendable {
     }
     // Two databases may have documents with the same path.
     guard let entry, entry.belongs(to: reference) else { return nil }
-    return entry
+    guard let settled = entry.settled(at: reference) else { return entry }
+    state.withLock { state in
+      if state.entries.value(for: path)?.isProvisional == true { state.entries.insert(settled, for: path) }
+    }
+    return settled
   }
 
   // MARK: Writing
@@ -125,8 +131,9 @@ extension DocumentCache.State {
       let snapshot = journal[(journalStart + offset) % journal.count]
       let path = snapshot.reference.path
       let entry = CachedDocument(snapshot)
-      if let known = entries.value(for: path), known.isNewer(than: entry) { continue }
-      entries.insert(entry, for: path)
+      let known = entries.value(for: path)
+      if let known, known.isNewer(than: entry) { continue }
+      entries.insert(entry.replacing(known), for: path)
     }
     journal.removeAll(keepingCapacity: true)
     journalStart = 0

@@ -1,0 +1,94 @@
+// The cache of a database with a remote: what is pending is seen, and what the remote rejects is not remembered.
+
+import Ballcap
+import DocumentStore
+import FirebaseFirestore
+import Foundation
+import OfflineSync
+import Testing
+
+extension BallcapTests {
+  @Suite final class RemoteCache {
+    private let folder = Foundation.FileManager.default.temporaryDirectory
+      .appendingPathComponent("dugout-test-\(UUID().uuidString)")
+    private let authority: DocumentStore
+    private let remote: LoopbackRemote
+
+    init() throws {
+      authority = try DocumentStore.openInMemory()
+      remote = try LoopbackRemote(authority: authority)
+      FirebaseApp.configure(options: FirebaseOptions(directory: folder))
+      let settings = FirestoreSettings()
+      settings.dispatchQueue = DispatchQueue(label: "dugout.test.callbacks")
+      settings.remote = remote
+      settings.acknowledgement = .local
+      Firestore.firestore().settings = settings
+    }
+
+    deinit {
+      FirebaseApp.app()?.delete { _ in }
+      try? Foundation.FileManager.default.removeItem(at: folder)
+    }
+
+    private func rejectEverything() {
+      var rules = LoopbackRules()
+      rules.mayWrite = { _, _ in RemoteError(.permissionDenied, "no") }
+      remote.setRules(rules)
+    }
+
+    @Test func aCreationThatIsRejectedIsForgotten() async throws {
+      rejectEverything()
+      let firestore = Firestore.firestore()
+      try await firestore.disableNetwork()
+      try await Document<User>(id: "eve", from: User(name: "Eve")).save()
+      #expect(Document<User>(id: "eve").cache == User(name: "Eve"), "it is pending")
+      try await firestore.enableNetwork()
+      try await firestore.waitForPendingWrites()
+      #expect(Document<User>(id: "eve").cache == nil)
+    }
+
+    @Test func aChangeThatIsRejectedIsTakenBack() async throws {
+      let firestore = Firestore.firestore()
+      let ada = Document<User>(id: "ada", from: User(name: "Ada"))
+      try await ada.save()
+      try await firestore.waitForPendingWrites()
+      rejectEverything()
+      try await firestore.disableNetwork()
+      ada.data?.name = "Eve"
+      try await ada.save()
+      #expect(Document<User>(id: "ada").cache?.name == "Eve")
+      try await firestore.enableNetwork()
+      try await firestore.waitForPendingWrites()
+      #expect(Document<User>(id: "ada").cache?.name == "Ada")
+    }
+
+    @Test func aDeletionThatIsRejectedIsTakenBack() async throws {
+      let firestore = Firestore.firestore()
+      let ada = Document<User>(id: "ada", from: User(name: "Ada"))
+      try await ada.save()
+      try await firestore.waitForPendingWrites()
+      rejectEverything()
+      try await firestore.disableNetwork()
+      try await ada.delete()
+      #expect(ada.cache == nil)
+      try await firestore.enableNetwork()
+      try await firestore.waitForPendingWrites()
+      #expect(ada.cache == User(name: "Ada"))
+    }
+
+    @Test func aPendingChangeReplacesWhatWasReadBefore() async throws {
+      let firestore = Firestore.firestore()
+      let reference = firestore.document("users/ada")
+      try await reference.setData(["name": "Ada", "age": 1, "tags": []])
+      try await firestore.waitForPendingWrites()
+      let old = try #require(try await Document<User>.get(id: "ada", source: .server)?.snapshot)
+      try await firestore.disableNetwork()
+      try await reference.updateData(["age": 2])
+      _ = try await Document<User>.get(id: "ada")
+      #expect(Document<User>(id: "ada").cache?.age == 2)
+      // A read that began before the change ends after it.
+      _ = try Document<User>(snapshot: old)
+      #expect(Document<User>(id: "ada").cache?.age == 2)
+    }
+  }
+}
