@@ -10,7 +10,7 @@ struct Benchmarks {
     Memory.self,
     IndexedUpdates.self, SmallBlobs.self, SmallBlobsOfEight.self, LargeBlobs.self, BlobReads.self,
     Listening.self,
-    LargeDocuments.self, AsyncReads.self, ProgramSizes.self,
+    LargeDocuments.self, AsyncReads.self, ProgramSizes.self, NoRemote.self,
     SingleByteCommits.self, EightByteWriters.self, ByteBatches.self, Layers.self,
   ]
 

@@ -1,0 +1,96 @@
+// W21: what OfflineSync costs an app that has no remote. W1's commits and W5's gets through the local view, over the
+// same through the store itself. Both work on one open store and take turns block by block, so that whatever else the
+// machine does meets both; a ratio is that of the medians of both sides.
+
+import DocumentStore
+import Foundation
+import OfflineSync
+
+enum NoRemote: Workload {
+  static let name = "W21"
+  static let title = "the local view without a remote, over the store"
+  static var engines: [any Engine] { [ViewOverStore()] }
+  static let goals = [
+    Goal(title: "durable commits of one document", metric: "commit_ratio", measure: .absolute, bound: 1.02),
+    Goal(title: "random gets", metric: "get_ratio", measure: .absolute, bound: 1.02),
+  ]
+}
+
+private struct ViewOverStore: Engine {
+  private static let commitsPerBlock = 10
+  private static let getsPerBlock = 1000
+
+  let name = "dugout"
+
+  func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
+    try commits(in: directory, context).merging(try gets(context)) { $1 }
+  }
+
+  private func commits(in directory: URL, _ context: RunContext) throws -> [String: Double] {
+    let count = min(context.options.documents, 5000)
+    let writes = try (0..<count).map { try DugoutDocuments.writes([$0]) }
+    let engine = try DugoutDocuments(directory, EngineSetup(cacheBytes: context.options.cacheBytes))
+    let view = LocalView(over: engine.store)
+    let times = try Turns.measure(count, perBlock: Self.commitsPerBlock) {
+      try engine.store.commit(writes[$0])
+    } and: {
+      try view.write(writes[$0])
+    }
+    try engine.close()
+    return times.results("commit")
+  }
+
+  private func gets(_ context: RunContext) throws -> [String: Double] {
+    let directory = try context.stores.directory(of: DugoutDocuments.self)
+    let engine = try DugoutDocuments(directory, EngineSetup(cacheBytes: context.options.cacheBytes))
+    let view = LocalView(over: engine.store)
+    let count = Question.get.times
+    let keys = try (0..<count).map { index in
+      try DugoutDocuments.key(Question.number(index, below: context.options.documents))
+    }
+    for key in keys.prefix(count / 3) { _ = try engine.store.document(at: key) }
+    var found = (store: 0, view: 0)
+    let times = try Turns.measure(count, perBlock: Self.getsPerBlock) { index in
+      found.store += try engine.store.document(at: keys[index]) == nil ? 0 : 1
+    } and: { index in
+      found.view += try view.document(at: keys[index]).document == nil ? 0 : 1
+    }
+    try engine.close()
+    try context.answers.note("gets by the store", found.store + found.view, of: name)
+    return times.results("get")
+  }
+}
+
+/// Two ways to do the same thing, each a block at a time, and first the one and then the other.
+private struct Turns {
+  private var first: [Double] = []
+  private var second: [Double] = []
+
+  static func measure(
+    _ count: Int, perBlock size: Int, _ first: (Int) throws -> Void, and second: (Int) throws -> Void
+  ) throws -> Turns {
+    let clock = ContinuousClock()
+    var turns = Turns()
+    for (number, start) in stride(from: 0, to: count - count % (2 * size), by: 2 * size).enumerated() {
+      let blocks = [start..<start + size, start + size..<start + 2 * size]
+      for turn in number % 2 == 0 ? [0, 1] : [1, 0] {
+        let time = try clock.measure {
+          for index in blocks[turn] { if turn == 0 { try first(index) } else { try second(index) } }
+        }
+        let nanoseconds = time / .nanoseconds(1) / Double(size)
+        if turn == 0 { turns.first.append(nanoseconds) } else { turns.second.append(nanoseconds) }
+      }
+    }
+    return turns
+  }
+
+  func results(_ name: String) -> [String: Double] {
+    let (store, view) = (Self.median(first), Self.median(second))
+    return ["\(name)_store_ns": store, "\(name)_view_ns": view, "\(name)_ratio": view / store]
+  }
+
+  private static func median(_ values: [Double]) -> Double {
+    let sorted = values.sorted()
+    return sorted.isEmpty ? .nan : sorted[sorted.count / 2]
+  }
+}
