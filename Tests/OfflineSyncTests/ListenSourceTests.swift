@@ -39,7 +39,8 @@ import Testing
 
   private func write(_ name: String) throws -> [SyncEffect] {
     let time = try #require(StoredTimestamp(microseconds: 15))
-    return try engine.handle(.write([.set(DocumentPath(unchecked: ["rooms", name]), StoredMap())], at: time, nil))
+    let path = DocumentPath(unchecked: ["rooms", name])
+    return try engine.handle(.write([.set(path, StoredMap())], at: time, nil))
   }
 
   @Test func withoutTheListenerWhoAskedTheRemoteTheOthersSeeTheCache() throws {

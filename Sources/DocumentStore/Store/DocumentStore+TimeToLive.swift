@@ -69,7 +69,9 @@ extension DocumentStore {
   func startSweeping() {
     guard case .inBackground = options.maintenance else { return }
     timeToLive.withLock { state in
-      guard !state.policies.isEmpty, !state.isClosed, !state.isLeftToOthers else { return state.sweeper = nil }
+      guard !state.policies.isEmpty, !state.isClosed, !state.isLeftToOthers else {
+        return state.sweeper = nil
+      }
       guard state.sweeper == nil else { return }
       state.sweeper = TimeToLiveSweeper(every: Self.secondsBetweenSweeps) { [weak self] in
         for _ in 0..<Self.sweepsAtOnce {

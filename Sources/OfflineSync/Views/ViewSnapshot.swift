@@ -31,8 +31,8 @@ package struct ViewSnapshot: Sendable {
       changes: documents.map {
         ViewChange(.added, SyncedDocument(local: $0, isCommitted: committed.contains($0.path)))
       },
-      hasPendingWrites: hasPendingWrites, committed: committed, isFromCache: isFromCache, isSyncStateChanged: true,
-      hasCachedResults: hasCachedResults)
+      hasPendingWrites: hasPendingWrites, committed: committed, isFromCache: isFromCache,
+      isSyncStateChanged: true, hasCachedResults: hasCachedResults)
   }
 }
 

@@ -35,7 +35,9 @@ final class LoopbackWorld {
   func pass(seconds: Int64 = 100) { scheduler.play(for: seconds * 1_000_000) }
 
   /// What the engine says, now.
-  func ask<Value: Sendable>(_ client: SyncDriver, _ body: @escaping @Sendable (SyncEngine) -> Value) -> Value? {
+  func ask<Value: Sendable>(
+    _ client: SyncDriver, _ body: @escaping @Sendable (SyncEngine) -> Value
+  ) -> Value? {
     let answer = Locked<Value?>(nil)
     client.inspect { engine in
       let value = body(engine)

@@ -11,7 +11,8 @@ import Testing
   private func path(_ id: String) throws -> DocumentPath { try DocumentPath(["rooms", id]) }
 
   private func batch(_ mutations: [Mutation]) throws -> PendingBatch {
-    PendingBatch(id: BatchID(7), run: RunID(9), time: time, base: [.delete(try path("base"))], mutations: mutations)
+    PendingBatch(
+      id: BatchID(7), run: RunID(9), time: time, base: [.delete(try path("base"))], mutations: mutations)
   }
 
   @Test func everyKindOfMutationComesBackFromBytes() throws {

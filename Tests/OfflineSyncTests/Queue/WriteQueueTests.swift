@@ -2,7 +2,6 @@
 
 import DocumentStore
 import Harness
-import OfflineSync
 import Testing
 
 @testable import OfflineSync
