@@ -2,6 +2,9 @@
 //
 // Before anything in it is deleted, its names are made durable: what a killed process left may be there for us
 // alone, and a file must not go while a power loss would bring back a name that depends on it (C8).
+//
+// After a sync of its names has failed, nothing more is kept in it until the store is opened again: the system may
+// have forgotten the names that it could not write, and the next sync would succeed without them (F4).
 
 /// Usable from any thread.
 final class BlobFolder: Sendable {
@@ -13,12 +16,8 @@ final class BlobFolder: Sendable {
     var directory: (any OpenDirectory)?
     /// The next number for a pack; nil before anyone has looked.
     var nextPack: UInt64?
-
-    mutating func takeNumber() -> UInt64? {
-      guard let number = nextPack else { return nil }
-      nextPack = number + 1
-      return number
-    }
+    /// A sync of the names that failed.
+    var failure: SystemFailure?
   }
 
   init(store path: String, _ platform: Platform) {
@@ -26,8 +25,9 @@ final class BlobFolder: Sendable {
     self.platform = platform
   }
 
-  /// Makes it if need be.
+  /// Makes it if need be. Throws once a sync of its names has failed.
   func made() throws(ByteStoreError) -> any OpenDirectory {
+    if let failure = state.withLock({ $0.failure }) { throw .system(failure) }
     if let directory = try opened() { return directory }
     try system { () throws(SystemFailure) in try platform.fileSystem.createDirectory(path) }
     guard let directory = try opened() else {
@@ -51,6 +51,15 @@ final class BlobFolder: Sendable {
       if let other = state.directory { return other }
       state.directory = directory
       return directory
+    }
+  }
+
+  /// Puts the names on stable storage. If that fails, no other attempt is made, by nobody.
+  func syncNames() throws(ByteStoreError) {
+    let directory = try made()
+    do throws(SystemFailure) { try directory.sync() } catch {
+      if platform.keeps(.poison) { state.withLock { $0.failure = error } }
+      throw .system(error)
     }
   }
 
@@ -83,15 +92,27 @@ final class BlobFolder: Sendable {
 
   /// A number that no pack has or had since the store was opened.
   func takePackNumber() throws(ByteStoreError) -> UInt64 {
-    if let number = state.withLock({ $0.takeNumber() }) { return number }
+    try findPacks()
+    return state.withLock { state in
+      let number = state.nextPack ?? 1
+      state.nextPack = number + 1
+      return number
+    }
+  }
+
+  /// No pack with this number or a later one has been begun.
+  func packsEnd() throws(ByteStoreError) -> UInt64 {
+    try findPacks()
+    return state.withLock { $0.nextPack ?? 1 }
+  }
+
+  private func findPacks() throws(ByteStoreError) {
+    guard state.withLock({ $0.nextPack }) == nil else { return }
     let last = try names().reduce(UInt64(0)) { last, name in
       // Numbers near the end are no store's.
       if case .pack(let number) = name, number < .max / 2 { max(last, number) } else { last }
     }
-    return state.withLock { state in
-      state.nextPack = max(state.nextPack ?? 0, last + 1)
-      return state.takeNumber() ?? last + 1
-    }
+    state.withLock { $0.nextPack = max($0.nextPack ?? 0, last + 1) }
   }
 
   func damage(_ name: BlobName, _ offset: UInt64, _ expected: String, _ found: String) -> ByteStoreError {

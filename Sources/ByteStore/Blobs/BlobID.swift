@@ -68,6 +68,11 @@ package struct BlobPlace: Hashable, Sendable {
     if case .pack(let number, _, _, _) = home { number } else { nil }
   }
 
+  /// What it takes of a pack if nothing else was added with it: a group begins at a page.
+  package var bytesInPack: UInt64 {
+    (storedBytes + UInt64(BlobFormat.frameHeadBytes)).roundedUp(toMultipleOf: UInt64(BlobFormat.pageBytes))
+  }
+
   /// What it takes on disk, but for headers.
   package var storedBytes: UInt64 {
     if case .pack(_, _, let stored, _) = home { UInt64(stored) } else { byteCount }

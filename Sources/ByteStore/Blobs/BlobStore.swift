@@ -21,7 +21,7 @@ package final class BlobStore: Sendable {
     package init() {}
   }
 
-  let options: Options
+  package let options: Options
   let folder: BlobFolder
   let removals = Removals()
   private let packWriter: PackWriter
@@ -60,13 +60,13 @@ package final class BlobStore: Sendable {
     removals.keep(.blob(id))
     try system { () throws(SystemFailure) in
       try directory.rename(BlobName.staged(number).text, to: name)
-      do throws(SystemFailure) {
-        if folder.platform.keeps(.syncDirectoryOfBlob) { try directory.sync() }
-      } catch {
-        // Nothing refers to it yet, and it must not look as if it could be relied on.
-        try? directory.remove(name)
-        throw error
-      }
+    }
+    do throws(ByteStoreError) {
+      if folder.platform.keeps(.syncDirectoryOfBlob) { try folder.syncNames() }
+    } catch {
+      // Nothing refers to it yet, and it must not look as if it could be relied on.
+      try? directory.remove(name)
+      throw error
     }
   }
 
@@ -123,7 +123,7 @@ package final class BlobStore: Sendable {
   }
 
   package func removePack(_ number: UInt64) throws(ByteStoreError) {
-    guard number != packWriter.currentNumber else { return }
+    guard number < (try packWriter.closedEnd()) else { return }
     packReader.forget(number)
     guard removals.mayRemove(.pack(number)) else { return }
     try folder.remove(.pack(number))
@@ -135,22 +135,29 @@ package final class BlobStore: Sendable {
   package struct Inventory: Sendable {
     package var blobs: [BlobID] = []
     package var staged: [StagedNumber] = []
-    /// All but the one that contents are added to.
+    /// Those that get nothing more.
     package var packs: [UInt64] = []
   }
 
   package func inventory() throws(ByteStoreError) -> Inventory {
-    let current = packWriter.currentNumber
+    // Read before the names: a pack that is begun meanwhile has no smaller number.
+    let end = try packWriter.closedEnd()
     var inventory = Inventory()
     for name in try folder.names() {
       switch name {
       case .blob(let id): inventory.blobs.append(id)
       case .staged(let number): inventory.staged.append(number)
-      case .pack(let number): if number != current { inventory.packs.append(number) }
+      case .pack(let number): if number < end { inventory.packs.append(number) }
       }
     }
     return inventory
   }
+
+  /// The pack that contents are added to, with its size.
+  package var currentPack: (number: UInt64, bytes: UInt64)? { packWriter.current }
+
+  /// Contents that come now are added to a new pack.
+  package func closePack() { packWriter.closePack() }
 
   /// Of all files, as far as they have bytes.
   package func bytesInUse() throws(ByteStoreError) -> UInt64 {

@@ -62,8 +62,7 @@ package final class BlobWriter {
   package func persist() throws(ByteStoreError) {
     let staged = try stage()
     try staged.sync()
-    let directory = try store.folder.made()
-    try system { () throws(SystemFailure) in try directory.sync() }
+    try store.folder.syncNames()
   }
 
   private func stage() throws(ByteStoreError) -> StagedFile {
@@ -126,7 +125,10 @@ package final class BlobWriter {
 
 extension BlobStore {
   /// A new content, or one that is there already; only its digest tells.
-  package func writer() -> BlobWriter { BlobWriter(self, folder.platform.random.randomID()) }
+  package func writer() -> BlobWriter { BlobWriter(self, newNumber()) }
+
+  /// One that nobody else has.
+  package func newNumber() -> RandomID { folder.platform.random.randomID() }
 
   /// Goes on with a content that was staged, before a restart perhaps, from where it is sound; `body` gets what
   /// there is of it. Nil if nothing is.

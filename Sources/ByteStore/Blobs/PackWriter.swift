@@ -27,8 +27,29 @@ final class PackWriter: Sendable {
     self.packBytesMax = packBytesMax
   }
 
-  /// The pack that contents are added to.
-  var currentNumber: UInt64? { state.withLock { $0.pack?.number } }
+  /// The pack that contents are added to, with its size.
+  var current: (number: UInt64, bytes: UInt64)? {
+    state.withLock { state in state.pack.map { ($0.number, $0.end) } }
+  }
+
+  /// Packs with smaller numbers get nothing more, and none of them is just being made.
+  func closedEnd() throws(ByteStoreError) -> UInt64 {
+    // The disk is looked at before the lock is taken.
+    _ = try folder.packsEnd()
+    return try state.withLock { state throws(ByteStoreError) in
+      // The last one may be the leader's, or the one that it is about to make.
+      let end = try folder.packsEnd()
+      return state.isLeading || state.pack != nil ? end - 1 : end
+    }
+  }
+
+  /// What comes from now on goes to a new pack.
+  func closePack() {
+    state.withLock(when: { !$0.isLeading }) { state in
+      state.pack?.file.close()
+      state.pack = nil
+    }
+  }
 
   /// Returns once the content is on stable storage. `frame` is its stored form behind room for a head.
   func append(
@@ -133,14 +154,16 @@ final class PackWriter: Sendable {
     let fileID = folder.platform.random.randomID()
     let name = BlobName.pack(number).text
     let file = try system { () throws(SystemFailure) in try directory.createFile(name) }
-    do throws(SystemFailure) {
-      try file.writeAll(PackHead(fileID: fileID, number: number).page.rawSpan, at: 0, folder.platform)
-      try file.syncOnce(folder.platform)
-      if folder.platform.keeps(.syncDirectoryOfBlob) { try directory.sync() }
+    do throws(ByteStoreError) {
+      try system { () throws(SystemFailure) in
+        try file.writeAll(PackHead(fileID: fileID, number: number).page.rawSpan, at: 0, folder.platform)
+        try file.syncOnce(folder.platform)
+      }
+      if folder.platform.keeps(.syncDirectoryOfBlob) { try folder.syncNames() }
     } catch {
       file.close()
       try? directory.remove(name)
-      throw .system(error)
+      throw error
     }
     return OpenPack(number: number, fileID: fileID, file: file, end: UInt64(BlobFormat.pageBytes))
   }
