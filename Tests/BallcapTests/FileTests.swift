@@ -237,6 +237,51 @@ extension BallcapTests {
       #expect(await outcome { batch.commit($0) } == nil)
     }
 
+    /// The transfers of the second commit stood where those of the first had been looked for, and were cancelled.
+    @Test func whoCommitsAgainAsSoonAsTheTimeIsUpIsNotCancelled() async {
+      let batch = StorageBatch().save(file("batch/again", Data(count: 64 << 20)))
+      batch.timeout = 0
+      let errors = await withCheckedContinuation { done in
+        batch.commit { first in
+          batch.timeout = 600
+          batch.commit { second in done.resume(returning: Handed([first, second])) }
+        }
+      }.value
+      guard case StorageBatchError.timeout? = errors[0] as? StorageBatchError else {
+        return #expect(Bool(false), "\(errors)")
+      }
+      #expect(errors[1] == nil)
+    }
+
+    /// Whoever waited for the time to be up held on to all bytes until then.
+    @Test func aBatchThatHasEndedKeepsNothing() async throws {
+      weak var kept: File?
+      func commit() async throws {
+        let file = file("batch/kept", text)
+        kept = file
+        try await StorageBatch().save(file).commit()
+      }
+      try await commit()
+      for _ in 0..<500 where kept != nil { try await Task.sleep(for: .milliseconds(10)) }
+      #expect(kept == nil)
+    }
+
+    @Test func theEndOfATransferLeavesItsSuccessorRegistered() async throws {
+      let first = file("a/successor", text)
+      let second = file("a/successor", Data(count: 64 << 20))
+      var task: StorageUploadTask?
+      let error = await outcome { done in
+        first.save { _, error in done(error) }
+        task = second.save(nil)
+        task?.pause()
+      }
+      #expect(error == nil)
+      #expect(second.uploadTask != nil && second.uploadTask === task)
+      task?.cancel()
+      for _ in 0..<500 where second.uploadTask != nil { try await Task.sleep(for: .milliseconds(10)) }
+      #expect(second.uploadTask == nil)
+    }
+
     // MARK: The cache of bytes
 
     @Test func theCacheOfBytesHasABudget() {

@@ -31,14 +31,14 @@ extension File {
     _ completion: ((StorageMetadata?, (any Error)?) -> Void)?
   ) {
     guard let metadata, error == nil else {
-      StorageTaskStore.shared.set(upload: path, task: nil)
+      StorageTaskStore.shared.removeEnded(upload: path)
       completion?(metadata, error)
       return
     }
     storageReference.downloadURL { [self] url, error in
       take(nil, metadata)
       if let url { self.url = url }
-      StorageTaskStore.shared.set(upload: path, task: nil)
+      StorageTaskStore.shared.removeEnded(upload: path)
       completion?(metadata, error)
     }
   }
@@ -72,7 +72,7 @@ extension File {
     _ size: Int64 = Int64(10e8), completion: @escaping (Data?, (any Error)?) -> Void
   ) -> StorageDownloadTask? {
     let task = storageReference.getData(maxSize: size) { [self] data, error in
-      StorageTaskStore.shared.set(download: path, task: nil)
+      StorageTaskStore.shared.removeEnded(download: path)
       if let data { take(data, nil) }
       completion(data, error)
     }

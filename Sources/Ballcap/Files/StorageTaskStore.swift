@@ -41,7 +41,25 @@ final class StorageTaskStore: Sendable {
     }
   }
 
+  /// For a transfer that has just ended: one that has begun since then at the same place stays.
+  func removeEnded(upload path: String) {
+    guard let task = get(upload: path), task.isOver else { return }
+    let ended = Handed(task)
+    state.withLock { state in if state.uploads[path] == ended.value { state.uploads[path] = nil } }
+  }
+
+  /// The same.
+  func removeEnded(download path: String) {
+    guard let task = get(download: path), task.isOver else { return }
+    let ended = Handed(task)
+    state.withLock { state in if state.downloads[path] == ended.value { state.downloads[path] = nil } }
+  }
+
   private func onEnd(of task: StorageObservableTask, _ body: @escaping () -> Void) {
     for status in [StorageTaskStatus.success, .failure] { _ = task.observe(status) { _ in body() } }
   }
+}
+
+extension StorageObservableTask {
+  fileprivate var isOver: Bool { [.success, .failure].contains(snapshot.status) }
 }

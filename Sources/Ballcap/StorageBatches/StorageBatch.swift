@@ -2,7 +2,7 @@
 //
 //   1. at the commit, all of them begin at once
 //   2. each is attempted, whatever happens to the others; the first error is the error of the batch
-//   3. when the time is up, those under way are cancelled, and the batch can be committed again
+//   3. when the time is up, those of its transfers that are under way are cancelled, and the batch can be committed again
 
 private import FirebaseCore
 import FirebaseStorage
@@ -97,17 +97,14 @@ public final class StorageBatch {
     }
     for (index, operation) in operations.enumerated() {
       switch operation {
-      case .save(let file): file.save { _, error in transfers.end(index, Self.translate(error, file)) }
+      case .save(let file):
+        let task = file.save { _, error in transfers.end(index, Self.translate(error, file)) }
+        if let task { transfers.begin(task) }
       case .delete(let file): file.delete { error in transfers.end(index, error) }
       }
     }
-    let files = operations.map(\.file)
-    let late = Handed((transfers, files))
-    queue.asyncAfter(deadline: .now() + .seconds(timeout)) {
-      guard late.value.0.expire() else { return }
-      for file in late.value.1 { file.uploadTask?.cancel() }
-    }
-    return files
+    queue.asyncAfter(deadline: .now() + .seconds(timeout)) { transfers.expire() }
+    return operations.map(\.file)
   }
 
   private static func translate(_ error: (any Error)?, _ file: File) -> (any Error)? {

@@ -1,13 +1,16 @@
-// Counting the transfers of a batch.
+// The transfers of one commit of a batch.
 
 private import FirebaseCore
+import FirebaseStorage
 
-/// Calls back once: when all have ended, with the first error in the order of the batch, or when the time is up.
+/// Calls back once: when all have ended, with the first error in the order of the batch, or when the time is up. From
+/// then on it keeps nothing: whoever waits for the time to be up holds on to this alone.
 final class StorageTransfers: Sendable {
   private struct State: @unchecked Sendable {
-    // Unchecked, because of the closure, which is called on the callback queue, once.
+    // Unchecked, because of the closure, which is called on the callback queue, once; tasks are for any thread.
     var waiting: Int
     var failures: [Int: any Error] = [:]
+    var tasks: [StorageUploadTask] = []
     var completion: (((any Error)?) -> Void)?
   }
 
@@ -17,26 +20,39 @@ final class StorageTransfers: Sendable {
     state = Guarded(State(waiting: count, completion: completion))
   }
 
-  func end(_ index: Int, _ error: (any Error)?) {
-    let end = state.withLock { state in
-      state.waiting -= 1
-      if let error { state.failures[index] = error }
-      guard state.waiting == 0 else { return Handed<(((any Error)?) -> Void)?>(nil) }
-      defer { state.completion = nil }
-      return Handed(state.completion)
+  /// One that is cancelled when the time is up.
+  func begin(_ task: StorageUploadTask) {
+    let arriving = Handed(task)
+    state.withLock { state in
+      // Those that have ended already need no cancelling, and nothing may hold on to them.
+      if state.completion != nil { state.tasks.append(arriving.value) }
     }
-    guard let completion = end.value else { return }
-    let failures = state.withLock { Handed($0.failures) }.value
-    completion(failures.keys.min().flatMap { failures[$0] })
   }
 
-  /// False if all have ended.
-  func expire() -> Bool {
-    let completion = state.withLock { state in
-      defer { state.completion = nil }
-      return Handed(state.completion)
-    }.value
-    completion?(StorageBatchError.timeout)
-    return completion != nil
+  func end(_ index: Int, _ error: (any Error)?) {
+    let end = state.withLock { state -> Handed<State>? in
+      state.waiting -= 1
+      if let error { state.failures[index] = error }
+      return state.waiting == 0 ? Self.over(&state) : nil
+    }
+    guard let end, let completion = end.value.completion else { return }
+    completion(end.value.failures.keys.min().flatMap { end.value.failures[$0] })
+  }
+
+  /// Cancels what is under way of these transfers, and of no others: whoever is told may begin new ones at once.
+  func expire() {
+    let end = state.withLock { Self.over(&$0) }
+    guard let completion = end.value.completion else { return }
+    for task in end.value.tasks { task.cancel() }
+    completion(StorageBatchError.timeout)
+  }
+
+  private static func over(_ state: inout State) -> Handed<State> {
+    defer {
+      state.tasks = []
+      state.failures = [:]
+      state.completion = nil
+    }
+    return Handed(state)
   }
 }
