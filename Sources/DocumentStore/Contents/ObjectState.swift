@@ -5,12 +5,41 @@ import ByteStore
 /// Usable from any thread.
 final class ObjectState: Sendable {
   let latches = ContentLatches()
-  /// Uploads that somebody works at: a sweep leaves them alone.
-  let activeUploads = Locked<Set<StagedNumber>>([])
+  let dead = Locked(DeadBytes())
+  /// Downloads that somebody works at.
+  let activeDownloads = Locked<Set<RandomID>>([])
+  /// A sweep leaves uploads alone that somebody works at.
+  let uploads = UploadClaims()
+  /// Held from taking a number for a queued change until its commit: the order of numbers is that of commits.
+  let queueing = Locked(Queueing())
+
+  struct Queueing {
+    /// The last number that was taken; nil before anyone has looked.
+    var last: Int64?
+  }
+
   /// Held by a sweep: what one moves, another must not take for nobody's.
   let sweeping = Locked(Sweeping())
 
   struct Sweeping { private let place: UInt8 = 0 }
+
+  private struct Start {
+    var wallMicroseconds: Int64
+    var monotonicNanoseconds: UInt64
+  }
+
+  private let start = Locked<Start?>(nil)
+
+  /// The wall clock as of the first look at it, and what has passed since: it does not jump.
+  func microseconds(_ clock: any StoreClock) -> Int64 {
+    let monotonic = clock.monotonicNanoseconds()
+    return start.withLock { start in
+      let first =
+        start ?? Start(wallMicroseconds: clock.wallMicroseconds(), monotonicNanoseconds: monotonic)
+      start = first
+      return first.wallMicroseconds + Int64((monotonic - min(monotonic, first.monotonicNanoseconds)) / 1000)
+    }
+  }
 
   private struct Puts {
     var next: UInt64 = 0

@@ -47,11 +47,23 @@ package struct StoredObject: Hashable, Sendable {
   /// Who has one may read the object.
   package var tokens: [String]
   package var attributes: ObjectAttributes
+  /// What a remote calls this content, if it has it.
+  package var remoteGeneration: Int64?
 
-  package var generation: Int64 { made.microseconds }
+  package var generation: Int64 { remoteGeneration ?? made.microseconds }
 }
 
 extension StoredObject {
+  /// As a remote has it; its times are those of the commit that puts it here.
+  package init(
+    remote generation: Int64, at path: ObjectPath, _ blob: FinishedBlob, md5: [UInt8], tokens: [String],
+    _ attributes: ObjectAttributes
+  ) {
+    self.init(
+      path: path, blob: blob.id, byteCount: blob.byteCount, md5: md5, made: .epoch, changed: .epoch,
+      metageneration: 1, tokens: tokens, attributes: attributes, remoteGeneration: generation)
+  }
+
   private enum Field {
     static let blob = "blob"
     static let bytes = "bytes"
@@ -60,6 +72,7 @@ extension StoredObject {
     static let changed = "changed"
     static let metageneration = "metageneration"
     static let tokens = "tokens"
+    static let remote = "remote"
   }
 
   /// By which the objects of a content are found.
@@ -69,20 +82,30 @@ extension StoredObject {
   static let madeField = StoredFieldPath(unchecked: [Field.made])
   static let changedField = StoredFieldPath(unchecked: [Field.changed])
 
+  /// Of a content that comes with a commit.
+  static var timesOfCommit: [FieldTransform] {
+    [FieldTransform(madeField, .serverTimestamp), FieldTransform(changedField, .serverTimestamp)]
+  }
+
   var fields: StoredMap {
     var fields = StoredMap([
       (Field.blob, .bytes(blob.bytes)), (Field.bytes, .integer(Int64(clamping: byteCount))),
       (Field.md5, .bytes(md5)), (Field.made, .timestamp(made)), (Field.changed, .timestamp(changed)),
       (Field.metageneration, .integer(metageneration)), (Field.tokens, .array(tokens.map { .string($0) })),
     ])
+    fields[Field.remote] = remoteGeneration.map { .integer($0) }
     attributes.add(to: &fields)
     return fields
   }
 
   /// Nil for what is no record of an object.
   init?(_ document: StoredDocument) {
-    let fields = document.fields
-    guard let path = ObjectPath(document.path), case .bytes(let blob)? = fields[Field.blob],
+    guard let path = ObjectPath(document.path) else { return nil }
+    self.init(at: path, document.fields)
+  }
+
+  init?(at path: ObjectPath, _ fields: StoredMap) {
+    guard case .bytes(let blob)? = fields[Field.blob],
       let id = BlobID(blob), case .integer(let count)? = fields[Field.bytes],
       let byteCount = UInt64(exactly: count), case .bytes(let md5)? = fields[Field.md5],
       case .timestamp(let made)? = fields[Field.made], case .timestamp(let changed)? = fields[Field.changed],
@@ -93,6 +116,7 @@ extension StoredObject {
       path: path, blob: id, byteCount: byteCount, md5: md5, made: made, changed: changed,
       metageneration: metageneration, tokens: tokens.compactMap(\.plainText),
       attributes: ObjectAttributes(fields))
+    if case .integer(let generation)? = fields[Field.remote] { remoteGeneration = generation }
   }
 }
 

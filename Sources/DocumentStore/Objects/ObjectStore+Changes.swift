@@ -17,7 +17,7 @@ extension ObjectStore {
   /// the object is as before, and nothing is left of the content unless another object has it.
   package func put(
     _ blob: FinishedBlob, md5: [UInt8], at path: ObjectPath, _ attributes: ObjectAttributes,
-    token: String, endsUpload number: StagedNumber? = nil
+    token: String, endsUpload number: StagedNumber? = nil, for outbox: ObjectOutbox? = nil
   ) throws(DocumentStoreError) -> StoredObject {
     var object = StoredObject(
       path: path, blob: blob.id, byteCount: blob.byteCount, md5: md5, made: .epoch, changed: .epoch,
@@ -33,14 +33,10 @@ extension ObjectStore {
     do throws(DocumentStoreError) {
       let time = try change { transaction throws(DocumentStoreError) in
         let before = try transaction.document(at: path.document)
-        let dropped = try drop(before, unless: blob.id, transaction)
-        try transaction.write(
-          .set(
-            path.document, object.fields,
-            transforms: [
-              FieldTransform(StoredObject.madeField, .serverTimestamp),
-              FieldTransform(StoredObject.changedField, .serverTimestamp),
-            ]))
+        // What waits for a remote keeps the content before.
+        let dropped = outbox == nil ? try drop(before, unless: blob.id, transaction) : nil
+        try outbox?.add(.put(object), to: path, before, in: transaction)
+        try transaction.write(.set(path.document, object.fields, transforms: StoredObject.timesOfCommit))
         if let place = hold.newPlace { try transaction.write(BlobRecord.mutation(blob.id, at: place)) }
         if let number { try transaction.write(.delete(UploadRecord.path(number))) }
         return dropped
@@ -49,7 +45,7 @@ extension ObjectStore {
       object.changed = time
       return object
     } catch {
-      if let place = hold.newPlace, !error.leavesOutcomeOpen { try? blobs.remove(blob.id, at: place) }
+      forget(hold, after: error)
       throw error
     }
   }
@@ -116,7 +112,7 @@ extension ObjectStore {
     var newPlace: BlobPlace?
   }
 
-  private func hold(_ blob: FinishedBlob) throws(DocumentStoreError) -> Hold {
+  func hold(_ blob: FinishedBlob) throws(DocumentStoreError) -> Hold {
     let id = blob.id
     state.latches.share(id)
     do throws(DocumentStoreError) {
@@ -149,7 +145,14 @@ extension ObjectStore {
     }
   }
 
-  private func letGo(of hold: Hold) {
+  /// The commit that was to name a new content has failed.
+  func forget(_ hold: Hold, after error: DocumentStoreError) {
+    guard let place = hold.newPlace, !error.leavesOutcomeOpen else { return }
+    state.dead.withLock { $0.note(place) }
+    try? blobs.remove(hold.id, at: place)
+  }
+
+  func letGo(of hold: Hold) {
     let isSuspect =
       hold.newPlace == nil ? state.latches.unshare(hold.id) : state.latches.giveBack(hold.id)
     giveBack(isSuspect, hold.id)
@@ -209,6 +212,7 @@ extension ObjectStore {
 
   private func remove(_ dropped: DroppedContent) throws(DocumentStoreError) {
     let place = dropped.place ?? BlobPlace(byteCount: 0, home: .ownFile)
+    state.dead.withLock { $0.note(place) }
     try syncBuffered()
     do throws(ByteStoreError) { try blobs.remove(dropped.id, at: place) } catch {
       throw DocumentStoreError(error)

@@ -52,6 +52,19 @@ package struct ObjectStore: Sendable {
     return nil
   }
 
+  /// The content of an object that some record has: it cannot go meanwhile, and may move.
+  package func reader(of object: StoredObject) throws(DocumentStoreError) -> BlobReader {
+    while true {
+      let place = try place(of: object.blob)
+      do throws(DocumentStoreError) {
+        guard let place else { throw missingContent(of: object) }
+        return try open(object.blob, at: place)
+      } catch {
+        if try self.place(of: object.blob) == place { throw error }
+      }
+    }
+  }
+
   private func open(_ id: BlobID, at place: BlobPlace) throws(DocumentStoreError) -> BlobReader {
     do throws(ByteStoreError) { return try blobs.reader(id, at: place) } catch {
       throw DocumentStoreError(error)

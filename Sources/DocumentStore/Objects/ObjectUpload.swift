@@ -2,10 +2,9 @@
 //
 // The first 1 MiB stays in memory. From then on, or when the upload is paused, what has come is staged in a file, and
 // a record says what it is for: so it can be gone on with after a restart. The commit that makes the object removes
-// the record. MD5, which the API promises beside the digest that names the content, is computed in a thread of its own.
+// the record. MD5, which the API promises beside the digest that names the content, is computed beside it.
 
 package import ByteStore
-import Dispatch
 
 /// For one thread at a time. Ends with `finish`, `cancel` or `leave`.
 package final class ObjectUpload {
@@ -59,13 +58,19 @@ package final class ObjectUpload {
     try objects.store.commit([.set(UploadRecord.path(writer.number), UploadRecord.fields(upload))])
   }
 
+  /// A name for it that nobody else has.
+  var session: String { writer.number.description }
+
   /// The object, once it is durable with this content. `token` is for its download URL.
-  package func finish(token: String) throws(DocumentStoreError) -> StoredObject {
+  package func finish(
+    token: String, for outbox: ObjectOutbox? = nil
+  ) throws(DocumentStoreError) -> StoredObject {
     var blob: FinishedBlob?
     try wrapped { writer throws(ByteStoreError) in blob = try writer.finish() }
     guard let blob else { preconditionFailure("a content that is finished") }
     let object = try objects.put(
-      blob, md5: md5.digest, at: path, attributes, token: token, endsUpload: isRecorded ? writer.number : nil)
+      blob, md5: md5.digest, at: path, attributes, token: token, endsUpload: isRecorded ? writer.number : nil,
+      for: outbox)
     leave()
     return object
   }
@@ -78,7 +83,7 @@ package final class ObjectUpload {
   }
 
   /// Leaves what is staged for somebody who goes on with it, until it is too old.
-  package func leave() { objects.state.activeUploads.withLock { _ = $0.remove(writer.number) } }
+  package func leave() { objects.state.uploads.end(writer.number) }
 
   private func wrapped(
     _ body: (BlobWriter) throws(ByteStoreError) -> Void
@@ -91,15 +96,17 @@ extension ObjectStore {
   /// What is older is swept.
   package static let uploadSecondsMax: Int64 = 7 * 24 * 60 * 60
 
+  /// By a clock that does not jump while the store is open.
   var now: StoredTimestamp {
-    StoredTimestamp(microseconds: store.clock.wallMicroseconds()) ?? .epoch
+    StoredTimestamp(microseconds: state.microseconds(store.clock)) ?? .epoch
   }
 
   package func upload(
     to path: ObjectPath, from source: UploadSource, _ attributes: ObjectAttributes
   ) -> ObjectUpload {
     let writer = blobs.writer()
-    state.activeUploads.withLock { _ = $0.insert(writer.number) }
+    // The number is a new one.
+    _ = state.uploads.begin(writer.number)
     return ObjectUpload(self, writer, MD5Worker(), path, source, attributes)
   }
 
@@ -114,7 +121,7 @@ extension ObjectStore {
 
   /// Whether somebody works at an upload.
   package func isActive(_ number: StagedNumber) -> Bool {
-    state.activeUploads.withLock { $0.contains(number) }
+    state.uploads.isActive(number)
   }
 
   /// Goes on with an upload that was left, or cut off; `body` gets what there is of it, to compare or to count. Nil
@@ -122,8 +129,7 @@ extension ObjectStore {
   package func resume(
     _ stored: StoredUpload, _ body: ([UInt8]) -> Void
   ) throws(DocumentStoreError) -> ObjectUpload? {
-    let isMine = state.activeUploads.withLock { $0.insert(stored.number).inserted }
-    guard isMine else { return nil }
+    guard state.uploads.begin(stored.number) else { return nil }
     let md5 = MD5Worker()
     do throws(ByteStoreError) {
       let writer = try blobs.resume(stored.number) { bytes throws(ByteStoreError) in
@@ -136,52 +142,21 @@ extension ObjectStore {
           self, writer, md5, stored.path, stored.source, stored.attributes, isRecorded: true)
       }
     } catch {
-      state.activeUploads.withLock { _ = $0.remove(stored.number) }
+      state.uploads.end(stored.number)
       throw DocumentStoreError(error)
     }
-    state.activeUploads.withLock { _ = $0.remove(stored.number) }
+    state.uploads.end(stored.number)
     return nil
   }
 
   /// Leaves nothing of an upload that nobody works at. False if somebody does.
   @discardableResult
   package func cancel(_ upload: StoredUpload) throws(DocumentStoreError) -> Bool {
-    guard !isActive(upload.number) else { return false }
-    try store.commit([.delete(UploadRecord.path(upload.number))])
-    blobs.discardStaged(upload.number)
-    return true
-  }
-}
-
-/// MD5 of pieces that come one after the other, computed beside whoever brings them.
-private final class MD5Worker: Sendable {
-  /// So many pieces at most are in memory for it.
-  private static let piecesMax = 8
-
-  private struct State {
-    var stream = MD5Stream()
-    var pieces = 0
-  }
-
-  private let queue = DispatchQueue(label: "dugout.objects.md5")
-  private let state = Locked(State())
-
-  func update(_ bytes: [UInt8]) {
-    guard bytes.count > 4096 else {
-      queue.sync { state.withLock { $0.stream.update(bytes.rawSpan) } }
-      return
+    let isGone = try state.uploads.claiming(upload.number) { () throws(DocumentStoreError) in
+      try store.commit([.delete(UploadRecord.path(upload.number))])
+      blobs.discardStaged(upload.number)
+      return true
     }
-    state.withLock(when: { $0.pieces < Self.piecesMax }) { $0.pieces += 1 }
-    queue.async { [self] in
-      var stream = state.withLock { $0.stream }
-      stream.update(bytes.rawSpan)
-      state.withLock { state in
-        state.stream = stream
-        state.pieces -= 1
-      }
-      state.wakeAll()
-    }
+    return isGone == true
   }
-
-  var digest: [UInt8] { queue.sync { state.withLock { $0.stream.digest } } }
 }

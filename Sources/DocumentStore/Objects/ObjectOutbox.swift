@@ -1,0 +1,292 @@
+// Changing objects of which a remote has the last word.
+//
+//   queue         a change happens here at once, and its record waits; both are one commit
+//   acknowledge   the remote has it: what the remote has is different now
+//   take back     the remote refused it, or its user did: what the remote has stays, and what waits is laid over it anew
+//
+// The law:   object = what the remote has + the changes that wait, in their order
+
+package import ByteStore
+
+/// The queue of a store whose buckets are those of a remote. A value that can be made anew at any time.
+package struct ObjectOutbox: Sendable {
+  let objects: ObjectStore
+  private var store: DocumentStore { objects.store }
+
+  init(_ objects: ObjectStore) { self.objects = objects }
+
+  // MARK: Looking
+
+  /// All that waits, in order.
+  package func changes() throws(DocumentStoreError) -> [QueuedChange] {
+    try store.documents(Self.inOrder(StructuredQuery(.collection(OutboxRecord.changes))))
+      .compactMap(OutboxRecord.change)
+  }
+
+  /// Whether the object is not yet as the remote has it.
+  package func isWaiting(_ path: ObjectPath) throws(DocumentStoreError) -> Bool {
+    try store.document(at: OutboxRecord.base(path)) != nil
+  }
+
+  private static func inOrder(_ query: StructuredQuery) throws(DocumentStoreError) -> StructuredQuery {
+    try query.ordered(by: OrderBy(.documentID))
+  }
+
+  private func changes(
+    of path: ObjectPath, in transaction: StoreTransaction
+  ) throws(DocumentStoreError) -> [QueuedChange] {
+    try transaction.documents(Self.inOrder(StructuredQuery(.collection(OutboxRecord.changes))))
+      .compactMap(OutboxRecord.change).filter { $0.path == path }
+  }
+
+  // MARK: Queueing
+
+  /// Finishes an upload: the object is here at once, and the change waits.
+  package func finish(
+    _ upload: ObjectUpload, token: String
+  ) throws(DocumentStoreError) -> (object: StoredObject, change: QueuedChange) {
+    try queueing { number throws(DocumentStoreError) in
+      var outbox = self
+      outbox.next = (number, upload.session)
+      let before = try objects.object(at: upload.path)
+      let object = try upload.finish(token: token, for: outbox)
+      if let before, before.blob != object.blob { _ = try? objects.collect(before.blob) }
+      return (
+        object, QueuedChange(number: number, path: upload.path, kind: .put(object), session: upload.session)
+      )
+    }
+  }
+
+  /// Nil if there is no such object here.
+  package func update(
+    _ path: ObjectPath, _ body: (inout ObjectAttributes) -> Void
+  ) throws(DocumentStoreError) -> (object: StoredObject, change: QueuedChange)? {
+    try queueing { number throws(DocumentStoreError) in
+      var result: (StoredObject, QueuedChange)?
+      let time = try objects.change { transaction throws(DocumentStoreError) in
+        result = nil
+        guard let document = try transaction.document(at: path.document) else { return nil }
+        var object = try objects.object(of: document)
+        body(&object.attributes)
+        try object.attributes.check()
+        object.metageneration += 1
+        var outbox = self
+        outbox.next = (number, "")
+        try outbox.add(.update(object.attributes), to: path, document, in: transaction)
+        let transforms = [FieldTransform(StoredObject.changedField, .serverTimestamp)]
+        try transaction.write(.set(path.document, object.fields, transforms: transforms))
+        let change = QueuedChange(
+          number: number, path: path, kind: .update(object.attributes), session: "")
+        result = (object, change)
+        return nil
+      }
+      if result != nil {
+        result?.0.changed = time
+        result?.1.time = time
+      }
+      return result.map { (object: $0.0, change: $0.1) }
+    }
+  }
+
+  /// Also of an object that is not here: the remote may have it.
+  package func delete(_ path: ObjectPath) throws(DocumentStoreError) -> QueuedChange {
+    try queueing { number throws(DocumentStoreError) in
+      _ = try objects.change { transaction throws(DocumentStoreError) in
+        let before = try transaction.document(at: path.document)
+        var outbox = self
+        outbox.next = (number, "")
+        try outbox.add(.delete, to: path, before, in: transaction)
+        if before != nil { try transaction.write(.delete(path.document)) }
+        return nil
+      }
+      return QueuedChange(number: number, path: path, kind: .delete, session: "")
+    }
+  }
+
+  /// What the next change is called.
+  private var next: (number: Int64, session: String)?
+
+  /// Part of the transaction that makes a change: its last reads, and its first writes.
+  func add(
+    _ kind: QueuedChange.Kind, to path: ObjectPath, _ before: StoredDocument?,
+    in transaction: StoreTransaction
+  ) throws(DocumentStoreError) {
+    guard let next else { preconditionFailure("a change without a number") }
+    let base = OutboxRecord.base(path)
+    let hasBase = try transaction.document(at: base) != nil
+    let change = QueuedChange(number: next.number, path: path, kind: kind, session: next.session)
+    if !hasBase {
+      let object = try before.map { document throws(DocumentStoreError) in try objects.object(of: document) }
+      try transaction.write(.set(base, OutboxRecord.baseFields(object)))
+    }
+    try write(change, transaction)
+  }
+
+  private func write(
+    _ change: QueuedChange, _ transaction: StoreTransaction
+  ) throws(DocumentStoreError) {
+    try transaction.write(
+      .set(
+        OutboxRecord.change(change.number), OutboxRecord.fields(change),
+        transforms: OutboxRecord.transforms(change)))
+  }
+
+  private func queueing<Value>(
+    _ body: (Int64) throws(DocumentStoreError) -> Value
+  ) throws(DocumentStoreError) -> Value {
+    try objects.state.queueing.withLock { queueing throws(DocumentStoreError) in
+      let last: Int64
+      if let known = queueing.last { last = known } else { last = try changes().last?.number ?? 0 }
+      queueing.last = last + 1
+      return try body(last + 1)
+    }
+  }
+
+  // MARK: Answers
+
+  /// The remote has done it: a content has the generation that the remote gave it. Returns what the remote has then;
+  /// nil if the change does not wait any more.
+  package func acknowledge(
+    _ change: QueuedChange, generation: Int64?
+  ) throws(DocumentStoreError) -> StoredObject?? {
+    try settle(change) { base, stored in
+      var object = stored.applied(to: base)
+      if let generation { object?.remoteGeneration = generation }
+      return object
+    }
+  }
+
+  /// The remote has no such object, so that it could not be changed.
+  package func findAbsent(_ change: QueuedChange) throws(DocumentStoreError) {
+    _ = try settle(change) { _, _ in nil }
+  }
+
+  /// It has not happened, and will not. False for what is not waiting any more.
+  @discardableResult
+  package func takeBack(_ change: QueuedChange) throws(DocumentStoreError) -> Bool {
+    try settle(change) { base, _ in base } != nil
+  }
+
+  /// What the remote has then; nil if the change does not wait any more.
+  private func settle(
+    _ change: QueuedChange, _ body: (_ base: StoredObject?, _ stored: QueuedChange) -> StoredObject?
+  ) throws(DocumentStoreError) -> StoredObject?? {
+    var result: StoredObject??
+    var contents: Set<BlobID> = []
+    _ = try objects.change { transaction throws(DocumentStoreError) in
+      result = nil
+      let (path, place) = (change.path, OutboxRecord.base(change.path))
+      guard let record = try transaction.document(at: OutboxRecord.change(change.number)),
+        let stored = OutboxRecord.change(record)
+      else { return nil }
+      let rest = try changes(of: path, in: transaction).filter { $0.number != change.number }
+      let before = try transaction.document(at: path.document).flatMap(StoredObject.init)
+      let base = try transaction.document(at: place).flatMap { StoredObject(at: path, $0.fields) }
+      contents = Set([before, base, stored.put].compactMap { $0?.blob })
+      // With the times of its commit, which the record has.
+      let now = body(base, stored)
+      let object = rest.reduce(now) { $1.applied(to: $0) }
+      try transaction.write(.delete(OutboxRecord.change(change.number)))
+      try transaction.write(rest.isEmpty ? .delete(place) : .set(place, OutboxRecord.baseFields(now)))
+      if object != before {
+        try transaction.write(object.map { .set(path.document, $0.fields) } ?? .delete(path.document))
+      }
+      result = .some(now)
+      return nil
+    }
+    // What no record has any more.
+    for id in contents { _ = try? objects.collect(id) }
+    return result
+  }
+
+  // MARK: What the remote has
+
+  /// A content that came from the remote. What waits stays laid over it.
+  package func receive(
+    _ blob: FinishedBlob, _ object: StoredObject
+  ) throws(DocumentStoreError) {
+    try objects.receive(blob, object)
+  }
+
+  /// The remote has no such object.
+  package func receiveAbsence(of path: ObjectPath) throws(DocumentStoreError) {
+    var contents: Set<BlobID> = []
+    _ = try objects.change { transaction throws(DocumentStoreError) in
+      contents = []
+      let place = OutboxRecord.base(path)
+      let base = try transaction.document(at: place)
+      let before = try transaction.document(at: path.document)
+      if let base {
+        if let blob = StoredObject(at: path, base.fields)?.blob { contents.insert(blob) }
+        try transaction.write(.set(place, OutboxRecord.baseFields(nil)))
+      } else if let before {
+        if let blob = StoredObject(before)?.blob { contents.insert(blob) }
+        try transaction.write(.delete(path.document))
+      }
+      return nil
+    }
+    for id in contents { _ = try? objects.collect(id) }
+  }
+
+  // MARK: Whose the buckets are
+
+  package func isRemotes() throws(DocumentStoreError) -> Bool {
+    try store.document(at: OutboxRecord.remote) != nil
+  }
+
+  /// From now on the buckets are a remote's.
+  package func belongToRemote() throws(DocumentStoreError) {
+    try store.commit([.set(OutboxRecord.remote, StoredMap())])
+  }
+
+  /// Objects that were here before there was a remote.
+  package func ownObjects() throws(DocumentStoreError) -> [StoredObject] {
+    try store.documents(StructuredQuery(.collectionGroup(ReservedPath.objects)))
+      .compactMap(StoredObject.init)
+  }
+
+  /// Has an object that is here, and that the remote does not know, wait for it.
+  package func upload(_ object: StoredObject, session: String) throws(DocumentStoreError) {
+    try queueing { number throws(DocumentStoreError) in
+      _ = try objects.change { transaction throws(DocumentStoreError) in
+        let place = OutboxRecord.base(object.path)
+        guard try transaction.document(at: place) == nil,
+          let document = try transaction.document(at: object.path.document)
+        else { return nil }
+        let change = QueuedChange(
+          number: number, path: object.path, kind: .put(try objects.object(of: document)), session: session)
+        try transaction.write(.set(place, OutboxRecord.baseFields(nil)))
+        try write(change, transaction)
+        return nil
+      }
+    }
+  }
+}
+
+extension ObjectStore {
+  package var outbox: ObjectOutbox { ObjectOutbox(self) }
+
+  /// The object as the remote has it, unless changes of it wait: then it stands beside it.
+  fileprivate func receive(_ blob: FinishedBlob, _ object: StoredObject) throws(DocumentStoreError) {
+    let put = state.beginPut()
+    defer { state.endPut(put) }
+    let hold = try hold(blob)
+    defer { letGo(of: hold) }
+    var old: BlobID?
+    do throws(DocumentStoreError) {
+      try change { transaction throws(DocumentStoreError) in
+        let place = OutboxRecord.base(object.path)
+        let isWaiting = try transaction.document(at: place) != nil
+        let target = isWaiting ? place : object.path.document
+        old = try transaction.document(at: target).flatMap { StoredObject(at: object.path, $0.fields)?.blob }
+        try transaction.write(.set(target, object.fields, transforms: StoredObject.timesOfCommit))
+        if let home = hold.newPlace { try transaction.write(BlobRecord.mutation(blob.id, at: home)) }
+        return nil
+      }
+    } catch {
+      forget(hold, after: error)
+      throw error
+    }
+    if let old, old != blob.id { _ = try? collect(old) }
+  }
+}

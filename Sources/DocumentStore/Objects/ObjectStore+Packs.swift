@@ -1,0 +1,160 @@
+// Giving back what packs have of contents that no object has any more.
+//
+//   1. close     the pack that contents are added to, if half of it is dead
+//   2. count     what is in use of each pack that gets nothing more, as it would be in another one
+//   3. empty     those that would be half as large: what is in use moves to another pack
+//   4. remove    those that no record names
+//
+// DeadBytes.swift tells when that is worth it.
+
+import ByteStore
+
+extension ObjectStore {
+  /// Of a pack, so much may be dead before it is emptied.
+  private static let deadShareMax = 0.5
+  private static let recordsAtOnce = 1000
+
+  /// So much has died in packs since the last sweep of them that another one is worth it.
+  package var isSweepDue: Bool { state.dead.withLock { $0.areWorthASweep(blobs.options) } }
+
+  /// The pack that contents are added to stays out of a sweep: if it is half dead, they go to another one from now on.
+  func closeDeadPack() {
+    guard let current = blobs.currentPack else { return }
+    let dead = state.dead.withLock { $0.bytes(inPack: current.number) }
+    if dead > 0, Self.isMostlyDead(current.bytes, live: current.bytes - min(dead, current.bytes)) {
+      blobs.closePack()
+    }
+  }
+
+  private static func isMostlyDead(_ bytes: UInt64, live: UInt64) -> Bool {
+    Double(live) <= (1 - deadShareMax) * Double(max(1, bytes))
+  }
+
+  func sweepPacks(
+    _ inventory: BlobStore.Inventory, isThorough: Bool, _ swept: inout ObjectSweep
+  ) throws(DocumentStoreError) {
+    state.dead.withLock { $0.beginSweep() }
+    // A content may be in one of these packs, and its record not there yet: those that come later are in others.
+    state.waitForPuts()
+    let liveBytes = try liveBytes(isThorough: isThorough, &swept)
+    var left = blobs.currentPack?.bytes ?? 0
+    var doomed: [UInt64] = []
+    for pack in inventory.packs {
+      let (bytes, live) = (try bytes(ofPack: pack), liveBytes[pack] ?? 0)
+      left += bytes
+      guard Self.isMostlyDead(bytes, live: live) else { continue }
+      // One with nothing in use is not even looked at: its making may have been cut off.
+      let isEmpty = live == 0 ? true : try empty(pack, &swept)
+      if isEmpty { doomed.append(pack) }
+    }
+    if !doomed.isEmpty {
+      // A record whose frame the scan did not find keeps its pack.
+      let named = try packsInUse()
+      doomed.removeAll(where: named.contains)
+      try syncBuffered()
+    }
+    for pack in doomed {
+      do throws(ByteStoreError) { try blobs.removePack(pack) } catch { throw DocumentStoreError(error) }
+      swept.packs += 1
+    }
+    let removed = doomed
+    state.dead.withLock { $0.endSweep(left, removed: removed) }
+  }
+
+  /// What the contents that records name would take of another pack. A thorough look removes those of contents that no object has.
+  private func liveBytes(
+    isThorough: Bool, _ swept: inout ObjectSweep
+  ) throws(DocumentStoreError) -> [UInt64: UInt64] {
+    var liveBytes: [UInt64: UInt64] = [:]
+    var collected = 0
+    try forEachContent { id, place throws(DocumentStoreError) in
+      if isThorough, try store.documents(Self.references(to: id)).isEmpty, try collect(id) {
+        collected += 1
+      } else if let pack = place.pack {
+        liveBytes[pack, default: 0] += place.bytesInPack
+      }
+    }
+    swept.blobs += collected
+    return liveBytes
+  }
+
+  private func packsInUse() throws(DocumentStoreError) -> Set<UInt64> {
+    var packs = Set<UInt64>()
+    try forEachContent { _, place throws(DocumentStoreError) in
+      if let pack = place.pack { packs.insert(pack) }
+    }
+    return packs
+  }
+
+  /// The records of contents in the order of their ids, some at a time: there may be millions.
+  func forEachContent(
+    _ body: (BlobID, BlobPlace) throws(DocumentStoreError) -> Void
+  ) throws(DocumentStoreError) {
+    var last: String?
+    while true {
+      var query = try StructuredQuery(.collection(ReservedPath.allBlobs)).ordered(by: OrderBy(.documentID))
+      if let last { query = try query.starting(.after, [.string(last)]) }
+      let documents = try store.documents(query.limited(to: .first(Self.recordsAtOnce)))
+      for document in documents {
+        if let id = BlobRecord.id(document.path) { try body(id, try place(in: document)) }
+      }
+      guard documents.count == Self.recordsAtOnce else { return }
+      last = documents.last?.path.id
+    }
+  }
+
+  private func bytes(ofPack pack: UInt64) throws(DocumentStoreError) -> UInt64 {
+    do throws(ByteStoreError) { return try blobs.bytes(ofPack: pack) } catch {
+      throw DocumentStoreError(error)
+    }
+  }
+
+  // MARK: Moving
+
+  /// Moves what is in use to another pack. False if something of it has to stay for now.
+  private func empty(_ pack: UInt64, _ swept: inout ObjectSweep) throws(DocumentStoreError) -> Bool {
+    var frames: [(id: BlobID, place: BlobPlace)] = []
+    do throws(ByteStoreError) {
+      try blobs.forEachFrame(ofPack: pack) { id, place throws(ByteStoreError) in frames.append((id, place)) }
+    } catch {
+      // A damaged one stays where it is: a check names it.
+      if error.meansDamage { return false }
+      throw DocumentStoreError(error)
+    }
+    var isEmpty = true
+    for frame in frames {
+      guard try place(of: frame.id) == frame.place else { continue }
+      if try move(frame.id, from: frame.place) { swept.moved += 1 } else { isEmpty = false }
+    }
+    return isEmpty
+  }
+
+  /// To the pack that contents are added to now. Nil for a damaged one, which stays where it is: a check names it.
+  private func copy(_ id: BlobID, from place: BlobPlace) throws(DocumentStoreError) -> BlobPlace? {
+    do throws(ByteStoreError) {
+      let writer = blobs.writer()
+      let bytes = try blobs.reader(id, at: place).readAll()
+      try writer.append(bytes.rawSpan)
+      let blob = try writer.finish()
+      return blob.id == id ? try blobs.keep(blob) : nil
+    } catch {
+      if error.meansDamage { return nil }
+      throw DocumentStoreError(error)
+    }
+  }
+
+  private func move(_ id: BlobID, from place: BlobPlace) throws(DocumentStoreError) -> Bool {
+    guard state.latches.takeIfFree(id) else { return false }
+    defer { giveBack(state.latches.giveBack(id), id) }
+    guard let newPlace = try copy(id, from: place) else { return false }
+    try change { transaction throws(DocumentStoreError) in
+      guard let record = try transaction.document(at: BlobRecord.path(id)),
+        BlobRecord.place(record.fields) == place
+      else { return nil }
+      try transaction.write(BlobRecord.mutation(id, at: newPlace))
+      return nil
+    }
+    state.dead.withLock { $0.note(place) }
+    return true
+  }
+}

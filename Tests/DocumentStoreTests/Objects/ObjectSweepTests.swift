@@ -1,0 +1,224 @@
+// What a sweep takes, and what it leaves alone whatever happens beside it.
+
+import ByteStore
+import DocumentStore
+import Harness
+import Testing
+
+struct ObjectSweepTests {
+  private let disk = SimulatedDisk()
+  private let clock = SimulatedClock()
+  private static let day: UInt64 = 24 * 60 * 60 * 1_000_000_000
+  private static let dayMicroseconds: Int64 = 24 * 60 * 60 * 1_000_000
+
+  private func open() throws -> DocumentStore {
+    var options = DocumentStore.Options()
+    options.maintenance = .manual
+    options.blobs.packedBytesMax = 2000
+    options.blobs.packBytesMax = 40_000
+    let dice = SimulatedDice(seed: UInt64(disk.counters.operations) + 1)
+    return try DocumentStore.open(
+      "/store", options: options, platform: Platform(fileSystem: disk, clock: clock, random: dice))
+  }
+
+  private func bytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
+    var random = SeededRandom(seed: seed)
+    return random.bytes(count)
+  }
+
+  private func path(_ name: String) throws -> ObjectPath {
+    ObjectPath(bucket: "bucket", name: try ObjectName(name))
+  }
+
+  private func begin(_ name: String, _ count: UInt64, in store: DocumentStore) throws -> ObjectUpload {
+    store.objects.upload(
+      to: try path(name), from: UploadSource(file: nil, byteCount: count, modified: 0), ObjectAttributes())
+  }
+
+  private func put(_ bytes: [UInt8], _ name: String, in store: DocumentStore) throws {
+    let upload = try begin(name, UInt64(bytes.count), in: store)
+    try upload.append(bytes)
+    _ = try upload.finish(token: "token")
+  }
+
+  private func content(_ name: String, in store: DocumentStore) throws -> [UInt8]? {
+    try store.objects.content(at: path(name))?.reader.readAll()
+  }
+
+  // MARK: Packs
+
+  /// Sweeps of packs used to come with an opening after a crash, and with no other.
+  @Test func whatDiesInPacksIsGivenBackWhileTheStoreIsOpen() throws {
+    let store = try open()
+    for number in 0..<20 { try put(bytes(1500, seed: UInt64(number) + 1), "\(number)", in: store) }
+    #expect(!store.objects.isSweepDue)
+    let full = try store.objects.blobs.bytesInUse()
+    for number in 0..<3 { _ = try store.objects.delete(path("\(number)")) }
+    #expect(!store.objects.isSweepDue)
+    for number in 3..<20 where ![4, 13].contains(number) { try put(bytes(5000), "\(number)", in: store) }
+    #expect(store.objects.isSweepDue)
+    // Two that are full, and the one that contents are added to.
+    let swept = try store.objects.sweep(.packs)
+    #expect(swept.packs == 3 && swept.moved == 2)
+    #expect(!store.objects.isSweepDue)
+    #expect(try store.objects.blobs.bytesInUse() < full / 2)
+    for number in [4, 13] {
+      #expect(try content("\(number)", in: store) == bytes(1500, seed: UInt64(number) + 1))
+    }
+    try store.checkInvariants()
+  }
+
+  @Test func whatDiedBeforeACleanCloseIsGivenBackByTheNextOpening() throws {
+    let store = try open()
+    for number in 0..<20 { try put(bytes(1500, seed: UInt64(number) + 1), "\(number)", in: store) }
+    for number in 0..<18 { _ = try store.objects.delete(path("\(number)")) }
+    try store.close()
+    let again = try open()
+    #expect(try again.objects.sweep(.packs).packs == 2)
+    #expect(try content("19", in: again) == bytes(1500, seed: 20))
+  }
+
+  /// A small content that was added alone takes a page: that is no reason to move it again and again.
+  @Test func whatIsAliveIsNotMovedByEverySweep() throws {
+    var store = try open()
+    for number in 0..<30 { try put(bytes(100, seed: UInt64(number) + 1), "\(number)", in: store) }
+    for _ in 0..<3 {
+      try store.close()
+      store = try open()
+      #expect(try store.objects.sweep(.everything) == ObjectSweep())
+    }
+  }
+
+  @Test func putsBesideSweepsLoseNothing() async throws {
+    let store = try open()
+    let isOver = Locked(false)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for worker in 0..<4 {
+        group.addTask {
+          for round in 0..<60 {
+            let seed = UInt64(worker * 1000 + round % 7 + 1)
+            try put(bytes(1800, seed: seed), "\(worker)/\(round % 5)", in: store)
+            if round % 3 == 0 { _ = try store.objects.delete(path("\(worker)/\((round + 2) % 5)")) }
+            let name = "\(worker)/\(round % 5)"
+            #expect(try content(name, in: store) == bytes(1800, seed: seed), "\(name) in round \(round)")
+          }
+        }
+      }
+      group.addTask {
+        while !isOver.withLock({ $0 }) {
+          try store.objects.sweep(.everything)
+          await Task.yield()
+        }
+      }
+      for _ in 0..<4 { try await group.next() }
+      isOver.withLock { $0 = true }
+      try await group.waitForAll()
+    }
+    try store.objects.sweep(.everything)
+    let (_, _, packs) = try store.objects.inUse()
+    #expect(Set(try store.objects.blobs.inventory().packs).isSubset(of: packs))
+    try store.checkInvariants()
+  }
+
+  // MARK: Uploads
+
+  private func leave(_ name: String, in store: DocumentStore) throws {
+    let upload = try begin(name, 700_000, in: store)
+    try upload.append(bytes(300_000))
+    try upload.persist()
+    upload.leave()
+  }
+
+  @Test func aWallClockThatJumpsDoesNotAgeAnUpload() throws {
+    let store = try open()
+    try leave("a", in: store)
+    clock.setWall(microseconds: clock.wallMicroseconds() + 400 * Self.dayMicroseconds)
+    #expect(try store.objects.sweep(.names).uploads == 0)
+    #expect(try store.objects.uploads().count == 1)
+    clock.advance(nanoseconds: 8 * Self.day)
+    #expect(try store.objects.sweep(.names).uploads == 1)
+  }
+
+  @Test func anUploadFromAClockThatWasAheadIsSweptAllTheSame() throws {
+    let store = try open()
+    try leave("a", in: store)
+    try store.close()
+    clock.setWall(microseconds: clock.wallMicroseconds() - 400 * Self.dayMicroseconds)
+    let next = try open()
+    #expect(try next.objects.sweep(.names).uploads == 0)
+    clock.advance(nanoseconds: 6 * Self.day)
+    #expect(try next.objects.sweep(.names).uploads == 0)
+    clock.advance(nanoseconds: 2 * Self.day)
+    #expect(try next.objects.sweep(.names).uploads == 1)
+    #expect(try next.objects.blobs.inventory().staged.isEmpty)
+  }
+
+  /// Either somebody goes on with an upload or somebody cancels it, and never both.
+  @Test func goingOnAndCancellingExcludeEachOther() async throws {
+    let store = try open()
+    for round in 0..<40 {
+      try leave("a", in: store)
+      let stored = try #require(try store.objects.uploads().first)
+      async let resumed = Task.detached {
+        guard let upload = try store.objects.resume(stored, { _ in }) else { return false }
+        upload.leave()
+        return true
+      }.value
+      async let cancelled = Task.detached { try store.objects.cancel(stored) }.value
+      let (goesOn, isGone) = try await (resumed, cancelled)
+      // If it was gone on with and left first, it could be cancelled after that: then nothing is there.
+      if isGone { #expect(try store.objects.uploads().isEmpty, "round \(round)") }
+      if !isGone { #expect(goesOn, "round \(round)") }
+      #expect(try store.objects.blobs.inventory().staged.count == (isGone ? 0 : 1), "round \(round)")
+      if !isGone { try store.objects.cancel(stored) }
+    }
+  }
+
+  @Test func aSweepLeavesUploadsAloneThatComeAndGo() async throws {
+    let store = try open()
+    let isOver = Locked(false)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for worker in 0..<3 {
+        group.addTask {
+          for round in 0..<25 {
+            try leave("\(worker)", in: store)
+            let stored = try #require(
+              try store.objects.uploads().first { $0.path.name.text == "\(worker)" })
+            var count = 0
+            let upload = try store.objects.resume(stored) { count += $0.count }
+            #expect(upload != nil && count == 256 << 10, "\(worker) in round \(round)")
+            upload?.cancel()
+          }
+        }
+      }
+      group.addTask {
+        while !isOver.withLock({ $0 }) {
+          try store.objects.sweep(.names)
+          await Task.yield()
+        }
+      }
+      for _ in 0..<3 { try await group.next() }
+      isOver.withLock { $0 = true }
+      try await group.waitForAll()
+    }
+    #expect(try store.objects.uploads().isEmpty)
+    #expect(try store.objects.blobs.inventory().staged.isEmpty)
+  }
+
+  // MARK: Downloads
+
+  @Test func partsOfDownloadsAreRememberedUntilTheyAreGone() throws {
+    let store = try open()
+    let first = store.objects.beginDownload(in: "/somewhere")
+    let second = store.objects.beginDownload(in: "/elsewhere")
+    #expect(try store.objects.leftDownloads().isEmpty)
+    store.objects.endDownload(first)
+    #expect(store.count == 0)
+    try store.close()
+    let next = try open()
+    let left = try next.objects.leftDownloads()
+    #expect(left.map(\.number) == [second] && left.map(\.folder) == ["/elsewhere"])
+    next.objects.endDownload(second)
+    #expect(try next.objects.leftDownloads().isEmpty)
+  }
+}
