@@ -135,7 +135,9 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "FirebaseStorageTests",
-      dependencies: ["FirebaseStorage", "FirebaseCore", "FirebaseFirestore", "DocumentStore", "ByteStore"],
+      dependencies: [
+        "FirebaseStorage", "FirebaseCore", "FirebaseFirestore", "OfflineSync", "DocumentStore", "ByteStore", "Harness",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "BallcapTests",

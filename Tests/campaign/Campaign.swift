@@ -42,7 +42,7 @@ struct CampaignProgram {
   static let campaigns: [any Campaign.Type] = [
     CrashStates.self, Corruption.self, Repair.self, Mutants.self, Model.self, Queries.self,
     EmulatorComparison.self, Transactions.self, Live.self, Sync.self, Streams.self, Counters.self, Blobs.self,
-    Upload.self, Fuzz.self, KillCampaign.self, Space.self, Overload.self, Soak.self,
+    Upload.self, Copies.self, Fuzz.self, KillCampaign.self, Space.self, Overload.self, Soak.self,
   ]
 
   static func main() async {

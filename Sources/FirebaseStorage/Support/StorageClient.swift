@@ -3,7 +3,7 @@
 // Invariants:
 //   - The store is opened by the first operation. If that fails, the call gets the error, and the next one tries again.
 //   - Operations run one after the other on a queue; each transfer has a queue of its own.
-//   - The store is given back once nothing runs any more.
+//   - The store is given back once nothing runs any more, what cleans up included.
 
 import ByteStore
 import DocumentStore
@@ -22,6 +22,7 @@ package final class StorageClient: Sendable {
   private struct State: Sendable {
     var use: StoreUse?
     var isClosed = false
+    var isSweeping = false
     var transfers: [ObjectIdentifier: @Sendable () -> Void] = [:]
   }
 
@@ -51,19 +52,45 @@ package final class StorageClient: Sendable {
       try? use.end()
       throw Self.closed
     }
-    if other === use { sweep(use) } else { try? use.end() }
+    if other === use { begin(use) } else { try? use.end() }
     return other.view.store.objects
   }
 
   private static let closed = StorageError.unknown(
     message: "The app of this bucket was deleted.", serverError: [:])
 
-  /// What a crash left, removed beside everything else.
-  private func sweep(_ use: StoreUse) {
+  /// What a crash left, and what died before, is removed beside everything else.
+  private func begin(_ use: StoreUse) {
     let store = use.view.store
-    work.enter()
-    DispatchQueue.global(qos: .utility).async { [work] in
-      _ = try? store.objects.sweep(store.recoveryReport.wasClosedCleanly ? .names : .everything)
+    sweep(store) { objects throws(DocumentStoreError) in
+      DownloadFile.removeLeftParts(objects)
+      return try objects.sweep(store.recoveryReport.wasClosedCleanly ? .packs : .everything)
+    }
+  }
+
+  /// Gives back what died in packs, beside everything else, once it is worth it.
+  func sweepIfDue() {
+    guard let store = state.withLock({ $0.use?.view.store }), store.objects.isSweepDue else { return }
+    sweep(store) { objects throws(DocumentStoreError) in try objects.sweep(.packs) }
+  }
+
+  private func sweep(
+    _ store: DocumentStore,
+    _ body: @escaping @Sendable (ObjectStore) throws(DocumentStoreError) -> ObjectSweep
+  ) {
+    let mayBegin = state.withLock { state in
+      guard !state.isClosed, !state.isSweeping else { return false }
+      state.isSweeping = true
+      work.enter()
+      return true
+    }
+    guard mayBegin else { return }
+    DispatchQueue.global(qos: .utility).async { [self] in
+      // What fails now is there for the next sweep.
+      _ = try? body(store.objects)
+      state.withLock { $0.isSweeping = false }
+      // What has died meanwhile.
+      sweepIfDue()
       work.leave()
     }
   }
@@ -87,7 +114,21 @@ package final class StorageClient: Sendable {
   // MARK: Work
 
   /// Runs `body` on the queue of the operations.
-  func perform(_ body: @escaping @Sendable () -> Void) { operations.async(execute: body) }
+  func perform(_ body: @escaping @Sendable () -> Void) {
+    operations.async { [self] in
+      body()
+      sweepIfDue()
+    }
+  }
+
+  /// Runs `body` on a queue; closing waits for it.
+  func work(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
+    work.enter()
+    queue.async { [work] in
+      body()
+      work.leave()
+    }
+  }
 
   /// Has `body` counted as work on the store: false, and not run, once the client is closed.
   func doing(_ body: () -> Void) -> Bool {
@@ -97,6 +138,7 @@ package final class StorageClient: Sendable {
     }
     guard mayBegin else { return false }
     body()
+    sweepIfDue()
     work.leave()
     return true
   }

@@ -7,7 +7,7 @@ import Foundation
 /// Where a download goes. For one thread at a time.
 protocol DownloadTarget: AnyObject {
   /// The content has so many bytes.
-  func begin(_ byteCount: UInt64) throws(StorageError)
+  func begin(_ byteCount: UInt64, _ objects: ObjectStore) throws(StorageError)
   func append(_ bytes: [UInt8]) throws(StorageError)
   func finish() throws(StorageError)
   /// Leaves nothing.
@@ -48,7 +48,7 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
     } catch {
       throw StorageErrors.translate(error, path.bucket, path.object)
     }
-    try target.begin(reader?.byteCount ?? 0)
+    try target.begin(reader?.byteCount ?? 0, objects)
   }
 
   func advance() throws(StorageError) -> Bool {
@@ -85,7 +85,7 @@ final class DownloadData: DownloadTarget, @unchecked Sendable {
 
   init(bytesMax: Int64) { self.bytesMax = bytesMax }
 
-  func begin(_ byteCount: UInt64) throws(StorageError) {
+  func begin(_ byteCount: UInt64, _ objects: ObjectStore) throws(StorageError) {
     let total = Int64(clamping: byteCount)
     guard total <= bytesMax else { throw .downloadSizeExceeded(total: total, maxSize: bytesMax) }
     data.reserveCapacity(Int(total))
@@ -96,51 +96,4 @@ final class DownloadData: DownloadTarget, @unchecked Sendable {
   func finish() throws(StorageError) {}
 
   func discard() { data = Data() }
-}
-
-/// A file that has its name once it is whole.
-final class DownloadFile: DownloadTarget {
-  private let url: URL
-  private var directory: (any OpenDirectory)?
-  private var file: (any OpenFile)?
-  private var offset: UInt64 = 0
-  private let temporaryName = ".dugout-\(UUID().uuidString.lowercased())"
-
-  init(_ url: URL) { self.url = url }
-
-  func begin(_ byteCount: UInt64) throws(StorageError) {
-    try wrapped { () throws(SystemFailure) in
-      let directory = try PosixFileSystem().openDirectory(url.deletingLastPathComponent().path)
-      self.directory = directory
-      file = try directory.createFile(temporaryName)
-    }
-    // Private while it is a part, and then like any other file.
-    let path = url.deletingLastPathComponent().appendingPathComponent(temporaryName).path
-    try? FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
-  }
-
-  func append(_ bytes: [UInt8]) throws(StorageError) {
-    try wrapped { () throws(SystemFailure) in try file?.writeAll(bytes.rawSpan, at: offset, .real) }
-    offset += UInt64(bytes.count)
-  }
-
-  func finish() throws(StorageError) {
-    file?.close()
-    file = nil
-    try wrapped { () throws(SystemFailure) in
-      try directory?.rename(temporaryName, to: url.lastPathComponent)
-    }
-    directory = nil
-  }
-
-  func discard() {
-    file?.close()
-    file = nil
-    try? directory?.remove(temporaryName)
-    directory = nil
-  }
-
-  private func wrapped(_ body: () throws(SystemFailure) -> Void) throws(StorageError) {
-    do throws(SystemFailure) { try body() } catch { throw StorageErrors.translate(error) }
-  }
 }

@@ -5,6 +5,8 @@
 //     callback queue under it too, so that their order there is that of the changes.
 //   - The worker runs on the transfer's own queue, one run at a time. A run is superseded by the next one, which
 //     begins when it has noticed.
+//   - All transfers together have a fixed number of threads. A run goes step by step, and after each it is the turn of
+//     others: nobody waits until another one's large file is through.
 
 import Foundation
 
@@ -13,7 +15,10 @@ final class Transfer: Sendable {
   /// More often than this, nobody is told of progress.
   private static let nanosecondsBetweenProgress: UInt64 = 50_000_000
 
-  private let queue = DispatchQueue(label: "dugout.storage.transfer")
+  /// So many pieces are one step.
+  private static let piecesPerStep = 4
+
+  private let queue = DispatchQueue(label: "dugout.storage.transfer", target: TransferLanes.next())
   private let callbackQueue: DispatchQueue
   private let client: StorageClient
   private let worker: any TransferWorker
@@ -95,7 +100,7 @@ final class Transfer: Sendable {
       state.error = .cancelled
       handle(.fail, &state)
       state.run += 1
-      queue.async { [worker] in worker.leave() }
+      client.work(on: queue) { [worker] in worker.leave() }
     }
   }
 
@@ -107,9 +112,9 @@ final class Transfer: Sendable {
       case .run:
         state.run += 1
         let run = state.run
-        queue.async { [self] in work(run) }
+        queue.async { [self] in work(run, isFirst: true) }
       case .fire(let status): fire(status, state)
-      case .cleanUp: queue.async { [worker] in worker.discard() }
+      case .cleanUp: client.work(on: queue) { [worker] in worker.discard() }
       }
     }
     if state.machine.isOver { end(&state) }
@@ -130,22 +135,41 @@ final class Transfer: Sendable {
 
   // MARK: Work
 
-  private func work(_ run: Int) {
+  /// One step of a run.
+  private func work(_ run: Int, isFirst: Bool) {
     let isDone = client.doing {
       do throws(StorageError) {
-        guard step(.start, run) else { return stopped(run) }
-        try worker.prepare()
-        while try worker.advance() {
+        guard isCurrent(run) else { return stopped(run) }
+        if isFirst {
+          try worker.prepare()
+          guard step(.start, run) else { return stopped(run) }
+        }
+        for _ in 0..<Self.piecesPerStep {
+          guard try worker.advance() else { return try complete(run) }
           tell(run)
           guard isCurrent(run) else { return stopped(run) }
         }
-        guard step(.complete, run) else { return stopped(run) }
-        finish(try worker.finish())
+        queue.async { [self] in work(run, isFirst: false) }
       } catch {
         fail(error)
       }
     }
-    if !isDone { fail(.cancelled) }
+    if !isDone { left() }
+  }
+
+  private func complete(_ run: Int) throws(StorageError) {
+    guard step(.complete, run) else { return stopped(run) }
+    finish(try worker.finish())
+  }
+
+  /// The app has gone: what is staged stays.
+  private func left() {
+    worker.leave()
+    state.withLock { state in
+      guard !state.machine.isOver else { return }
+      state.error = .cancelled
+      handle(.fail, &state)
+    }
   }
 
   /// Whether the machine took the event, from the run that may go on.

@@ -8,7 +8,7 @@ package struct TransferMachine: Sendable {
 
   package enum Event: Sendable, CaseIterable {
     case enqueue
-    /// A worker has begun.
+    /// A worker has begun: there is something to transfer.
     case start
     /// Some more was transferred.
     case progress

@@ -1,0 +1,152 @@
+// More transfers at once than a system has threads, and one transfer in many hands.
+
+import ByteStore
+import FirebaseStorage
+import Foundation
+import Testing
+
+struct ManyTransfersTests {
+  private let bucket = TestBucket()
+
+  /// Each upload had a thread that waited for another one, and the system had 255.
+  @Test(.timeLimit(.minutes(3))) func moreUploadsAtOnceThanThereAreThreads() async throws {
+    let bytes = Data(count: 3 << 20)
+    try await withThrowingTaskGroup(of: Int64.self) { group in
+      for number in 0..<400 {
+        let reference = bucket.root.child("\(number)")
+        group.addTask { try await reference.putDataAsync(bytes).size }
+      }
+      for try await size in group { #expect(size == 3 << 20) }
+    }
+    #expect(try await bucket.root.listAll().items.count == 400)
+    #expect(bucket.blobFiles.count { $0.hasPrefix("blob-") } == 1)
+  }
+
+  @Test func aSmallTransferDoesNotWaitForLargeOnes() async throws {
+    let large = noise(24 << 20)
+    // More than there are threads for transfers, each long enough to be noticed.
+    let tasks = (0..<24).map { bucket.root.child("large \($0)").putData(large) }
+    _ = try await bucket.root.child("small").putDataAsync(Data("small".utf8))
+    #expect(tasks.contains { $0.snapshot.status != .success })
+    for task in tasks { task.cancel() }
+  }
+
+  @Test func identicalContentsTakeTheSpaceOfOne() async throws {
+    let bytes = noise(1 << 20)
+    _ = try await bucket.root.child("first").putDataAsync(bytes)
+    let before = try spaceOfContents()
+    #expect(before < 2 << 20)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<100 {
+        let reference = bucket.root.child("copies/\(number)")
+        group.addTask { _ = try await reference.putDataAsync(bytes) }
+      }
+      try await group.waitForAll()
+    }
+    #expect(try spaceOfContents() == before)
+    #expect(try await bucket.root.child("copies/99").data(maxSize: .max) == bytes)
+  }
+
+  /// Deleted contents of packs used to stay until a process died.
+  @Test(.timeLimit(.minutes(2))) func deletedContentsAreGivenBackWhileTheAppRuns() async throws {
+    let references = (0..<24).map { bucket.root.child("\($0)") }
+    for (number, reference) in references.enumerated() {
+      _ = try await reference.putDataAsync(noise(1 << 20, seed: UInt64(number) + 1))
+    }
+    #expect(try spaceOfContents() > 24 << 20)
+    for reference in references.dropFirst() { try await reference.delete() }
+    while try spaceOfContents() > 16 << 20 { try await Task.sleep(for: .milliseconds(20)) }
+    #expect(try await references[0].data(maxSize: .max) == noise(1 << 20, seed: 1))
+  }
+
+  private func spaceOfContents() throws -> Int {
+    let files = FileManager.default.enumerator(atPath: bucket.folder.path)?.compactMap { $0 as? String } ?? []
+    return files.filter { $0.contains("/blobs/") }.reduce(0) { total, name in
+      // A pack may go while we look.
+      let attributes = try? FileManager.default.attributesOfItem(
+        atPath: bucket.folder.appendingPathComponent(name).path)
+      return total + ((attributes?[.size] as? NSNumber)?.intValue ?? 0)
+    }
+  }
+
+  // MARK: One transfer in many hands
+
+  private final class Ends: Sendable {
+    private let ends = Locked<[String]>([])
+    var all: [String] { ends.withLock { $0 } }
+
+    func add(_ end: String) {
+      ends.withLock { $0.append(end) }
+      ends.wakeAll()
+    }
+
+    func wait(for end: String) async {
+      await withCheckedContinuation { done in
+        DispatchQueue.global().async { [ends] in
+          ends.withLock(when: { $0.contains(end) }) { _ in }
+          done.resume()
+        }
+      }
+    }
+  }
+
+  private func race<Transfer: StorageObservableTask & StorageTaskManagement>(
+    _ task: Transfer, cancelling: Bool
+  ) async {
+    await withTaskGroup(of: Void.self) { group in
+      for worker in 0..<8 {
+        group.addTask {
+          for step in 0..<50 {
+            switch (worker + step) % 5 {
+            case 0: task.pause?()
+            case 1, 2: task.resume?()
+            case 3: task.removeObserver(withHandle: task.observe(.progress) { _ in })
+            default: if cancelling, step == 44 { task.cancel?() } else { _ = task.snapshot.progress }
+            }
+            await Task.yield()
+          }
+        }
+      }
+    }
+    task.resume?()
+  }
+
+  @Test(arguments: [false, true])
+  func eightTasksRaceOverADownload(cancelling: Bool) async throws {
+    let bytes = noise(6_000_000)
+    let reference = bucket.root.child("a")
+    _ = try await reference.putDataAsync(bytes)
+    for _ in 0..<3 {
+      let ends = Ends()
+      let task = reference.getData(maxSize: .max) { data, error in
+        ends.add(data != nil ? "whole \(data == bytes)" : "error \((error as? StorageError)?.code == .cancelled)")
+        ends.add("end")
+      }
+      task.observe(.success) { _ in ends.add("success") }
+      task.observe(.failure) { _ in ends.add("failure") }
+      await race(task, cancelling: cancelling)
+      await ends.wait(for: "end")
+      let all = ends.all
+      #expect(all.contains("whole true") || cancelling && all.contains("error true"), "\(all)")
+      #expect(all.count { $0 == "end" } == 1)
+    }
+  }
+
+  @Test func eightTasksRaceOverAnUploadAndACancelledOneLeavesNothing() async throws {
+    for round in 0..<3 {
+      let ends = Ends()
+      let reference = bucket.root.child("\(round)")
+      let task = reference.putData(noise(9_000_000, seed: UInt64(round) + 1)) { metadata, error in
+        ends.add(metadata != nil ? "whole" : "error \((error as? StorageError)?.code == .cancelled)")
+        ends.add("end")
+      }
+      await race(task, cancelling: true)
+      await ends.wait(for: "end")
+      #expect(ends.all == ["whole", "end"] || ends.all == ["error true", "end"])
+    }
+    // Closing waits for what cleans up.
+    await bucket.restart()
+    #expect(try await bucket.storage.pendingUploads().isEmpty)
+    #expect(bucket.blobFiles.allSatisfy { !$0.hasPrefix("staged-") })
+  }
+}
