@@ -10,7 +10,15 @@ public struct RemoteObject: Hashable, Sendable {
   public var name: String
   public var byteCount: UInt64
   public var contentType: String?
+  public var cacheControl: String?
+  public var contentDisposition: String?
+  public var contentEncoding: String?
+  public var contentLanguage: String?
   public var customMetadata: [String: String]
+  /// The 16 bytes of it; none if nobody has computed it.
+  public var md5: [UInt8] = []
+  /// Who has one may read the object.
+  public var downloadTokens: [String] = []
   /// Given by the server; grows with every content of a name.
   public var generation: Int64
 
@@ -46,7 +54,7 @@ public enum BlobRemoteError: Error, Hashable, Sendable {
   }
 }
 
-/// A server of objects. Called from one thread at a time for each bucket; calls may block.
+/// A server of objects. Called from one thread at a time for each app; calls may block.
 public protocol BlobRemote: Sendable {
   /// How many bytes a session has; 0 for one that is new.
   func offset(ofUpload id: String) throws(BlobRemoteError) -> UInt64
@@ -60,5 +68,7 @@ public protocol BlobRemote: Sendable {
   func object(bucket: String, name: String) throws(BlobRemoteError) -> RemoteObject
   /// At most `count` bytes of a generation from `offset` on; none at the end.
   func read(_ object: RemoteObject, from offset: UInt64, count: Int) throws(BlobRemoteError) -> [UInt8]
+  /// Gives the object, whatever its generation is, the types and the metadata of this one; its content stays.
+  func update(_ object: RemoteObject) throws(BlobRemoteError) -> RemoteObject
   func delete(bucket: String, name: String) throws(BlobRemoteError)
 }

@@ -19,6 +19,8 @@ public final class LoopbackBlobRemote: BlobRemote {
     /// So many calls more are served before the connection breaks; nil for no end.
     var callsLeft: Int?
     var bytesReceived: UInt64 = 0
+    /// Names of objects that are not accepted.
+    var rejects: Set<String> = []
   }
 
   private let state = Served(State())
@@ -38,6 +40,9 @@ public final class LoopbackBlobRemote: BlobRemote {
 
   /// Has the connection break after so many calls.
   public func disconnect(afterCalls count: Int) { state.served { $0.callsLeft = count } }
+
+  /// Has changes of objects of this name rejected from now on.
+  public func reject(name: String) { state.served { _ = $0.rejects.insert(name) } }
 
   /// Of all uploads, those that were sent twice counted twice.
   public var bytesReceived: UInt64 { state.served { $0.bytesReceived } }
@@ -82,6 +87,7 @@ public final class LoopbackBlobRemote: BlobRemote {
   public func finish(upload id: String, as object: RemoteObject) throws(BlobRemoteError) -> RemoteObject {
     try serve { state throws(BlobRemoteError) in
       if let done = state.finished[id] { return done }
+      try Self.check(object.name, state)
       let content = state.sessions[id] ?? []
       guard UInt64(content.count) == object.byteCount else { throw .wrongOffset(UInt64(content.count)) }
       state.sessions[id] = nil
@@ -118,8 +124,28 @@ public final class LoopbackBlobRemote: BlobRemote {
     }
   }
 
+  public func update(_ object: RemoteObject) throws(BlobRemoteError) -> RemoteObject {
+    try serve { state throws(BlobRemoteError) in
+      let key = Key(bucket: object.bucket, name: object.name)
+      guard let (known, content) = state.objects[key] else { throw .notFound }
+      try Self.check(object.name, state)
+      var changed = object
+      changed.byteCount = known.byteCount
+      changed.md5 = known.md5
+      changed.downloadTokens = known.downloadTokens
+      changed.generation = known.generation
+      state.objects[key] = (changed, content)
+      return changed
+    }
+  }
+
+  private static func check(_ name: String, _ state: State) throws(BlobRemoteError) {
+    if state.rejects.contains(name) { throw .rejected("Changes of \(name) are not accepted.") }
+  }
+
   public func delete(bucket: String, name: String) throws(BlobRemoteError) {
     try serve { state throws(BlobRemoteError) in
+      try Self.check(name, state)
       guard state.objects.removeValue(forKey: Key(bucket: bucket, name: name)) != nil else { throw .notFound }
     }
   }
