@@ -10,37 +10,6 @@
 internal import Dispatch
 public import DocumentStore
 
-/// A document as a bundle has it.
-public struct BundledDocument: Sendable {
-  public var path: DocumentPath
-  /// Nil if the bundle says that there is none.
-  public var fields: StoredMap?
-  /// When it was like this.
-  public var version: StoredTimestamp
-  /// About how many, for the size of commits.
-  public var byteCount: Int
-
-  public init(path: DocumentPath, fields: StoredMap?, version: StoredTimestamp, byteCount: Int) {
-    self.path = path
-    self.fields = fields
-    self.version = version
-    self.byteCount = byteCount
-  }
-}
-
-/// All that a bundle has.
-public struct BundleContents: Sendable {
-  public var id: String
-  public var createTime: StoredTimestamp
-  public var documents: [BundledDocument] = []
-  public var queries: [String: String] = [:]
-
-  public init(id: String, createTime: StoredTimestamp) {
-    self.id = id
-    self.createTime = createTime
-  }
-}
-
 extension LocalView {
   private static let commitBytesMax = 4 << 20
 
@@ -54,14 +23,12 @@ extension LocalView {
   /// Commits the documents that are newer than those that are there. That the bundle was loaded, and its queries,
   /// are part of the last commit: if something fails before, it can be loaded again.
   ///
-  /// With a remote they come into the cache as if it had told them, and the queue stays over them.
+  /// With a remote they come into the cache as if it had told them, and the queue stays over them. Its queries are known
+  /// up to their time: whoever listens to one of them hears from the remote what is new since then.
   public func load(_ bundle: BundleContents) throws {
     if let driver {
-      let documents = bundle.documents.map {
-        RemoteDocument($0.path, $0.fields, version: SnapshotVersion($0.version))
-      }
       let isDone = DispatchSemaphore(value: 0)
-      driver.send(.take(documents)) { isDone.signal() }
+      driver.send(.load(bundle)) { isDone.signal() }
       isDone.wait()
       return try commit([], Self.memories(of: bundle))
     }
@@ -102,8 +69,8 @@ extension LocalView {
   // MARK: Memories
 
   private static func memories(of bundle: BundleContents) -> [Mutation] {
-    let queries = bundle.queries.sorted { $0.key.precedesInUTF8($1.key) }.map { name, text in
-      Mutation.set(queryPath(name), StoredMap([("query", .string(text))]))
+    let queries = bundle.queries.sorted { $0.key.precedesInUTF8($1.key) }.map { name, query in
+      Mutation.set(queryPath(name), StoredMap([("query", .string(query.text))]))
     }
     let memory = StoredMap([("createTime", .timestamp(bundle.createTime))])
     return queries + [.set(bundlePath(bundle.id), memory)]

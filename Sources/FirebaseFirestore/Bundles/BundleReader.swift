@@ -6,6 +6,7 @@
 
 import DocumentStore
 import Foundation
+import OfflineSync
 
 /// What is wrong with a bundle.
 struct BundleError: Error {
@@ -16,8 +17,8 @@ struct BundleError: Error {
 
 enum BundleElement {
   case metadata(id: String, createTime: StoredTimestamp, totalDocuments: Int, totalBytes: Int)
-  case namedQuery(name: String, text: String)
-  case documentMetadata(path: DocumentPath, readTime: StoredTimestamp, exists: Bool)
+  case namedQuery(name: String, BundledQuery)
+  case documentMetadata(path: DocumentPath, readTime: StoredTimestamp, exists: Bool, queries: [String])
   case document(path: DocumentPath, fields: StoredMap, updateTime: StoredTimestamp)
 }
 
@@ -65,13 +66,17 @@ struct BundleReader {
         let text = try? JSONSerialization.data(withJSONObject: bundled, options: .sortedKeys)
       else { throw BundleError("The bundle has a query without name or content.") }
       // Whether it is one is found out now, not when somebody asks for it.
-      _ = try BundleQuery.query(bundled, values)
-      return .namedQuery(name: name, text: String(decoding: text, as: UTF8.self))
+      let structured = try BundleQuery.query(bundled, values)
+      return .namedQuery(
+        name: name,
+        BundledQuery(
+          text: String(decoding: text, as: UTF8.self), query: structured,
+          readTime: try values.timestamp(query["readTime"])))
     }
     if let metadata = json["documentMetadata"] as? [String: Any] {
       return .documentMetadata(
         path: try values.path(metadata["name"]), readTime: try values.timestamp(metadata["readTime"]),
-        exists: metadata["exists"] as? Bool ?? false)
+        exists: metadata["exists"] as? Bool ?? false, queries: metadata["queries"] as? [String] ?? [])
     }
     if let document = json["document"] as? [String: Any] {
       return .document(

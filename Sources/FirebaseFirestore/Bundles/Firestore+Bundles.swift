@@ -152,16 +152,16 @@ private struct BundleLoad: Sendable {
     _ reader: inout BundleReader, into bundle: inout BundleContents, _ progress: inout Progress
   ) throws {
     /// What was announced and has not come.
-    var announced: (path: DocumentPath, readTime: StoredTimestamp)?
+    var announced: (path: DocumentPath, queries: [String])?
     while let (element, byteCount) = try reader.next() {
       progress.bytesLoaded += byteCount
       switch element {
       case .metadata: throw BundleError("The bundle has metadata twice.")
-      case .namedQuery(let name, let text): bundle.queries[name] = text
-      case .documentMetadata(let path, let readTime, let exists):
+      case .namedQuery(let name, let query): bundle.queries[name] = query
+      case .documentMetadata(let path, let readTime, let exists, let queries):
         guard announced == nil else { throw BundleError("The bundle announces a document that it has not.") }
         if exists {
-          announced = (path, readTime)
+          announced = (path, queries)
           continue
         }
         bundle.documents.append(
@@ -169,12 +169,13 @@ private struct BundleLoad: Sendable {
         progress.documentsLoaded += 1
         tell(progress, .inProgress)
       case .document(let path, let fields, let updateTime):
-        guard announced?.path == path else {
+        guard let (announcedPath, queries) = announced, announcedPath == path else {
           throw BundleError("The bundle has a document without metadata.")
         }
         announced = nil
         bundle.documents.append(
-          BundledDocument(path: path, fields: fields, version: updateTime, byteCount: byteCount))
+          BundledDocument(
+            path: path, fields: fields, version: updateTime, byteCount: byteCount, queries: queries))
         progress.documentsLoaded += 1
         tell(progress, .inProgress)
       }

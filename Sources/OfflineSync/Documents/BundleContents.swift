@@ -1,0 +1,55 @@
+// Documents and queries that someone has packed elsewhere.
+
+public import DocumentStore
+
+/// A document as a bundle has it.
+public struct BundledDocument: Sendable {
+  public var path: DocumentPath
+  /// Nil if the bundle says that there is none.
+  public var fields: StoredMap?
+  /// When it was like this.
+  public var version: StoredTimestamp
+  /// About how many, for the size of commits.
+  public var byteCount: Int
+  /// The names of the queries that have found it.
+  public var queries: [String]
+
+  public init(
+    path: DocumentPath, fields: StoredMap?, version: StoredTimestamp, byteCount: Int, queries: [String] = []
+  ) {
+    self.path = path
+    self.fields = fields
+    self.version = version
+    self.byteCount = byteCount
+    self.queries = queries
+  }
+}
+
+/// A query as a bundle has it.
+public struct BundledQuery: Sendable {
+  /// As it stands there.
+  public var text: String
+  public var query: StructuredQuery
+  /// When it was asked.
+  public var readTime: StoredTimestamp
+
+  public init(text: String, query: StructuredQuery, readTime: StoredTimestamp) {
+    self.text = text
+    self.query = query
+    self.readTime = readTime
+  }
+}
+
+/// All that a bundle has.
+public struct BundleContents: Sendable {
+  public var id: String
+  public var createTime: StoredTimestamp
+  public var documents: [BundledDocument] = []
+  /// By their names.
+  public var queries: [String: BundledQuery] = [:]
+
+  public init(id: String, createTime: StoredTimestamp) {
+    self.id = id
+    self.createTime = createTime
+  }
+}

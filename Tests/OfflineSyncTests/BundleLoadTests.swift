@@ -1,0 +1,63 @@
+// Bundles in the cache of a client.
+
+import DocumentStore
+import OfflineSync
+import Testing
+
+@Suite struct BundleLoadTests {
+  private let rooms = StructuredQuery(.collection(CollectionPath(unchecked: ["rooms"])))
+
+  private func path(_ name: String) -> DocumentPath { DocumentPath(unchecked: ["rooms", name]) }
+
+  private func bundle(_ names: [String], at microseconds: Int64) throws -> BundleContents {
+    let time = try #require(StoredTimestamp(microseconds: microseconds))
+    var bundle = BundleContents(id: "b", createTime: time)
+    for name in names {
+      bundle.documents.append(
+        BundledDocument(
+          path: path(name), fields: StoredMap(), version: time, byteCount: 1, queries: ["all"]))
+    }
+    bundle.queries["all"] = BundledQuery(text: "", query: rooms, readTime: time)
+    return bundle
+  }
+
+  @Test(arguments: [LocalStore.Collector.lru, .eager])
+  func aQueryOfABundleIsKnownUpToItsTime(_ collector: LocalStore.Collector) throws {
+    let local = try LocalStore(
+      try DocumentStore.openInMemory(), user: nil, collector: collector, client: "client")
+    let engine = SyncEngine(local)
+    _ = try engine.handle(.load(try bundle(["a", "b"], at: 1000)))
+    #expect(try local.documents(rooms).map(\.path.id) == ["a", "b"], "the bundle holds them")
+
+    let effects = try engine.handle(.listen(ListenerID(1), rooms, ListenRules()))
+    let told = effects.compactMap { if case .tell(_, let snapshot) = $0 { snapshot } else { nil } }
+    #expect(told.map(\.documents.count) == [2] && told.first?.isFromCache == true)
+    let asked = try engine.handle(.watchOpened).compactMap {
+      if case .watch(let target) = $0 { target } else { nil }
+    }
+    #expect(asked.map(\.resumeToken) == [[]])
+    #expect(asked.map(\.readTime) == [SnapshotVersion(microseconds: 1000)])
+    // Those that the bundle has are no surprise to the engine: they need not be asked for one by one.
+    let target = try #require(engine.target(of: rooms))
+    _ = try engine.handle(.watchChanged(.target(.added, [target]), .none))
+    _ = try engine.handle(.watchChanged(.target(.current, [target], resumeToken: [1]), .none))
+    let last = try engine.handle(
+      .watchChanged(.target(.noChange, [], resumeToken: [1]), SnapshotVersion(microseconds: 2000)))
+    #expect(last.contains { if case .tell(_, let snapshot) = $0 { !snapshot.isFromCache } else { false } })
+    #expect(engine.activeLimbo.isEmpty)
+  }
+
+  @Test func anOlderBundleTakesNothingBackAndWritesStayOverIt() throws {
+    let local = try LocalStore(
+      try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client")
+    let engine = SyncEngine(local)
+    let time = try #require(StoredTimestamp(microseconds: 15))
+    _ = try engine.handle(.write([.set(path("a"), StoredMap([("n", .integer(1))]))], at: time, nil))
+    _ = try engine.handle(.load(try bundle(["a", "b"], at: 1000)))
+    _ = try engine.handle(.load(try bundle(["b"], at: 500)))
+    #expect(try local.document(path("a")).fields == StoredMap([("n", .integer(1))]))
+    #expect(try local.remoteDocument(path("a")).version == SnapshotVersion(microseconds: 1000))
+    #expect(try local.allocate(rooms).readTime == SnapshotVersion(microseconds: 1000))
+    #expect(try engine.brokenInvariant() == nil)
+  }
+}
