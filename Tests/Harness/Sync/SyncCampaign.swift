@@ -2,8 +2,8 @@
 
 package enum SyncCampaign {
   package enum Kind: String, CaseIterable, Sendable {
-    case words, writes, rejections, listeners, offlinePeriods, kills, userChanges, writesAtTheAuthority,
-      collections
+    case words, writes, rejections, listeners, offlinePeriods, kills, doomed, killsAtACall, userChanges,
+      writesAtTheAuthority, collections
   }
 
   package struct Summary: Sendable {

@@ -19,6 +19,8 @@ final class SyncClient: @unchecked Sendable {
   private(set) var seen: [String: Seen] = [:]
   private(set) var failure: String?
   var isNetworkEnabled = true
+  /// Its process comes no further than to some call of the disk: what it is doing then may have happened or not.
+  private(set) var isDoomed = false
 
   struct Seen {
     var query: StructuredQuery
@@ -54,6 +56,7 @@ final class SyncClient: @unchecked Sendable {
 
   func write(_ mutations: [Mutation]) {
     driver.write(mutations, .local) { [weak self] error in
+      if let self, self.isDoomed { return }
       if let error { self?.failure = "client \(self?.number ?? 0): a write failed: \(error)" }
     }
   }
@@ -83,9 +86,19 @@ final class SyncClient: @unchecked Sendable {
     driver.send(.changeUser(user))
   }
 
+  /// So many calls of the disk from now on none does anything any more, until the process is killed.
+  func doom(afterCalls count: Int) {
+    isDoomed = true
+    disk.setFault(FaultPlan(.inputOutput, at: disk.counters.operations + count, isSticky: true))
+  }
+
+  /// The call has come.
+  var isStruck: Bool { isDoomed && disk.counters.faults > 0 }
+
   /// The process dies, the machine perhaps with it; then it is started again. Listeners are gone.
   func kill(_ crash: Crash) throws {
     driver.abandon()
+    isDoomed = false
     let image = disk.image(after: crash)
     disk = SimulatedDisk(image)
     openings += 1
@@ -99,6 +112,7 @@ final class SyncClient: @unchecked Sendable {
   private func take(_ result: Result<ViewSnapshot, OfflineSyncError>, _ text: String) {
     guard var known = seen[text] else { return }
     switch result {
+    case .failure where isDoomed: break
     case .failure(let error): failure = "client \(number): \(text): \(error)"
     case .success(let snapshot):
       for placed in snapshot.placedChanges {
