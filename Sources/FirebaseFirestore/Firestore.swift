@@ -121,7 +121,7 @@ public final class Firestore: NSObject, Sendable {
       guard settings.isSSLEnabled || settings.host != FirestoreSettings.hostDefault else { return .noHost }
       let client = FirestoreClient(
         place: place(settings), durability: settings.durability == .synced ? .synced : .buffered,
-        remote: settings.clientRemote)
+        remote: settings.clientRemote(of: self))
       state.client = client
       return .client(client)
     }

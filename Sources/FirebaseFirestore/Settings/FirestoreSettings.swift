@@ -47,6 +47,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     var remoteAttachment = RemoteAttachment.refuse
     var acknowledgement = FirestoreAcknowledgement.server
     var cacheBudgets: [String: Int64] = [:]
+    var conflicts: ConflictChoice?
     /// Which of the two ways to choose a cache was used.
     var hasCacheSettings = false
     var hasOldCacheSettings = false
@@ -56,7 +57,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
         && isSame(left.dispatchQueue, right.dispatchQueue) && left.cache == right.cache
         && left.durability == right.durability && left.remote === right.remote
         && left.remoteAttachment == right.remoteAttachment && left.acknowledgement == right.acknowledgement
-        && left.cacheBudgets == right.cacheBudgets
+        && left.cacheBudgets == right.cacheBudgets && left.conflicts === right.conflicts
     }
 
     /// On Linux the main queue is a new object each time.
@@ -115,6 +116,13 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
   public var acknowledgement: FirestoreAcknowledgement {
     get { values.acknowledgement }
     set { guarded.withLock { $0.acknowledgement = newValue } }
+  }
+
+  /// With a remote: what becomes of writes that waited while others changed their document. Without one, the last write
+  /// wins. It is called on a queue of ours, which waits for it: it must not use the database.
+  public var conflictResolver: (@Sendable (FirestoreConflict) -> FirestoreConflict.Resolution)? {
+    get { values.conflicts?.resolve }
+    set { guarded.withLock { $0.conflicts = newValue.map { ConflictChoice($0) } } }
   }
 
   /// With a remote: how many bytes the documents of a collection may take in the cache, by its path. What was used
@@ -196,9 +204,10 @@ final class RemoteChoice: Sendable {
 }
 
 extension FirestoreSettings.Values {
-  var clientRemote: ClientRemote? {
+  func clientRemote(of firestore: Firestore) -> ClientRemote? {
     guard let remote else { return nil }
     var options = SyncEngine.Options()
+    options.resolver = conflicts?.resolver(for: firestore)
     if cache != .memoryEager {
       options.cacheBytesMax = UInt64(exactly: cache.size)
       for (path, bytes) in cacheBudgets {

@@ -7,6 +7,8 @@
 //     s: state (0 found, 1 absent, 2 unknown, 3 invalid), v: version, c: createTime, m: committed,
 //     f: the fields, if writes are pending
 //   __queue__/<user>:<id>           a batch that was not answered: b: bytes (BatchCodec)
+//   __bases__/<user>:<path>         what the writes that wait were made on, if the remote has something else by now and
+//                                   somebody merges: as in __remote__
 //   __targets__/<id>                q: text, s: sequence, v: version, l: limboFreeVersion, r: resumeToken, t: readTime
 //   __targets__/<id>/__keys__/<path>  a document of the target
 //   __orphans__/<path>              s: when the last target let go of it
@@ -38,6 +40,12 @@ enum CacheKeys {
 
   static func batch(_ id: BatchID, of user: String?) -> DocumentPath {
     DocumentPath(unchecked: ["__queue__", "\(queueName(user)):\(id)"])
+  }
+
+  static let bases = CollectionPath(unchecked: ["__bases__"])
+
+  static func base(_ path: DocumentPath, of user: String?) -> DocumentPath {
+    DocumentPath(unchecked: ["__bases__", "\(queueName(user)):\(escaped(path))"])
   }
 
   static func target(_ id: TargetID) -> DocumentPath {

@@ -24,6 +24,7 @@ extension LocalStore {
     if event.version != .none { globals.version = max(globals.version, event.version) }
     var documents: [SyncedDocument] = []
     for path in changed {
+      keepBase(try transaction.remoteBefore(path), &transaction)
       let remote = try transaction.remote(path)
       guard isPending(path) else {
         documents.append(remote)

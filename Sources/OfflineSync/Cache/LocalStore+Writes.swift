@@ -61,6 +61,7 @@ extension LocalStore {
       let accepted = batch.acknowledged(on: remote, version, results)
       // The watch stream may have been faster.
       if remote.version < accepted.version { try transaction.setRemote(accepted) }
+      try advanceBase(path, batch, version, results, &transaction)
     }
     if !token.isEmpty, token != streamToken {
       tokens[CacheKeys.queueName(user)] = token
@@ -90,6 +91,7 @@ extension LocalStore {
         remote, insteadOf: try transaction.remoteBefore(path), without: batch, seen: seen[path] ?? remote)
       try transaction.touch(path, visible: visible)
       documents.append(visible)
+      if !isPending(path) { dropBase(path, &transaction) }
       transaction.orphans.insert(path)
     }
     try finish(&transaction)

@@ -41,6 +41,10 @@ package final class LocalStore {
   /// Documents in views.
   var pins: [TargetID: Set<DocumentPath>] = [:]
   var pinCounts: [DocumentPath: Int] = [:]
+  /// What writes that wait were made on, where the remote has something else by now.
+  var bases: [String?: [DocumentPath: SyncedDocument]] = [:]
+  /// Asked when others were faster; without one, the last write wins.
+  package var resolver: ConflictResolver?
   var globals = Globals()
   private var writtenGlobals = Globals()
   /// Targets whose last state is not in the store.
@@ -120,6 +124,7 @@ package final class LocalStore {
       }
     }
     try loadQueues()
+    try loadBases()
     for stored in try store.documents(StructuredQuery(.collection(CacheKeys.targets))) {
       guard let number = Int32(stored.path.id) else { throw RemoteNote.damaged(stored.path, store) }
       var target = StoredTarget(

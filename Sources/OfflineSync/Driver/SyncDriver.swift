@@ -214,6 +214,10 @@ package final class SyncDriver: @unchecked Sendable {
       case .closeWrite:
         writeStream?.stream.close()
         writeStream = nil
+      case .lookUp(let batch, let paths, let user):
+        remote.documents(at: paths, as: user) { [weak self] result in
+          self?.scheduler.run { [weak self] in self?.handle(.lookedUp(batch, result)) }
+        }
       case .startTimer(let timer, let microseconds): start(timer, microseconds)
       case .stopTimer(let timer): timers[timer] = nil
       case .tell(let id, let snapshot): listeners[id]?(.success(snapshot))
@@ -276,6 +280,9 @@ package final class SyncDriver: @unchecked Sendable {
     case .handshakeComplete(let token): handle(.handshakeComplete(token: token))
     case .answered(let version, let results, let token):
       handle(.writeAnswered(version, results, token: token))
+    case .overtaken:
+      writeStream = nil
+      handle(.writeOvertaken)
     case .closed(let error):
       writeStream = nil
       handle(.writeClosed(error))

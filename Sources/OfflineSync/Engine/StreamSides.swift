@@ -32,6 +32,8 @@ struct WriteSide {
   var backoff: Backoff
   /// The first batches of the queue: sent, or to be sent on the open stream.
   var pipeline: [PendingBatch] = []
+  /// The batch whose documents are being looked up, since others have changed them. Nothing is sent until then.
+  var lookup: BatchID?
   var isIdleTimerRunning = false
 }
 

@@ -6,11 +6,11 @@ extension SyncEngine {
   private static let idleTime: Int64 = 60_000_000
 
   func fillPipeline() throws(DocumentStoreError) {
-    guard isNetworkEnabled else { return }
+    guard isNetworkEnabled, writing.lookup == nil else { return }
     while writing.pipeline.count < WriteSide.pipelineMax {
       guard let next = local.queues[local.user]?.next(after: writing.pipeline.last?.id) else { break }
       writing.pipeline.append(next)
-      if writing.phase == .open, writing.isHandshakeComplete { send(next) }
+      if writing.phase == .open, writing.isHandshakeComplete { try send(next) }
     }
     if writing.pipeline.isEmpty {
       guard writing.phase == .open, !writing.isIdleTimerRunning else { return }
@@ -21,14 +21,24 @@ extension SyncEngine {
     }
   }
 
-  private func send(_ batch: PendingBatch) {
+  private func send(_ batch: PendingBatch) throws(DocumentStoreError) {
     stopIdleTimer()
     let first = writing.pipeline.first?.id ?? batch.id
     effects.append(
       .send(
         RemoteWrite(
           id: WriteID(queue: local.queueName, run: batch.run, batch: batch.id),
-          mutations: batch.mutations, firstOpen: first)))
+          mutations: batch.mutations, firstOpen: first, guards: try guards(of: batch))))
+  }
+
+  /// None of a document that a batch before this one is about, which has not been answered.
+  private func guards(of batch: PendingBatch) throws(DocumentStoreError) -> [DocumentPath: Precondition] {
+    guard local.resolver != nil else { return [:] }
+    var guards: [DocumentPath: Precondition] = [:]
+    for path in batch.paths where local.queue.batches(about: path).first?.id == batch.id {
+      guards[path] = try local.guardOf(path)
+    }
+    return guards
   }
 
   // MARK: The stream
@@ -64,7 +74,7 @@ extension SyncEngine {
     guard writing.phase == .open, !writing.isHandshakeComplete else { return }
     writing.isHandshakeComplete = true
     try local.setStreamToken(token)
-    for batch in writing.pipeline { send(batch) }
+    for batch in writing.pipeline { try send(batch) }
   }
 
   func writeAnswered(
@@ -98,6 +108,33 @@ extension SyncEngine {
         try local.setStreamToken([])
       }
     }
+    try fillPipeline()
+  }
+
+  // MARK: Conflicts
+
+  /// Others were faster. Nothing is sent again before it is known what they did.
+  func writeOvertaken() throws(DocumentStoreError) {
+    guard writing.phase == .open, let batch = writing.pipeline.first else { return }
+    stopIdleTimer()
+    writing.phase = .stopped
+    writing.isHandshakeComplete = false
+    writing.hasFailed = true
+    writing.pipeline = []
+    writing.lookup = batch.id
+    effects.append(.lookUp(batch.id, batch.paths, user: local.user))
+  }
+
+  func lookedUp(
+    _ id: BatchID, _ result: Result<[RemoteDocument], RemoteError>
+  ) throws(DocumentStoreError) {
+    guard writing.lookup == id else { return }
+    writing.lookup = nil
+    if case .success(let documents) = result {
+      try take(documents)
+      try emit(try local.resolve(id), nil)
+    }
+    // Otherwise it is refused again, and that takes longer each time.
     try fillPipeline()
   }
 

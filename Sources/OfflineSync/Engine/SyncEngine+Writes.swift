@@ -22,6 +22,7 @@ extension SyncEngine {
 
   func cancelWrite(_ id: BatchID) throws(DocumentStoreError) {
     guard local.queue[id] != nil else { return }
+    if writing.lookup == id { writing.lookup = nil }
     if let place = writing.pipeline.firstIndex(where: { $0.id == id }) {
       writing.pipeline.remove(at: place)
       // Answers come in the order of what was sent: this one would be missing.
@@ -107,6 +108,7 @@ extension SyncEngine {
     stopWrite()
     stopWatch()
     writing.pipeline = []
+    writing.lookup = nil
     writing.backoff.reset()
     watching.backoff.reset()
   }

@@ -18,6 +18,8 @@ package final class SyncEngine {
     package var limboMax = 100
     package var documentsName = ""
     package var seed: UInt64 = 0
+    /// Asked when others have changed what writes build on; without one, the last write wins.
+    package var resolver: ConflictResolver?
     /// A larger cache loses what was used longest ago, now and then; nil for one that keeps everything.
     package var cacheBytesMax: UInt64?
     /// The same for single collections.
@@ -53,6 +55,7 @@ package final class SyncEngine {
   package init(_ local: LocalStore, _ options: Options = Options()) {
     self.local = local
     self.options = options
+    local.resolver = options.resolver
     watching = WatchSide(backoff: Backoff(seed: options.seed))
     writing = WriteSide(backoff: Backoff(seed: ~options.seed))
   }
@@ -98,7 +101,7 @@ package final class SyncEngine {
     case .enableNetwork: try enableNetwork()
     case .disableNetwork: try disableNetwork()
     case .collect(let threshold, let percentile): try collect(threshold, percentile: percentile)
-    case .take(let documents): try take(documents)
+    case .load(let bundle): try emit(try local.load(bundle), nil)
     case .watchOpened: try watchOpened()
     case .watchChanged(let change, let version): try watchChanged(change, version)
     case .watchClosed(let error): try watchClosed(error)
@@ -106,6 +109,8 @@ package final class SyncEngine {
     case .handshakeComplete(let token): try handshakeComplete(token)
     case .writeAnswered(let version, let results, let token): try writeAnswered(version, results, token)
     case .writeClosed(let error): try writeClosed(error)
+    case .writeOvertaken: try writeOvertaken()
+    case .lookedUp(let id, let result): try lookedUp(id, result)
     case .timer(let timer): try fire(timer)
     }
   }
@@ -154,8 +159,8 @@ package final class SyncEngine {
     views.values.contains { $0.view.document(path) != nil }
   }
 
-  /// Documents that came by another way than the streams: a read, a bundle.
-  private func take(_ documents: [RemoteDocument]) throws(DocumentStoreError) {
+  /// Documents that came by another way than the streams.
+  func take(_ documents: [RemoteDocument]) throws(DocumentStoreError) {
     var event = RemoteEvent(version: .none)
     for document in documents { event.documents[document.path] = document.synced }
     try emit(try local.apply(event), nil)

@@ -24,7 +24,7 @@ package enum SyncEvent: Sendable {
   case enableNetwork
   case disableNetwork
   case collect(threshold: UInt64, percentile: Int)
-  case take([RemoteDocument])
+  case load(BundleContents)
 
   // From the remote.
   case watchOpened
@@ -34,6 +34,8 @@ package enum SyncEvent: Sendable {
   case handshakeComplete(token: [UInt8])
   case writeAnswered(SnapshotVersion, [WriteResult], token: [UInt8])
   case writeClosed(RemoteError?)
+  case writeOvertaken
+  case lookedUp(BatchID, Result<[RemoteDocument], RemoteError>)
 
   case timer(SyncTimer)
 }
@@ -47,6 +49,8 @@ package enum SyncEffect: Sendable {
   case handshake(token: [UInt8])
   case send(RemoteWrite)
   case closeWrite
+  /// Documents of a batch that was refused.
+  case lookUp(BatchID, [DocumentPath], user: String?)
   case startTimer(SyncTimer, microseconds: Int64)
   case stopTimer(SyncTimer)
 

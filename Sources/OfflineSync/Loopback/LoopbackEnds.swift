@@ -204,14 +204,14 @@ final class LoopbackWriteEnd: WriteStream, @unchecked Sendable {
     case .handshake: answer(.handshakeComplete(token: [1]))
     case .copy(let write): _ = try? server?.take(write, as: user)
     case .write(let write):
-      if remote.refusesForNow() { return close(with: RemoteError(.aborted, "Try again.")) }
+      if remote.refusesForNow() { return close(with: .closed(RemoteError(.aborted, "Try again."))) }
       guard let server else { return }
       do throws(RemoteError) {
-        let (version, results) = try server.take(write, as: user)
+        guard let taken = try server.take(write, as: user) else { return close(with: .overtaken) }
         remote.tellSoon()
-        answer(.answered(version, results, token: [1]))
+        answer(.answered(taken.version, taken.results, token: [1]))
       } catch {
-        close(with: error)
+        close(with: .closed(error))
       }
     }
   }
@@ -222,10 +222,10 @@ final class LoopbackWriteEnd: WriteStream, @unchecked Sendable {
   }
 
   /// After the answers that are under way.
-  private func close(with error: RemoteError) {
+  private func close(with event: WriteStreamEvent) {
     up?.close()
     if case .isLost = remote.fate() { return breakOff() }
-    down?.send(.closed(error), after: remote.latency())
+    down?.send(event, after: remote.latency())
     isClosed = true
     if let number { remote.forgetWrite(number) }
   }

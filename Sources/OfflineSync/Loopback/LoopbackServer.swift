@@ -70,14 +70,16 @@ package final class LoopbackServer {
 
   // MARK: Writes
 
-  /// The outcome of a batch: it happens once, however often it comes.
+  /// The outcome of a batch: it happens once, however often it comes. Nil if one of its guards does not hold.
   package func take(
     _ write: RemoteWrite, as user: String?
-  ) throws(RemoteError) -> (SnapshotVersion, [WriteResult]) {
+  ) throws(RemoteError) -> (version: SnapshotVersion, results: [WriteResult])? {
     do {
       // What was taken once is not up to the rules any more.
       if let refusal = rules.mayWrite?(user, write.mutations), try !hasTaken(write.id) { throw refusal }
       return try commit(write)
+    } catch is Overtaken {
+      return nil
     } catch let error as DocumentStoreError {
       throw RemoteError(error)
     } catch let error as RemoteError {
@@ -91,7 +93,7 @@ package final class LoopbackServer {
     LoopbackWriter(try store.document(at: LoopbackLedger.writer(id))).hasTaken(id.batch)
   }
 
-  private func commit(_ write: RemoteWrite) throws -> (SnapshotVersion, [WriteResult]) {
+  private func commit(_ write: RemoteWrite) throws -> (version: SnapshotVersion, results: [WriteResult]) {
     let path = LoopbackLedger.write(write.id)
     try store.transaction { transaction in
       guard try transaction.document(at: path) == nil else { return }
@@ -100,6 +102,11 @@ package final class LoopbackServer {
       guard write.id.batch.value >= writer.floor else {
         // A copy that was on its way for long, of one that was rejected or cancelled.
         throw RemoteError(.failedPrecondition, "Batch \(write.id.batch) was answered before.")
+      }
+      for (path, precondition) in write.guards {
+        guard Self.holds(precondition, try transaction.document(at: path)) else {
+          throw Overtaken()
+        }
       }
       var results: [[StoredValue]] = []
       var documents: [DocumentPath: StoredDocument?] = [:]
@@ -138,11 +145,22 @@ package final class LoopbackServer {
     return (SnapshotVersion(taken.createTime), LoopbackLedger.results(taken, write.mutations))
   }
 
+  /// What a batch builds on is not so any more.
+  private struct Overtaken: Error {}
+
+  private static func holds(_ precondition: Precondition, _ document: StoredDocument?) -> Bool {
+    switch precondition {
+    case .none: true
+    case .exists(let exists): (document != nil) == exists
+    case .updateTime(let time): document?.updateTime == time
+    }
+  }
+
   /// Of a batch that was taken, answered and forgotten: a copy of its client has not heard. Its documents are as they
   /// are now, with a version that the watch stream overrides.
   private func forgottenOutcome(
     of write: RemoteWrite
-  ) throws(DocumentStoreError) -> (SnapshotVersion, [WriteResult]) {
+  ) throws(DocumentStoreError) -> (version: SnapshotVersion, results: [WriteResult]) {
     let results = try write.mutations.map { mutation throws(DocumentStoreError) in
       let document = try store.document(at: mutation.path)
       return WriteResult(

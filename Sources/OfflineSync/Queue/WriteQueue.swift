@@ -80,6 +80,12 @@ package struct WriteQueue: Sendable {
     return batch
   }
 
+  /// Other writes of a document in the same batches.
+  mutating func replace(_ changed: [PendingBatch], about path: DocumentPath) {
+    for batch in changed where batches[batch.id] != nil { batches[batch.id] = batch }
+    chains[path]?.decider = batches(about: path).last { $0.decidesAll(of: path) }?.id
+  }
+
   // MARK: What the user sees
 
   /// The document with all that is pending of it.

@@ -62,6 +62,8 @@ public enum WriteStreamEvent: Sendable {
   case handshakeComplete(token: [UInt8])
   /// Of the oldest batch that was not answered.
   case answered(SnapshotVersion, [WriteResult], token: [UInt8])
+  /// The oldest batch that was not answered was not taken, since a guard of it does not hold. The stream is closed.
+  case overtaken
   /// A rejection of the oldest batch that was not answered closes the stream, too.
   case closed(RemoteError?)
 }

@@ -8,11 +8,17 @@ public struct RemoteWrite: Sendable, Equatable {
   public var mutations: [Mutation]
   /// Batches of this queue before this one will not be sent again: what a remote kept to answer them again can go.
   public var firstOpen: BatchID
+  /// What the client takes documents to be. If one is not so any more, and the batch was not taken before, the answer is
+  /// `overtaken`, and the client looks again. Empty unless the client merges what others have done.
+  public var guards: [DocumentPath: Precondition]
 
-  public init(id: WriteID, mutations: [Mutation], firstOpen: BatchID) {
+  public init(
+    id: WriteID, mutations: [Mutation], firstOpen: BatchID, guards: [DocumentPath: Precondition] = [:]
+  ) {
     self.id = id
     self.mutations = mutations
     self.firstOpen = firstOpen
+    self.guards = guards
   }
 }
 
