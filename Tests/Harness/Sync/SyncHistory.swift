@@ -203,6 +203,8 @@ package struct SyncHistory {
   private func failureNow() throws -> String? {
     for client in clients {
       if let failure = client.failure { return failure }
+      // To look at it may be what strikes it.
+      if client.isDoomed { continue }
       let broken = Locked<String?>(nil)
       client.driver.inspect { engine in
         let found: String?
