@@ -68,11 +68,22 @@ public final class LocalView: Sendable {
   public func documents(
     _ query: StructuredQuery, source: ReadSource = .default
   ) throws(DocumentStoreError) -> ViewedDocuments {
+    Self.viewed(try store.records(query), source)
+  }
+
+  /// The same, or nil if an index would have to be made first: for those whose thread must not wait for that.
+  package func readyDocuments(
+    _ query: StructuredQuery, source: ReadSource = .default
+  ) throws(DocumentStoreError) -> ViewedDocuments? {
+    try store.readyRecords(query).map { Self.viewed($0, source) }
+  }
+
+  private static func viewed(_ records: [DocumentRecord], _ source: ReadSource) -> ViewedDocuments {
     let isFromCache = source == .cache
     return ViewedDocuments(
-      try store.records(query).map {
+      records.map {
         ViewedDocument(
-          path: $0.path, record: $0, hasPendingWrites: Self.isPending($0), isFromCache: isFromCache)
+          path: $0.path, record: $0, hasPendingWrites: isPending($0), isFromCache: isFromCache)
       }, isFromCache: isFromCache)
   }
 
@@ -84,6 +95,13 @@ public final class LocalView: Sendable {
     _ aggregates: [Aggregate], over query: StructuredQuery
   ) throws(DocumentStoreError) -> [StoredValue] {
     try store.aggregate(aggregates, over: query)
+  }
+
+  /// The same, or nil if an index would have to be made first.
+  package func readyAggregate(
+    _ aggregates: [Aggregate], over query: StructuredQuery
+  ) throws(DocumentStoreError) -> [StoredValue]? {
+    try store.readyAggregate(aggregates, over: query)
   }
 
   /// Returns when the writes are durable and visible.

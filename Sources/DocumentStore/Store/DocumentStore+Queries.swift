@@ -18,6 +18,14 @@ extension DocumentStore {
     return records
   }
 
+  /// The same, or nil if an index would have to be made first: for those whose thread must not wait for that.
+  package func readyRecords(_ query: StructuredQuery) throws(DocumentStoreError) -> [DocumentRecord]? {
+    guard let (records, _) = try runReady(query, { run throws(DocumentStoreError) in try run.records() })
+    else { return nil }
+    if case .last = query.limit { return records.reversed() }
+    return records
+  }
+
   /// Hands over each document of the answer, borrowed from where it is stored, until `body` answers false: for
   /// those who look at many documents, or at few of their fields. A limit on the last documents, and an order
   /// that no index has, are answered by `documents` alone: here they throw `invalidArgument`.
@@ -68,18 +76,37 @@ extension DocumentStore {
     return try totals(aggregates, over: query).results
   }
 
+  /// The same, or nil if an index would have to be made first.
+  package func readyAggregate(
+    _ aggregates: [Aggregate], over query: StructuredQuery
+  ) throws(DocumentStoreError) -> [StoredValue]? {
+    try Aggregate.check(aggregates)
+    if aggregates.allSatisfy({ $0 == .count }) {
+      let count = try runReady(query) { run throws(DocumentStoreError) in try run.count() }?.result
+      return count.map { count in aggregates.map { _ in .integer(Int64(count)) } }
+    }
+    if let totals = try totalsOfKeys(aggregates, over: query) { return totals.results }
+    return try runReady(query) { run throws(DocumentStoreError) in try run.aggregation(aggregates) }?
+      .result.results
+  }
+
   private func totals(
     _ aggregates: [Aggregate], over query: StructuredQuery
   ) throws(DocumentStoreError) -> (results: [StoredValue], done: Done) {
-    // From an index that is there already and has all the fields, if there is one.
-    if let ordered = query.ordered(behindBy: Aggregation(aggregates).fields) {
-      let (found, done) = try run(ordered, createsIndexes: false) { run throws(DocumentStoreError) in
-        try run.aggregationOfKeys(aggregates)
-      }
-      if let found { return (found.results, done) }
-    }
+    if let totals = try totalsOfKeys(aggregates, over: query) { return totals }
     let (found, done) = try run(query) { run throws(DocumentStoreError) in try run.aggregation(aggregates) }
     return (found.results, done)
+  }
+
+  /// From an index that is there already and has all the fields, if there is one.
+  private func totalsOfKeys(
+    _ aggregates: [Aggregate], over query: StructuredQuery
+  ) throws(DocumentStoreError) -> (results: [StoredValue], done: Done)? {
+    guard let ordered = query.ordered(behindBy: Aggregation(aggregates).fields) else { return nil }
+    let (found, done) = try run(ordered, createsIndexes: false) { run throws(DocumentStoreError) in
+      try run.aggregationOfKeys(aggregates)
+    }
+    return found.map { ($0.results, done) }
   }
 
   /// How a query is answered, with what that took.
@@ -125,11 +152,36 @@ extension DocumentStore {
     _ query: StructuredQuery, triesAgain: Bool = true, createsIndexes: Bool = true,
     _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done) {
+    let found = try run(query, triesAgain, createsIndexes ? .made : .leftOut, body)
+    guard let found else { preconditionFailure("what is missing is made, or left out") }
+    return found
+  }
+
+  /// Nil if something would have to be made first.
+  private func runReady<Result>(
+    _ query: StructuredQuery, _ body: (QueryRun) throws(DocumentStoreError) -> Result
+  ) throws(DocumentStoreError) -> (result: Result, done: Done)? {
+    try run(query, true, .awaited, body)
+  }
+
+  /// What becomes of a query that needs an index which is not there.
+  private enum MissingIndex {
+    case made
+    /// It makes do with what there is.
+    case leftOut
+    /// It is not answered.
+    case awaited
+  }
+
+  private func run<Result>(
+    _ query: StructuredQuery, _ triesAgain: Bool, _ missing: MissingIndex,
+    _ body: (QueryRun) throws(DocumentStoreError) -> Result
+  ) throws(DocumentStoreError) -> (result: Result, done: Done)? {
     try query.check()
     var built: [IndexDefinition] = []
     while true {
       do throws(DocumentStoreError) {
-        return try attempt(query, createsIndexes, &built, body)
+        return try attempt(query, missing, &built, body)
       } catch {
         // A damaged page of an index is no loss: what it says, the documents say as well.
         guard case .corrupted = error, indexes.dropUnreadable(), triesAgain else { throw error }
@@ -138,25 +190,28 @@ extension DocumentStore {
   }
 
   private func attempt<Result>(
-    _ query: StructuredQuery, _ mayCreate: Bool, _ built: inout [IndexDefinition],
+    _ query: StructuredQuery, _ missing: MissingIndex, _ built: inout [IndexDefinition],
     _ body: (QueryRun) throws(DocumentStoreError) -> Result
-  ) throws(DocumentStoreError) -> (result: Result, done: Done) {
+  ) throws(DocumentStoreError) -> (result: Result, done: Done)? {
     let collectionID = OrientedQuery(query.asRun).collectionID
     while true {
       let (moment, (view, position)) = try moment { [indexes, publications] in
         (indexes.view(collectionID), publications.position)
       }
       guard let view else {
+        if case .awaited = missing { return nil }
         try findNames()
         continue
       }
       let planner = QueryPlanner(
         definitions: view.indexes.map(\.definition),
         // One that is made and gone again at once would be made for ever.
-        createsIndexes: mayCreate && createsIndexes && built.count < Self.buildsMax, scanMax: options.scanMax,
+        createsIndexes: missing != .leftOut && createsIndexes && built.count < Self.buildsMax,
+        scanMax: options.scanMax,
         count: { access throws(DocumentStoreError) in try view.count(access) })
       switch try planner.decide(query) {
       case .needs(let definitions):
+        if case .awaited = missing { return nil }
         for definition in definitions { try build(definition, isAutomatic: true) }
         built += definitions
       case .plan(let plan):

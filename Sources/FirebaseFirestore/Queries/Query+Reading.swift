@@ -17,7 +17,8 @@ extension Query {
     firestore.answer(completion) { try await read.get().snapshot() }
   }
 
-  /// Answers on the caller's thread, unless writes that were issued earlier are still under way.
+  /// Answers on the caller's thread, unless writes that were issued earlier are still under way, or an index has to be
+  /// made first: that happens elsewhere.
   nonisolated(nonsending)
     public func getDocuments(source: FirestoreSource = .default) async throws -> QuerySnapshot
   {

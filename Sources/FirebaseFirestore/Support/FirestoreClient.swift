@@ -23,6 +23,8 @@ package final class FirestoreClient: Sendable {
   /// Where what is finished is told, and listeners are taken up, in the order of the calls. Taking one up may have
   /// to make an index, which waits for writes: so it happens on neither of the queues above.
   private let acknowledging = DispatchQueue(label: "dugout.firestore.acknowledging")
+  /// Where reads have their indexes made, one after the other.
+  private let preparing = DispatchQueue(label: "dugout.firestore.indexes")
   private let state = Guarded(State())
 
   private struct State {
@@ -246,9 +248,23 @@ package final class FirestoreClient: Sendable {
   nonisolated(nonsending) func performed<Value: Sendable>(
     _ body: @escaping @Sendable (LocalView) throws(DocumentStoreError) -> Value
   ) async throws -> Value {
+    try await performed(on: .global(), body)
+  }
+
+  /// Runs a read that has an index made first. Those that wait for one take one thread together, and not the caller's,
+  /// which may be that of a user interface.
+  nonisolated(nonsending) private func prepared<Value: Sendable>(
+    _ body: @escaping @Sendable (LocalView) throws(DocumentStoreError) -> Value
+  ) async throws -> Value {
+    try await performed(on: preparing, body)
+  }
+
+  nonisolated(nonsending) private func performed<Value: Sendable>(
+    on queue: DispatchQueue, _ body: @escaping @Sendable (LocalView) throws(DocumentStoreError) -> Value
+  ) async throws -> Value {
     let view = try await openedStore()
     return try await withCheckedThrowingContinuation { continuation in
-      DispatchQueue.global().async {
+      queue.async {
         let result = Result { () throws(DocumentStoreError) in try body(view) }
         continuation.resume(with: result.mapError(FirestoreErrors.translate))
       }
@@ -294,9 +310,11 @@ package final class FirestoreClient: Sendable {
         return try await documents(query, source: source, through: driver)
       }
     }
-    return try await read(after: write) { view throws(DocumentStoreError) in
-      try view.documents(query, source: source)
+    let ready = try await read(after: write) { view throws(DocumentStoreError) in
+      try view.readyDocuments(query, source: source)
     }
+    if let ready { return ready }
+    return try await prepared { view throws(DocumentStoreError) in try view.documents(query, source: source) }
   }
 
   nonisolated(nonsending) package func aggregate(
@@ -308,7 +326,11 @@ package final class FirestoreClient: Sendable {
         return try await aggregate(aggregates, over: query, at: remote, through: driver)
       }
     }
-    return try await read(after: write) { view throws(DocumentStoreError) in
+    let ready = try await read(after: write) { view throws(DocumentStoreError) in
+      try view.readyAggregate(aggregates, over: query)
+    }
+    if let ready { return ready }
+    return try await prepared { view throws(DocumentStoreError) in
       try view.aggregate(aggregates, over: query)
     }
   }
