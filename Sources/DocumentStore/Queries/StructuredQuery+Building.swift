@@ -201,6 +201,11 @@ extension StructuredQuery {
         throw .invalidArgument(
           "\(attempt) for which the field '\(order.field)' (used as the order by) does not exist.")
       }
+      if case .pendingTimestamp = value {
+        throw .invalidArgument(
+          "\(attempt) for which the field '\(order.field)' is an uncommitted server timestamp. (Since the value "
+            + "of this field is unknown, you cannot start/end a query with it.)")
+      }
       values.append(value)
     }
     return values

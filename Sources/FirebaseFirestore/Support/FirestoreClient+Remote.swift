@@ -125,7 +125,7 @@ extension FirestoreClient {
       return (isOnline: true, user: engine.local.user)
     }
     guard user.isOnline else {
-      throw FirestoreErrors.make(.unavailable, "Failed to get aggregates because the client is offline.")
+      throw FirestoreErrors.make(.unavailable, "Failed to get result from server.")
     }
     return try await withCheckedThrowingContinuation { answer in
       choice.remote.aggregate(aggregates, over: query, as: user.user) {

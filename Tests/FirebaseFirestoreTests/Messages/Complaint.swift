@@ -13,7 +13,9 @@ struct Complaint: Sendable {
     self.call = call
   }
 
-  static let all = [
+  static let all = local + remote
+
+  private static let local = [
     Complaint("Firestore transactions require all reads to be executed before all writes") {
       try await run($0) { document, transaction in
         transaction.deleteDocument(document)

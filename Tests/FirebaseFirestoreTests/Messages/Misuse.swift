@@ -258,6 +258,18 @@ struct Misuse: Sendable {
       try await $0.document("a/b").setData(["n": 1])
       _ = $0.collection("a").order(by: "n.m").start(atDocument: try await $0.document("a/b").getDocument())
     },
+    Misuse(
+      "Invalid query. You are trying to start or end a query using a document for which the field 'n.t' is an "
+        + "uncommitted server timestamp. (Since the value of this field is unknown, you cannot start/end a query "
+        + "with it.)"
+    ) { _ in
+      let firestore = try RemoteDatabase(acknowledgement: .local).firestore
+      try await firestore.disableNetwork()
+      let document = firestore.document("a/b")
+      try await document.setData(["n": ["t": FieldValue.serverTimestamp()]])
+      let snapshot = try await document.getDocument(source: .cache)
+      _ = firestore.collection("a").order(by: "n.t").start(atDocument: snapshot)
+    },
     Misuse("Invalid query. Expected a string for the document ID.") {
       _ = $0.collection("a").order(by: FieldPath.documentID()).start(at: [1])
     },
