@@ -13,7 +13,7 @@ public enum LoadBundleTaskState: Int, Sendable {
 }
 
 /// How far the loading of a bundle has come; equal by value.
-public final class LoadBundleTaskProgress: NSObject, Sendable {
+public final class LoadBundleTaskProgress: NSObject, Sendable, EqualByValue {
   public let documentsLoaded: Int
   public let totalDocuments: Int
   public let bytesLoaded: Int
@@ -31,19 +31,11 @@ public final class LoadBundleTaskProgress: NSObject, Sendable {
     self.state = state
   }
 
-  public override func isEqual(_ object: Any?) -> Bool {
-    guard let other = object as? LoadBundleTaskProgress else { return false }
-    return documentsLoaded == other.documentsLoaded && totalDocuments == other.totalDocuments
-      && bytesLoaded == other.bytesLoaded && totalBytes == other.totalBytes && state == other.state
-  }
+  var identity: [Int] { [documentsLoaded, totalDocuments, bytesLoaded, totalBytes, state.rawValue] }
 
-  public override var hash: Int {
-    var hasher = Hasher()
-    hasher.combine(documentsLoaded)
-    hasher.combine(bytesLoaded)
-    hasher.combine(state)
-    return hasher.finalize()
-  }
+  public override func isEqual(_ object: Any?) -> Bool { isSame(as: object) }
+
+  public override var hash: Int { identity.hashValue }
 }
 
 /// The loading of a bundle. Observers are told on the callback queue: once for each document that was read, and

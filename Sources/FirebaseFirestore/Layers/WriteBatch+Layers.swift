@@ -9,9 +9,7 @@ extension WriteBatch {
   package func setFields(
     _ fields: EncodedFields, forDocument document: DocumentReference, merge: Bool = false
   ) -> WriteBatch {
-    add(document) { [firestore] path in
-      try reported { try UserWrite.set(path, fields, merge: merge, in: firestore) }
-    }
+    add(document) { place in try reported { try place.set(fields, merge: merge) } }
   }
 
   /// Changes these fields of `document`, which has to be there. Maps are replaced as a whole, and names with dots
@@ -20,9 +18,7 @@ extension WriteBatch {
   package func updateFields(
     _ fields: EncodedFields, forDocument document: DocumentReference
   ) -> WriteBatch {
-    add(document) { [firestore] path in
-      try reported { try UserWrite.update(path, fields, in: firestore) }
-    }
+    add(document) { place in try reported { try place.update(fields) } }
   }
 
   /// A write could not be made: the commit reports `error`, and nothing is written.
@@ -178,15 +174,13 @@ private func reported(_ body: () throws -> Mutation) throws -> Mutation {
   }
 }
 
-extension UserWrite {
-  fileprivate static func update(
-    _ path: DocumentPath, _ encoded: EncodedFields, in firestore: Firestore
-  ) throws -> Mutation {
+extension UserWrite.Place {
+  fileprivate func update(_ encoded: EncodedFields) throws -> Mutation {
     var changes: [(field: StoredFieldPath, change: Mutation.FieldChange)] = []
-    for (name, value) in encoded.fields.entries { changes.append((try field(name), .set(value))) }
+    for (name, value) in encoded.fields.entries { changes.append((try Self.field(name), .set(value))) }
     var transforms: [FieldTransform] = []
     for (names, sentinel) in encoded.sentinels {
-      let outermost = try field(names[0])
+      let outermost = try Self.field(names[0])
       let operation = try sentinel.operation(in: firestore)
       if names.count == 1 {
         changes.append((outermost, operation.map { .compute($0) } ?? .delete))

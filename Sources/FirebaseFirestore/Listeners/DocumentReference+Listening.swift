@@ -6,7 +6,7 @@ private import Foundation
 /// Called with a snapshot, or with the error that ended the listening.
 public typealias FIRDocumentSnapshotBlock = (DocumentSnapshot?, (any Error)?) -> Void
 
-extension DocumentReference {
+extension DocumentReference: Listenable {
   /// Tells `listener` the document on the callback queue: first as it is, there or not, then each time it changes.
   /// A write is told before its completion is called.
   @discardableResult
@@ -28,13 +28,7 @@ extension DocumentReference {
   public func addSnapshotListener(
     options: SnapshotListenOptions, listener: @escaping (DocumentSnapshot?, (any Error)?) -> Void
   ) -> any ListenerRegistration {
-    let callback = Callback<(DocumentSnapshot?, (any Error)?)> { listener($0.0, $0.1) }
-    return listen(options, on: firestore.callbackQueue) { result in
-      switch result {
-      case .success(let snapshot): callback((snapshot, nil))
-      case .failure(let error): callback((nil, error))
-      }
-    }
+    tell(options, listener)
   }
 
   /// On any serial queue.
@@ -42,26 +36,12 @@ extension DocumentReference {
     _ options: SnapshotListenOptions, on queue: DispatchQueue,
     _ handler: @escaping @Sendable (Result<DocumentSnapshot, any Error>) -> Void
   ) -> any ListenerRegistration {
-    let client = firestore.client()
-    let path: DocumentPath
-    do {
-      path = try storedPath
-    } catch {
-      let listening = Listening { _ in }
-      queue.async { if !listening.isRemoved { handler(.failure(error)) } }
-      return listening
-    }
-    if client.remote != nil {
-      return client.listen(to: StructuredQuery(.document(path)), options, on: queue) { [self] result in
-        handler(result.map { DocumentSnapshot(self, $0) })
-      }
-    }
-    let isFromCache = options.source == .cache
-    return client.listen(to: StructuredQuery(.document(path)), on: queue) { [self] result in
-      handler(
-        result.map { live in
-          DocumentSnapshot(self, live.documents.first.map(DocumentRecord.init), isFromCache: isFromCache)
-        })
-    }
+    firestore.client().listen(
+      to: Result { StructuredQuery(.document(try storedPath)) }, options, on: queue,
+      live: { [self] in
+        DocumentSnapshot(
+          self, $0.documents.first.map(DocumentRecord.init), isFromCache: options.source == .cache)
+      },
+      viewed: { [self] in DocumentSnapshot(self, $0) }, handler)
   }
 }

@@ -15,7 +15,7 @@ public enum ListenSource: UInt, Sendable {
 /// ```swift
 /// let options = SnapshotListenOptions().withSource(.cache).withIncludeMetadataChanges(true)
 /// ```
-public final class SnapshotListenOptions: NSObject, Sendable {
+public final class SnapshotListenOptions: NSObject, Sendable, EqualByValue {
   public let source: ListenSource
   /// Also tell changes of a snapshot's metadata alone. Without a remote there are none.
   public let includeMetadataChanges: Bool
@@ -36,12 +36,11 @@ public final class SnapshotListenOptions: NSObject, Sendable {
     SnapshotListenOptions(source, include)
   }
 
-  public override func isEqual(_ object: Any?) -> Bool {
-    guard let other = object as? SnapshotListenOptions else { return false }
-    return source == other.source && includeMetadataChanges == other.includeMetadataChanges
-  }
+  var identity: [UInt] { [source.rawValue, includeMetadataChanges ? 1 : 0] }
 
-  public override var hash: Int { Int(source.rawValue) * 2 + (includeMetadataChanges ? 1 : 0) }
+  public override func isEqual(_ object: Any?) -> Bool { isSame(as: object) }
+
+  public override var hash: Int { identity.hashValue }
 }
 
 extension SnapshotListenOptions {

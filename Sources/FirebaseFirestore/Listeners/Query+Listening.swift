@@ -6,7 +6,7 @@ private import Foundation
 /// Called with a snapshot, or with the error that ended the listening.
 public typealias FIRQuerySnapshotBlock = (QuerySnapshot?, (any Error)?) -> Void
 
-extension Query {
+extension Query: Listenable {
   /// Tells `listener` the results on the callback queue: first as they are, then each time they change. A write
   /// is told before its completion is called.
   @discardableResult
@@ -28,13 +28,7 @@ extension Query {
   public func addSnapshotListener(
     options: SnapshotListenOptions, listener: @escaping (QuerySnapshot?, (any Error)?) -> Void
   ) -> any ListenerRegistration {
-    let callback = Callback<(QuerySnapshot?, (any Error)?)> { listener($0.0, $0.1) }
-    return listen(options, on: firestore.callbackQueue) { result in
-      switch result {
-      case .success(let snapshot): callback((snapshot, nil))
-      case .failure(let error): callback((nil, error))
-      }
-    }
+    tell(options, listener)
   }
 
   /// On any serial queue.
@@ -42,22 +36,9 @@ extension Query {
     _ options: SnapshotListenOptions, on queue: DispatchQueue,
     _ handler: @escaping @Sendable (Result<QuerySnapshot, any Error>) -> Void
   ) -> any ListenerRegistration {
-    let client = firestore.client()
-    let structured: StructuredQuery
-    do {
-      structured = try runnable
-    } catch {
-      let listening = Listening { _ in }
-      queue.async { if !listening.isRemoved { handler(.failure(error)) } }
-      return listening
-    }
-    if client.remote != nil {
-      return client.listen(to: structured, options, on: queue) { [self] result in
-        handler(result.map { QuerySnapshot(self, $0, options) })
-      }
-    }
-    return client.listen(to: structured, on: queue) { [self] result in
-      handler(result.map { QuerySnapshot(self, $0, options) })
-    }
+    firestore.client().listen(
+      to: Result { try runnable }, options, on: queue,
+      live: { [self] in QuerySnapshot(self, $0, options) },
+      viewed: { [self] in QuerySnapshot(self, $0, options) }, handler)
   }
 }

@@ -12,7 +12,7 @@ public enum DocumentChangeType: Int, Sendable {
 ///
 /// Changes are to be applied in the order of their list: `oldIndex` is where the document was when the
 /// changes before this one had been applied, `newIndex` where it is now.
-public final class DocumentChange: NSObject, Sendable {
+public final class DocumentChange: NSObject, Sendable, EqualByValue {
   public let type: DocumentChangeType
   /// As it is now, or for a removal as it was last.
   public let document: QueryDocumentSnapshot
@@ -29,17 +29,9 @@ public final class DocumentChange: NSObject, Sendable {
     self.newIndex = UInt(newIndex ?? NSNotFound)
   }
 
-  public override func isEqual(_ object: Any?) -> Bool {
-    guard let other = object as? DocumentChange else { return false }
-    return type == other.type && document == other.document && oldIndex == other.oldIndex
-      && newIndex == other.newIndex
-  }
+  var identity: [AnyHashable] { [type, document, oldIndex, newIndex] }
 
-  public override var hash: Int {
-    var hasher = Hasher()
-    hasher.combine(type)
-    hasher.combine(document)
-    hasher.combine(newIndex)
-    return hasher.finalize()
-  }
+  public override func isEqual(_ object: Any?) -> Bool { isSame(as: object) }
+
+  public override var hash: Int { identity.hashValue }
 }

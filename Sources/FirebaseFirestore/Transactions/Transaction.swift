@@ -48,9 +48,7 @@ public final class Transaction: NSObject, Sendable {
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference, merge: Bool
   ) -> Transaction {
-    add(document) { [firestore] path in
-      try UserWrite.set(path, UserData.fields(from: data, in: firestore), merge: merge, in: firestore)
-    }
+    add(document) { try $0.set(data, merge: merge) }
   }
 
   /// Sets only the listed ones of these fields. Each is a `FieldPath`, or text with dots.
@@ -58,10 +56,7 @@ public final class Transaction: NSObject, Sendable {
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference, mergeFields: [Any]
   ) -> Transaction {
-    add(document) { [firestore] path in
-      try UserWrite.merge(
-        path, UserData.fields(from: data, in: firestore), only: mergeFields, in: firestore)
-    }
+    add(document) { try $0.set(data, only: mergeFields) }
   }
 
   /// Changes fields of `document`, which has to be there. The keys are `FieldPath`s, or text with dots.
@@ -69,13 +64,13 @@ public final class Transaction: NSObject, Sendable {
   public func updateData(
     _ fields: [AnyHashable: Any], forDocument document: DocumentReference
   ) -> Transaction {
-    add(document) { [firestore] path in try UserWrite.update(path, fields, in: firestore) }
+    add(document) { try $0.update(fields) }
   }
 
   /// Removes `document`; fine if there is none.
   @discardableResult
   public func deleteDocument(_ document: DocumentReference) -> Transaction {
-    add(document) { .delete($0) }
+    add(document) { .delete($0.path) }
   }
 
   // MARK: Writing values
@@ -95,9 +90,7 @@ public final class Transaction: NSObject, Sendable {
     encoder: Firestore.Encoder = Firestore.Encoder()
   ) throws -> Transaction {
     let fields = try UserWrite.encode(value, encoder, in: firestore)
-    return add(document) { [firestore] path in
-      try UserWrite.set(path, fields.get(), merge: merge, in: firestore)
-    }
+    return add(document) { try $0.set(try fields.get(), merge: merge) }
   }
 
   @discardableResult
@@ -106,13 +99,11 @@ public final class Transaction: NSObject, Sendable {
     encoder: Firestore.Encoder = Firestore.Encoder()
   ) throws -> Transaction {
     let fields = try UserWrite.encode(value, encoder, in: firestore)
-    return add(document) { [firestore] path in
-      try UserWrite.merge(path, fields.get(), only: mergeFields, in: firestore)
-    }
+    return add(document) { try $0.set(try fields.get(), only: mergeFields) }
   }
 
   private func add(
-    _ document: DocumentReference, _ mutation: (DocumentPath) throws -> Mutation
+    _ document: DocumentReference, _ mutation: (UserWrite.Place) throws -> Mutation
   ) -> Transaction {
     check(document)
     let added = UserWrite.mutation(of: document, mutation)

@@ -10,13 +10,13 @@ enum UserWrite {
     ProgrammerError.trap("Provided document reference is from a different Cloud Firestore instance.")
   }
 
-  /// What `make` makes of a document's path. What no program may write traps; what is only too much of it is
-  /// an error, as from a server.
+  /// What `make` makes for a document. What no program may write traps; what is only too much of it is an error, as
+  /// from a server.
   static func mutation(
-    of document: DocumentReference, _ make: (DocumentPath) throws -> Mutation
+    of document: DocumentReference, _ make: (Place) throws -> Mutation
   ) -> Result<Mutation, any Error> {
     do {
-      return .success(try make(try document.storedPath))
+      return .success(try make(Place(path: try document.storedPath, firestore: document.firestore)))
     } catch let error as UserDataError {
       guard error.reason == .nestedTooDeeply else { error.trap() }
       return .failure(FirestoreErrors.make(.invalidArgument, error.message))
@@ -39,10 +39,31 @@ enum UserWrite {
     }
   }
 
-  static func set(
-    _ path: DocumentPath, _ encoded: EncodedFields, merge: Bool, in firestore: Firestore
-  ) throws(UserDataError) -> Mutation {
-    try merge ? self.merge(path, encoded, in: firestore) : set(path, encoded, in: firestore)
+  /// A document that is written. Batches and transactions have the same writes, and these are all of them.
+  struct Place {
+    let path: DocumentPath
+    let firestore: Firestore
+
+    func set(_ data: [String: Any], merge: Bool) throws -> Mutation {
+      try set(try UserData.fields(from: data, in: firestore), merge: merge)
+    }
+
+    func set(_ data: [String: Any], only mergeFields: [Any]) throws -> Mutation {
+      try set(try UserData.fields(from: data, in: firestore), only: mergeFields)
+    }
+
+    func set(_ encoded: EncodedFields, merge: Bool) throws(UserDataError) -> Mutation {
+      try merge
+        ? UserWrite.merge(path, encoded, in: firestore) : UserWrite.set(path, encoded, in: firestore)
+    }
+
+    func set(_ encoded: EncodedFields, only mergeFields: [Any]) throws -> Mutation {
+      try UserWrite.merge(path, encoded, only: mergeFields, in: firestore)
+    }
+
+    func update(_ fields: [AnyHashable: Any]) throws -> Mutation {
+      try UserWrite.update(path, fields, in: firestore)
+    }
   }
 
   /// The document consists of these fields.
@@ -65,7 +86,7 @@ enum UserWrite {
   }
 
   /// The listed ones of these fields are set. Throws `UserDataError`, or what the engine has to say.
-  static func merge(
+  private static func merge(
     _ path: DocumentPath, _ encoded: EncodedFields, only mergeFields: [Any], in firestore: Firestore
   ) throws -> Mutation {
     let listed = mergeFields.map(path(ofMerge:))
@@ -87,7 +108,7 @@ enum UserWrite {
   }
 
   /// Fields of a document that is there are changed. Throws `UserDataError`, or what the engine has to say.
-  static func update(
+  private static func update(
     _ path: DocumentPath, _ data: [AnyHashable: Any], in firestore: Firestore
   ) throws -> Mutation {
     var changes: [(field: StoredFieldPath, change: Mutation.FieldChange)] = []

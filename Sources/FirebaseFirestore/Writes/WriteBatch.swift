@@ -42,9 +42,7 @@ public final class WriteBatch: NSObject, Sendable {
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference, merge: Bool
   ) -> WriteBatch {
-    add(document) { [firestore] path in
-      try UserWrite.set(path, UserData.fields(from: data, in: firestore), merge: merge, in: firestore)
-    }
+    add(document) { try $0.set(data, merge: merge) }
   }
 
   /// Sets only the listed ones of these fields. Each is a `FieldPath`, or text with dots.
@@ -52,10 +50,7 @@ public final class WriteBatch: NSObject, Sendable {
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference, mergeFields: [Any]
   ) -> WriteBatch {
-    add(document) { [firestore] path in
-      try UserWrite.merge(
-        path, UserData.fields(from: data, in: firestore), only: mergeFields, in: firestore)
-    }
+    add(document) { try $0.set(data, only: mergeFields) }
   }
 
   /// Changes fields of `document`, which has to be there. The keys are `FieldPath`s, or text with dots.
@@ -63,13 +58,13 @@ public final class WriteBatch: NSObject, Sendable {
   public func updateData(
     _ fields: [AnyHashable: Any], forDocument document: DocumentReference
   ) -> WriteBatch {
-    add(document) { [firestore] path in try UserWrite.update(path, fields, in: firestore) }
+    add(document) { try $0.update(fields) }
   }
 
   /// Removes `document`; fine if there is none.
   @discardableResult
   public func deleteDocument(_ document: DocumentReference) -> WriteBatch {
-    add(document) { .delete($0) }
+    add(document) { .delete($0.path) }
   }
 
   // MARK: Collecting values
@@ -89,9 +84,7 @@ public final class WriteBatch: NSObject, Sendable {
     encoder: Firestore.Encoder = Firestore.Encoder()
   ) throws -> WriteBatch {
     let fields = try UserWrite.encode(value, encoder, in: firestore)
-    return add(document) { [firestore] path in
-      try UserWrite.set(path, fields.get(), merge: merge, in: firestore)
-    }
+    return add(document) { try $0.set(try fields.get(), merge: merge) }
   }
 
   @discardableResult
@@ -100,15 +93,13 @@ public final class WriteBatch: NSObject, Sendable {
     encoder: Firestore.Encoder = Firestore.Encoder()
   ) throws -> WriteBatch {
     let fields = try UserWrite.encode(value, encoder, in: firestore)
-    return add(document) { [firestore] path in
-      try UserWrite.merge(path, fields.get(), only: mergeFields, in: firestore)
-    }
+    return add(document) { try $0.set(try fields.get(), only: mergeFields) }
   }
 
   // MARK: The steps
 
   func add(
-    _ document: DocumentReference, _ mutation: (DocumentPath) throws -> Mutation
+    _ document: DocumentReference, _ mutation: (UserWrite.Place) throws -> Mutation
   ) -> WriteBatch {
     UserWrite.check(document, belongsTo: firestore)
     let added = UserWrite.mutation(of: document, mutation)

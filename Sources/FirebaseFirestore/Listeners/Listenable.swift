@@ -1,0 +1,54 @@
+// What listening to a query and listening to a document have in common.
+
+import DocumentStore
+import Foundation
+import OfflineSync
+
+/// Something whose states can be listened to.
+protocol Listenable {
+  associatedtype Snapshot: Sendable
+
+  var firestore: Firestore { get }
+
+  /// Tells `handler` the states on `queue`, which is serial.
+  func listen(
+    _ options: SnapshotListenOptions, on queue: DispatchQueue,
+    _ handler: @escaping @Sendable (Result<Snapshot, any Error>) -> Void
+  ) -> any ListenerRegistration
+}
+
+extension Listenable {
+  /// The same for a closure of the user, on the callback queue.
+  func tell(
+    _ options: SnapshotListenOptions, _ listener: @escaping (Snapshot?, (any Error)?) -> Void
+  ) -> any ListenerRegistration {
+    let callback = Callback<(Snapshot?, (any Error)?)> { listener($0.0, $0.1) }
+    return listen(options, on: firestore.callbackQueue) { result in
+      switch result {
+      case .success(let snapshot): callback((snapshot, nil))
+      case .failure(let error): callback((nil, error))
+      }
+    }
+  }
+}
+
+extension FirestoreClient {
+  /// Listens to a query as the API shows its states, which come from the store or, with a remote, from the driver. A
+  /// query that cannot be asked is told as an error.
+  func listen<Snapshot: Sendable>(
+    to query: Result<StructuredQuery, any Error>, _ options: SnapshotListenOptions, on queue: DispatchQueue,
+    live: @escaping @Sendable (LiveSnapshot) -> Snapshot,
+    viewed: @escaping @Sendable (ViewSnapshot) -> Snapshot,
+    _ handler: @escaping @Sendable (Result<Snapshot, any Error>) -> Void
+  ) -> any ListenerRegistration {
+    switch query {
+    case .failure(let error):
+      let listening = Listening { _ in }
+      queue.async { if !listening.isRemoved { handler(.failure(error)) } }
+      return listening
+    case .success(let query):
+      guard remote == nil else { return listen(to: query, options, on: queue) { handler($0.map(viewed)) } }
+      return listen(to: query, on: queue) { handler($0.map(live)) }
+    }
+  }
+}
