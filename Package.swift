@@ -7,12 +7,12 @@
 // | module                 | may import                                                    | system modules            |
 // | ---------------------- | ------------------------------------------------------------- | ------------------------- |
 // | dugout                 | ByteStore DocumentStore OfflineSync FirebaseCore FirebaseFirestore FirebaseStorage Ballcap | libc Foundation Dispatch Synchronization |
-// | Ballcap                | FirebaseFirestore FirebaseStorage FirebaseCore                 | Foundation Dispatch Synchronization Apple |
+// | Ballcap                | FirebaseFirestore FirebaseStorage FirebaseCore                 | Foundation Dispatch Synchronization Observation Apple |
 // | Pring                  | FirebaseFirestore FirebaseStorage FirebaseCore                 | Foundation Dispatch Synchronization Apple |
 // | StreamBaseKit          | FirebaseFirestore FirebaseStorage FirebaseCore                 | Foundation Dispatch Synchronization Apple |
 // | Firebase               | FirebaseFirestore FirebaseStorage FirebaseCore                 |                           |
 // | FirebaseFirestoreSwift | FirebaseFirestore                                             |                           |
-// | FirebaseFirestore      | OfflineSync DocumentStore FirebaseCore                        | Foundation Dispatch Synchronization Apple |
+// | FirebaseFirestore      | OfflineSync DocumentStore FirebaseCore                        | Foundation Dispatch Synchronization Observation Apple |
 // | FirebaseStorage        | OfflineSync DocumentStore ByteStore FirebaseCore              | Foundation Dispatch Synchronization Apple |
 // | FirebaseCore           | DocumentStore OfflineSync                                     | Foundation Dispatch Synchronization |
 // | OfflineSync            | DocumentStore ByteStore CDigest                               | libc Dispatch Synchronization |
@@ -131,7 +131,7 @@ let package = Package(
     .testTarget(name: "FirebaseCoreTests", dependencies: ["FirebaseCore"], swiftSettings: strict),
     .testTarget(
       name: "FirebaseFirestoreTests",
-      dependencies: ["FirebaseFirestore", "FirebaseCore", "DocumentStore", "OfflineSync"],
+      dependencies: ["FirebaseFirestore", "FirebaseCore", "DocumentStore", "OfflineSync", "CAllocations"],
       swiftSettings: strict),
     .testTarget(
       name: "FirebaseStorageTests",

@@ -105,6 +105,66 @@ import Testing
         == firestore.collection("items").whereField("item_name", isEqualTo: "x"))
   }
 
+  // MARK: Predicates
+
+  @Test func predicatesAreFilters() async throws {
+    let firestore = try await Self.users()
+    let users = firestore.collection("users").typed(User.self)
+    let all = firestore.collection("users")
+    let (limit, names) = (18, ["Ada", "Bob"])
+    #expect(
+      users.filter(using: #Predicate { $0.age >= limit && $0.name != "Bob" }).query
+        == all.whereFilter(
+          .andFilter([
+            .whereField("age", isGreaterOrEqualTo: 18), .whereField(FieldPath(["full-name"]), isNotEqualTo: "Bob"),
+          ])))
+    #expect(
+      users.filter(using: #Predicate { $0.address.city == "Bern" || 30 < $0.age }).query
+        == all.whereFilter(
+          .orFilter([.whereField("address.city", isEqualTo: "Bern"), .whereField("age", isGreaterThan: 30)])))
+    #expect(
+      users.filter(using: #Predicate { names.contains($0.name) }).query
+        == all.whereField(FieldPath(["full-name"]), in: ["Ada", "Bob"]))
+    #expect(
+      users.filter(using: #Predicate { $0.tags.contains("t1") }).query
+        == all.whereField("tags", arrayContains: "t1"))
+    #expect(
+      users.filter(using: #Predicate { $0.address.zip == 1 }).query
+        == all.whereField("address.zip", isEqualTo: 1))
+    #expect(
+      users.filter(using: #Predicate { $0.nick == nil }).query == all.whereField("nick", isEqualTo: NSNull()))
+    let found = try await users.filter(using: #Predicate { $0.age > 10 && 30 >= $0.age }).order(by: \.age).get()
+    #expect(found.map(\.name) == ["Bob", "Cleo"])
+    #expect(
+      try await users.filter(.whereField("age", isLessThan: 15)).get().map(\.name) == ["Ada"])
+    try await firestore.terminate()
+  }
+
+  struct Task: Codable {
+    var isDone: Bool
+    var title: String
+  }
+
+  @Test func truthsAreFiltersToo() {
+    let tasks = Firestore.memory().collection("tasks")
+    #expect(
+      tasks.typed(Task.self).filter(using: #Predicate { $0.isDone }).query
+        == tasks.whereField("isDone", isEqualTo: true))
+    #expect(
+      tasks.typed(Task.self).filter(using: #Predicate { !$0.isDone && $0.title < "m" }).query
+        == tasks.whereFilter(
+          .andFilter([.whereField("isDone", isEqualTo: false), .whereField("title", isLessThan: "m")])))
+  }
+
+  @Test func aPredicateThatIsNoFilterTraps() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let tasks = Firestore.memory().collection("tasks").typed(Task.self)
+      _ = tasks.filter(using: #Predicate { $0.title.isEmpty })
+    }
+    let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(said.contains("The database cannot be asked this predicate"))
+  }
+
   struct Opaque: Codable {
     enum State: String, Codable {
       case open

@@ -24,14 +24,14 @@ private import Foundation
 public struct TypedQuery<Model: Decodable>: Sendable {
   /// The same without types.
   public let query: Query
-  private let decoder: @Sendable () -> Firestore.Decoder
+  let decoder: @Sendable () -> Firestore.Decoder
 
   init(_ query: Query, _ decoder: @escaping @Sendable () -> Firestore.Decoder) {
     self.query = query
     self.decoder = decoder
   }
 
-  private func with(_ query: Query) -> TypedQuery { TypedQuery(query, decoder) }
+  func with(_ query: Query) -> TypedQuery { TypedQuery(query, decoder) }
 
   // MARK: Building
 

@@ -363,6 +363,42 @@ enum Surface {
     let _: any Error = FirestoreDecodingError.fieldNameConflict("")
   }
 
+  // MARK: 1.11 Views
+
+  static func views() {
+    let predicates: [QueryPredicate] = [
+      .isEqualTo("name", "Tokyo"), .isIn("name", []), .isNotIn("name", []), .arrayContains("tags", 1),
+      .arrayContainsAny("tags", []), .isLessThan("n", 1), .isGreaterThan("n", 1), .isLessThanOrEqualTo("n", 1),
+      .isGreaterThanOrEqualTo("n", 1), .orderBy("n", true), .limitTo(1), .limitToLast(1),
+      .where("name", isEqualTo: "Tokyo"), .where("name", isIn: []), .where("name", isNotIn: []),
+      .where("tags", arrayContains: 1), .where("tags", arrayContainsAny: []), .where("n", isLessThan: 1),
+      .where("n", isGreaterThan: 1), .where("n", isLessThanOrEqualTo: 1),
+      .where("n", isGreaterThanOrEqualTo: 1), .order(by: "n", descending: true), .limit(to: 1),
+      .limit(toLast: 1),
+    ]
+    let strategies: [DecodingFailureStrategy] = [.ignore, .raise]
+    print(predicates.count, strategies.count)
+  }
+
+  #if canImport(SwiftUI)
+  struct CitiesView {
+    @FirestoreQuery(collectionPath: "cities", predicates: [.where("name", isEqualTo: "Tokyo")])
+    var cities: [City]
+    @FirestoreQuery(collectionPath: "cities", decodingFailureStrategy: .ignore)
+    var result: Result<[City], any Error>
+
+    @MainActor func change() {
+      $cities.path = "towns"
+      $cities.predicates = []
+      print($cities.error as Any, cities.count, result)
+    }
+  }
+  #endif
+
+  #if canImport(ObjectiveC)
+  static func predicates(_ query: Query) -> Query { query.filter(using: NSPredicate(format: "n > 1")) }
+  #endif
+
   // MARK: 3 Errors
 
   static func errors(_ document: DocumentReference) async {

@@ -1,0 +1,69 @@
+// Predicates of Objective-C as filters: elsewhere nobody can look into them.
+
+#if canImport(ObjectiveC)
+private import DocumentStore
+private import FirebaseCore
+public import Foundation
+
+extension Query {
+  /// Those that satisfy a predicate of comparisons between a field and a constant, joined by AND and OR. Traps for any
+  /// other predicate.
+  public func filter(using predicate: NSPredicate) -> Query { whereFilter(Filter(of: predicate)) }
+}
+
+extension Filter {
+  fileprivate convenience init(of predicate: NSPredicate) {
+    switch predicate {
+    case let compound as NSCompoundPredicate:
+      let parts = compound.subpredicates.compactMap { ($0 as? NSPredicate).map { Filter(of: $0).condition } }
+      switch compound.compoundPredicateType {
+      case .and: self.init(.all(parts))
+      case .or: self.init(.any(parts))
+      default: Self.trap(predicate)
+      }
+    case let comparison as NSComparisonPredicate: self.init(of: comparison)
+    default: Self.trap(predicate)
+    }
+  }
+
+  private convenience init(of comparison: NSComparisonPredicate) {
+    let (left, right) = (comparison.leftExpression, comparison.rightExpression)
+    let isMirrored = left.expressionType != .keyPath
+    let (field, constant) = isMirrored ? (right, left) : (left, right)
+    guard field.expressionType == .keyPath, constant.expressionType != .keyPath,
+      let operation = Self.operation(comparison.predicateOperatorType, isMirrored)
+    else { Self.trap(comparison) }
+    self.init(FieldPath.dotted(field.keyPath), operation, Self.value(constant))
+  }
+
+  /// A list of expressions, as in `{1, 2}`, is a list of their values.
+  private static func value(_ expression: NSExpression) -> Any {
+    guard expression.expressionType == .aggregate, let parts = expression.collection as? [NSExpression] else {
+      return expression.constantValue ?? NSNull()
+    }
+    return parts.map(value)
+  }
+
+  private static func operation(
+    _ type: NSComparisonPredicate.Operator, _ isMirrored: Bool
+  ) -> FieldFilter.Operator? {
+    switch type {
+    case .equalTo: .equal
+    case .notEqualTo: .notEqual
+    case .lessThan: isMirrored ? .greaterThan : .lessThan
+    case .lessThanOrEqualTo: isMirrored ? .greaterThanOrEqual : .lessThanOrEqual
+    case .greaterThan: isMirrored ? .lessThan : .greaterThan
+    case .greaterThanOrEqualTo: isMirrored ? .lessThanOrEqual : .greaterThanOrEqual
+    case .in: isMirrored ? .arrayContains : .isIn
+    case .contains: isMirrored ? .isIn : .arrayContains
+    default: nil
+    }
+  }
+
+  private static func trap(_ predicate: NSPredicate) -> Never {
+    ProgrammerError.trap(
+      "Invalid query. The predicate '\(predicate)' is no comparison of a field with a constant, and none of these "
+        + "joined by AND or OR.")
+  }
+}
+#endif

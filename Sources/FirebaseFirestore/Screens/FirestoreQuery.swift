@@ -1,0 +1,50 @@
+// Results of queries in SwiftUI views.
+
+#if canImport(SwiftUI)
+public import SwiftUI
+
+/// The results of a query of the default database, live, in a view: an array of values, or the `Result` of one.
+///
+/// ```swift
+/// struct CitiesView: View {
+///   @FirestoreQuery(collectionPath: "cities", predicates: [.order(by: "name")]) var cities: [City]
+///
+///   var body: some View {
+///     List(cities, id: \.name) { city in Text(city.name) }
+///   }
+/// }
+/// ```
+///
+/// `$cities` is the configuration: what is asked, and what went wrong last.
+@propertyWrapper
+public struct FirestoreQuery<T>: DynamicProperty {
+  public typealias Configuration = FirestoreQueryConfiguration
+
+  @State private var observable: FirestoreQueryObservable<T>
+
+  public init<U: Decodable>(
+    collectionPath: String, predicates: [QueryPredicate] = [],
+    decodingFailureStrategy: DecodingFailureStrategy = .raise
+  ) where T == [U] {
+    let configuration = Configuration(
+      path: collectionPath, predicates: predicates, decodingFailureStrategy: decodingFailureStrategy)
+    _observable = State(initialValue: FirestoreQueryObservable(configuration: configuration))
+  }
+
+  public init<U: Decodable>(
+    collectionPath: String, predicates: [QueryPredicate] = [],
+    decodingFailureStrategy: DecodingFailureStrategy = .raise
+  ) where T == Result<[U], any Error> {
+    let configuration = Configuration(
+      path: collectionPath, predicates: predicates, decodingFailureStrategy: decodingFailureStrategy)
+    _observable = State(initialValue: FirestoreQueryObservable(configuration: configuration))
+  }
+
+  public var wrappedValue: T { observable.items }
+
+  public var projectedValue: Configuration {
+    get { observable.configuration }
+    nonmutating set { observable.configuration = newValue }
+  }
+}
+#endif

@@ -1,0 +1,161 @@
+// Predicates of Foundation as filters of typed queries.
+//
+//   - and, or: filters of both sides
+//   - a comparison: one side is a property, the other one an operand, which is whatever has no property in it
+//   - a property that is a Bool, or the opposite of one
+//   - a property that contains an operand, or an operand that contains a property
+//
+// Everything else the database cannot be asked, and traps.
+
+private import DocumentStore
+private import FirebaseCore
+public import Foundation
+
+extension TypedQuery {
+  /// Those that satisfy a predicate, which the database is asked:
+  ///
+  /// ```swift
+  /// users.filter(using: #Predicate { $0.age >= 18 && ($0.isActive || $0.tags.contains("staff")) })
+  /// ```
+  ///
+  /// Properties are compared with values by `==`, `!=`, `<`, `<=`, `>` and `>=`; conditions are joined by `&&` and `||`;
+  /// `contains` looks for an element in an array, on either side. A predicate with anything else in it traps. What holds
+  /// for filters holds here: a document without the field satisfies none of them, `!=` included, and nil is
+  /// compared as null.
+  public func filter(using predicate: Predicate<Model>) -> TypedQuery {
+    let fields = PredicateFields<Model>(decoder: decoder(), firestore: query.firestore)
+    do {
+      return with(query.whereFilter(try fields.filter(predicate.expression)))
+    } catch {
+      ProgrammerError.trap("The database cannot be asked this predicate: \(error)")
+    }
+  }
+
+  /// Those that meet a condition on fields by name, which may be composed of others.
+  public func filter(_ filter: Filter) -> TypedQuery { with(query.whereFilter(filter)) }
+}
+
+/// What of a predicate no filter says.
+private struct NoFilter: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ expression: Any) { description = "\(type(of: expression)) is no filter." }
+}
+
+/// The fields of a type whose properties a predicate names.
+private struct PredicateFields<Model: Decodable> {
+  let decoder: Firestore.Decoder
+  let firestore: Firestore
+
+  func filter(_ expression: Any) throws -> Filter {
+    if let expression = expression as? any FilterExpression { return try expression.filter(self) }
+    // A property that is a Bool.
+    guard let field = field(expression) else { throw NoFilter(expression) }
+    return Filter(.field(field, .equal, try Firestore.Encoder().encodeOperand(true)))
+  }
+
+  /// Nil if it is no property.
+  func field(_ expression: Any) -> StoredFieldPath? {
+    (expression as? any PropertyExpression).flatMap { field(of: $0) }
+  }
+
+  private func field(of expression: some PropertyExpression) -> StoredFieldPath? {
+    expression.property(of: Model.self).map { FieldNames.field(of: $0, decoder, firestore) }
+  }
+
+  /// Throws for what has a property in it.
+  func operand(_ expression: some PredicateExpression) throws -> CodedValue {
+    guard let value = try expression.evaluate(PredicateBindings()) as? any Encodable else {
+      throw NoFilter(expression)
+    }
+    return try Firestore.Encoder().encodeOperand(value)
+  }
+
+  /// `mirrored` is what holds if the property is on the other side.
+  func comparison(
+    _ left: some PredicateExpression, _ comparison: FieldFilter.Operator, _ right: some PredicateExpression,
+    mirrored: FieldFilter.Operator
+  ) throws -> Filter {
+    if let field = field(left) { return Filter(.field(field, comparison, try operand(right))) }
+    guard let field = field(right) else { throw NoFilter(left) }
+    return Filter(.field(field, mirrored, try operand(left)))
+  }
+}
+
+// MARK: Properties
+
+private protocol PropertyExpression: PredicateExpression {
+  /// Nil if it is not one of a model itself.
+  func property<Model>(of type: Model.Type) -> Swift.KeyPath<Model, Output>?
+}
+
+extension PredicateExpressions.Variable: PropertyExpression {
+  fileprivate func property<Model>(of type: Model.Type) -> Swift.KeyPath<Model, Output>? {
+    (\Model.self as AnyKeyPath) as? Swift.KeyPath<Model, Output>
+  }
+}
+
+extension PredicateExpressions.KeyPath: PropertyExpression {
+  fileprivate func property<Model>(of type: Model.Type) -> Swift.KeyPath<Model, Output>? {
+    guard let root = root as? any PropertyExpression else { return nil }
+    func path(_ root: some PropertyExpression) -> AnyKeyPath? { root.property(of: type) }
+    return path(root)?.appending(path: keyPath) as? Swift.KeyPath<Model, Output>
+  }
+}
+
+// MARK: Conditions
+
+private protocol FilterExpression {
+  func filter<Model>(_ fields: PredicateFields<Model>) throws -> Filter
+}
+
+extension PredicateExpressions.Conjunction: FilterExpression {
+  fileprivate func filter<Model>(_ fields: PredicateFields<Model>) throws -> Filter {
+    .andFilter([try fields.filter(lhs), try fields.filter(rhs)])
+  }
+}
+
+extension PredicateExpressions.Disjunction: FilterExpression {
+  fileprivate func filter<Model>(_ fields: PredicateFields<Model>) throws -> Filter {
+    .orFilter([try fields.filter(lhs), try fields.filter(rhs)])
+  }
+}
+
+extension PredicateExpressions.Negation: FilterExpression {
+  fileprivate func filter<Model>(_ fields: PredicateFields<Model>) throws -> Filter {
+    guard let field = fields.field(wrapped) else { throw NoFilter(self) }
+    return Filter(.field(field, .equal, try Firestore.Encoder().encodeOperand(false)))
+  }
+}
+
+extension PredicateExpressions.Equal: FilterExpression {
+  fileprivate func filter<Model>(_ fields: PredicateFields<Model>) throws -> Filter {
+    try fields.comparison(lhs, .equal, rhs, mirrored: .equal)
+  }
+}
+
+extension PredicateExpressions.NotEqual: FilterExpression {
+  fileprivate func filter<Model>(_ fields: PredicateFields<Model>) throws -> Filter {
+    try fields.comparison(lhs, .notEqual, rhs, mirrored: .notEqual)
+  }
+}
+
+extension PredicateExpressions.Comparison: FilterExpression {
+  fileprivate func filter<Model>(_ fields: PredicateFields<Model>) throws -> Filter {
+    switch op {
+    case .lessThan: return try fields.comparison(lhs, .lessThan, rhs, mirrored: .greaterThan)
+    case .lessThanOrEqual:
+      return try fields.comparison(lhs, .lessThanOrEqual, rhs, mirrored: .greaterThanOrEqual)
+    case .greaterThan: return try fields.comparison(lhs, .greaterThan, rhs, mirrored: .lessThan)
+    case .greaterThanOrEqual:
+      return try fields.comparison(lhs, .greaterThanOrEqual, rhs, mirrored: .lessThanOrEqual)
+    @unknown default: throw NoFilter(self)
+    }
+  }
+}
+
+extension PredicateExpressions.SequenceContains: FilterExpression {
+  fileprivate func filter<Model>(_ fields: PredicateFields<Model>) throws -> Filter {
+    try fields.comparison(sequence, .arrayContains, element, mirrored: .isIn)
+  }
+}

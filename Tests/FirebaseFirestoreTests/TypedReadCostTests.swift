@@ -1,0 +1,50 @@
+// What a typed get allocates: a count that no machine changes, and that does not grow with what is not asked for.
+
+import CAllocations
+import FirebaseFirestore
+import Foundation
+import Testing
+
+@Suite struct TypedReadCostTests {
+  struct Named: Codable {
+    var name: String
+    var age: Int
+  }
+
+  @Test(.enabled(if: allocations_are_counted())) func aTypedGetAllocatesNothingForFieldsItDoesNotRead() throws {
+    let firestore = Firestore.memory()
+    let counts = [2, 20, 200, 2000]
+    for count in counts {
+      var fields: [String: Any] = ["name": "A name that does not fit into a pointer or two", "age": 36]
+      for number in 2..<count { fields["field\(number)"] = "text of the field with the number \(number)" }
+      firestore.document("people/\(count)").setData(fields)
+    }
+    let typed = try counts.map { count in
+      let document = firestore.document("people/\(count)")
+      return try allocations { _ = try document.read(as: Named.self) }
+    }
+    let dictionaries = try counts.map { count in
+      let document = firestore.document("people/\(count)")
+      return try allocations { _ = try document.read().data() }
+    }
+    print("| fields | allocations of a typed get of 2 | of a dictionary |\n| --- | --- | --- |")
+    for (place, count) in counts.enumerated() {
+      print("| \(count) | \(typed[place]) | \(dictionaries[place]) |")
+    }
+    for count in typed { #expect(abs(count - typed[0]) <= 1, "\(typed)") }
+    #expect(typed[0] <= Self.allocationsMax, "\(typed[0]) allocations for each typed get")
+    // Or this could not fail.
+    #expect(dictionaries[3] > dictionaries[0] + 2000)
+  }
+
+  /// Tests are built without optimisation, which allocates more; a build with it stays below.
+  private static let allocationsMax = 150.0
+
+  /// Of each call, once everything has been used before.
+  private func allocations(_ body: () throws -> Void) throws -> Double {
+    for _ in 0..<20 { try body() }
+    let before = allocations_of_this_thread()
+    for _ in 0..<100 { try body() }
+    return Double(allocations_of_this_thread() - before) / 100
+  }
+}
