@@ -8,8 +8,9 @@ import Testing
 @Suite struct DocumentListTests {
   private let items = Firestore.memory().collection("items")
 
-  private func item(_ id: Int, _ rank: Int) -> Document<Item> {
-    Document(documentReference: items.document("\(id)"), from: Item(rank: rank))
+  private func listed(_ id: Int, _ rank: Int) -> ListedDocument<Document<Item>> {
+    let place = items.document("\(id)")
+    return ListedDocument(Document(documentReference: place, from: Item(rank: rank)), at: place)
   }
 
   @Test(arguments: [1 as UInt64, 2, 3]) func itIsSortedAfterEveryEditAndCanUndoThem(seed: UInt64) {
@@ -27,10 +28,10 @@ import Testing
           list.remove(reference)
           model[id] = nil
         case (_, true):
-          _ = list.replace(reference, with: item(id, rank))
+          _ = list.replace(with: listed(id, rank))
           model[id] = rank
         case (_, false):
-          _ = list.insert(item(id, rank), as: reference)
+          _ = list.insert(listed(id, rank))
           model[id] = rank
         }
         // Somebody edits what is on the screen, and does not save it.
@@ -59,7 +60,7 @@ import Testing
     var list = DocumentList<Document<Odd>>([], .user { $0.id < $1.id })
     for id in 0..<50 {
       let odd = Document<Odd>(documentReference: items.document("\(id)"), from: Odd())
-      _ = list.insert(odd, as: odd.documentReference)
+      _ = list.insert(ListedDocument(odd, at: odd.documentReference))
     }
     #expect(list.elements.keys == (0..<50).map(String.init).sorted())
   }

@@ -7,7 +7,25 @@ extension DataSource {
   private struct Step {
     let kind: Pending.Change.Kind
     let reference: DocumentReference
-    let element: T?
+    /// Nil for a removal, and for what cannot be shown.
+    let document: ListedDocument<T>?
+
+    init(_ change: Pending.Change, _ element: T?) {
+      kind = change.kind
+      reference = change.reference
+      document = element.map { ListedDocument($0, found: change.document) }
+    }
+
+    init(_ kind: Pending.Change.Kind, _ document: T, at reference: DocumentReference) {
+      self.kind = kind
+      self.reference = reference
+      self.document = ListedDocument(document, at: reference)
+    }
+  }
+
+  /// Changes whose objects need nobody else.
+  func apply(_ source: QuerySnapshot?, _ changes: [Pending.Change], _ make: (Pending.Change) -> T?) {
+    tell(source, apply(changes.map { Step($0, make($0)) }), isNews: !changes.isEmpty)
   }
 
   func apply(_ changes: Pending) {
@@ -16,9 +34,8 @@ extension DataSource {
       switch answer {
       case .waiting: late[change.reference] = changes
       case .nothing where change.kind != .removed: late[change.reference] = nil
-      case .nothing: steps.append(Step(kind: change.kind, reference: change.reference, element: nil))
-      case .element(let element):
-        steps.append(Step(kind: change.kind, reference: change.reference, element: element))
+      case .nothing: steps.append(Step(change, nil))
+      case .element(let element): steps.append(Step(change, element))
       }
     }
     tell(changes.source, apply(steps), isNews: !changes.changes.isEmpty)
@@ -26,22 +43,23 @@ extension DataSource {
 
   /// Applies an object that came when the other changes were applied already, unless its document changed again.
   func applyLate(_ changes: Pending, _ index: Int) {
-    let reference = changes.changes[index].reference
-    guard late[reference] === changes else { return }
+    var change = changes.changes[index]
+    guard late[change.reference] === changes else { return }
     guard let element = changes.lateElement(index) else {
-      late[reference] = nil
+      late[change.reference] = nil
       return
     }
-    let step = Step(kind: .modifiedOrAdded, reference: reference, element: element)
-    tell(changes.source, apply([step]), isNews: true)
+    change.kind = .modifiedOrAdded
+    tell(changes.source, apply([Step(change, element)]), isNews: true)
   }
 
   private func apply(_ steps: [Step]) -> Snapshot {
     if list.count == 0, steps.allSatisfy({ $0.kind == .added }), !steps.isEmpty { return fill(steps) }
     var source: SnapshotContent<T>.Before?
+    var sorted: [DocumentReference] = []
     if !list.isOrdered {
       source = .elements(list.elements)
-      list.sort()
+      sorted = list.sort()
     }
     list.needTree()
     _ = list.takeEdits()
@@ -49,40 +67,39 @@ extension DataSource {
     for step in steps { plan.add(step, list, isLate: late.removeValue(forKey: step.reference) != nil) }
     // Where things were is looked up before anything moves, and is another place if all was sorted just now.
     plan.lookUp(list, knowsPlaces: source == nil)
-    return carryOut(plan, source)
+    return carryOut(plan, source, sorted)
   }
 
-  /// The first documents of all, in the order of the query.
+  /// The first documents of all, in the order of the query, which has each once.
   private func fill(_ steps: [Step]) -> Snapshot {
-    var seen = Set<DocumentReference>()
-    let new = steps.compactMap { step in
-      seen.insert(step.reference).inserted ? step.element.map { (step.reference, $0) } : nil
+    let new = steps.compactMap(\.document)
+    if !late.isEmpty {
+      for step in steps { late[step.reference] = nil }
     }
-    for step in steps { late[step.reference] = nil }
-    list.fill(new.map { (reference: $0.0, element: $0.1) })
-    let places = SnapshotContent<T>.Places(insertions: new.map(\.0))
-    return Snapshot(([], new.map(\.1), []), SnapshotContent(list, .elements([]), places))
+    list.fill(new)
+    let places = SnapshotContent<T>.Places(insertions: new.map(\.reference))
+    return Snapshot(([], new.map(\.element), []), SnapshotContent(list, .elements([]), places))
   }
 
   /// What is to be done: additions of what is new, modifications and removals of what is there. Nothing else counts.
   private struct Plan {
     var deletions: [DocumentReference] = []
-    var insertions: [(reference: DocumentReference, element: T)] = []
-    var modifications: [(reference: DocumentReference, element: T)] = []
+    var insertions: [ListedDocument<T>] = []
+    var modifications: [ListedDocument<T>] = []
     var places = SnapshotContent<T>.Places()
 
     mutating func add(_ step: Step, _ list: DocumentList<T>, isLate: Bool) {
       let isKnown = list.contains(step.reference)
-      switch (step.kind, step.element) {
+      switch (step.kind, step.document) {
       case (.removed, _):
         if isKnown { deletions.append(step.reference) }
-      case (.added, let element?):
-        if !isKnown { insertions.append((step.reference, element)) }
-      case (.modified, let element?), (.modifiedOrAdded, let element?):
+      case (.added, let document?):
+        if !isKnown { insertions.append(document) }
+      case (.modified, let document?), (.modifiedOrAdded, let document?):
         if isKnown {
-          modifications.append((step.reference, element))
+          modifications.append(document)
         } else if isLate || step.kind == .modifiedOrAdded {
-          insertions.append((step.reference, element))
+          insertions.append(document)
         }
       case (_, nil): break
       }
@@ -93,27 +110,32 @@ extension DataSource {
         guard let element = list.element(reference) else { continue }
         places.deletions.append((knowsPlaces ? list.index(of: reference) : nil, element))
       }
-      for (reference, _) in modifications {
-        guard let element = list.element(reference) else { continue }
-        places.modifications.append((knowsPlaces ? list.index(of: reference) : nil, element, reference))
+      for document in modifications {
+        guard let element = list.element(document.reference) else { continue }
+        let index = knowsPlaces ? list.index(of: document.reference) : nil
+        places.modifications.append((index, element, document.reference))
       }
       places.insertions = insertions.map(\.reference)
     }
   }
 
-  private func carryOut(_ plan: Plan, _ source: SnapshotContent<T>.Before?) -> Snapshot {
-    var moved: [DocumentReference] = []
+  private func carryOut(
+    _ plan: Plan, _ source: SnapshotContent<T>.Before?, _ sorted: [DocumentReference]
+  ) -> Snapshot {
+    var moved = sorted
     for reference in plan.deletions { list.remove(reference) }
-    for (reference, element) in plan.modifications { moved += list.replace(reference, with: element) }
-    for (reference, element) in plan.insertions { moved += list.insert(element, as: reference) }
-    // What else has moved, because it was changed in place, is a modification too.
+    for document in plan.modifications { moved += list.replace(with: document) }
+    for document in plan.insertions { moved += list.insert(document) }
+    // What else has moved, because it was changed in place or came by hand, is a modification too.
     var places = plan.places
     var modified = plan.modifications.map(\.element)
-    let planned = Set((plan.modifications + plan.insertions).map(\.reference))
-    for reference in Set(moved).subtracting(planned) {
-      guard let element = list.element(reference) else { continue }
-      modified.append(element)
-      places.modifications.append((nil, element, reference))
+    if !moved.isEmpty {
+      let planned = Set((plan.modifications + plan.insertions).map(\.reference))
+      for reference in Set(moved).subtracting(planned) {
+        guard let element = list.element(reference) else { continue }
+        modified.append(element)
+        places.modifications.append((nil, element, reference))
+      }
     }
     let changes: Changes = (places.deletions.map(\.element), plan.insertions.map(\.element), modified)
     return Snapshot(changes, SnapshotContent(list, source ?? .edits(list.takeEdits()), places))
@@ -126,6 +148,7 @@ extension DataSource {
     if option.skipsMetadataChanges, hasTold, !isNews { return }
     loop?.made.append(snapshot)
     changedBlock?(source, snapshot)
+    for observer in observers.values { observer(source, snapshot) }
   }
 
   /// A step in which nothing happens.
@@ -137,16 +160,13 @@ extension DataSource {
 
   /// Adds a document that is not there yet, in order, and tells `onChanged` at once.
   public func add(document: Element) {
-    list.needTree()
     guard list.reference(of: document) == nil else { return }
-    let step = Step(kind: .added, reference: document.documentReference, element: document)
-    tell(nil, apply([step]), isNews: true)
+    tell(nil, apply([Step(.added, document, at: document.documentReference)]), isNews: true)
   }
 
   /// Removes the document with the same id, and tells `onChanged` at once.
   public func remove(document: Element) {
-    list.needTree()
     guard let reference = list.reference(of: document) else { return }
-    tell(nil, apply([Step(kind: .removed, reference: reference, element: nil)]), isNews: true)
+    tell(nil, apply([Step(.removed, document, at: reference)]), isNews: true)
   }
 }

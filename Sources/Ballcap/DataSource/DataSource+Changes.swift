@@ -12,7 +12,8 @@ extension DataSource {
   /// ```
   ///
   /// The loop takes the place of `listen`, and needs no callback queue: `documents`, the source and its blocks belong
-  /// to the task of the loop while it runs. An error of the database ends it.
+  /// to the task of the loop while it runs. An error of the database ends it. A second loop begins where the first
+  /// one did, and is told all documents again.
   public var changes: ChangesSequence { ChangesSequence(source: self) }
 
   /// Each iterator listens by itself, until it is gone or its task is cancelled. A source has one at a time.
@@ -31,7 +32,7 @@ extension DataSource {
       fileprivate init(_ source: DataSource) {
         source.stop()
         self.source = source
-        loop = ChangeLoop(source.current.query)
+        loop = ChangeLoop(source.beginLoop().query)
         source.loop = loop
       }
 
@@ -51,5 +52,15 @@ extension DataSource {
         return loop.made.removeFirst()
       }
     }
+  }
+
+  /// The query of a loop: what was listened to before, or what comes behind the documents that were read.
+  private func beginLoop() -> Query {
+    if let old = listening {
+      listening = Listening(start: old.start, replaced: old.heard ?? old.replaced)
+    } else {
+      listening = Listening(start: lastDocument)
+    }
+    return page(behind: listening?.start)
   }
 }

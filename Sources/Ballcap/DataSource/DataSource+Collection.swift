@@ -19,8 +19,7 @@ extension DataSource: RandomAccessCollection {
 
   /// By the id.
   public func firstIndex(of element: Element) -> Int? {
-    list.needTree()
-    return list.reference(of: element).flatMap(list.index)
+    list.reference(of: element).flatMap(list.index)
   }
 
   public func forEach(_ body: (Element) throws -> Void) rethrows { try documents.forEach(body) }

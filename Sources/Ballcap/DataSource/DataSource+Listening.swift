@@ -7,7 +7,10 @@ extension DataSource {
   @discardableResult
   public func listen() -> Self {
     guard listener == nil, loop == nil else { return self }
-    listener = current.listen { [weak self] snapshot, error in self?.hear(snapshot, error) }
+    listening = Listening(start: lastDocument)
+    listener = current.query.addSnapshotListener(includeMetadataChanges: true) { [weak self] snapshot, error in
+      self?.hear(snapshot, error)
+    }
     return self
   }
 
@@ -25,14 +28,49 @@ extension DataSource {
 
   func hear(_ snapshot: QuerySnapshot) {
     if !snapshot.metadata.hasPendingWrites, !snapshot.isEmpty { advance(behind: snapshot) }
-    let changes = snapshot.documentChanges(includeMetadataChanges: true)
-    receive(snapshot, changes.compactMap(pendingChange))
+    listening?.heard = snapshot
+    if let replaced = listening?.replaced {
+      listening?.replaced = nil
+      forget(replaced)
+      return receive(snapshot, snapshot.documentChanges.compactMap(renewal))
+    }
+    receive(snapshot, news(of: snapshot).compactMap(pendingChange))
   }
 
   /// From here on, `next` and `listen` begin behind the last document of the snapshot.
   func advance(behind snapshot: QuerySnapshot) {
-    lastDocument = snapshot.lastDocument
+    // A time that a remote has still to set is in no order yet: there, the next page begins a little earlier.
+    if let last = snapshot.lastDocument, query.query.canStart(beside: last) {
+      lastDocument = last
+    } else {
+      lastDocument = snapshot.documents.last(where: query.query.canStart) ?? lastDocument
+    }
     hasMore = query.query.limitCount.map { snapshot.count >= $0 } ?? false
+  }
+
+  /// The changes that count. Of documents whose metadata alone have changed, elements get their new snapshots all the
+  /// same.
+  private func news(of snapshot: QuerySnapshot) -> [DocumentChange] {
+    let all = snapshot.documentChanges(includeMetadataChanges: true)
+    guard option.skipsMetadataChanges else { return all }
+    let changes = snapshot.documentChanges
+    guard changes.count < all.count else { return all }
+    let counted = Set(changes.map(ObjectIdentifier.init))
+    list.needTree()
+    for change in all where !counted.contains(ObjectIdentifier(change)) {
+      let reference = change.document.reference
+      guard let element = list.element(reference), element.documentReference == reference else { continue }
+      element.snapshot = change.document
+    }
+    return changes
+  }
+
+  /// What an earlier listening heard goes, silently.
+  private func forget(_ snapshot: QuerySnapshot) {
+    list.needTree()
+    for document in snapshot.documents { list.remove(document.reference) }
+    late = [:]
+    pending = []
   }
 
   /// As far as the query can tell what the source shows: a predicate is asked here.
@@ -47,6 +85,12 @@ extension DataSource {
     case (.modified, true): return Pending.Change(kind: .modifiedOrAdded, document: document)
     case (.modified, false), (.removed, _): return Pending.Change(kind: .removed, document: document)
     }
+  }
+
+  /// Of a document that a page may have brought already.
+  private func renewal(_ change: DocumentChange) -> Pending.Change? {
+    guard query.accepts(change.document) else { return nil }
+    return Pending.Change(kind: .modifiedOrAdded, document: change.document)
   }
 }
 

@@ -16,7 +16,7 @@ extension DataSource {
 
   private func read(_ page: Query, _ block: ((Bool) -> Void)?) -> Self {
     let changedBlock = changedBlock
-    page.get { [self] snapshot, error in
+    page.query.getDocuments { [self] snapshot, error in
       guard let snapshot else {
         if let error { report(error, nil) }
         block?(false)

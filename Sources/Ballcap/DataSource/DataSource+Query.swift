@@ -34,9 +34,8 @@ extension DataSource {
 
     // MARK: Predicates
 
-    /// Only documents whose dictionaries satisfy the predicate are in data sources of this query. It is asked here and
-    /// not by the database: limits and cursors count before it, and `get` and `listen` of the query itself do not ask
-    /// it. `filter(_:)` has no such limits.
+    /// Only documents whose dictionaries satisfy the predicate. It is asked here and not by the database: limits and
+    /// cursors count before it, and `query` does not know it. `filter(_:)` has no such limits.
     public func filter(using predicate: NSPredicate) -> Query {
       Query(query, from: _originalQuery, predicates + [predicate])
     }
@@ -44,6 +43,7 @@ extension DataSource {
     var hasPredicates: Bool { !predicates.isEmpty }
 
     func accepts(_ document: QueryDocumentSnapshot) -> Bool {
+      guard hasPredicates else { return true }
       let fields = document.data(with: .estimate)
       return predicates.allSatisfy { $0.evaluate(with: fields) }
     }
@@ -55,11 +55,24 @@ extension DataSource {
     public func listen(
       includeMetadataChanges: Bool = true, listener: @escaping FIRQuerySnapshotBlock
     ) -> any ListenerRegistration {
-      query.addSnapshotListener(includeMetadataChanges: includeMetadataChanges, listener: listener)
+      guard hasPredicates else {
+        return query.addSnapshotListener(includeMetadataChanges: includeMetadataChanges, listener: listener)
+      }
+      var told: QuerySnapshot?
+      return query.addSnapshotListener(includeMetadataChanges: includeMetadataChanges) {
+        [self] snapshot, error in
+        guard let snapshot else { return listener(nil, error) }
+        let filtered = snapshot.filtered(after: told, accepts)
+        // What changed among documents that nobody sees is no news.
+        let isNews = told.map { !filtered.hasSameContent(as: $0) } ?? true
+        told = filtered
+        if isNews { listener(filtered, nil) }
+      }
     }
 
     public func get(completion: @escaping FIRQuerySnapshotBlock) {
-      query.getDocuments(completion: completion)
+      guard hasPredicates else { return query.getDocuments(completion: completion) }
+      query.getDocuments { [self] snapshot, error in completion(snapshot?.filtered(accepts), error) }
     }
   }
 }

@@ -9,13 +9,15 @@ extension DataSource {
 
   /// Makes the objects of the changes, and applies them when it is their turn.
   func receive(_ source: QuerySnapshot?, _ changes: [Pending.Change]) {
+    guard let retrieveBlock else {
+      if pending.isEmpty { return apply(source, changes) { decoded($0, of: source) } }
+      let arrived = Pending(source, changes)
+      pending.append(arrived)
+      return arrived.answer(changes.map { decoded($0, of: source) })
+    }
     let arrived = Pending(source, changes)
     pending.append(arrived)
-    if let retrieveBlock {
-      retrieve(arrived, retrieveBlock)
-    } else {
-      arrived.answer(changes.map { decoded($0, of: source) })
-    }
+    retrieve(arrived, retrieveBlock)
     applyPending()
     guard arrived.isWaiting else { return }
     let post = post

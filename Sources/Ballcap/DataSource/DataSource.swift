@@ -44,12 +44,26 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
   var timeoutBlock: ErrorBlock?
   var errorBlock: ((QuerySnapshot?, any Error) -> Void)?
   var listener: (any ListenerRegistration)?
+  /// Whoever else is told what `onChanged` is.
+  var observers: [ObjectIdentifier: ChangedBlock] = [:]
   /// Where the events of this source go while a loop runs over its changes.
   weak var loop: ChangeLoop<T>?
+  /// The listening that goes on, or the last one.
+  var listening: Listening?
   /// The last document that was read; `next` and `listen` begin behind it.
   var lastDocument: QueryDocumentSnapshot?
 
   var hasTold = false
+
+  /// What was listened to.
+  struct Listening {
+    /// The document that it began behind.
+    var start: QueryDocumentSnapshot?
+    /// What was heard last.
+    var heard: QuerySnapshot?
+    /// What the listening before it left in the list, until this one has been told all of it anew.
+    var replaced: QuerySnapshot?
+  }
 
   /// What the source began with.
   public private(set) var query: Query
@@ -77,14 +91,18 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
   deinit { listener?.remove() }
 
   /// What `next` reads, and `listen` listens to.
-  var current: Query { lastDocument.map(query.start(afterDocument:)) ?? query }
+  var current: Query { page(behind: lastDocument) }
+
+  func page(behind document: QueryDocumentSnapshot?) -> Query {
+    document.map(query.start(afterDocument:)) ?? query
+  }
 
   // MARK: Documents
 
   /// In order. After a change, the array is made anew: to look at one of many documents, ask the source itself.
   public var documents: [Element] {
     get { list.keptElements() }
-    set { list = DocumentList(newValue, list.order) }
+    set { list.set(newValue) }
   }
 
   public var count: Int { list.count }

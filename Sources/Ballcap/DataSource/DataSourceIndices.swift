@@ -10,4 +10,10 @@ public struct DataSourceIndices: Hashable, Sendable {
   public let modifications: [Int]
   /// The same in `before`.
   public let oldModifications: [Int]
+
+  /// For lists that know no more than rows that go, by their old index, and rows that come, by their new one: a
+  /// modification is both.
+  public var steps: (gone: [Int], come: [Int]) {
+    (deletions + oldModifications, insertions + modifications)
+  }
 }

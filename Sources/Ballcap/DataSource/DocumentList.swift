@@ -5,19 +5,23 @@
 //   - There is an array or a tree, or both with the same content.
 //   - Each reference is there once; `handles` has the tree's place of each.
 //   - If `isOrdered`, each element has the place that the order gave it.
+//   - `ids` is nil until somebody looks for an id that no reference has, and then has all of them.
 
 import FirebaseCore
 import FirebaseFirestore
 
 struct DocumentList<T: Object & DataRepresentable> {
+  typealias Listed = ListedDocument<T>
   typealias Placed = PlacedDocument<T>
   typealias Handle = RankTree<Placed>.Handle
 
   private(set) var order: DocumentOrder<T>
   private var array: [T]?
-  private var references: [DocumentReference]?
+  /// Of the array, as long as there is no tree.
+  private var listed: [Listed]?
   private var tree = RankTree<Placed>()
   private var handles: [DocumentReference: Handle] = [:]
+  private var ids: [String: [DocumentReference]]?
   private var hasTree = false
   private(set) var isOrdered: Bool
   /// What was done since it was last taken, one edit at a time.
@@ -65,21 +69,42 @@ struct DocumentList<T: Object & DataRepresentable> {
 
   func element(_ reference: DocumentReference) -> T? { handles[reference].map { tree.element($0).element } }
 
-  /// An element that stands for another document has the id in common.
-  func reference(of element: T) -> DocumentReference? {
+  /// Of the first element with the same id, which may be another document's.
+  mutating func reference(of element: T) -> DocumentReference? {
+    needTree()
     if contains(element.documentReference) { return element.documentReference }
-    var found: DocumentReference?
-    tree.forEach { if found == nil, $0.element.id == element.id { found = $0.reference } }
-    return found
+    let ids = ids ?? allIDs()
+    self.ids = ids
+    guard let same = ids[element.id], same.count > 1 else { return ids[element.id]?.first }
+    return same.min { (index(of: $0) ?? .max) < (index(of: $1) ?? .max) }
+  }
+
+  private func allIDs() -> [String: [DocumentReference]] {
+    var ids: [String: [DocumentReference]] = [:]
+    tree.forEach { ids[$0.element.id, default: []].append($0.reference) }
+    return ids
   }
 
   // MARK: All at once
 
+  /// Others, in this order. Those that are here already still stand for what they stood for.
+  mutating func set(_ elements: [T]) {
+    var known: [ObjectIdentifier: Listed] = [:]
+    if hasTree {
+      tree.forEach { known[ObjectIdentifier($0.element)] = $0.document }
+    } else {
+      for document in listed ?? [] { known[ObjectIdentifier(document.element)] = document }
+    }
+    self = DocumentList(elements, order)
+    listed = elements.map { known[ObjectIdentifier($0)] ?? Listed($0, at: $0.documentReference) }
+  }
+
   /// The first documents, which the query has in order. No tree is needed for them.
-  mutating func fill(_ elements: [(reference: DocumentReference, element: T)]) {
+  mutating func fill(_ documents: [Listed]) {
     precondition(count == 0, "only an empty list is filled")
-    array = elements.map(\.element)
-    references = elements.map(\.reference)
+    array = documents.map(\.element)
+    listed = documents
+    ids = nil
     hasTree = false
     isOrdered = true
     if case .query = order { return }
@@ -92,39 +117,44 @@ struct DocumentList<T: Object & DataRepresentable> {
     sort()
   }
 
-  /// By the order; if that throws, everything stays where it is.
-  mutating func sort() {
+  /// By the order; if that throws, everything stays where it is. Returns who had to move: the others were in order
+  /// already.
+  @discardableResult
+  mutating func sort() -> [DocumentReference] {
     needTree()
-    var placed: [Placed] = []
-    tree.forEach { placed.append(place($0.reference, $0.element)) }
-    if let sorted = try? placed.sorted(by: order.areInOrder) { placed = sorted }
-    build(placed)
+    var placed: [(place: Int, document: Placed)] = []
+    tree.forEach { placed.append((placed.count, place($0.document))) }
+    if let sorted = try? placed.sorted(by: { try order.areInOrder($0.document, $1.document) }) {
+      placed = sorted
+    }
+    build(placed.map(\.document))
     isOrdered = true
+    let kept = Set(LongestRise.places(in: placed.map(\.place)))
+    return placed.indices.filter { !kept.contains($0) }.map { placed[$0].document.reference }
   }
 
   /// Has to be called before a list is looked into by references, or edited.
   mutating func needTree() {
     guard !hasTree else { return }
-    let elements = array ?? []
-    let references: [DocumentReference] = references ?? elements.map { $0.documentReference }
-    build(zip(references, elements).map(place))
-    self.references = nil
+    let documents = listed ?? (array ?? []).map { Listed($0, at: $0.documentReference) }
+    build(documents.map(place))
+    listed = nil
   }
 
   private mutating func build(_ placed: [Placed]) {
     tree = RankTree()
     handles = [:]
+    ids = nil
     for entry in placed {
       // Of two elements of one document, the array of a user may have both.
       handles[entry.reference] = tree.insert(entry, at: tree.count)
     }
+    // What was an array and has not moved still is one.
+    if hasTree { array = nil }
     hasTree = true
-    array = nil
   }
 
-  private func place(_ reference: DocumentReference, _ element: T) -> Placed {
-    Placed(reference: reference, element: element, note: order.note(element))
-  }
+  private func place(_ document: Listed) -> Placed { Placed(document: document, note: order.note(document)) }
 
   // MARK: One at a time
 
@@ -150,19 +180,16 @@ struct DocumentList<T: Object & DataRepresentable> {
   /// Behind all others, in order or not.
   mutating func append(_ element: T) {
     needTree()
-    let entry = place(element.documentReference, element)
-    handles[entry.reference] = tree.insert(entry, at: tree.count)
+    attach(place(Listed(element, at: element.documentReference)), at: tree.count)
     isOrdered = false
-    array = nil
   }
 
   /// At the place that the order gives it. Returns the elements that were placed anew on the way, because they have
   /// changed since.
-  mutating func insert(_ element: T, as reference: DocumentReference) -> [DocumentReference] {
+  mutating func insert(_ document: Listed) -> [DocumentReference] {
     needTree()
-    array = nil
     var moved: [DocumentReference] = []
-    insert(place(reference, element), &moved)
+    insert(place(document), &moved)
     return moved
   }
 
@@ -172,14 +199,14 @@ struct DocumentList<T: Object & DataRepresentable> {
       // Each once: what equals not even itself would be stale for ever.
       let unmoved = stale.filter { !moved.contains($0) }
       if unmoved.isEmpty {
-        handles[entry.reference] = tree.insert(entry, at: rank)
+        attach(entry, at: rank)
         edits.append(.inserted(rank))
         return
       }
       moved += unmoved
       for reference in unmoved {
-        guard let element = remove(reference) else { continue }
-        insert(place(reference, element), &moved)
+        guard let document = detach(reference) else { continue }
+        insert(place(document), &moved)
       }
     }
   }
@@ -195,15 +222,26 @@ struct DocumentList<T: Object & DataRepresentable> {
     return (rank ?? tree.count, rank == nil ? [] : stale)
   }
 
+  private mutating func attach(_ entry: Placed, at rank: Int) {
+    array = nil
+    handles[entry.reference] = tree.insert(entry, at: rank)
+    ids?[entry.element.id, default: []].append(entry.reference)
+  }
+
+  private mutating func detach(_ reference: DocumentReference) -> Listed? {
+    guard let handle = handles.removeValue(forKey: reference) else { return nil }
+    array = nil
+    let document = tree.element(handle).document
+    edits.append(.removed(tree.rank(of: handle), document.element))
+    tree.remove(handle)
+    ids?[document.element.id]?.removeAll { $0 == reference }
+    return document
+  }
+
   @discardableResult
   mutating func remove(_ reference: DocumentReference) -> T? {
     needTree()
-    guard let handle = handles.removeValue(forKey: reference) else { return nil }
-    array = nil
-    let element = tree.element(handle).element
-    edits.append(.removed(tree.rank(of: handle), element))
-    tree.remove(handle)
-    return element
+    return detach(reference)?.element
   }
 
   mutating func remove(at index: Int) {
@@ -212,19 +250,21 @@ struct DocumentList<T: Object & DataRepresentable> {
   }
 
   /// In its place if that is still right, else where it belongs now.
-  mutating func replace(_ reference: DocumentReference, with element: T) -> [DocumentReference] {
+  mutating func replace(with document: Listed) -> [DocumentReference] {
     needTree()
-    guard let handle = handles[reference] else { return [] }
-    array = nil
-    let entry = place(reference, element)
+    guard let handle = handles[document.reference] else { return [] }
+    let entry = place(document)
     let rank = tree.rank(of: handle)
-    if stays(entry, at: rank) {
-      edits.append(.replaced(rank, tree.element(handle).element))
-      tree.replace(handle, with: entry)
-      return []
+    let old = tree.element(handle).element
+    guard stays(entry, at: rank) else {
+      remove(document.reference)
+      return insert(document)
     }
-    remove(reference)
-    return insert(element, as: reference)
+    array = nil
+    edits.append(.replaced(rank, old))
+    tree.replace(handle, with: entry)
+    if old.id != document.element.id { ids = nil }
+    return []
   }
 
   /// Whether an entry fits between its neighbours. An order that throws leaves everything where it is.

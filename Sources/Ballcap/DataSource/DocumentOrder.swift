@@ -14,7 +14,31 @@ enum DocumentOrder<T: Object & DataRepresentable> {
   case user((T, T) throws -> Bool)
 }
 
-/// An element of a data source: where it is from, and what its order noted.
+/// An element of a data source, and what it stands for.
+struct ListedDocument<T: Object & DataRepresentable> {
+  let element: T
+  /// The document that the query found. With `retrieve` it may be another than the element's own.
+  let reference: DocumentReference
+  /// As the query found it last; nil for what was added by hand.
+  let found: DocumentSnapshot?
+
+  init(_ element: T, found: DocumentSnapshot) {
+    self.element = element
+    reference = found.reference
+    self.found = found
+  }
+
+  init(_ element: T, at reference: DocumentReference) {
+    self.element = element
+    self.reference = reference
+    found = nil
+  }
+
+  /// What the query would go by.
+  var asFound: DocumentSnapshot? { found ?? element.snapshot }
+}
+
+/// The same with what its order noted.
 struct PlacedDocument<T: Object & DataRepresentable> {
   enum Note {
     case time(Timestamp)
@@ -23,10 +47,11 @@ struct PlacedDocument<T: Object & DataRepresentable> {
     case content(T.Model?, Timestamp)
   }
 
-  /// The document that the element stands for, which with `retrieve` may be another than the element's own.
-  let reference: DocumentReference
-  let element: T
+  let document: ListedDocument<T>
   let note: Note
+
+  var element: T { document.element }
+  var reference: DocumentReference { document.reference }
 
   /// Whether the element is not what it was when it was placed.
   var isStale: Bool {
@@ -36,13 +61,14 @@ struct PlacedDocument<T: Object & DataRepresentable> {
 }
 
 extension DocumentOrder {
-  func note(_ element: T) -> PlacedDocument<T>.Note {
+  func note(_ document: ListedDocument<T>) -> PlacedDocument<T>.Note {
+    let element = document.element
     switch self {
     case .latestUpdate:
       // What was read does not change when the object is saved.
       if case .moment(let time) = element.snapshot?.time(at: DocumentTimes.updatedAt) { return .time(time) }
       return .time(element.updatedAt)
-    case .query(let query): return .sortKey(element.snapshot.flatMap(query.sortKey))
+    case .query(let query): return .sortKey(document.asFound.flatMap(query.sortKey))
     case .user: return .content(element.data, element.updatedAt)
     }
   }

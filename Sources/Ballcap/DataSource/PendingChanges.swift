@@ -17,7 +17,7 @@ final class PendingChanges<T: Object & DataRepresentable>: Sendable {
       case modifiedOrAdded
     }
 
-    let kind: Kind
+    var kind: Kind
     let document: QueryDocumentSnapshot
 
     var reference: DocumentReference { document.reference }

@@ -15,6 +15,13 @@ extension Query {
   /// Whether somebody asked for an order, rather than took the one of the names.
   package var hasExplicitOrder: Bool { !structured.explicitOrders.isEmpty }
 
+  /// Whether a query can begin or end beside a document: not if it lacks a field of the orders, or has a time there
+  /// that the remote has still to set.
+  package func canStart(beside document: DocumentSnapshot) -> Bool {
+    guard let stored = document.stored else { return false }
+    return (try? structured.starting(.after, stored)) != nil
+  }
+
   /// Bytes that sort as the query does; nil if the document lacks a field of the orders, or does not exist.
   package func sortKey(_ document: DocumentSnapshot) -> [UInt8]? {
     document.stored.flatMap(structured.sortKey)

@@ -14,7 +14,7 @@ public final class QuerySnapshot: NSObject, Sendable {
   private let content: Guarded<Content>
   /// Nil for the answer to one question, of which all is new.
   private let changes: [DocumentChange]?
-  private let knowsMetadataChanges: Bool
+  let knowsMetadataChanges: Bool
   /// Of the changes, those of metadata alone.
   private let metadataChanges: Set<Int>
 
@@ -78,6 +78,20 @@ public final class QuerySnapshot: NSObject, Sendable {
         from: placed.oldIndex, to: placed.newIndex)
     }
     knowsMetadataChanges = options.includeMetadataChanges
+  }
+
+  /// Some of the documents of another one.
+  init(
+    _ query: Query, _ documents: [QueryDocumentSnapshot], _ changes: [DocumentChange]?,
+    metadataChanges: Set<Int>, knowsMetadataChanges: Bool, _ metadata: SnapshotMetadata
+  ) {
+    self.query = query
+    self.metadata = metadata
+    count = documents.count
+    content = Guarded(.documents(documents))
+    self.changes = changes
+    self.metadataChanges = metadataChanges
+    self.knowsMetadataChanges = knowsMetadataChanges
   }
 
   public var isEmpty: Bool { count == 0 }

@@ -198,6 +198,13 @@ func favourites() -> DataSource<Document<City>> {
     .listen()
 }
 
+func evenCities(_ told: @escaping ([String]) -> Void) -> any ListenerRegistration {
+  let isEven = NSPredicate { fields, _ in ((fields as? [String: Any])?["people"] as? Int ?? 1) % 2 == 0 }
+  return Document<City>.order(by: "people").filter(using: isEven).listen { snapshot, _ in
+    told(snapshot?.documents.map(\.documentID) ?? [])
+  }
+}
+
 func readAll() async throws -> [String] {
   let cities = Document<City>.order(by: "title").limit(to: 10).dataSource()
   try await cities.get()
@@ -233,6 +240,26 @@ struct ShopView: View {
 
   var body: some View {
     Text(shop[\.title]).onAppear { let _: Shop = shop.listen() }
+  }
+}
+#endif
+
+func shopTitles(_ changed: @escaping @Sendable () -> Void) -> LiveList<Shop> {
+  let shops = LiveList(Shop.query.order(by: "title"))
+  withObservationTracking {
+    print(shops.documents.map { $0[\.title] })
+  } onChange: {
+    changed()
+  }
+  return shops
+}
+
+#if canImport(SwiftUI)
+struct ShopsView: View {
+  @LiveDocuments(Shop.query.order(by: "title")) private var shops
+
+  var body: some View {
+    List(shops, id: \.id) { shop in Text(shop[\.title]) }
   }
 }
 #endif

@@ -103,6 +103,12 @@ extension BallcapTests {
       try await Document<City>(id: "b", from: City(title: "B", people: 300_000)).save()
       #expect(await heard.next() == ["b", "a"])
       source.stop()
+      let even = Heard<[String]>()
+      let registration = evenCities { even.hear($0) }
+      #expect(await even.next() == ["a", "b"])
+      try await Document<City>(id: "a", from: City(title: "A", people: 200_001)).save()
+      #expect(await even.next() == ["b"])
+      registration.remove()
       #expect(try await countUntil(2) == 2)
       for index in 0..<25 { try await Document<City>(id: "\(index)", from: City(title: "T\(index)")).save() }
       #expect(try await readAll().count == 27)
@@ -124,6 +130,11 @@ extension BallcapTests {
       titleChanges(of: shop) { told.hear(true) }
       shop[\.title] = "Corner shop"
       #expect(await told.next())
+      let changed = Heard<Bool>()
+      let shops = app.onCallbackQueue { shopTitles { changed.hear(true) } }
+      try await shop.save()
+      #expect(await changed.next())
+      withExtendedLifetime(shops) {}
     }
 
     @Test func whatPringWroteIsRead() async throws {

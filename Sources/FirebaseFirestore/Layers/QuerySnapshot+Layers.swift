@@ -1,0 +1,100 @@
+// Snapshots without some of their documents, for layers that look closer than a query can.
+
+import DocumentStore
+
+extension QuerySnapshot {
+  /// The answer to one question, with the documents that are accepted.
+  package func filtered(_ accepts: (QueryDocumentSnapshot) -> Bool) -> QuerySnapshot {
+    filtered(documents.filter(accepts), nil)
+  }
+
+  /// The same for a listener that was told `earlier` before, itself filtered; nil if it was told nothing.
+  package func filtered(
+    after earlier: QuerySnapshot?, _ accepts: (QueryDocumentSnapshot) -> Bool
+  ) -> QuerySnapshot {
+    let new = documents.filter(accepts)
+    var difference = FilteredDifference(query, earlier?.documents ?? [])
+    difference.lead(to: new, documentChanges(includeMetadataChanges: knowsMetadataChanges), documentChanges)
+    return filtered(new, difference)
+  }
+
+  private func filtered(_ documents: [QueryDocumentSnapshot], _ difference: FilteredDifference?) -> QuerySnapshot {
+    QuerySnapshot(
+      query, documents, difference?.changes, metadataChanges: difference?.metadataChanges ?? [],
+      knowsMetadataChanges: knowsMetadataChanges,
+      SnapshotMetadata(
+        hasPendingWrites: documents.contains { $0.metadata.hasPendingWrites },
+        isFromCache: metadata.isFromCache))
+  }
+
+  /// Whether somebody who was told `other` learns nothing from this.
+  package func hasSameContent(as other: QuerySnapshot) -> Bool {
+    (metadata == other.metadata || !knowsMetadataChanges)
+      && documentChanges(includeMetadataChanges: knowsMetadataChanges).isEmpty
+  }
+}
+
+/// From one list of accepted documents to the next, in the steps of a listener: removals, additions, modifications.
+private struct FilteredDifference {
+  private struct Entry {
+    var key: [UInt8]
+    var document: QueryDocumentSnapshot
+  }
+
+  private(set) var changes: [DocumentChange] = []
+  private(set) var metadataChanges = Set<Int>()
+  private let query: Query
+  /// In their order, which is that of their keys.
+  private var list: [Entry]
+
+  init(_ query: Query, _ old: [QueryDocumentSnapshot]) {
+    self.query = query
+    list = old.map { Entry(key: query.sortKey($0) ?? [], document: $0) }
+  }
+
+  /// `changed` are the changes of the query, `counted` those of them that are not of metadata alone.
+  mutating func lead(
+    to new: [QueryDocumentSnapshot], _ changed: [DocumentChange], _ counted: [DocumentChange]
+  ) {
+    let new = new.map { Entry(key: query.sortKey($0) ?? [], document: $0) }
+    let old = Dictionary(list.map { ($0.document.reference, $0.key) }) { first, _ in first }
+    let here = Set(new.map(\.document.reference))
+    let changed = Set(changed.map(\.document.reference))
+    let counted = Set(counted.map(\.document.reference))
+    for entry in list where !here.contains(entry.document.reference) {
+      let index = remove(entry.key)
+      changes.append(DocumentChange(.removed, entry.document, from: index, to: nil))
+    }
+    for entry in new where old[entry.document.reference] == nil {
+      changes.append(DocumentChange(.added, entry.document, from: nil, to: insert(entry)))
+    }
+    for entry in new where changed.contains(entry.document.reference) {
+      guard let key = old[entry.document.reference] else { continue }
+      let index = remove(key)
+      if !counted.contains(entry.document.reference) { metadataChanges.insert(changes.count) }
+      changes.append(DocumentChange(.modified, entry.document, from: index, to: insert(entry)))
+    }
+  }
+
+  private mutating func remove(_ key: [UInt8]) -> Int {
+    let index = place(of: key)
+    list.remove(at: index)
+    return index
+  }
+
+  private mutating func insert(_ entry: Entry) -> Int {
+    let index = place(of: entry.key)
+    list.insert(entry, at: index)
+    return index
+  }
+
+  /// Where a key is, or would be.
+  private func place(of key: [UInt8]) -> Int {
+    var (low, high) = (0, list.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if list[middle].key.lexicographicallyPrecedes(key) { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}

@@ -1,0 +1,409 @@
+// The list of a data source: its order, what is told of it, and who else asks.
+
+import DocumentStore
+import FirebaseFirestore
+import Foundation
+import Observation
+import OfflineSync
+import Testing
+
+@testable import Ballcap
+
+extension BallcapTests {
+  @Suite final class Lists {
+    private let app = TestApp()
+    private var items: CollectionReference { Item.collectionReference }
+
+    private func save(_ id: String, _ rank: Int = 0, name: String = "") async throws {
+      try await Document<Item>(id: id, from: Item(name: name, rank: rank)).save()
+    }
+
+    /// A list on a screen that knows indices only.
+    private func apply(_ change: ItemSource.Snapshot, to rows: inout [String]) {
+      let (gone, come) = change.indices.steps
+      for row in gone.sorted(by: >) { rows.remove(at: row) }
+      for row in come.sorted() { rows.insert(change.after[row].id, at: row) }
+    }
+
+    // MARK: Order
+
+    @Test func whatIsRetrievedStandsWhereTheQueryFoundIt() async throws {
+      let favourites = Firestore.firestore().collection("favourites")
+      for (place, id) in ["c", "a", "b"].enumerated() {
+        try await favourites.document(id).setData(["place": place])
+        // The other way round, and where nobody looks.
+        try await items.document(id).setData(["name": id, "rank": -place, "place": -place])
+      }
+      let source = ItemSource.Query(favourites.order(by: "place")).dataSource()
+        .retrieve { _, found, done in Document<Item>.get(id: found.documentID) { item, _ in done(item) } }
+      var changes = source.changes.makeAsyncIterator()
+      #expect(try await changes.next()?.after.keys == ["c", "a", "b"])
+      try await favourites.document("c").updateData(["place": 9])
+      let moved = try #require(try await changes.next())
+      #expect(moved.after.keys == ["a", "b", "c"])
+      #expect(moved.indices.oldModifications == [0] && moved.indices.modifications == [2])
+      // Sorted anew, they still stand for what the query found.
+      source.documents = source.documents.reversed()
+      try await favourites.document("c").updateData(["place": -9])
+      #expect(try await changes.next()?.after.keys == ["c", "a", "b"])
+    }
+
+    @Test func objectsThatWereNeverReadStandWhereTheQueryFoundTheirDocuments() async throws {
+      for (place, id) in ["c", "a", "b"].enumerated() { try await save(id, place) }
+      let source = Document<Item>.order(by: "rank").dataSource()
+        .retrieve { _, found, done in done(Document<Item>(id: found.documentID)) }
+      var changes = source.changes.makeAsyncIterator()
+      #expect(try await changes.next()?.after.keys == ["c", "a", "b"])
+      try await save("d", 1)
+      #expect(try await changes.next()?.after.keys == ["c", "a", "d", "b"])
+    }
+
+    @Test(arguments: 1...6) func aChangeOfAListThatIsInNoOrderTellsWhatMoved(seed: UInt64) async throws {
+      var dice = Dice(seed: seed)
+      for rank in 0..<12 { try await save("\(rank)", rank) }
+      let source = Document<Item>.order(by: "rank").dataSource()
+      try await source.get()
+      var order = source.documents
+      for place in order.indices { order.swapAt(place, dice.roll(order.count)) }
+      source.documents = order
+      var told: [ItemSource.Snapshot] = []
+      source.onChanged { _, change in told.append(change) }
+      try await save("new", dice.roll(12))
+      source.add(document: try #require(try await Document<Item>.get(id: "new")))
+      source.remove(document: Document<Item>(id: "\(dice.roll(12))"))
+      #expect(told.count == 2)
+      for change in told {
+        #expect(change.before.applying(change.difference)?.keys == change.after.keys)
+        var rows = change.before.keys
+        apply(change, to: &rows)
+        #expect(rows == change.after.keys)
+      }
+      #expect(told[0].before.keys == order.keys)
+      #expect(source.map { $0[\.rank] } == source.map { $0[\.rank] }.sorted())
+    }
+
+    @Test func theMostThatCanStayInTheirPlacesDo() {
+      #expect(LongestRise.places(in: []) == [])
+      #expect(LongestRise.places(in: [1, 2, 3]) == [0, 1, 2])
+      #expect(LongestRise.places(in: [3, 2, 1]).count == 1)
+      #expect(LongestRise.places(in: [5, 1, 2, 0, 3, 4]) == [1, 2, 4, 5])
+      // As the long way has it.
+      var dice = Dice(seed: 7)
+      for _ in 0..<50 {
+        var numbers = Array(0..<9)
+        for place in numbers.indices { numbers.swapAt(place, dice.roll(9)) }
+        var longest = 0
+        for choice in 0..<512 {
+          let chosen: [Int] = numbers.indices.filter { (choice >> $0) % 2 == 1 }.map { numbers[$0] }
+          if chosen == chosen.sorted() { longest = max(longest, chosen.count) }
+        }
+        let places = LongestRise.places(in: numbers)
+        #expect(places.count == longest && places == places.sorted())
+        #expect(places.map { numbers[$0] } == places.map { numbers[$0] }.sorted())
+      }
+    }
+
+    // MARK: Long lists
+
+    @Test func aChangeOfALongListTakesFewComparisons() {
+      var comparisons = 0
+      var list = DocumentList<Document<Item>>([], .latestUpdate)
+      list.setOrder(
+        .user {
+          comparisons += 1
+          return $0[\.rank] < $1[\.rank]
+        })
+      let collection = Firestore.memory().collection("items")
+      var dice = Dice(seed: 3)
+      func item(_ id: Int) -> ListedDocument<Document<Item>> {
+        let place = collection.document("\(id)")
+        return ListedDocument(Document(documentReference: place, from: Item(rank: dice.roll(1 << 20))), at: place)
+      }
+      for id in 0..<10_000 { _ = list.insert(item(id)) }
+      comparisons = 0
+      let time = ContinuousClock().measure {
+        for _ in 0..<1000 {
+          _ = list.takeEdits()
+          _ = list.replace(with: item(dice.roll(10_000)))
+        }
+      }
+      let microseconds = Int(time / .milliseconds(1))
+      print("list of 10000, each of 1000 changes: \(comparisons / 1000) comparisons, \(microseconds) µs")
+      #expect(comparisons < 1000 * 50)
+      #expect(list.count == 10_000)
+    }
+
+    @Test func addingToALongListByHandDoesNotLookThroughAllOfIt() {
+      let collection = Firestore.memory().collection("items")
+      func time(_ count: Int) -> Duration {
+        let source = ItemSource((0..<count).map { Document<Item>(collection.document("\($0)")) })
+        source.add(document: Document<Item>(collection.document("first")))
+        return ContinuousClock().measure {
+          for id in 0..<200 {
+            source.add(document: Document<Item>(collection.document("new\(id)")))
+            source.remove(document: Document<Item>(collection.document("none\(id)")))
+            _ = source.firstIndex(of: Document<Item>(collection.document("no\(id)")))
+          }
+        }
+      }
+      _ = time(100)
+      let (short, long) = (time(100), time(20_000))
+      // A hundred times as much, if it did.
+      #expect(long < short * 12, "\(short) for 100, \(long) for 20000")
+    }
+
+    @Test func documentsAreFoundByTheirIdWhereverTheyAre() {
+      let (one, other) = (Firestore.memory(), Firestore.memory())
+      let source = ItemSource([
+        Document<Item>(one.document("items/a")),
+        Document<Item>(one.document("items/b")),
+        Document<Item>(one.document("old/a")),
+      ])
+      let stranger = Document<Item>(other.document("items/a"))
+      #expect(source.firstIndex(of: stranger) == 0)
+      source.remove(document: stranger)
+      #expect(source.map(\.path) == ["items/b", "old/a"])
+      #expect(source.firstIndex(of: stranger) == 1)
+      source.remove(document: stranger)
+      source.remove(document: stranger)
+      #expect(source.map(\.path) == ["items/b"])
+      source.add(document: stranger)
+      #expect(source.count == 2)
+    }
+
+    // MARK: Loops
+
+    @Test func aSecondLoopIsToldEverythingAgain() async throws {
+      for (rank, id) in ["a", "b", "c"].enumerated() { try await save(id, rank) }
+      let source = Document<Item>.order(by: "rank").dataSource()
+      for try await change in source.changes {
+        #expect(change.after.keys == ["a", "b", "c"])
+        break
+      }
+      try await items.document("a").delete()
+      try await save("b", 9, name: "edited")
+      try await save("d", 3)
+      var rows: [String] = []
+      for try await change in source.changes {
+        #expect(change.before.isEmpty)
+        apply(change, to: &rows)
+        break
+      }
+      #expect(rows == ["c", "d", "b"])
+      #expect(source.map(\.id) == rows && source.last?.data?.name == "edited")
+      // One that heard nothing changes nothing.
+      _ = source.changes.makeAsyncIterator()
+      for try await change in source.changes {
+        #expect(change.after.keys == rows)
+        break
+      }
+    }
+
+    @Test func pagesStayWhenALoopBeginsAnew() async throws {
+      for rank in 0..<6 { try await save("\(rank)", rank) }
+      let source = Document<Item>.order(by: "rank").limit(to: 2).dataSource()
+      for try await _ in source.changes { break }
+      try await source.next()
+      #expect(source.map(\.id) == ["0", "1", "2", "3"])
+      try await items.document("1").delete()
+      for try await change in source.changes {
+        // What was live before is live again; one of the page has come up.
+        #expect(change.before.keys == ["2", "3"])
+        #expect(change.after.keys == ["0", "2", "3"])
+        break
+      }
+    }
+
+    @Test func aLoopDoesNotWaitForWhatTheOneBeforeAskedFor() async throws {
+      try await save("a", 1)
+      let asked = Heard<Bool>()
+      // Used by one task at a time.
+      nonisolated(unsafe) let source = Document<Item>.order(by: "rank").dataSource()
+      source.retrieve { _, _, _ in asked.hear(true) }
+      let waiting = Task { for try await _ in source.changes {} }
+      #expect(await asked.next())
+      waiting.cancel()
+      _ = await waiting.result
+      source.retrieve(from: nil)
+      var second = source.changes.makeAsyncIterator()
+      #expect(try await second.next()?.after.keys == ["a"])
+    }
+
+    // MARK: Predicates
+
+    private var isEven: NSPredicate {
+      NSPredicate { fields, _ in ((fields as? [String: Any])?["rank"] as? Int).map { $0 % 2 } == 0 }
+    }
+
+    @Test func aQueryWithAPredicateGetsWhatItAccepts() async throws {
+      for rank in 0..<5 { try await save("\(rank)", rank) }
+      let query = Document<Item>.order(by: "rank", descending: true).filter(using: isEven)
+      let found = await withCheckedContinuation { done in
+        query.get { snapshot, error in
+          done.resume(returning: snapshot?.documents.map(\.documentID) ?? ["\(String(describing: error))"])
+        }
+      }
+      #expect(found == ["4", "2", "0"])
+    }
+
+    @Test func aQueryWithAPredicateTellsStepsThatLeadFromOneStateToTheNext() async throws {
+      var dice = Dice(seed: 11)
+      for rank in 0..<8 { try await save("\(rank)", rank) }
+      let heard = Heard<QuerySnapshot>()
+      let registration = Document<Item>.order(by: "rank").filter(using: isEven).listen { snapshot, _ in
+        if let snapshot { heard.hear(snapshot) }
+      }
+      defer { registration.remove() }
+      var rows: [String] = []
+      func show(_ snapshot: QuerySnapshot) {
+        for change in snapshot.documentChanges {
+          if change.type != .added {
+            #expect(rows[Int(change.oldIndex)] == change.document.documentID)
+            rows.remove(at: Int(change.oldIndex))
+          }
+          if change.type != .removed { rows.insert(change.document.documentID, at: Int(change.newIndex)) }
+        }
+        #expect(rows == snapshot.documents.map(\.documentID) && rows.count == snapshot.count)
+      }
+      show(await heard.next())
+      #expect(rows == ["0", "2", "4", "6"])
+      // Nobody sees it, and nobody is told.
+      try await save("odd", 99)
+      for step in 0..<20 {
+        let batch = Batch()
+        for id in 0..<4 {
+          batch.save(Document<Item>(id: "\(id * 2)", from: Item(name: "\(step)", rank: dice.roll(30))))
+        }
+        // So that something is seen each time.
+        batch.save(Document<Item>(id: "always", from: Item(name: "\(step)", rank: 2 * dice.roll(15))))
+        try await batch.commit()
+        show(await heard.next())
+        let all = try await items.order(by: "rank").getDocuments().documents
+        #expect(rows == all.filter { ($0["rank"] as? Int ?? 1) % 2 == 0 }.map(\.documentID))
+      }
+    }
+
+    // MARK: With a remote
+
+    private func client(_ remote: LoopbackRemote) -> Firestore {
+      let firestore = Firestore.memory()
+      let settings = FirestoreSettings()
+      settings.dispatchQueue = Firestore.firestore().settings.dispatchQueue
+      settings.remote = remote
+      settings.acknowledgement = .local
+      firestore.settings = settings
+      return firestore
+    }
+
+    @Test func newsAboutMetadataAloneIsKeptFromWhoDoesNotWantIt() async throws {
+      let firestore = client(try LoopbackRemote(authority: try DocumentStore.openInMemory()))
+      let items = firestore.collection("items")
+      _ = try await items.getDocuments(source: .server)
+      var option = ItemSource.Option()
+      option.skipsMetadataChanges = true
+      let (quiet, chatty) = (Heard<ItemSource.Snapshot>(), Heard<ItemSource.Snapshot>())
+      let sources = [(option, quiet), (ItemSource.Option(), chatty)].map { option, heard in
+        ItemSource.Query(items.order(by: "rank")).dataSource(option: option)
+          .onChanged { _, change in heard.hear(change) }.listen()
+      }
+      for id in ["a", "b"] {
+        try await items.document(id).setData(["name": id, "rank": 1])
+        try await firestore.waitForPendingWrites()
+      }
+      // The remote has confirmed both.
+      var confirmed = Set<String>()
+      while confirmed.count < 2 { confirmed.formUnion(await chatty.next().changes.modifications.keys) }
+      app.onCallbackQueue {
+        #expect(sources[0].allSatisfy { $0.snapshot?.metadata.hasPendingWrites == false })
+      }
+      try await items.document("c").setData(["name": "c", "rank": 2])
+      var told: [[String]] = []
+      repeat {
+        let change = await quiet.next()
+        told.append(change.changes.insertions.keys + change.changes.modifications.keys.map { $0 + "!" })
+      } while told.last != ["c"]
+      #expect(told == [[], ["a"], ["b"], ["c"]])
+      app.onCallbackQueue { for source in sources { source.stop() } }
+      try await firestore.terminate()
+    }
+
+    @Test func aPageEndsAtADocumentWhoseTimeTheRemoteHasStillToSet() async throws {
+      struct Timed: Codable, Modelable { var at: Timestamp? }
+      let firestore = client(try LoopbackRemote(authority: try DocumentStore.openInMemory()))
+      let items = firestore.collection("timed")
+      try await firestore.disableNetwork()
+      try await items.document("a").setData(["at": Timestamp(seconds: 1, nanoseconds: 0)])
+      try await items.document("b").setData(["at": FieldValue.serverTimestamp()])
+      let source = DataSource<Document<Timed>>.Query(items.order(by: "at").limit(to: 2)).dataSource()
+      #expect(try await source.get() == false)
+      #expect(source.map(\.id) == ["a", "b"])
+      #expect(try await source.next() == false)
+      #expect(source.map(\.id) == ["a", "b"])
+      try await firestore.terminate()
+    }
+
+    @Test func aTimeThatTheRemoteHasStillToSetIsEstimatedWhereItHasToBeThere() async throws {
+      struct Timed: Codable, Modelable { var at = Timestamp(seconds: 0, nanoseconds: 0) }
+      let firestore = client(try LoopbackRemote(authority: try DocumentStore.openInMemory()))
+      try await firestore.disableNetwork()
+      let place = firestore.document("timed/a")
+      try await place.setData(["at": FieldValue.serverTimestamp()])
+      let snapshot = try await place.getDocument(source: .cache)
+      #expect(snapshot.metadata.hasPendingWrites)
+      let object = Document<Timed>(place)
+      try object._set(snapshot: snapshot)
+      let data = try #require(object.data)
+      #expect(abs(data.at.dateValue().timeIntervalSinceNow) < 60)
+      try await firestore.terminate()
+    }
+
+    // MARK: Others
+
+    @Test func aTimeoutIsToldOnTheCallbackQueue() async throws {
+      try await save("a")
+      let told = Heard<Bool>()
+      var option = ItemSource.Option()
+      option.timeout = 0
+      let source = Document<Item>.query.dataSource(option: option)
+        .onError { (_: QuerySnapshot?, _: DataSourceError) in told.hear(TestApp.isCallbackQueue) }
+        .retrieve { _, _, _ in }.listen()
+      #expect(await told.next())
+      app.onCallbackQueue { source.stop() }
+    }
+
+    @Test func aLiveListIsObserved() async throws {
+      try await save("a", 1)
+      let list = LiveList(Document<Item>.order(by: "rank"))
+      func look() -> (ids: [String], changed: Heard<Bool>) {
+        let changed = Heard<Bool>()
+        let ids = withObservationTracking {
+          list.documents.keys
+        } onChange: {
+          changed.hear(true)
+        }
+        return (ids, changed)
+      }
+      let first = app.onCallbackQueue { look() }
+      #expect(first.ids.isEmpty)
+      #expect(await first.changed.next())
+      let second = app.onCallbackQueue { look() }
+      #expect(second.ids == ["a"])
+      try await save("b", 0)
+      #expect(await second.changed.next())
+      #expect(app.onCallbackQueue { look() }.ids == ["b", "a"])
+      #expect(app.onCallbackQueue { list.error == nil && list.source.count == 2 })
+      let broken = LiveList(ItemSource.Query(Firestore.firestore().collection("__reserved__")))
+      let failed = Heard<Bool>()
+      app.onCallbackQueue {
+        withObservationTracking {
+          _ = broken.error
+          _ = broken.documents
+        } onChange: {
+          failed.hear(true)
+        }
+      }
+      #expect(await failed.next())
+      #expect(app.onCallbackQueue { broken.error != nil })
+    }
+  }
+}
