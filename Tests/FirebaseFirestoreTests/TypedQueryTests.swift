@@ -159,10 +159,19 @@ import Testing
   @Test func aPredicateThatIsNoFilterTraps() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let tasks = Firestore.memory().collection("tasks").typed(Task.self)
-      _ = tasks.filter(using: #Predicate { $0.title.isEmpty })
+      _ = tasks.filter(using: #Predicate { $0.title.starts(with: "a") })
     }
     let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
     #expect(said.contains("The database cannot be asked this predicate"))
+  }
+
+  @Test func whatIsComputedFromAFieldTraps() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let tasks = Firestore.memory().collection("tasks").typed(Task.self)
+      _ = tasks.filter(using: #Predicate { $0.title.isEmpty })
+    }
+    let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(said.contains("cannot be found by decoding Task"))
   }
 
   struct Opaque: Codable {

@@ -63,6 +63,22 @@ enum FieldNames {
     }
     // A property of one field, or the field in it: the type tells.
     let ends = (1..<max(common.count, 1)).map { Array(common.prefix($0)) }
-    return ends.first { notes.types[$0] == ObjectIdentifier(Value.self) } ?? common
+    if let end = ends.first(where: { notes.types[$0] == Value.self }) { return end }
+    // What is computed from a field, such as the count of a text, is no field.
+    if let type = notes.types[common], isComputed(Value.self, from: type) { return nil }
+    return common
   }
+
+  private static func isComputed(_ value: Any.Type, from field: Any.Type) -> Bool {
+    value != field && plain.contains(ObjectIdentifier(value))
+      && (plain.contains(ObjectIdentifier(field)) || field is any Collection.Type)
+  }
+
+  private static let plain: Set<ObjectIdentifier> = {
+    let types: [Any.Type] = [
+      String.self, Bool.self, Int.self, Int32.self, Int64.self, Double.self, Float.self, Date.self,
+      Data.self, URL.self,
+    ]
+    return Set(types.map { ObjectIdentifier($0) })
+  }()
 }

@@ -11,14 +11,14 @@ final class ProbeNotes {
   let firestore: Firestore
   let marked: [String]?
   private(set) var leaves: [[String]] = []
-  private(set) var types: [[String]: ObjectIdentifier] = [:]
+  private(set) var types: [[String]: Any.Type] = [:]
 
   init(_ firestore: Firestore, marked: [String]? = nil) {
     self.firestore = firestore
     self.marked = marked
   }
 
-  func note(_ type: Any.Type, at path: [String]) { types[path] = types[path] ?? ObjectIdentifier(type) }
+  func note(_ type: Any.Type, at path: [String]) { types[path] = types[path] ?? type }
 
   /// Whether the value at `path` is to be different.
   func leaf(_ path: [String]) -> Bool {
