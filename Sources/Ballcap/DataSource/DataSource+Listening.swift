@@ -77,7 +77,7 @@ extension DataSource {
   private func pendingChange(_ change: DocumentChange) -> Pending.Change? {
     let document = change.document
     guard query.hasPredicates else {
-      return Pending.Change(kind: PendingChanges.Change.Kind(change.type), document: document)
+      return Pending.Change(kind: PendingChange.Kind(change.type), document: document)
     }
     switch (change.type, query.accepts(document)) {
     case (.added, true): return Pending.Change(kind: .added, document: document)
@@ -91,16 +91,5 @@ extension DataSource {
   private func renewal(_ change: DocumentChange) -> Pending.Change? {
     guard query.accepts(change.document) else { return nil }
     return Pending.Change(kind: .modifiedOrAdded, document: change.document)
-  }
-}
-
-extension PendingChanges.Change.Kind {
-  fileprivate init(_ type: DocumentChangeType) {
-    self =
-      switch type {
-      case .added: .added
-      case .modified: .modified
-      case .removed: .removed
-      }
   }
 }

@@ -1,6 +1,5 @@
 // The end of listening, tied to a lifetime.
 
-private import FirebaseCore
 public import FirebaseFirestore
 
 /// Ends the listening when asked, or when it is freed. So it has to be kept as long as anything is to be heard.
@@ -18,20 +17,11 @@ public final class Disposer: ReferenceObservationDisposable {
     }
   }
 
-  private let type: Guarded<ObserveType>
+  private let held: HeldListener
 
-  public init(_ type: ObserveType = .none) { self.type = Guarded(type) }
+  public init(_ type: ObserveType = .none) { held = HeldListener(type.listener) }
 
-  deinit { dispose() }
-
-  public func dispose() {
-    // Removed outside the lock: that may free objects which dispose of something, of this even.
-    let listener = type.withLock { type in
-      defer { type = .none }
-      return type.listener
-    }
-    listener?.remove()
-  }
+  public func dispose() { held.remove() }
 
   public func toAny() -> AnyDisposer { AnyDisposer(self) }
 }

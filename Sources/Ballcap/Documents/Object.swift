@@ -6,7 +6,7 @@ import Foundation
 
 /// A document's place, and when it was made and changed. Meant for one thread at a time, that of the callbacks.
 open class Object: Documentable {
-  open class var name: String { defaultName(of: self) }
+  open class var name: String { TypeName.lowercased(of: self) }
 
   /// In classes of objects and in the models inside them, this is meant, and not the property wrapper of Firestore.
   public typealias ServerTimestamp = Ballcap.ServerTimestamp

@@ -9,7 +9,7 @@ public protocol Modelable: Referencable, Equatable, CustomDebugStringConvertible
 
 extension Modelable {
   /// The type's own name in lower case.
-  public static var name: String { defaultName(of: Self.self) }
+  public static var name: String { TypeName.lowercased(of: Self.self) }
   public static var path: String { collectionReference.path }
   public static var collectionReference: CollectionReference { BallcapApp.collection(name) }
 

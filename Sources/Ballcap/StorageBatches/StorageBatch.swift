@@ -91,7 +91,7 @@ public final class StorageBatch {
     }
     isCommitted = true
     let queue = first.file.storageReference.storage.callbackQueue
-    let transfers = StorageTransfers(count: operations.count) { [self] error in
+    let transfers = TransferGroup(count: operations.count) { [self] error in
       if case StorageBatchError.timeout? = error as? StorageBatchError { isCommitted = false }
       completion?(error)
     }
@@ -103,7 +103,7 @@ public final class StorageBatch {
       case .delete(let file): file.delete { error in transfers.end(index, error) }
       }
     }
-    queue.asyncAfter(deadline: .now() + .seconds(timeout)) { transfers.expire() }
+    queue.asyncAfter(deadline: .now() + .seconds(timeout)) { transfers.expire(StorageBatchError.timeout) }
     return operations.map(\.file)
   }
 

@@ -2,6 +2,7 @@
 // trapped, and the outcome before it is on its way to the callback queue.
 
 import DocumentStore
+private import Foundation
 
 extension WriteBatch {
   /// Makes `document` consist of these fields, or with `merge` sets them and leaves the others.
@@ -21,6 +22,31 @@ extension WriteBatch {
     add(document) { place in try reported { try place.update(fields) } }
   }
 
+  /// Makes `document` consist of these fields. What no document can hold is an error of the commit.
+  package func setReported(_ fields: [String: Any], forDocument document: DocumentReference) {
+    _ = add(document) { [firestore] path in
+      try reported {
+        try UserWrite.set(path, UserData.fields(from: fields, in: firestore), merge: false, in: firestore)
+      }
+    }
+  }
+
+  /// Sets or deletes these fields, each as a whole, and leaves the others; makes the document if there is none. A path
+  /// leads into maps. What no document can hold is an error of the commit.
+  package func mergeReported(
+    _ changes: [(path: [String], value: Any)], forDocument document: DocumentReference
+  ) {
+    _ = add(document) { [firestore] path in
+      try reported {
+        var fields: [String: Any] = [:]
+        for change in changes { fields.place(change.value, at: change.path[...]) }
+        return try UserWrite.merge(
+          path, UserData.fields(from: fields, in: firestore), only: changes.map { FieldPath($0.path) },
+          in: firestore)
+      }
+    }
+  }
+
   /// A write could not be made: the commit reports `error`, and nothing is written.
   package func fail(_ error: any Error) {
     state.withLock { $0.failure = $0.failure ?? error }
@@ -28,6 +54,39 @@ extension WriteBatch {
 
   /// `told` learns the outcome on a queue of ours, after the listeners and before any write that was issued later.
   package func commit(told: @escaping @Sendable (Result<Void, any Error>) -> Void) { send(told) }
+}
+
+// MARK: Companions
+
+/// What a layer knows about a batch, told how it ended before the completion of the commit is called.
+package protocol BatchCompanion: AnyObject, Sendable {
+  /// On the callback queue, if there is one; else before the task that awaits the commit goes on, where there is no
+  /// other. `then` is to be called there, at once or later.
+  func batchEnded(_ error: (any Error)?, on queue: DispatchQueue?, then: @escaping () -> Void)
+}
+
+extension WriteBatch {
+  package var companion: (any BatchCompanion)? {
+    get { state.withLock { $0.companion } }
+    set { state.withLock { $0.companion = newValue } }
+  }
+}
+
+extension Result {
+  var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
+}
+
+extension [String: Any] {
+  fileprivate mutating func place(_ value: Any, at path: ArraySlice<String>) {
+    guard let name = path.first else { return }
+    guard path.count > 1 else {
+      self[name] = value
+      return
+    }
+    var inner = self[name] as? [String: Any] ?? [:]
+    inner.place(value, at: path.dropFirst())
+    self[name] = inner
+  }
 }
 
 extension EncodedFields {

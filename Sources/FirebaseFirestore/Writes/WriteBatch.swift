@@ -25,6 +25,7 @@ public final class WriteBatch: NSObject, Sendable {
     /// The first write that cannot be stored; the commit reports it.
     var failure: (any Error)?
     var isCommitted = false
+    var companion: (any BatchCompanion)?
   }
 
   init(_ firestore: Firestore) { self.firestore = firestore }
@@ -125,18 +126,27 @@ public final class WriteBatch: NSObject, Sendable {
   public func commit(completion: (((any Error)?) -> Void)?) {
     let queue = firestore.callbackQueue
     let callback = completion.map { Callback<(any Error)?>($0) }
+    let companion = companion
     send { result in
-      guard let callback else { return }
-      var failure: (any Error)?
-      if case .failure(let error) = result { failure = error }
-      let delivery = Delivery(value: failure)
-      queue.async { callback(delivery.value) }
+      guard callback != nil || companion != nil else { return }
+      let delivery = Delivery(value: result.failure)
+      queue.async {
+        guard let companion else {
+          callback?(delivery.value)
+          return
+        }
+        companion.batchEnded(delivery.value, on: queue) { callback?(delivery.value) }
+      }
     }
   }
 
   nonisolated(nonsending) public func commit() async throws {
     try await withCheckedThrowingContinuation { continuation in
-      send { continuation.resume(with: $0) }
+      let companion = companion
+      send { result in
+        guard let companion else { return continuation.resume(with: result) }
+        companion.batchEnded(result.failure, on: nil) { continuation.resume(with: result) }
+      }
     }
   }
 

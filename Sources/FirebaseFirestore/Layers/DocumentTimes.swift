@@ -1,12 +1,12 @@
 // When a document was made and changed, as its instance knows it.
 
-import FirebaseFirestore
-import Foundation
+package import FirebaseCore
+private import Foundation
 
 /// The two times of an instance. What a snapshot says is looked up when somebody asks.
-struct DocumentTimes {
-  static let createdAt = LayerField("createdAt")
-  static let updatedAt = LayerField("updatedAt")
+package struct DocumentTimes {
+  package static let createdAt = LayerField("createdAt")
+  package static let updatedAt = LayerField("updatedAt")
 
   /// The time of construction, which both are until something is known.
   private let start = Date()
@@ -15,12 +15,14 @@ struct DocumentTimes {
   /// What was read, as long as nothing newer is known.
   private var snapshot: DocumentSnapshot?
 
-  var createdAt: Timestamp {
+  package init() {}
+
+  package var createdAt: Timestamp {
     get { created ?? known(Self.createdAt) }
     set { created = newValue }
   }
 
-  var updatedAt: Timestamp {
+  package var updatedAt: Timestamp {
     get { updated ?? known(Self.updatedAt) }
     set { updated = newValue }
   }
@@ -31,14 +33,14 @@ struct DocumentTimes {
   }
 
   /// A new instance of what was read.
-  mutating func begin(with snapshot: DocumentSnapshot) { self.snapshot = snapshot }
+  package mutating func begin(with snapshot: DocumentSnapshot) { self.snapshot = snapshot }
 
   /// Fields that are there count, and mean now if they hold no moment; others leave what is known.
-  mutating func update(from snapshot: DocumentSnapshot) {
+  package mutating func update(from snapshot: DocumentSnapshot) {
     update { snapshot.time(at: $0) }
   }
 
-  mutating func update(from fields: [String: Any]) {
+  package mutating func update(from fields: [String: Any]) {
     update { field in
       guard let value = fields[field.name] else { return .absent }
       return (value as? Timestamp).map(TimeField.moment) ?? .other

@@ -1,11 +1,10 @@
-// The transfers of one commit of a batch.
+// Transfers of files that are waited for together.
 
 private import FirebaseCore
-import FirebaseStorage
 
-/// Calls back once: when all have ended, with the first error in the order of the batch, or when the time is up. From
+/// Calls back once: when all have ended, with the first error in their order, or when the time is up. From
 /// then on it keeps nothing: whoever waits for the time to be up holds on to this alone.
-final class StorageTransfers: Sendable {
+package final class TransferGroup: Sendable {
   private struct State: @unchecked Sendable {
     // Unchecked, because of the closure, which is called on the callback queue, once; tasks are for any thread.
     var waiting: Int
@@ -16,12 +15,12 @@ final class StorageTransfers: Sendable {
 
   private let state: Guarded<State>
 
-  init(count: Int, _ completion: @escaping ((any Error)?) -> Void) {
+  package init(count: Int, _ completion: @escaping ((any Error)?) -> Void) {
     state = Guarded(State(waiting: count, completion: completion))
   }
 
   /// One that is cancelled when the time is up.
-  func begin(_ task: StorageUploadTask) {
+  package func begin(_ task: StorageUploadTask) {
     let arriving = Handed(task)
     state.withLock { state in
       // Those that have ended already need no cancelling, and nothing may hold on to them.
@@ -29,7 +28,7 @@ final class StorageTransfers: Sendable {
     }
   }
 
-  func end(_ index: Int, _ error: (any Error)?) {
+  package func end(_ index: Int, _ error: (any Error)?) {
     let end = state.withLock { state -> Handed<State>? in
       state.waiting -= 1
       if let error { state.failures[index] = error }
@@ -39,12 +38,12 @@ final class StorageTransfers: Sendable {
     completion(end.value.failures.keys.min().flatMap { end.value.failures[$0] })
   }
 
-  /// Cancels what is under way of these transfers, and of no others: whoever is told may begin new ones at once.
-  func expire() {
+  /// The time is up, which is `error`. Cancels what is under way of these transfers, and of no others: whoever is told may begin new ones at once.
+  package func expire(_ error: any Error) {
     let end = state.withLock { Self.over(&$0) }
     guard let completion = end.value.completion else { return }
     for task in end.value.tasks { task.cancel() }
-    completion(StorageBatchError.timeout)
+    completion(error)
   }
 
   private static func over(_ state: inout State) -> Handed<State> {

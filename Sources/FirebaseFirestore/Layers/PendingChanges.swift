@@ -4,26 +4,42 @@
 //   - The changes are ready when no object is missing, and overdue when the time for that is up.
 //   - Once they were applied, answers are late, and are told one by one.
 
-import FirebaseCore
-import FirebaseFirestore
+private import FirebaseCore
 
-final class PendingChanges<T: Object & DataRepresentable>: Sendable {
-  struct Change: Sendable {
-    enum Kind {
-      case added
-      case modified
-      case removed
-      /// Modified in the database, and perhaps new to us.
-      case modifiedOrAdded
+/// What a snapshot says of one document.
+package struct PendingChange: Sendable {
+  package enum Kind: Sendable {
+    case added
+    case modified
+    case removed
+    /// Modified in the database, and perhaps new to us.
+    case modifiedOrAdded
+
+    package init(_ type: DocumentChangeType) {
+      self =
+        switch type {
+        case .added: .added
+        case .modified: .modified
+        case .removed: .removed
+        }
     }
-
-    var kind: Kind
-    let document: QueryDocumentSnapshot
-
-    var reference: DocumentReference { document.reference }
   }
 
-  enum Answer {
+  package var kind: Kind
+  package let document: QueryDocumentSnapshot
+
+  package init(kind: Kind, document: QueryDocumentSnapshot) {
+    self.kind = kind
+    self.document = document
+  }
+
+  package var reference: DocumentReference { document.reference }
+}
+
+package final class PendingChanges<T>: Sendable {
+  package typealias Change = PendingChange
+
+  package enum Answer {
     case waiting
     case nothing
     case element(T)
@@ -37,11 +53,11 @@ final class PendingChanges<T: Object & DataRepresentable>: Sendable {
     var isApplied = false
   }
 
-  let source: QuerySnapshot?
-  let changes: [Change]
+  package let source: QuerySnapshot?
+  package let changes: [Change]
   private let state: Guarded<State>
 
-  init(_ source: QuerySnapshot?, _ changes: [Change]) {
+  package init(_ source: QuerySnapshot?, _ changes: [Change]) {
     self.source = source
     self.changes = changes
     state = Guarded(
@@ -50,7 +66,7 @@ final class PendingChanges<T: Object & DataRepresentable>: Sendable {
 
   /// Whether it is time to look at the changes again. Only the first answer counts.
   @discardableResult
-  func answer(_ index: Int, _ element: T?) -> Bool {
+  package func answer(_ index: Int, _ element: T?) -> Bool {
     let answer = Handed(element.map(Answer.element) ?? .nothing)
     return state.withLock { state in
       guard case .waiting = state.answers[index] else { return false }
@@ -61,7 +77,7 @@ final class PendingChanges<T: Object & DataRepresentable>: Sendable {
   }
 
   /// All of them at once.
-  func answer(_ elements: [T?]) {
+  package func answer(_ elements: [T?]) {
     let answers = Handed(elements.map { $0.map(Answer.element) ?? .nothing })
     state.withLock { state in
       state.answers = answers.value
@@ -70,7 +86,7 @@ final class PendingChanges<T: Object & DataRepresentable>: Sendable {
   }
 
   /// False if everything is there.
-  func expire() -> Bool {
+  package func expire() -> Bool {
     state.withLock { state in
       guard state.waiting > 0, !state.isApplied else { return false }
       state.isOverdue = true
@@ -78,14 +94,14 @@ final class PendingChanges<T: Object & DataRepresentable>: Sendable {
     }
   }
 
-  var isWaiting: Bool { state.withLock { $0.waiting > 0 } }
+  package var isWaiting: Bool { state.withLock { $0.waiting > 0 } }
 
-  var canBeApplied: Bool { state.withLock { $0.waiting == 0 || $0.isOverdue } }
+  package var canBeApplied: Bool { state.withLock { $0.waiting == 0 || $0.isOverdue } }
 
-  var isApplied: Bool { state.withLock { $0.isApplied } }
+  package var isApplied: Bool { state.withLock { $0.isApplied } }
 
   /// What there is; from now on, answers are late.
-  func take() -> [Answer] {
+  package func take() -> [Answer] {
     state.withLock { state in
       state.isApplied = true
       return Handed(state.answers)
@@ -93,7 +109,7 @@ final class PendingChanges<T: Object & DataRepresentable>: Sendable {
   }
 
   /// One that came late; nil if nothing came.
-  func lateElement(_ index: Int) -> T? {
+  package func lateElement(_ index: Int) -> T? {
     let answer = state.withLock { Handed($0.answers[index]) }.value
     if case .element(let element) = answer { return element }
     return nil
@@ -101,7 +117,7 @@ final class PendingChanges<T: Object & DataRepresentable>: Sendable {
 }
 
 /// What happens to changes on their way.
-enum ChangeEvent<T: Object & DataRepresentable>: Sendable {
+package enum ChangeEvent<T>: Sendable {
   case answered(PendingChanges<T>, Int)
   case timeIsUp(PendingChanges<T>)
 }

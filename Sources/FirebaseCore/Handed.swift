@@ -3,9 +3,9 @@
 /// A value of the user, or a closure, on its way to the queue where it is used.
 ///
 /// Existing code passes closures and objects of any isolation, so nothing of the API is marked as sendable.
-struct Handed<Value>: @unchecked Sendable {
+package struct Handed<Value>: @unchecked Sendable {
   // Unchecked, because what is in it is handed over: this side does not use it any more, or only on the same queue.
-  let value: Value
+  package let value: Value
 
-  init(_ value: Value) { self.value = value }
+  package init(_ value: Value) { self.value = value }
 }

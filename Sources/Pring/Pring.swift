@@ -1,1 +1,0 @@
-// The Pring layer: object schemas over the API band. Nothing of it is built yet.
