@@ -106,7 +106,7 @@ let package = Package(
       name: "campaign",
       dependencies: [
         "Harness", "ByteStore", "DocumentStore", "FirebaseFirestore", "FirebaseStorage", "FirebaseCore",
-        "Ballcap", "StreamHarness",
+        "Ballcap", "Pring", "OfflineSync", "StreamHarness",
       ],
       path: "Tests/campaign", swiftSettings: strict),
     .target(
@@ -146,6 +146,9 @@ let package = Package(
     .testTarget(
       name: "StreamBaseKitTests",
       dependencies: ["StreamBaseKit", "StreamHarness", "FirebaseFirestore", "DocumentStore", "OfflineSync"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "PringTests", dependencies: ["Pring", "Ballcap", "FirebaseFirestore", "FirebaseStorage"],
       swiftSettings: strict),
     .testTarget(
       name: "ProgramTests", dependencies: ["dugout", "campaign", "DocumentStore", "ByteStore"],

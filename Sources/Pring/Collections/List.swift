@@ -1,0 +1,107 @@
+// Objects inside the document of another: a map from their ids to their fields.
+
+private import FirebaseCore
+import FirebaseFirestore
+import Foundation
+
+/// A small collection that is part of its parent's document. The members are in the order of their ids.
+///
+/// ```swift
+/// class Cart: Object { let items: List<Item> = [] }
+/// ```
+///
+/// Members are changed in place and written with the parent, which writes only the fields that have changed.
+public final class List<T: Document>: AnyList, Collection, ExpressibleByArrayLiteral {
+  public weak var parent: Object?
+  public var key: String?
+  private var members: [String: T] = [:]
+  /// Kept until the next member comes or goes.
+  private var sortedKeys: [String]?
+
+  public init(arrayLiteral elements: T...) {
+    for element in elements { members[element.id] = element }
+  }
+
+  public func setParent(_ object: Object, forKey key: String) {
+    parent = object
+    self.key = key
+    for (id, member) in members { (member as? Object)?.setParent(object, forKey: "\(key)/\(id)") }
+  }
+
+  // MARK: Fields
+
+  /// The fields of each member, by its id.
+  public var value: [String: Any] { members.mapValues(\.rawValue) }
+
+  /// What the next update of the parent writes of it.
+  public var updateValue: [String: Any] {
+    guard let parent, let key else { return value }
+    return parent.updateValue[key] as? [String: Any] ?? [:]
+  }
+
+  /// Takes members from fields. A member that is there already stays the same object.
+  public func setValue(_ value: [String: Any]) {
+    var result: [String: T] = [:]
+    for (id, fields) in value {
+      guard let fields = fields as? [String: Any] else { continue }
+      if let known = members[id] as? Object, let member = known as? T {
+        known.takeFields(fields)
+        known.isSaved = true
+        result[id] = member
+      } else {
+        result[id] = T(id: id, value: fields)
+      }
+    }
+    members = result
+    sortedKeys = nil
+    if let parent, let key { setParent(parent, forKey: key) }
+  }
+
+  // MARK: Members
+
+  public func append(_ object: T) {
+    members[object.id] = object
+    sortedKeys = nil
+    if let parent, let key { (object as? Object)?.setParent(parent, forKey: "\(key)/\(object.id)") }
+  }
+
+  public func remove(_ object: T) {
+    members[object.id] = nil
+    sortedKeys = nil
+  }
+
+  /// The ids in order.
+  public var keys: [String] {
+    if let sortedKeys { return sortedKeys }
+    let keys = members.keys.sorted()
+    sortedKeys = keys
+    return keys
+  }
+
+  public var count: Int { members.count }
+  public var isEmpty: Bool { members.isEmpty }
+  public var first: T? { keys.first.flatMap { members[$0] } }
+  public var startIndex: Int { 0 }
+  public var endIndex: Int { members.count }
+  public func index(after i: Int) -> Int { i + 1 }
+
+  /// The member with this id; traps if there is none.
+  public subscript(position: String) -> T {
+    guard let member = members[position] else {
+      ProgrammerError.trap("The list \(key ?? "") has no member with the id \(position).")
+    }
+    return member
+  }
+
+  public subscript(position: Int) -> T { self[keys[position]] }
+}
+
+extension List: StoredContainer, EmbeddedObjects {
+  var storedForm: Any? { value }
+
+  func decode(_ stored: Any) {
+    if let value = stored as? [String: Any] { setValue(value) }
+  }
+
+  var embeddedObjects: [Object] { keys.compactMap { members[$0] as? Object } }
+}

@@ -1,0 +1,65 @@
+// Links to documents elsewhere.
+//
+// A link is a document in this collection with the id of its target: its two times, and the fields of the target if the
+// class wants them replicated.
+
+public import FirebaseFirestore
+
+/// Members that keep their documents in the collection of their class, with a link to each in this one.
+///
+/// ```swift
+/// class Group: Object { let members: ReferenceCollection<Member> = [] }
+/// ```
+///
+/// Queries look at links, which are ordered by their own fields: the times, and what is replicated.
+public final class ReferenceCollection<T: Document>: SubCollection<T> {
+  @discardableResult
+  public override func pack(_ type: BatchType, batch: WriteBatch? = nil) -> WriteBatch {
+    guard let batch = batch ?? parent?.reference.firestore.batch() else { return reference.firestore.batch() }
+    return super.pack(type, batch: batch)
+  }
+
+  override func packMember(_ member: T, _ type: BatchType, _ batch: WriteBatch) {
+    var link: [String: Any] = T.shouldBeReplicated ? member.rawValue : [:]
+    link["createdAt"] = member.isSaved ? member.createdAt : FieldValue.serverTimestamp()
+    link["updatedAt"] = FieldValue.serverTimestamp()
+    batch.setReported(link, forDocument: reference.document(member.id))
+    member.pack(type, batch: batch)
+  }
+
+  override func packRemoval(_ id: String, _ member: T?, hard: Bool, _ batch: WriteBatch) {
+    super.packRemoval(id, member, hard: hard, batch)
+    guard hard else { return }
+    if let member {
+      member.pack(.delete, batch: batch)
+    } else {
+      batch.deleteDocument(T.reference.document(id))
+    }
+  }
+
+  public override func insert(_ newMember: Element) { super.insert(newMember) }
+
+  /// Takes a member out. Its link is deleted with the next write of the parent, and with `hard` its document, too.
+  public func remove(_ member: Element, hard: Bool = false) { remove(member.id, hard: hard, member) }
+
+  public func remove(_ id: String, hard: Bool = false) { remove(id, hard: hard, nil) }
+
+  /// Nothing: the files belong to the members.
+  public override func deleteFiles(
+    _ id: String, container: DeleteContainer? = nil, block: (((any Error)?) -> Void)? = nil
+  ) {
+    block?(nil)
+  }
+
+  /// The object with this id in the collection of its class, as one that is saved. Nothing is read.
+  public override func doc(_ id: String) -> T {
+    let object = T(id: id, value: [:])
+    object.setReference(T.reference.document(id))
+    return object
+  }
+}
+
+extension ReferenceCollection: LinkCollection {}
+
+/// A collection whose documents are only links.
+protocol LinkCollection {}

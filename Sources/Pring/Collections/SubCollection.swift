@@ -1,0 +1,279 @@
+// A collection below a document, as a property of its object.
+//
+// The members are those that were inserted or loaded here, not those that the database has. What was inserted and removed
+// since the parent was written is remembered by id, the last action alone, until a write has landed that carried it.
+
+private import FirebaseCore
+public import FirebaseFirestore
+public import FirebaseStorage
+public import Foundation
+
+/// Use `NestedCollection` for members that live in it, and `ReferenceCollection` for links to members elsewhere.
+open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiteral {
+  public typealias ArrayLiteralElement = T
+
+  public weak var parent: Object?
+  public var key: String?
+  public var batchID: String?
+  var members: [T]
+
+  enum Action {
+    case insert
+    case remove(hard: Bool)
+  }
+
+  /// What the next write of the parent does to the member with an id.
+  struct PendingAction {
+    var number: Int
+    var action: Action
+    var member: T?
+  }
+
+  private(set) var pending: [String: PendingAction] = [:]
+  private var lastNumber = 0
+
+  public init(_ elements: [ArrayLiteralElement]) {
+    members = elements
+    for element in elements { note(.insert, element.id, element) }
+  }
+
+  public required convenience init(arrayLiteral elements: ArrayLiteralElement...) { self.init(elements) }
+
+  // MARK: The place
+
+  public var path: String { reference.path }
+
+  /// Traps for a collection that belongs to no object.
+  public var reference: CollectionReference {
+    guard let parent, let key else {
+      ProgrammerError.trap(
+        "A collection is found below the document of its object: make it a property of a class that inherits from "
+          + "Object.")
+    }
+    return parent.reference.collection(key)
+  }
+
+  public func setParent(_ object: Object, forKey key: String) {
+    parent = object
+    self.key = key
+  }
+
+  public var isSaved: Bool { parent?.isSaved ?? false }
+
+  // MARK: Members
+
+  public var count: Int { members.count }
+
+  public var references: [String: Any] {
+    Dictionary(members.map { ($0.id, $0.value) }, uniquingKeysWith: { $1 })
+  }
+
+  public func setValue(_ value: Any?, forKey key: String) {
+    for member in members { (member as? Object)?[key] = value }
+  }
+
+  public func objects(at indexes: IndexSet) -> [Element] { indexes.map { members[$0] } }
+
+  /// Adds a member, or replaces the one that is equal. It is written with the parent.
+  public func insert(_ newMember: Element) {
+    settle(newMember)
+    if let index = members.firstIndex(where: { $0 == newMember }) {
+      members[index] = newMember
+    } else {
+      members.append(newMember)
+    }
+    note(.insert, newMember.id, newMember)
+  }
+
+  public func insert(_ newMembers: [Element]) {
+    for member in newMembers { insert(member) }
+  }
+
+  /// Takes a member out; it is deleted from the collection with the next write of the parent.
+  public func remove(_ member: Element) { remove(member.id, hard: false, member) }
+
+  public func remove(_ id: String) { remove(id, hard: false, nil) }
+
+  func remove(_ id: String, hard: Bool, _ member: Element?) {
+    let known = member ?? members.first { $0.id == id }
+    members.removeAll { $0.id == id }
+    note(.remove(hard: hard), id, known)
+    if let known { release(known) }
+  }
+
+  private func note(_ action: Action, _ id: String, _ member: T?) {
+    lastNumber += 1
+    pending[id] = PendingAction(number: lastNumber, action: action, member: member)
+  }
+
+  /// A member comes in: where its document is from now on.
+  func settle(_ member: T) {}
+
+  /// A member has gone.
+  func release(_ member: T) {}
+
+  // MARK: The documents
+
+  /// Whether the collection in the database has a document with this id.
+  public func contains(_ id: String, block: @escaping (Bool) -> Void) {
+    reference.document(id).getDocument { snapshot, _ in block(snapshot?.exists ?? false) }
+  }
+
+  /// Deletes the document in this collection at once, without the parent.
+  public func delete(id: String, block: (((any Error)?) -> Void)? = nil) {
+    members.removeAll { $0.id == id }
+    pending[id] = nil
+    reference.document(id).delete(completion: block)
+  }
+
+  /// Loads what the query finds, everything unless said otherwise, and makes that the members.
+  public func get(_ query: DataSource<T>.Query? = nil, block: ((QuerySnapshot?, [T]) -> Void)?) {
+    (query ?? self.query).objects { [self] snapshot, objects, error in
+      if error == nil { members = objects }
+      block?(snapshot, objects)
+    }
+  }
+
+  /// The object with this id, as one that is saved. Nothing is read.
+  public func doc(_ id: String) -> T {
+    let object = T(id: id, value: [:])
+    object.setReference(reference.document(id))
+    return object
+  }
+
+  public var description: String { "\(type(of: self)) \(members)" }
+
+  // MARK: Writing
+
+  @discardableResult
+  public func pack(_ type: BatchType, batch: WriteBatch) -> WriteBatch {
+    packMembers(type, batch)
+    return batch
+  }
+
+  private func packMembers(_ type: BatchType, _ batch: WriteBatch) {
+    if type == .delete {
+      for member in members { packRemoval(member.id, member, hard: false, batch) }
+      return
+    }
+    for member in writtenMembers {
+      settle(member)
+      packMember(member, type, batch)
+    }
+    for (id, entry) in pending.sorted(by: { $0.key < $1.key }) {
+      guard case .remove(let hard) = entry.action else { continue }
+      packRemoval(id, entry.member, hard: hard, batch)
+    }
+    let carried = pending.mapValues(\.number)
+    Packing.of(batch).onEnd { [self] error in
+      guard error == nil else { return }
+      for (id, number) in carried where pending[id]?.number == number { pending[id] = nil }
+    }
+  }
+
+  /// Of a parent that is new, all; else those that were inserted.
+  var writtenMembers: [T] {
+    let inserted = pending.sorted { $0.value.number < $1.value.number }.compactMap { _, entry -> T? in
+      if case .insert = entry.action { entry.member } else { nil }
+    }
+    guard !isSaved else { return inserted }
+    return members + inserted.filter { member in !members.contains { $0 === member } }
+  }
+
+  func packMember(_ member: T, _ type: BatchType, _ batch: WriteBatch) { member.pack(type, batch: batch) }
+
+  func packRemoval(_ id: String, _ member: T?, hard: Bool, _ batch: WriteBatch) {
+    batch.deleteDocument(reference.document(id))
+  }
+
+  public func batch(_ type: BatchType, completion batchID: String) {
+    guard self.batchID != batchID else { return }
+    self.batchID = batchID
+    for member in type == .delete ? [] : writtenMembers { member.batch(type, completion: batchID) }
+    pending = [:]
+  }
+
+  // MARK: Files
+
+  public func shouldUploadFiles(_ id: String) -> Bool { writtenMembers.contains { $0.shouldUploadFiles(id) } }
+
+  @discardableResult
+  public func saveFiles(
+    _ id: String, container: UploadContainer? = nil, block: (((any Error)?) -> Void)?
+  ) -> [String: StorageUploadTask] {
+    let all = container ?? UploadContainer()
+    for object in writtenObjects { object.collectFiles(into: all, "\(key ?? "").\(object.id).") }
+    guard container == nil, !all.files.isEmpty else {
+      block?(nil)
+      return [:]
+    }
+    return all.begin(on: reference.firestore.callbackQueue, block)
+  }
+
+  /// Deletes the files of the loaded members.
+  public func deleteFiles(
+    _ id: String, container: DeleteContainer? = nil, block: (((any Error)?) -> Void)? = nil
+  ) {
+    let all = container ?? DeleteContainer()
+    for member in members { member.deleteFiles(id, container: all, block: nil) }
+    guard container == nil else {
+      block?(nil)
+      return
+    }
+    all.begin(on: reference.firestore.callbackQueue, block)
+  }
+}
+
+extension SubCollection: WrittenObjects {
+  var writtenObjects: [Object] { writtenMembers.compactMap { $0 as? Object } }
+}
+
+// MARK: One document
+
+extension SubCollection {
+  /// Reads the document with this id in this collection.
+  public func get(_ id: String, block: @escaping (Element?, (any Error)?) -> Void) {
+    reference.document(id).getDocument { snapshot, error in
+      block(snapshot.flatMap { T(snapshot: $0) }, error)
+    }
+  }
+
+  /// Listens to the document with this id in this collection.
+  public func listen(
+    _ id: String, block: @escaping (Element?, (any Error)?) -> Void
+  ) -> any ListenerRegistration {
+    T.listen(to: reference.document(id), block)
+  }
+
+  public func listen(
+    _ id: String, block: @escaping (Element?, (any Error)?) -> Void
+  ) -> Disposer<Element> {
+    Disposer(.value(T.listen(to: reference.document(id), block)))
+  }
+}
+
+// MARK: The loaded members
+
+extension SubCollection: Collection {
+  public typealias Element = T
+
+  public var startIndex: Int { 0 }
+  public var endIndex: Int { members.count }
+  public var first: T? { members.first }
+  public var last: T? { members.last }
+  public subscript(i: Int) -> T { members[i] }
+
+  /// By the id.
+  public func index(of element: T) -> Int? { members.firstIndex { $0.id == element.id } }
+
+  public func index(where predicate: (T) throws -> Bool) rethrows -> Int? {
+    try members.firstIndex(where: predicate)
+  }
+
+  public func index(after i: Int) -> Int { i + 1 }
+  public func index(_ i: Int, offsetBy n: Int) -> Int { i + n }
+
+  public func index(_ i: Int, offsetBy n: Int, limitedBy limit: Int) -> Int? {
+    members.index(i, offsetBy: n, limitedBy: limit)
+  }
+}

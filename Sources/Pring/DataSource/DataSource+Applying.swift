@@ -1,0 +1,93 @@
+// Changes become objects in the list, and are told.
+
+import FirebaseFirestore
+
+extension DataSource {
+  func apply(_ changes: PendingChanges<T>) {
+    let before = batchBlock == nil ? [] : rows.elements
+    let isFirst = changes === firstChanges
+    var applied = Applied()
+    for (change, answer) in zip(changes.changes, changes.take()) {
+      let id = change.document.documentID
+      switch answer {
+      case .waiting: late[id] = changes
+      case .nothing:
+        late[id] = nil
+        if change.kind == .removed { remove(id, changes, &applied, isFirst) }
+      case .element(let element):
+        late[id] = nil
+        put(element, change, changes, &applied, isFirst)
+      }
+    }
+    if isFirst {
+      hasFirst = true
+      firstChanges = nil
+      changeBlock?(changes.source, .initial)
+    }
+    tell(changes.source, before, applied)
+    complete(changes.source)
+  }
+
+  /// Applies an object that came when the other changes were applied already, unless its document changed again.
+  func applyLate(_ changes: PendingChanges<T>, _ index: Int) {
+    let change = changes.changes[index]
+    guard late[change.document.documentID] === changes else { return }
+    late[change.document.documentID] = nil
+    guard let element = changes.lateElement(index) else { return }
+    let before = batchBlock == nil ? [] : rows.elements
+    var applied = Applied()
+    put(element, change, changes, &applied, false)
+    tell(changes.source, before, applied)
+    complete(changes.source)
+  }
+
+  /// The ids of what was done.
+  private struct Applied {
+    var deletions: [String] = []
+    var insertions: [String] = []
+    var modifications: [String] = []
+  }
+
+  private func put(
+    _ element: T, _ change: PendingChange, _ changes: PendingChanges<T>, _ applied: inout Applied,
+    _ isFirst: Bool
+  ) {
+    let id = change.document.documentID
+    guard options.accepts(element) else { return remove(id, changes, &applied, isFirst) }
+    let key = query.query.hasExplicitOrder || !query.hasRealities ? query.query.sortKey(change.document) : nil
+    if let (_, index) = rows.replace(id, with: element, key) {
+      applied.modifications.append(id)
+      if !isFirst { changeBlock?(changes.source, .update(([], [], [index]))) }
+    } else {
+      let index = rows.insert(element, id, key)
+      applied.insertions.append(id)
+      if !isFirst { changeBlock?(changes.source, .update(([], [index], []))) }
+    }
+  }
+
+  private func remove(
+    _ id: String, _ changes: PendingChanges<T>, _ applied: inout Applied, _ isFirst: Bool
+  ) {
+    guard let index = rows.remove(id) else { return }
+    applied.deletions.append(id)
+    if !isFirst { changeBlock?(changes.source, .update(([index], [], []))) }
+  }
+
+  // MARK: Telling
+
+  private func tell(_ source: QuerySnapshot?, _ before: [T], _ applied: Applied) {
+    guard let batchBlock else { return }
+    let places = Dictionary(before.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
+    batchBlock(
+      source,
+      BatchedChange(
+        before: before, after: rows.elements,
+        deletions: applied.deletions.compactMap { places[$0] }.sorted(),
+        insertions: applied.insertions.compactMap(rows.index).sorted(),
+        modifications: applied.modifications.compactMap(rows.index).sorted()))
+  }
+
+  func complete(_ source: QuerySnapshot?) {
+    for block in completedBlocks { block(source, rows.elements) }
+  }
+}

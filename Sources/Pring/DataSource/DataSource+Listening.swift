@@ -1,0 +1,188 @@
+// Snapshots and pages, and how their objects are made.
+
+private import FirebaseCore
+import FirebaseFirestore
+private import Foundation
+
+extension DataSource {
+  // MARK: Live
+
+  /// Listens to the query from its beginning. A second call begins anew.
+  @discardableResult
+  public func listen() -> Self {
+    stop()
+    hasFirst = false
+    firstChanges = nil
+    listener = query.listen(includeMetadataChanges: options.includeMetadataChanges) { [weak self] in
+      self?.hear($0, $1)
+    }
+    return self
+  }
+
+  /// Ends the listening, until the next `listen`.
+  public func stop() {
+    listener?.remove()
+    listener = nil
+  }
+
+  private func hear(_ snapshot: QuerySnapshot?, _ error: (any Error)?) {
+    guard let snapshot else {
+      listener = nil
+      if let error { report(error, nil) }
+      return
+    }
+    if lastDocument == nil, !snapshot.metadata.hasPendingWrites { lastDocument = snapshot.lastDocument }
+    guard hasFirst || firstChanges != nil else { return hearFirst(snapshot) }
+    let changes = snapshot.documentChanges(includeMetadataChanges: options.includeMetadataChanges)
+    for change in changes {
+      if change.type == .removed {
+        heard.remove(change.document.documentID)
+      } else {
+        heard.insert(change.document.documentID)
+      }
+    }
+    receive(
+      snapshot,
+      changes.filter { options.listeningChangeTypes.contains($0.type) }.map {
+        PendingChange(kind: .init($0.type), document: $0.document)
+      })
+  }
+
+  private func hearFirst(_ snapshot: QuerySnapshot) {
+    // What an earlier listening has told may be gone.
+    let now = Set(snapshot.documents.map(\.documentID))
+    for id in heard.subtracting(now) { _ = rows.remove(id) }
+    heard = now
+    guard !snapshot.isEmpty else {
+      changeBlock?(snapshot, .initial)
+      complete(snapshot)
+      return
+    }
+    let documents = snapshot.documents
+    firstChanges = receive(
+      snapshot, documents.map { PendingChange(kind: .added, document: $0) }, isFirst: true)
+  }
+
+  // MARK: Pages
+
+  /// Reads the first page, or the next one.
+  @discardableResult
+  public func get() -> Self { next() }
+
+  /// Reads the page behind the last document that was read. `block` is told whether it is empty; an error goes to the
+  /// other blocks.
+  @discardableResult
+  public func next(_ block: ((Bool) -> Void)? = nil) -> Self {
+    let page = lastDocument.map { query.start(afterDocument: $0) } ?? query
+    page.get { [self] snapshot, error in
+      guard let snapshot else {
+        if let error { report(error, nil) }
+        return
+      }
+      isLast = snapshot.isEmpty
+      if let last = snapshot.lastDocument { lastDocument = last }
+      block?(isLast)
+      receive(snapshot, snapshot.documents.map { PendingChange(kind: .added, document: $0) })
+    }
+    return self
+  }
+
+  // MARK: Objects
+
+  /// Makes the objects of the changes, and applies them when it is their turn.
+  @discardableResult
+  private func receive(
+    _ source: QuerySnapshot, _ changes: [PendingChange], isFirst: Bool = false
+  ) -> PendingChanges<T> {
+    let arrived = PendingChanges<T>(source, changes)
+    if isFirst { firstChanges = arrived }
+    arriving.append(arrived)
+    let post = post
+    for (index, change) in changes.enumerated() {
+      guard change.kind != .removed, query.accepts(change.document) else {
+        arrived.answer(index, nil)
+        continue
+      }
+      make(change, source) { element in
+        if arrived.answer(index, element) { post(.answered(arrived, index)) }
+      }
+    }
+    applyArriving()
+    if arrived.isWaiting {
+      DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(options.timeout)) {
+        post(.timeIsUp(arrived))
+      }
+    }
+    return arrived
+  }
+
+  private func make(_ change: PendingChange, _ source: QuerySnapshot, _ done: @escaping (T?) -> Void) {
+    query.object(of: change.document) { [self] object, error in
+      guard let object else {
+        if let error { report(error, source) }
+        return done(nil)
+      }
+      guard let parseBlock else { return done(object) }
+      parseBlock(source, object) { done($0) }
+    }
+  }
+
+  /// Any thread may call it: the event is handled where all of this source is.
+  private var post: @Sendable (ChangeEvent<T>) -> Void {
+    let queue = query.query.firestore.callbackQueue
+    let source = WeakSource(source: self)
+    return { event in queue.async { source.source?.handle(event) } }
+  }
+
+  private func handle(_ event: ChangeEvent<T>) {
+    switch event {
+    case .answered(let changes, let index):
+      if changes.isApplied { applyLate(changes, index) } else { applyArriving() }
+    case .timeIsUp(let changes):
+      guard changes.expire() else { return }
+      report(DataSourceError(kind: .timeout), changes.source)
+      applyArriving()
+    }
+  }
+
+  private func applyArriving() {
+    while let next = arriving.first, next.canBeApplied {
+      arriving.removeFirst()
+      apply(next)
+    }
+  }
+}
+
+private struct WeakSource<T: Document>: @unchecked Sendable {
+  // Unchecked, because it is only asked on the callback queue.
+  weak var source: DataSource<T>?
+}
+
+// MARK: One document
+
+extension DataSource {
+  /// Deletes the document, its files first. The list changes when the listener says so.
+  public func removeDocument(at index: Int, block: ((String, (any Error)?) -> Void)? = nil) {
+    let document = rows.elements[index]
+    let id = document.id
+    document.delete { error in block?(id, error) }
+  }
+
+  /// Calls `block` with the object at once, and with a new one after each change of its document.
+  public func observeObject(
+    at index: Int, block: @escaping (Element?, (any Error)?) -> Void
+  ) -> Disposer<Element> {
+    let document = rows.elements[index]
+    block(document, nil)
+    let known = (document as? Object)?.snapshot?.version
+    var isFirst = true
+    return Disposer(
+      .value(
+        document.reference.addSnapshotListener(includeMetadataChanges: true) { snapshot, error in
+          defer { isFirst = false }
+          // The listener begins with the state that the object is of.
+          if isFirst, let known, snapshot?.version == known { return }
+          block(snapshot.flatMap { T(snapshot: $0) }, error)
+        }))
+  }
+}

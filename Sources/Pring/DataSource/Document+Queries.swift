@@ -1,0 +1,121 @@
+// The steps of queries that begin with a class.
+
+public import FirebaseFirestore
+
+extension Document where Self: Object {
+  // MARK: Properties
+
+  /// The property is there and equal.
+  public static func `where`(_ keyPath: PartialKeyPath<Self>, isEqualTo: Any) -> DataSource<Self>.Query {
+    query.where(keyPath, isEqualTo: isEqualTo)
+  }
+
+  public static func `where`(_ keyPath: PartialKeyPath<Self>, isLessThan: Any) -> DataSource<Self>.Query {
+    query.where(keyPath, isLessThan: isLessThan)
+  }
+
+  public static func `where`(_ keyPath: PartialKeyPath<Self>, isLessThanOrEqualTo: Any) -> DataSource<Self>.Query {
+    query.where(keyPath, isLessThanOrEqualTo: isLessThanOrEqualTo)
+  }
+
+  public static func `where`(_ keyPath: PartialKeyPath<Self>, isGreaterThan: Any) -> DataSource<Self>.Query {
+    query.where(keyPath, isGreaterThan: isGreaterThan)
+  }
+
+  public static func `where`(_ keyPath: PartialKeyPath<Self>, isGreaterThanOrEqualTo: Any) -> DataSource<Self>.Query {
+    query.where(keyPath, isGreaterThanOrEqualTo: isGreaterThanOrEqualTo)
+  }
+
+  public static func `where`(_ keyPath: PartialKeyPath<Self>, arrayContains: Any) -> DataSource<Self>.Query {
+    query.where(keyPath, arrayContains: arrayContains)
+  }
+
+  /// Documents without it are not found.
+  public static func order(by: PartialKeyPath<Self>) -> DataSource<Self>.Query {
+    query.order(by: by)
+  }
+
+  public static func order(by: PartialKeyPath<Self>, descending: Bool) -> DataSource<Self>.Query {
+    query.order(by: by, descending: descending)
+  }
+
+  // MARK: Names
+
+  /// The field is there and equal.
+  public static func `where`(_ keyPath: String, isEqualTo: Any) -> DataSource<Self>.Query {
+    query.where(keyPath, isEqualTo: isEqualTo)
+  }
+
+  public static func `where`(_ keyPath: String, isLessThan: Any) -> DataSource<Self>.Query {
+    query.where(keyPath, isLessThan: isLessThan)
+  }
+
+  public static func `where`(_ keyPath: String, isLessThanOrEqualTo: Any) -> DataSource<Self>.Query {
+    query.where(keyPath, isLessThanOrEqualTo: isLessThanOrEqualTo)
+  }
+
+  public static func `where`(_ keyPath: String, isGreaterThan: Any) -> DataSource<Self>.Query {
+    query.where(keyPath, isGreaterThan: isGreaterThan)
+  }
+
+  public static func `where`(_ keyPath: String, isGreaterThanOrEqualTo: Any) -> DataSource<Self>.Query {
+    query.where(keyPath, isGreaterThanOrEqualTo: isGreaterThanOrEqualTo)
+  }
+
+  /// The field is an array with this element.
+  public static func `where`(_ keyPath: String, arrayContains: Any) -> DataSource<Self>.Query {
+    query.where(keyPath, arrayContains: arrayContains)
+  }
+
+  /// Documents without it are not found.
+  public static func order(by: String) -> DataSource<Self>.Query {
+    query.order(by: by)
+  }
+
+  public static func order(by: String, descending: Bool) -> DataSource<Self>.Query {
+    query.order(by: by, descending: descending)
+  }
+
+  // MARK: From where to where, and how many
+
+  /// Only the first documents.
+  public static func limit(to: Int) -> DataSource<Self>.Query {
+    query.limit(to: to)
+  }
+
+  /// From the documents with these values in the fields of the orders, those included.
+  public static func start(at: [Any]) -> DataSource<Self>.Query {
+    query.start(at: at)
+  }
+
+  /// From behind them.
+  public static func start(after: [Any]) -> DataSource<Self>.Query {
+    query.start(after: after)
+  }
+
+  public static func start(atDocument: DocumentSnapshot) -> DataSource<Self>.Query {
+    query.start(atDocument: atDocument)
+  }
+
+  public static func start(afterDocument: DocumentSnapshot) -> DataSource<Self>.Query {
+    query.start(afterDocument: afterDocument)
+  }
+
+  /// Up to the documents with these values in the fields of the orders, those included.
+  public static func end(at: [Any]) -> DataSource<Self>.Query {
+    query.end(at: at)
+  }
+
+  public static func end(atDocument: DocumentSnapshot) -> DataSource<Self>.Query {
+    query.end(atDocument: atDocument)
+  }
+
+  /// Up to what comes before them.
+  public static func end(before: [Any]) -> DataSource<Self>.Query {
+    query.end(before: before)
+  }
+
+  public static func end(beforeDocument: DocumentSnapshot) -> DataSource<Self>.Query {
+    query.end(beforeDocument: beforeDocument)
+  }
+}

@@ -1,0 +1,156 @@
+// The steps of queries, for everything that is the beginning of one.
+
+public import FirebaseFirestore
+public import Foundation
+
+/// Something that queries can begin with: another query, or a collection below an object.
+///
+/// Fields are named by key paths of the objects, or by text. A key path has to read a stored property of one of the
+/// types that fields hold, or it traps.
+public protocol QuerySteps<QueryElement> {
+  associatedtype QueryElement: Document
+
+  /// The query after one more step.
+  func refined(_ step: (FirebaseFirestore.Query) -> FirebaseFirestore.Query) -> DataSource<QueryElement>.Query
+}
+
+/// Values of every type that properties have, not only of those that fields have.
+private func operand(_ value: Any) -> Any { UntypedForm.stored(value) ?? value }
+
+extension QuerySteps {
+  // MARK: Properties
+
+  /// The property is there and equal.
+  public func `where`(_ keyPath: PartialKeyPath<QueryElement>, isEqualTo: Any) -> DataSource<QueryElement>.Query {
+    refined { $0.whereField(PropertyNames.name(of: keyPath), isEqualTo: operand(isEqualTo)) }
+  }
+
+  public func `where`(_ keyPath: PartialKeyPath<QueryElement>, isLessThan: Any) -> DataSource<QueryElement>.Query {
+    refined { $0.whereField(PropertyNames.name(of: keyPath), isLessThan: operand(isLessThan)) }
+  }
+
+  public func `where`(_ keyPath: PartialKeyPath<QueryElement>, isLessThanOrEqualTo: Any) -> DataSource<QueryElement>.Query {
+    refined { $0.whereField(PropertyNames.name(of: keyPath), isLessThanOrEqualTo: operand(isLessThanOrEqualTo)) }
+  }
+
+  public func `where`(_ keyPath: PartialKeyPath<QueryElement>, isGreaterThan: Any) -> DataSource<QueryElement>.Query {
+    refined { $0.whereField(PropertyNames.name(of: keyPath), isGreaterThan: operand(isGreaterThan)) }
+  }
+
+  public func `where`(_ keyPath: PartialKeyPath<QueryElement>, isGreaterThanOrEqualTo: Any) -> DataSource<QueryElement>.Query {
+    refined { $0.whereField(PropertyNames.name(of: keyPath), isGreaterThanOrEqualTo: operand(isGreaterThanOrEqualTo)) }
+  }
+
+  public func `where`(_ keyPath: PartialKeyPath<QueryElement>, arrayContains: Any) -> DataSource<QueryElement>.Query {
+    refined { $0.whereField(PropertyNames.name(of: keyPath), arrayContains: operand(arrayContains)) }
+  }
+
+  /// Documents without it are not found.
+  public func order(by: PartialKeyPath<QueryElement>) -> DataSource<QueryElement>.Query {
+    refined { $0.order(by: PropertyNames.name(of: by)) }
+  }
+
+  public func order(by: PartialKeyPath<QueryElement>, descending: Bool) -> DataSource<QueryElement>.Query {
+    refined { $0.order(by: PropertyNames.name(of: by), descending: descending) }
+  }
+
+  // MARK: Names
+
+  /// The field is there and equal.
+  public func `where`(_ keyPath: String, isEqualTo: Any) -> DataSource<QueryElement>.Query {
+    refined { $0.whereField(keyPath, isEqualTo: operand(isEqualTo)) }
+  }
+
+  public func `where`(_ keyPath: String, isLessThan: Any) -> DataSource<QueryElement>.Query {
+    refined { $0.whereField(keyPath, isLessThan: operand(isLessThan)) }
+  }
+
+  public func `where`(_ keyPath: String, isLessThanOrEqualTo: Any) -> DataSource<QueryElement>.Query {
+    refined { $0.whereField(keyPath, isLessThanOrEqualTo: operand(isLessThanOrEqualTo)) }
+  }
+
+  public func `where`(_ keyPath: String, isGreaterThan: Any) -> DataSource<QueryElement>.Query {
+    refined { $0.whereField(keyPath, isGreaterThan: operand(isGreaterThan)) }
+  }
+
+  public func `where`(_ keyPath: String, isGreaterThanOrEqualTo: Any) -> DataSource<QueryElement>.Query {
+    refined { $0.whereField(keyPath, isGreaterThanOrEqualTo: operand(isGreaterThanOrEqualTo)) }
+  }
+
+  /// The field is an array with this element.
+  public func `where`(_ keyPath: String, arrayContains: Any) -> DataSource<QueryElement>.Query {
+    refined { $0.whereField(keyPath, arrayContains: operand(arrayContains)) }
+  }
+
+  /// Documents without it are not found.
+  public func order(by: String) -> DataSource<QueryElement>.Query {
+    refined { $0.order(by: by) }
+  }
+
+  public func order(by: String, descending: Bool) -> DataSource<QueryElement>.Query {
+    refined { $0.order(by: by, descending: descending) }
+  }
+
+  // MARK: From where to where, and how many
+
+  /// Only the first documents.
+  public func limit(to: Int) -> DataSource<QueryElement>.Query {
+    refined { $0.limit(to: to) }
+  }
+
+  /// From the documents with these values in the fields of the orders, those included.
+  public func start(at: [Any]) -> DataSource<QueryElement>.Query {
+    refined { $0.start(at: at) }
+  }
+
+  /// From behind them.
+  public func start(after: [Any]) -> DataSource<QueryElement>.Query {
+    refined { $0.start(after: after) }
+  }
+
+  public func start(atDocument: DocumentSnapshot) -> DataSource<QueryElement>.Query {
+    refined { $0.start(atDocument: atDocument) }
+  }
+
+  public func start(afterDocument: DocumentSnapshot) -> DataSource<QueryElement>.Query {
+    refined { $0.start(afterDocument: afterDocument) }
+  }
+
+  /// Up to the documents with these values in the fields of the orders, those included.
+  public func end(at: [Any]) -> DataSource<QueryElement>.Query {
+    refined { $0.end(at: at) }
+  }
+
+  public func end(atDocument: DocumentSnapshot) -> DataSource<QueryElement>.Query {
+    refined { $0.end(atDocument: atDocument) }
+  }
+
+  /// Up to what comes before them.
+  public func end(before: [Any]) -> DataSource<QueryElement>.Query {
+    refined { $0.end(before: before) }
+  }
+
+  public func end(beforeDocument: DocumentSnapshot) -> DataSource<QueryElement>.Query {
+    refined { $0.end(beforeDocument: beforeDocument) }
+  }
+}
+
+// MARK: Collections below objects
+
+extension SubCollection: QuerySteps {
+  public typealias QueryElement = T
+
+  /// All documents of the collection; those of a reference collection are links.
+  public var query: DataSource<T>.Query {
+    DataSource.Query(reference, hasRealities: !(self is any LinkCollection))
+  }
+
+  public func refined(_ step: (FirebaseFirestore.Query) -> FirebaseFirestore.Query) -> DataSource<T>.Query {
+    query.refined(step)
+  }
+}
+
+extension ReferenceCollection {
+  /// Only links whose dictionaries satisfy the predicate, asked here and not by the database.
+  public func filter(using predicate: NSPredicate) -> DataSource<T>.Query { query.filter(using: predicate) }
+}

@@ -1,0 +1,104 @@
+// Between the properties of an object and the fields of a document.
+
+import FirebaseFirestore
+public import Foundation
+
+extension Object {
+  /// The properties that are fields, with their places in the schema.
+  var activeProperties: [(index: Int, property: Property)] {
+    let ignored = ignore
+    var active: [(index: Int, property: Property)] = []
+    active.reserveCapacity(schema.properties.count)
+    for (index, property) in schema.properties.enumerated()
+    where ignored.isEmpty || !ignored.contains(property.name) { active.append((index, property)) }
+    return active
+  }
+
+  /// The properties as fields.
+  public var rawValue: [String: Any] {
+    adoptChildren()
+    var fields: [String: Any] = [:]
+    for (_, property) in activeProperties { fields[property.name] = stored(property) }
+    return fields
+  }
+
+  /// The same with the times of the commit: the time of creation only for what is not saved.
+  public var value: [String: Any] {
+    var fields = rawValue
+    if !isSaved { fields["createdAt"] = FieldValue.serverTimestamp() }
+    fields["updatedAt"] = FieldValue.serverTimestamp()
+    return fields
+  }
+
+  /// As the subclass says, or as its type does.
+  func stored(_ property: Property) -> Any? { encoded(property) ?? property.stored(of: self) }
+
+  func encoded(_ property: Property) -> Any? {
+    encode(property.name, value: property.unwrappedValue(of: self))
+  }
+
+  static func unwrapped(_ value: Any) -> Any? {
+    guard let optional = value as? any AnyOptional else { return value }
+    return optional.content.flatMap(unwrapped)
+  }
+
+  /// Sets the properties from fields; those that are not there, or of another type, stay.
+  func takeFields(_ fields: [String: Any]) {
+    for (_, property) in activeProperties {
+      let stored = fields[property.name]
+      if decode(property.name, value: stored) { continue }
+      if let stored { property.decode(stored, into: self) }
+    }
+    adoptChildren()
+    remember()
+  }
+
+  // MARK: What belongs to it
+
+  /// Tells what the properties hold where it is. Whoever looks at files or children has done this before.
+  func adoptChildren() {
+    for property in schema.properties where property.role != .value {
+      let value = property.value(of: self)
+      switch property.role {
+      case .value: break
+      case .file: for file in (value as? any FileForm)?.files ?? [] { file.setParent(self, forKey: property.name) }
+      case .nested: (value as? Object)?.setParent(self, forKey: property.name)
+      case .list: (value as? any AnyList)?.setParent(self, forKey: property.name)
+      case .collection: (value as? any AnySubCollection)?.setParent(self, forKey: property.name)
+      case .link: (value as? any HasParent)?.setParent(self, forKey: property.name)
+      }
+    }
+  }
+
+  /// What the properties of a role hold, with their names.
+  func children<Child>(_ role: Property.Role, _ type: Child.Type) -> [(name: String, child: Child)] {
+    activeProperties.compactMap { _, property in
+      guard property.role == role, let child = property.value(of: self) as? Child else { return nil }
+      return (property.name, child)
+    }
+  }
+}
+
+extension Document where Self: Object {
+  /// The stored properties: those of the class itself first, then those of its superclasses below `Object`.
+  public var allChildrenUpToRootObject: [Mirror.Child] { propertyChildren }
+}
+
+extension Object {
+  fileprivate var propertyChildren: [Mirror.Child] {
+    var children: [Mirror.Child] = []
+    var mirror: Mirror? = Mirror(reflecting: self)
+    while let current = mirror, current.subjectType != Object.self {
+      children += current.children
+      mirror = current.superclassMirror
+    }
+    return children
+  }
+}
+
+extension Sequence where Iterator.Element: Object {
+  /// In the order of the descriptors.
+  public func sort(sortDescriptors theSortDescs: [NSSortDescriptor]) -> [Self.Iterator.Element] {
+    sorted { ElementOrder.descriptors(theSortDescs).areInIncreasingOrder($0, $1) }
+  }
+}

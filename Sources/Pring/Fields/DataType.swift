@@ -1,0 +1,96 @@
+// What kind of value a property has, with its stored and its local form side by side.
+
+public import FirebaseFirestore
+import Foundation
+
+/// A value of a property: its name, its stored form and its local form.
+public enum DataType {
+  case array(String, [Any], [Any])
+  case set(String, [String: Bool], Set<String>)
+  case bool(String, Bool, Bool)
+  case binary(String, Data, Data)
+  case file(String, [String: Any], File)
+  case files(String, [[String: Any]], [File])
+  case url(String, String, URL)
+  case int(String, Int, Int)
+  case float(String, Double, Double)
+  case date(String, Timestamp, Date)
+  case timestamp(String, Timestamp, Timestamp)
+  case geoPoint(String, GeoPoint, GeoPoint)
+  case dictionary(String, [String: Any], [String: Any])
+  case collection(String, [String: Any], any AnySubCollection)
+  case documentReference(String, DocumentReference?, DocumentReference)
+  case reference(String, DocumentReference?, any AnyReference)
+  case relation(String, String?, any AnyRelation)
+  case string(String, String, String)
+  case document(String, [String: Any], Object?)
+  case list(String, [String: Any], any AnyList)
+  case unknown
+
+  /// Of what a property holds.
+  public init(key: String, value: Any?) {
+    guard let value = value.flatMap(Object.unwrapped) else {
+      self = .unknown
+      return
+    }
+    switch value {
+    case let bool as Bool where StoredNumber.isBoolean(value): self = .bool(key, bool, bool)
+    case let string as String: self = .string(key, string, string)
+    case let date as Date: self = .date(key, Timestamp(date: date), date)
+    case let data as Data: self = .binary(key, data, data)
+    case let url as URL: self = .url(key, url.absoluteString, url)
+    case let timestamp as Timestamp: self = .timestamp(key, timestamp, timestamp)
+    case let point as GeoPoint: self = .geoPoint(key, point, point)
+    case let reference as DocumentReference: self = .documentReference(key, reference, reference)
+    case let file as File: self = .file(key, file.value, file)
+    case let files as [File] where !files.isEmpty:
+      self = .files(key, files.filter { !$0.isDeleted }.map(\.value), files)
+    case let set as Set<String>:
+      self = .set(key, Dictionary(uniqueKeysWithValues: set.map { ($0, true) }), set)
+    case let object as Object: self = .document(key, object.rawValue, object)
+    case let list as any AnyList: self = .list(key, list.value, list)
+    case let collection as any AnySubCollection: self = .collection(key, collection.references, collection)
+    case let reference as any AnyReference: self = .reference(key, reference.value, reference)
+    case let relation as any AnyRelation: self = .relation(key, relation.value, relation)
+    default: self = Self.numberOrContainer(key, value)
+    }
+  }
+
+  private static func numberOrContainer(_ key: String, _ value: Any) -> DataType {
+    if value is Double || value is Float, let double = StoredNumber.double(value) {
+      return .float(key, double, double)
+    }
+    if let integer: Int = StoredNumber.integer(value) { return .int(key, integer, integer) }
+    if let double = StoredNumber.double(value) { return .float(key, double, double) }
+    guard let stored = UntypedForm.stored(value) else { return .unknown }
+    if let array = stored as? [Any] { return .array(key, array, value as? [Any] ?? array) }
+    if let map = stored as? [String: Any] { return .dictionary(key, map, value as? [String: Any] ?? map) }
+    return .unknown
+  }
+
+  /// Of what `data` has for a property that holds `value` so far.
+  public init(key: String, value: Any, data: [String: Any]) {
+    self = data[key].flatMap { Self.local(key, Object.unwrapped(value), $0) } ?? .unknown
+  }
+
+  private static func local(_ key: String, _ value: Any?, _ stored: Any) -> DataType? {
+    func read<Form: FieldForm>(_ current: Form) -> DataType? {
+      Form.local(from: stored, current: current).map { DataType(key: key, value: $0) }
+    }
+    switch value {
+    case nil: return DataType(key: key, value: stored)
+    case let set as Set<String>: return read(set)
+    case let file as File: return read(file)
+    case let files as [File] where !files.isEmpty: return read(files)
+    case let object as Object:
+      guard let fields = stored as? [String: Any] else { return nil }
+      object.takeFields(fields)
+      return .document(key, fields, object)
+    case let container as any StoredContainer:
+      container.decode(stored)
+      return DataType(key: key, value: container)
+    case let form as any FieldForm: return read(form)
+    default: return DataType(key: key, value: stored)
+    }
+  }
+}

@@ -1,0 +1,52 @@
+// Values whose type nobody declared: what `[Any]`, `[String: Any]` and the hands of users hold.
+
+import FirebaseFirestore
+import Foundation
+
+enum UntypedForm {
+  /// As a field has it; nil for what no field can hold.
+  static func stored(_ any: Any) -> Any? {
+    switch any {
+    case let form as any FieldForm: return form.storedForm
+    case is NSNull, is NSNumber, is FieldValue, is VectorValue: return any
+    case let map as [String: Any]:
+      var result: [String: Any] = [:]
+      for (key, value) in map {
+        guard let value = stored(value) else { return nil }
+        result[key] = value
+      }
+      return result
+    case let elements as [Any]:
+      let result = elements.compactMap(stored)
+      return result.count == elements.count ? result : nil
+    default: return nil
+    }
+  }
+
+  /// Whether two stored forms are the same.
+  static func areSame(_ left: Any, _ right: Any) -> Bool {
+    if let left = left as? any FieldForm { return areSame(left, right) }
+    if let left = left as? NSObject { return left.isEqual(right) }
+    if let left = left as? [String: Any] {
+      guard let right = right as? [String: Any], left.count == right.count else { return false }
+      return left.allSatisfy { key, value in right[key].map { areSame(value, $0) } ?? false }
+    }
+    if let left = left as? [Any] {
+      guard let right = right as? [Any], left.count == right.count else { return false }
+      return zip(left, right).allSatisfy { areSame($0, $1) }
+    }
+    return false
+  }
+
+  private static func areSame<Form: FieldForm>(_ left: Form, _ right: Any) -> Bool {
+    (right as? Form).map { Form.areSame(left, $0) } ?? false
+  }
+
+  static func areSame(_ left: Any?, _ right: Any?) -> Bool {
+    switch (left, right) {
+    case (nil, nil): true
+    case (let left?, let right?): areSame(left, right)
+    default: false
+    }
+  }
+}

@@ -1,0 +1,87 @@
+// Uploading, loading and deleting a file.
+
+public import FirebaseStorage
+import Foundation
+
+extension File {
+  /// Uploads the bytes, or the local file. `completion` runs on the callback queue of the storage, with no error when
+  /// the download URL is known; at once if there is nothing to upload or no place for it.
+  @discardableResult
+  func save(_ key: String, completion: @escaping (StorageMetadata?, (any Error)?) -> Void) -> StorageUploadTask? {
+    guard let ref else {
+      completion(nil, invalid("it belongs to no object"))
+      return nil
+    }
+    let metadata = metadata ?? StorageMetadata()
+    if let mimeType, metadata.contentType == nil { metadata.contentType = mimeType.rawValue }
+    let finish: (StorageMetadata?, (any Error)?) -> Void = { [self] metadata, error in
+      guard let metadata, error == nil else { return completion(nil, error) }
+      ref.downloadURL { [self] url, error in
+        if let url {
+          self.metadata = metadata
+          downloadURL = url
+        }
+        completion(url == nil ? nil : metadata, error)
+      }
+    }
+    let task: StorageUploadTask
+    if let data {
+      task = ref.putData(data, metadata: metadata, completion: finish)
+    } else if let url {
+      task = ref.putFile(from: url, metadata: metadata, completion: finish)
+    } else {
+      completion(nil, invalid("it has neither bytes nor a local file"))
+      return nil
+    }
+    uploadTask = task
+    return task
+  }
+
+  private func invalid(_ reason: String) -> DocumentError {
+    DocumentError(
+      kind: .invalidFile,
+      description: "The file \(name) of the property \(key ?? "?") cannot be uploaded: \(reason).")
+  }
+
+  /// Removes the bytes from the storage, and has the next update remove the field.
+  func delete(_ completion: (((any Error)?) -> Void)? = nil) {
+    guard let ref else {
+      completion?(invalid("it belongs to no object"))
+      return
+    }
+    ref.delete { [self] error in
+      if error == nil { isDeleted = true }
+      completion?(error)
+    }
+  }
+
+  /// Loads the bytes. A download of this file that is under way is cancelled. Nil if it belongs to no object; then
+  /// `completion` gets the error at once.
+  @discardableResult
+  public func getData(
+    _ size: Int64 = Int64(10e8), completion: @escaping (Data?, (any Error)?) -> Void
+  ) -> StorageDownloadTask? {
+    downloadTask?.cancel()
+    guard let ref else {
+      completion(nil, invalid("it belongs to no object"))
+      return nil
+    }
+    let task = ref.getData(maxSize: size) { [self] data, error in
+      if let data { self.data = data }
+      completion(data, error)
+    }
+    downloadTask = task
+    return task
+  }
+
+  // MARK: Async
+
+  public func getData(_ size: Int64 = Int64(10e8)) async throws -> Data {
+    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Data, any Error>) in
+      _ = getData(size) { data, error in
+        if let data { return done.resume(returning: data) }
+        done.resume(throwing: error ?? self.invalid("there is no answer"))
+      }
+    }
+  }
+}

@@ -1,0 +1,167 @@
+// A file in the storage that a property of an object describes.
+//
+// A file is new (to be uploaded), uploaded (it has a download URL), or marked for deletion. Where it lies is decided
+// by the object and the property that it belongs to, and by its name.
+
+private import FirebaseCore
+public import FirebaseStorage
+public import Foundation
+
+/// A file as a property of an object.
+///
+/// ```swift
+/// class Member: Object { var picture: File? }
+/// let ada = Member()
+/// ada.picture = File(data: Data("…".utf8), name: "picture.png", mimeType: .png)
+/// ada.save()
+/// ```
+public final class File: NSObject {
+  /// Below the place of its object and the name of its property; nil as long as it belongs to none.
+  public var ref: StorageReference? {
+    guard let parent, let key else { return nil }
+    return parent.storageRef.child(key).child(name)
+  }
+
+  public var mimeType: MIMEType?
+  /// The bytes to upload, or those that were loaded.
+  public var data: Data?
+  /// A local file to upload, if there are no bytes.
+  public var url: URL?
+  public var name: String
+  /// Sent along with an upload, and what the storage says afterwards.
+  public var metadata: StorageMetadata?
+  /// Stored with the document.
+  public var additionalData: [String: Any]?
+
+  public var isSaved: Bool { downloadURL != nil }
+  /// Marked to be removed from the storage and from the document by the next update.
+  public var isDeleted = false
+  public var shouldBeSaved: Bool { !isSaved && !isDeleted }
+
+  public weak var parent: Object?
+  public var key: String?
+  public internal(set) var downloadURL: URL?
+
+  public internal(set) weak var uploadTask: StorageUploadTask?
+  public internal(set) weak var downloadTask: StorageDownloadTask?
+
+  /// A marker: the update removes the file of the property that it is assigned to.
+  public class func delete() -> File {
+    let file = File(name: "")
+    file.isDeleted = true
+    return file
+  }
+
+  public init(name: String) { self.name = name }
+
+  /// Without a name, it is called after the time; without an extension, it gets that of its kind.
+  public convenience init(data: Data, name: String? = nil, mimeType: MIMEType? = nil) {
+    self.init(name: Self.name(name, mimeType))
+    self.data = data
+    self.mimeType = mimeType
+  }
+
+  public convenience init(url: URL, name: String? = nil, mimeType: MIMEType? = nil) {
+    self.init(name: Self.name(name, mimeType))
+    self.url = url
+    self.mimeType = mimeType
+  }
+
+  /// As a document describes it; nil if it is no description.
+  init?(property: [String: Any]) {
+    guard let name = property["name"] as? String else { return nil }
+    self.name = name
+    downloadURL = (property["url"] as? String).flatMap { URL(string: $0) }
+    mimeType = (property["mimeType"] as? String).flatMap {
+      MIMEType(rawValue: $0, ext: Self.fileExtension(of: name))
+    }
+    additionalData = property["additionalData"] as? [String: Any]
+  }
+
+  func setParent(_ object: Object, forKey key: String) {
+    parent = object
+    self.key = key
+  }
+
+  /// As the document has it.
+  public var value: [String: Any] {
+    var value: [String: Any] = ["name": name]
+    if let downloadURL { value["url"] = downloadURL.absoluteString }
+    if let mimeType { value["mimeType"] = mimeType.rawValue }
+    if let additionalData { value["additionalData"] = additionalData }
+    return value
+  }
+
+  public override var description: String {
+    let lines = [
+      "File {", "  name: \(name)", "  mimeType: \(mimeType?.rawValue ?? "nil")",
+      "  url: \(url?.absoluteString ?? "nil")", "  downloadURL: \(downloadURL?.absoluteString ?? "nil")",
+      "  additionalData: \(additionalData ?? [:])", "}",
+    ]
+    return lines.joined(separator: "\n")
+  }
+
+  // MARK: Names
+
+  private static func name(_ name: String?, _ type: MIMEType?) -> String {
+    let name = name ?? "\(nextTime())"
+    guard let type, fileExtension(of: name).isEmpty, !type.fileExtension.isEmpty else { return name }
+    return "\(name).\(type.fileExtension)"
+  }
+
+  /// Behind the last dot, unless that begins or ends the name.
+  private static func fileExtension(of name: String) -> String {
+    guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "" }
+    return String(name[name.index(after: dot)...])
+  }
+
+  /// Milliseconds since 1970, never twice the same: two files of one property are two.
+  private static func nextTime() -> Int {
+    lastTime.withLock { last in
+      last = max(last + 1, Int(Date().timeIntervalSince1970 * 1000))
+      return last
+    }
+  }
+
+  private static let lastTime = Guarded(0)
+}
+
+// MARK: As a property
+
+/// A property that is a file, or may be one, or has some.
+protocol FileForm: FieldForm {
+  var files: [File] { get }
+  /// Whether nothing is left of it but a mark.
+  var isDeleted: Bool { get }
+  /// What is left without files that are marked; nil if it can be nothing.
+  var withoutDeleted: Any? { get }
+}
+
+extension File: FieldForm, FileForm {
+  var storedForm: Any? { isDeleted ? nil : value }
+
+  static func local(from stored: Any, current: File?) -> File? {
+    (stored as? [String: Any]).flatMap { File(property: $0) }
+  }
+
+  static func areSame(_ left: File, _ right: File) -> Bool {
+    UntypedForm.areSame(left.storedForm, right.storedForm)
+  }
+
+  static var changesInPlace: Bool { true }
+
+  var files: [File] { [self] }
+  var withoutDeleted: Any? { isDeleted ? nil : self }
+}
+
+extension Optional: FileForm where Wrapped: FileForm {
+  var files: [File] { self?.files ?? [] }
+  var isDeleted: Bool { self?.isDeleted ?? false }
+  var withoutDeleted: Any? { self?.withoutDeleted }
+}
+
+extension Array: FileForm where Element: FileForm {
+  var files: [File] { flatMap(\.files) }
+  var isDeleted: Bool { false }
+  var withoutDeleted: Any? { filter { !$0.isDeleted } }
+}

@@ -1,0 +1,115 @@
+// The files of an object and of what is written with it.
+
+public import FirebaseStorage
+private import FirebaseCore
+import FirebaseFirestore
+private import Foundation
+
+extension Document where Self: Object {
+  /// Whether a save or an update begins with uploads.
+  public func shouldUploadFiles(_ id: String) -> Bool {
+    let container = UploadContainer()
+    collectFiles(into: container, "")
+    return !container.files.isEmpty
+  }
+
+  /// Uploads all files that are not, with those of what is written along with this object; only collects them if there
+  /// is a container.
+  @discardableResult
+  public func saveFiles(
+    _ id: String, container: UploadContainer? = nil, block: (((any Error)?) -> Void)?
+  ) -> [String: StorageUploadTask] {
+    if let container {
+      collectFiles(into: container, "")
+      block?(nil)
+      return [:]
+    }
+    let container = UploadContainer()
+    collectFiles(into: container, "")
+    guard !container.files.isEmpty else {
+      block?(nil)
+      return [:]
+    }
+    return container.begin(on: reference.firestore.callbackQueue, block)
+  }
+
+  /// Deletes the files of the properties, also those of nested objects and lists. Errors do not count.
+  public func deleteFiles(_ id: String, container: DeleteContainer?, block: (((any Error)?) -> Void)?) {
+    if let container {
+      if container.visit(self) { container.files += storedFiles }
+      block?(nil)
+      return
+    }
+    let container = DeleteContainer()
+    container.files = storedFiles
+    container.begin(on: reference.firestore.callbackQueue, block)
+  }
+}
+
+extension Object {
+  /// Those of this document: of its own properties, of nested objects and of the members of lists.
+  var files: [File] {
+    adoptChildren()
+    return activeProperties.flatMap { _, property -> [File] in
+      let value = property.value(of: self)
+      switch property.role {
+      case .value, .collection, .link: return []
+      case .file: return (value as? any FileForm)?.files ?? []
+      case .nested: return (value as? Object)?.files ?? []
+      case .list: return (value as? any EmbeddedObjects)?.embeddedObjects.flatMap(\.files) ?? []
+      }
+    }
+  }
+
+  var savedFiles: [File] { files.filter(\.isSaved) }
+
+  /// Where bytes of this document may lie.
+  fileprivate var storedFiles: [StorageReference] { files.filter { !$0.name.isEmpty }.compactMap(\.ref) }
+
+  /// As of the last write that took off.
+  var noteFiles: [File] {
+    let notes = tracking.flights.last?.notes ?? tracking.notes
+    return zip(schema.properties, notes).flatMap { property, note -> [File] in
+      switch property.role {
+      case .value, .collection, .link: []
+      case .file, .nested, .list: (note as? any FileNote)?.files ?? []
+      }
+    }
+  }
+
+  /// What is to be uploaded before this object can be written. Names of files of other objects begin with what leads
+  /// to them.
+  func collectFiles(into container: UploadContainer, _ prefix: String) {
+    guard container.visit(self) else { return }
+    adoptChildren()
+    for (_, property) in activeProperties {
+      let value = property.value(of: self)
+      let name = prefix + property.name
+      switch property.role {
+      case .value: break
+      case .file: collect(value, name, into: container)
+      case .nested: (value as? Object)?.collectFiles(into: container, name + ".")
+      case .list:
+        for member in (value as? any EmbeddedObjects)?.embeddedObjects ?? [] {
+          member.collectFiles(into: container, "\(name).\(member.id).")
+        }
+      case .collection, .link:
+        for target in (value as? any WrittenObjects)?.writtenObjects ?? [] {
+          target.collectFiles(into: container, "\(name).\(target.id).")
+        }
+      }
+    }
+  }
+
+  private func collect(_ value: Any, _ name: String, into container: UploadContainer) {
+    let isArray = Self.unwrapped(value) is [File]
+    for (index, file) in ((value as? any FileForm)?.files ?? []).enumerated() where file.shouldBeSaved {
+      container.files.append((isArray ? "\(name).\(index)" : name, file))
+    }
+  }
+}
+
+/// Objects with documents of their own that are written along with their owner.
+protocol WrittenObjects {
+  var writtenObjects: [Object] { get }
+}

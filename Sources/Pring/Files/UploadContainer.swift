@@ -1,0 +1,66 @@
+// Uploads and deletions of the files of several objects together.
+
+private import FirebaseCore
+import FirebaseStorage
+private import Foundation
+
+/// The uploads of one save: collected first, then begun all at once.
+public class UploadContainer {
+  /// By the names of their properties; those of other objects behind the names that lead to them.
+  var files: [(name: String, file: File)] = []
+  private var visited: Set<ObjectIdentifier> = []
+  /// In seconds, for all of them together.
+  var timeout = 30
+  private(set) var tasks: [String: StorageUploadTask] = [:]
+
+  init() {}
+
+  /// False if the object was here before.
+  func visit(_ object: Object) -> Bool { visited.insert(ObjectIdentifier(object)).inserted }
+
+  /// Begins all uploads. `block` is called on `queue` once, with the first error: when all have ended, or when the
+  /// time is up; then those under way are cancelled.
+  func begin(on queue: DispatchQueue, _ block: (((any Error)?) -> Void)?) -> [String: StorageUploadTask] {
+    let answer = Handed(block)
+    let transfers = TransferGroup(count: files.count) { error in
+      let error = Handed(error)
+      queue.async { answer.value?(error.value) }
+    }
+    for (index, entry) in files.enumerated() {
+      let task = entry.file.save(entry.file.key ?? entry.name) { _, error in transfers.end(index, error) }
+      tasks[entry.name] = task
+    }
+    let running = Handed(Array(tasks.values))
+    let seconds = timeout
+    queue.asyncAfter(deadline: .now() + .seconds(seconds)) {
+      let error = DocumentError(
+        kind: .timeout, description: "The uploads took longer than \(seconds) seconds; nothing was written.")
+      guard transfers.expire(error) else { return }
+      for task in running.value { task.cancel() }
+    }
+    return tasks
+  }
+}
+
+/// The deletions of the files of an object.
+public class DeleteContainer {
+  var files: [StorageReference] = []
+  private var visited: Set<ObjectIdentifier> = []
+
+  init() {}
+
+  func visit(_ object: Object) -> Bool { visited.insert(ObjectIdentifier(object)).inserted }
+
+  /// Deletes all of them, whatever becomes of each. `block` is called on `queue`, at once if there are none.
+  func begin(on queue: DispatchQueue, _ block: (((any Error)?) -> Void)?) {
+    guard !files.isEmpty else {
+      block?(nil)
+      return
+    }
+    let rest = Handed((files, block))
+    Task {
+      for file in rest.value.0 { try? await file.delete() }
+      queue.async { rest.value.1?(nil) }
+    }
+  }
+}

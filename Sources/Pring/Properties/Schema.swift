@@ -1,0 +1,79 @@
+// The properties of a class of objects, found out once.
+
+private import FirebaseCore
+import Foundation
+
+/// What the documents of a class consist of.
+final class Schema: Sendable {
+  let properties: [Property]
+  private let indices: [String: Int]
+
+  private init(_ type: Object.Type) {
+    properties = ClassLayout.variables(of: type, below: Object.self).compactMap(Self.property)
+    indices = Dictionary(
+      properties.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  func index(of name: String) -> Int? { indices[name] }
+
+  private static let known = Guarded<[ObjectIdentifier: Schema]>([:])
+
+  static func of(_ type: Object.Type) -> Schema {
+    let key = ObjectIdentifier(type)
+    if let schema = known.withLock({ $0[key] }) { return schema }
+    let schema = Schema(type)
+    known.withLock { $0[key] = schema }
+    return schema
+  }
+
+  // MARK: Properties by their types
+
+  private static func property(_ variable: StoredVariable) -> Property? {
+    // What the compiler adds by itself, for lazy properties and macros, is no property of the user's.
+    if variable.name.hasPrefix("$") || variable.name.hasPrefix("_$") { return nil }
+    guard let field = variable.type as? any AnyField.Type else {
+      return property(variable.name, variable, .inline, variable.type)
+    }
+    let name = variable.name.hasPrefix("_") ? String(variable.name.dropFirst()) : variable.name
+    return property(name, variable, .boxed, field.valueType)
+  }
+
+  private enum PlaceKind { case inline, boxed }
+
+  private static func property(
+    _ name: String, _ variable: StoredVariable, _ kind: PlaceKind, _ type: Any.Type
+  ) -> Property {
+    func open<Value>(_ type: Value.Type) -> Property {
+      property(
+        name, Place<Value>(offset: variable.offset, kind: kind == .boxed ? .boxed : .inline),
+        kind == .boxed || variable.isVariable)
+    }
+    return _openExistential(type, do: open)
+  }
+
+  private static func property<Value>(
+    _ name: String, _ place: Place<Value>, _ isVariable: Bool
+  ) -> Property {
+    let type = (Value.self as? any AnyOptional.Type)?.wrappedType ?? Value.self
+    if let role = role(of: type) { return ContainerProperty(name, place, role) }
+    if let nested = type as? Object.Type { return NestedProperty(name, place, isVariable: isVariable, nested) }
+    if let form = Value.self as? any FieldForm.Type {
+      return formProperty(name, form, place.offset, isBoxed: place.kind == .boxed, isVariable)
+    }
+    return UntypedProperty(name, place, isVariable: isVariable)
+  }
+
+  private static func role(of type: Any.Type) -> Property.Role? {
+    if type is any AnySubCollection.Type { return .collection }
+    if type is any AnyList.Type { return .list }
+    if type is any AnyReference.Type || type is any AnyRelation.Type { return .link }
+    return nil
+  }
+
+  private static func formProperty<Form: FieldForm>(
+    _ name: String, _ type: Form.Type, _ offset: Int, isBoxed: Bool, _ isVariable: Bool
+  ) -> Property {
+    FormProperty<Form>(
+      name, Place(offset: offset, kind: isBoxed ? .boxed : .inline), isVariable: isVariable)
+  }
+}

@@ -1,0 +1,95 @@
+// What an object writes when it is packed into a batch, with everything that is saved along with it.
+
+public import FirebaseFirestore
+private import FirebaseStorage
+import Foundation
+
+extension Object {
+  /// Adds the writes of this object and of what belongs to it, each object once for a batch: what is not saved as a
+  /// whole, what is saved with its changes.
+  @discardableResult
+  public func pack(_ type: BatchType, batch: WriteBatch) -> WriteBatch {
+    let packing = Packing.of(batch)
+    guard packing.add(self, type) else { return batch }
+    adoptChildren()
+    switch (type, isSaved) {
+    case (.delete, _): packDeletion(batch, packing)
+    case (.save, false), (.update, false): packWhole(batch, packing)
+    case (.save, true), (.update, true): packChanges(batch, packing)
+    }
+    packChildren(type, batch)
+    return batch
+  }
+
+  private func packWhole(_ batch: WriteBatch, _ packing: Packing) {
+    let flight = takeOffWhole()
+    var fields = value
+    // An unsaved object has no field to delete.
+    for (key, entry) in flight.byHand { fields[key] = (entry as? FieldValue) == FieldValue.delete() ? nil : entry }
+    batch.setReported(fields, forDocument: reference)
+    packing.onEnd { [self] error in
+      land(flight, error)
+      guard error == nil else { return }
+      isSaved = true
+      takeTimes()
+    }
+  }
+
+  private func packChanges(_ batch: WriteBatch, _ packing: Packing) {
+    let old = noteFiles
+    guard let (changes, flight) = takeOff() else { return }
+    let changed = changes + [FieldChange(path: ["updatedAt"], value: FieldValue.serverTimestamp())]
+    batch.mergeReported(changed.map { ($0.path, $0.value) }, forDocument: reference)
+    let kept = Set(files.filter { !$0.isDeleted }.compactMap(\.ref?.fullPath))
+    packing.remove(old.filter(\.isSaved).compactMap(\.ref).filter { !kept.contains($0.fullPath) })
+    packing.onEnd { [self] error in
+      land(flight, error)
+      if error == nil { takeTimes() }
+    }
+  }
+
+  private func packDeletion(_ batch: WriteBatch, _ packing: Packing) {
+    batch.deleteDocument(reference)
+    packing.onEnd { [self] error in
+      guard error == nil else { return }
+      isSaved = false
+      remember()
+    }
+  }
+
+  /// The times of the commit, as the database has them now.
+  private func takeTimes() {
+    if let snapshot = reference.publishedSnapshot(), snapshot.exists { times.update(from: snapshot) }
+  }
+
+  /// Collections, references and relations, also those of nested objects.
+  private func packChildren(_ type: BatchType, _ batch: WriteBatch) {
+    for (_, property) in activeProperties {
+      switch property.role {
+      case .value, .file, .list: break
+      case .nested: (property.value(of: self) as? Object)?.packChildren(type, batch)
+      case .collection, .link: (property.value(of: self) as? any Batchable)?.pack(type, batch: batch)
+      }
+    }
+  }
+
+  /// Marks this object and what belongs to it as written, each once for an id. The objects of a batch that this
+  /// process commits learn it by themselves.
+  public func batch(_ type: BatchType, completion batchID: String) {
+    guard self.batchID != batchID else { return }
+    self.batchID = batchID
+    isSaved = type != .delete
+    remember()
+    markChildren(type, batchID)
+  }
+
+  private func markChildren(_ type: BatchType, _ batchID: String) {
+    for (_, property) in activeProperties {
+      switch property.role {
+      case .value, .file, .list: break
+      case .nested: (property.value(of: self) as? Object)?.markChildren(type, batchID)
+      case .collection, .link: (property.value(of: self) as? any Batchable)?.batch(type, completion: batchID)
+      }
+    }
+  }
+}

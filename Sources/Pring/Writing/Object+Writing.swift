@@ -1,0 +1,131 @@
+// Saving, updating and deleting an object.
+//
+//   1. its files are uploaded, and those of what is written with it
+//   2. all of it is packed into one batch, and that is committed
+//   3. the objects learn how it went (Packing), and files that nothing leads to any more are deleted
+
+public import FirebaseFirestore
+public import FirebaseStorage
+private import Foundation
+
+extension Object {
+  // MARK: Saving
+
+  /// Writes a new document with everything that belongs to it: the files first, then all documents together. `block`
+  /// gets the reference and no error once all of it is durable. The tasks are those of the uploads, by the names of
+  /// the properties.
+  ///
+  /// An object that is saved is to be updated. To save it is a mistake: it traps in debug builds and is an error in
+  /// others.
+  @discardableResult
+  public func save(
+    _ block: ((DocumentReference?, (any Error)?) -> Void)? = nil
+  ) -> [String: StorageUploadTask] {
+    save(nil, block: block)
+  }
+
+  /// The same with the writes of a batch, which is committed.
+  @discardableResult
+  public func save(
+    _ batch: WriteBatch? = nil, block: ((DocumentReference?, (any Error)?) -> Void)? = nil
+  ) -> [String: StorageUploadTask] {
+    guard !isSaved else {
+      let error = DocumentError(
+        kind: .alreadySaved,
+        description: "\(path) is saved already: call update() to write what has changed.")
+      assertionFailure(error.description)
+      block?(reference, error)
+      return [:]
+    }
+    return write(.save, batch) { [self] stage, error in
+      switch (stage, error) {
+      case (.uploads, let error?): block?(reference, error)
+      case (.commit, let error?): block?(nil, error)
+      case (_, nil): block?(reference, nil)
+      }
+    }
+  }
+
+  // MARK: Updating
+
+  /// Writes what has changed, or all of an object that is not saved. Nothing is written if nothing has changed, apart
+  /// from what belongs to this object.
+  @discardableResult
+  public func update(_ block: (((any Error)?) -> Void)? = nil) -> [String: StorageUploadTask] {
+    update(nil, block: block)
+  }
+
+  /// The same with the writes of a batch, which is committed.
+  @discardableResult
+  public func update(
+    _ batch: WriteBatch? = nil, block: (((any Error)?) -> Void)? = nil
+  ) -> [String: StorageUploadTask] {
+    write(.update, batch) { _, error in block?(error) }
+  }
+
+  // MARK: Deleting
+
+  /// Deletes the files of the properties, and then the document. Documents below it stay.
+  public func delete(_ block: (((any Error)?) -> Void)? = nil) { delete(nil, block: block) }
+
+  /// The same with the writes of a batch, which is committed.
+  public func delete(_ batch: WriteBatch? = nil, block: (((any Error)?) -> Void)? = nil) {
+    deleteFiles(UUID().uuidString, container: nil) { [self] _ in
+      let batch = batch ?? reference.firestore.batch()
+      batch.deleteDocument(reference)
+      batch.commit { [self] error in
+        if error == nil {
+          isSaved = false
+          remember()
+        }
+        block?(error)
+      }
+    }
+  }
+
+  // MARK: The steps
+
+  private enum Stage {
+    case uploads
+    case commit
+  }
+
+  private func write(
+    _ type: BatchType, _ batch: WriteBatch?, _ done: @escaping (Stage, (any Error)?) -> Void
+  ) -> [String: StorageUploadTask] {
+    let token = UUID().uuidString
+    let commit = { [self] in
+      pack(type, batch: batch ?? reference.firestore.batch()).commit { done(.commit, $0) }
+    }
+    guard shouldUploadFiles(token) else {
+      commit()
+      return [:]
+    }
+    return saveFiles(token, container: nil) { error in
+      if let error { done(.uploads, error) } else { commit() }
+    }
+  }
+
+  // MARK: Async
+
+  /// Returns once everything is durable.
+  @discardableResult
+  nonisolated(nonsending) public func save() async throws -> DocumentReference {
+    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
+      save(nil) { _, error in done.resume(with: error.map(Result.failure) ?? .success(())) }
+    }
+    return reference
+  }
+
+  nonisolated(nonsending) public func update() async throws {
+    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
+      update(nil) { error in done.resume(with: error.map(Result.failure) ?? .success(())) }
+    }
+  }
+
+  nonisolated(nonsending) public func delete() async throws {
+    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
+      delete(nil) { error in done.resume(with: error.map(Result.failure) ?? .success(())) }
+    }
+  }
+}

@@ -1,0 +1,53 @@
+// What objects know about a batch that they are packed into.
+
+private import FirebaseCore
+import FirebaseFirestore
+import FirebaseStorage
+private import Foundation
+
+/// One for each batch: who is in it, whom to tell how it fared, and which files go once it is committed.
+final class Packing: BatchCompanion, @unchecked Sendable {
+  // Unchecked, because it belongs to the thread of the objects until the commit, and to the end of that afterwards.
+
+  private struct Visit: Hashable {
+    var object: ObjectIdentifier
+    var type: BatchType
+  }
+
+  private var visits: Set<Visit> = []
+  /// They keep the objects as well, so that identifiers stay what they are.
+  private var landings: [((any Error)?) -> Void] = []
+  private var removals: [StorageReference] = []
+
+  static func of(_ batch: WriteBatch) -> Packing {
+    if let packing = batch.companion as? Packing { return packing }
+    let packing = Packing()
+    batch.companion = packing
+    return packing
+  }
+
+  /// False if it is in the batch already. Whoever is added takes part in what comes of it.
+  func add(_ object: Object, _ type: BatchType) -> Bool {
+    guard visits.insert(Visit(object: ObjectIdentifier(object), type: type)).inserted else { return false }
+    landings.append { _ in withExtendedLifetime(object) {} }
+    return true
+  }
+
+  func onEnd(_ landing: @escaping ((any Error)?) -> Void) { landings.append(landing) }
+
+  func remove(_ files: [StorageReference]) { removals += files }
+
+  func batchEnded(_ error: (any Error)?, on queue: DispatchQueue?, then: @escaping () -> Void) {
+    for landing in landings { landing(error) }
+    landings = []
+    guard error == nil, !removals.isEmpty else { return then() }
+    let rest = Handed((removals, then))
+    removals = []
+    Task {
+      // What is left over if this fails is nobody's any more; the document is right.
+      for file in rest.value.0 { try? await file.delete() }
+      guard let queue else { return rest.value.1() }
+      queue.async { rest.value.1() }
+    }
+  }
+}

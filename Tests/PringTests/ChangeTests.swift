@@ -1,0 +1,170 @@
+// What an update writes.
+
+import FirebaseFirestore
+import Foundation
+import Testing
+
+@testable import Pring
+
+extension PringTests {
+  @Suite final class Changes {
+    private let app = TestApp()
+
+    @Test func onlyWhatHasChangedIsWritten() async throws {
+      let item = Item(id: "a")
+      item.name = "n"
+      #expect(Set(item.updateValue.keys) == ["name"])
+      try await item.save()
+      #expect(item.isSaved && item.updateValue.isEmpty)
+      try await item.reference.updateData(["price": 9, "other": 1])
+      item.name = "m"
+      try await item.update()
+      let stored = try #require(try await fields(item))
+      #expect(stored["name"] as? String == "m" && stored["price"] as? Int == 9 && stored["other"] as? Int == 1)
+      let before = try await item.reference.getDocument().version
+      try await item.update()
+      #expect(try await item.reference.getDocument().version == before)
+    }
+
+    @Test func aMapIsReplacedAsAWhole() async throws {
+      let item = Item(id: "a")
+      item.tags = ["a", "b"]
+      try await item.save()
+      item.tags.remove("a")
+      #expect(item.updateValue["tags"] as? [String: Bool] == ["b": true])
+      try await item.update()
+      #expect(try await fields(item)?["tags"] as? [String: Bool] == ["b": true])
+    }
+
+    @Test func whatIsChangedBackHasNotChanged() {
+      let item = Item(id: "a", value: ["price": 1.5])
+      item.price = 2
+      item.price = 1.5
+      item.tags.insert("a")
+      item.tags = []
+      #expect(item.updateValue.isEmpty)
+      item.price = .nan
+      #expect(item.updateValue.count == 1)
+    }
+
+    @Test func aFieldRemembersThatItWasSet() async throws {
+      let touched = Touched(id: "a")
+      #expect(touched.updateValue.isEmpty && touched.rawValue["nick"] == nil)
+      touched.nick = nil
+      touched.tags.append("x")
+      #expect(touched.updateValue["nick"] is NSNull && touched.updateValue["tags"] as? [String] == ["x"])
+      touched.score = 5
+      try await touched.save()
+      #expect(touched.updateValue.isEmpty)
+      let found = try #require(try await Touched.get("a"))
+      #expect(found.nick == nil && found.score == 5 && found.tags == ["x"] && found.updateValue.isEmpty)
+      found.score = 5
+      #expect(found.updateValue["score"] as? Int == 5)
+      try await found.update()
+      #expect(found.updateValue.isEmpty)
+      #expect(Touched.where(\Touched.score, isEqualTo: 5).query == Touched.reference.whereField("score", isEqualTo: 5))
+    }
+
+    @Test func entriesByHandAreWritten() async throws {
+      let item = Item(id: "a")
+      try await item.save()
+      item.update(key: "extra.dot", value: 1)
+      item.update(key: "price", value: FieldValue.increment(2.5))
+      #expect(item.updateValue.count == 2)
+      try await item.update()
+      let stored = try #require(try await fields(item))
+      #expect(stored["extra.dot"] as? Int == 1 && stored["price"] as? Double == 2.5)
+      item.price = 8
+      item.updateValue = ["name": "by hand"]
+      #expect(item.updateValue.count == 1)
+      item.updateValue = [:]
+      #expect(item.updateValue.isEmpty)
+    }
+
+    @Test func whatChangesDuringAnUpdateIsForTheNextOne() async throws {
+      let item = Item(id: "a")
+      try await item.save()
+      item.name = "first"
+      async let done: Void = withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+        item.update { _ in done.resume() }
+        item.price = 3
+      }
+      await done
+      #expect(item.updateValue["price"] as? Double == 3 && item.updateValue.count == 1)
+      try await item.update()
+      #expect(try await fields(item)?["price"] as? Double == 3)
+    }
+
+    @Test func twoUpdatesAtOnceWriteEachChangeOnce() async throws {
+      let item = Item(id: "a")
+      try await item.save()
+      item.name = "first"
+      let first = item.reference.firestore.batch()
+      item.pack(.update, batch: first)
+      item.price = 3
+      let second = item.reference.firestore.batch()
+      item.pack(.update, batch: second)
+      try await first.commit()
+      try await item.reference.updateData(["name": "of another"])
+      try await second.commit()
+      let stored = try #require(try await fields(item))
+      #expect(stored["name"] as? String == "of another" && stored["price"] as? Double == 3)
+      #expect(item.updateValue.isEmpty)
+    }
+
+    @Test func whatAFailedUpdateDidNotWriteIsWrittenByTheNext() async throws {
+      let item = Item(id: "a")
+      try await item.save()
+      item.name = "n"
+      item.update(key: "extra", value: 1)
+      let failing = item.reference.firestore.batch()
+      item.pack(.update, batch: failing)
+      failing.updateData(["x": 1], forDocument: Item.reference.document("missing"))
+      item.price = 2
+      let second = item.reference.firestore.batch()
+      item.pack(.update, batch: second)
+      await #expect(throws: (any Error).self) { try await failing.commit() }
+      try await second.commit()
+      #expect(item.isSaved && Set(item.updateValue.keys) == ["name", "extra"])
+      try await item.update()
+      let stored = try #require(try await fields(item))
+      #expect(stored["name"] as? String == "n" && stored["extra"] as? Int == 1 && stored["price"] as? Double == 2)
+      #expect(item.updateValue.isEmpty)
+    }
+
+    @Test func whatNoDocumentCanHoldIsAnError() async throws {
+      let item = Item(id: "a")
+      item.tags = [""]
+      await #expect(throws: (any Error).self) { try await item.save() }
+      #expect(!item.isSaved)
+      item.tags = ["a"]
+      try await item.save()
+      #expect(item.isSaved)
+    }
+
+    @Test func updatingWhatIsNotSavedWritesAllOfIt() async throws {
+      let item = Item(id: "a")
+      item.name = "n"
+      try await item.update()
+      let stored = try #require(try await fields(item))
+      #expect(item.isSaved && stored["name"] as? String == "n" && stored["createdAt"] is Timestamp)
+      #expect(item.createdAt == stored["createdAt"] as? Timestamp)
+    }
+
+    @Test func completionsTellHowItWent() async throws {
+      let item = Item(id: "a")
+      let (reference, error, isThere) = await told { heard in
+        item.save { heard(($0, $1, TestApp.isCallbackQueue)) }
+      }
+      #expect(reference == item.reference && error == nil && isThere)
+      item.price = 1
+      #expect(await told { heard in item.update { heard($0 == nil) } })
+      let batch = Firestore.firestore().batch().setData(["n": 1], forDocument: Item.reference.document("other"))
+      let second = Item(id: "b")
+      #expect(await told { heard in second.save(batch) { _, error in heard(error == nil) } })
+      #expect(try await fields("version/1/item/other") != nil && second.isSaved)
+      #expect(await told { heard in item.delete { heard($0 == nil) } })
+      #expect(try await fields(item) == nil)
+    }
+  }
+}

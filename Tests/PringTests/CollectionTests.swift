@@ -1,0 +1,245 @@
+// Collections below objects, lists inside them, references and relations.
+
+import FirebaseFirestore
+import Foundation
+import Testing
+
+@testable import Pring
+
+extension PringTests {
+  @Suite final class Collections {
+    private let app = TestApp()
+
+    private func ids(_ path: String) async throws -> [String] {
+      try await Firestore.firestore().collection(path).getDocuments().documents.map(\.documentID)
+    }
+
+    private func item(_ id: String, _ name: String? = nil) -> Item {
+      let item = Item(id: id)
+      item.name = name
+      return item
+    }
+
+    // MARK: Nested
+
+    @Test func nestedMembersLiveBelowTheirParent() async throws {
+      let room = Room(id: "r")
+      room.items.insert([item("a", "A"), item("b", "B")])
+      #expect(room.items.count == 2 && room.items[0].path == "version/1/room/r/items/a")
+      #expect(room.items.path == "version/1/room/r/items" && room.items.first?.id == "a")
+      try await room.save()
+      #expect(room.items.allSatisfy { $0.isSaved })
+      #expect(try await ids("version/1/room/r/items") == ["a", "b"])
+      #expect(try await ids("version/1/item") == [])
+      let found = try #require(try await Room.get("r"))
+      #expect(found.items.isEmpty)
+      let (_, members) = await told { heard in found.items.get { heard(($0, $1)) } }
+      #expect(members.map(\.name) == ["A", "B"] && found.items.map(\.id) == ["a", "b"])
+      let removed = found.items[0]
+      found.items.remove(removed)
+      found.items.insert(item("c"))
+      try await found.update()
+      #expect(try await ids("version/1/room/r/items") == ["b", "c"])
+      #expect(removed.path == "version/1/item/a" && !removed.isSaved)
+    }
+
+    @Test func whatWasSavedElsewhereIsWrittenWhole() async throws {
+      let member = item("a", "A")
+      try await member.save()
+      let room = Room(id: "r")
+      try await room.save()
+      room.items.insert(member)
+      try await room.update()
+      #expect(try await fields("version/1/room/r/items/a")?["name"] as? String == "A")
+      #expect(member.isSaved && member.path == "version/1/room/r/items/a")
+    }
+
+    @Test func aCollectionIsOneOfItsLoadedMembers() {
+      let room = Room(id: "r")
+      room.items.insert([item("a"), item("b"), item("c")])
+      let items = room.items
+      #expect(items.map(\.id) == ["a", "b", "c"] && items.last?.id == "c")
+      #expect(items.index(of: item("b")) == 1 && items.index(where: { $0.id == "c" }) == 2)
+      #expect(items.index(0, offsetBy: 2) == 2 && items.index(0, offsetBy: 5, limitedBy: 3) == nil)
+      #expect(items.objects(at: IndexSet([0, 2])).map(\.id) == ["a", "c"])
+      items.insert(item("b"))
+      #expect(items.count == 3 && Set(items.references.keys) == ["a", "b", "c"])
+      items.setValue(7, forKey: "price")
+      #expect(items.allSatisfy { $0.price == 7 })
+      items.remove("b")
+      #expect(items.map(\.id) == ["a", "c"])
+    }
+
+    @Test func documentsOfACollectionAreReachedById() async throws {
+      let room = Room(id: "r")
+      room.items.insert(item("a", "A"))
+      try await room.save()
+      #expect(await told { heard in room.items.contains("a") { heard($0) } })
+      #expect(await told { heard in room.items.contains("b") { heard($0) } } == false)
+      let found = await told { heard in room.items.get("a") { item, _ in heard(item) } }
+      #expect(found?.name == "A")
+      let known = Room(id: "r", value: [:]).items.doc("a")
+      #expect(known.isSaved && known.path == "version/1/room/r/items/a")
+      known.price = 4
+      try await known.update()
+      #expect(try await fields(known)?["name"] as? String == "A")
+      let heard = Heard<Item?>()
+      let disposer: Disposer<Item> = room.items.listen("a") { item, _ in heard.hear(item) }
+      #expect(await heard.next()?.price == 4)
+      disposer.dispose()
+      _ = await told { heard in room.items.delete(id: "a") { heard($0 == nil) } }
+      #expect(try await fields("version/1/room/r/items/a") == nil && room.items.isEmpty)
+    }
+
+    @Test func chainsOfDocumentsAreReached() async throws {
+      let friend = Room(id: "r", value: [:]).members.doc("m").friends.doc("f")
+      #expect(friend.path == "version/1/members/f")
+      let nested = Room(id: "r", value: [:]).items
+      #expect(nested.doc("x").path == "version/1/room/r/items/x")
+    }
+
+    @Test func deletingAParentThroughABatchDeletesLoadedMembersAndByItselfDoesNot() async throws {
+      let room = Room(id: "r")
+      room.items.insert([item("a"), item("b")])
+      try await room.save()
+      try await room.delete()
+      #expect(try await ids("version/1/room/r/items") == ["a", "b"])
+      try await Firestore.firestore().batch().add(.delete, object: room).commit()
+      #expect(try await ids("version/1/room/r/items") == [])
+    }
+
+    // MARK: References
+
+    @Test func linksLeadToMembersElsewhere() async throws {
+      let room = Room(id: "r")
+      let ada = Member(id: "ada")
+      ada.name = "Ada"
+      room.members.insert(ada)
+      try await room.save()
+      #expect(ada.isSaved && ada.path == "version/1/members/ada")
+      let link = try #require(try await fields("version/1/room/r/members/ada"))
+      #expect(Set(link.keys) == ["createdAt", "updatedAt"])
+      let found = try #require(try await Room.get("r"))
+      let (_, members) = await told { heard in found.members.get { heard(($0, $1)) } }
+      #expect(members.first?.name == "Ada" && members.first?.createdAt == link["createdAt"] as? Timestamp)
+      found.members.remove("ada")
+      try await found.update()
+      #expect(try await fields("version/1/room/r/members/ada") == nil)
+      #expect(try await fields(ada) != nil)
+    }
+
+    @Test func aLinkIsRenewedByInsertingItsMemberAgain() async throws {
+      let room = Room(id: "r")
+      let ada = Member(id: "ada")
+      room.members.insert(ada)
+      try await room.save()
+      let old = try #require(try await fields("version/1/room/r/members/ada"))
+      room.members.insert(ada)
+      try await room.update()
+      let new = try #require(try await fields("version/1/room/r/members/ada"))
+      #expect(old["createdAt"] as? Timestamp == new["createdAt"] as? Timestamp)
+      #expect(try #require(old["updatedAt"] as? Timestamp) < #require(new["updatedAt"] as? Timestamp))
+    }
+
+    @Test func linksCarryFieldsIfTheClassSaysSo() async throws {
+      let album = Album(id: "x")
+      let song = Copied(id: "s")
+      song.name = "song"
+      album.songs.insert(song)
+      try await album.save()
+      #expect(try await fields("version/1/album/x/songs/s")?["name"] as? String == "song")
+      let found = Album(id: "x", value: [:])
+      let (_, songs) = await told { heard in
+        found.songs.get(found.songs.where(\.name, isEqualTo: "song")) { heard(($0, $1)) }
+      }
+      #expect(songs.map(\.id) == ["s"])
+    }
+
+    @Test func membersThatReferToEachOtherAreSavedTogether() async throws {
+      let (ada, eve) = (Member(id: "ada"), Member(id: "eve"))
+      ada.friends.insert(eve)
+      eve.friends.insert(ada)
+      try await ada.save()
+      #expect(ada.isSaved && eve.isSaved)
+      #expect(try await ids("version/1/members/eve/friends") == ["ada"])
+    }
+
+    @Test func aHardRemovalDeletesTheMemberAsWell() async throws {
+      let room = Room(id: "r")
+      let members = ["ada", "eve"].map { Member(id: $0) }
+      room.members.insert(members)
+      try await room.save()
+      room.members.remove(members[0], hard: true)
+      room.members.remove("eve", hard: true)
+      try await room.update()
+      #expect(try await ids("version/1/members") == [] && !members[0].isSaved)
+    }
+
+    @Test func referencesAndRelationsSaveTheirObjects() async throws {
+      let room = Room(id: "r")
+      let (ada, eve) = (Member(id: "ada"), Member(id: "eve"))
+      room.owner.set(ada)
+      room.guest.set(eve)
+      #expect(room.owner.id == "ada" && room.guest.id == "eve")
+      #expect(room.updateValue["owner"] is DocumentReference && room.updateValue["guest"] == nil)
+      try await room.save()
+      #expect(ada.isSaved && eve.isSaved && room.updateValue.isEmpty)
+      let stored = try #require(try await fields(room))
+      #expect(stored["owner"] as? DocumentReference == ada.reference && stored["guest"] as? String == "eve")
+      let found = try #require(try await Room.get("r"))
+      #expect(found.owner.object == nil && found.owner.id == "ada" && found.guest.id == "eve")
+      let owner = await told { heard in found.owner.get { object, _ in heard(object) } }
+      let guest = await told { heard in found.guest.get { object, _ in heard(object) } }
+      #expect(owner === found.owner.object && guest === found.guest.object && guest?.id == "eve")
+      owner?.age = 5
+      found.guest.set(Member(id: "new"))
+      #expect(found.updateValue["guest"] as? String == "new")
+      found.owner.delete()
+      try await found.update()
+      let changed = try #require(try await fields(found))
+      #expect(changed["owner"] == nil && changed["guest"] as? String == "new")
+      #expect(try await fields("version/1/members/new") != nil)
+      let nothing = await told { heard in found.owner.get { heard(($0, $1)) } }
+      #expect(nothing.0 == nil && nothing.1 == nil)
+    }
+
+    @Test func anUpdateWritesTheChangesOfAReferredObject() async throws {
+      let room = Room(id: "r")
+      let ada = Member(id: "ada")
+      room.owner.set(ada)
+      try await room.save()
+      ada.age = 36
+      try await room.update()
+      #expect(try await fields(ada)?["age"] as? Int == 36)
+    }
+
+    // MARK: Lists
+
+    @Test func listsAreMapsInsideTheDocument() async throws {
+      let room = Room(id: "r")
+      room.shelf.append(item("b", "B"))
+      room.shelf.append(item("a", "A"))
+      try await room.save()
+      let stored = try #require(try await fields(room)?["shelf"] as? [String: [String: Any]])
+      #expect(stored["a"]?["name"] as? String == "A" && stored.count == 2)
+      let found = try #require(try await Room.get("r"))
+      #expect(found.shelf.keys == ["a", "b"] && found.shelf.map(\.name) == ["A", "B"] && found.shelf["b"].isSaved)
+      found.shelf["a"].price = 3
+      #expect((found.updateValue["shelf"] as? [String: Any])?.keys.map { $0 } == ["a"])
+      try await Firestore.firestore().document(found.path).updateData(["shelf.b.name": "of another"])
+      try await found.update()
+      let changed = try #require(try await fields(room)?["shelf"] as? [String: [String: Any]])
+      #expect(changed["a"]?["price"] as? Double == 3 && changed["a"]?["name"] as? String == "A")
+      #expect(changed["b"]?["name"] as? String == "of another")
+      found.shelf.remove(found.shelf["b"])
+      try await found.update()
+      #expect((try await fields(room)?["shelf"] as? [String: Any])?.keys.map { $0 } == ["a"])
+    }
+
+    @Test func theEndOfAListIsNoTrap() {
+      let room = Room(id: "r")
+      #expect(room.shelf.isEmpty && room.shelf.first == nil && room.shelf.keys.isEmpty)
+      for _ in room.shelf { #expect(Bool(false)) }
+    }
+  }
+}

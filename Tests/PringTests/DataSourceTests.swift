@@ -1,0 +1,272 @@
+// Data sources: live lists, pages, orders, filters, and objects that come late.
+
+import FirebaseFirestore
+import Foundation
+import Testing
+
+@testable import Pring
+
+/// What a data source told, as text: `initial ids`, `+1`, `~0`, `-2`, `error`.
+func log<T: Document>(_ source: DataSource<T>, _ heard: Heard<String>) {
+  source.on { [unowned source] _, change in
+    switch change {
+    case .initial: heard.hear("initial \(source.documents.keys.joined(separator: " "))")
+    case .update(let change):
+      let parts = change.deletions.map { "-\($0)" } + change.insertions.map { "+\($0)" }
+      heard.hear((parts + change.modifications.map { "~\($0)" }).joined(separator: " "))
+    case .error(let error): heard.hear("error \((error as? DataSourceError).map { "\($0.kind)" } ?? "other")")
+    }
+  }
+}
+
+extension PringTests {
+  @Suite final class DataSources {
+    private let app = TestApp()
+
+    private func make(_ id: String, _ price: Double = 0) async throws {
+      let item = Item(id: id)
+      item.price = price
+      try await item.save()
+    }
+
+    private var options: Options {
+      let options = Options()
+      options.includeMetadataChanges = false
+      return options
+    }
+
+    @Test func aSourceTellsItsFirstObjectsAndThenEachChange() async throws {
+      try await make("a", 1)
+      try await make("b", 2)
+      let heard = Heard<String>()
+      let source = Item.order(by: \Item.price).dataSource(options: options)
+      log(source, heard)
+      source.listen()
+      #expect(await heard.next() == "initial a b")
+      try await make("c", 1.5)
+      #expect(await heard.next() == "+1")
+      try await Item.reference.document("a").updateData(["price": 9])
+      #expect(await heard.next() == "~2")
+      try await Item.reference.document("c").delete()
+      #expect(await heard.next() == "-0")
+      #expect(app.onCallbackQueue { source.map(\.id) } == ["b", "a"])
+      source.stop()
+    }
+
+    @Test func anEmptyResultIsToldAndTheNextOneIsTheFirst() async throws {
+      let heard = Heard<String>()
+      let source = Item.query.dataSource(options: options)
+      log(source, heard)
+      source.onCompleted { _, items in heard.hear("completed \(items.count)") }
+      source.onCompleted { _, items in heard.hear("again \(items.count)") }
+      source.listen()
+      for expected in ["initial ", "completed 0", "again 0"] { #expect(await heard.next() == expected) }
+      try await make("a")
+      for expected in ["initial a", "completed 1", "again 1"] { #expect(await heard.next() == expected) }
+      try await make("b")
+      for expected in ["+1", "completed 2", "again 2"] { #expect(await heard.next() == expected) }
+      source.stop()
+    }
+
+    @Test func pagesFollowEachOther() async throws {
+      for id in ["a", "b", "c"] { try await make(id) }
+      let heard = Heard<String>()
+      let source = Item.order(by: "createdAt").limit(to: 2).dataSource()
+      log(source, heard)
+      source.onCompleted { _, items in heard.hear("completed \(items.count)") }
+      source.get()
+      for expected in ["+0", "+1", "completed 2"] { #expect(await heard.next() == expected) }
+      source.next { heard.hear("last \($0)") }
+      for expected in ["last false", "+2", "completed 3"] { #expect(await heard.next() == expected) }
+      source.next { heard.hear("last \($0)") }
+      for expected in ["last true", "completed 3"] { #expect(await heard.next() == expected) }
+      #expect(app.onCallbackQueue { source.isLast })
+    }
+
+    @Test func descriptorsAndPredicatesDecideWhatIsShown() async throws {
+      for (id, price) in [("a", 3.0), ("b", 1), ("c", 2), ("d", 0)] { try await make(id, price) }
+      let options = options
+      options.sortDescriptors = [NSSortDescriptor(keyPath: \Item.price, ascending: false)]
+      options.predicate = NSPredicate { object, _ in ((object as? Item)?.price ?? 0) > 0 }
+      options.filter = { ($0 as? Item)?.id != "c" }
+      let heard = Heard<String>()
+      let source = Item.query.dataSource(options: options)
+      log(source, heard)
+      source.listen()
+      #expect(await heard.next() == "initial a b")
+      try await Item.reference.document("d").updateData(["price": 2])
+      #expect(await heard.next() == "+1")
+      try await Item.reference.document("a").updateData(["price": 0])
+      #expect(await heard.next() == "-0")
+      source.stop()
+    }
+
+    @Test func changesOfOtherTypesAreIgnored() async throws {
+      try await make("a")
+      let options = options
+      options.listeningChangeTypes = [.added]
+      let heard = Heard<String>()
+      let source = Item.query.dataSource(options: options)
+      log(source, heard)
+      source.listen()
+      #expect(await heard.next() == "initial a")
+      try await Item.reference.document("a").updateData(["price": 2])
+      try await Item.reference.document("a").delete()
+      try await make("b")
+      #expect(await heard.next() == "+1")
+      source.stop()
+    }
+
+    @Test func parsedObjectsEnterTheListWhenTheyAreDone() async throws {
+      try await make("a")
+      try await make("b")
+      let answers = Heard<(Item, (Item) -> Void)>()
+      let heard = Heard<String>()
+      let source = Item.query.dataSource(options: options)
+      log(source, heard)
+      source.on(parse: { _, item, done in answers.hear((item, done)) }).listen()
+      let (first, second) = (await answers.next(), await answers.next())
+      second.0.name = "parsed"
+      second.1(second.0)
+      first.1(first.0)
+      #expect(await heard.next() == "initial a b")
+      #expect(app.onCallbackQueue { source[1].name } == "parsed")
+      source.stop()
+    }
+
+    @Test func whatComesTooLateIsReportedAndStillCounts() async throws {
+      try await make("a")
+      try await make("b")
+      let options = options
+      options.timeout = 0
+      let answers = Heard<(Item, (Item) -> Void)>()
+      let heard = Heard<String>()
+      let source = Item.query.dataSource(options: options)
+      log(source, heard)
+      source.on(parse: { _, item, done in answers.hear((item, done)) })
+        .onError { _, error in heard.hear("timeout \(error.kind)") }
+        .listen()
+      let (first, second) = (await answers.next(), await answers.next())
+      for expected in ["timeout timeout", "error timeout", "initial "] { #expect(await heard.next() == expected) }
+      second.1(second.0)
+      #expect(await heard.next() == "+0")
+      first.1(first.0)
+      #expect(await heard.next() == "+1")
+      source.stop()
+    }
+
+    @Test func documentsAreRemovedAndObservedByTheirPlace() async throws {
+      try await make("a")
+      let heard = Heard<String>()
+      let source = Item.query.dataSource(options: options)
+      log(source, heard)
+      source.listen()
+      #expect(await heard.next() == "initial a")
+      let removed = await told { heard in
+        app.onCallbackQueue { source.removeDocument(at: 0) { id, error in heard("\(id) \(error == nil)") } }
+      }
+      #expect(removed == "a true")
+      #expect(await heard.next() == "-0")
+      source.stop()
+    }
+
+    @Test func aSourceOfObjectsIsACollection() {
+      let source: DataSource<Item> = [Item(id: "a"), Item(id: "b")]
+      #expect(source.count == 2 && source.first?.id == "a" && source.last?.id == "b" && source[1].id == "b")
+      source.insert(Item(id: "b"))
+      source.insert(Item(id: "c"))
+      source.remove(Item(id: "a"))
+      #expect(source.documents.keys == ["b", "c"] && source.index(of: Item(id: "c")) == 1)
+      #expect(source.index(where: { $0.id == "c" }) == 1 && source.documents.index(of: "c") == 1)
+      var ids: [String] = []
+      source.forEach { ids.append($0.id) }
+      #expect(ids == ["b", "c"])
+      source.documents = [Item(id: "z")]
+      #expect(source.map(\.id) == ["z"])
+      let sorted = [Item(id: "x", value: ["price": 2]), Item(id: "y", value: ["price": 1])]
+        .sort(sortDescriptors: [NSSortDescriptor(keyPath: \Item.price, ascending: true)])
+      #expect(sorted.keys == ["y", "x"])
+    }
+
+    @Test func rowsAreWhereASimpleListHasThem() {
+      var random = SystemRandomNumberGenerator()
+      for order in [ElementOrder.none, .user { ($0 as! Item).price < ($1 as! Item).price }] {
+        var rows = Rows<Item>([], order)
+        var model: [Item] = []
+        for step in 0..<2000 {
+          let id = "\(Int.random(in: 0..<60, using: &random))"
+          let item = Item(id: id, value: ["price": Double.random(in: 0..<1, using: &random)])
+          let place = model.firstIndex { $0.id == id }
+          if Int.random(in: 0..<3, using: &random) == 0 {
+            #expect(rows.remove(id) == place)
+            if let place { model.remove(at: place) }
+          } else if let place {
+            model.remove(at: place)
+            let new = order.isNone ? place : model.firstIndex { $0.price > item.price } ?? model.count
+            model.insert(item, at: new)
+            let moved = rows.replace(id, with: item, nil)
+            #expect(moved?.old == place && moved?.new == new)
+          } else {
+            let new = order.isNone ? model.count : model.firstIndex { $0.price > item.price } ?? model.count
+            model.insert(item, at: new)
+            #expect(rows.insert(item, id, nil) == new)
+          }
+          guard rows.elements.map(ObjectIdentifier.init) == model.map(ObjectIdentifier.init) else {
+            return #expect(Bool(false), "step \(step)")
+          }
+        }
+      }
+    }
+
+    // MARK: Queries
+
+    @Test func keyPathsNameTheirProperties() {
+      func query(_ query: DataSource<Everything>.Query) -> FirebaseFirestore.Query { query.query }
+      let all = Everything.reference
+      #expect(query(Everything.where(\.text, isEqualTo: "a")) == all.whereField("text", isEqualTo: "a"))
+      #expect(query(Everything.where(\.note, isEqualTo: "a")) == all.whereField("note", isEqualTo: "a"))
+      #expect(query(Everything.where(\.count, isLessThan: 1)) == all.whereField("count", isLessThan: 1))
+      #expect(query(Everything.where(\.maybe, isGreaterThan: 1)) == all.whereField("maybe", isGreaterThan: 1))
+      #expect(query(Everything.where(\.maybeFlag, isEqualTo: true)) == all.whereField("maybeFlag", isEqualTo: true))
+      #expect(query(Everything.where(\.names, arrayContains: "x")) == all.whereField("names", arrayContains: "x"))
+      #expect(query(Everything.where(\.flag, isEqualTo: true)) == all.whereField("flag", isEqualTo: true))
+      #expect(query(Everything.order(by: \.date)) == all.order(by: "date"))
+      #expect(query(Everything.order(by: \.time)) == all.order(by: "time"))
+      #expect(query(Everything.order(by: \.createdAt)) == all.order(by: "createdAt"))
+      #expect(query(Everything.order(by: \.updatedAt, descending: true)) == all.order(by: "updatedAt", descending: true))
+      #expect(query(Everything.order(by: \.single)) == all.order(by: "single"))
+      #expect(query(Everything.order(by: \.bytes)) == all.order(by: "bytes"))
+      #expect(query(Everything.order(by: \.link)) == all.order(by: "link"))
+      #expect(BetterItem.where(\BetterItem.name, isEqualTo: "a").query == BetterItem.reference.whereField("name", isEqualTo: "a"))
+      #expect(Room(id: "r").items.where(\.price, isLessThanOrEqualTo: 1).query
+        == Firestore.firestore().collection("version/1/room/r/items").whereField("price", isLessThanOrEqualTo: 1))
+    }
+
+    @Test func everyStepIsThatOfTheDatabase() async throws {
+      for (id, price) in [("a", 1.0), ("b", 2), ("c", 3)] { try await make(id, price) }
+      let items = Item.reference.order(by: "price")
+      let base = Item.order(by: "price")
+      let b = try await Item.reference.document("b").getDocument()
+      #expect(base.start(at: [2.0]).query == items.start(at: [2.0]))
+      #expect(base.start(after: [2.0]).query == items.start(after: [2.0]))
+      #expect(base.start(atDocument: b).query == items.start(atDocument: b))
+      #expect(base.start(afterDocument: b).query == items.start(afterDocument: b))
+      #expect(base.end(at: [2.0]).query == items.end(at: [2.0]))
+      #expect(base.end(before: [2.0]).query == items.end(before: [2.0]))
+      #expect(base.end(atDocument: b).query == items.end(atDocument: b))
+      #expect(base.end(beforeDocument: b).query == items.end(beforeDocument: b))
+      #expect(Item.limit(to: 2).query == Item.reference.limit(to: 2))
+      #expect(Item.where("price", isGreaterThanOrEqualTo: 2).query == Item.reference.whereField("price", isGreaterThanOrEqualTo: 2))
+      let filtered = Item.query.filter(using: NSPredicate { fields, _ in
+        ((fields as? [String: Any])?["price"] as? Double ?? 0) > 1.5
+      })
+      let heard = Heard<String>()
+      let source = filtered.dataSource()
+      log(source, heard)
+      source.get()
+      #expect(await heard.next() == "+0")
+      #expect(await heard.next() == "+1")
+      #expect(app.onCallbackQueue { source.documents.keys } == ["b", "c"])
+    }
+  }
+}

@@ -1,0 +1,140 @@
+// Every example of the guide runs, and the guide shows what runs.
+
+import FirebaseFirestore
+import FirebaseStorage
+import Foundation
+import Pring
+import Testing
+
+extension PringTests {
+  @Suite final class Guide {
+    private let app = TestApp()
+
+    @Test func theGuideShowsWhatIsRun() throws {
+      let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      let code = try ["Guide.swift", "GuideToBallcap.swift"].map {
+        try String(contentsOf: root.appendingPathComponent($0), encoding: .utf8)
+      }.joined()
+      let page = try String(
+        contentsOf: root.appendingPathComponent("../../../docs/pring.md").standardizedFileURL, encoding: .utf8)
+      let fences = page.matches(of: #/(?s)```swift\n(.*?)```/#).map { String($0.1) }
+      #expect(fences.count > 20)
+      for fence in fences {
+        // Imports of several examples are one list in the file.
+        let lines = fence.split(separator: "\n", omittingEmptySubsequences: false)
+        let start = lines.firstIndex { !$0.hasPrefix("import ") && !$0.isEmpty } ?? 0
+        #expect(code.contains(lines[start...].joined(separator: "\n")), "not in the files: \(fence)")
+      }
+      for number in 1...40 { #expect(page.contains("\n\(number). ")) }
+    }
+
+    private func person(_ id: String, _ name: String) -> Person {
+      let person = Person(id: id)
+      person.name = name
+      return person
+    }
+
+    @Test func objectsAreMadeSavedReadAndDeleted() async throws {
+      makeObjects()
+      try await saveAndUpdate()
+      #expect(try await Person.get("ada") == nil)
+      let eve = person("eve", "E")
+      await told { done in saveWithCompletion(eve) { done(()) } }
+      #expect(try await Person.get("eve")?.name == "Eve")
+      let player = Player(id: "p")
+      player.rank = .high
+      try await saveTogether(person("ada", "Ada"), player)
+      #expect(try await Player.get("p")?.rank == .high)
+      let beacon = Beacon(id: "b")
+      try await beacon.save()
+      let before = beacon.updatedAt
+      try await repeatTheWord(beacon)
+      #expect(beacon.updatedAt > before)
+      let heard = Heard<String?>()
+      let disposer = try await readAndListen { heard.hear($0?.name) }
+      #expect(await heard.next() == "Ada")
+      disposer.dispose()
+    }
+
+    @Test func collectionsAndReferencesAreWritten() async throws {
+      let (ada, eve) = (person("ada", "Ada"), person("eve", "Eve"))
+      try await ada.save()
+      try await writeNotes(ada)
+      let notes = await told { heard in readNotes(ada) { heard($0) } }
+      #expect(notes.map(\.text) == ["It weaves algebraic patterns."])
+      let author = await told { heard in findAuthor(of: notes[0]) { heard($0?.name) } }
+      #expect(author == "Ada")
+      try await makeFriends(ada, eve)
+      #expect(eve.isSaved)
+      #expect(try await ada.friends.reference.getDocuments().isEmpty)
+      #expect(try await eve.friends.reference.getDocuments().count == 1)
+      let basket = Order(id: "o")
+      try await order("tea", basket)
+      let found = try #require(try await Order.get("o"))
+      #expect(found.lines["tea"].count == 2 && found.address?.city == "London")
+    }
+
+    @Test func filesAreSavedLoadedAndRemoved() async throws {
+      let ada = person("ada", "Ada")
+      #expect(await told { heard in savePicture(Data("p".utf8), of: ada) { heard($0 == nil) } })
+      let found = try #require(try await Person.get("ada"))
+      #expect(try await loadPicture(of: found) == Data("p".utf8))
+      try await removePicture(of: found)
+      #expect(try await Person.get("ada")?.picture == nil)
+    }
+
+    @Test func listsAreReadAndWatched() async throws {
+      let (ada, eve) = (person("ada", "Ada"), person("eve", "Eve"))
+      (ada.age, eve.age, eve.isMember) = (36, 17, true)
+      ada.friends.insert(eve)
+      try await ada.save()
+      let heard = Heard<[String]>()
+      let adults = findAdults { heard.hear($0) }
+      #expect(await heard.next() == ["ada"])
+      let rows = Heard<String>()
+      let friends = watchFriends(of: ada) { rows.hear($0) }
+      #expect(await rows.next() == "reload")
+      try await writeNotes(ada)
+      let notes = watchNotes(of: ada) { heard.hear($0) }
+      #expect(await heard.next() == ["It weaves algebraic patterns. Ada"])
+      let pages = Person.order(by: "age").limit(to: 1).dataSource()
+      let people = await told { heard in readPages(pages) { heard($0.keys) } }
+      #expect(people == ["eve", "ada"])
+      friends.stop()
+      notes.stop()
+      withExtendedLifetime(adults) {}
+    }
+
+    @Test func transactionsCount() async throws {
+      let (ada, eve) = (person("ada", "Ada"), person("eve", "Eve"))
+      try await ada.save()
+      for _ in 0..<2 {
+        let (count, error) = await told { heard in befriend(ada, eve) { heard(($0, $1)) } }
+        #expect(error == nil && (count == 1))
+      }
+    }
+
+    @Test func articlesAreFoundByWordsAndByTheirBeginning() async throws {
+      let article = Article(id: "a")
+      article.title = "Analytical engines"
+      try await article.save()
+      for query in [findByWord("Engines"), findByBeginning("Anal")] {
+        let found = await told { heard in query.get { snapshot, _ in heard(snapshot?.count) } }
+        #expect(found == 1)
+      }
+    }
+
+    @Test func aClassMayBeElsewhereAndMayBeReadByBallcap() async throws {
+      let ada = person("ada", "Ada")
+      #expect(try await copyToTeam("x", ada)?.path == "teams/x/people/ada")
+      (ada.age, ada.isMember, ada.tags) = (36, true, ["pioneer"])
+      try await ada.save()
+      #expect(
+        try await readAsModel("ada") == Human(name: "Ada", age: 36, isMember: true, tags: ["pioneer": true]))
+      let visitor = Visitor(id: "v")
+      visitor.visits = 2
+      try await visitor.save()
+      #expect(try await Visitor.get("v")?.visits == 2)
+    }
+  }
+}

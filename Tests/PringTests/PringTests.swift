@@ -1,0 +1,194 @@
+// The tests of the Pring layer: one after the other, since collections are named through the default app, of which a
+// process has one.
+
+import FirebaseFirestore
+import FirebaseStorage
+import Foundation
+import Testing
+
+@testable import Pring
+
+@Suite(.serialized, .timeLimit(.minutes(5))) enum PringTests {}
+
+/// The default app with an empty database and an empty storage, for one test.
+final class TestApp {
+  let folder = FileManager.default.temporaryDirectory
+    .appendingPathComponent("dugout-test-\(UUID().uuidString)")
+  private static let queueKey = DispatchSpecificKey<Bool>()
+
+  init(isBroken: Bool = false) {
+    // A file where the folder is to be cannot be opened.
+    if isBroken { try? Data("x".utf8).write(to: folder) }
+    start()
+  }
+
+  deinit {
+    FirebaseApp.app()?.delete { _ in }
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  private func start() {
+    FirebaseApp.configure(options: FirebaseOptions(directory: folder))
+    let queue = DispatchQueue(label: "dugout.test.callbacks")
+    queue.setSpecific(key: Self.queueKey, value: true)
+    let settings = FirestoreSettings()
+    settings.dispatchQueue = queue
+    Firestore.firestore().settings = settings
+    Storage.storage().callbackQueue = queue
+  }
+
+  func restart() async {
+    await withCheckedContinuation { done in FirebaseApp.app()?.delete { _ in done.resume() } }
+    start()
+  }
+
+  /// Runs `body` where the callbacks run, so that it sees what they did.
+  func onCallbackQueue<Value>(_ body: () -> Value) -> Value {
+    Firestore.firestore().settings.dispatchQueue.sync(execute: body)
+  }
+
+  static var isCallbackQueue: Bool { DispatchQueue.getSpecific(key: queueKey) == true }
+}
+
+/// What closures were called with, for tests that await it.
+final class Heard<Value>: @unchecked Sendable {
+  // Unchecked: one side yields, the other awaits, and values are handed over.
+  private struct Item: @unchecked Sendable { var value: Value }
+  private let continuation: AsyncStream<Item>.Continuation
+  private var iterator: AsyncStream<Item>.Iterator
+
+  init() {
+    let (stream, continuation) = AsyncStream<Item>.makeStream()
+    self.continuation = continuation
+    iterator = stream.makeAsyncIterator()
+  }
+
+  func hear(_ value: Value) { continuation.yield(Item(value: value)) }
+
+  func next() async -> Value { await iterator.next(isolation: nil)!.value }
+}
+
+/// What a call with a completion told it.
+func told<Value>(_ call: (@escaping (Value) -> Void) -> Void) async -> Value {
+  let heard = Heard<Value>()
+  call { heard.hear($0) }
+  return await heard.next()
+}
+
+/// The fields of a document as the database has them; nil if there is none.
+func fields(_ path: String) async throws -> [String: Any]? {
+  try await Firestore.firestore().document(path).getDocument().data()
+}
+
+func fields(_ object: Object) async throws -> [String: Any]? { try await fields(object.path) }
+
+func bytes(_ path: String) async -> Data? {
+  try? await Storage.storage().reference(withPath: path).data(maxSize: 1 << 20)
+}
+
+// MARK: Classes
+
+/// Everything that the table of types has.
+class Everything: Object {
+  enum Kind: Int { case first, second }
+
+  var text = "text"
+  var note: String?
+  var count = 1
+  var small: Int8 = 2
+  var large: UInt32 = 3
+  var maybe: Int? = 4
+  var ratio = 0.5
+  var single: Float = 0.25
+  var flag = true
+  var maybeFlag: Bool?
+  var bytes = Data([1, 2])
+  var date = Date(timeIntervalSince1970: 10)
+  var time = Timestamp(seconds: 20, nanoseconds: 0)
+  var point = GeoPoint(latitude: 1, longitude: 2)
+  var target: DocumentReference?
+  var link = URL(string: "https://example.org/a?b=c")!
+  var tags: Set<String> = ["a"]
+  var numbers: Set<Int> = [7]
+  var names = ["x", "y"]
+  var doubles = [1.0, 2.5]
+  var flags = [true, false]
+  var dates = [Date(timeIntervalSince1970: 1)]
+  var anything: [Any] = ["a", 1]
+  var map: [String: Any] = ["a": 1, "b": ["c": true]]
+  var maps: [[String: Any]] = [["a": 1]]
+  var counts = ["a": 1]
+  var kind = Kind.first
+  var hidden = "hidden"
+
+  override var ignore: [String] { ["hidden"] }
+
+  override func encode(_ key: String, value: Any?) -> Any? {
+    key == "kind" ? kind.rawValue : nil
+  }
+
+  override func decode(_ key: String, value: Any?) -> Bool {
+    guard key == "kind", let number = value as? Int, let kind = Kind(rawValue: number) else { return false }
+    self.kind = kind
+    return true
+  }
+}
+
+class Item: Object {
+  var name: String?
+  var price = 0.0
+  var tags: Set<String> = []
+}
+
+final class BetterItem: Item {
+  var stars = 1
+}
+
+class Member: Object {
+  override class var modelName: String { "members" }
+
+  var name: String?
+  var age = 0
+  var picture: File?
+  let friends: ReferenceCollection<Member> = []
+}
+
+class Room: Object {
+  var title = ""
+  var cover: File?
+  var pages: [File] = []
+  let items: NestedCollection<Item> = []
+  let members: ReferenceCollection<Member> = []
+  let shelf: List<Item> = []
+  let owner: Reference<Member> = .init()
+  let guest: Relation<Member> = .init()
+}
+
+/// A class whose links carry its fields.
+final class Copied: Object {
+  override class var shouldBeReplicated: Bool { true }
+
+  var name = ""
+}
+
+final class Album: Object {
+  let songs: ReferenceCollection<Copied> = []
+}
+
+final class Address: Object {
+  var city = ""
+  var plan: File?
+  var next: Address?
+}
+
+final class Shop: Object {
+  var home = Address()
+  var branch: Address?
+}
+
+final class Touched: Object {
+  @Field var nick: String?
+  @Field var score: Int?
+  @Field var tags: [String] = []
+  var plain = 0
+}
