@@ -41,14 +41,15 @@ struct CampaignOptions {
 struct CampaignProgram {
   static let campaigns: [any Campaign.Type] = [
     CrashStates.self, Corruption.self, Repair.self, Mutants.self, Model.self, Queries.self,
-    EmulatorComparison.self, Transactions.self, Live.self, Sync.self, Streams.self, Counters.self, Blobs.self,
-    Upload.self, Copies.self, Fuzz.self, KillCampaign.self, Space.self, Overload.self, Soak.self,
+    EmulatorComparison.self, Transactions.self, Live.self, Sync.self, Streams.self, Counters.self, Layers.self,
+    Blobs.self, Upload.self, Copies.self, Fuzz.self, KillCampaign.self, Space.self, Overload.self, Soak.self,
   ]
 
   static func main() async {
     var words = Array(CommandLine.arguments.dropFirst())
     if words.first == KillWorker.word { await KillWorker.main(Array(words.dropFirst())) }
     if words.first == StoreKillWorker.word { StoreKillWorker.main(Array(words.dropFirst())) }
+    if words.first == LayerKillWorker.word { await LayerKillWorker.main(Array(words.dropFirst())) }
     if words.first == SoakWorker.word { SoakWorker.main(Array(words.dropFirst())) }
     if words.first == CounterWorker.word { await CounterWorker.main(Array(words.dropFirst())) }
     guard let name = words.first, let campaign = campaigns.first(where: { $0.name == name }) else {

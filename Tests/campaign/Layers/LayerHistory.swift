@@ -1,0 +1,132 @@
+// A random history of several clients and their authority: links, counters and lists through the layer, with periods
+// offline, a connection that fails, and clients that are closed and opened again.
+
+import DocumentStore
+import FirebaseFirestore
+import Foundation
+import Harness
+import OfflineSync
+import Pring
+
+struct LayerHistory: Sendable {
+  struct Summary {
+    var counts: [String: Int] = [:]
+    var failure: String?
+  }
+
+  private static let clientCount = 3
+  private static let stepCount = 40
+
+  let seed: UInt64
+  let folder: URL
+
+  func run() async throws -> Summary {
+    let authority = try DocumentStore.openInMemory()
+    let remote = try LoopbackRemote(authority: authority, seed: seed)
+    let first = connect(0, remote)
+    try await LayerDatabase.$current.withValue(first) { try await LayerClient.makeRooms(first) }
+    try await first.waitForPendingWrites()
+    try await end(first)
+    remote.setFaults(faults)
+    var outcomes: [Outcome] = []
+    try await withThrowingTaskGroup(of: Outcome.self) { group in
+      for number in 0..<Self.clientCount { group.addTask { try await client(number, remote) } }
+      for try await outcome in group { outcomes.append(outcome) }
+    }
+    var summary = Summary()
+    var expected = LayerModel()
+    for outcome in outcomes {
+      for step in outcome.steps { expected.apply(step) }
+      summary.counts.merge(outcome.counts) { $0 + $1 }
+    }
+    // Another client sees what the authority has.
+    let last = connect(Self.clientCount, remote)
+    let found = try await LayerDatabase.$current.withValue(last) { try await LayerClient.read() }
+    summary.failure = found.difference(from: expected)
+    try await end(last)
+    try authority.close()
+    return summary
+  }
+
+  private var faults: LoopbackFaults {
+    var random = SeededRandom(seed: SeededRandom.seed(seed, 1))
+    var faults = LoopbackFaults()
+    faults.latency = 0...Int64(random.below(300))
+    faults.lossOneIn = random.oneIn(2) ? nil : 50 + random.below(100)
+    faults.duplicationOneIn = random.oneIn(2) ? nil : 10
+    faults.reorders = random.oneIn(2)
+    return faults
+  }
+
+  // MARK: Clients
+
+  /// What a client did that has to be in the end.
+  private struct Outcome: Sendable {
+    var steps: [LayerStep] = []
+    var counts: [String: Int] = [:]
+
+    mutating func count(_ name: String) { counts[name, default: 0] += 1 }
+  }
+
+  private func connect(_ number: Int, _ remote: LoopbackRemote) -> Firestore {
+    let name = "layers-\(number)-\(UUID().uuidString)"
+    FirebaseApp.configure(
+      name: name, options: FirebaseOptions(directory: folder.appendingPathComponent("\(number)")))
+    guard let app = FirebaseApp.app(name: name) else { preconditionFailure("the app was just made") }
+    let firestore = Firestore.firestore(app: app)
+    let settings = FirestoreSettings()
+    settings.dispatchQueue = DispatchQueue(label: name)
+    settings.remote = remote
+    settings.acknowledgement = .local
+    settings.durability = .buffered
+    firestore.settings = settings
+    return firestore
+  }
+
+  private func end(_ firestore: Firestore) async throws {
+    await withCheckedContinuation { done in firestore.app.delete { _ in done.resume() } }
+  }
+
+  private func client(_ number: Int, _ remote: LoopbackRemote) async throws -> Outcome {
+    var random = SeededRandom(seed: SeededRandom.seed(seed, 2, UInt64(number)))
+    var outcome = Outcome()
+    var firestore = connect(number, remote)
+    var isOnline = true
+    var step = 0
+    while step < Self.stepCount {
+      // One stay with the database open.
+      let stay = min(Self.stepCount - step, 1 + random.below(20))
+      let current = firestore
+      try await LayerDatabase.$current.withValue(current) {
+        let client = try await LayerClient(current)
+        for _ in 0..<stay {
+          if random.oneIn(8) {
+            isOnline.toggle()
+            if isOnline { try await current.enableNetwork() } else { try await current.disableNetwork() }
+            outcome.count(isOnline ? "online" : "offline")
+          }
+          let next = LayerStep.random(&random, client: number)
+          do {
+            guard try await client.perform(next) else { continue }
+            outcome.steps.append(next)
+            outcome.count(next.name)
+            if !isOnline { outcome.count("stepsOffline") }
+          } catch where next.isTransaction {
+            // It needs the remote, and others may be faster for long; then it did not happen.
+            outcome.count("transactionsGivenUp")
+          }
+        }
+      }
+      step += stay
+      guard step < Self.stepCount else { break }
+      try await end(firestore)
+      outcome.count("reopened")
+      firestore = connect(number, remote)
+      isOnline = true
+    }
+    try await firestore.enableNetwork()
+    try await firestore.waitForPendingWrites()
+    try await end(firestore)
+    return outcome
+  }
+}

@@ -1,0 +1,98 @@
+// What the steps of a history add up to, and the steps.
+//
+// Steps of different clients touch people, notes and entries of their own, and counts that they share. So the outcome does
+// not depend on how the clients took turns.
+
+import Harness
+
+/// One thing that an app does.
+enum LayerStep {
+  case like(room: Int)
+  /// A person becomes a guest, and is written along with the link.
+  case invite(room: Int, person: String, name: String)
+  case dismiss(room: Int, person: String, hard: Bool)
+  /// A link and the count of all links, in a transaction.
+  case join(room: Int, person: String)
+  case leave(room: Int, person: String)
+  case note(room: Int, id: String, text: String)
+  case erase(room: Int, id: String)
+  case shelve(room: Int, id: String, text: String)
+  case unshelve(room: Int, id: String)
+  case tag(room: Int, tag: String)
+
+  var isTransaction: Bool {
+    switch self {
+    case .join, .leave: true
+    default: false
+    }
+  }
+
+  var name: String { String(describing: self).prefix { $0 != "(" }.description }
+
+  static let names = [
+    "like", "invite", "dismiss", "join", "leave", "note", "erase", "shelve", "unshelve", "tag",
+  ]
+
+  static func random(_ random: inout SeededRandom, client: Int) -> LayerStep {
+    let room = random.below(LayerModel.roomCount)
+    let own = "c\(client)-\(random.below(4))"
+    let text = "\(random.below(1000))"
+    switch random.below(12) {
+    case 0, 1: return .like(room: room)
+    case 2, 3: return .invite(room: room, person: own, name: text)
+    case 4: return .dismiss(room: room, person: own, hard: random.oneIn(3))
+    case 5, 6: return .join(room: room, person: own)
+    case 7: return .leave(room: room, person: own)
+    case 8: return .note(room: room, id: own, text: text)
+    case 9: return .erase(room: room, id: own)
+    case 10: return random.oneIn(3) ? .unshelve(room: room, id: own) : .shelve(room: room, id: own, text: text)
+    default: return .tag(room: client % LayerModel.roomCount, tag: text)
+    }
+  }
+}
+
+/// The database as it has to be.
+struct LayerModel: Equatable {
+  static let roomCount = 3
+
+  struct Room: Equatable {
+    var likes = 0
+    var guests: Set<String> = []
+    var members: Set<String> = []
+    var notes: [String: String] = [:]
+    var shelf: [String: String] = [:]
+    var tags: Set<String> = []
+  }
+
+  var rooms = Array(repeating: Room(), count: roomCount)
+  /// The names of those who were invited.
+  var people: [String: String] = [:]
+
+  mutating func apply(_ step: LayerStep) {
+    switch step {
+    case .like(let room): rooms[room].likes += 1
+    case .invite(let room, let person, let name):
+      rooms[room].guests.insert(person)
+      people[person] = name
+    case .dismiss(let room, let person, let hard):
+      rooms[room].guests.remove(person)
+      if hard { people[person] = nil }
+    case .join(let room, let person): rooms[room].members.insert(person)
+    case .leave(let room, let person): rooms[room].members.remove(person)
+    case .note(let room, let id, let text): rooms[room].notes[id] = text
+    case .erase(let room, let id): rooms[room].notes[id] = nil
+    case .shelve(let room, let id, let text): rooms[room].shelf[id] = text
+    case .unshelve(let room, let id): rooms[room].shelf[id] = nil
+    case .tag(let room, let tag): rooms[room].tags = [tag]
+    }
+  }
+
+  /// What differs first; nil if nothing does.
+  func difference(from other: LayerModel) -> String? {
+    if people != other.people { return "people: \(people) instead of \(other.people)" }
+    for (index, (room, other)) in zip(rooms, other.rooms).enumerated() where room != other {
+      return "room \(index): \(room) instead of \(other)"
+    }
+    return nil
+  }
+}
