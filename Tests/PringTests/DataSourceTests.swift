@@ -147,7 +147,9 @@ extension PringTests {
         .onError { _, error in heard.hear("timeout \(error.kind)") }
         .listen()
       let (first, second) = (await answers.next(), await answers.next())
-      for expected in ["timeout timeout", "error timeout", "initial "] { #expect(await heard.next() == expected) }
+      for expected in ["timeout timeout", "error timeout", "initial "] {
+        #expect(await heard.next() == expected)
+      }
       second.1(second.0)
       #expect(await heard.next() == "+0")
       first.1(first.0)
@@ -227,19 +229,24 @@ extension PringTests {
       #expect(query(Everything.where(\.note, isEqualTo: "a")) == all.whereField("note", isEqualTo: "a"))
       #expect(query(Everything.where(\.count, isLessThan: 1)) == all.whereField("count", isLessThan: 1))
       #expect(query(Everything.where(\.maybe, isGreaterThan: 1)) == all.whereField("maybe", isGreaterThan: 1))
-      #expect(query(Everything.where(\.maybeFlag, isEqualTo: true)) == all.whereField("maybeFlag", isEqualTo: true))
-      #expect(query(Everything.where(\.names, arrayContains: "x")) == all.whereField("names", arrayContains: "x"))
+      let maybe = query(Everything.where(\.maybeFlag, isEqualTo: true))
+      #expect(maybe == all.whereField("maybeFlag", isEqualTo: true))
+      let names = query(Everything.where(\.names, arrayContains: "x"))
+      #expect(names == all.whereField("names", arrayContains: "x"))
       #expect(query(Everything.where(\.flag, isEqualTo: true)) == all.whereField("flag", isEqualTo: true))
       #expect(query(Everything.order(by: \.date)) == all.order(by: "date"))
       #expect(query(Everything.order(by: \.time)) == all.order(by: "time"))
       #expect(query(Everything.order(by: \.createdAt)) == all.order(by: "createdAt"))
-      #expect(query(Everything.order(by: \.updatedAt, descending: true)) == all.order(by: "updatedAt", descending: true))
+      let latest = query(Everything.order(by: \.updatedAt, descending: true))
+      #expect(latest == all.order(by: "updatedAt", descending: true))
       #expect(query(Everything.order(by: \.single)) == all.order(by: "single"))
       #expect(query(Everything.order(by: \.bytes)) == all.order(by: "bytes"))
       #expect(query(Everything.order(by: \.link)) == all.order(by: "link"))
-      #expect(BetterItem.where(\BetterItem.name, isEqualTo: "a").query == BetterItem.reference.whereField("name", isEqualTo: "a"))
-      #expect(Room(id: "r").items.where(\.price, isLessThanOrEqualTo: 1).query
-        == Firestore.firestore().collection("version/1/room/r/items").whereField("price", isLessThanOrEqualTo: 1))
+      let better = BetterItem.where(\BetterItem.name, isEqualTo: "a").query
+      #expect(better == BetterItem.reference.whereField("name", isEqualTo: "a"))
+      let items = Firestore.firestore().collection("version/1/room/r/items")
+      let cheap = Room(id: "r").items.where(\.price, isLessThanOrEqualTo: 1).query
+      #expect(cheap == items.whereField("price", isLessThanOrEqualTo: 1))
     }
 
     @Test func everyStepIsThatOfTheDatabase() async throws {
@@ -256,10 +263,12 @@ extension PringTests {
       #expect(base.end(atDocument: b).query == items.end(atDocument: b))
       #expect(base.end(beforeDocument: b).query == items.end(beforeDocument: b))
       #expect(Item.limit(to: 2).query == Item.reference.limit(to: 2))
-      #expect(Item.where("price", isGreaterThanOrEqualTo: 2).query == Item.reference.whereField("price", isGreaterThanOrEqualTo: 2))
-      let filtered = Item.query.filter(using: NSPredicate { fields, _ in
+      let dear = Item.where("price", isGreaterThanOrEqualTo: 2).query
+      #expect(dear == Item.reference.whereField("price", isGreaterThanOrEqualTo: 2))
+      let isDear = NSPredicate { fields, _ in
         ((fields as? [String: Any])?["price"] as? Double ?? 0) > 1.5
-      })
+      }
+      let filtered = Item.query.filter(using: isDear)
       let heard = Heard<String>()
       let source = filtered.dataSource()
       log(source, heard)

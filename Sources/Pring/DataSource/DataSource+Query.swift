@@ -62,7 +62,9 @@ extension DataSource {
       query.addSnapshotListener(includeMetadataChanges: includeMetadataChanges, listener: listener)
     }
 
-    public func get(completion: @escaping FIRQuerySnapshotBlock) { query.getDocuments(completion: completion) }
+    public func get(completion: @escaping FIRQuerySnapshotBlock) {
+      query.getDocuments(completion: completion)
+    }
 
     // MARK: Objects
 

@@ -14,7 +14,9 @@ extension Document where Self: Object {
     query.where(keyPath, isLessThan: isLessThan)
   }
 
-  public static func `where`(_ keyPath: PartialKeyPath<Self>, isLessThanOrEqualTo: Any) -> DataSource<Self>.Query {
+  public static func `where`(
+    _ keyPath: PartialKeyPath<Self>, isLessThanOrEqualTo: Any
+  ) -> DataSource<Self>.Query {
     query.where(keyPath, isLessThanOrEqualTo: isLessThanOrEqualTo)
   }
 
@@ -22,7 +24,9 @@ extension Document where Self: Object {
     query.where(keyPath, isGreaterThan: isGreaterThan)
   }
 
-  public static func `where`(_ keyPath: PartialKeyPath<Self>, isGreaterThanOrEqualTo: Any) -> DataSource<Self>.Query {
+  public static func `where`(
+    _ keyPath: PartialKeyPath<Self>, isGreaterThanOrEqualTo: Any
+  ) -> DataSource<Self>.Query {
     query.where(keyPath, isGreaterThanOrEqualTo: isGreaterThanOrEqualTo)
   }
 

@@ -21,27 +21,43 @@ extension QuerySteps {
   // MARK: Properties
 
   /// The property is there and equal.
-  public func `where`(_ keyPath: PartialKeyPath<QueryElement>, isEqualTo: Any) -> DataSource<QueryElement>.Query {
+  public func `where`(
+    _ keyPath: PartialKeyPath<QueryElement>, isEqualTo: Any
+  ) -> DataSource<QueryElement>.Query {
     refined { $0.whereField(PropertyNames.name(of: keyPath), isEqualTo: operand(isEqualTo)) }
   }
 
-  public func `where`(_ keyPath: PartialKeyPath<QueryElement>, isLessThan: Any) -> DataSource<QueryElement>.Query {
+  public func `where`(
+    _ keyPath: PartialKeyPath<QueryElement>, isLessThan: Any
+  ) -> DataSource<QueryElement>.Query {
     refined { $0.whereField(PropertyNames.name(of: keyPath), isLessThan: operand(isLessThan)) }
   }
 
-  public func `where`(_ keyPath: PartialKeyPath<QueryElement>, isLessThanOrEqualTo: Any) -> DataSource<QueryElement>.Query {
-    refined { $0.whereField(PropertyNames.name(of: keyPath), isLessThanOrEqualTo: operand(isLessThanOrEqualTo)) }
+  public func `where`(
+    _ keyPath: PartialKeyPath<QueryElement>, isLessThanOrEqualTo: Any
+  ) -> DataSource<QueryElement>.Query {
+    refined {
+      $0.whereField(PropertyNames.name(of: keyPath), isLessThanOrEqualTo: operand(isLessThanOrEqualTo))
+    }
   }
 
-  public func `where`(_ keyPath: PartialKeyPath<QueryElement>, isGreaterThan: Any) -> DataSource<QueryElement>.Query {
+  public func `where`(
+    _ keyPath: PartialKeyPath<QueryElement>, isGreaterThan: Any
+  ) -> DataSource<QueryElement>.Query {
     refined { $0.whereField(PropertyNames.name(of: keyPath), isGreaterThan: operand(isGreaterThan)) }
   }
 
-  public func `where`(_ keyPath: PartialKeyPath<QueryElement>, isGreaterThanOrEqualTo: Any) -> DataSource<QueryElement>.Query {
-    refined { $0.whereField(PropertyNames.name(of: keyPath), isGreaterThanOrEqualTo: operand(isGreaterThanOrEqualTo)) }
+  public func `where`(
+    _ keyPath: PartialKeyPath<QueryElement>, isGreaterThanOrEqualTo: Any
+  ) -> DataSource<QueryElement>.Query {
+    refined {
+      $0.whereField(PropertyNames.name(of: keyPath), isGreaterThanOrEqualTo: operand(isGreaterThanOrEqualTo))
+    }
   }
 
-  public func `where`(_ keyPath: PartialKeyPath<QueryElement>, arrayContains: Any) -> DataSource<QueryElement>.Query {
+  public func `where`(
+    _ keyPath: PartialKeyPath<QueryElement>, arrayContains: Any
+  ) -> DataSource<QueryElement>.Query {
     refined { $0.whereField(PropertyNames.name(of: keyPath), arrayContains: operand(arrayContains)) }
   }
 

@@ -110,7 +110,8 @@ extension Object {
       guard tracking.byHand[property.name] == nil else { continue }
       carried.insert(index)
       if property.role == .list, encoded(property) == nil {
-        changes += MemberChanges(from: base[index], to: property.stored(of: self)).fields(below: property.name)
+        changes += MemberChanges(from: base[index], to: property.stored(of: self))
+          .fields(below: property.name)
       } else {
         changes.append(FieldChange(path: [property.name], value: change(property, since: base[index])))
       }
@@ -150,9 +151,8 @@ extension Object {
   /// What was marked is gone now, here as well.
   private func dropDeletedFiles() {
     for (index, property) in activeProperties where property.role == .file {
-      guard let form = property.value(of: self) as? any FileForm, form.files.contains(where: \.isDeleted) else {
-        continue
-      }
+      guard let form = property.value(of: self) as? any FileForm, form.files.contains(where: \.isDeleted)
+      else { continue }
       _ = property.assign(form.withoutDeleted, to: self)
       property.forgetTouch(self)
       tracking.notes[index] = property.note(of: self)

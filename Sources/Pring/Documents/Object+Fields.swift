@@ -61,7 +61,8 @@ extension Object {
       let value = property.value(of: self)
       switch property.role {
       case .value: break
-      case .file: for file in (value as? any FileForm)?.files ?? [] { file.setParent(self, forKey: property.name) }
+      case .file:
+        for file in (value as? any FileForm)?.files ?? [] { file.setParent(self, forKey: property.name) }
       case .nested: (value as? Object)?.setParent(self, forKey: property.name)
       case .list: (value as? any AnyList)?.setParent(self, forKey: property.name)
       case .collection: (value as? any AnySubCollection)?.setParent(self, forKey: property.name)

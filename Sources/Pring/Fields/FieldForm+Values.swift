@@ -15,7 +15,9 @@ extension String: PlainForm {
 extension URL: FieldForm {
   var storedForm: Any? { absoluteString }
 
-  static func local(from stored: Any, current: URL?) -> URL? { (stored as? String).flatMap { URL(string: $0) } }
+  static func local(from stored: Any, current: URL?) -> URL? {
+    (stored as? String).flatMap { URL(string: $0) }
+  }
 
   static var samples: (URL, URL)? { (URL(fileURLWithPath: "/a"), URL(fileURLWithPath: "/b")) }
 }

@@ -7,7 +7,9 @@ extension File {
   /// Uploads the bytes, or the local file. `completion` runs on the callback queue of the storage, with no error when
   /// the download URL is known; at once if there is nothing to upload or no place for it.
   @discardableResult
-  func save(_ key: String, completion: @escaping (StorageMetadata?, (any Error)?) -> Void) -> StorageUploadTask? {
+  func save(
+    _ key: String, completion: @escaping (StorageMetadata?, (any Error)?) -> Void
+  ) -> StorageUploadTask? {
     guard let ref else {
       completion(nil, invalid("it belongs to no object"))
       return nil

@@ -1,8 +1,8 @@
 // The files of an object and of what is written with it.
 
-public import FirebaseStorage
 private import FirebaseCore
 import FirebaseFirestore
+public import FirebaseStorage
 private import Foundation
 
 extension Document where Self: Object {

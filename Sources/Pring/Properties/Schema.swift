@@ -56,7 +56,9 @@ final class Schema: Sendable {
   ) -> Property {
     let type = (Value.self as? any AnyOptional.Type)?.wrappedType ?? Value.self
     if let role = role(of: type) { return ContainerProperty(name, place, role) }
-    if let nested = type as? Object.Type { return NestedProperty(name, place, isVariable: isVariable, nested) }
+    if let nested = type as? Object.Type {
+      return NestedProperty(name, place, isVariable: isVariable, nested)
+    }
     if let form = Value.self as? any FieldForm.Type {
       return formProperty(name, form, place.offset, isBoxed: place.kind == .boxed, isVariable)
     }

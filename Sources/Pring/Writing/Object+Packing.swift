@@ -25,7 +25,9 @@ extension Object {
     let flight = takeOffWhole()
     var fields = value
     // An unsaved object has no field to delete.
-    for (key, entry) in flight.byHand { fields[key] = (entry as? FieldValue) == FieldValue.delete() ? nil : entry }
+    for (key, entry) in flight.byHand {
+      fields[key] = (entry as? FieldValue) == FieldValue.delete() ? nil : entry
+    }
     batch.setReported(fields, forDocument: reference)
     packing.onEnd { [self] error in
       land(flight, error)

@@ -72,7 +72,8 @@ extension PringTests {
       all.counts = ["n": 2]
       try await all.save()
       let found = try #require(try await Everything.get("a"))
-      #expect(found.single == 1.25 && found.doubles == [0.5] && found.dates == all.dates && found.flags == [false])
+      #expect(found.single == 1.25 && found.doubles == [0.5] && found.dates == all.dates)
+      #expect(found.flags == [false])
       #expect(found.maps[1]["y"] as? String == "z" && found.numbers == [3, -4] && found.counts == ["n": 2])
     }
 
@@ -255,7 +256,8 @@ extension PringTests {
       numbers.c = 2.5
       try await numbers.save()
       let found = try #require(try await Numbers.get("n"))
-      #expect(found.a == 1 && found.b == nil && found.c == 2.5 && found.d == nil && found.e == 5 && found.f == 6)
+      #expect(found.a == 1 && found.b == nil && found.c == 2.5 && found.d == nil)
+      #expect(found.e == 5 && found.f == 6)
       numbers.e = .max
       await #expect(throws: (any Error).self) { try await numbers.update() }
       numbers.e = 7

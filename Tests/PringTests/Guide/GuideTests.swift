@@ -16,7 +16,8 @@ extension PringTests {
         try String(contentsOf: root.appendingPathComponent($0), encoding: .utf8)
       }.joined()
       let page = try String(
-        contentsOf: root.appendingPathComponent("../../../docs/pring.md").standardizedFileURL, encoding: .utf8)
+        contentsOf: root.appendingPathComponent("../../../docs/pring.md").standardizedFileURL,
+        encoding: .utf8)
       let fences = page.matches(of: #/(?s)```swift\n(.*?)```/#).map { String($0.1) }
       #expect(fences.count > 20)
       for fence in fences {

@@ -97,14 +97,17 @@ struct LayerClient {
   /// Everything, through objects; throws if counts and links disagree.
   static func read() async throws -> LayerModel {
     var model = LayerModel()
-    for person in try await objects(LayerPerson.self, LayerPerson.reference) { model.people[person.id] = person.name }
+    for person in try await objects(LayerPerson.self, LayerPerson.reference) {
+      model.people[person.id] = person.name
+    }
     for index in model.rooms.indices {
       guard let room = try await LayerRoom.get("\(index)") else {
         throw LayerFailure(description: "room \(index) is gone")
       }
       let members = try await room.members.reference.getDocuments().documents.map(\.documentID)
       guard members.count == room.joined else {
-        throw LayerFailure(description: "room \(index) counts \(room.joined) and has \(members.count) members")
+        throw LayerFailure(
+          description: "room \(index) counts \(room.joined) and has \(members.count) members")
       }
       model.rooms[index].likes = room.likes
       model.rooms[index].members = Set(members)

@@ -111,7 +111,7 @@ struct LayerHistory: Sendable {
             outcome.steps.append(next)
             outcome.count(next.name)
             if !isOnline { outcome.count("stepsOffline") }
-          } catch where next.isTransaction {
+          } catch  where next.isTransaction {
             // It needs the remote, and others may be faster for long; then it did not happen.
             outcome.count("transactionsGivenUp")
           }

@@ -45,7 +45,8 @@ enum LayerStep {
     case 7: return .leave(room: room, person: own)
     case 8: return .note(room: room, id: own, text: text)
     case 9: return .erase(room: room, id: own)
-    case 10: return random.oneIn(3) ? .unshelve(room: room, id: own) : .shelve(room: room, id: own, text: text)
+    case 10:
+      return random.oneIn(3) ? .unshelve(room: room, id: own) : .shelve(room: room, id: own, text: text)
     default: return .tag(room: client % LayerModel.roomCount, tag: text)
     }
   }

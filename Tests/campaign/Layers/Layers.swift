@@ -19,7 +19,8 @@ enum Layers: Campaign {
     let histories = options.amount ?? 1000
     for number in 0..<histories where result.failed == 0 {
       let history = LayerHistory(
-        seed: SeededRandom.seed(options.seed, UInt64(number)), folder: folder.appendingPathComponent("\(number)"))
+        seed: SeededRandom.seed(options.seed, UInt64(number)),
+        folder: folder.appendingPathComponent("\(number)"))
       let summary = try await history.run()
       try? FileManager.default.removeItem(at: history.folder)
       counts.merge(summary.counts) { $0 + $1 }
