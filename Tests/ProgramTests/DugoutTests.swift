@@ -80,6 +80,10 @@ import Testing
       #expect(!outcome.complaint.isEmpty, "\(arguments)")
     }
     #expect(try dugout.run("get", "a", "users").complaint.contains("users/ada"))
+    for (slip, command) in [("chekc", "check"), ("quer", "query"), ("exxport", "export"), ("stot", "stat")] {
+      #expect(try dugout.run(slip).complaint.contains("Did you mean \(command)?"))
+    }
+    #expect(try !dugout.run("fetch").complaint.contains("Did you mean"))
   }
 
   @Test func versionNamesTheProgramTheFormatAndLZ4() throws {

@@ -49,6 +49,18 @@ enum Wording {
   }
 }
 
+extension Wording {
+  /// Whether one slip of the finger makes one word of the other: a letter too many, too few, another, or two swapped.
+  static func areNear(_ word: String, _ other: String) -> Bool {
+    let (left, right) = (Array(word), Array(other))
+    let start = zip(left, right).prefix { $0 == $1 }.count
+    let end = zip(left.dropFirst(start).reversed(), right.dropFirst(start).reversed()).prefix { $0 == $1 }
+      .count
+    let (one, two) = (left[start..<left.count - end], right[start..<right.count - end])
+    return (one.count <= 1 && two.count <= 1) || (one.count == 2 && Array(one) == two.reversed())
+  }
+}
+
 // MARK: What several commands tell
 
 extension Damage {

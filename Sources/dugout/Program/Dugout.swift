@@ -59,7 +59,9 @@ struct Dugout {
   }
 
   private static func unknown(_ name: String) -> ExitCode {
-    Terminal.complain("dugout: there is no command \"\(name)\". \"dugout --help\" lists them.")
+    let near = commands.map { $0.name }.first { Wording.areNear($0, name) }
+    let guess = near.map { "Did you mean \($0)? " } ?? ""
+    Terminal.complain("dugout: there is no command \"\(name)\". \(guess)\"dugout --help\" lists them.")
     return .usage
   }
 }

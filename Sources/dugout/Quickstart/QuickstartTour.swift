@@ -62,7 +62,7 @@ struct QuickstartTour {
     Self.tell("users/ada: \(user.name), \(user.age), \(user.tags), read in \(time)")
     let snapshot = try await users.document("ada").getDocument(source: .cache)
     for (field, value) in (snapshot.data() ?? [:]).sorted(by: { $0.key < $1.key }) {
-      Self.tell("\(field) = \(value)")
+      Self.tell("\(field) = \((value as? Timestamp)?.dateValue() ?? value)")
     }
   }
 
