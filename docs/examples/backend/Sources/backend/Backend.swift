@@ -11,6 +11,7 @@
 // A PUT is answered when the note is on stable storage. SIGTERM and SIGINT let the requests under way end, close the
 // store, and end the program.
 
+@preconcurrency import Dispatch
 import FirebaseFirestore
 import Foundation
 
@@ -25,17 +26,18 @@ struct Backend {
     let firestore = try Firestore.open(at: URL(fileURLWithPath: words[1]))
     let notes = NotesResource(firestore)
     let server = try HTTPServer(port: port) { await notes.answer($0) }
-    // Output that goes to a pipe is not held back.
-    setvbuf(stdout, nil, _IOLBF, 0)
-    print("http://127.0.0.1:\(server.port)/notes")
+    show("http://127.0.0.1:\(server.port)/notes")
     for await signal in Signals.stream([SIGTERM, SIGINT]) {
-      print("signal \(signal): ending")
+      show("signal \(signal): ending")
       break
     }
     await server.stop()
     try await firestore.terminate()
-    print("Good-bye.")
+    show("Good-bye.")
   }
+
+  /// At once, also into a pipe.
+  private static func show(_ text: String) { FileHandle.standardOutput.write(Data("\(text)\n".utf8)) }
 }
 
 /// Signals as a sequence, in place of their default actions.
