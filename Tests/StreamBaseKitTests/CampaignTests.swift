@@ -6,7 +6,9 @@ import Testing
 
 extension StreamBaseKitTests {
   @Suite(.serialized) struct Campaigns {
-    @Test(arguments: [1 as UInt64, 2]) func aUnionInSectionsStaysWhatAFreshComputationSays(seed: UInt64) async throws {
+    @Test(arguments: [1 as UInt64, 2]) func aUnionInSectionsStaysWhatAFreshComputationSays(seed: UInt64)
+      async throws
+    {
       let summary = try await UnionCampaign.run(items: 1_000, changes: 6_000, seed: seed)
       #expect(summary.failure == nil, "seed \(seed)")
       #expect(summary.batches > 100 && summary.rowsDeleted > 1000 && summary.rowsAdded > 1000)

@@ -21,7 +21,9 @@ extension StreamBaseKitTests {
 
     /// Until the listener with the limit has given way.
     private func settled(_ stream: StreamBase) async {
-      await world.wait { !stream.segments.contains { $0.id == 0 } && stream.segments.allSatisfy(\.hasReported) }
+      await world.wait {
+        !stream.segments.contains { $0.id == 0 } && stream.segments.allSatisfy(\.hasReported)
+      }
     }
 
     @Test func aPageContinuesInTheDirectionOfTheStream() async throws {

@@ -134,7 +134,11 @@ extension StreamBaseKitTests {
     @Test func theModelTableRefusesWhatATableViewWould() {
       func problem(_ deleted: [IndexPath], _ added: [IndexPath], rowsAfter: Int) -> String? {
         var count = 2
-        let table = ModelTable(sections: 1) { _ in count } key: { "\($0[1])" }
+        let table = ModelTable(sections: 1) { _ in
+          count
+        } key: {
+          "\($0[1])"
+        }
         table.reloadTable()
         count = rowsAfter
         table.beginTableUpdates(animated: true)
@@ -153,7 +157,11 @@ extension StreamBaseKitTests {
 
     @Test func aStreamDoesNotKeepItsDelegate() {
       let stream = TransientStream()
-      stream.delegate = StreamChangeRecorder()
+      do {
+        let recorder = StreamChangeRecorder()
+        stream.delegate = recorder
+        #expect(stream.delegate === recorder)
+      }
       #expect(stream.delegate == nil)
     }
 

@@ -33,7 +33,8 @@ class HearingBase: ResourceBase {
   var afterLocalWrite: () -> Void = {}
 
   override func willCreateInstance(
-    _ instance: any BaseItemProtocol, key: String, context: ResourceContext, done: @escaping ResourceDoneHandler
+    _ instance: any BaseItemProtocol, key: String, context: ResourceContext,
+    done: @escaping ResourceDoneHandler
   ) {
     heard.append("will create")
     decide(done)
@@ -103,7 +104,8 @@ extension StreamBaseKitTests {
       base.errorHandler = { [errors] in errors.all.append($0) }
       base.resource(Board.self, path: "/boards/@")
       base.resource(Note.self, path: "/notes/$board/@")
-      context = ResourceContext(base: base, resources: ["board": Board(key: "b"), "user": BaseItem(key: "ada")])
+      context = ResourceContext(
+        base: base, resources: ["board": Board(key: "b"), "user": BaseItem(key: "ada")])
     }
 
     /// Runs the operation and waits for the end of so many.
@@ -196,7 +198,9 @@ extension StreamBaseKitTests {
       #expect(errors.all.map(\.code) == [42] && base.heard == ["will create"])
       base.decide = { done in
         let done = Handed(done)
-        Thread { done.value(nil); done.value(nil) }.start()
+        Thread {
+          done.value(nil); done.value(nil)
+        }.start()
       }
       note.key = nil
       await run {

@@ -129,7 +129,8 @@ extension StreamBaseKitTests {
       }
     }
 
-    @Test(arguments: [1 as UInt64, 2, 3]) func sectionsAreThoseOfTheArrayThatWasEditedTheSameWay(seed: UInt64) {
+    @Test(arguments: [1 as UInt64, 2, 3]) func sectionsAreThoseOfTheArrayThatWasEditedTheSameWay(seed: UInt64)
+    {
       var dice = seed
       func roll(_ sides: Int) -> Int {
         dice = dice &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

@@ -118,7 +118,8 @@ extension StreamBaseKitTests {
       for (ascending, start, end) in [(true, "b", "d"), (false, "d", "b")] {
         let builder = QueryBuilder(world.notes)
         builder.ascending = ascending
-        (builder.start, builder.end) = (start, end)
+        builder.start = start
+        builder.end = end
         let stream = world.on { StreamBase(type: Note.self, queryBuilder: builder) }
         stream.batchDelay = nil
         await world.wait { stream.count == 3 }
@@ -144,7 +145,8 @@ extension StreamBaseKitTests {
       }
       let values: [Any?] = [
         nil, NSNull(), false, true, -1.5, 2, 2.5, Int64(9_007_199_254_740_992),
-        Int64(9_007_199_254_740_993), Timestamp(seconds: 1, nanoseconds: 0), "", "a", "b", Data([1]), [1], ["a": 1],
+        Int64(9_007_199_254_740_993), Timestamp(seconds: 1, nanoseconds: 0), "", "a", "b", Data([1]), [1],
+        ["a": 1],
       ]
       let batch = world.firestore.batch()
       for (index, value) in values.enumerated().shuffled() {

@@ -87,7 +87,8 @@ final class StreamWorld: @unchecked Sendable {
 
   /// A stream without delay, and what it tells. It is loaded.
   func stream(
-    limit: Int? = nil, ascending: Bool = true, _ ordering: StreamBase.Ordering = .key, in collection: String = "notes",
+    limit: Int? = nil, ascending: Bool = true, _ ordering: StreamBase.Ordering = .key,
+    in collection: String = "notes",
     _ change: (StreamBase) -> Void = { _ in }
   ) async -> (stream: StreamBase, recorder: StreamChangeRecorder) {
     let (stream, recorder) = on {

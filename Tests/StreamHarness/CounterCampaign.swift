@@ -159,7 +159,8 @@ package enum CounterCampaign {
     for board in boards {
       let source = hasRemote ? FirestoreSource.server : .default
       let firestore = clients[0].firestore
-      let notes = try await firestore.collection("notes/\(board)/items").getDocuments(source: source).documents
+      let notes = try await firestore.collection("notes/\(board)/items").getDocuments(source: source)
+        .documents
       let counted = try await firestore.document("boards/\(board)").getDocument(source: source)
       let expected = [notes.count, notes.count { Note.isHigh($0.documentID) }]
       let found = ["count", "high"].map { counted.get($0) as? Int ?? 0 }

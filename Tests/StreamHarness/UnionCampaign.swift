@@ -97,7 +97,9 @@ package struct UnionCampaign {
     let adapter: StreamTableAdapter
 
     init(_ firestore: Firestore) {
-      let orders: [(StreamBase.Ordering, Bool)] = [(.child("rank"), true), (.child("rank"), false), (.key, true)]
+      let orders: [(StreamBase.Ordering, Bool)] = [
+        (.child("rank"), true), (.child("rank"), false), (.key, true),
+      ]
       streams = orders.enumerated().map { index, order in
         StreamBase(
           type: Item.self, ref: firestore.collection("s\(index)"), ascending: order.1, ordering: order.0)
@@ -121,7 +123,8 @@ package struct UnionCampaign {
       partitioned.delegate = adapter
     }
 
-    private static func join(_ streams: [StreamBase], _ timer: HandTimer) -> (UnionStream, PartitionedStream) {
+    private static func join(_ streams: [StreamBase], _ timer: HandTimer) -> (UnionStream, PartitionedStream)
+    {
       let union = UnionStream(sources: streams[0], streams[1], streams[2])
       union.timer = timer
       let titles = (0..<UnionCampaign.sections).map { "section \($0)" }
@@ -139,7 +142,8 @@ package struct UnionCampaign {
     let firestore = firestore
     let world = queue.sync { World(firestore) }
     // The last of the streams shows what is hidden, too.
-    let shown = rows.reduce(0) { $0 + $1.count } - rows[0...1].reduce(0) { $0 + $1.values.count(where: \.isHidden) }
+    let shown =
+      rows.reduce(0) { $0 + $1.count } - rows[0...1].reduce(0) { $0 + $1.values.count(where: \.isHidden) }
     while queue.sync(execute: { () -> Bool in
       world.fireAll()
       return world.streams.reduce(0) { $0 + $1.count } < shown
@@ -216,7 +220,8 @@ package struct UnionCampaign {
     let kinds: [Kind] = [.come, .go, .rank, .rank, .group, .hide, .text, .text]
     let kind = kinds[random.below(kinds.count)]
     guard kind != .come else { return come(source, batch, &touched) }
-    guard let key = key(source), touched.insert("\(source)/\(key)").inserted, var row = rows[source][key] else {
+    guard let key = key(source), touched.insert("\(source)/\(key)").inserted, var row = rows[source][key]
+    else {
       return
     }
     count(kind)
@@ -305,7 +310,9 @@ package struct UnionCampaign {
     return sections
   }
 
-  private static func areInOrder(_ left: (key: String, value: Row), _ right: (key: String, value: Row)) -> Bool {
+  private static func areInOrder(_ left: (key: String, value: Row), _ right: (key: String, value: Row))
+    -> Bool
+  {
     if left.value.rank != right.value.rank { return left.value.rank < right.value.rank }
     return left.key.utf8.lexicographicallyPrecedes(right.key.utf8)
   }

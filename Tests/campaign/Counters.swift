@@ -23,7 +23,8 @@ enum Counters: Campaign {
     for round in 0..<(options.amount ?? 2_000) {
       let hasRemote = round / roundsPerFolder % 2 == 0
       let place = folder.appendingPathComponent("\(round / roundsPerFolder)")
-      try CounterWorker.strike(after: 20_000 + random.below(400_000), in: place, hasRemote, seed: random.next())
+      try CounterWorker.strike(
+        after: 20_000 + random.below(400_000), in: place, hasRemote, seed: random.next())
       let outcome = try await CounterCampaign.recount(in: place, hasRemote: hasRemote)
       result.run += 1
       records += outcome.records

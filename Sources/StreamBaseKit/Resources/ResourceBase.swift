@@ -124,7 +124,8 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
     context: ResourceContext
   ) {
     #if DEBUG
-    let message = "[StreamBaseKit] \(type).\(name) does not count: there is no \(type) in \(context.debugDescription)\n"
+    let message =
+      "[StreamBaseKit] \(type).\(name) does not count: there is no \(type) in \(context.debugDescription)\n"
     // A log that cannot be written is no reason to fail.
     try? FileHandle.standardError.write(contentsOf: Data(message.utf8))
     #endif

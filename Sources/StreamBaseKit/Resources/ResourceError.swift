@@ -3,6 +3,7 @@
 import Foundation
 
 /// The domain of errors of this module. What the database says keeps its own.
+// swift-format-ignore: AlwaysUseLowerCamelCase
 public let StreamBaseErrorDomain = "StreamBaseKit"
 
 /// Codes in that domain.

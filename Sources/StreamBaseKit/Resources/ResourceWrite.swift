@@ -36,7 +36,9 @@ struct ResourceWrite {
       let path = try? base.path(of: Swift.type(of: instance), context)
       // Of a path without the key, the last component names the record.
       let key = path?.key(in: place.components) ?? place.components[place.components.count - 1]
-      after { base.willCreateInstance(instance, key: key, context: context, done: $0) } then: {
+      after {
+        base.willCreateInstance(instance, key: key, context: context, done: $0)
+      } then: {
         instance.key = key
         base.lanes.enter(place.path) { leave in
           issueCreation(place)
@@ -68,9 +70,13 @@ struct ResourceWrite {
   // MARK: Updating
 
   func update() {
-    withPlace { () throws(ResourceError) in try base.place(of: instance, instance.key, context) } then: {
+    withPlace { () throws(ResourceError) in
+      try base.place(of: instance, instance.key, context)
+    } then: {
       place in
-      after { base.willUpdateInstance(instance, context: context, done: $0) } then: {
+      after {
+        base.willUpdateInstance(instance, context: context, done: $0)
+      } then: {
         base.lanes.enter(place.path) { leave in attemptUpdate(place, 1, leave) }
       }
     }
@@ -104,9 +110,13 @@ struct ResourceWrite {
   // MARK: Destroying
 
   func destroy() {
-    withPlace { () throws(ResourceError) in try base.place(of: instance, instance.key, context) } then: {
+    withPlace { () throws(ResourceError) in
+      try base.place(of: instance, instance.key, context)
+    } then: {
       place in
-      after { base.willDestroyInstance(instance, context: context, done: $0) } then: {
+      after {
+        base.willDestroyInstance(instance, context: context, done: $0)
+      } then: {
         base.lanes.enter(place.path) { leave in attemptDestruction(place, 1, leave) }
       }
     }

@@ -78,7 +78,9 @@ open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
 
   public func find(_ key: String) -> BaseItem? { stream.find(key) }
 
-  public func findIndexPath(_ key: String) -> IndexPath? { stream.findIndexPath(key).map { path(ofRow: $0[1]) } }
+  public func findIndexPath(_ key: String) -> IndexPath? {
+    stream.findIndexPath(key).map { path(ofRow: $0[1]) }
+  }
 
   private func path(ofRow row: Int) -> IndexPath {
     let position = rows.position(ofRow: row)
@@ -183,5 +185,5 @@ extension StreamBase: PartitionableStream {
 extension UnionStream: PartitionableStream {
   var rowCount: Int { count }
   func item(atRow row: Int) -> BaseItem { self[row] }
-  var iterable: StreamBase { StreamBase(Array(self), order) }
+  var iterable: StreamBase { StreamBase.listing(Array(self), order) }
 }

@@ -47,7 +47,8 @@ open class QueryBuilder {
   var source: QuerySource {
     precondition(limit ?? 0 >= 0, "A limit is no less than 0.")
     return QuerySource(
-      ref: ref, order: order, limit: limit, start: start.map { .values([$0]) }, end: end.map { .values([$0]) })
+      ref: ref, order: order, limit: limit, start: start.map { .values([$0]) }, end: end.map { .values([$0]) }
+    )
   }
 }
 

@@ -62,7 +62,9 @@ extension StreamBase {
   }
 
   private func fixFirstSegment(_ source: QuerySource) {
-    guard let first = segments.first, let limit = source.limit, first.id == 0, first.hasReported else { return }
+    guard let first = segments.first, let limit = source.limit, first.id == 0, first.hasReported else {
+      return
+    }
     let fixed = newSegment()
     segments.swapAt(0, segments.count - 1)
     let end = first.count > limit ? first.last.map(QuerySource.Cursor.document) : source.end

@@ -31,7 +31,9 @@ open class StreamBase: StreamBaseProtocol {
     case key
     case child(String)
 
+    // swift-format-ignore: AlwaysUseLowerCamelCase
     public static var Key: Ordering { .key }
+    // swift-format-ignore: AlwaysUseLowerCamelCase
     public static func Child(_ name: String) -> Ordering { .child(name) }
   }
 
@@ -122,16 +124,16 @@ open class StreamBase: StreamBaseProtocol {
     if isConnected { connect(source) }
   }
 
-  /// Of items that are there already, in an order.
-  init(_ items: [BaseItem], _ order: StreamOrder) {
-    type = BaseItem.self
-    source = nil
-    visible = VisibleItems(order)
-    comparator = order.comparator
-    load = InitialLoad(isOver: true)
-    timer = QueueTimer(order.firestore?.callbackQueue ?? .main)
-    for case let (key?, item) in items.map({ ($0.key, $0) }) { records[ExactKey(key)] = Record(item: item) }
-    _ = visible.update(records.map { ($0.key, $0.value.item) }, limit: nil)
+  /// Of items that are there already, in an order, to go through them. No initialiser, since a subclass has those of
+  /// its base only if it knows all of them.
+  static func listing(_ items: [BaseItem], _ order: StreamOrder) -> StreamBase {
+    let stream = StreamBase()
+    stream.visible = VisibleItems(order)
+    for case (let key?, let item) in items.map({ ($0.key, $0) }) {
+      stream.records[ExactKey(key)] = Record(item: item)
+    }
+    _ = stream.visible.update(stream.records.map { ($0.key, $0.value.item) }, limit: nil)
+    return stream
   }
 
   deinit {

@@ -60,9 +60,9 @@ extension StreamBaseKitTests {
 
     @Test func ordersRangesAndPagesAreAsTheGuideSays() async throws {
       try await put((0..<9).map { ("m\($0)", "ada", $0 % 3) })
-      let popular = on { popular(firestore) }
-      await wait { popular.count == 6 }
-      #expect(keys(popular) == ["m8", "m5", "m2", "m7", "m4", "m1"])
+      let liked = on { popular(firestore) }
+      await wait { liked.count == 6 }
+      #expect(keys(liked) == ["m8", "m5", "m2", "m7", "m4", "m1"])
       let recent = on {
         StreamBase(
           type: Message.self, ref: firestore.collection("messages"), limit: 2, ascending: false)
