@@ -192,8 +192,9 @@ extension StreamBaseKitTests {
     }
 
     @Test func itBeginsWithWhatIsThereAndTellsThatItIsLoaded() {
-      let (_, recorder, _) = union(streams(["a"], ["b"]))
+      let (union, recorder, _) = union(streams(["a"], ["b"]))
       #expect(recorder.changes == [.initialLoad(nil)])
+      #expect(union.count == 2)
     }
 
     @Test func theFirstSourceThatShowsAKeyGivesTheItem() {
@@ -229,10 +230,11 @@ extension StreamBaseKitTests {
 
     @Test func aChangeIsToldWithItsPlaceInTheUnion() {
       let streams = streams(["a"], ["b"])
-      let (_, recorder, _) = union(streams)
+      let (union, recorder, _) = union(streams)
       _ = recorder.take()
       streams.1.handleItemChanged(streams.1[0])
       #expect(recorder.take() == [.changed(paths(1))])
+      #expect(union.count == 2)
     }
 
     @Test func itIsLoadedWhenAllSourcesAre() async throws {

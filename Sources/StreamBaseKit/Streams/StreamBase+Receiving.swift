@@ -71,7 +71,7 @@ extension StreamBase {
         case .removed: release(ExactKey(change.document.documentID), segment)
         }
       }
-      if isFirst, !load.isFinished, segment === segments.first { endInitialLoad() }
+      if isFirst, !load.isFinished, segment.id == 0 { endInitialLoad() }
     }
   }
 

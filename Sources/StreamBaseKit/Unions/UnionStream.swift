@@ -65,7 +65,10 @@ open class UnionStream: StreamBaseProtocol {
   }
 
   private func winner(_ key: ExactKey) -> BaseItem? {
-    sources.lazy.compactMap { $0.find(key.text) }.first
+    for source in sources {
+      if let item = source.find(key.text) { return item }
+    }
+    return nil
   }
 
   package func checkInvariants() { visible.checkInvariants() }
