@@ -25,7 +25,8 @@ extension LocalStore {
 
   /// What a document has to be for the writes that wait to be what was meant; nil for whatever it is.
   package func guardOf(_ path: DocumentPath) throws(DocumentStoreError) -> Precondition? {
-    let base = try bases[user]?[path] ?? remoteDocument(path)
+    let base: SyncedDocument
+    if let kept = bases[user]?[path] { base = kept } else { base = try remoteDocument(path) }
     switch base.content {
     case .found: return .updateTime(base.version.timestamp)
     case .absent: return .exists(false)

@@ -83,7 +83,8 @@ package struct WriteQueue: Sendable {
   /// Other writes of a document in the same batches.
   mutating func replace(_ changed: [PendingBatch], about path: DocumentPath) {
     for batch in changed where batches[batch.id] != nil { batches[batch.id] = batch }
-    chains[path]?.decider = batches(about: path).last { $0.decidesAll(of: path) }?.id
+    let decider = batches(about: path).last { $0.decidesAll(of: path) }?.id
+    chains[path]?.decider = decider
   }
 
   // MARK: What the user sees
