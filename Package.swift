@@ -126,7 +126,7 @@ let package = Package(
       name: "DocumentStoreTests", dependencies: ["DocumentStore", "ByteStore", "Harness", "CAllocations"],
       swiftSettings: strict),
     .testTarget(
-      name: "OfflineSyncTests", dependencies: ["OfflineSync", "DocumentStore", "Harness"],
+      name: "OfflineSyncTests", dependencies: ["OfflineSync", "DocumentStore", "ByteStore", "Harness"],
       swiftSettings: strict),
     .testTarget(name: "FirebaseCoreTests", dependencies: ["FirebaseCore"], swiftSettings: strict),
     .testTarget(
@@ -136,7 +136,8 @@ let package = Package(
     .testTarget(
       name: "FirebaseStorageTests",
       dependencies: [
-        "FirebaseStorage", "FirebaseCore", "FirebaseFirestore", "OfflineSync", "DocumentStore", "ByteStore", "Harness",
+        "FirebaseStorage", "FirebaseCore", "FirebaseFirestore", "OfflineSync", "DocumentStore", "ByteStore",
+        "Harness",
       ],
       swiftSettings: strict),
     .testTarget(

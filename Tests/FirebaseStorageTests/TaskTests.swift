@@ -221,6 +221,8 @@ struct TaskTests {
       #expect(ends.count == 1, "\(diary.all)")
       if !cancels { #expect(ends == ["success"]) }
     }
+    // Closing waits for what cleans up.
+    await bucket.restart()
     #expect(try await bucket.storage.pendingUploads().isEmpty)
   }
 }

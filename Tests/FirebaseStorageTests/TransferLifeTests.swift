@@ -50,7 +50,7 @@ struct TransferLifeTests {
       if let failure { throw failure }
     }
 
-    func advance() throws(StorageError) -> Bool { false }
+    func advance() throws(StorageError) -> TransferStep { .none }
     func finish() throws(StorageError) -> StorageMetadata? { nil }
     func stop() throws(StorageError) { notes.add("stop") }
     func discard() { notes.add("discard") }

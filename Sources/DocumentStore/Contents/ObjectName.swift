@@ -89,7 +89,8 @@ enum ReservedPath {
   /// All documents that are not the users'.
   static let groups: [StructuredQuery.Scope] = [
     .collectionGroup(objects), .collectionGroup(blobs), .collectionGroup(uploads),
-    .collectionGroup(downloads), .collectionGroup("__outbox__"), .collectionGroup("__bundles__"), .collectionGroup("__named_queries__"),
+    .collectionGroup(downloads), .collectionGroup("__outbox__"), .collectionGroup("__bundles__"),
+    .collectionGroup("__named_queries__"),
   ]
 
   static let allBlobs = CollectionPath(unchecked: [blobs])

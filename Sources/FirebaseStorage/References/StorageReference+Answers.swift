@@ -1,34 +1,74 @@
-// The way of an operation: over the queue of the operations, and back over the callback queue or to whoever waits.
+// The way of an operation: over a queue of the operations, and back over the callback queue or to whoever waits.
 
 import Foundation
 
 extension StorageReference {
+  typealias Finish<Value> = @Sendable (Result<Value, StorageError>) -> Void
+
   /// Has `completion` called with the result of `body` on the callback queue.
   func answer<Value: Sendable>(
     _ completion: ((Value?, (any Error)?) -> Void)?,
     _ body: @escaping @Sendable () throws(StorageError) -> Value
   ) {
-    let callback = Callback<(Value?, (any Error)?)> { completion?($0.0, $0.1) }
-    let queue = storage.callbackQueue
-    storage.client.perform {
-      let result: (Value?, (any Error)?)
-      do throws(StorageError) { result = (try body(), nil) } catch { result = (nil, error) }
-      let delivery = Delivery(value: result)
-      queue.async { callback(delivery.value) }
-    }
+    storage.client.perform(finishing(handing(completion), body))
   }
 
   nonisolated(nonsending) func answered<Value: Sendable>(
     _ body: @escaping @Sendable () throws(StorageError) -> Value
   ) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
-      storage.client.perform {
-        do throws(StorageError) {
-          continuation.resume(returning: try body())
-        } catch {
-          continuation.resume(throwing: error)
-        }
+      storage.client.perform(finishing({ continuation.resume(with: $0) }, body))
+    }
+  }
+
+  private func finishing<Value>(
+    _ finish: @escaping Finish<Value>, _ body: @escaping @Sendable () throws(StorageError) -> Value
+  ) -> @Sendable () -> Void {
+    {
+      do throws(StorageError) { finish(.success(try body())) } catch { finish(.failure(error)) }
+    }
+  }
+
+  // MARK: With a remote
+
+  /// The same for what may have to ask a remote: `body` calls what it is given once, now or later.
+  func answer<Value: Sendable>(
+    _ completion: ((Value?, (any Error)?) -> Void)?,
+    later body: @escaping @Sendable (@escaping Finish<Value>) throws(StorageError) -> Void
+  ) {
+    performing(handing(completion), body)
+  }
+
+  nonisolated(nonsending) func answered<Value: Sendable>(
+    later body: @escaping @Sendable (@escaping Finish<Value>) throws(StorageError) -> Void
+  ) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+      performing({ continuation.resume(with: $0) }, body)
+    }
+  }
+
+  private func performing<Value>(
+    _ finish: @escaping Finish<Value>,
+    _ body: @escaping @Sendable (@escaping Finish<Value>) throws(StorageError) -> Void
+  ) {
+    let client = storage.client
+    client.perform(askingRemote: client.remote.remote != nil) {
+      do throws(StorageError) { try body(finish) } catch { finish(.failure(error)) }
+    }
+  }
+
+  private func handing<Value: Sendable>(
+    _ completion: ((Value?, (any Error)?) -> Void)?
+  ) -> Finish<Value> {
+    let callback = Callback<(Value?, (any Error)?)> { completion?($0.0, $0.1) }
+    let queue = storage.callbackQueue
+    return { result in
+      let delivery: Delivery<(Value?, (any Error)?)>
+      switch result {
+      case .success(let value): delivery = Delivery(value: (value, nil))
+      case .failure(let error): delivery = Delivery(value: (nil, error))
       }
+      queue.async { callback(delivery.value) }
     }
   }
 }

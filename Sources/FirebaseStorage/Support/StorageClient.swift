@@ -2,7 +2,8 @@
 //
 // Invariants:
 //   - The store is opened by the first operation. If that fails, the call gets the error, and the next one tries again.
-//   - Operations run one after the other on a queue; each transfer has a queue of its own.
+//   - Operations run one after the other on a queue, those that ask a remote on another; each transfer has a queue of
+//     its own.
 //   - The store is given back once nothing runs any more, what cleans up included.
 
 import ByteStore
@@ -15,12 +16,17 @@ package final class StorageClient: Sendable {
   let app: FirebaseApp
   private let place: StorePlace
   private let operations = DispatchQueue(label: "dugout.storage.operations")
+  private let remoteOperations = DispatchQueue(label: "dugout.storage.operations.remote")
+  /// Held while the store is opened.
+  private let opening = Guarded(0)
   private let state = Guarded(State())
   /// Everything that uses the store.
   private let work = DispatchGroup()
 
   private struct State: Sendable {
     var use: StoreUse?
+    var remote = RemoteSettings()
+    var sync: BlobSync?
     var isClosed = false
     var isSweeping = false
     var transfers: [ObjectIdentifier: @Sendable () -> Void] = [:]
@@ -35,29 +41,64 @@ package final class StorageClient: Sendable {
 
   /// Blocks while the store is opened.
   func objects() throws(StorageError) -> ObjectStore {
-    let (open, isClosed) = state.withLock { ($0.use, $0.isClosed) }
+    if let open = state.withLock({ $0.use }) { return open.view.store.objects }
+    return try opening.withLock { _ throws(StorageError) in try open() }
+  }
+
+  private func open() throws(StorageError) -> ObjectStore {
+    let (open, remote, isClosed) = state.withLock { ($0.use, $0.remote, $0.isClosed) }
     if let open { return open.view.store.objects }
-    guard !isClosed else { throw Self.closed }
-    let use: StoreUse
+    guard !isClosed else { throw StorageErrors.closed }
     do throws(DocumentStoreError) {
-      use = try AppStores.shared.use(place)
+      let use = try AppStores.shared.use(place)
+      let sync: BlobSync?
+      do throws(DocumentStoreError) { sync = try remote.attach(to: use.view.store.objects) } catch {
+        try? use.end()
+        throw error
+      }
+      let isInTime = state.withLock { state in
+        guard !state.isClosed else { return false }
+        (state.use, state.sync) = (use, sync)
+        return true
+      }
+      guard isInTime else {
+        Self.stop(sync)
+        try? use.end()
+        throw .closed(StorageEvidence(message: StorageErrors.closed.localizedDescription))
+      }
+      begin(use)
+      return use.view.store.objects
     } catch {
       throw StorageErrors.translate(error, "", "")
     }
-    let other = state.withLock { state in
-      if state.use == nil, !state.isClosed { state.use = use }
-      return state.use
-    }
-    guard let other else {
-      try? use.end()
-      throw Self.closed
-    }
-    if other === use { begin(use) } else { try? use.end() }
-    return other.view.store.objects
   }
 
-  private static let closed = StorageError.unknown(
-    message: "The app of this bucket was deleted.", serverError: [:])
+  // MARK: The remote
+
+  /// Once the store is open, with a remote.
+  var sync: BlobSync? { state.withLock { $0.sync } }
+
+  /// A change counts as done when the remote has it.
+  var waitsForRemote: Bool { state.withLock { $0.sync != nil && $0.remote.acknowledgement == .server } }
+
+  var remote: RemoteSettings { state.withLock { $0.remote } }
+
+  /// False once the store is open: then it is too late.
+  func setRemote(_ change: (inout RemoteSettings) -> Void) -> Bool {
+    state.withLock { state in
+      if state.use == nil { change(&state.remote) }
+      return state.use == nil
+    }
+  }
+
+  private static func stop(_ sync: BlobSync?) {
+    guard let sync else { return }
+    let isStopped = DispatchSemaphore(value: 0)
+    sync.stop { isStopped.signal() }
+    isStopped.wait()
+  }
+
+  // MARK: Upkeep
 
   /// What a crash left, and what died before, is removed beside everything else.
   private func begin(_ use: StoreUse) {
@@ -102,10 +143,13 @@ package final class StorageClient: Sendable {
       return Array(state.transfers.values)
     }
     for end in transfers { end() }
+    // Whoever waits for the remote is told that it is over.
+    Self.stop(sync)
     operations.sync {}
+    remoteOperations.sync {}
     work.wait()
     let use = state.withLock { state in
-      defer { state.use = nil }
+      defer { (state.use, state.sync) = (nil, nil) }
       return state.use
     }
     try? use?.end()
@@ -113,9 +157,9 @@ package final class StorageClient: Sendable {
 
   // MARK: Work
 
-  /// Runs `body` on the queue of the operations.
-  func perform(_ body: @escaping @Sendable () -> Void) {
-    operations.async { [self] in
+  /// Runs `body` on the queue of the operations, or of those that may have to wait for a remote.
+  func perform(askingRemote: Bool = false, _ body: @escaping @Sendable () -> Void) {
+    (askingRemote ? remoteOperations : operations).async { [self] in
       body()
       sweepIfDue()
     }

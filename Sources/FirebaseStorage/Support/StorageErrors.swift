@@ -3,6 +3,7 @@
 import ByteStore
 import DocumentStore
 import Foundation
+import OfflineSync
 
 enum StorageErrors {
   /// Where an error of the original's server would say which status it answered.
@@ -49,6 +50,24 @@ enum StorageErrors {
     case .notAStore(let evidence), .unsuitableDirectory(let evidence), .locked(let evidence),
       .newerFormat(let evidence), .outcomeUnknown(let evidence), .closed(let evidence):
       unknown(evidence, bucket, object)
+    }
+  }
+
+  static let closed = StorageError.unknown(
+    message: "The app of this bucket was deleted.", serverError: [:])
+
+  static func translate(_ error: BlobSyncError, _ bucket: String, _ object: String) -> StorageError {
+    switch error {
+    case .remote(.notFound): objectNotFound(bucket, object)
+    case .remote(.unavailable(let message)), .remote(.rejected(let message)):
+      .unknown(message: message, serverError: ["bucket": bucket, "object": object])
+    case .remote(.wrongOffset(let offset)):
+      .unknown(
+        message: "The remote is at \(offset), and not where it said that it was.",
+        serverError: ["bucket": bucket, "object": object])
+    case .store(let error): translate(error, bucket, object)
+    case .cancelled: .cancelled
+    case .stopped: closed
     }
   }
 

@@ -1,8 +1,12 @@
 // Downloading: the content of an object becomes bytes in memory, or a file.
+//
+// With a remote, the content is brought here first, unless what is here is right.
 
 import ByteStore
 import DocumentStore
+import FirebaseCore
 import Foundation
+import OfflineSync
 
 /// Where a download goes. For one thread at a time.
 protocol DownloadTarget: AnyObject {
@@ -26,6 +30,9 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
   private let target: any DownloadTarget
   private var reader: BlobReader?
   private var offset: UInt64 = 0
+  /// With a remote: what it has of the object.
+  private var search: RemoteAnswer<Result<BlobSync.Found, BlobSyncError>>?
+  private let isWanted = Guarded(true)
 
   init(_ client: StorageClient, _ path: StoragePath, _ target: any DownloadTarget) {
     self.client = client
@@ -40,19 +47,44 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
   func prepare() throws(StorageError) {
     guard reader == nil else { return }
     let objects = try client.objects()
+    guard let name = try? ObjectName(path.object) else { throw notFound }
+    let place = ObjectPath(bucket: path.bucket, name: name)
+    guard let sync = client.sync else { return try open(place, objects) }
+    guard search == nil else { return }
+    let answer = RemoteAnswer<Result<BlobSync.Found, BlobSyncError>>()
+    search = answer
+    sync.find(place, bringsContent: true, isWanted: { [isWanted] in isWanted.withLock { $0 } }) {
+      answer.end($0)
+    }
+  }
+
+  private var notFound: StorageError { StorageErrors.objectNotFound(path.bucket, path.object) }
+
+  private func open(_ place: ObjectPath, _ objects: ObjectStore) throws(StorageError) {
     do throws(DocumentStoreError) {
-      guard let name = try? ObjectName(path.object),
-        let found = try objects.content(at: ObjectPath(bucket: path.bucket, name: name))
-      else { throw .notFound(path.object) }
-      reader = found.reader
+      reader = try objects.content(at: place)?.reader
     } catch {
       throw StorageErrors.translate(error, path.bucket, path.object)
     }
-    try target.begin(reader?.byteCount ?? 0, objects)
+    guard let reader else { throw notFound }
+    try target.begin(reader.byteCount, objects)
   }
 
-  func advance() throws(StorageError) -> Bool {
-    guard let reader, offset < reader.byteCount else { return false }
+  /// False as long as the remote has not answered.
+  private func isFound() throws(StorageError) -> Bool {
+    guard reader == nil, let search else { return true }
+    switch search.value {
+    case nil: return false
+    case .failure(let error)?: throw StorageErrors.translate(error, path.bucket, path.object)
+    case .success(.here(let object))?: try open(object.path, try client.objects())
+    case .success?: throw notFound
+    }
+    return true
+  }
+
+  func advance() throws(StorageError) -> TransferStep {
+    guard try isFound() else { return .waiting }
+    guard let reader, offset < reader.byteCount else { return .none }
     var piece = [UInt8](repeating: 0, count: Int(min(UInt64(Self.pieceBytes), reader.byteCount - offset)))
     do throws(ByteStoreError) {
       try reader.fill(&piece, at: offset)
@@ -61,8 +93,14 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
     }
     try target.append(piece)
     offset += UInt64(piece.count)
-    return true
+    return .more
   }
+
+  func whenNew(_ wake: @escaping @Sendable () -> Void) {
+    if let search { search.whenNew(wake) } else { wake() }
+  }
+
+  func hold() { search?.wakeNow() }
 
   func finish() throws(StorageError) -> StorageMetadata? {
     try target.finish()
@@ -71,9 +109,12 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
 
   func stop() throws(StorageError) {}
 
-  func discard() { target.discard() }
+  func discard() {
+    isWanted.withLock { $0 = false }
+    target.discard()
+  }
 
-  func leave() { target.discard() }
+  func leave() { discard() }
 }
 
 /// Bytes in memory, and not more of them than was allowed.

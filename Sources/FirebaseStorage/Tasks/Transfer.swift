@@ -18,7 +18,8 @@ final class Transfer: Sendable {
   /// So many pieces are one step.
   private static let piecesPerStep = 4
 
-  private let queue = DispatchQueue(label: "dugout.storage.transfer", target: TransferLanes.next())
+  private let lane: DispatchQueue
+  private let queue: DispatchQueue
   private let callbackQueue: DispatchQueue
   private let client: StorageClient
   private let worker: any TransferWorker
@@ -63,6 +64,8 @@ final class Transfer: Sendable {
     _ worker: any TransferWorker, _ client: StorageClient, callbackQueue: DispatchQueue,
     metadata: StorageMetadata?
   ) {
+    lane = TransferLanes.next()
+    queue = DispatchQueue(label: "dugout.storage.transfer", target: lane)
     self.worker = worker
     self.client = client
     self.callbackQueue = callbackQueue
@@ -107,6 +110,7 @@ final class Transfer: Sendable {
   @discardableResult
   private func handle(_ event: TransferMachine.Event, _ state: inout State) -> Bool {
     guard let effects = state.machine.handle(event) else { return false }
+    if event == .pause { client.work(on: queue) { [worker] in worker.hold() } }
     for effect in effects {
       switch effect {
       case .run:
@@ -145,16 +149,25 @@ final class Transfer: Sendable {
           guard step(.start, run) else { return stopped(run) }
         }
         for _ in 0..<Self.piecesPerStep {
-          guard try worker.advance() else { return try complete(run) }
+          let outcome = try worker.advance()
+          if outcome == .none { return try complete(run) }
           tell(run)
           guard isCurrent(run) else { return stopped(run) }
+          if outcome == .waiting { return worker.whenNew { [self] in goOn(run) } }
         }
-        queue.async { [self] in work(run, isFirst: false) }
+        goOn(run)
       } catch {
         fail(error)
       }
     }
     if !isDone { left() }
+  }
+
+  /// Behind the other transfers of the lane: it goes on with one queue for as long as there is something in it.
+  private func goOn(_ run: Int) {
+    lane.async { [self] in
+      queue.async { [self] in work(run, isFirst: false) }
+    }
   }
 
   private func complete(_ run: Int) throws(StorageError) {

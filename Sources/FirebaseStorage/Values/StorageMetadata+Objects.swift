@@ -2,6 +2,7 @@
 
 import DocumentStore
 import Foundation
+import OfflineSync
 
 extension StorageMetadata {
   /// All that is known about an object.
@@ -16,6 +17,19 @@ extension StorageMetadata {
     size = Int64(clamping: object.byteCount)
     timeCreated = Timestamp(object.made).dateValue()
     updated = Timestamp(object.changed).dateValue()
+    kind = .file
+    markAsKnown()
+  }
+
+  /// What a remote knows about an object that is not here.
+  convenience init(_ object: RemoteObject) {
+    self.init()
+    bucket = object.bucket
+    path = object.name
+    set(object.attributes)
+    if !object.md5.isEmpty { md5Hash = Data(object.md5).base64EncodedString() }
+    generation = object.generation
+    size = Int64(clamping: object.byteCount)
     kind = .file
     markAsKnown()
   }

@@ -108,13 +108,17 @@ extension BlobSync {
         // Another content has come in its place.
         writer.abandon()
         search.attempts += 1
-        guard search.attempts < Self.attemptsMax else { throw .remote(.unavailable("The object keeps changing.")) }
+        guard search.attempts < Self.attemptsMax else {
+          throw .remote(.unavailable("The object keeps changing."))
+        }
         return scheduler.run { [self] in look(search) }
       }
       guard bytes.isEmpty else {
         search.md5.update(bytes.rawSpan)
         try stored { () throws(DocumentStoreError) in
-          do throws(ByteStoreError) { try writer.append(bytes.rawSpan) } catch { throw DocumentStoreError(error) }
+          do throws(ByteStoreError) { try writer.append(bytes.rawSpan) } catch {
+            throw DocumentStoreError(error)
+          }
         }
         return scheduler.run { [self] in bring(search) }
       }

@@ -1,0 +1,46 @@
+// What a remote says, on its way to the worker of a transfer.
+
+import FirebaseCore
+
+/// One answer, and before it how far it is. Usable from any thread.
+final class RemoteAnswer<Value: Sendable>: Sendable {
+  private struct State: Sendable {
+    var value: Value?
+    var bytes: UInt64 = 0
+    /// Since somebody was woken.
+    var hasNews = false
+    var wake: (@Sendable () -> Void)?
+  }
+
+  private let state = Guarded(State())
+
+  var value: Value? { state.withLock { $0.value } }
+  var bytes: UInt64 { state.withLock { $0.bytes } }
+
+  func progress(_ bytes: UInt64) { news { $0.bytes = bytes } }
+
+  func end(_ value: Value) { news { $0.value = value } }
+
+  /// Wakes whoever waits, though there is nothing new.
+  func wakeNow() { news { _ in } }
+
+  /// `wake` is called once, at once if there was something new since the last time.
+  func whenNew(_ wake: @escaping @Sendable () -> Void) {
+    let isNow = state.withLock { state in
+      defer { state.hasNews = false }
+      state.wake = state.hasNews ? nil : wake
+      return state.hasNews
+    }
+    if isNow { wake() }
+  }
+
+  private func news(_ change: (inout State) -> Void) {
+    let wake = state.withLock { state -> (@Sendable () -> Void)? in
+      change(&state)
+      defer { state.wake = nil }
+      state.hasNews = state.wake == nil
+      return state.wake
+    }
+    wake?()
+  }
+}

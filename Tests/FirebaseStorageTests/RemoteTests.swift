@@ -1,0 +1,147 @@
+// Buckets with a remote behind them, as an app sees them.
+
+import FirebaseStorage
+import Foundation
+import OfflineSync
+import Testing
+
+struct RemoteTests {
+  private let remote = LoopbackBlobRemote()
+
+  private func makeBucket(_ acknowledgement: StorageAcknowledgement = .server) -> TestBucket {
+    let bucket = TestBucket()
+    attach(bucket, acknowledgement)
+    return bucket
+  }
+
+  private func attach(_ bucket: TestBucket, _ acknowledgement: StorageAcknowledgement = .server) {
+    bucket.storage.remote = remote
+    bucket.storage.acknowledgement = acknowledgement
+  }
+
+  private func contentOfRemote(_ name: String) -> Data? {
+    remote.content(bucket: "dugout", name: name).map { Data($0) }
+  }
+
+  @Test func aFileUploadedOfflineIsReadAtOnceAndSentAfterARestart() async throws {
+    let bucket = makeBucket(.local)
+    remote.isReachable = false
+    let url = try bucket.file("source.txt", noise(1_400_000))
+    let metadata = try await bucket.root.child("folder/a").putFileAsync(from: url)
+    #expect(metadata.size == 1_400_000 && metadata.contentType == "text/plain")
+    let reference = bucket.root.child("folder/a")
+    #expect(try await reference.data(maxSize: .max) == noise(1_400_000))
+    #expect(try await reference.getMetadata().md5Hash == metadata.md5Hash)
+    #expect(try await bucket.root.child("folder").listAll().items == [reference])
+    let url2 = try await reference.downloadURL()
+    #expect(try bucket.storage.reference(for: url2) == reference)
+    let pending = try await bucket.storage.pendingChanges()
+    #expect(pending.map(\.reference) == [reference] && pending[0].kind == .upload(byteCount: 1_400_000))
+    #expect(abs(pending[0].date.timeIntervalSinceNow) < 600)
+
+    await bucket.restart()
+    attach(bucket, .local)
+    #expect(try await bucket.root.child("folder/a").data(maxSize: .max) == noise(1_400_000))
+    #expect(contentOfRemote("folder/a") == nil)
+    remote.isReachable = true
+    try await bucket.storage.waitForPendingChanges()
+    #expect(contentOfRemote("folder/a") == noise(1_400_000))
+    #expect(try await bucket.storage.pendingChanges().isEmpty)
+    #expect(try remote.object(bucket: "dugout", name: "folder/a").contentType == "text/plain")
+  }
+
+  @Test func anUploadIsDoneWhenTheRemoteHasIt() async throws {
+    let bucket = makeBucket()
+    let metadata = try await bucket.root.child("a").putDataAsync(noise(900_000))
+    #expect(contentOfRemote("a") == noise(900_000))
+    #expect(metadata.generation == 1)
+    let updated = StorageMetadata()
+    updated.customMetadata = ["k": "v"]
+    #expect(try await bucket.root.child("a").updateMetadata(updated).metageneration == 2)
+    #expect(try remote.object(bucket: "dugout", name: "a").customMetadata == ["k": "v"])
+    try await bucket.root.child("a").delete()
+    #expect(contentOfRemote("a") == nil)
+    #expect(try await storageError { try await bucket.root.child("a").delete() }.code == .objectNotFound)
+  }
+
+  @Test(.timeLimit(.minutes(1))) func aCancelledUploadThatWaitsIsTakenBack() async throws {
+    let bucket = makeBucket()
+    let reference = bucket.root.child("a")
+    _ = try await reference.putDataAsync(Data("before".utf8))
+    remote.isReachable = false
+    let task = reference.putData(noise(500_000))
+    while try await bucket.storage.pendingChanges().isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+    #expect(try await reference.data(maxSize: .max) == noise(500_000))
+    #expect(task.snapshot.status != .success && task.snapshot.progress?.completedUnitCount == 0)
+    task.cancel()
+    while try await !bucket.storage.pendingChanges().isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+    #expect(try await reference.data(maxSize: .max) == Data("before".utf8))
+    #expect(task.snapshot.status == .failure)
+    remote.isReachable = true
+    try await bucket.storage.waitForPendingChanges()
+    #expect(contentOfRemote("a") == Data("before".utf8))
+  }
+
+  @Test func aPendingChangeCanBeTakenOutOfTheQueue() async throws {
+    let bucket = makeBucket(.local)
+    remote.isReachable = false
+    _ = try await bucket.root.child("a").putDataAsync(Data("a".utf8))
+    _ = try await bucket.root.child("b").putDataAsync(Data("b".utf8))
+    let first = try #require(try await bucket.storage.pendingChanges().first)
+    #expect(try await first.cancel())
+    #expect(try await !first.cancel())
+    #expect(try await bucket.storage.pendingChanges().map(\.reference.name) == ["b"])
+    let error = try await storageError { _ = try await bucket.root.child("a").data(maxSize: 1) }
+    #expect(error.localizedDescription == "The loopback remote was disconnected.")
+  }
+
+  @Test func aRefusedUploadFailsAndWhatWasThereComesBack() async throws {
+    let bucket = makeBucket()
+    let reference = bucket.root.child("a")
+    _ = try await reference.putDataAsync(Data("before".utf8))
+    remote.reject(name: "a")
+    let error = try await storageError { _ = try await reference.putDataAsync(Data("after".utf8)) }
+    #expect(error.localizedDescription == "Changes of a are not accepted.")
+    #expect(try await reference.data(maxSize: .max) == Data("before".utf8))
+  }
+
+  @Test func whatOneAppPutsAnotherOneReads() async throws {
+    let (first, second) = (makeBucket(), makeBucket())
+    _ = try await first.root.child("a").putDataAsync(noise(2_000_000))
+    let reference = second.root.child("a")
+    let metadata = try await reference.getMetadata()
+    #expect(metadata.size == 2_000_000 && second.blobFiles.isEmpty)
+    #expect(try await reference.downloadURL() == (try await first.root.child("a").downloadURL()))
+    #expect(try await reference.data(maxSize: .max) == noise(2_000_000))
+    _ = try await first.root.child("a").putDataAsync(Data("newer".utf8))
+    #expect(try await reference.data(maxSize: .max) == Data("newer".utf8))
+    remote.isReachable = false
+    #expect(try await reference.data(maxSize: .max) == Data("newer".utf8))
+    remote.isReachable = true
+    try await first.root.child("a").delete()
+    #expect(try await storageError { _ = try await reference.data(maxSize: 9) }.code == .objectNotFound)
+  }
+
+  @Test(.timeLimit(.minutes(1))) func anUploadThatWaitsCanBePausedAndGoesOn() async throws {
+    let bucket = makeBucket()
+    remote.isReachable = false
+    let reference = bucket.root.child("a")
+    let task = reference.putData(noise(400_000))
+    while try await bucket.storage.pendingChanges().isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+    task.pause()
+    #expect(task.snapshot.status == .pause)
+    remote.isReachable = true
+    task.resume()
+    while task.snapshot.status != .success { try await Task.sleep(for: .milliseconds(5)) }
+    #expect(contentOfRemote("a") == noise(400_000))
+    #expect(task.snapshot.progress?.completedUnitCount == 400_000)
+  }
+
+  @Test func withoutItsRemoteABucketIsRefused() async throws {
+    let bucket = makeBucket()
+    _ = try await bucket.root.child("a").putDataAsync(Data("a".utf8))
+    await bucket.restart()
+    let error = try await storageError { _ = try await bucket.root.child("a").getMetadata() }
+    #expect(error.localizedDescription.contains("Name the remote in Storage.remote"))
+  }
+}
