@@ -301,16 +301,16 @@ struct BlobSyncTests {
     try upload.append([1, 2, 3])
     _ = try upload.finish(token: "token")
     try own.close()
-    #expect(throws: DocumentStoreError.self) { _ = try Client(remote, SimulatedDisk(disk.image)) }
-    let uploading = try Client(remote, SimulatedDisk(disk.image), .upload)
+    #expect(throws: DocumentStoreError.self) { _ = try Client(remote, SimulatedDisk(disk.image), life: 1) }
+    let uploading = try Client(remote, SimulatedDisk(disk.image), .upload, life: 2)
     uploading.scheduler.play(for: 0)
     #expect(contentOfRemote("a") == [1, 2, 3])
     try remote.delete(bucket: "bucket", name: "a")
-    let discarding = try Client(remote, SimulatedDisk(disk.image), .discard)
+    let discarding = try Client(remote, SimulatedDisk(disk.image), .discard, life: 3)
     #expect(try discarding.content("a") == nil)
     // It is remembered: without a remote, the buckets are nobody's.
     try discarding.store.close()
-    let alone = try Client.open(discarding.disk)
+    let alone = try Client.open(discarding.disk, life: 4)
     #expect(throws: DocumentStoreError.self) { try BlobSync.checkAreOwn(alone.objects) }
   }
 
