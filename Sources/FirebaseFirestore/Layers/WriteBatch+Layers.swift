@@ -24,11 +24,7 @@ extension WriteBatch {
 
   /// Makes `document` consist of these fields. What no document can hold is an error of the commit.
   package func setReported(_ fields: [String: Any], forDocument document: DocumentReference) {
-    _ = add(document) { [firestore] path in
-      try reported {
-        try UserWrite.set(path, UserData.fields(from: fields, in: firestore), merge: false, in: firestore)
-      }
-    }
+    _ = add(document) { place in try reported { try place.set(fields, merge: false) } }
   }
 
   /// Sets or deletes these fields, each as a whole, and leaves the others; makes the document if there is none. A path
@@ -36,13 +32,11 @@ extension WriteBatch {
   package func mergeReported(
     _ changes: [(path: [String], value: Any)], forDocument document: DocumentReference
   ) {
-    _ = add(document) { [firestore] path in
+    _ = add(document) { place in
       try reported {
         var fields: [String: Any] = [:]
         for change in changes { fields.place(change.value, at: change.path[...]) }
-        return try UserWrite.merge(
-          path, UserData.fields(from: fields, in: firestore), only: changes.map { FieldPath($0.path) },
-          in: firestore)
+        return try place.set(fields, only: changes.map { FieldPath($0.path) })
       }
     }
   }
@@ -121,11 +115,11 @@ extension WriteBatch {
   package func makeFields(
     _ fields: EncodedFields, forDocument document: DocumentReference, requiring requirement: LayerRequirement
   ) -> WriteBatch {
-    add(document) { [firestore] path in
+    add(document) { place in
       try reported {
-        let mutation = try UserWrite.set(path, fields.withoutNulls, merge: false, in: firestore)
+        let mutation = try place.set(fields.withoutNulls, merge: false)
         guard case .set(let fields, let transforms) = mutation.change else { return mutation }
-        return .set(path, fields, transforms: transforms, precondition: requirement.precondition)
+        return .set(place.path, fields, transforms: transforms, precondition: requirement.precondition)
       }
     }
   }
@@ -136,8 +130,7 @@ extension WriteBatch {
   package func replaceFields(
     _ fields: EncodedFields, forDocument document: DocumentReference, requiring requirement: LayerRequirement
   ) -> WriteBatch {
-    add(document) { [firestore] path in
-      try reported { try UserWrite.replace(path, fields, requirement.precondition, in: firestore) }
+    add(document) { place in try reported { try place.replace(fields, requirement.precondition) }
     }
   }
 
@@ -145,7 +138,7 @@ extension WriteBatch {
   package func deleteDocument(
     _ document: DocumentReference, requiring requirement: LayerRequirement
   ) -> WriteBatch {
-    add(document) { .delete($0, precondition: requirement.precondition) }
+    add(document) { .delete($0.path, precondition: requirement.precondition) }
   }
 
   /// Adds to numbers of `document`, and none becomes less than 0. Makes the document if there is none.
@@ -154,7 +147,7 @@ extension WriteBatch {
     _ counts: [(field: String, by: Int64)], inDocument document: DocumentReference,
     requiring requirement: LayerRequirement
   ) -> WriteBatch {
-    add(document) { path in
+    add(document) { place in
       let transforms = counts.flatMap { count in
         let field = StoredFieldPath(unchecked: [count.field])
         return [
@@ -162,7 +155,7 @@ extension WriteBatch {
         ]
       }
       return .patch(
-        path, StoredMap(), mask: FieldMask([]), transforms: transforms,
+        place.path, StoredMap(), mask: FieldMask([]), transforms: transforms,
         precondition: requirement.precondition)
     }
   }
@@ -192,10 +185,8 @@ extension EncodedFields {
   }
 }
 
-extension UserWrite {
-  fileprivate static func replace(
-    _ path: DocumentPath, _ encoded: EncodedFields, _ precondition: Precondition, in firestore: Firestore
-  ) throws -> Mutation {
+extension UserWrite.Place {
+  fileprivate func replace(_ encoded: EncodedFields, _ precondition: Precondition) throws -> Mutation {
     var fields = StoredMap()
     var masked: [StoredFieldPath] = []
     for (name, value) in encoded.fields.entries {

@@ -71,8 +71,7 @@ final class ConflictChoice: Sendable {
     case .write(let data):
       do {
         return .replaceWrites(
-          try UserWrite.set(
-            conflict.path, UserData.fields(from: data, in: firestore), merge: false, in: firestore))
+          try UserWrite.Place(path: conflict.path, firestore: firestore).set(data, merge: false))
       } catch {
         ProgrammerError.trap("What a conflict resolver has written cannot be stored: \(error)")
       }

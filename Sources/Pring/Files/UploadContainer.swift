@@ -29,14 +29,13 @@ public class UploadContainer {
     for (index, entry) in files.enumerated() {
       let task = entry.file.save(entry.file.key ?? entry.name) { _, error in transfers.end(index, error) }
       tasks[entry.name] = task
+      if let task { transfers.begin(task) }
     }
-    let running = Handed(Array(tasks.values))
     let seconds = timeout
     queue.asyncAfter(deadline: .now() + .seconds(seconds)) {
       let error = DocumentError(
         kind: .timeout, description: "The uploads took longer than \(seconds) seconds; nothing was written.")
-      guard transfers.expire(error) else { return }
-      for task in running.value { task.cancel() }
+      transfers.expire(error)
     }
     return tasks
   }
