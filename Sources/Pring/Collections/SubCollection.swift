@@ -16,6 +16,8 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
   public var key: String?
   public var batchID: String?
   var members: [T]
+  /// Where the parent was, for a collection that outlives it: `room.doc("a").items` for instance.
+  var lastPlace: DocumentReference?
 
   enum Action {
     case insert
@@ -45,12 +47,12 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
 
   /// Traps for a collection that belongs to no object.
   public var reference: CollectionReference {
-    guard let parent, let key else {
+    guard let key, let place = parent?.reference ?? lastPlace else {
       ProgrammerError.trap(
         "A collection is found below the document of its object: make it a property of a class that inherits from "
           + "Object.")
     }
-    return parent.reference.collection(key)
+    return place.collection(key)
   }
 
   public func setParent(_ object: Object, forKey key: String) {
@@ -222,6 +224,13 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
     }
     all.begin(on: reference.firestore.callbackQueue, block)
   }
+}
+
+extension SubCollection: PlacedCollection {}
+
+/// A collection that knows where its parent is.
+protocol PlacedCollection: AnyObject {
+  var lastPlace: DocumentReference? { get set }
 }
 
 extension SubCollection: WrittenObjects {

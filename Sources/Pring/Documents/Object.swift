@@ -43,7 +43,13 @@ open class Object: NSObject, Document, HasParent {
   // MARK: The place
 
   /// Made when somebody asks, so that what is read needs no name of its own first.
-  private var place: DocumentReference?
+  private var place: DocumentReference? {
+    didSet {
+      for (_, collection) in children(.collection, (any PlacedCollection).self) {
+        collection.lastPlace = place
+      }
+    }
+  }
 
   public var reference: DocumentReference {
     if let place { return place }

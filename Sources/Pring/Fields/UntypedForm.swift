@@ -26,7 +26,6 @@ enum UntypedForm {
   /// Whether two stored forms are the same.
   static func areSame(_ left: Any, _ right: Any) -> Bool {
     if let left = left as? any FieldForm { return areSame(left, right) }
-    if let left = left as? NSObject { return left.isEqual(right) }
     if let left = left as? [String: Any] {
       guard let right = right as? [String: Any], left.count == right.count else { return false }
       return left.allSatisfy { key, value in right[key].map { areSame(value, $0) } ?? false }
@@ -35,6 +34,7 @@ enum UntypedForm {
       guard let right = right as? [Any], left.count == right.count else { return false }
       return zip(left, right).allSatisfy { areSame($0, $1) }
     }
+    if let left = left as? NSObject { return left.isEqual(right) }
     return false
   }
 

@@ -56,10 +56,11 @@ public class DeleteContainer {
       block?(nil)
       return
     }
-    let rest = Handed((files, block))
+    let all = files
+    let answer = Handed(block)
     Task {
-      for file in rest.value.0 { try? await file.delete() }
-      queue.async { rest.value.1?(nil) }
+      for file in all { try? await file.delete() }
+      queue.async { answer.value?(nil) }
     }
   }
 }

@@ -41,13 +41,14 @@ final class Packing: BatchCompanion, @unchecked Sendable {
     for landing in landings { landing(error) }
     landings = []
     guard error == nil, !removals.isEmpty else { return then() }
-    let rest = Handed((removals, then))
+    let files = removals
+    let end = Handed(then)
     removals = []
     Task {
       // What is left over if this fails is nobody's any more; the document is right.
-      for file in rest.value.0 { try? await file.delete() }
-      guard let queue else { return rest.value.1() }
-      queue.async { rest.value.1() }
+      for file in files { try? await file.delete() }
+      guard let queue else { return end.value() }
+      queue.async { end.value() }
     }
   }
 }
