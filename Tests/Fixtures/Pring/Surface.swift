@@ -130,7 +130,9 @@ private func collections(_ base: Base) {
   base.items.get { snapshot, items in print(snapshot as Any, items) }
   base.items.get(base.items.where("name", isEqualTo: "a")) { _, items in print(items.count) }
   base.items.get("a") { item, error in print(item as Any, error as Any) }
-  let listener: ListenerRegistration = base.items.listen("a") { item, error in print(item as Any, error as Any) }
+  let listener: ListenerRegistration = base.items.listen("a") { item, error in
+    print(item as Any, error as Any)
+  }
   let disposer: Disposer<Item> = base.items.listen("a") { item, error in print(item as Any, error as Any) }
   listener.remove()
   disposer.dispose()
@@ -139,7 +141,9 @@ private func collections(_ base: Base) {
   let first: Item? = base.items.first
   let index: Int? = base.items.index(of: item)
   let places: [Item] = base.items.objects(at: IndexSet(integer: 0))
-  _ = (names, first, index, places, base.items[0], base.items.count, base.items.isEmpty, base.items.references)
+  _ = (
+    names, first, index, places, base.items[0], base.items.count, base.items.isEmpty, base.items.references
+  )
   _ = (base.items.path, base.items.reference, base.items.isSaved, base.items.description)
   base.friends.insert(base)
   base.friends.remove(base)
@@ -156,7 +160,9 @@ private func collections(_ base: Base) {
   base.guest.id = "x"
   base.guest.get { guest, error in print(guest as Any, error as Any) }
   base.guest.delete()
-  _ = (base.owner.id, base.owner.value, base.guest.value, base.guest.object, base.owner.parent, base.owner.key)
+  _ = (
+    base.owner.id, base.owner.value, base.guest.value, base.guest.object, base.owner.parent, base.owner.key
+  )
   base.list.append(Inner())
   base.list.remove(base.list[0])
   let inner: Inner = base.list["a"]
@@ -167,7 +173,9 @@ private func collections(_ base: Base) {
 private func files(_ base: Base) {
   let file = File(data: Data(), name: "a", mimeType: .jpeg)
   _ = [File(name: "a"), File(data: Data()), File(data: Data(), mimeType: .octetStream("bin"))]
-  _ = [File(url: URL(fileURLWithPath: "/a")), File(url: URL(fileURLWithPath: "/a"), mimeType: .custom("a", "b"))]
+  _ = [
+    File(url: URL(fileURLWithPath: "/a")), File(url: URL(fileURLWithPath: "/a"), mimeType: .custom("a", "b")),
+  ]
   base.thumbnail = file
   base.thumbnail = File.delete()
   file.isDeleted = true
@@ -184,10 +192,13 @@ private func files(_ base: Base) {
 
 private func queries(_ base: Base, _ snapshot: DocumentSnapshot) {
   _ = Base.where(\.name, isEqualTo: "a").where(\Base.age, isLessThan: 1).where(\.age, isLessThanOrEqualTo: 1)
-  _ = Base.where(\Base.age, isGreaterThan: 1).where(\.age, isGreaterThanOrEqualTo: 1).where(\.tags, arrayContains: "a")
+  _ = Base.where(\Base.age, isGreaterThan: 1).where(\.age, isGreaterThanOrEqualTo: 1).where(
+    \.tags, arrayContains: "a")
   _ = Base.where("name", isEqualTo: "a").where("age", isLessThan: 1).where("age", isLessThanOrEqualTo: 1)
-  _ = Base.where("age", isGreaterThan: 1).where("age", isGreaterThanOrEqualTo: 1).where("tags", arrayContains: "a")
-  _ = Base.order(by: \Base.age).order(by: \.updatedAt, descending: true).order(by: "a").order(by: "b", descending: true)
+  _ = Base.where("age", isGreaterThan: 1).where("age", isGreaterThanOrEqualTo: 1).where(
+    "tags", arrayContains: "a")
+  _ = Base.order(by: \Base.age).order(by: \.updatedAt, descending: true).order(by: "a").order(
+    by: "b", descending: true)
   _ = Base.limit(to: 1).start(at: [1]).start(after: [1]).end(at: [1]).end(before: [1])
   _ = Base.query.start(atDocument: snapshot).start(afterDocument: snapshot)
   _ = Base.query.end(atDocument: snapshot).end(beforeDocument: snapshot)
@@ -238,7 +249,10 @@ private final class Screen {
     let disposer = dataSource?.observeObject(at: 0) { base, error in print(base as Any, error as Any) }
     disposer?.dispose()
     dataSource?.stop()
-    _ = (dataSource?.isLast, dataSource?.count, dataSource?.first, dataSource?[0], dataSource?.documents.index(of: "a"))
+    _ = (
+      dataSource?.isLast, dataSource?.count, dataSource?.first, dataSource?[0],
+      dataSource?.documents.index(of: "a")
+    )
     let local: DataSource<Base> = [Base()]
     local.insert(Base())
     local.remove(local[0])
@@ -277,5 +291,8 @@ private func types() -> [Any] {
   }
   let parts: [StorageLinkable & HasParent] = [Reference<Base>(), Relation<Base>()]
   let error: Error? = Optional<DocumentError>.none
-  return [kinds.map(kind), batchTypes, parts, error as Any, UploadContainer?.none as Any, DeleteContainer?.none as Any]
+  return [
+    kinds.map(kind), batchTypes, parts, error as Any, UploadContainer?.none as Any,
+    DeleteContainer?.none as Any,
+  ]
 }
