@@ -117,7 +117,8 @@ extension BallcapTests {
       var dice = Dice(seed: 3)
       func item(_ id: Int) -> ListedDocument<Document<Item>> {
         let place = collection.document("\(id)")
-        return ListedDocument(Document(documentReference: place, from: Item(rank: dice.roll(1 << 20))), at: place)
+        let item = Item(rank: dice.roll(1 << 20))
+        return ListedDocument(Document(documentReference: place, from: item), at: place)
       }
       for id in 0..<10_000 { _ = list.insert(item(id)) }
       comparisons = 0
@@ -162,8 +163,8 @@ extension BallcapTests {
       let stranger = Document<Item>(other.document("items/a"))
       #expect(source.firstIndex(of: stranger) == 0)
       source.remove(document: stranger)
-      #expect(source.map(\.path) == ["items/b", "old/a"])
-      #expect(source.firstIndex(of: stranger) == 1)
+      #expect(Set(source.map(\.path)) == ["items/b", "old/a"])
+      #expect(source.firstIndex(of: stranger).map { source[$0].path } == "old/a")
       source.remove(document: stranger)
       source.remove(document: stranger)
       #expect(source.map(\.path) == ["items/b"])
@@ -322,7 +323,8 @@ extension BallcapTests {
         let change = await quiet.next()
         told.append(change.changes.insertions.keys + change.changes.modifications.keys.map { $0 + "!" })
       } while told.last != ["c"]
-      #expect(told == [[], ["a"], ["b"], ["c"]])
+      // The first state is told, empty or not.
+      #expect(Array(told.drop { $0.isEmpty }) == [["a"], ["b"], ["c"]])
       app.onCallbackQueue { for source in sources { source.stop() } }
       try await firestore.terminate()
     }

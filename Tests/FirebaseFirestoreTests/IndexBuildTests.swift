@@ -20,10 +20,13 @@ import Testing
     private let goOn = DispatchSemaphore(value: 0)
     let isReleased = Mutex(false)
 
-    /// Returns once another index is being made.
+    /// Returns once another index is being made, of so many documents that somebody is told how far it is.
     init(in firestore: Firestore) async throws {
+      let batch = firestore.batch()
+      for n in 0..<4200 { batch.setData(["n": n], forDocument: firestore.document("b/\(n)")) }
+      try await batch.commit()
       let store = try #require(firestore.client().openView).store
-      let other = try IndexDefinition("a", .collection, [.init(try StoredFieldPath(["other"]))])
+      let other = try IndexDefinition("b", .collection, [.init(try StoredFieldPath(["n"]))])
       let goOn = goOn
       await withCheckedContinuation { begun in
         let isFirst = Mutex(true)

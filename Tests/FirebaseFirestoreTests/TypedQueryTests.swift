@@ -116,7 +116,8 @@ import Testing
       users.filter(using: #Predicate { $0.age >= limit && $0.name != "Bob" }).query
         == all.whereFilter(
           .andFilter([
-            .whereField("age", isGreaterOrEqualTo: 18), .whereField(FieldPath(["full-name"]), isNotEqualTo: "Bob"),
+            .whereField("age", isGreaterOrEqualTo: 18),
+            .whereField(FieldPath(["full-name"]), isNotEqualTo: "Bob"),
           ])))
     #expect(
       users.filter(using: #Predicate { $0.address.city == "Bern" || 30 < $0.age }).query
@@ -133,7 +134,8 @@ import Testing
         == all.whereField("address.zip", isEqualTo: 1))
     #expect(
       users.filter(using: #Predicate { $0.nick == nil }).query == all.whereField("nick", isEqualTo: NSNull()))
-    let found = try await users.filter(using: #Predicate { $0.age > 10 && 30 >= $0.age }).order(by: \.age).get()
+    let between = users.filter(using: #Predicate { $0.age > 10 && 30 >= $0.age })
+    let found = try await between.order(by: \.age).get()
     #expect(found.map(\.name) == ["Bob", "Cleo"])
     #expect(
       try await users.filter(.whereField("age", isLessThan: 15)).get().map(\.name) == ["Ada"])

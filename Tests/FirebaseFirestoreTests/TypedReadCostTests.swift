@@ -11,7 +11,8 @@ import Testing
     var age: Int
   }
 
-  @Test(.enabled(if: allocations_are_counted())) func aTypedGetAllocatesNothingForFieldsItDoesNotRead() throws {
+  @Test(.enabled(if: allocations_are_counted()))
+  func aTypedGetAllocatesNothingForFieldsItDoesNotRead() throws {
     let firestore = Firestore.memory()
     let counts = [2, 20, 200, 2000]
     for count in counts {
@@ -34,7 +35,7 @@ import Testing
     for count in typed { #expect(abs(count - typed[0]) <= 1, "\(typed)") }
     #expect(typed[0] <= Self.allocationsMax, "\(typed[0]) allocations for each typed get")
     // Or this could not fail.
-    #expect(dictionaries[3] > dictionaries[0] + 2000)
+    #expect(dictionaries[3] > dictionaries[0] + 1900)
   }
 
   /// Tests are built without optimisation, which allocates more; a build with it stays below.

@@ -8,7 +8,8 @@ extension DataSource {
   public func listen() -> Self {
     guard listener == nil, loop == nil else { return self }
     listening = Listening(start: lastDocument)
-    listener = current.query.addSnapshotListener(includeMetadataChanges: true) { [weak self] snapshot, error in
+    listener = current.query.addSnapshotListener(includeMetadataChanges: true) {
+      [weak self] snapshot, error in
       self?.hear(snapshot, error)
     }
     return self

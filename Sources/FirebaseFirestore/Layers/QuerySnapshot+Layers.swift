@@ -18,7 +18,9 @@ extension QuerySnapshot {
     return filtered(new, difference)
   }
 
-  private func filtered(_ documents: [QueryDocumentSnapshot], _ difference: FilteredDifference?) -> QuerySnapshot {
+  private func filtered(
+    _ documents: [QueryDocumentSnapshot], _ difference: FilteredDifference?
+  ) -> QuerySnapshot {
     QuerySnapshot(
       query, documents, difference?.changes, metadataChanges: difference?.metadataChanges ?? [],
       knowsMetadataChanges: knowsMetadataChanges,

@@ -48,7 +48,8 @@ public final class FirestoreQueryObservable<Items>: Observable {
 
   /// Without an argument, a query of the default database.
   public convenience init<Value: Decodable>(
-    configuration: FirestoreQueryConfiguration, firestore: @autoclosure @escaping () -> Firestore = .firestore()
+    configuration: FirestoreQueryConfiguration,
+    firestore: @autoclosure @escaping () -> Firestore = .firestore()
   ) where Items == [Value] {
     self.init(configuration, firestore, []) { result, strategy in
       let (values, error) = decoded(Value.self, result)
@@ -57,7 +58,8 @@ public final class FirestoreQueryObservable<Items>: Observable {
   }
 
   public convenience init<Value: Decodable>(
-    configuration: FirestoreQueryConfiguration, firestore: @autoclosure @escaping () -> Firestore = .firestore()
+    configuration: FirestoreQueryConfiguration,
+    firestore: @autoclosure @escaping () -> Firestore = .firestore()
   ) where Items == Result<[Value], any Error> {
     self.init(configuration, firestore, .success([])) { result, strategy in
       let (values, error) = decoded(Value.self, result)

@@ -1,5 +1,6 @@
 // What runs before a write, and may take its time.
 
+private import FirebaseCore
 import Foundation
 
 /// A hook's `done`: the first call of it counts. If it is called before the hook returns, and on the same thread, the

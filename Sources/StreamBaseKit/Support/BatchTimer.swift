@@ -1,5 +1,6 @@
 // The wait before a batch.
 
+private import FirebaseCore
 package import Foundation
 
 /// Runs something after a while, unless it is put off or called off. Tests bring one that they fire.

@@ -368,7 +368,8 @@ enum Surface {
   static func views() {
     let predicates: [QueryPredicate] = [
       .isEqualTo("name", "Tokyo"), .isIn("name", []), .isNotIn("name", []), .arrayContains("tags", 1),
-      .arrayContainsAny("tags", []), .isLessThan("n", 1), .isGreaterThan("n", 1), .isLessThanOrEqualTo("n", 1),
+      .arrayContainsAny("tags", []), .isLessThan("n", 1), .isGreaterThan("n", 1),
+      .isLessThanOrEqualTo("n", 1),
       .isGreaterThanOrEqualTo("n", 1), .orderBy("n", true), .limitTo(1), .limitToLast(1),
       .where("name", isEqualTo: "Tokyo"), .where("name", isIn: []), .where("name", isNotIn: []),
       .where("tags", arrayContains: 1), .where("tags", arrayContainsAny: []), .where("n", isLessThan: 1),
