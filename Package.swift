@@ -142,14 +142,17 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "BallcapTests",
-      dependencies: ["Ballcap", "FirebaseFirestore", "FirebaseStorage", "OfflineSync", "DocumentStore"],
+      dependencies: [
+        "Harness", "Ballcap", "FirebaseFirestore", "FirebaseStorage", "OfflineSync", "DocumentStore",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "StreamBaseKitTests",
       dependencies: ["StreamBaseKit", "StreamHarness", "FirebaseFirestore", "DocumentStore", "OfflineSync"],
       swiftSettings: strict),
     .testTarget(
-      name: "PringTests", dependencies: ["Pring", "Ballcap", "FirebaseFirestore", "FirebaseStorage"],
+      name: "PringTests",
+      dependencies: ["Pring", "Ballcap", "FirebaseFirestore", "FirebaseStorage", "Harness"],
       swiftSettings: strict),
     .testTarget(
       name: "ProgramTests", dependencies: ["dugout", "campaign", "DocumentStore", "ByteStore"],

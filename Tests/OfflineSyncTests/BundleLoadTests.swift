@@ -29,7 +29,7 @@ import Testing
     _ = try engine.handle(.load(try bundle(["a", "b"], at: 1000)))
     #expect(try local.documents(rooms).map(\.path.id) == ["a", "b"], "the bundle holds them")
 
-    let effects = try engine.handle(.listen(ListenerID(1), rooms, ListenRules()))
+    let effects = try engine.handle(.listen(ListenerID(1), rooms, ListenRules(includesMetadataChanges: true)))
     let told = effects.compactMap { if case .tell(_, let snapshot) = $0 { snapshot } else { nil } }
     #expect(told.map(\.documents.count) == [2] && told.first?.isFromCache == true)
     let asked = try engine.handle(.watchOpened).compactMap {

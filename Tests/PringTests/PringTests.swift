@@ -4,11 +4,29 @@
 import FirebaseFirestore
 import FirebaseStorage
 import Foundation
+import Harness
 import Testing
 
 @testable import Pring
 
-@Suite(.serialized, .timeLimit(.minutes(5))) enum PringTests {}
+@Suite(.serialized, .timeLimit(.minutes(5)), .defaultApp) enum PringTests {}
+
+/// The tests of other modules that need the default app, too, run before or after these.
+struct DefaultAppTrait: SuiteTrait, TestScoping {
+  func provideScope(
+    for test: Test, testCase: Test.Case?, performing body: @Sendable () async throws -> Void
+  ) async throws {
+    await Turn.defaultApp.take()
+    let result: Result<Void, any Error>
+    do { result = .success(try await body()) } catch { result = .failure(error) }
+    await Turn.defaultApp.giveBack()
+    try result.get()
+  }
+}
+
+extension Trait where Self == DefaultAppTrait {
+  static var defaultApp: Self { DefaultAppTrait() }
+}
 
 /// The default app with an empty database and an empty storage, for one test.
 final class TestApp {
