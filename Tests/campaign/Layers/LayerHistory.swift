@@ -39,7 +39,8 @@ struct LayerHistory: Sendable {
       for step in outcome.steps { expected.apply(step) }
       summary.counts.merge(outcome.counts) { $0 + $1 }
     }
-    // Another client sees what the authority has.
+    // Another client sees what the authority has. Its connection is good: what it cannot read would tell nothing.
+    remote.setFaults(LoopbackFaults())
     let last = connect(Self.clientCount, remote)
     let found = try await LayerDatabase.$current.withValue(last) { try await LayerClient.read() }
     summary.failure = found.difference(from: expected)
@@ -69,7 +70,8 @@ struct LayerHistory: Sendable {
   }
 
   private func connect(_ number: Int, _ remote: LoopbackRemote) -> Firestore {
-    let name = "layers-\(number)-\(UUID().uuidString)"
+    // The same each time: it is a part of where the store lies.
+    let name = "layers-\(seed)-\(number)"
     FirebaseApp.configure(
       name: name, options: FirebaseOptions(directory: folder.appendingPathComponent("\(number)")))
     guard let app = FirebaseApp.app(name: name) else { preconditionFailure("the app was just made") }
