@@ -82,12 +82,12 @@ struct StreamChat {
 
   private static func line(_ room: Room) -> String { "\(room.title ?? ""): \(room.messageCount) messages" }
 
-  private func run(_ body: (State) -> Void) {
+  private func run(_ body: @Sendable (State) -> Void) {
     DispatchQueue.main.sync { body(state) }
   }
 
   /// After the delay of a batch.
-  private func show(_ lines: (State) -> [String]) {
+  private func show(_ lines: @Sendable (State) -> [String]) {
     Thread.sleep(forTimeInterval: 0.4)
     let lines = DispatchQueue.main.sync { lines(state) }
     FileHandle.standardOutput.write(Data((lines.joined(separator: "\n") + "\n").utf8))
