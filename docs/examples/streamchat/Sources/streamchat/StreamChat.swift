@@ -23,6 +23,7 @@ struct StreamChat {
     // Streams belong to the main queue, so lines are read in another thread, and the main one runs its queue.
     let reader = Thread {
       let chat = DispatchQueue.main.sync { StreamChat() }
+      chat.show { $0.screen.lines }
       while let line = readLine(), line != "/quit" { chat.take(line) }
       chat.show { _ in ["Good-bye."] }
       FirebaseApp.app()?.delete { _ in exit(0) }
