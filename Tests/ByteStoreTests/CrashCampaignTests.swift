@@ -88,8 +88,10 @@ struct MutantTests {
   func brokenRuleIsNoticed(rule: Rule) {
     let damage = CorruptionMatrix.run(flips: .random(50), seed: 1, breaking: rule)
     if damage.harm > 0 { return }
-    let crashes = (1...20 as ClosedRange<UInt64>).lazy.map { seed in
-      CrashCampaign.run(states: 2_000, seed: seed, stop: .atFirstFinding, breaking: rule).findings.isEmpty
+    let crashes = (1...10 as ClosedRange<UInt64>).lazy.map { seed in
+      CrashCampaign.run(
+        states: 4_000, seed: seed, stop: .atFirstFinding, commitsWaiting: { $0.commitsWaiting }, breaking: rule
+      ).findings.isEmpty
     }
     #expect(crashes.contains(false), "no harness noticed that \(rule) was broken")
   }
