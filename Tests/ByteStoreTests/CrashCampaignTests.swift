@@ -90,7 +90,8 @@ struct MutantTests {
     if damage.harm > 0 { return }
     let crashes = (1...10 as ClosedRange<UInt64>).lazy.map { seed in
       CrashCampaign.run(
-        states: 4_000, seed: seed, stop: .atFirstFinding, commitsWaiting: { $0.commitsWaiting }, breaking: rule
+        states: 4_000, seed: seed, stop: .atFirstFinding, commitsWaiting: { $0.commitsWaiting },
+        breaking: rule
       ).findings.isEmpty
     }
     #expect(crashes.contains(false), "no harness noticed that \(rule) was broken")
