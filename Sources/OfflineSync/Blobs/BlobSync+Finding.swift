@@ -17,8 +17,10 @@ extension BlobSync {
     case absent
   }
 
-  /// A search under way. Touched on the scheduler alone.
+  /// A search under way.
   final class Search: @unchecked Sendable {
+    // Unchecked, because what changes is touched on the scheduler alone, which does one thing at a time.
+
     let path: ObjectPath
     let bringsContent: Bool
     let isWanted: @Sendable () -> Bool

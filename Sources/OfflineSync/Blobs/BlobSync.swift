@@ -20,7 +20,7 @@ package enum BlobSyncError: Error, Hashable, Sendable {
 
 /// A client of a remote of objects. Usable from any thread.
 package final class BlobSync: @unchecked Sendable {
-  // All that changes is touched on the scheduler alone, which does one thing at a time.
+  // Unchecked, because all that changes is touched on the scheduler alone, which does one thing at a time.
 
   /// Told how a change goes on. Called on the scheduler.
   package struct Watcher: Sendable {
