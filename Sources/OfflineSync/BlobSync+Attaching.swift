@@ -34,9 +34,12 @@ extension BlobSync {
     }
   }
 
-  /// Throws if the buckets are those of a remote: what is here is not all, and not the newest.
+  /// Throws if the buckets are those of a remote: what is here is not all, and not the newest. They are from the first
+  /// change on that waits for it, also if attaching was cut off.
   package static func checkAreOwn(_ objects: ObjectStore) throws(DocumentStoreError) {
-    guard try objects.outbox.isRemotes() else { return }
+    let areRemotes = try objects.outbox.isRemotes()
+    let changes = try objects.outbox.changes()
+    guard areRemotes || !changes.isEmpty else { return }
     throw .failedPrecondition(
       "The buckets in \(objects.blobs.path) are a cache of a remote. Name the remote in Storage.remote.")
   }

@@ -7,6 +7,7 @@
 //
 // They stand in backups with all else, and no query of a user comes upon them.
 
+internal import ByteStore
 internal import Dispatch
 public import DocumentStore
 
@@ -28,8 +29,14 @@ extension LocalView {
   public func load(_ bundle: BundleContents) throws {
     if let driver {
       let isDone = DispatchSemaphore(value: 0)
-      driver.send(.load(bundle)) { isDone.signal() }
+      let failure = Locked<OfflineSyncError?>(nil)
+      driver.send(.load(bundle)) { error in
+        failure.withLock { $0 = error }
+        isDone.signal()
+      }
       isDone.wait()
+      // It is remembered as loaded only if it was.
+      if let error = failure.withLock({ $0 }) { throw error }
       return try commit([], Self.memories(of: bundle))
     }
     var rest = bundle.documents[...]

@@ -24,8 +24,8 @@ extension LocalView {
   ) throws(DocumentStoreError) -> SyncDriver {
     try attached.withLock { attached throws(DocumentStoreError) in
       if let driver = attached { return driver }
-      store.leaveTimeToLiveToOthers()
       let isUpload = try prepare(attachment)
+      store.leaveTimeToLiveToOthers()
       let local = try LocalStore(store, user: user, collector: collector, client: Self.newClient())
       if isUpload { try upload(local) }
       var options = options

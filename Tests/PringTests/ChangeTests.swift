@@ -10,6 +10,19 @@ extension PringTests {
   @Suite final class Changes {
     private let app = TestApp()
 
+    @Test func aNumberOfAnotherTypeIsAnotherNumber() async throws {
+      let saved = Everything(id: "numbers")
+      try await saved.save()
+      let found = try #require(try await Everything.get("numbers"))
+      found.map["a"] = 1.0
+      #expect(!found.updateValue.isEmpty)
+      try await found.update()
+      found.map["a"] = true
+      #expect(!found.updateValue.isEmpty)
+      found.map["a"] = 1.0
+      #expect(found.updateValue.isEmpty)
+    }
+
     @Test func onlyWhatHasChangedIsWritten() async throws {
       let item = Item(id: "a")
       item.name = "n"

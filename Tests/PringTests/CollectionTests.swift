@@ -20,6 +20,29 @@ extension PringTests {
       return item
     }
 
+    // MARK: What others have stored
+
+    @Test func idsThatNoDocumentCanHaveAreLeftOut() async throws {
+      try await Firestore.firestore().document("version/1/room/r").setData([
+        "shelf": ["a/b": ["name": "x"], "c": ["name": "z"]], "guest": "x/y",
+      ])
+      let room = try #require(try await Room.get("r"))
+      #expect(room.shelf.keys == ["c"] && room.guest.id == nil)
+      let (object, error) = await told { heard in room.guest.get { heard(($0, $1 == nil)) } }
+      #expect(object == nil && error)
+    }
+
+    @Test func whoReferToEachOtherAreWrittenOnce() async throws {
+      let (one, two) = (Linked(id: "1"), Linked(id: "2"))
+      one.other.set(two)
+      two.other.set(one)
+      try await one.save()
+      one.update(key: "name", value: "n")
+      two.isSaved = false
+      try await one.update()
+      #expect(try await fields(one)?["name"] as? String == "n")
+    }
+
     // MARK: Nested
 
     @Test func nestedMembersLiveBelowTheirParent() async throws {

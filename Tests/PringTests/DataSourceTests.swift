@@ -249,6 +249,21 @@ extension PringTests {
       #expect(cheap == items.whereField("price", isLessThanOrEqualTo: 1))
     }
 
+    @Test func whatThePredicateAcceptsNoMoreLeavesTheList() async throws {
+      for (id, price) in [("a", 2.0), ("b", 3)] { try await make(id, price) }
+      let isDear = NSPredicate { fields, _ in
+        ((fields as? [String: Any])?["price"] as? Double ?? 0) > 1.5
+      }
+      let source = Item.query.filter(using: isDear).dataSource()
+      let heard = Heard<String>()
+      log(source, heard)
+      source.listen()
+      #expect(await heard.next() == "initial a b")
+      try await Item.reference.document("a").updateData(["price": 1.0])
+      #expect(await heard.next() == "-0")
+      #expect(app.onCallbackQueue { source.documents.keys } == ["b"])
+    }
+
     @Test func everyStepIsThatOfTheDatabase() async throws {
       for (id, price) in [("a", 1.0), ("b", 2), ("c", 3)] { try await make(id, price) }
       let items = Item.reference.order(by: "price")

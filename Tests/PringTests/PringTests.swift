@@ -182,6 +182,11 @@ class Room: Object {
   let guest: Relation<Member> = .init()
 }
 
+final class Linked: Object {
+  var name = ""
+  let other: Reference<Linked> = .init()
+}
+
 /// A class whose links carry its fields.
 final class Copied: Object {
   override class var shouldBeReplicated: Bool { true }

@@ -102,6 +102,36 @@ import Testing
     #expect(try dugout.run("import", folder.path, path).output == "1501 documents imported.\n")
   }
 
+  @Test func anImportGoesOnOnlyWithWhatItHasBegunAndWhereItIsStillThere() throws {
+    let folder = try TemporaryFolder()
+    let files = try TemporaryFolder()
+    let path = files.path + "/lines"
+    let line = { (name: String, number: Int) in
+      #"{"path":"\#(name)/\#(number)","fields":{"n":{"integerValue":"\#(number)"}}}"#
+    }
+    func write(_ name: String, isGood: Bool) throws {
+      let lines = (0..<1000).map { line(name, $0) } + [isGood ? "  " : "no"]
+      try Data(lines.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: path))
+    }
+    try write("a", isGood: false)
+    #expect(try dugout.run("set", folder.path, "z/z", "{}").status == 0)
+    let older = files.path + "/older"
+    try FileManager.default.copyItem(atPath: folder.path, toPath: older)
+    #expect(try dugout.run("import", folder.path, path).status == 65)
+    // The same size, and other documents.
+    try write("b", isGood: true)
+    #expect(try dugout.run("import", folder.path, path).output == "1000 documents imported.\n")
+    #expect(try dugout.run("query", folder.path, "b", "--count").output == "count  1000\n")
+    // The store as it was before.
+    try write("a", isGood: false)
+    #expect(try dugout.run("import", folder.path, path).status == 65)
+    try FileManager.default.removeItem(atPath: folder.path)
+    try FileManager.default.copyItem(atPath: older, toPath: folder.path)
+    try write("a", isGood: true)
+    #expect(try dugout.run("import", folder.path, path).output == "1000 documents imported.\n")
+    #expect(try dugout.run("query", folder.path, "a", "--count").output == "count  1000\n")
+  }
+
   @Test func badInputIsNamed() throws {
     let folder = try TemporaryFolder()
     #expect(try dugout.run("ls", folder.path + "/nowhere").status == 69)

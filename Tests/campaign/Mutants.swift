@@ -23,22 +23,16 @@ enum Mutants: Campaign {
     return result
   }
 
-  /// What noticed, and after how many states; ever longer campaigns, since most fall early.
+  /// What noticed, and after how many states.
   private static func killer(of rule: Rule, statesMax: Int, seed: UInt64) -> String? {
     guard !Rule.ofContents.contains(rule) else {
       let summary = BlobCampaign.run(states: statesMax, seed: seed, breaking: rule, stopsAtFirst: true)
       return summary.failures > 0 ? "the campaign over contents in \(summary.states) states" : nil
     }
-    var states = min(1000, statesMax)
-    while true {
-      let summary = CrashCampaign.run(
-        states: states, seed: seed, stop: .atFirstFinding, commitsWaiting: { $0.commitsWaiting },
-        breaking: rule)
-      if let failure = summary.firstFailure {
-        return "the crash campaign in \(failure.state) states (\(failure.finding.kind.rawValue))"
-      }
-      guard states < statesMax else { break }
-      states = min(states * 6, statesMax)
+    let failure = CrashCampaign.firstFailure(
+      statesMax: statesMax, seed: seed, commitsWaiting: { $0.commitsWaiting }, breaking: rule)
+    if let failure {
+      return "the crash campaign in \(failure.state) states (\(failure.finding.kind.rawValue))"
     }
     let matrix = CorruptionMatrix.run(flips: .random(3000), seed: seed, breaking: rule)
     return matrix.harm > 0 ? "the corruption matrix of \(matrix.total.all) damages" : nil

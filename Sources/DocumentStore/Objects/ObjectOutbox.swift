@@ -208,6 +208,26 @@ package struct ObjectOutbox: Sendable {
     try objects.receive(blob, object)
   }
 
+  /// Attributes that the remote has of the content that is here. Nothing happens if a change waits by now, or another
+  /// content has come. Returns the object as it is then.
+  package func receive(
+    _ attributes: ObjectAttributes, of generation: Int64, at path: ObjectPath
+  ) throws(DocumentStoreError) -> StoredObject? {
+    _ = try objects.change { transaction throws(DocumentStoreError) in
+      guard try transaction.document(at: OutboxRecord.base(path)) == nil,
+        let document = try transaction.document(at: path.document)
+      else { return nil }
+      var object = try objects.object(of: document)
+      guard object.remoteGeneration == generation else { return nil }
+      object.attributes = attributes
+      object.metageneration += 1
+      let transforms = [FieldTransform(StoredObject.changedField, .serverTimestamp)]
+      try transaction.write(.set(path.document, object.fields, transforms: transforms))
+      return nil
+    }
+    return try objects.object(at: path)
+  }
+
   /// The remote has no such object.
   package func receiveAbsence(of path: ObjectPath) throws(DocumentStoreError) {
     var contents: Set<BlobID> = []

@@ -20,8 +20,11 @@ package struct StoreAgreement: Sendable, Equatable {
   /// A sentence each.
   package private(set) var contradictions: [String] = []
   package private(set) var contradictionsOmitted = 0
+  /// Of all contradictions, those about objects of the storage; the others are about indexes.
+  package private(set) var objectContradictions = 0
 
-  mutating func add(_ contradiction: String) {
+  mutating func add(_ contradiction: String, isOfObject: Bool = false) {
+    if isOfObject { objectContradictions += 1 }
     guard contradictions.count < Self.contradictionsMax else {
       contradictionsOmitted += 1
       return
@@ -90,10 +93,12 @@ extension DocumentStore {
   ) throws(DocumentStoreError) {
     agreement.objects += 1
     guard let object = StoredObject(document) else {
-      return agreement.add("\(document.path) is no record of an object")
+      return agreement.add("\(document.path) is no record of an object", isOfObject: true)
     }
     if try self.document(at: BlobRecord.path(object.blob)) == nil {
-      agreement.add("the object \(object.path.name) in \(object.path.bucket) has a content that is not there")
+      agreement.add(
+        "the object \(object.path.name) in \(object.path.bucket) has a content that is not there",
+        isOfObject: true)
     }
   }
 }

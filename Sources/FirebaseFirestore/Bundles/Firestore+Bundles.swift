@@ -114,6 +114,7 @@ private struct BundleLoad: Sendable {
       switch error {
       case let error as BundleError: throw FirestoreErrors.make(.invalidArgument, error.message)
       case let error as DocumentStoreError: throw FirestoreErrors.translate(error)
+      case let error as OfflineSyncError: throw FirestoreErrors.translate(error)
       default: throw error
       }
     }

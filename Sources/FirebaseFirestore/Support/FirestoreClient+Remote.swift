@@ -56,7 +56,8 @@ extension FirestoreClient {
     inOrderOfDriver { driver in
       switch driver {
       case .failure(let error): done(.failure(error))
-      case .success(let driver): driver.send(event) { done(.success(())) }
+      case .success(let driver):
+        driver.send(event) { done($0.map { .failure(FirestoreErrors.translate($0)) } ?? .success(())) }
       }
     }
   }

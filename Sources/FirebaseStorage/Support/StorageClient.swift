@@ -127,11 +127,11 @@ package final class StorageClient: Sendable {
     }
     guard mayBegin else { return }
     DispatchQueue.global(qos: .utility).async { [self] in
-      // What fails now is there for the next sweep.
-      _ = try? body(store.objects)
+      // What fails now is there for the next sweep, which somebody else has to ask for: it would fail again.
+      let isSwept = (try? body(store.objects)) != nil
       state.withLock { $0.isSweeping = false }
       // What has died meanwhile.
-      sweepIfDue()
+      if isSwept { sweepIfDue() }
       work.leave()
     }
   }

@@ -86,9 +86,9 @@ extension BlobSync {
       guard local.attributes != remoteObject.attributes else { return .here(local) }
       let attributes = remoteObject.attributes
       let changed = try stored { () throws(DocumentStoreError) in
-        try objects.update(path) { $0 = attributes }
+        try objects.outbox.receive(attributes, of: remoteObject.generation, at: path)
       }
-      return .here(changed ?? local)
+      return changed.map { .here($0) } ?? .absent
     }
     guard search.bringsContent else { return .elsewhere(remoteObject) }
     search.object = remoteObject

@@ -235,7 +235,8 @@ package final class BlobSync: @unchecked Sendable {
         object.attributes = attributes
         return try remote.update(object)
       }
-      return updated.map { .done(generation: $0.generation) } ?? .absent
+      // What is here stays the content of its own generation: the remote may have got another one meanwhile.
+      return updated == nil ? .absent : .done(generation: nil)
     }
   }
 

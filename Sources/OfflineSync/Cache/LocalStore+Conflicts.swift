@@ -36,9 +36,12 @@ extension LocalStore {
   }
 
   /// The remote has something else: what it had stays the base of all who have writes of it.
-  func keepBase(_ old: SyncedDocument, _ transaction: inout CacheTransaction) {
+  func keepBase(
+    _ old: SyncedDocument, exceptOf author: String?? = nil, _ transaction: inout CacheTransaction
+  ) {
     guard resolver != nil, old.isValid else { return }
     for (user, queue) in queues where queue.isAbout(old.path) && bases[user]?[old.path] == nil {
+      if let author, author == user { continue }
       setBase(old, of: user, &transaction)
     }
   }

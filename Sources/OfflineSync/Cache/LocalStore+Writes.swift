@@ -60,7 +60,11 @@ extension LocalStore {
       let remote = try transaction.remote(path)
       let accepted = batch.acknowledged(on: remote, version, results)
       // The watch stream may have been faster.
-      if remote.version < accepted.version { try transaction.setRemote(accepted) }
+      if remote.version < accepted.version {
+        // Other users of this store may wait with writes of it.
+        keepBase(remote, exceptOf: user, &transaction)
+        try transaction.setRemote(accepted)
+      }
       try advanceBase(path, batch, version, results, &transaction)
     }
     if !token.isEmpty, token != streamToken {

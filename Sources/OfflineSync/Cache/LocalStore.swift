@@ -107,9 +107,12 @@ package final class LocalStore {
   private func load() throws(DocumentStoreError) -> Bool {
     let stored = try store.document(at: CacheKeys.globals)
     if let stored {
+      guard let lastTarget = Int32(exactly: stored.integer("t")) else {
+        throw RemoteNote.damaged(stored.path, store)
+      }
       client = stored.string("c")
       globals = Globals(
-        lastBatch: stored.integer("b"), lastTarget: Int32(stored.integer("t")),
+        lastBatch: stored.integer("b"), lastTarget: lastTarget,
         sequence: stored.integer("s"), version: SnapshotVersion(microseconds: stored.integer("v")),
         queue: stored.string("u"))
       guard let seen = CacheKeys.user(queueName: globals.queue) else {

@@ -137,11 +137,11 @@ package final class SyncDriver: @unchecked Sendable {
     }
   }
 
-  /// Any event of a user that nobody waits for; `done` when it has been taken up.
-  package func send(_ event: SyncEvent, _ done: @escaping @Sendable () -> Void = {}) {
+  /// Any event of a user that nobody waits for; `done` when it has been taken up, or with why it could not be.
+  package func send(_ event: SyncEvent, _ done: @escaping Completion = { _ in }) {
     scheduler.run { [self] in
       handle(event)
-      done()
+      done(failure)
     }
   }
 

@@ -8,7 +8,9 @@ extension SyncEngine {
   func fillPipeline() throws(DocumentStoreError) {
     guard isNetworkEnabled, writing.lookup == nil else { return }
     while writing.pipeline.count < WriteSide.pipelineMax {
-      guard let next = local.queues[local.user]?.next(after: writing.pipeline.last?.id) else { break }
+      guard let next = local.queues[local.user]?.next(after: writing.pipeline.last?.id),
+        !waitsForBase(next)
+      else { break }
       writing.pipeline.append(next)
       if writing.phase == .open, writing.isHandshakeComplete { try send(next) }
     }
@@ -19,6 +21,14 @@ extension SyncEngine {
     } else if !writing.phase.isStarted {
       startWrite()
     }
+  }
+
+  /// With a resolver, what a batch builds on is known once the batches before it of the same documents were answered:
+  /// somebody else may come in between.
+  private func waitsForBase(_ batch: PendingBatch) -> Bool {
+    guard local.resolver != nil else { return false }
+    let paths = Set(batch.paths)
+    return writing.pipeline.contains { !paths.isDisjoint(with: $0.paths) }
   }
 
   private func send(_ batch: PendingBatch) throws(DocumentStoreError) {

@@ -43,7 +43,7 @@ public final class List<T: Document>: AnyList, Collection, ExpressibleByArrayLit
   public func setValue(_ value: [String: Any]) {
     var result: [String: T] = [:]
     for (id, fields) in value {
-      guard let fields = fields as? [String: Any] else { continue }
+      guard StoredID.isSound(id), let fields = fields as? [String: Any] else { continue }
       if let known = members[id] as? Object, let member = known as? T {
         known.takeFields(fields)
         known.isSaved = true

@@ -82,7 +82,7 @@ extension Relation: StoredContainer, Forgetting, WrittenObjects {
 
   func decode(_ stored: Any) {
     if stored is NSNull { id = nil }
-    if let stored = stored as? String { id = stored }
+    if let stored = stored as? String, StoredID.isSound(stored) { id = stored }
   }
 
   var writtenObjects: [Object] { (known as? Object).map { [$0] } ?? [] }

@@ -13,7 +13,8 @@ extension DataSource {
       case .waiting: late[id] = changes
       case .nothing:
         late[id] = nil
-        if change.kind == .removed { remove(id, changes, &applied, isFirst) }
+        let isOut = change.kind == .removed || !query.accepts(change.document)
+        if isOut { remove(id, changes, &applied, isFirst) }
       case .element(let element):
         late[id] = nil
         put(element, change, changes, &applied, isFirst)

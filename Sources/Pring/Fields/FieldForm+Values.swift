@@ -34,8 +34,24 @@ extension Bool: FieldForm {
   static var samples: (Bool, Bool)? { (false, true) }
 }
 
+/// Ids that other programs have stored: a document can have any text as a field, and not any as its name.
+enum StoredID {
+  static func isSound(_ id: String) -> Bool { !id.isEmpty && !id.utf8.contains(UInt8(ascii: "/")) }
+}
+
 /// The number in an untyped value, whatever its type there is; booleans are none.
 enum StoredNumber {
+  enum Kind { case boolean, integer, double }
+
+  /// Which of the types of numbers a field would have; nil for what is no number.
+  static func kind(_ any: Any) -> Kind? {
+    if isBoolean(any) { return .boolean }
+    if type(of: any) == Double.self || type(of: any) == Float.self { return .double }
+    if any is any BinaryInteger { return .integer }
+    guard let number = any as? NSNumber else { return nil }
+    return ["d", "f"].contains(unsafe String(cString: number.objCType)) ? .double : .integer
+  }
+
   static func isBoolean(_ any: Any) -> Bool {
     if type(of: any) == Bool.self { return true }
     // There are two booleans in a process, and no other number is one.
@@ -63,7 +79,7 @@ enum StoredNumber {
     case let double as Double: return double
     case let number as NSNumber: return number.doubleValue
     case let float as Float: return Double(float)
-    case let integer as any BinaryInteger: return Double(exactly: Int64(integer))
+    case let integer as any BinaryInteger: return Double(exactly: integer)
     default: return nil
     }
   }
@@ -169,7 +185,7 @@ extension DocumentReference: FieldForm {
     // As other clients export it.
     guard let map = stored as? [String: Any], let path = map["_path"] as? [String: Any],
       let segments = path["segments"] as? [String], !segments.isEmpty, segments.count % 2 == 0,
-      !segments.contains(where: { $0.isEmpty || $0.contains("/") })
+      segments.allSatisfy(StoredID.isSound)
     else { return nil }
     return (current?.firestore ?? Firestore.firestore()).document(segments.joined(separator: "/"))
   }

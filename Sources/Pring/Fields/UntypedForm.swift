@@ -25,6 +25,8 @@ enum UntypedForm {
 
   /// Whether two stored forms are the same.
   static func areSame(_ left: Any, _ right: Any) -> Bool {
+    // One and one point nothing are equal, and not the same in a field.
+    guard StoredNumber.kind(left) == StoredNumber.kind(right) else { return false }
     if let left = left as? any FieldForm { return areSame(left, right) }
     if let left = left as? [String: Any] {
       guard let right = right as? [String: Any], left.count == right.count else { return false }

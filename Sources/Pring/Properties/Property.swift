@@ -66,6 +66,7 @@ class Property: @unchecked Sendable {
 
 /// A property of a type that says itself how it is stored.
 final class FormProperty<Value: FieldForm>: Property, @unchecked Sendable {
+  // Unchecked as its base is, and for the same reason.
   private let place: Place<Value>
   private let isVariable: Bool
 
@@ -147,6 +148,7 @@ protocol FileNote {
 
 /// A property of a type that says nothing, such as `[Any]`: what can be stored of it is.
 final class UntypedProperty<Value>: Property, @unchecked Sendable {
+  // Unchecked as its base is, and for the same reason.
   private let place: Place<Value>
   private let isVariable: Bool
 
@@ -215,6 +217,7 @@ extension Optional: AnyOptional {
 
 /// A property whose value is an object, stored as a map of its properties.
 final class NestedProperty<Value>: Property, @unchecked Sendable {
+  // Unchecked as its base is, and for the same reason.
   private let place: Place<Value>
   private let isVariable: Bool
   private let type: Object.Type
@@ -257,12 +260,16 @@ final class NestedProperty<Value>: Property, @unchecked Sendable {
   }
 
   override func note(of object: Object) -> Any {
-    Note(storedForm: stored(of: object), files: nested(in: object)?.savedFiles ?? [])
+    let nested = nested(in: object)
+    return Note(
+      storedForm: stored(of: object), files: nested?.savedFiles ?? [], owners: nested.map { [$0] } ?? [])
   }
 
   private struct Note: FileNote {
     var storedForm: Any?
     var files: [File]
+    /// Whose files they are: a file alone does not know where its bytes lie.
+    var owners: [Object]
   }
 
   override func hasChanged(_ object: Object, since note: Any) -> Bool {
@@ -272,6 +279,7 @@ final class NestedProperty<Value>: Property, @unchecked Sendable {
 
 /// A collection, a list, a reference or a relation. The object that it is does not change, only what is in it.
 final class ContainerProperty<Value>: Property, @unchecked Sendable {
+  // Unchecked as its base is, and for the same reason.
   private let place: Place<Value>
 
   init(_ name: String, _ place: Place<Value>, _ role: Role) {
@@ -291,12 +299,13 @@ final class ContainerProperty<Value>: Property, @unchecked Sendable {
 
   override func note(of object: Object) -> Any {
     let members = (place.read(object) as? any EmbeddedObjects)?.embeddedObjects ?? []
-    return Note(storedForm: stored(of: object), files: members.flatMap(\.savedFiles))
+    return Note(storedForm: stored(of: object), files: members.flatMap(\.savedFiles), owners: members)
   }
 
   private struct Note: StoredNote, FileNote {
     var storedForm: Any?
     var files: [File]
+    var owners: [Object]
   }
 
   override func hasChanged(_ object: Object, since note: Any) -> Bool {

@@ -76,6 +76,8 @@ extension Object {
       batch.commit { [self] error in
         if error == nil {
           isSaved = false
+          // Their bytes are gone: a later save uploads them again.
+          for file in files { file.downloadURL = nil }
           remember()
         }
         block?(error)

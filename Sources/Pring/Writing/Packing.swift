@@ -11,7 +11,7 @@ final class Packing: BatchCompanion, @unchecked Sendable {
 
   private struct Visit: Hashable {
     var object: ObjectIdentifier
-    var type: BatchType
+    var isDeletion: Bool
   }
 
   private var visits: Set<Visit> = []
@@ -28,7 +28,9 @@ final class Packing: BatchCompanion, @unchecked Sendable {
 
   /// False if it is in the batch already. Whoever is added takes part in what comes of it.
   func add(_ object: Object, _ type: BatchType) -> Bool {
-    guard visits.insert(Visit(object: ObjectIdentifier(object), type: type)).inserted else { return false }
+    guard visits.insert(Visit(object: ObjectIdentifier(object), isDeletion: type == .delete)).inserted else {
+      return false
+    }
     landings.append { _ in withExtendedLifetime(object) {} }
     return true
   }

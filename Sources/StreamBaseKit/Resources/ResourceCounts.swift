@@ -22,6 +22,8 @@ struct ResourceCounts {
   }
 
   private(set) var changes: [Change] = []
+  /// Counters that would change, were their owner known.
+  private(set) var skipped: [ResourceCounter] = []
 
   /// `before` and `after` say whether a counter counts the record then and now.
   init(
@@ -32,7 +34,7 @@ struct ResourceCounts {
       let delta: Int64 = (after(counter) ? 1 : 0) - (before(counter) ? 1 : 0)
       guard delta != 0 else { continue }
       guard let owner = try Self.owner(of: counter, instance, base, context) else {
-        base.didSkipCounter(counter.name, of: counter.owner, counting: instance, context: context)
+        skipped.append(counter)
         continue
       }
       if let index = changes.firstIndex(where: { $0.owner == owner }) {

@@ -57,7 +57,7 @@ struct ResourceWrite {
       for name in ownCounters where fields.has(name) { fields.set(name, to: 0) }
       batch.makeFields(fields, forDocument: document, requiring: isUnique ? .absent : .nothing)
     }
-    count(in: batch, [:], before: { _ in false }, after: { $0.counts(instance) })
+    count(in: batch, [:], 1, before: { _ in false }, after: { $0.counts(instance) })
     batch.commit { [self] error in
       let error = error.map { $0 as NSError }
       base.report(error)
@@ -93,7 +93,7 @@ struct ResourceWrite {
         batch.replaceFields(
           fields, forDocument: stored.reference, requiring: base.requirement(instance, stored))
       }
-      count(in: batch, owners, before: isCounted(stored), after: after)
+      count(in: batch, owners, attempt, before: isCounted(stored), after: after)
       batch.commit { [self] error in
         let error = error.map { $0 as NSError }
         if isWorthAnother(error, attempt) { return attemptUpdate(place, attempt + 1) {} }
@@ -128,7 +128,7 @@ struct ResourceWrite {
       let batch = base.firebase.batch()
       if stored.exists {
         batch.deleteDocument(stored.reference, requiring: base.requirement(instance, stored))
-        count(in: batch, owners, before: isCounted(stored), after: { _ in false })
+        count(in: batch, owners, attempt, before: isCounted(stored), after: { _ in false })
       }
       batch.commit { [self] error in
         let error = error.map { $0 as NSError }
@@ -209,11 +209,17 @@ struct ResourceWrite {
   }
 
   private func count(
-    in batch: WriteBatch, _ owners: [DocumentReference: DocumentSnapshot],
+    in batch: WriteBatch, _ owners: [DocumentReference: DocumentSnapshot], _ attempt: Int,
     before: (ResourceCounter) -> Bool, after: (ResourceCounter) -> Bool
   ) {
     do throws(ResourceError) {
-      try ResourceCounts(base, instance, context, before: before, after: after).add(to: batch, owners)
+      let counts = try ResourceCounts(base, instance, context, before: before, after: after)
+      counts.add(to: batch, owners)
+      // Once for each write, however often it is tried.
+      guard attempt == 1 else { return }
+      for counter in counts.skipped {
+        base.didSkipCounter(counter.name, of: counter.owner, counting: instance, context: context)
+      }
     } catch {
       batch.fail(error.nsError)
     }

@@ -32,21 +32,26 @@ open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
   private var added: [IndexPath] = []
   private var isInBatch = false
 
-  public convenience init(stream: StreamBase, sectionTitles: [String], partitioner: @escaping Partitioner) {
-    self.init(of: stream, sectionTitles, partitioner)
+  public init(stream: StreamBase, sectionTitles: [String], partitioner: @escaping Partitioner) {
+    self.stream = stream
+    self.partitioner = partitioner
+    self.sectionTitles = sectionTitles
+    numSections = sectionTitles.count
+    rows = SectionedRows(sections: sectionTitles.count)
+    begin()
   }
 
   /// Of several streams together.
-  public convenience init(stream: UnionStream, sectionTitles: [String], partitioner: @escaping Partitioner) {
-    self.init(of: stream, sectionTitles, partitioner)
-  }
-
-  private init(of stream: any PartitionableStream, _ titles: [String], _ partitioner: @escaping Partitioner) {
+  public init(stream: UnionStream, sectionTitles: [String], partitioner: @escaping Partitioner) {
     self.stream = stream
     self.partitioner = partitioner
-    sectionTitles = titles
-    numSections = titles.count
-    rows = SectionedRows(sections: titles.count)
+    self.sectionTitles = sectionTitles
+    numSections = sectionTitles.count
+    rows = SectionedRows(sections: sectionTitles.count)
+    begin()
+  }
+
+  private func begin() {
     for row in 0..<stream.rowCount { insert(row) }
     // Which tells of the load, if it is over.
     stream.delegate = self

@@ -37,10 +37,15 @@ extension StreamBase {
     return segment
   }
 
+  /// `reported` is called whenever it has told what there is: one that fails takes nobody's place.
   func listen(_ segment: StreamSegment, to query: Query, _ reported: (() -> Void)? = nil) {
     segment.registration = query.addSnapshotListener { [weak self, unowned segment] snapshot, error in
       guard let self else { return }
-      if let snapshot { hear(segment, snapshot) } else if let error { hear(segment, error as NSError) }
+      guard let snapshot else {
+        if let error { hear(segment, error as NSError) }
+        return
+      }
+      hear(segment, snapshot)
       reported?()
     }
   }

@@ -24,13 +24,10 @@ enum CheckCommand: Command {
     let agreement = report.isSound ? try agreement(directory) : nil
     try arguments.answer(text(report, agreement), object(of: report, agreement))
     if let agreement, !agreement.contradictions.isEmpty {
-      let count = agreement.contradictions.count + agreement.contradictionsOmitted
       throw CommandFailure(
         code: .checkFailed,
-        message:
-          "in \(directory) the bytes are sound, and \(Wording.count(count, "index entry or reference", "index entries or references")) "
-          + "disagree with the documents. The documents are right: copy the directory, then drop the index "
-          + "(\"dugout index drop\"), and it is made again. Please report this.")
+        message: "in \(directory) the bytes are sound, but " + advice(agreement)
+          + " Copy the directory before anything else, and please report this.")
     }
     guard !report.isSound else { return }
     let count = report.findings.count + report.findingsOmitted
@@ -38,6 +35,24 @@ enum CheckCommand: Command {
       code: .checkFailed,
       message: "\(directory) is damaged in \(Wording.count(count, "place")). "
         + "Copy the directory before anything else; \"dugout salvage\" gets out of it what can be read.")
+  }
+
+  private static func advice(_ agreement: StoreAgreement) -> String {
+    let all = agreement.contradictions.count + agreement.contradictionsOmitted
+    let (objects, entries) = (agreement.objectContradictions, all - agreement.objectContradictions)
+    var sentences: [String] = []
+    if entries > 0 {
+      sentences.append(
+        Wording.count(entries, "index entry disagrees", "index entries disagree")
+          + " with the documents. The "
+          + "documents are right: drop the index (\"dugout index drop\"), and it is made again.")
+    }
+    if objects > 0 {
+      sentences.append(
+        Wording.count(objects, "object has", "objects have")
+          + " no content: upload them again, or restore a backup.")
+    }
+    return sentences.joined(separator: " And ")
   }
 
   private static func agreement(_ directory: String) throws -> StoreAgreement {

@@ -24,11 +24,12 @@ enum ImportCommand: Command {
 
   static func run(_ arguments: Arguments) async throws {
     let (directory, file) = (arguments.positional[0], arguments.positional[1])
-    let interruption = Interruption()
+    // Standard input is read again from its beginning: there is nothing to go on from, and Ctrl-C just ends it.
+    let interruption = file == "-" ? nil : Interruption()
     let outcome = try ProgressLine.during { line in
       try StoreAccess.withStore(directory, creates: true) { store throws(DocumentStoreError) in
         var job = ImportJob(store, file, line, fromStart: arguments.has("--from-start"))
-        return Result { try job.run(until: { interruption.hasCome }) }
+        return Result { try job.run(until: { interruption?.hasCome ?? false }) }
       }
     }
     let done = try outcome.get()

@@ -2,6 +2,7 @@
 
 import ByteStore
 import DocumentStore
+import Foundation
 
 enum RestoreCommand: Command {
   static let name = "restore"
@@ -20,7 +21,17 @@ enum RestoreCommand: Command {
   static let shellForm = ShellForm.none
 
   static func run(_ arguments: Arguments) async throws {
-    let report = try StoreCopy.make(of: arguments.positional[0], at: arguments.positional[1])
+    let (backup, target) = (arguments.positional[0], arguments.positional[1])
+    if let found = try? FileManager.default.contentsOfDirectory(atPath: target).sorted().first {
+      throw CommandFailure(
+        code: .unavailable,
+        message: "\(target) holds \(found), and a restore never replaces anything. Move it away first "
+          + "(mv \(target) \(target)-before), or name a new directory. Nothing was touched.")
+    }
+    guard FileManager.default.fileExists(atPath: backup) else {
+      throw CommandFailure(code: .unavailable, message: "there is no backup at \(backup). Look at the path.")
+    }
+    let report = try StoreCopy.make(of: backup, at: target)
     let headline = "\(report.directory) is restored, as of commit \(report.sequence.value) of the backup."
     try arguments.answer(StoreCopy.text(headline, report), StoreCopy.object(of: report))
   }

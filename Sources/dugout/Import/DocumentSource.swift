@@ -6,6 +6,8 @@ import Foundation
 protocol DocumentSource: AnyObject {
   /// Of everything; 0 if nobody knows.
   var bytes: UInt64 { get }
+  /// What is read, one behind the other; nothing for standard input.
+  var files: [String] { get }
   /// Behind the last document that was handed out. An import that was cut off goes on from such a place.
   var bytesDone: UInt64 { get }
   /// Of what `next` handed out, or threw a problem about.
@@ -32,7 +34,12 @@ enum DocumentSources {
 final class JSONLines: DocumentSource {
   private let reader: LineReader
 
-  init(_ path: String) throws { reader = try LineReader(path) }
+  let files: [String]
+
+  init(_ path: String) throws {
+    reader = try LineReader(path)
+    files = path == "-" ? [] : [path]
+  }
 
   var bytes: UInt64 { reader.bytes }
   var bytesDone: UInt64 { reader.bytesDone }

@@ -8,9 +8,10 @@ import Foundation
 
 final class FirestoreExport: DocumentSource {
   let bytes: UInt64
+  var files: [String] { logs.map(\.path) }
   private(set) var bytesDone: UInt64 = 0
   private(set) var start: UInt64 = 0
-  private let files: [(path: String, start: UInt64, bytes: UInt64)]
+  private let logs: [(path: String, start: UInt64, bytes: UInt64)]
   private var place = 0
   private var log: RecordLog?
 
@@ -29,7 +30,7 @@ final class FirestoreExport: DocumentSource {
         message: "\(path) is no export of Firestore: there is no file output-0 in it. "
           + "\"firebase emulators:export\" and \"gcloud firestore export\" make such folders.")
     }
-    self.files = files
+    logs = files
     bytes = end
   }
 
@@ -45,20 +46,20 @@ final class FirestoreExport: DocumentSource {
   }
 
   func skip(to offset: UInt64) throws {
-    place = files.lastIndex { $0.start <= offset } ?? 0
+    place = logs.lastIndex { $0.start <= offset } ?? 0
     log = nil
     let log = try open()
-    log.skip(to: Int(offset - files[place].start))
+    log.skip(to: Int(offset - logs[place].start))
     bytesDone = offset
   }
 
   func next() throws -> (path: DocumentPath, fields: StoredMap)? {
-    while place < files.count {
+    while place < logs.count {
       let log = try open()
-      start = files[place].start + UInt64(log.offset)
+      start = logs[place].start + UInt64(log.offset)
       do throws(ProtobufProblem) {
         if let record = try log.next() {
-          bytesDone = files[place].start + UInt64(log.offset)
+          bytesDone = logs[place].start + UInt64(log.offset)
           return try DatastoreEntity.document(record)
         }
       } catch {
@@ -72,7 +73,7 @@ final class FirestoreExport: DocumentSource {
 
   private func open() throws -> RecordLog {
     if let log { return log }
-    let log = try RecordLog(files[place].path)
+    let log = try RecordLog(logs[place].path)
     self.log = log
     return log
   }

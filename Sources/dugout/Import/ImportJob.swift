@@ -14,8 +14,12 @@ struct ImportJob {
   /// How far it came, for the next run.
   private struct Mark: Codable {
     var store: String
+    /// Of the last commit: a copy of the store that is older has less.
+    var stamp: UInt64
     var fileBytes: UInt64
     var bytesDone: UInt64
+    /// Of the bytes that are done: another file of the same size has others.
+    var checksum: UInt32
     var documents: Int
   }
 
@@ -29,6 +33,7 @@ struct ImportJob {
   private var outcome = Outcome()
   private var batch: [Mutation] = []
   private var batchStart: UInt64 = 0
+  private var prefix = FilePrefix(of: [])
 
   init(_ store: DocumentStore, _ path: String, _ line: ProgressLine, fromStart: Bool) {
     self.store = store
@@ -40,7 +45,8 @@ struct ImportJob {
   mutating func run(until isOver: () -> Bool) throws -> Outcome {
     let source = try DocumentSources.open(path)
     let start = ContinuousClock.now
-    if let mark = mark(source.bytes) {
+    prefix = FilePrefix(of: source.files)
+    if let mark = mark(source) {
       try source.skip(to: mark.bytesDone)
       outcome.documentsBefore = mark.documents
     }
@@ -109,19 +115,25 @@ struct ImportJob {
     (path.hasSuffix("/") ? String(path.dropLast()) : path) + ".dugout-import"
   }
 
-  private func mark(_ fileBytes: UInt64) -> Mark? {
+  private mutating func mark(_ source: any DocumentSource) -> Mark? {
     guard path != "-", !fromStart, let data = FileManager.default.contents(atPath: markPath),
-      let mark = try? JSONDecoder().decode(Mark.self, from: data), mark.fileBytes == fileBytes,
-      mark.store == store.bytes.storeID.description, mark.bytesDone <= fileBytes
+      let mark = try? JSONDecoder().decode(Mark.self, from: data), mark.fileBytes == source.bytes,
+      mark.store == store.bytes.storeID.description, mark.stamp <= store.bytes.lastStamp,
+      mark.bytesDone <= source.bytes
     else { return nil }
+    guard prefix.checksum(upTo: mark.bytesDone) == mark.checksum else {
+      prefix = FilePrefix(of: source.files)
+      return nil
+    }
     return mark
   }
 
   /// Without it the next run begins at the start: documents are written again, and nothing is wrong.
-  private func remember(_ source: any DocumentSource, _ bytesDone: UInt64) {
-    guard path != "-" else { return }
+  private mutating func remember(_ source: any DocumentSource, _ bytesDone: UInt64) {
+    guard path != "-", let checksum = prefix.checksum(upTo: bytesDone) else { return }
     let mark = Mark(
-      store: store.bytes.storeID.description, fileBytes: source.bytes, bytesDone: bytesDone,
+      store: store.bytes.storeID.description, stamp: store.bytes.lastStamp, fileBytes: source.bytes,
+      bytesDone: bytesDone, checksum: checksum,
       documents: outcome.documentsBefore + outcome.documents)
     try? JSONEncoder().encode(mark).write(to: URL(fileURLWithPath: markPath), options: .atomic)
   }

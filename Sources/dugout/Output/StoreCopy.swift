@@ -11,7 +11,7 @@ enum StoreCopy {
       throw CommandFailure(
         code: .usage,
         message:
-          "\(target) is the store itself or lies in it, and would be lost with it. Choose another directory."
+          "\(target) is \(directory) itself or lies in it, and would be lost with it. Choose another directory."
       )
     }
     return try ProgressLine.during { line in

@@ -54,13 +54,16 @@ final class ShellSession {
 
   private func run(_ line: ShellLine) async throws {
     guard let command = Self.command(line.command) else {
+      let outside = Dugout.commands.contains { $0.name == line.command }
       throw CommandFailure(
-        code: .usage, message: "there is no command \"\(line.command)\" here. \"help\" lists them.")
+        code: .usage,
+        message: "there is no command \"\(line.command)\" here. "
+          + (outside ? "End the shell, and run dugout \(line.command)." : "\"help\" lists them."))
     }
     if line.words.contains(where: { $0.raw == "--help" }) { return try help(command.name) }
     let arguments = line.arguments(of: command, in: directory) ?? []
     try await StoreAccess.$session.withValue(store) {
-      try await command.run(Arguments(arguments, of: command))
+      try await command.run(Self.parsed(arguments, of: command))
     }
   }
 
@@ -84,6 +87,16 @@ final class ShellSession {
       throw CommandFailure(code: .usage, message: "there is no command \"\(name)\" here.")
     }
     Terminal.print(Help.page(command) + "\n\nHere without DIR: \(command.name) \(Self.usage(of: command))")
+  }
+
+  /// What is wrong with them is told in the form that a line has here.
+  private static func parsed(_ words: [String], of command: any Command.Type) throws -> Arguments {
+    do {
+      return try Arguments(words, of: command)
+    } catch var failure as CommandFailure {
+      failure.message.replace(Help.usage(command), with: "\(command.name) \(usage(of: command))")
+      throw failure
+    }
   }
 
   /// Without the directory.

@@ -39,6 +39,20 @@ package struct CrashCampaign {
     return campaign.summary
   }
 
+  /// What notices that a rule is broken: ever longer campaigns, since most fall early. Nil if nothing does.
+  package static func firstFailure(
+    statesMax: Int, seed: UInt64, commitsWaiting: @escaping CommitsWaiting, breaking rule: Rule
+  ) -> CampaignSummary.Failure? {
+    var states = min(1000, statesMax)
+    while true {
+      let summary = run(
+        states: states, seed: seed, stop: .atFirstFinding, commitsWaiting: commitsWaiting, breaking: rule)
+      if let failure = summary.firstFailure { return failure }
+      guard states < statesMax else { return nil }
+      states = min(states * 6, statesMax)
+    }
+  }
+
   /// The calls of one workload, a line for each.
   package static func trace(ofWorkload seed: UInt64, commitsWaiting: CommitsWaiting? = nil) -> String {
     let exploration = Exploration(workload: 0, seed: seed)

@@ -1,0 +1,35 @@
+// Whether files still begin as they did.
+
+import ByteStore
+import Foundation
+
+/// A checksum of the first bytes of files that are read one behind the other.
+struct FilePrefix {
+  private static let pieceBytes = 1 << 20
+
+  let files: [String]
+  private var checksum = Checksum()
+  private var end: UInt64 = 0
+
+  init(of files: [String]) { self.files = files }
+
+  /// Of all bytes before `offset`, which never goes back. Nil if there are not so many, or they cannot be read.
+  mutating func checksum(upTo offset: UInt64) -> UInt32? {
+    var fileStart: UInt64 = 0
+    for path in files where end < offset {
+      guard let file = FileHandle(forReadingAtPath: path), let size = try? file.seekToEnd() else {
+        return nil
+      }
+      defer { fileStart += size }
+      guard end < fileStart + size, (try? file.seek(toOffset: end - fileStart)) != nil else { continue }
+      let fileEnd = min(offset, fileStart + size)
+      while end < fileEnd {
+        let count = min(Self.pieceBytes, Int(fileEnd - end))
+        guard let piece = try? file.read(upToCount: count), !piece.isEmpty else { return nil }
+        checksum.update([UInt8](piece).rawSpan)
+        end += UInt64(piece.count)
+      }
+    }
+    return end == offset ? checksum.value : nil
+  }
+}
