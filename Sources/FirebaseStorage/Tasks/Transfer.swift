@@ -175,14 +175,14 @@ final class Transfer: Sendable {
     finish(try worker.finish())
   }
 
-  /// The app has gone: what is staged stays.
+  /// The app has gone: what is staged stays, unless the transfer is over. What ended it has said what becomes of it.
   private func left() {
-    worker.leave()
-    state.withLock { state in
-      guard !state.machine.isOver else { return }
+    let isLeft = state.withLock { state in
+      guard !state.machine.isOver else { return false }
       state.error = .cancelled
-      handle(.fail, &state)
+      return handle(.fail, &state)
     }
+    if isLeft { worker.leave() }
   }
 
   /// Whether the machine took the event, from the run that may go on.
