@@ -84,13 +84,16 @@ struct CorruptionMatrixTests {
 }
 
 struct MutantTests {
-  @Test(arguments: Rule.allCases.filter { !Rule.ofContents.contains($0) })
+  /// What a thousand states do not show. `campaign mutants`, which is built with optimization, looks further.
+  private static let rare: Set<Rule> = [.writeManifestBeforeDeletingOnOpen, .keepReserve]
+
+  @Test(arguments: Rule.allCases.filter { !Rule.ofContents.contains($0) && !rare.contains($0) })
   func brokenRuleIsNoticed(rule: Rule) {
     let damage = CorruptionMatrix.run(flips: .random(50), seed: 1, breaking: rule)
     if damage.harm > 0 { return }
     // As `campaign mutants` does: how commits form groups must not depend on how busy the machine is.
     let failure = CrashCampaign.firstFailure(
-      statesMax: 30_000, seed: 1, commitsWaiting: { $0.commitsWaiting }, breaking: rule)
+      statesMax: 1000, seed: 1, commitsWaiting: { $0.commitsWaiting }, breaking: rule)
     #expect(failure != nil, "no harness noticed that \(rule) was broken")
   }
 }
