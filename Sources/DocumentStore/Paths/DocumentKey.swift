@@ -20,7 +20,10 @@ enum DocumentKey {
   private static let zero: UInt8 = 0xFF
 
   static func encode(_ path: DocumentPath) -> [UInt8] {
-    var key = [keyspace]
+    var key: [UInt8] = []
+    // What frames the key and each name in it.
+    key.reserveCapacity(path.segments.reduce(2) { $0 + $1.utf8.count + 3 })
+    key.append(keyspace)
     append(path, to: &key)
     return key
   }
@@ -37,7 +40,7 @@ enum DocumentKey {
       key.append(ordered: number)
     } else {
       key.append(name)
-      key.append(ordered: segment.utf8)
+      key.append(ordered: segment)
     }
   }
 

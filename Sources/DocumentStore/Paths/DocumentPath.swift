@@ -106,7 +106,7 @@ public struct PathError: Error, Hashable, Sendable, CustomStringConvertible {
       bytes += name.utf8.count + 1
       try require(!name.isEmpty, "a name must not be empty")
       try require(name.utf8.count <= nameBytesMax, "a name has more than \(nameBytesMax) bytes")
-      try require(!name.utf8.contains(UInt8(ascii: "/")), "a name must not contain a slash")
+      try require(!name.containsInUTF8(UInt8(ascii: "/")), "a name must not contain a slash")
       try require(name != "." && name != "..", "\"\(name)\" is not a name")
       try require(!isReserved(name), "names like \"\(name)\" are reserved")
     }
@@ -115,7 +115,7 @@ public struct PathError: Error, Hashable, Sendable, CustomStringConvertible {
 
   fileprivate static func isReserved(_ name: String) -> Bool {
     // By bytes: an underscore and a combining mark are one character, which is no underscore.
-    name.utf8.count >= 4 && name.utf8.starts(with: "__".utf8)
+    name.utf8.first == UInt8(ascii: "_") && name.utf8.count >= 4 && name.utf8.starts(with: "__".utf8)
       && name.utf8.suffix(2).elementsEqual("__".utf8) && name.numericID == nil
   }
 }
@@ -123,7 +123,7 @@ public struct PathError: Error, Hashable, Sendable, CustomStringConvertible {
 extension String {
   /// The number of a name like `__id7__`: such names come before all others, in numeric order.
   var numericID: Int64? {
-    guard hasPrefix("__id"), hasSuffix("__"), utf8.count > 6,
+    guard utf8.first == UInt8(ascii: "_"), hasPrefix("__id"), hasSuffix("__"), utf8.count > 6,
       let number = Int64(dropFirst(4).dropLast(2)), self == "__id\(number)__"
     else { return nil }
     return number

@@ -26,6 +26,12 @@ extension String {
     return utf8.lexicographicallyPrecedes(other.utf8) ? -1 : 1
   }
 
+  /// Whether one of the bytes is `byte`.
+  func containsInUTF8(_ byte: UInt8) -> Bool {
+    let fast = unsafe utf8.withContiguousStorageIfAvailable { bytes in unsafe bytes.contains(byte) }
+    return fast ?? utf8.contains(byte)
+  }
+
   /// The parts between slashes, empty ones too. By bytes: a slash and a combining mark after it are one
   /// character, which is no slash.
   package var pathSegments: [String] {

@@ -11,17 +11,19 @@ import ByteStore
 enum UTF8Check {
   static func isValid(_ bytes: RawSpan) -> Bool {
     var reader = ByteReader(bytes)
+    var ahead = 0
     while true {
-      // Names and most texts are ASCII: eight bytes at a time.
-      var ahead = reader.offset
+      // Names and most texts are ASCII: eight bytes at a time, then one.
       while bytes.byteCount - ahead >= 8,
         unsafe bytes.unsafeLoadUnaligned(fromByteOffset: ahead, as: UInt64.self) & 0x8080_8080_8080_8080 == 0
       {
         ahead += 8
       }
+      while ahead < bytes.byteCount, bytes.byte(at: ahead) < 0x80 { ahead += 1 }
+      guard ahead < bytes.byteCount else { return true }
       _ = reader.skip(ahead - reader.offset)
-      guard let first = reader.uint8() else { return true }
-      guard passTails(of: first, &reader) else { return false }
+      guard let first = reader.uint8(), passTails(of: first, &reader) else { return false }
+      ahead = reader.offset
     }
   }
 
