@@ -114,6 +114,9 @@ let package = Package(
       dependencies: ["StreamBaseKit", "FirebaseFirestore", "OfflineSync", "DocumentStore", "Harness"],
       path: "Tests/StreamHarness", swiftSettings: strict),
     .target(
+      name: "LayerHarness", dependencies: ["FirebaseFirestore", "FirebaseStorage"],
+      path: "Tests/LayerHarness", swiftSettings: strict),
+    .target(
       name: "Harness", dependencies: ["ByteStore", "DocumentStore", "OfflineSync"], path: "Tests/Harness",
       swiftSettings: strict),
 
@@ -143,7 +146,8 @@ let package = Package(
     .testTarget(
       name: "BallcapTests",
       dependencies: [
-        "Harness", "Ballcap", "FirebaseFirestore", "FirebaseStorage", "OfflineSync", "DocumentStore",
+        "Harness", "LayerHarness", "Ballcap", "FirebaseFirestore", "FirebaseStorage", "OfflineSync",
+        "DocumentStore",
       ],
       swiftSettings: strict),
     .testTarget(
@@ -152,7 +156,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "PringTests",
-      dependencies: ["Pring", "Ballcap", "FirebaseFirestore", "FirebaseStorage", "Harness"],
+      dependencies: ["Pring", "Ballcap", "FirebaseFirestore", "FirebaseStorage", "Harness", "LayerHarness"],
       swiftSettings: strict),
     .testTarget(
       name: "ProgramTests", dependencies: ["dugout", "campaign", "DocumentStore", "ByteStore"],

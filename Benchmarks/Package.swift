@@ -42,6 +42,7 @@ let package = Package(
         .product(name: "ByteStore", package: "Dugout"),
         .product(name: "FirebaseFirestore", package: "Dugout"),
         .product(name: "Ballcap", package: "Dugout"),
+        .product(name: "Pring", package: "Dugout"),
         .target(name: "CLZ4Limit"),
       ] + peers.map { .target(name: $0.module) },
       swiftSettings: [

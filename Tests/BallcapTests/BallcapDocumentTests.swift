@@ -3,6 +3,7 @@
 import Ballcap
 import FirebaseFirestore
 import Foundation
+import LayerHarness
 import Testing
 
 extension BallcapTests {

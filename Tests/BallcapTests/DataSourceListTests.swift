@@ -3,6 +3,7 @@
 import DocumentStore
 import FirebaseFirestore
 import Foundation
+import LayerHarness
 import Observation
 import OfflineSync
 import Testing

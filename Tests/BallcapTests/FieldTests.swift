@@ -2,6 +2,7 @@
 
 import Ballcap
 import FirebaseFirestore
+import LayerHarness
 import Testing
 
 extension BallcapTests {

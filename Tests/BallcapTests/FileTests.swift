@@ -3,6 +3,7 @@
 import FirebaseFirestore
 import FirebaseStorage
 import Foundation
+import LayerHarness
 import Testing
 
 @testable import Ballcap

@@ -4,6 +4,7 @@
 import Ballcap
 import FirebaseFirestore
 import Foundation
+import LayerHarness
 import Pring
 import Testing
 

@@ -2,6 +2,7 @@
 
 import FirebaseFirestore
 import Foundation
+import LayerHarness
 import Testing
 
 @testable import Pring

@@ -2,9 +2,12 @@
 
 import Ballcap
 import FirebaseFirestore
+import FirebaseStorage
 import Foundation
-import Pring
+import LayerHarness
 import Testing
+
+@testable import Pring
 
 /// The same document to both layers.
 private final class Card: Pring.Object {
@@ -42,6 +45,52 @@ private struct CardModel: Codable, Modelable {
   var parentCard: String?
   var inner: Inner?
   var parts: [String: Inner] = [:]
+}
+
+/// Whatever else a document can hold.
+private final class Sheet: Pring.Object {
+  var amount: Int?
+  var single: Float = 0.5
+  var isFinal: Bool?
+  var time = Timestamp(seconds: 20, nanoseconds: 5000)
+  var point = GeoPoint(latitude: 1, longitude: 2)
+  var place: DocumentReference?
+  var link = URL(string: "https://example.org/a?b=c")!
+  var nick: String? = "n"
+  var none: String? = "until it is nil"
+  var numbers = [1, 2]
+  var dates = [Date(timeIntervalSince1970: 7)]
+  var counts = ["a": 1]
+  var lines: [[String: String]] = [["x": "1"], ["y": "2"]]
+  var picture: Pring.File?
+  var pages: [Pring.File] = []
+}
+
+private struct SheetModel: Codable, Modelable {
+  static var name: String { "sheet" }
+
+  /// As Pring describes a file.
+  struct Picture: Codable, Equatable {
+    var name = ""
+    var url: URL?
+    var mimeType: String?
+  }
+
+  var amount: Int?
+  var single: Float = 0
+  var isFinal: Bool?
+  var time = Timestamp()
+  var point = GeoPoint(latitude: 0, longitude: 0)
+  var place: DocumentReference?
+  var link: URL?
+  var nick: String?
+  var none: String?
+  var numbers: [Int] = []
+  var dates: [Date] = []
+  var counts: [String: Int] = [:]
+  var lines: [[String: String]] = []
+  var picture: Picture?
+  var pages: [Picture] = []
 }
 
 private struct NoteModel: Codable, Modelable { var text = "" }
@@ -105,6 +154,48 @@ extension PringTests {
       var expected = model()
       (expected.title, expected.flags, expected.parts) = ("changed", [:], ["x": .init(text: "y")])
       #expect(try await Ballcap.Document<CardModel>.get(id: "c")?.data == expected)
+    }
+
+    @Test func whatGoesThroughBothComesBackAsItWas() async throws {
+      let sheet = Sheet(id: "s")
+      (sheet.amount, sheet.place) = (3, Card.reference.document("c"))
+      sheet.picture = Pring.File(data: Data("p".utf8), name: "portrait", mimeType: .png)
+      sheet.pages = [Pring.File(data: Data("1".utf8), name: "one", mimeType: .plain)]
+      try await sheet.save()
+      sheet.none = nil
+      try await sheet.update()
+      let written = sheet.rawValue
+      await app.restart()
+      BallcapApp.configure(Firestore.firestore().document("version/1"))
+
+      let document = try #require(try await Ballcap.Document<SheetModel>.get(id: "s"))
+      let model = try #require(document.data)
+      #expect(model.amount == 3 && model.single == 0.5 && model.isFinal == nil && model.nick == "n")
+      #expect(model.time == sheet.time && model.point == sheet.point)
+      #expect(model.place?.path == "version/1/card/c")
+      #expect(model.link == sheet.link && model.none == nil && model.numbers == [1, 2])
+      #expect(model.dates == sheet.dates && model.counts == ["a": 1])
+      #expect(model.lines == [["x": "1"], ["y": "2"]])
+      #expect(model.pages.map(\.name) == ["one.txt"] && model.picture?.mimeType == "image/png")
+      let picture = try #require(model.picture)
+      let bytes = document.storageReference.child("picture").child(picture.name)
+      #expect(try await bytes.data(maxSize: 10) == Data("p".utf8))
+      // All of the model is written.
+      document.data?.nick = "m"
+      try await document.update()
+      await app.restart()
+
+      let found = try #require(try await Sheet.get("s"))
+      #expect(found.nick == "m" && found.createdAt == sheet.createdAt)
+      #expect(try await found.picture?.getData() == Data("p".utf8))
+      found.nick = "n"
+      #expect(found.place == Card.reference.document("c"))
+      #expect(Set(found.rawValue.keys) == Set(written.keys))
+      // A reference belongs to its database, which is another one now.
+      for (name, value) in found.rawValue where name != "place" {
+        let isSame = UntypedForm.areSame(written[name], value as Any?)
+        #expect(isSame, "\(name)")
+      }
     }
   }
 }

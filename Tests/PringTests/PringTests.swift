@@ -15,82 +15,11 @@ import Testing
 struct DefaultAppTrait: SuiteTrait, TestScoping {
   func provideScope(
     for test: Test, testCase: Test.Case?, performing body: @Sendable () async throws -> Void
-  ) async throws {
-    await Turn.defaultApp.take()
-    let result: Result<Void, any Error>
-    do { result = .success(try await body()) } catch { result = .failure(error) }
-    await Turn.defaultApp.giveBack()
-    try result.get()
-  }
+  ) async throws { try await Turn.defaultApp.during(body) }
 }
 
 extension Trait where Self == DefaultAppTrait {
   static var defaultApp: Self { DefaultAppTrait() }
-}
-
-/// The default app with an empty database and an empty storage, for one test.
-final class TestApp {
-  let folder = FileManager.default.temporaryDirectory
-    .appendingPathComponent("dugout-test-\(UUID().uuidString)")
-  private static let queueKey = DispatchSpecificKey<Bool>()
-
-  init(isBroken: Bool = false) {
-    // A file where the folder is to be cannot be opened.
-    if isBroken { try? Data("x".utf8).write(to: folder) }
-    start()
-  }
-
-  deinit {
-    FirebaseApp.app()?.delete { _ in }
-    try? FileManager.default.removeItem(at: folder)
-  }
-
-  private func start() {
-    FirebaseApp.configure(options: FirebaseOptions(directory: folder))
-    let queue = DispatchQueue(label: "dugout.test.callbacks")
-    queue.setSpecific(key: Self.queueKey, value: true)
-    let settings = FirestoreSettings()
-    settings.dispatchQueue = queue
-    Firestore.firestore().settings = settings
-    Storage.storage().callbackQueue = queue
-  }
-
-  func restart() async {
-    await withCheckedContinuation { done in FirebaseApp.app()?.delete { _ in done.resume() } }
-    start()
-  }
-
-  /// Runs `body` where the callbacks run, so that it sees what they did.
-  func onCallbackQueue<Value>(_ body: () -> Value) -> Value {
-    Firestore.firestore().settings.dispatchQueue.sync(execute: body)
-  }
-
-  static var isCallbackQueue: Bool { DispatchQueue.getSpecific(key: queueKey) == true }
-}
-
-/// What closures were called with, for tests that await it.
-final class Heard<Value>: @unchecked Sendable {
-  // Unchecked: one side yields, the other awaits, and values are handed over.
-  private struct Item: @unchecked Sendable { var value: Value }
-  private let continuation: AsyncStream<Item>.Continuation
-  private var iterator: AsyncStream<Item>.Iterator
-
-  init() {
-    let (stream, continuation) = AsyncStream<Item>.makeStream()
-    self.continuation = continuation
-    iterator = stream.makeAsyncIterator()
-  }
-
-  func hear(_ value: Value) { continuation.yield(Item(value: value)) }
-
-  func next() async -> Value { await iterator.next(isolation: nil)!.value }
-}
-
-/// What a call with a completion told it.
-func told<Value>(_ call: (@escaping (Value) -> Void) -> Void) async -> Value {
-  let heard = Heard<Value>()
-  call { heard.hear($0) }
-  return await heard.next()
 }
 
 /// The fields of a document as the database has them; nil if there is none.

@@ -40,6 +40,30 @@ struct SwiftCompiler {
       in: try String(contentsOf: output, encoding: .utf8), status: status, pages: [file.lastPathComponent])
   }
 
+  /// A program with modules of the build, which wrote their object files.
+  func program(
+    _ text: String, linking modules: [String], flags: [String], in folder: URL
+  ) async throws -> URL {
+    guard let build else { throw Failure(description: "There is no build.") }
+    let main = folder.appendingPathComponent("main.swift")
+    let program = folder.appendingPathComponent("program")
+    try text.write(to: main, atomically: true, encoding: .utf8)
+    var arguments = ["-swift-version", mode, "-I", build.appendingPathComponent("Modules").path]
+    arguments += ["-module-cache-path", build.appendingPathComponent("ModuleCache").path]
+    for map in try Self.moduleMaps(build) { arguments += ["-Xcc", "-fmodule-map-file=\(map)"] }
+    for module in modules {
+      let objects = build.appendingPathComponent("\(module).build").path
+      arguments += (FileManager.default.enumerator(atPath: objects)?.compactMap { $0 as? String } ?? [])
+        .filter { $0.hasSuffix(".o") }.sorted().map { "\(objects)/\($0)" }
+    }
+    arguments += flags + [main.path, "-llz4", "-o", program.path]
+    let output = folder.appendingPathComponent("output.txt")
+    guard try await run(arguments, output: output) == 0 else {
+      throw Failure(description: try String(contentsOf: output, encoding: .utf8))
+    }
+    return program
+  }
+
   /// The public symbols of a module of the build, from its symbol graph: `Type.member(label:)`.
   func publicMembers(of module: String) async throws -> Set<String> {
     guard let build, let tool = executable.map({ URL(fileURLWithPath: $0).deletingLastPathComponent() })

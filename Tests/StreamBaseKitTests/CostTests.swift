@@ -37,7 +37,7 @@ extension StreamBaseKitTests {
       return stream
     }
 
-    @Test func aSmallBatchDoesNotSortTheWholeList() async throws {
+    @Test func fault24ASmallBatchDoesNotSortTheWholeList() async throws {
       let world = StreamWorld()
       let stream = try await stream(world)
       world.on { Counted.reads = 0 }
@@ -49,7 +49,7 @@ extension StreamBaseKitTests {
       #expect(world.on { stream.findIndexPath("100000")![1] } == 2500)
     }
 
-    @Test func aSectionIsNotMadeAnewForARowInItsMiddle() {
+    @Test func fault9ASectionIsNotMadeAnewForARowInItsMiddle() {
       let stream = TransientStream()
       stream.reset((0..<Self.count).map { Note("\(100_000 + $0 * 2)") })
       var calls = 0
@@ -65,7 +65,7 @@ extension StreamBaseKitTests {
       #expect(partitioned.count(inSection: 0) + partitioned.count(inSection: 1) == Self.count + 1)
     }
 
-    @Test func aUnionLooksUpOnlyWhatChanged() {
+    @Test func fault24AUnionLooksUpOnlyWhatChanged() {
       final class Asked: TransientStream {
         var finds = 0
         override func find(_ key: String) -> BaseItem? {

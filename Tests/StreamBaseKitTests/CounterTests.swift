@@ -84,7 +84,7 @@ extension StreamBaseKitTests {
       #expect(try await counts() == [1, 0])
     }
 
-    @Test func whatIsDestroyedTwiceIsCountedOnce() async throws {
+    @Test func fault14WhatIsDestroyedTwiceIsCountedOnce() async throws {
       let note = Note("1")
       await run { context.create(note) }
       await run { context.create(Note("2")) }
@@ -94,7 +94,7 @@ extension StreamBaseKitTests {
       #expect(errors.codes.isEmpty)
     }
 
-    @Test func aCreationOverAnotherIsRefusedAsAWhole() async throws {
+    @Test func fault14ACreationOverAnotherIsRefusedAsAWhole() async throws {
       await run { context.create(Note("1", text: "first")) }
       await run { context.create(Note("1", text: "second")) }
       #expect(try await counts() == [1, 0])
@@ -135,7 +135,7 @@ extension StreamBaseKitTests {
       #expect(errors.codes.isEmpty)
     }
 
-    @Test func aCounterNeverFallsBelowZero() async throws {
+    @Test func fault15ACounterNeverFallsBelowZero() async throws {
       await run { context.create(Note("1")) }
       try await world.firestore.document("boards/b").updateData(["note_count": 0])
       await run { context.destroy(Note("1")) }
@@ -177,7 +177,7 @@ extension StreamBaseKitTests {
       #expect(try await counts("c") == [0, 0])
     }
 
-    @Test func aCounterWithoutAnOwnerInTheContextIsTold() async throws {
+    @Test func fault16ACounterWithoutAnOwnerInTheContextIsTold() async throws {
       final class Tag: BaseItem {}
       base.resource(Tag.self, path: "/tags/@")
       base.counter(Board.self, name: "tag_count", countingType: Tag.self)

@@ -35,7 +35,7 @@ extension StreamBaseKitTests {
       #expect(world.on { recorder.take() } == [.batch(deleted: [], added: paths(3, 4))])
     }
 
-    @Test func aSecondFetchWorksLikeTheFirst() async throws {
+    @Test func fault2ASecondFetchWorksLikeTheFirst() async throws {
       try await world.put("a", "b", "c", "d", "e", "f", "g")
       let (stream, _) = await world.stream(limit: 1)
       await fetch(stream, 2, "b")
@@ -45,7 +45,7 @@ extension StreamBaseKitTests {
       #expect(world.keys(stream).last == "g")
     }
 
-    @Test func aFetchBringsNoMoreThanItWasAskedFor() async throws {
+    @Test func fault3AFetchBringsNoMoreThanItWasAskedFor() async throws {
       try await world.put("a", "b", "c", "d", "e", "f")
       let (stream, _) = await world.stream(limit: 1)
       await fetch(stream, 1, "b")
@@ -55,7 +55,7 @@ extension StreamBaseKitTests {
       #expect(world.keys(stream) == ["a", "b", "d"])
     }
 
-    @Test func whatWasFetchedStaysLive() async throws {
+    @Test func fault4WhatWasFetchedStaysLive() async throws {
       try await world.put("a", "b", "c", "d", "e", "f")
       let (stream, recorder) = await world.stream(limit: 1)
       await fetch(stream, 2, "b")
@@ -132,7 +132,7 @@ extension StreamBaseKitTests {
       #expect(world.keys(stream) == ["b", "a", "c", "d"])
     }
 
-    @Test func withAutoFetchAPageIsAsLongAsAskedFor() async throws {
+    @Test func fault25WithAutoFetchAPageIsAsLongAsAskedFor() async throws {
       try await world.put((0..<40).map { ("\(100 + $0)", $0) })
       let isWanted: (BaseItem) -> Bool = { (($0 as? Note)?.rank ?? 0) % 5 == 0 }
       let (without, _) = await world.stream(limit: 3) { $0.predicate = isWanted }
@@ -161,7 +161,7 @@ extension StreamBaseKitTests {
       return (StreamWorld { $0.remote = remote }, remote, authority)
     }
 
-    @Test func aFetchThatFailsIsReportedAndOver() async throws {
+    @Test func fault5AFetchThatFailsIsReportedAndOver() async throws {
       let (world, remote, authority) = try refusing { $0.limit == .first(4) }
       try await world.put("a", "b", "c", "d", "e", "f")
       let (stream, recorder) = await world.stream(limit: 1)
@@ -183,7 +183,7 @@ extension StreamBaseKitTests {
       withExtendedLifetime((remote, authority)) {}
     }
 
-    @Test func aQueryThatFailsIsReportedOnceAlsoToADelegateThatComesLater() async throws {
+    @Test func fault20AQueryThatFailsIsReportedOnceAlsoToADelegateThatComesLater() async throws {
       let (world, remote, authority) = try refusing { _ in true }
       let stream = world.on { StreamBase(type: Note.self, ref: world.notes) }
       await world.wait { stream.load.isFinished }

@@ -9,7 +9,7 @@ import Testing
 
 extension StreamBaseKitTests {
   @Suite struct Items {
-    @Test func itemsAreEqualByKeyAndWithoutOneByIdentity() {
+    @Test func fault26ItemsAreEqualByKeyAndWithoutOneByIdentity() {
       let nameless = Note()
       #expect(Note("a") as BaseItem == Note("a", text: "other") as BaseItem)
       #expect(Note("a") as BaseItem != Note("b") as BaseItem)
@@ -18,12 +18,22 @@ extension StreamBaseKitTests {
       #expect(Note("é") as BaseItem != Note("e\u{301}") as BaseItem)
     }
 
-    @Test func aCloneHasWhatIsInTheDictionary() {
+    @Test func fault27ACloneHasWhatIsInTheDictionary() {
       let note = Note("a", text: "text", rank: 3)
       note.isHidden = true
       let copy = note.clone() as? Note
       #expect(copy !== note && copy?.key == "a" && copy?.text == "text" && copy?.rank == 3)
       #expect(copy?.isHidden == false)
+    }
+
+    @Test func fault27ACloneSharesWhatTheDictionaryRefersTo() {
+      final class Bag: BaseItem {
+        var things = NSMutableArray()
+        override func update(_ dict: [String: Any]?) { things = dict?["things"] as? NSMutableArray ?? things }
+        override var dict: [String: Any] { ["things": things] }
+      }
+      let bag = Bag(key: "a")
+      #expect((bag.clone() as? Bag)?.things === bag.things)
     }
 
     @Test func arraysFindTheirObjectsByKey() {
@@ -44,13 +54,13 @@ extension StreamBaseKitTests {
       #expect(array.isEmpty)
     }
 
-    @Test func anObjectWithoutAKeyOrWithTheSameOneEndsTheProgram() async {
+    @Test func fault18AnObjectWithoutAKeyOrWithTheSameOneEndsTheProgram() async {
       await #expect(processExitsWith: .failure) { KeyedArray<Note>().append(Note()) }
       await #expect(processExitsWith: .failure) { KeyedArray(objects: Note("a")).append(Note("a")) }
       await #expect(processExitsWith: .failure) { TransientStream().add(Note()) }
     }
 
-    @Test func anItemWithoutAKeyIsIgnoredWhereItIsOnlyMentioned() {
+    @Test func fault18AnItemWithoutAKeyIsIgnoredWhereItIsOnlyMentioned() {
       let stream = TransientStream()
       stream.add(Note("a"))
       stream.remove(Note())
@@ -59,7 +69,7 @@ extension StreamBaseKitTests {
       #expect(stream.count == 1)
     }
 
-    @Test func theSpellingsOfTheDocumentationAreThere() {
+    @Test func fault23TheSpellingsOfTheDocumentationAreThere() {
       let world = StreamWorld()
       let item: StreamBaseItem = Note("a")
       let builder = QueryBuilder(world.notes)
@@ -93,6 +103,13 @@ extension StreamBaseKitTests {
       #expect(last.utf8.lexicographicallyPrecedes(behind.utf8))
       let made = (0..<1000).map { _ in ChronologicalID.next() }
       #expect(made == made.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) })
+    }
+
+    @Test func indexPathsHaveRowsItemsAndSections() {
+      let path = IndexPath(row: 3, section: 2)
+      #expect(path.row == 3 && path.item == 3 && path.section == 2 && path.count == 2)
+      let same = IndexPath(item: 3, section: 2)
+      #expect(same == path && Set([path, same]).count == 1)
     }
 
     // MARK: Tables
@@ -155,7 +172,7 @@ extension StreamBaseKitTests {
       #expect(problem([], [], rowsAfter: 2) != nil)
     }
 
-    @Test func aStreamDoesNotKeepItsDelegate() {
+    @Test func fault21AStreamDoesNotKeepItsDelegate() {
       let stream = TransientStream()
       do {
         let recorder = StreamChangeRecorder()

@@ -1,7 +1,9 @@
 // Records that are created, changed and destroyed, and what subclasses hear of it.
 
+import DocumentStore
 import FirebaseFirestore
 import Foundation
+import OfflineSync
 import Testing
 
 @testable import StreamBaseKit
@@ -161,7 +163,7 @@ extension StreamBaseKitTests {
       #expect(base.logs.map(\.old) == [false, true, true] && base.logs.map(\.new) == [true, true, false])
     }
 
-    @Test func theHooksBehindAWriteFindItWritten() async throws {
+    @Test func fault17TheHooksBehindAWriteFindItWritten() async throws {
       nonisolated(unsafe) var texts: [String?] = []
       base.afterLocalWrite = { [world] in
         world.firestore.document("notes/b/items/n").getDocument { snapshot, _ in
@@ -175,6 +177,27 @@ extension StreamBaseKitTests {
       await run { context.destroy(note) }
       await world.wait { texts.count == 3 }
       #expect(world.on { texts } == ["created", "updated", nil])
+    }
+
+    @Test func theLastHookWaitsForTheRemote() async throws {
+      let authority = try DocumentStore.openInMemory()
+      let remote = try LoopbackRemote(authority: authority)
+      let world = StreamWorld { $0.remote = remote }
+      let (base, context) = world.on {
+        let base = HearingBase(firebase: world.firestore)
+        base.resource(Note.self, path: "/notes/@")
+        return (base, ResourceContext(base: base, resources: nil))
+      }
+      try await world.firestore.disableNetwork()
+      world.on { context.create(Note("n", text: "t")) }
+      let cached = try await world.firestore.document("notes/n").getDocument(source: .cache)
+      #expect(cached.get("text") as? String == "t")
+      #expect(world.on { base.heard } == ["will create", "log", "did create true"])
+      try await world.firestore.enableNetwork()
+      await world.wait { base.finished == 1 }
+      #expect(world.on { base.heard.last } == "persisted creation 0")
+      #expect(try authority.document(at: DocumentPath(["notes", "n"])) != nil)
+      try await world.firestore.terminate()
     }
 
     @Test func writesOfOneRecordHappenInTheOrderOfTheCalls() async throws {
@@ -240,7 +263,7 @@ extension StreamBaseKitTests {
       #expect(context.ref(Note("n")).path == "notes/b/all/n")
     }
 
-    @Test func whatIsNotRegisteredOrNotThereReachesTheErrorHandler() {
+    @Test func fault12WhatIsNotRegisteredOrNotThereReachesTheErrorHandler() {
       final class Stranger: BaseItem {}
       let empty = ResourceContext(base: base, resources: nil)
       context.create(Stranger())
@@ -255,7 +278,7 @@ extension StreamBaseKitTests {
       #expect(base.heard.isEmpty)
     }
 
-    @Test func withoutAnErrorHandlerADebugBuildEnds() async {
+    @Test func fault12WithoutAnErrorHandlerADebugBuildEnds() async {
       await #expect(processExitsWith: .failure) {
         let base = ResourceBase(firebase: Firestore.memory())
         ResourceContext(base: base, resources: nil).create(Note())
@@ -273,7 +296,7 @@ extension StreamBaseKitTests {
       }
     }
 
-    @Test func theLogGetsTheObjectsThatThePathDoesNotUse() async throws {
+    @Test func fault13TheLogGetsTheObjectsThatThePathDoesNotUse() async throws {
       let inner = context.push(["board": Board(key: "inner"), "tag": BaseItem(key: "t")])
       await run { inner.create(Note("n")) }
       #expect(base.logs[0].extra == ["tag", "user"])

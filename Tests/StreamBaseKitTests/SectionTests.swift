@@ -31,7 +31,7 @@ extension StreamBaseKitTests {
       return (partitioned, recorder)
     }
 
-    @Test func itBeginsWithWhatIsThereAndKnowsThatItIsLoaded() {
+    @Test func fault8ItBeginsWithWhatIsThereAndKnowsThatItIsLoaded() {
       let stream = stream(("a", 1), ("b", 0), ("c", 1), ("d", 2))
       let (partitioned, recorder) = partitioned(stream)
       #expect(sections(partitioned) == [["b"], ["a", "c"], ["d"]])
@@ -52,7 +52,7 @@ extension StreamBaseKitTests {
       #expect(sections(partitioned) == [["c"], ["a", "b", "d", "e"], []])
     }
 
-    @Test func theRowsThatWereRemovedAreThoseThatDisappear() {
+    @Test func fault7TheRowsThatWereRemovedAreThoseThatDisappear() {
       let stream = stream(("a", 0), ("b", 1), ("c", 0), ("d", 1), ("e", 0), ("f", 1))
       let (partitioned, recorder) = partitioned(stream)
       _ = recorder.take()
@@ -65,7 +65,7 @@ extension StreamBaseKitTests {
       #expect(partitioned.map == [path(1, 0), path(0, 0)])
     }
 
-    @Test func anItemThatChangesItsSectionGoesFirstByItsOldRow() {
+    @Test func fault11AnItemThatChangesItsSectionGoesFirstByItsOldRow() {
       let stream = stream(("a", 0), ("b", 0), ("c", 1), ("d", 1))
       let (partitioned, recorder) = partitioned(stream)
       _ = recorder.take()
@@ -93,7 +93,7 @@ extension StreamBaseKitTests {
       #expect(sections(partitioned) == [["b"], ["a", "d"], ["c"]])
     }
 
-    @Test func itemsThatTheOrderDoesNotTellApartKeepTheOrderOfTheStream() async throws {
+    @Test func fault10ItemsThatTheOrderDoesNotTellApartKeepTheOrderOfTheStream() async throws {
       let world = StreamWorld()
       try await world.put([("a", 1), ("c", 1), ("e", 1)])
       let (stream, _) = await world.stream(ascending: false, .child("rank"))
@@ -183,7 +183,7 @@ extension StreamBaseKitTests {
 
     private func keys(_ union: UnionStream) -> [String] { union.map { $0.key! } }
 
-    @Test func aUnionHasAsManyRowsAsItsSourcesShow() {
+    @Test func fault1AUnionHasAsManyRowsAsItsSourcesShow() {
       let streams = streams(["a", "c"], ["b", "d"])
       let (union, _, _) = union(streams)
       #expect(union.endIndex == 4 && union.count == 4)
@@ -191,7 +191,7 @@ extension StreamBaseKitTests {
       #expect(union.findIndexPath("c") == path(0, 2) && union.find("d")?.key == "d")
     }
 
-    @Test func itBeginsWithWhatIsThereAndTellsThatItIsLoaded() {
+    @Test func fault8ItBeginsWithWhatIsThereAndTellsThatItIsLoaded() {
       let (union, recorder, _) = union(streams(["a"], ["b"]))
       #expect(recorder.changes == [.initialLoad(nil)])
       #expect(union.count == 2)

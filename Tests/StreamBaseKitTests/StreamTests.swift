@@ -137,7 +137,21 @@ extension StreamBaseKitTests {
       #expect(world.keys(descending) == ["a", "d", "c", "e"])
     }
 
-    @Test func valuesOfEveryKindAreInTheOrderOfTheDatabase() async throws {
+    @Test func fault6AnItemWhoseOrderChangesGoesAndComes() async throws {
+      try await world.put([("a", 1), ("b", 2), ("c", 3)])
+      let (stream, recorder) = await world.stream(.child("rank"))
+      let item = world.on { stream[0] }
+      try await world.firestore.document("notes/a").updateData(["rank": 9])
+      #expect(world.on { recorder.take() } == [.batch(deleted: paths(0), added: paths(2))])
+      #expect(world.keys(stream) == ["b", "c", "a"] && world.on { stream[2] } === item)
+      world.on {
+        #expect(stream.findFirstIndexPathAfter(Note("x", rank: 3)) == path(0, 2))
+        #expect(stream.findLastIndexPathBefore(Note("x", rank: 3)) == path(0, 1))
+        stream.checkInvariants()
+      }
+    }
+
+    @Test func fault22ValuesOfEveryKindAreInTheOrderOfTheDatabase() async throws {
       final class Loose: BaseItem {
         var fields: [String: Any] = [:]
         override func update(_ dict: [String: Any]?) { fields = dict ?? [:] }
@@ -291,6 +305,30 @@ extension StreamBaseKitTests {
       #expect(
         world.on { recorder.take() } == [.batch(deleted: [], added: paths(0)), .changed(paths(1))])
       #expect(!world.on { timer.isStarted })
+    }
+
+    @Test func fault19BatchesComeOnTheCallbackQueueAlsoWithoutARunningLoop() async throws {
+      final class Placed: StreamChangeRecorder {
+        var places: [Bool?] = []
+        private func note() { places.append(DispatchQueue.getSpecific(key: StreamWorld.queueKey)) }
+        override func streamWillChange() { note() }
+        override func streamDidChange() { note() }
+      }
+      let (first, second) = (Placed(), Placed())
+      let (stream, union) = world.on {
+        let streams = (0..<2).map { _ in StreamBase(type: Note.self, ref: world.notes) }
+        let union = UnionStream(sources: streams[1])
+        for stream in streams { stream.batchDelay = 0.01 }
+        union.batchDelay = 0.01
+        (streams[0].delegate, union.delegate) = (first, second)
+        return (streams[0], union)
+      }
+      // A thread that runs no loop, and is over before the delay is.
+      let notes = world.notes
+      Thread { notes.document("a").setData([:]) }.start()
+      await world.wait { first.places.count == 2 && second.places.count == 2 }
+      #expect(world.on { first.places + second.places } == [true, true, true, true])
+      #expect(world.keys(stream) == ["a"] && world.on { union.count } == 1)
     }
 
     @Test func aDelayThatIsPutOffForeverEndsAllTheSame() async throws {

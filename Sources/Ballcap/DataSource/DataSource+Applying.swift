@@ -1,8 +1,8 @@
 // Changes become documents, and are told.
 
-import FirebaseFirestore
+public import FirebaseFirestore
 
-extension DataSource {
+extension DataSource: ChangeReceiver {
   /// A change whose object is there.
   private struct Step {
     let kind: Pending.Change.Kind
@@ -28,7 +28,7 @@ extension DataSource {
     tell(source, apply(changes.map { Step($0, make($0)) }), isNews: !changes.isEmpty)
   }
 
-  func apply(_ changes: Pending) {
+  package func apply(_ changes: PendingChanges<T>) {
     var steps: [Step] = []
     for (change, answer) in zip(changes.changes, changes.take()) {
       switch answer {
@@ -42,7 +42,7 @@ extension DataSource {
   }
 
   /// Applies an object that came when the other changes were applied already, unless its document changed again.
-  func applyLate(_ changes: Pending, _ index: Int) {
+  package func applyLate(_ changes: PendingChanges<T>, _ index: Int) {
     var change = changes.changes[index]
     guard late[change.reference] === changes else { return }
     guard let element = changes.lateElement(index) else {
@@ -52,6 +52,8 @@ extension DataSource {
     change.kind = .modifiedOrAdded
     tell(changes.source, apply([Step(change, element)]), isNews: true)
   }
+
+  package func reportTimeout(_ source: QuerySnapshot?) { report(DataSourceError.timeout, source) }
 
   private func apply(_ steps: [Step]) -> Snapshot {
     if list.count == 0, steps.allSatisfy({ $0.kind == .added }), !steps.isEmpty { return fill(steps) }

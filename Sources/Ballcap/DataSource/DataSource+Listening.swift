@@ -71,7 +71,7 @@ extension DataSource {
     list.needTree()
     for document in snapshot.documents { list.remove(document.reference) }
     late = [:]
-    pending = []
+    arriving = []
   }
 
   /// As far as the query can tell what the source shows: a predicate is asked here.

@@ -2,9 +2,9 @@
 //
 // The way of a snapshot into `documents`:
 //
-//   1. it joins `pending`, and each of its documents is made into an object, by `retrieve` if there is one, which may
+//   1. it joins `arriving`, and each of its documents is made into an object, by `retrieve` if there is one, which may
 //      take its time (PendingChanges)
-//   2. snapshots leave `pending` in their order, each when all of its objects are there, or its time is up
+//   2. snapshots leave `arriving` in their order, each when all of its objects are there, or its time is up
 //   3. its changes are applied to the list, and the blocks are told (DataSource+Applying)
 //
 // All of it happens on the callback queue, or in the task that loops over `changes`; `retrieve` may answer anywhere.
@@ -35,7 +35,7 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
 
   var list: DocumentList<T>
   /// In the order in which they arrived.
-  var pending: [PendingChanges<T>] = []
+  package var arriving: [PendingChanges<T>] = []
   /// Documents whose objects come late, and the changes that they are part of.
   var late: [DocumentReference: PendingChanges<T>] = [:]
 

@@ -1,5 +1,7 @@
 // What kind of bytes a file has, as text for servers and as the end of a name.
 
+public import FirebaseStorage
+
 extension File {
   /// A kind of file. An extension that is not said and an empty one are the same.
   public enum MIMEType: Sendable {
@@ -21,47 +23,37 @@ extension File {
     case mp4
     /// The kind and the extension.
     case custom(String, String)
+  }
+}
 
-    /// Those that are fully known.
-    private static let table: [(type: MIMEType, rawValue: String, fileExtension: String)] = [
-      (.plain, "text/plain", "txt"), (.csv, "text/csv", "csv"), (.html, "text/html", "html"),
-      (.css, "text/css", "css"), (.javascript, "text/javascript", "js"), (.pdf, "application/pdf", "pdf"),
-      (.zip, "application/zip", "zip"), (.tar, "application/x-tar", "tar"),
-      (.lzh, "application/x-lzh", "lzh"),
-      (.jpeg, "image/jpeg", "jpg"), (.pjpeg, "image/pjpeg", "jpg"), (.png, "image/png", "png"),
-      (.gif, "image/gif", "gif"), (.mp4, "video/mp4", "mp4"),
-    ]
-
-    private static let octetStreamValue = "application/octet-stream"
-
-    public var rawValue: String {
-      switch self {
-      case .octetStream: Self.octetStreamValue
-      case .custom(let value, _): value
-      default: Self.table.first { $0.type == self }?.rawValue ?? ""
-      }
+extension File.MIMEType: FileKind {
+  public var rawValue: String {
+    switch self {
+    case .octetStream: Self.unknownText
+    case .custom(let value, _): value
+    default: knownText ?? ""
     }
+  }
 
-    public var fileExtension: String {
-      switch self {
-      case .octetStream(let fileExtension): fileExtension ?? ""
-      case .custom(_, let fileExtension): fileExtension
-      default: Self.table.first { $0.type == self }?.fileExtension ?? ""
-      }
+  public var fileExtension: String {
+    switch self {
+    case .octetStream(let fileExtension): fileExtension ?? ""
+    case .custom(_, let fileExtension): fileExtension
+    default: knownExtension ?? ""
     }
+  }
 
-    init?(rawValue: String, ext: String? = nil) {
-      if rawValue == Self.octetStreamValue {
-        self = .octetStream(ext ?? "")
-      } else {
-        self = Self.table.first { $0.rawValue == rawValue }?.type ?? .custom(rawValue, ext ?? "")
-      }
+  init?(rawValue: String, ext: String? = nil) {
+    if rawValue == Self.unknownText {
+      self = .octetStream(ext ?? "")
+    } else {
+      self = Self.known(text: rawValue) ?? .custom(rawValue, ext ?? "")
     }
+  }
 
-    init?(ext: String) {
-      let known = ext == "jpeg" ? .jpeg : Self.table.first { $0.fileExtension == ext }?.type
-      self = known ?? .custom("", ext)
-    }
+  init?(ext: String) {
+    let known = ext == "jpeg" ? .jpeg : Self.known(fileExtension: ext)
+    self = known ?? .custom("", ext)
   }
 }
 

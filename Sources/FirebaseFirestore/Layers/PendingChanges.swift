@@ -55,11 +55,14 @@ package final class PendingChanges<T>: Sendable {
 
   package let source: QuerySnapshot?
   package let changes: [Change]
+  /// Whether a listener told them, rather than somebody who asked once.
+  package let isLive: Bool
   private let state: Guarded<State>
 
-  package init(_ source: QuerySnapshot?, _ changes: [Change]) {
+  package init(_ source: QuerySnapshot?, _ changes: [Change], isLive: Bool = false) {
     self.source = source
     self.changes = changes
+    self.isLive = isLive
     state = Guarded(
       State(answers: Array(repeating: .waiting, count: changes.count), waiting: changes.count))
   }

@@ -1,13 +1,17 @@
 // Changes become objects in the list, and are told.
 
-import FirebaseFirestore
+package import FirebaseFirestore
 
-extension DataSource {
-  func apply(_ changes: PendingChanges<T>) {
+extension DataSource: ChangeReceiver {
+  /// Ends where a block that is told a change stops the listening.
+  package func apply(_ changes: PendingChanges<T>) {
     let before = batchBlock == nil ? [] : rows.elements
     let isFirst = changes === firstChanges
+    let stop = stops
+    var isOver: Bool { changes.isLive && stop != stops }
     var applied = Applied()
     for (change, answer) in zip(changes.changes, changes.take()) {
+      if isOver { return }
       let id = change.document.documentID
       switch answer {
       case .waiting: late[id] = changes
@@ -20,27 +24,32 @@ extension DataSource {
         put(element, change, changes, &applied, isFirst)
       }
     }
+    if isOver { return }
     if isFirst {
       hasFirst = true
       firstChanges = nil
       changeBlock?(changes.source, .initial)
     }
-    tell(changes.source, before, applied)
-    complete(changes.source)
+    if !isOver { tell(changes.source, before, applied) }
+    if !isOver { complete(changes.source) }
   }
 
   /// Applies an object that came when the other changes were applied already, unless its document changed again.
-  func applyLate(_ changes: PendingChanges<T>, _ index: Int) {
+  package func applyLate(_ changes: PendingChanges<T>, _ index: Int) {
     let change = changes.changes[index]
     guard late[change.document.documentID] === changes else { return }
     late[change.document.documentID] = nil
     guard let element = changes.lateElement(index) else { return }
     let before = batchBlock == nil ? [] : rows.elements
+    let stop = stops
+    var isOver: Bool { changes.isLive && stop != stops }
     var applied = Applied()
     put(element, change, changes, &applied, false)
-    tell(changes.source, before, applied)
-    complete(changes.source)
+    if !isOver { tell(changes.source, before, applied) }
+    if !isOver { complete(changes.source) }
   }
+
+  package func reportTimeout(_ source: QuerySnapshot?) { report(DataSourceError(kind: .timeout), source) }
 
   /// The ids of what was done.
   private struct Applied {

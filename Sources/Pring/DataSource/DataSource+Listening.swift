@@ -1,8 +1,6 @@
 // Snapshots and pages, and how their objects are made.
 
-private import FirebaseCore
 import FirebaseFirestore
-private import Foundation
 
 extension DataSource {
   // MARK: Live
@@ -19,10 +17,14 @@ extension DataSource {
     return self
   }
 
-  /// Ends the listening, until the next `listen`.
+  /// Ends the listening, until the next `listen`. Nothing that was listened to is told any more, not even the rest of a
+  /// snapshot whose changes are being told just now; pages that are being read are.
   public func stop() {
     listener?.remove()
     listener = nil
+    stops += 1
+    arriving.removeAll(where: \.isLive)
+    late = late.filter { !$0.value.isLive }
   }
 
   private func hear(_ snapshot: QuerySnapshot?, _ error: (any Error)?) {
@@ -45,7 +47,7 @@ extension DataSource {
       snapshot,
       changes.filter { options.listeningChangeTypes.contains($0.type) }.map {
         PendingChange(kind: .init($0.type), document: $0.document)
-      })
+      }, isLive: true)
   }
 
   private func hearFirst(_ snapshot: QuerySnapshot) {
@@ -54,13 +56,14 @@ extension DataSource {
     for id in heard.subtracting(now) { _ = rows.remove(id) }
     heard = now
     guard !snapshot.isEmpty else {
+      let stop = stops
       changeBlock?(snapshot, .initial)
-      complete(snapshot)
+      if stop == stops { complete(snapshot) }
       return
     }
-    let documents = snapshot.documents
-    firstChanges = receive(
-      snapshot, documents.map { PendingChange(kind: .added, document: $0) }, isFirst: true)
+    receive(
+      snapshot, snapshot.documents.map { PendingChange(kind: .added, document: $0) }, isLive: true,
+      isFirst: true)
   }
 
   // MARK: Pages
@@ -90,34 +93,33 @@ extension DataSource {
   // MARK: Objects
 
   /// Makes the objects of the changes, and applies them when it is their turn.
-  @discardableResult
   private func receive(
-    _ source: QuerySnapshot, _ changes: [PendingChange], isFirst: Bool = false
-  ) -> PendingChanges<T> {
-    let arrived = PendingChanges<T>(source, changes)
+    _ source: QuerySnapshot, _ changes: [PendingChange], isLive: Bool = false, isFirst: Bool = false
+  ) {
+    let arrived = PendingChanges<T>(source, changes, isLive: isLive)
     if isFirst { firstChanges = arrived }
     arriving.append(arrived)
-    let post = post
+    let post = events(on: query.query.firestore.callbackQueue)
     for (index, change) in changes.enumerated() {
       guard change.kind != .removed, query.accepts(change.document) else {
         arrived.answer(index, nil)
         continue
       }
-      make(change, source) { element in
+      make(change, source, isLive) { element in
         if arrived.answer(index, element) { post(.answered(arrived, index)) }
       }
     }
     applyArriving()
-    if arrived.isWaiting {
-      DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(options.timeout)) {
-        post(.timeIsUp(arrived))
-      }
-    }
-    return arrived
+    arrived.expireLater(options.timeout, post)
   }
 
-  private func make(_ change: PendingChange, _ source: QuerySnapshot, _ done: @escaping (T?) -> Void) {
+  /// What was listened to is nobody's business once that was ended.
+  private func make(
+    _ change: PendingChange, _ source: QuerySnapshot, _ isLive: Bool, _ done: @escaping (T?) -> Void
+  ) {
+    let stop = stops
     query.object(of: change.document) { [self] object, error in
+      if isLive, stop != stops { return done(nil) }
       guard let object else {
         if let error { report(error, source) }
         return done(nil)
@@ -126,36 +128,6 @@ extension DataSource {
       parseBlock(source, object) { done($0) }
     }
   }
-
-  /// Any thread may call it: the event is handled where all of this source is.
-  private var post: @Sendable (ChangeEvent<T>) -> Void {
-    let queue = query.query.firestore.callbackQueue
-    let source = WeakSource(source: self)
-    return { event in queue.async { source.source?.handle(event) } }
-  }
-
-  private func handle(_ event: ChangeEvent<T>) {
-    switch event {
-    case .answered(let changes, let index):
-      if changes.isApplied { applyLate(changes, index) } else { applyArriving() }
-    case .timeIsUp(let changes):
-      guard changes.expire() else { return }
-      report(DataSourceError(kind: .timeout), changes.source)
-      applyArriving()
-    }
-  }
-
-  private func applyArriving() {
-    while let next = arriving.first, next.canBeApplied {
-      arriving.removeFirst()
-      apply(next)
-    }
-  }
-}
-
-private struct WeakSource<T: Document>: @unchecked Sendable {
-  // Unchecked, because it is only asked on the callback queue.
-  weak var source: DataSource<T>?
 }
 
 // MARK: One document

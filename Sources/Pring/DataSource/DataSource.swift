@@ -9,7 +9,6 @@
 //
 // All of it happens on the callback queue; `parse` may answer anywhere.
 
-private import FirebaseCore
 public import FirebaseFirestore
 public import Foundation
 
@@ -35,12 +34,14 @@ public final class DataSource<T: Document>: ExpressibleByArrayLiteral {
   let options: Options
   var rows: Rows<T>
   /// In the order in which they came.
-  var arriving: [PendingChanges<T>] = []
+  package var arriving: [PendingChanges<T>] = []
   /// Documents whose objects come late, and the changes that they are part of.
   var late: [String: PendingChanges<T>] = [:]
   /// The one that brings the first objects.
   weak var firstChanges: PendingChanges<T>?
   var hasFirst = false
+  /// How often the listening was ended.
+  var stops = 0
   /// The ids of what the listener has told.
   var heard: Set<String> = []
 

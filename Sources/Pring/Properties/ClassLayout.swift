@@ -3,6 +3,7 @@
 // The functions are those of the standard library's own reflection. Their names are part of the ABI; `Mirror` calls
 // them from every program.
 
+private import FirebaseCore
 private import Foundation
 
 /// A stored property of a class.
@@ -12,14 +13,32 @@ struct StoredVariable {
   var type: Any.Type
   /// Not a constant: constants are folded by the optimizer, and never written.
   var isVariable: Bool
+  /// Neither weak nor unowned: the memory of those is not what their type says.
+  var isStrong: Bool
 }
 
 enum ClassLayout {
-  /// The stored properties of a class and its superclasses below `root`, those of superclasses first. Weak and unowned
-  /// ones are left out: their memory is not what their type says.
+  /// The stored properties of a class and its superclasses below `root`, those of superclasses first. Traps if there are
+  /// some that the runtime does not tell: nothing of them would be stored, and nobody would notice.
   static func variables(of type: AnyClass, below root: AnyClass) -> [StoredVariable] {
-    (recursiveCount(root)..<max(recursiveCount(root), recursiveCount(type))).compactMap {
+    checkIsVisible(type, below: root)
+    return (recursiveCount(root)..<max(recursiveCount(root), recursiveCount(type))).compactMap {
       variable(of: type, at: $0)
+    }
+  }
+
+  /// A class that has no properties is as large as its superclass, and one that has some has to list them.
+  private static func checkIsVisible(_ type: AnyClass, below root: AnyClass) {
+    var level: AnyClass = type
+    while level != root, let base = _getSuperclass(level) {
+      if instanceSize(level) > instanceSize(base), recursiveCount(level) <= recursiveCount(base) {
+        ProgrammerError.trap(
+          "The properties of \(level) cannot be seen, and would not be stored: its module was compiled "
+            + "without reflection metadata. Take -disable-reflection-metadata and "
+            + "-reflection-metadata-for-debugger-only out of its build settings; in Xcode, set Reflection "
+            + "Metadata (SWIFT_REFLECTION_METADATA_LEVEL) to All.")
+      }
+      level = base
     }
   }
 
@@ -27,10 +46,16 @@ enum ClassLayout {
     var description = unsafe FieldDescription()
     let fieldType = unsafe recursiveChildMetadata(type, index, &description)
     defer { unsafe description.free?(description.name) }
-    guard let name = unsafe description.name, unsafe description.isStrong else { return nil }
+    guard let name = unsafe description.name.map({ unsafe String(cString: $0) }) else { return nil }
+    // What the runtime says of a type that it cannot find.
+    guard fieldType != Void.self else {
+      ProgrammerError.trap(
+        "The property \(name) of \(type) cannot be seen, and would not be stored: the runtime does not find "
+          + "its type.")
+    }
     return unsafe StoredVariable(
-      name: String(cString: name), offset: recursiveChildOffset(type, index), type: fieldType,
-      isVariable: description.isVariable)
+      name: name, offset: recursiveChildOffset(type, index), type: fieldType,
+      isVariable: description.isVariable, isStrong: description.isStrong)
   }
 }
 
@@ -52,3 +77,6 @@ private func recursiveChildMetadata(
 
 @_silgen_name("swift_reflectionMirror_recursiveChildOffset")
 private func recursiveChildOffset(_ type: Any.Type, _ index: Int) -> Int
+
+@_silgen_name("$ss36_class_getInstancePositiveExtentSizeySiyXlXpF")
+private func instanceSize(_ type: AnyClass) -> Int

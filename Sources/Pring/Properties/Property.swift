@@ -27,6 +27,9 @@ class Property: @unchecked Sendable {
     isOptional = type is any AnyOptional.Type
   }
 
+  /// Whether its type says nothing of how it is stored.
+  var isUntyped: Bool { false }
+
   /// The value without optionals around it.
   func unwrappedValue(of object: Object) -> Any? {
     isOptional ? Object.unwrapped(value(of: object)) : value(of: object)
@@ -157,6 +160,8 @@ final class UntypedProperty<Value>: Property, @unchecked Sendable {
     self.isVariable = isVariable
     super.init(name, .value, Value.self)
   }
+
+  override var isUntyped: Bool { true }
 
   override func value(of object: Object) -> Any { place.read(object) }
 

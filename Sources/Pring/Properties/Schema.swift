@@ -6,15 +6,24 @@ import Foundation
 /// What the documents of a class consist of.
 final class Schema: Sendable {
   let properties: [Property]
+  /// What is declared in a way that no field can be, and in which.
+  let hidden: [(name: String, reason: String)]
   private let indices: [String: Int]
+  /// Names of which somebody was told that they are no fields.
+  private let told = Guarded<Set<String>>([])
 
   private init(_ type: Object.Type) {
-    properties = ClassLayout.variables(of: type, below: Object.self).compactMap(Self.property)
+    let variables = ClassLayout.variables(of: type, below: Object.self)
+    properties = variables.compactMap(Self.property)
+    hidden = variables.compactMap(Self.hidden)
     indices = Dictionary(
       properties.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
   func index(of name: String) -> Int? { indices[name] }
+
+  /// Whether that is the first call with this name.
+  func begins(telling name: String) -> Bool { told.withLock { $0.insert(name).inserted } }
 
   private static let known = Guarded<[ObjectIdentifier: Schema]>([:])
 
@@ -28,9 +37,18 @@ final class Schema: Sendable {
 
   // MARK: Properties by their types
 
+  private static let lazyPrefix = "$__lazy_storage_$_"
+
+  private static func hidden(_ variable: StoredVariable) -> (name: String, reason: String)? {
+    if variable.name.hasPrefix(lazyPrefix) {
+      return (String(variable.name.dropFirst(lazyPrefix.count)), "it is lazy")
+    }
+    return variable.isStrong ? nil : (variable.name, "it is weak or unowned")
+  }
+
   private static func property(_ variable: StoredVariable) -> Property? {
     // What the compiler adds by itself, for lazy properties and macros, is no property of the user's.
-    if variable.name.hasPrefix("$") || variable.name.hasPrefix("_$") { return nil }
+    if variable.name.hasPrefix("$") || variable.name.hasPrefix("_$") || !variable.isStrong { return nil }
     guard let field = variable.type as? any AnyField.Type else {
       return property(variable.name, variable, .inline, variable.type)
     }

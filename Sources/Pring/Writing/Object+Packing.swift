@@ -28,6 +28,7 @@ extension Object {
     for (key, entry) in flight.byHand {
       fields[key] = (entry as? FieldValue) == FieldValue.delete() ? nil : entry
     }
+    tellWhatIsLeftOut(of: fields)
     batch.setReported(fields, forDocument: reference)
     packing.onEnd { [self] error in
       land(flight, error)

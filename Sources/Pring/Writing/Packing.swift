@@ -19,6 +19,13 @@ final class Packing: BatchCompanion, @unchecked Sendable {
   private var landings: [((any Error)?) -> Void] = []
   private var removals: [StorageReference] = []
 
+  /// A batch that nobody commits any more wrote nothing: what it carried is to be written by the next.
+  deinit {
+    guard !landings.isEmpty else { return }
+    let error = DocumentError(kind: .lostCompletion, description: "The batch has gone without an end.")
+    for landing in landings { landing(error) }
+  }
+
   static func of(_ batch: WriteBatch) -> Packing {
     if let packing = batch.companion as? Packing { return packing }
     let packing = Packing()

@@ -19,4 +19,13 @@ package actor Turn {
   package func giveBack() {
     if waiting.isEmpty { isTaken = false } else { waiting.removeFirst().resume() }
   }
+
+  /// Takes it for as long as `body` runs.
+  nonisolated package func during(_ body: @Sendable () async throws -> Void) async throws {
+    await take()
+    let result: Result<Void, any Error>
+    do { result = .success(try await body()) } catch { result = .failure(error) }
+    await giveBack()
+    try result.get()
+  }
 }

@@ -153,6 +153,16 @@ func savePicture(_ picture: Data, of person: Person, _ done: @escaping ((any Err
   }
 }
 
+func saveWithFriend(
+  _ ada: Person, _ eve: Person, _ picture: Data, _ done: @escaping ((any Error)?) -> Void
+) -> [String] {
+  ada.picture = File(data: picture, mimeType: .png)
+  eve.picture = File(data: picture, mimeType: .png)
+  ada.friends.insert(eve)
+  let tasks = ada.save { _, error in done(error) }
+  return tasks.keys.sorted()  // friends.eve.picture, picture
+}
+
 func loadPicture(of person: Person) async throws -> Data? {
   try await person.picture?.getData()
 }
@@ -185,6 +195,20 @@ func watchFriends(of ada: Person, _ rows: @escaping (String) -> Void) -> DataSou
       }
     }
     .listen()
+}
+
+final class PersonCell {
+  private(set) var text = ""
+  private var disposer: Disposer<Person>?
+
+  func show(_ person: Person) {
+    text = person.name ?? ""
+    disposer = person.listen { [weak self] person, error in self?.text = person?.name ?? "" }
+  }
+}
+
+func deleteRow(_ row: Int, of people: DataSource<Person>) {
+  people.removeDocument(at: row) { id, error in print(id, error as Any) }
 }
 
 func watchNotes(of ada: Person, _ shown: @escaping ([String]) -> Void) -> DataSource<Note> {

@@ -3,6 +3,7 @@
 import FirebaseFirestore
 import FirebaseStorage
 import Foundation
+import LayerHarness
 import Pring
 import Testing
 
@@ -80,8 +81,15 @@ extension PringTests {
       #expect(await told { heard in savePicture(Data("p".utf8), of: ada) { heard($0 == nil) } })
       let found = try #require(try await Person.get("ada"))
       #expect(try await loadPicture(of: found) == Data("p".utf8))
+      #expect(try await readPictureOfModel("ada") == Data("p".utf8))
       try await removePicture(of: found)
       #expect(try await Person.get("ada")?.picture == nil)
+      let (bea, dan) = (person("bea", "Bea"), person("dan", "Dan"))
+      let heard = Heard<Bool>()
+      let names = saveWithFriend(bea, dan, Data("q".utf8)) { heard.hear($0 == nil) }
+      #expect(await heard.next())
+      #expect(names == ["friends.dan.picture", "picture"])
+      #expect(try await Person.get("dan")?.picture?.getData() == Data("q".utf8))
     }
 
     @Test func listsAreReadAndWatched() async throws {
@@ -104,6 +112,23 @@ extension PringTests {
       friends.stop()
       notes.stop()
       withExtendedLifetime(adults) {}
+    }
+
+    @Test func rowsFollowTheirDocumentsAndAreDeleted() async throws {
+      let ada = person("ada", "Ada")
+      try await ada.save()
+      let heard = Heard<[String]>()
+      let people = Person.query.dataSource().onCompleted { _, people in heard.hear(people.keys) }.listen()
+      #expect(await heard.next() == ["ada"])
+      let cell = PersonCell()
+      app.onCallbackQueue { cell.show(people[0]) }
+      ada.name = "Ada Lovelace"
+      try await ada.update()
+      while app.onCallbackQueue({ cell.text != "Ada Lovelace" }) { await Task.yield() }
+      app.onCallbackQueue { deleteRow(0, of: people) }
+      while await heard.next() != [] {}
+      #expect(try await Person.get("ada") == nil)
+      app.onCallbackQueue { people.stop() }
     }
 
     @Test func transactionsCount() async throws {

@@ -38,6 +38,7 @@ extension StreamBaseKitTests {
         let start = lines.firstIndex { !$0.hasPrefix("import ") && !$0.isEmpty } ?? 0
         #expect(code.contains(lines[start...].joined(separator: "\n")), "not in Guide.swift: \(fence)")
       }
+      for number in 1...27 { #expect(page.contains("\n\(number). ")) }
     }
 
     @Test func aStreamFillsATable() async throws {

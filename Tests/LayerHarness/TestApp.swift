@@ -1,0 +1,47 @@
+// The app without a name, for tests of layers that find their collections through it.
+
+import FirebaseFirestore
+import FirebaseStorage
+package import Foundation
+
+/// The default app with an empty database and an empty storage, for one test.
+package final class TestApp {
+  package let folder = FileManager.default.temporaryDirectory
+    .appendingPathComponent("dugout-test-\(UUID().uuidString)")
+  private static let queueKey = DispatchSpecificKey<Bool>()
+
+  /// Of one that is broken, nothing can be opened.
+  package init(isBroken: Bool = false) {
+    // A file where the folder is to be.
+    if isBroken { try? Data("x".utf8).write(to: folder) }
+    start()
+  }
+
+  deinit {
+    FirebaseApp.app()?.delete { _ in }
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  private func start() {
+    FirebaseApp.configure(options: FirebaseOptions(directory: folder))
+    let queue = DispatchQueue(label: "dugout.test.callbacks")
+    queue.setSpecific(key: Self.queueKey, value: true)
+    let settings = FirestoreSettings()
+    settings.dispatchQueue = queue
+    Firestore.firestore().settings = settings
+    Storage.storage().callbackQueue = queue
+  }
+
+  /// As a new process finds everything.
+  package func restart() async {
+    await withCheckedContinuation { done in FirebaseApp.app()?.delete { _ in done.resume() } }
+    start()
+  }
+
+  /// Runs `body` where the callbacks run, so that it sees what they did.
+  package func onCallbackQueue<Value>(_ body: () -> Value) -> Value {
+    Firestore.firestore().settings.dispatchQueue.sync(execute: body)
+  }
+
+  package static var isCallbackQueue: Bool { DispatchQueue.getSpecific(key: queueKey) == true }
+}

@@ -1,0 +1,252 @@
+// What goes on at the same time, ends in the middle, or was written by somebody else.
+
+import FirebaseFirestore
+import FirebaseStorage
+import Foundation
+import LayerHarness
+import Testing
+
+@testable import Pring
+
+/// What a change is, and what there is then.
+private func text(_ change: CollectionChange, _ source: DataSource<Item>) -> String {
+  let name: String =
+    switch change {
+    case .initial: "initial"
+    case .update: "update"
+    case .error(let error): "\(error)"
+    }
+  return ([name] + source.documents.keys).joined(separator: " ")
+}
+
+extension PringTests {
+  @Suite final class Troubles {
+    private let app = TestApp()
+
+    private var options: Options {
+      let options = Options()
+      options.includeMetadataChanges = false
+      return options
+    }
+
+    private func put(_ items: [String: Double]) async throws {
+      let batch = Firestore.firestore().batch()
+      for (id, price) in items { batch.setData(["price": price], forDocument: Item.reference.document(id)) }
+      try await batch.commit()
+    }
+
+    // MARK: Writes at the same time
+
+    @Test func aBatchThatNobodyCommitsLeavesItsChangesToTheNext() async throws {
+      let item = Item(id: "a")
+      try await item.save()
+      item.name = "n"
+      item.update(key: "extra", value: 1)
+      Firestore.firestore().batch().add(.update, object: item)
+      #expect(Set(item.updateValue.keys) == ["name", "extra"])
+      item.price = 2
+      try await item.update()
+      let stored = try #require(try await fields(item))
+      #expect(stored["name"] as? String == "n" && stored["extra"] as? Int == 1)
+      #expect(stored["price"] as? Double == 2 && item.updateValue.isEmpty)
+    }
+
+    @Test func savesAtTheSameTimeLeaveTheLastStateAndNothingPending() async throws {
+      let item = Item(id: "a")
+      let heard = Heard<Bool>()
+      // None of them can end meanwhile.
+      app.onCallbackQueue {
+        for round in 0..<5 {
+          item.price = Double(round)
+          if round < 3 {
+            item.save { _, error in heard.hear(error == nil) }
+          } else {
+            item.update { heard.hear($0 == nil) }
+          }
+        }
+      }
+      for _ in 0..<5 { #expect(await heard.next()) }
+      #expect(try await fields(item)?["price"] as? Double == 4)
+      #expect(app.onCallbackQueue { item.isSaved && item.updateValue.isEmpty })
+    }
+
+    @Test func linksAndCountsOfTransactionsAreExactWhenManyJoinAtOnce() async throws {
+      let room = Room(id: "r")
+      try await room.save()
+      let (place, links) = (room.reference, room.members.reference)
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<24 {
+          group.addTask {
+            // Each id is tried twice, by different tasks.
+            let id = "\(number % 12)"
+            let joined = Room(id: "r", value: [:])
+            joined.members.insert(Member(id: id))
+            try await joined.update()
+            _ = try await Firestore.firestore().runTransaction { transaction, errorPointer -> Any? in
+              do {
+                let seat = place.collection("seats").document(id)
+                let count = try transaction.getDocument(place).get("count") as? Int ?? 0
+                guard try !transaction.getDocument(seat).exists else { return nil }
+                transaction.setData([:], forDocument: seat)
+                transaction.updateData(["count": count + 1], forDocument: place)
+              } catch let error as NSError {
+                errorPointer?.pointee = error
+              }
+              return nil
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+      #expect(try await fields(room)?["count"] as? Int == 12)
+      #expect(try await links.getDocuments().count == 12)
+      #expect(try await Member.reference.getDocuments().count == 12)
+    }
+
+    // MARK: The end of listening
+
+    @Test func whoStopsInTheMiddleOfASnapshotHearsNothingMoreOfIt() async throws {
+      let heard = Heard<String>()
+      let source = Item.order(by: \Item.price).dataSource(options: options)
+      source.on { [unowned source] _, change in
+        if case .update(let change) = change, change.insertions == [1] { source.stop() }
+        heard.hear(text(change, source))
+      }
+      .onBatch { _, change in heard.hear("batch of \(change.insertions.count)") }
+      try await put(["a": 1])
+      source.listen()
+      #expect(await heard.next() == "initial a")
+      #expect(await heard.next() == "batch of 1")
+      try await put(["b": 2, "c": 3, "d": 4])
+      #expect(await heard.next() == "update a b")
+      app.onCallbackQueue { heard.hear("nothing more") }
+      #expect(await heard.next() == "nothing more")
+      // Listening again brings all of it.
+      app.onCallbackQueue { _ = source.listen() }
+      #expect(await heard.next() == "initial a b c d")
+      app.onCallbackQueue { source.stop() }
+    }
+
+    @Test func whatWasStillBeingParsedWhenTheListeningEndedStaysOut() async throws {
+      try await put(["a": 1, "b": 2])
+      let answers = Heard<(Item, (Item) -> Void)>()
+      let heard = Heard<String>()
+      let source = Item.query.dataSource(options: options)
+      log(source, heard)
+      source.on(parse: { _, item, done in answers.hear((item, done)) }).listen()
+      let (first, second) = (await answers.next(), await answers.next())
+      app.onCallbackQueue { source.stop() }
+      first.1(first.0)
+      second.1(second.0)
+      app.onCallbackQueue {}
+      app.onCallbackQueue { heard.hear("nothing") }
+      #expect(await heard.next() == "nothing")
+      #expect(app.onCallbackQueue { source.isEmpty && source.arriving.isEmpty })
+      source.on(parse: nil)
+      app.onCallbackQueue { _ = source.listen() }
+      #expect(await heard.next() == "initial a b")
+      app.onCallbackQueue { source.stop() }
+    }
+
+    @Test func whoListensAnewInABlockBeginsAnew() async throws {
+      try await put(["a": 1])
+      let heard = Heard<String>()
+      let source = Item.query.dataSource(options: options)
+      var isSecond = false
+      source.on { [unowned source] _, change in
+        heard.hear(text(change, source))
+        if case .update = change, !isSecond {
+          isSecond = true
+          source.listen()
+        }
+      }
+      source.listen()
+      #expect(await heard.next() == "initial a")
+      try await put(["b": 1, "c": 1])
+      #expect(await heard.next() == "update a b")
+      #expect(await heard.next() == "initial a b c")
+      try await put(["d": 1])
+      #expect(await heard.next() == "update a b c d")
+      app.onCallbackQueue { source.stop() }
+    }
+
+    @Test func aDisposerMayBeDisposedInItsOwnBlock() async throws {
+      let item = Item(id: "a")
+      try await item.save()
+      final class Holder: @unchecked Sendable { var disposer: Disposer<Item>? }
+      let (holder, heard) = (Holder(), Heard<Double>())
+      app.onCallbackQueue {
+        holder.disposer = item.listen { item, _ in
+          heard.hear(item?.price ?? -1)
+          if item?.price == 1 { holder.disposer = nil }
+        }
+      }
+      for price in [1.0, 2, 3] { try await item.reference.updateData(["price": price]) }
+      app.onCallbackQueue { heard.hear(99) }
+      #expect(await heard.next() == 0)
+      #expect(await heard.next() == 1)
+      #expect(await heard.next() == 99)
+    }
+
+    // MARK: Targets that are gone
+
+    @Test func whatLeadsToNothingIsNoErrorAndNoTrap() async throws {
+      let room = Room(id: "r")
+      let (ada, eve) = (Member(id: "ada"), Member(id: "eve"))
+      room.owner.set(ada)
+      room.guest.set(eve)
+      room.members.insert([ada, eve])
+      try await room.save()
+      for member in [ada, eve] { try await member.reference.delete() }
+      let found = try #require(try await Room.get("r"))
+      let owner = await told { heard in found.owner.get { heard(($0, $1)) } }
+      let guest = await told { heard in found.guest.get { heard(($0, $1)) } }
+      #expect(owner.0 == nil && owner.1 == nil && guest.0 == nil && guest.1 == nil)
+      let (_, members) = await told { heard in found.members.get { heard(($0, $1)) } }
+      #expect(members.isEmpty && found.owner.id == "ada" && found.guest.id == "eve")
+      found.title = "t"
+      try await found.update()
+      let stored = try #require(try await fields(found))
+      #expect(stored["owner"] as? DocumentReference == ada.reference && stored["guest"] as? String == "eve")
+      #expect(try await fields(ada) == nil)
+    }
+
+    // MARK: What others have stored
+
+    /// A document can hold all of them.
+    private var strangeValues: [Any] {
+      [
+        NSNull(), true, 7, -1.5, Double.nan, "text", "", "a/b", Data([1]), [Any](),
+        [1, "a", NSNull(), ["x": 1]] as [Any],
+        [String: Any](), ["name": 5, "url": 7],
+        ["name": "", "url": "::", "mimeType": 3, "additionalData": 1] as [String: Any],
+        ["a/b": ["name": "x"], "c": 5, "d": ["price": [1], "tags": [2]], ".": ["name": "z"]] as [String: Any],
+        ["_path": ["segments": ["a", ""]]], ["_path": 1], Timestamp(seconds: 1, nanoseconds: 0),
+        GeoPoint(latitude: 1, longitude: 1), Firestore.firestore().document("x/y"),
+        FieldValue.vector([1.0, 2] as [Double]),
+      ]
+    }
+
+    @Test func fieldsOfEveryOtherTypeNeverStopAProgram() async throws {
+      let names = ["createdAt", "updatedAt", "snapshot", "unknown"]
+      let types: [(Object.Type, [String])] = [
+        (Everything.self, Everything().schema.properties.map(\.name)),
+        (Room.self, Room().schema.properties.map(\.name)), (Shop.self, ["home", "branch"]),
+        (Member.self, Member().schema.properties.map(\.name)),
+      ]
+      let place = Firestore.firestore().document("strange/value")
+      for value in strangeValues + ([["": ["name": "y"]], [[1], [2]]] as [Any]) {
+        for (type, properties) in types {
+          let all = Dictionary(uniqueKeysWithValues: (properties + names).map { ($0, value) })
+          let object = type.init(id: "x", value: all)
+          #expect(object.isSaved && object.updateValue.isEmpty, "\(type) \(value)")
+          _ = (object.rawValue, object.description, object.shouldUploadFiles("1"), object.createdAt)
+        }
+      }
+      for value in strangeValues {
+        try await place.setData(["text": value, "names": value, "map": ["a": value], "date": value])
+        #expect(Everything(snapshot: try await place.getDocument()) != nil)
+      }
+    }
+  }
+}
