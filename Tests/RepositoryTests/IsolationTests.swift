@@ -36,8 +36,8 @@ import Testing
   private static func asynchronousMembers(in text: String) -> [String] {
     let code = text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
       .filter { !$0.hasPrefix("//") }.joined(separator: " ")
-    let head = #/(?:@discardableResult |nonisolated\(nonsending\) )*public (?:static |class |mutating |final )*func [^{]*/#
-    return code.matches(of: head).map { String($0.output) }
+    let head = #/((@discardableResult|nonisolated\(nonsending\)) )*public (\w+ )?func [^{]*/#
+    return code.matches(of: head).map { String(code[$0.range]) }
       .filter { behindParameters(of: $0).contains(#/\basync\b/#) }
   }
 
@@ -65,6 +65,7 @@ import Testing
         public func answer(_ body: () async -> Void) {}
       }
       """
-    #expect(Self.asynchronousMembers(in: text).map { $0.contains("nonisolated(nonsending)") } == [false, true])
+    let found = Self.asynchronousMembers(in: text)
+    #expect(found.map { $0.contains("nonisolated(nonsending)") } == [false, true])
   }
 }
