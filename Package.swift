@@ -134,7 +134,9 @@ let package = Package(
     .testTarget(name: "FirebaseCoreTests", dependencies: ["FirebaseCore"], swiftSettings: strict),
     .testTarget(
       name: "FirebaseFirestoreTests",
-      dependencies: ["FirebaseFirestore", "FirebaseCore", "DocumentStore", "OfflineSync", "CAllocations"],
+      dependencies: [
+        "FirebaseFirestore", "FirebaseCore", "DocumentStore", "OfflineSync", "Harness", "CAllocations",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "FirebaseStorageTests",

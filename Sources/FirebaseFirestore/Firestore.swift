@@ -23,9 +23,18 @@ public final class Firestore: NSObject, Sendable {
   private let state: Guarded<State>
 
   private struct State {
-    var settings = FirestoreSettings.Values()
+    var settings = FirestoreSettings.Values() {
+      didSet { callbackQueue = Self.serial(settings.dispatchQueue) }
+    }
+    private(set) var callbackQueue = DispatchQueue.main
     var client: FirestoreClient?
     var isTerminated = false
+
+    /// The main queue is left as it is: it is serial, and code of the main actor asks whether it runs there.
+    private static func serial(_ queue: DispatchQueue) -> DispatchQueue {
+      guard queue.label != DispatchQueue.main.label else { return queue }
+      return DispatchQueue(label: "dugout.firestore.callbacks", target: queue)
+    }
   }
 
   init(app: FirebaseApp, databaseID: String, place: StorePlace? = nil) {
@@ -156,8 +165,8 @@ public final class Firestore: NSObject, Sendable {
     return state.withLock { !$0.settings.cache.isPersistent }
   }
 
-  /// Where callbacks run.
-  package var callbackQueue: DispatchQueue { state.withLock { $0.settings.dispatchQueue } }
+  /// Where callbacks run, one after the other, also if the queue of the settings would let several run at once.
+  package var callbackQueue: DispatchQueue { state.withLock { $0.callbackQueue } }
 
   /// Ends the instance. The client, if it has one, is still to be closed.
   func end() -> FirestoreClient? {

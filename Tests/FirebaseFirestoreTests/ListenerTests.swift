@@ -141,6 +141,48 @@ import Testing
     await database.close()
   }
 
+  /// A queue that lets many run at once is no reason to be told many things at once, or in another order.
+  @Test func callbacksComeOneAfterTheOtherOnAConcurrentQueueToo() async throws {
+    let firestore = Firestore.memory()
+    let settings = FirestoreSettings()
+    let queue = DispatchQueue(label: "dugout.test.concurrent", attributes: .concurrent)
+    let key = DispatchSpecificKey<Bool>()
+    queue.setSpecific(key: key, value: true)
+    settings.dispatchQueue = queue
+    firestore.settings = settings
+    let document = firestore.document("a/b")
+    let log = Log()
+    let running = Counter()
+    let done = DispatchSemaphore(value: 0)
+    let count = 200
+    func told(_ line: String) {
+      running.add()
+      if running.count > 1 { log.add("at once") }
+      if DispatchQueue.getSpecific(key: key) != true { log.add("elsewhere") }
+      log.add(line)
+      running.remove()
+    }
+    document.addSnapshotListener { snapshot, _ in told("told \(snapshot?["n"] as? Int ?? 0)") }
+    for n in 1...count {
+      document.setData(["n": n]) { _ in
+        told("done \(n)")
+        if n == count { done.signal() }
+      }
+    }
+    await withCheckedContinuation { continuation in
+      DispatchQueue.global().async {
+        done.wait()
+        continuation.resume()
+      }
+    }
+    let lines = log.lines
+    #expect(!lines.contains("at once") && !lines.contains("elsewhere"))
+    #expect(lines.filter { $0.hasPrefix("done") } == (1...count).map { "done \($0)" })
+    let numbers = lines.filter { $0.hasPrefix("told") }.compactMap { Int($0.dropFirst(5)) }
+    #expect(numbers == numbers.sorted() && numbers.last == count)
+    try await firestore.terminate()
+  }
+
   @Test func theSourceIsToldByTheSnapshots() async throws {
     let database = try TestDatabase()
     let document = database.firestore.document("a/b")

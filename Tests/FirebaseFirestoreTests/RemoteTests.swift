@@ -255,6 +255,8 @@ import Testing
 
   @Test func callsTakeEffectInTheirOrder() async throws {
     let firestore = client { $0.acknowledgement = .local }
+    // What the remote accepts, it would also tell the next user.
+    remote.setReachable(false)
     try await firestore.disableNetwork()
     let done = DispatchQueue(label: "dugout.test.done")
     let heard = Locked(0)

@@ -55,4 +55,21 @@ import Testing
     } catch FirestoreErrorCode.invalidArgument {}
     try await firestore.terminate()
   }
+
+  @Test(.timeLimit(.minutes(1))) func loopsEndWithTheirDatabase() async throws {
+    let firestore = Firestore.memory()
+    var counts: [Int] = []
+    for try await snapshot in firestore.collection("rooms").snapshots {
+      counts.append(snapshot.count)
+      if counts.count == 1 { try await firestore.terminate() }
+    }
+    #expect(counts == [0])
+
+    // The same when the app goes.
+    let database = try TestDatabase()
+    var snapshots = database.firestore.document("a/b").snapshots.makeAsyncIterator()
+    #expect(try await snapshots.next()?.exists == false)
+    await database.close()
+    #expect(try await snapshots.next() == nil)
+  }
 }

@@ -3,6 +3,7 @@
 import DocumentStore
 import FirebaseFirestore
 import Foundation
+import Harness
 import Testing
 
 @Suite struct StoreFailureTests {
@@ -61,5 +62,98 @@ import Testing
     #expect(codes == [14, 14])
     try other.close()
     await database.close()
+  }
+
+  /// A process of its own opens what this one holds.
+  @Test func aSecondProcessIsToldWhoHasTheDatabaseAndLivesOn() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let holder = try Firestore.open(at: folder)
+    try await holder.document("a/b").setData(["n": 1])
+    let (path, pid) = (folder.path, getpid())
+    await #expect(processExitsWith: .exitCode(42)) { [path = path as String, pid = pid as Int32] in
+      do {
+        _ = try Firestore.open(at: URL(fileURLWithPath: path))
+        exit(1)
+      } catch FirestoreErrorCode.unavailable {}
+      let app = FirebaseOptions(directory: URL(fileURLWithPath: path).appendingPathComponent("other"))
+      FirebaseApp.configure(options: app)
+      let other = Firestore.firestore()
+      try await other.document("a/b").setData(["n": 2])
+      guard try await other.document("a/b").getDocument()["n"] as? Int == 2 else { exit(2) }
+      do { _ = try Firestore.open(at: URL(fileURLWithPath: path)) } catch {
+        let error = error as NSError
+        guard error.userInfo[FirestoreErrorEvidence.holder] as? Int32 == pid else { exit(3) }
+        guard error.localizedDescription.contains("\(pid)") else { exit(4) }
+        exit(42)
+      }
+    }
+    #expect(try await holder.document("a/b").getDocument()["n"] as? Int == 1)
+    try await holder.terminate()
+  }
+
+  #if os(Linux)
+  @Test(.enabled(if: SmallMount.isPossible, "needs the right to mount a small tmpfs: run the tests as root"))
+  func aFullDiskIsToldAndWhatIsThereIsReadAndDeletedAndOthersGoOn() async throws {
+    let mount = try SmallMount(megabytes: 24)
+    defer { mount.unmount() }
+    let settings = FirestoreSettings()
+    settings.dispatchQueue = DispatchQueue(label: "dugout.test.callbacks")
+    let full = try Firestore.open(
+      at: URL(fileURLWithPath: mount.path).appendingPathComponent("store"), settings: settings)
+    var random = SeededRandom(seed: 7)
+    let bytes = Data((0..<200_000).map { _ in UInt8(truncatingIfNeeded: random.next()) })
+    var written: [Int] = []
+    var failure: (any Error)?
+    while failure == nil, written.count < 1000 {
+      do {
+        try await full.document("a/\(written.count)").setData(["bytes": bytes])
+        written.append(written.count)
+      } catch {
+        failure = error
+      }
+    }
+    let error = try #require(failure) as NSError
+    #expect(error.domain == FirestoreErrorDomain)
+    #expect(error.code == FirestoreErrorCode.resourceExhausted.rawValue, "\(error)")
+    #expect(error.userInfo[FirestoreErrorEvidence.operation] != nil, "\(error.userInfo)")
+    // The completion gets it as well; what was acknowledged is there, and what was not is not.
+    let code = await withCheckedContinuation { (done: CheckedContinuation<Int?, Never>) in
+      full.document("a/late").setData(["bytes": Data(count: 900_000)]) { error in
+        done.resume(returning: (error as NSError?)?.code)
+      }
+    }
+    if code != nil { #expect(code == 8) }
+    for number in written { #expect(try full.document("a/\(number)").read().exists) }
+    #expect(try await !full.document("a/\(written.count)").getDocument().exists)
+    try await full.document("a/0").delete()
+    #expect(try await !full.document("a/0").getDocument().exists)
+    let other = try TestDatabase()
+    try await other.firestore.document("a/b").setData(["n": 1])
+    await other.close()
+    try await full.terminate()
+    let again = try Firestore.open(at: URL(fileURLWithPath: mount.path).appendingPathComponent("store"))
+    #expect(try again.collection("a").read().count >= written.count - 1)
+    try await again.terminate()
+  }
+  #endif
+
+  /// Files that belong to nobody, a file instead of a directory, and one that may not be read.
+  @Test func whatIsNoDatabaseIsRefusedWithAReasonAndLeftAlone() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let photo = folder.appendingPathComponent("photo.jpg")
+    try Data("a photo".utf8).write(to: photo)
+    for place in [folder, photo] {
+      #expect { try Firestore.open(at: place) } throws: { error in
+        let error = error as NSError
+        return error.domain == FirestoreErrorDomain && error.localizedDescription.contains(folder.path)
+          && [FirestoreErrorCode.failedPrecondition.rawValue, FirestoreErrorCode.internal.rawValue]
+            .contains(error.code)
+      }
+    }
+    #expect(try Data(contentsOf: photo) == Data("a photo".utf8))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["photo.jpg"])
   }
 }

@@ -216,4 +216,6 @@ final class Counter: Sendable {
   var count: Int { value.withLock { number } }
 
   func add() { value.withLock { number += 1 } }
+
+  func remove() { value.withLock { number -= 1 } }
 }

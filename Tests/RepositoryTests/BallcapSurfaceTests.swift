@@ -7,7 +7,9 @@ import Testing
   @Test(arguments: ["5", "6"]) func codeWrittenForTheOriginalCompiles(mode: String) async throws {
     var compiler = SwiftCompiler(build: try SwiftCompiler.runningBuild())
     compiler.mode = mode
-    let file = RepositoryTree.root.appendingPathComponent("Tests/Fixtures/Ballcap/Surface.swift")
-    expectNone(try await compiler.typecheck(file))
+    for name in ["Surface", "ScopedImport"] {
+      let file = RepositoryTree.root.appendingPathComponent("Tests/Fixtures/Ballcap/\(name).swift")
+      expectNone(try await compiler.typecheck(file))
+    }
   }
 }

@@ -26,6 +26,69 @@ import Testing
     #expect(extra.isEmpty, "on \(Self.page), but not there: \(extra.joined(separator: ", "))")
   }
 
+  /// By the words of both: the file has the name of each member, the labels of its arguments, or a closure behind them,
+  /// and a call of each initialiser.
+  @Test func everyMemberOfTheOriginalIsUsed() throws {
+    let tree = try RepositoryTree.repository()
+    let code = try #require(tree.texts[Self.usage])
+    let words = Set(code.matches(of: #/\w+/#).map { String($0.output) })
+    var used = 0
+    for entry in Self.entries(on: try #require(tree.texts[Self.page])) where !entry.isAddition {
+      let type = entry.type.split(separator: ".").last.map(String.init) ?? ""
+      let parts = entry.member.split(whereSeparator: { "(:)".contains($0) }).map(String.init)
+      // Called by their compilers, by sets and by patterns.
+      let isImplied = ["hash", "isEqual", "encode", "subscript", "~="].contains(parts[0])
+      let isFromCoder = entry.member == "init(from:)"
+      let name = parts[0] == "init" ? type : parts[0]
+      let labels = parts.dropFirst().filter { $0 != "_" && !["listener", "completion"].contains($0) }
+      let isUsed = isImplied || isFromCoder || ([name] + labels).allSatisfy(words.contains)
+      #expect(isUsed, "\(Self.usage) does not use \(entry.type).\(entry.member)")
+      used += isUsed ? 1 : 0
+    }
+    try #require(used > 350)
+    print("members of the original: \(used) used")
+  }
+
+  @Test func everyAdditionIsDescribed() throws {
+    let tree = try RepositoryTree.repository()
+    let guides = try ["beyond-firestore", "offline"].map { try #require(tree.texts["docs/guides/\($0).md"]) }
+    let words = Set(guides.joined().matches(of: #/\w+/#).map { String($0.output) })
+    let entries = Self.entries(on: try #require(tree.texts[Self.page]))
+    for entry in entries where entry.isMarked {
+      let name = entry.member.prefix { $0 != "(" }
+      #expect(words.contains(String(name)), "no guide tells of \(entry.type).\(entry.member)")
+    }
+    let types = Set(entries.filter { $0.isAddition && !$0.isMarked }.map { $0.type.prefix { $0 != "." } })
+    try #require(types.count > 8)
+    for type in types { #expect(words.contains(String(type)), "no guide tells of \(type)") }
+  }
+
+  private struct Entry {
+    var type: String
+    var member: String
+    /// By itself, or as a part of a type that is.
+    var isAddition: Bool
+    var isMarked: Bool
+  }
+
+  private static func entries(on page: String) -> [Entry] {
+    var entries: [Entry] = []
+    var (type, isAddition) = ("", false)
+    for line in page.split(separator: "\n") {
+      if let heading = line.wholeMatch(of: #/## (.+)/#) {
+        isAddition = heading.1.contains("additions")
+      } else if let heading = line.wholeMatch(of: #/### `(.+)`/#) {
+        type = String(heading.1)
+      } else if let entry = line.prefixMatch(of: #/- `(.+?)`/#) {
+        let isMarked = line.contains("(addition)")
+        entries.append(
+          Entry(
+            type: type, member: String(entry.1), isAddition: isAddition || isMarked, isMarked: isMarked))
+      }
+    }
+    return entries
+  }
+
   /// Headings of the third level are types; below them, each code span at the start of an entry is a member.
   private static func members(on page: String) -> Set<String> {
     var members = Set<String>()

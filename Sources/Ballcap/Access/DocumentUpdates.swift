@@ -25,7 +25,7 @@ public struct DocumentUpdates<Object: Ballcap.Object & DataRepresentable>: Async
     fileprivate var snapshots: DocumentReference.DocumentSnapshotsSequence.Iterator
     fileprivate let make: (DocumentSnapshot) throws -> Object?
 
-    /// The next state; nil once the task is cancelled.
+    /// The next state; nil once the task is cancelled or the database terminated.
     public mutating func next() async throws -> Object?? { try await next(isolation: nil) }
 
     public mutating func next(

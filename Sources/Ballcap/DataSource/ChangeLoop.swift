@@ -23,6 +23,8 @@ final class ChangeLoop<T: Object & DataRepresentable> {
     post = { continuation.yield(.change($0)) }
     registration = query.listen(on: DispatchQueue(label: "dugout.ballcap.changes")) { result in
       continuation.yield(.heard(result))
+    } onEnd: {
+      continuation.finish()
     }
   }
 

@@ -36,7 +36,7 @@ extension DataSource {
         source.loop = loop
       }
 
-      /// The next change; nil once the task is cancelled.
+      /// The next change; nil once the task is cancelled or the database terminated.
       public mutating func next() async throws -> Snapshot? { try await next(isolation: nil) }
 
       public mutating func next(

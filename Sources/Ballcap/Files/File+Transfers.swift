@@ -83,7 +83,7 @@ extension File {
   // MARK: Async
 
   @discardableResult
-  public func save() async throws -> StorageMetadata {
+  nonisolated(nonsending) public func save() async throws -> StorageMetadata {
     try await withCheckedThrowingContinuation { done in
       save { metadata, error in
         let metadata = error == nil ? metadata : nil
@@ -92,20 +92,20 @@ extension File {
     }.value
   }
 
-  public func delete() async throws {
+  nonisolated(nonsending) public func delete() async throws {
     try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
       delete { error in done.resume(with: error.map(Result.failure) ?? .success(())) }
     }
   }
 
-  public func getData(_ size: Int64 = Int64(10e8)) async throws -> Data {
+  nonisolated(nonsending) public func getData(_ size: Int64 = Int64(10e8)) async throws -> Data {
     try await withCheckedThrowingContinuation { done in
       getData(size) { data, error in done.resume(with: Result { try data.orThrow(error) }) }
     }
   }
 
   @discardableResult
-  public func reload(_ size: Int64 = Int64(10e8)) async throws -> Data {
+  nonisolated(nonsending) public func reload(_ size: Int64 = Int64(10e8)) async throws -> Data {
     try await withCheckedThrowingContinuation { done in
       reload(size) { data, error in done.resume(with: Result { try data.orThrow(error) }) }
     }

@@ -114,7 +114,7 @@ public final class StorageBatch {
 
   /// Returns when all transfers have ended.
   @discardableResult
-  public func commit() async throws -> [File] {
+  nonisolated(nonsending) public func commit() async throws -> [File] {
     try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
       _ = commit { error in done.resume(with: error.map(Result.failure) ?? .success(())) }
     }

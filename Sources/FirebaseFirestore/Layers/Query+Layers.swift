@@ -27,11 +27,14 @@ extension Query {
     document.stored.flatMap(structured.sortKey)
   }
 
-  /// Listens with the changes of metadata, on any serial queue.
+  /// Listens with the changes of metadata, on any serial queue. `onEnd` is called when that ends, by whomever.
   package func listen(
-    on queue: DispatchQueue, _ handler: @escaping @Sendable (Result<QuerySnapshot, any Error>) -> Void
+    on queue: DispatchQueue, _ handler: @escaping @Sendable (Result<QuerySnapshot, any Error>) -> Void,
+    onEnd: (@Sendable () -> Void)? = nil
   ) -> any ListenerRegistration {
-    listen(.metadata(true), on: queue, handler)
+    let listening = listen(.metadata(true), on: queue, handler)
+    if let onEnd { listening.atEnd(onEnd) }
+    return listening
   }
 }
 

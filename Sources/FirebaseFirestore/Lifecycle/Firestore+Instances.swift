@@ -66,16 +66,22 @@ extension Firestore {
   /// let firestore = try Firestore.open(at: URL(fileURLWithPath: "/srv/data/shop"))
   /// ```
   ///
+  /// `settings` are those of the instance, which cannot be changed later: the callback queue, the durability, a remote.
+  /// The directory is what is opened, whatever they say of a cache.
+  ///
   /// Each call makes an instance of its own, and all of one directory share one store. It is closed when the
   /// last of them is terminated or gone. Throws if the store cannot be opened: `unavailable` if another
   /// process has it, `dataLoss` if it is damaged, `resourceExhausted` on a full disk.
-  public class func open(at directory: URL) throws -> Firestore {
+  public class func open(
+    at directory: URL, settings: FirestoreSettings = FirestoreSettings()
+  ) throws -> Firestore {
     guard directory.isFileURL else {
       throw FirestoreErrors.make(.invalidArgument, "\(directory) is no directory of this machine.")
     }
     let path = directory.standardizedFileURL.path
     let instance = Firestore(
       app: .unregistered(name: path), databaseID: defaultDatabase, place: .directory(path))
+    instance.settings = settings
     try instance.client().open()
     return instance
   }

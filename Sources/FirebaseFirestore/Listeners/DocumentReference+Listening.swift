@@ -35,7 +35,7 @@ extension DocumentReference: Listenable {
   func listen(
     _ options: SnapshotListenOptions, on queue: DispatchQueue,
     _ handler: @escaping @Sendable (Result<DocumentSnapshot, any Error>) -> Void
-  ) -> any ListenerRegistration {
+  ) -> Listening {
     firestore.client().listen(
       to: Result { StructuredQuery(.document(try storedPath)) }, options, on: queue,
       live: { [self] in

@@ -14,7 +14,7 @@ protocol Listenable {
   func listen(
     _ options: SnapshotListenOptions, on queue: DispatchQueue,
     _ handler: @escaping @Sendable (Result<Snapshot, any Error>) -> Void
-  ) -> any ListenerRegistration
+  ) -> Listening
 }
 
 extension Listenable {
@@ -40,7 +40,7 @@ extension FirestoreClient {
     live: @escaping @Sendable (LiveSnapshot) -> Snapshot,
     viewed: @escaping @Sendable (ViewSnapshot) -> Snapshot,
     _ handler: @escaping @Sendable (Result<Snapshot, any Error>) -> Void
-  ) -> any ListenerRegistration {
+  ) -> Listening {
     switch query {
     case .failure(let error):
       let listening = Listening { _ in }

@@ -19,6 +19,7 @@ final class Listening: NSObject, ListenerRegistration {
   private struct State {
     var isRemoved = false
     var registration: (@Sendable () -> Void)?
+    var onEnd: (@Sendable () -> Void)?
   }
 
   init(onRemoval: @escaping @Sendable (Listening) -> Void) { self.onRemoval = onRemoval }
@@ -34,6 +35,15 @@ final class Listening: NSObject, ListenerRegistration {
     if isLate { registration() }
   }
 
+  /// Calls `body` when this ends, by whomever; at once if it has.
+  func atEnd(_ body: @escaping @Sendable () -> Void) {
+    let isLate = state.withLock { state in
+      if !state.isRemoved { state.onEnd = body }
+      return state.isRemoved
+    }
+    if isLate { body() }
+  }
+
   func remove() {
     stop()
     onRemoval(self)
@@ -41,11 +51,15 @@ final class Listening: NSObject, ListenerRegistration {
 
   /// Without telling whoever keeps it.
   func stop() {
-    let registration = state.withLock { state in
+    let (registration, onEnd) = state.withLock { state in
       state.isRemoved = true
-      defer { state.registration = nil }
-      return state.registration
+      defer {
+        state.registration = nil
+        state.onEnd = nil
+      }
+      return (state.registration, state.onEnd)
     }
     registration?()
+    onEnd?()
   }
 }

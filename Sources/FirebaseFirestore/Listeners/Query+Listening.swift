@@ -35,7 +35,7 @@ extension Query: Listenable {
   func listen(
     _ options: SnapshotListenOptions, on queue: DispatchQueue,
     _ handler: @escaping @Sendable (Result<QuerySnapshot, any Error>) -> Void
-  ) -> any ListenerRegistration {
+  ) -> Listening {
     firestore.client().listen(
       to: Result { try runnable }, options, on: queue,
       live: { [self] in QuerySnapshot(self, $0, options) },

@@ -16,8 +16,8 @@ extension Query {
     QuerySnapshotsSequence(self, includeMetadataChanges: includeMetadataChanges)
   }
 
-  /// Snapshots of a query. Each iterator listens by itself, until it is gone or its task is cancelled. No
-  /// snapshot is left out, and no callback queue is needed.
+  /// Snapshots of a query. Each iterator listens by itself, until it is gone or its task is cancelled, or until the
+  /// database is terminated. No snapshot is left out, and no callback queue is needed.
   public struct QuerySnapshotsSequence: AsyncSequence, Sendable {
     public typealias Element = QuerySnapshot
     public typealias Failure = any Error
@@ -43,7 +43,7 @@ extension Query {
         self.stream = stream.makeAsyncIterator()
       }
 
-      /// The next snapshot; nil once the task is cancelled.
+      /// The next snapshot; nil once the task is cancelled or the database terminated.
       public mutating func next() async throws -> QuerySnapshot? { try await stream.next() }
 
       public mutating func next(
@@ -63,8 +63,8 @@ extension DocumentReference {
     DocumentSnapshotsSequence(self, includeMetadataChanges: includeMetadataChanges)
   }
 
-  /// Snapshots of a document. Each iterator listens by itself, until it is gone or its task is cancelled. No
-  /// snapshot is left out, and no callback queue is needed.
+  /// Snapshots of a document. Each iterator listens by itself, until it is gone or its task is cancelled, or until the
+  /// database is terminated. No snapshot is left out, and no callback queue is needed.
   public struct DocumentSnapshotsSequence: AsyncSequence, Sendable {
     public typealias Element = DocumentSnapshot
     public typealias Failure = any Error
@@ -90,7 +90,7 @@ extension DocumentReference {
         self.stream = stream.makeAsyncIterator()
       }
 
-      /// The next snapshot; nil once the task is cancelled.
+      /// The next snapshot; nil once the task is cancelled or the database terminated.
       public mutating func next() async throws -> DocumentSnapshot? { try await stream.next() }
 
       public mutating func next(
@@ -111,7 +111,7 @@ extension DocumentReference.DocumentSnapshotsSequence.Iterator: Sendable {}
 private enum SnapshotStream {
   static func make<Snapshot: Sendable>(
     _ listen: (DispatchQueue, @escaping @Sendable (Result<Snapshot, any Error>) -> Void)
-      -> any ListenerRegistration
+      -> Listening
   ) -> AsyncThrowingStream<Snapshot, any Error> {
     AsyncThrowingStream(Snapshot.self, bufferingPolicy: .unbounded) { continuation in
       let registration = listen(DispatchQueue(label: "dugout.firestore.snapshots")) { result in
@@ -120,6 +120,7 @@ private enum SnapshotStream {
         case .failure(let error): continuation.finish(throwing: error)
         }
       }
+      registration.atEnd { continuation.finish() }
       continuation.onTermination = { _ in registration.remove() }
     }
   }

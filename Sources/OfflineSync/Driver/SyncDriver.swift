@@ -12,6 +12,7 @@ package final class SyncDriver: @unchecked Sendable {
   // All that changes is touched on the scheduler alone, which does one thing at a time.
   package typealias Handler = @Sendable (Result<ViewSnapshot, OfflineSyncError>) -> Void
   package typealias Completion = @Sendable (OfflineSyncError?) -> Void
+  package typealias QueueHandler = @Sendable (Result<QueueProgress, OfflineSyncError>) -> Void
 
   /// When a write counts as done.
   package enum Acknowledgement: Sendable {
@@ -32,6 +33,9 @@ package final class SyncDriver: @unchecked Sendable {
   /// Of the listeners, those that wait for one answer.
   private var reads: Set<ListenerID> = []
   private var syncListeners: [ListenerID: @Sendable () -> Void] = [:]
+  private var queueListeners: [ListenerID: QueueHandler] = [:]
+  /// What they were told last.
+  private var toldProgress: QueueProgress?
   private var writes: [CallID: Completion] = [:]
   private var waits: [CallID: Completion] = [:]
   private var onRejection: (@Sendable ([Mutation], RemoteError) -> Void)?
@@ -104,6 +108,32 @@ package final class SyncDriver: @unchecked Sendable {
     scheduler.run { [self] in
       if syncListeners.removeValue(forKey: id) != nil { handle(.unlistenToSync(id)) }
     }
+  }
+
+  /// How far the queue is: once now, and then after each step that changes it.
+  package func listenToQueue(_ handler: @escaping QueueHandler) -> ListenerID {
+    let id = numbers.next()
+    scheduler.run { [self] in
+      if let failure { return handler(.failure(failure)) }
+      tellQueue()
+      let progress = engine.progress
+      toldProgress = progress
+      queueListeners[id] = handler
+      handler(.success(progress))
+    }
+    return id
+  }
+
+  package func unlistenToQueue(_ id: ListenerID) {
+    scheduler.run { [self] in queueListeners[id] = nil }
+  }
+
+  private func tellQueue() {
+    guard !queueListeners.isEmpty else { return }
+    let progress = engine.progress
+    guard progress != toldProgress else { return }
+    toldProgress = progress
+    for handler in queueListeners.values { handler(.success(progress)) }
   }
 
   /// The first state that the remote has confirmed, or what there is once it cannot be reached.
@@ -231,6 +261,7 @@ package final class SyncDriver: @unchecked Sendable {
       case .rejected(let batch, let error): onRejection?(batch.mutations, error)
       }
     }
+    tellQueue()
   }
 
   private func start(_ timer: SyncTimer, _ microseconds: Int64) {
@@ -296,6 +327,7 @@ package final class SyncDriver: @unchecked Sendable {
   private func fail(_ error: OfflineSyncError) {
     failure = error
     for listener in listeners.values { listener(.failure(error)) }
+    for listener in queueListeners.values { listener(.failure(error)) }
     for completion in Array(writes.values) + Array(waits.values) { completion(error) }
     letGo()
   }
@@ -308,6 +340,7 @@ package final class SyncDriver: @unchecked Sendable {
     timers = [:]
     reads = []
     syncListeners = [:]
+    queueListeners = [:]
     writes = [:]
     waits = [:]
     // Whoever is let go of may end the database, and come here again.

@@ -20,6 +20,14 @@ extension SyncEngine {
   /// How many are sent, or will be as soon as the stream is open.
   package var outstandingCount: Int { writing.pipeline.count }
 
+  /// How far the current user's queue is; costs the same however long it is.
+  package var progress: QueueProgress {
+    QueueProgress(
+      user: local.user, pendingCount: local.queue.count,
+      sentCount: writing.isHandshakeComplete ? writing.pipeline.count : 0, answers: answers,
+      oldest: local.queue.first?.time)
+  }
+
   func cancelWrite(_ id: BatchID) throws(DocumentStoreError) {
     guard local.queue[id] != nil else { return }
     if writing.lookup == id { writing.lookup = nil }
@@ -42,6 +50,7 @@ extension SyncEngine {
   func acknowledge(
     _ batch: PendingBatch, _ version: SnapshotVersion, _ results: [WriteResult], _ token: [UInt8]
   ) throws(DocumentStoreError) {
+    answers.accepted += 1
     // Whoever waits is told before listeners hear what follows from it.
     complete(batch.id, nil)
     try emit(try local.acknowledge(batch.id, version, results, token: token), nil)
@@ -50,6 +59,7 @@ extension SyncEngine {
   func reject(_ id: BatchID, _ error: RemoteError) throws(DocumentStoreError) {
     guard let batch = local.queue[id] else { return }
     let documents = try local.reject(id)
+    if error.code == .cancelled { answers.cancelled += 1 } else { answers.rejected += 1 }
     effects.append(.rejected(batch, error))
     complete(id, error)
     try emit(documents, nil)
@@ -79,6 +89,7 @@ extension SyncEngine {
       .cancelled, "'waitForPendingWrites' promise is rejected due to a user change.")
     for wait in waits { effects.append(.finishWait(wait.call, cancelled)) }
     waits = []
+    answers = QueueProgress.Answers()
     stopStreams()
     if isNetworkEnabled {
       online.set(.unknown)

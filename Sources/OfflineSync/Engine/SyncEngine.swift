@@ -50,6 +50,8 @@ package final class SyncEngine {
   package internal(set) var isNetworkEnabled = true
   var completions: [String: [BatchID: CallID]] = [:]
   var waits: [(batch: BatchID, call: CallID)] = []
+  /// Of the current user's writes, since the user came.
+  var answers = QueueProgress.Answers()
   var effects: [SyncEffect] = []
 
   package init(_ local: LocalStore, _ options: Options = Options()) {

@@ -78,7 +78,7 @@ extension File {
 
   // MARK: Async
 
-  public func getData(_ size: Int64 = Int64(10e8)) async throws -> Data {
+  nonisolated(nonsending) public func getData(_ size: Int64 = Int64(10e8)) async throws -> Data {
     try await withCheckedThrowingContinuation { (done: CheckedContinuation<Data, any Error>) in
       _ = getData(size) { data, error in
         if let data { return done.resume(returning: data) }

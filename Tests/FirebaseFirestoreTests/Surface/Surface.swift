@@ -417,4 +417,85 @@ enum Surface {
       print((error as NSError).domain == FirestoreErrorDomain)
     }
   }
+
+  // MARK: All of it has these
+
+  static func identities(_ query: Query, _ document: DocumentReference, _ results: QuerySnapshot) {
+    let objects: [NSObject] = [
+      query, document, document.parent, results, results.metadata, query.count, AggregateField.count(),
+      FieldPath(["a"]), FieldValue.delete(), GeoPoint(latitude: 0, longitude: 0), VectorValue([1]),
+      SnapshotListenOptions(), FirestoreSettings(), TransactionOptions(), PersistentCacheSettings(),
+      MemoryCacheSettings(), MemoryEagerGCSetting(), MemoryLRUGCSettings(),
+    ]
+    print(Set(objects).count, objects[0].isEqual(objects[1]), objects[0].hash, FieldPath(["a"]).description)
+    print(query == query, document != document, results == results)
+    print(DocumentChangeType(rawValue: 0) as Any, FirestoreSource(rawValue: 0) as Any)
+    print(ListenSource(rawValue: 0) as Any, ServerTimestampBehavior(rawValue: 0) as Any)
+    print(AggregateSource(rawValue: 0) as Any, LoadBundleTaskState(rawValue: 0) as Any)
+  }
+
+  static func sequences(_ query: Query, _ document: DocumentReference) async throws {
+    var iterator: Query.QuerySnapshotsSequence.Iterator = query.snapshots.makeAsyncIterator()
+    let _: Query.QuerySnapshotsSequence.Element? = try await iterator.next()
+    var states: DocumentReference.DocumentSnapshotsSequence.Iterator = document.snapshots.makeAsyncIterator()
+    let _: DocumentReference.DocumentSnapshotsSequence.Element? = try await states.next(isolation: nil)
+    let _: Query.QuerySnapshotsSequence.Failure? = nil
+  }
+
+  @available(*, deprecated) static func deprecated(_ firestore: Firestore, _ stream: InputStream) {
+    let settings = FirestoreSettings()
+    settings.isPersistenceEnabled = false
+    settings.cacheSizeBytes = FirestoreCacheSizeUnlimited
+    firestore.setIndexConfiguration("{}") { error in print(error as Any) }
+    firestore.setIndexConfiguration(stream) { error in print(error as Any) }
+  }
+
+  struct Wrapped: Codable {
+    var id = DocumentID<String>(wrappedValue: nil)
+    var time = ServerTimestamp<Timestamp>(wrappedValue: nil)
+    var text = ExplicitNull<String>(wrappedValue: nil)
+
+    func values(_ document: DocumentReference) throws {
+      print(id.wrappedValue as Any, time.wrappedValue as Any, text.wrappedValue as Any)
+      func wrapped<ID: DocumentIDWrappable>(_: ID.Type) throws -> ID { try ID.wrap(document) }
+      func moved<Time: ServerTimestampWrappable>(_ time: Time) throws -> Time {
+        try Time.wrap(try Time.unwrap(time))
+      }
+      print(try wrapped(String.self), try wrapped(DocumentReference.self), try moved(Date()))
+    }
+  }
+
+  static var strategies: [Any] {
+    let dates: [FirebaseDataEncoder.DateEncodingStrategy] = [
+      .deferredToDate, .secondsSince1970, .millisecondsSince1970, .iso8601, .formatted(DateFormatter()),
+    ]
+    let decodedDates: [FirebaseDataDecoder.DateDecodingStrategy] = [
+      .deferredToDate, .secondsSince1970, .millisecondsSince1970, .timestamp, .formatted(DateFormatter()),
+    ]
+    let keys: [FirebaseDataEncoder.KeyEncodingStrategy] = [.useDefaultKeys, .custom { $0[0] }]
+    let decodedKeys: [FirebaseDataDecoder.KeyDecodingStrategy] = [.useDefaultKeys, .custom { $0[0] }]
+    let data: [FirebaseDataEncoder.DataEncodingStrategy] = [.deferredToData, .base64]
+    let floats: FirebaseDataDecoder.NonConformingFloatDecodingStrategy = .convertFromString(
+      positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+    let error: any Error = FirestoreDecodingError.decodingIsNotSupported("")
+    return [dates, decodedDates, keys, decodedKeys, data, floats, error]
+  }
+
+  static func codes(_ error: FirestoreErrorCode) {
+    switch error.code {
+    case .OK, .cancelled, .unknown, .invalidArgument, .deadlineExceeded, .notFound, .alreadyExists: break
+    case .permissionDenied, .resourceExhausted, .failedPrecondition, .aborted, .outOfRange: break
+    case .unimplemented, .internal, .unavailable, .dataLoss, .unauthenticated: break
+    @unknown default: break
+    }
+    print(error.errorCode, FirestoreErrorCode.errorDomain, error.errorUserInfo, error.localizedDescription)
+    let _: FirestoreErrorCode.Code = FirestoreErrorCode.unknown
+    print(FirestoreErrorCode(.aborted, userInfo: [:]))
+  }
+
+  static func observed(_ firestore: Firestore) {
+    let configuration = FirestoreQueryConfiguration(path: "cities", predicates: [.limit(to: 1)])
+    let observable = FirestoreQueryObservable<[City]>(configuration: configuration, firestore: firestore)
+    print(observable.items.count, observable.configuration.path)
+  }
 }

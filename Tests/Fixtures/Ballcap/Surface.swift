@@ -27,6 +27,30 @@ private struct Article: Codable, Modelable {
   var count: Int = 0
 }
 
+/// Inside a class of objects, the name is Ballcap's, however deep.
+private final class Visit: Object, DataRepresentable {
+  struct Model: Codable, Modelable {
+    var seen: ServerTimestamp = .pending
+    var parts: [Part] = []
+
+    struct Part: Codable, Equatable {
+      var added: ServerTimestamp = .resolved(Timestamp(seconds: 0, nanoseconds: 0))
+    }
+  }
+  var data: Visit.Model?
+
+  func touch() {
+    guard case ServerTimestamp.resolved(let time)? = data?.seen, time < Timestamp() else { return }
+    data?.seen = ServerTimestamp.pending
+  }
+}
+
+/// Elsewhere, both have to say whose they are.
+private struct Stamped: Codable, Modelable {
+  @FirebaseFirestore.ServerTimestamp var at: Timestamp?
+  var seen: Ballcap.ServerTimestamp = .pending
+}
+
 private func identity() {
   let names: [String] = [Shop.name, Shop.path, Article.name, Article.path, Shop().id, Shop().path]
   let collections: [CollectionReference] = [Shop.collectionReference, Article.collectionReference]

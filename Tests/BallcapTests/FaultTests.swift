@@ -1,0 +1,192 @@
+// What was wrong with the original, by its number in the list of those who described it, and where it is shown right.
+
+import Ballcap
+import FirebaseFirestore
+import FirebaseStorage
+import Foundation
+import Testing
+
+extension BallcapTests {
+  @Suite final class Faults {
+    private let app = TestApp()
+
+    /// A fault, and the tests that fail when it is back.
+    private static let table: [(number: Int, fault: String, tests: [String])] = [
+      (
+        1, "what does not encode crashes a batch",
+        ["whatDoesNotEncodeFailsTheCommitAndNothingIsWritten", "anObjectWithoutDataFailsTheCommit"]
+      ),
+      (
+        2, "comparing an operator crashes",
+        [
+          "operatorsAreComparedWithoutAskingForTheirValue", "genericCodeComparesThemToo",
+          "aRefreshOfWhatHoldsAnOperatorDoesNotCrash",
+        ]
+      ),
+      (3, "the cache has operators in place of values", ["itHoldsWhatTheCommitComputed"]),
+      (4, "an update or a merge costs the cache fields", ["anUpdateKeepsTheTimeOfCreationAndAMergeAllFields"]),
+      (5, "an error destroys the data", ["anErrorLeavesTheDataAndAMissingDocumentDoesNot"]),
+      (6, "reading leaves times and snapshot", ["anObjectTakesOverAllThatWasRead"]),
+      (7, "the completion gets another object", ["anObjectTakesOverAllThatWasRead"]),
+      (8, "errors of listeners and pages are dropped", ["anErrorOfTheDatabaseIsToldOnTheCallbackQueue"]),
+      (9, "what was removed is asked for", ["removalsDoNotAskForTheirDocument"]),
+      (
+        10, "what is late is lost", ["whatIsAnsweredLateIsNotLost", "aLateAnswerDoesNotBringBackWhatIsGone"]
+      ),
+      (
+        11, "a slow answer blocks a thread",
+        ["snapshotsWaitForTheOnesBeforeThem", "listsThatWaitForAnswersTakeNoThread"]
+      ),
+      (12, "errors come on some queue", ["aTimeoutIsToldOnTheCallbackQueue"]),
+      (13, "documents change beside their reader", ["documentsAreWhatTheSnapshotSaysWhenTheBlockIsCalled"]),
+      (14, "the order of the query is lost", ["theLatestUpdateComesFirstUnlessTheQuerySaysOtherwise"]),
+      (15, "an order that throws crashes", ["anOrderThatThrowsLeavesThingsWhereTheyAre"]),
+      (
+        16, "every change looks through everything",
+        ["aChangeOfALongListTakesFewComparisons", "addingToALongListByHandDoesNotLookThroughAllOfIt"]
+      ),
+      (
+        17, "news of metadata alone is told",
+        ["newsAboutASnapshotAloneMayBeSkipped", "newsAboutMetadataAloneIsKeptFromWhoDoesNotWantIt"]
+      ),
+      (18, "the last page is known too late", ["pagesFollowOneAnother"]),
+      (19, "errors of transfers are swallowed", ["theFirstErrorIsToldAndAllFilesAreAttempted"]),
+      (
+        20, "what a timeout frees is still used",
+        ["aBatchThatTakesTooLongIsCancelledAndMayBeCommittedAgain", "aBatchThatHasEndedKeepsNothing"]
+      ),
+      (
+        21, "ten seconds, whatever the file",
+        ["theTimeOfATransferIsForEverybodyToChoose", "whoCommitsAgainAsSoonAsTheTimeIsUpIsNotCancelled"]
+      ),
+      (22, "metadata stay here", ["aSavedFileIsReadBackByAnother"]),
+      (23, "a failed deletion deletes what is here", ["aDeletionThatFailsLeavesWhatIsHere"]),
+      (24, "kinds change on the way", ["unknownKindsAreKept", "documentsDescribeFiles"]),
+      (25, "names crash or are encoded", ["namesGetTheirExtension", "filesLieBesideTheirReferenceOrBelowTheirObject"]),
+      (26, "bytes at hand are never asked for again", ["bytesAtHandAreNotAskedForAndReloadingAsks"]),
+      (27, "two files share their bytes", ["twoFilesOfOnePlaceKeepTheirOwnBytes"]),
+      (28, "caches are for one thread", ["manyThreadsMayUseIt", "manyThreadsMayUseFilesAndTheirTasks"]),
+      (29, "a removal that removes never ends", ["aRemovalMayDisposeOfTheSame"]),
+      (
+        30, "what does not decode is printed",
+        ["aDocumentThatDoesNotDecodeIsLeftOutAndTold", "theLayerPrintsNothing"]
+      ),
+      (
+        31, "moments that are pending do not decode",
+        [
+          "momentsThatAreNotSetYetAreEstimated",
+          "aTimeThatTheRemoteHasStillToSetIsEstimatedWhereItHasToBeThere",
+        ]
+      ),
+      (32, "saving leaves the times", ["savingTellsTheObjectItsTimes", "anObjectThatCouldNotBeSavedKeepsItsTimes"]),
+      (33, "edits lose objects in sets", ["anObjectInASetStaysThereWhenItsDataChanges"]),
+      (
+        34, "the last deletion, and edits of copies, are not noticed",
+        ["changesArriveAsTheyHappen", "anEditThroughAnotherInstanceIsAModification"]
+      ),
+      (35, "the server may answer before the cache", ["theCacheAnswersBeforeTheServer"]),
+      (36, "reading by id makes a model", ["readingByIdMakesNoModelInVain"]),
+      (37, "500 writes are the most", ["anyNumberOfWritesFitIn"]),
+      (38, "elements of operators are not encoded", ["anArrayTakesElementsThatAreNoScalars"]),
+    ]
+
+    @Test func everyFaultHasItsTests() throws {
+      let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      let code = try Self.code(in: folder)
+      #expect(Self.table.map(\.number) == Array(1...38))
+      for (number, fault, tests) in Self.table {
+        for test in tests {
+          #expect(code.contains("func \(test)("), "\(number), \(fault): there is no test \(test)")
+        }
+      }
+      print("faults of the original: \(Self.table.filter { !$0.tests.isEmpty }.count)/38 with a test")
+    }
+
+    private static func code(in folder: URL) throws -> String {
+      let manager = Foundation.FileManager.default
+      let files = manager.enumerator(at: folder, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
+      return try files.filter { $0.pathExtension == "swift" }
+        .map { try String(contentsOf: $0, encoding: .utf8) }.joined(separator: "\n")
+    }
+
+    @Test func theLayerPrintsNothing() throws {
+      let root = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../Sources/Ballcap").standardizedFileURL
+      let lines = try Self.code(in: root).split(separator: "\n")
+      try #require(lines.count > 1000)
+      let loud = lines.filter { line in
+        let code = line.trimmingCharacters(in: .whitespaces)
+        return !code.hasPrefix("//") && code.contains(#/\b(print|debugPrint|dump|NSLog)\(/#)
+      }
+      #expect(loud.isEmpty, "\(loud)")
+    }
+
+    /// As many as no pool of threads has.
+    @Test func listsThatWaitForAnswersTakeNoThread() async throws {
+      try await Document<User>(id: "ada").save()
+      let asked = Heard<Bool>()
+      let answers = Answers()
+      let sources = (0..<200).map { _ in
+        Document<User>.query.dataSource().retrieve { _, document, done in
+          answers.keep { done(try? Document<User>(snapshot: document)) }
+          asked.hear(true)
+        }.listen()
+      }
+      for _ in sources { #expect(await asked.next()) }
+      let told = Heard<[String]>()
+      let other = Document<User>.query.dataSource().onChanged { _, change in told.hear(change.after.keys) }.listen()
+      #expect(await told.next() == ["ada"])
+      app.onCallbackQueue { for source in sources { source.onChanged { _, _ in asked.hear(false) } } }
+      answers.giveAll()
+      for _ in sources { #expect(await !asked.next()) }
+      #expect(app.onCallbackQueue { sources.allSatisfy { $0.count == 1 } })
+      other.stop()
+    }
+
+    private final class Answers: @unchecked Sendable {
+      // Guarded by the lock.
+      private var all: [() -> Void] = []
+      private let lock = NSLock()
+
+      func keep(_ answer: @escaping () -> Void) { lock.withLock { all.append(answer) } }
+
+      func giveAll() {
+        let all = lock.withLock { self.all }
+        for answer in all { answer() }
+      }
+    }
+
+    /// Without being a part of the module.
+    @Test func theTimeOfATransferIsForEverybodyToChoose() {
+      let batch = StorageBatch()
+      #expect(batch.timeout == 600)
+      batch.timeout = 5
+      #expect(batch.timeout == 5)
+    }
+
+    @Test func manyThreadsMayUseFilesAndTheirTasks() async throws {
+      Storage.storage().callbackQueue = Firestore.firestore().settings.dispatchQueue
+      let place = Storage.storage().reference(withPath: "shared/file")
+      let saved = Heard<Bool>()
+      await withTaskGroup(of: Void.self) { group in
+        for thread in 0..<8 {
+          group.addTask {
+            for index in 0..<200 {
+              let bytes = Data("\(thread) \(index)".utf8)
+              let file = File(place, data: bytes, mimeType: .plain)
+              if file.data != bytes { Issue.record("a file has the bytes of another") }
+              _ = (file.uploadTask, file.downloadTask)
+              if index % 20 == 0 { file.save { _, error in saved.hear(error == nil) } }
+              if index % 33 == 0 { Ballcap.FileManager.shared.delete(key: file.path) }
+            }
+          }
+        }
+      }
+      // In no order: the last one begins when they have ended.
+      for _ in 0..<80 { #expect(await saved.next()) }
+      let last = File(place, data: Data("last".utf8), mimeType: .plain)
+      try await last.save()
+      Ballcap.FileManager.shared.delete(key: last.path)
+      #expect(try await File(place, mimeType: .plain).getData() == Data("last".utf8))
+    }
+  }
+}

@@ -1,0 +1,150 @@
+// The queue of writes as users see it: what waits, how far it is, and what is taken out.
+
+import DocumentStore
+import FirebaseFirestore
+import Foundation
+import OfflineSync
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct WriteQueueProgressTests {
+  private let authority: DocumentStore
+  private let remote: LoopbackRemote
+  private let firestore = Firestore.memory()
+
+  init() throws {
+    authority = try DocumentStore.openInMemory()
+    remote = try LoopbackRemote(authority: authority)
+    let settings = FirestoreSettings()
+    settings.dispatchQueue = DispatchQueue(label: "dugout.test.callbacks")
+    settings.remote = remote
+    settings.acknowledgement = .local
+    firestore.settings = settings
+  }
+
+  /// Numbers in a row: pending, accepted, rejected, cancelled.
+  private static func text(_ progress: WriteQueueProgress?) -> String {
+    guard let progress else { return "none" }
+    return [
+      progress.pendingCount, progress.acceptedCount, progress.rejectedCount, progress.cancelledCount,
+    ].map { "\($0)" }.joined(separator: " ")
+  }
+
+  @Test func everyStepOfTheQueueIsToldInItsOrder() async throws {
+    var rules = LoopbackRules()
+    rules.mayWrite = { _, mutations in
+      mutations.contains { $0.path.id == "secret" } ? RemoteError(.permissionDenied, "no") : nil
+    }
+    remote.setRules(rules)
+    try await firestore.disableNetwork()
+    let events = Events<WriteQueueProgress>()
+    let registration = firestore.addWriteQueueListener(events.add)
+    var first = await events.next
+    #expect(Self.text(first) == "0 0 0 0" && first?.fractionCompleted == 1 && first?.oldest == nil)
+    let before = Date()
+    for (count, id) in ["a", "b", "secret", "c"].enumerated() {
+      try await firestore.document("rooms/\(id)").setData(["n": count])
+      first = await events.next
+      #expect(Self.text(first) == "\(count + 1) 0 0 0" && first?.sentCount == 0)
+    }
+    #expect(first?.fractionCompleted == 0)
+    let oldest = try #require(first?.oldest)
+    #expect(abs(oldest.timeIntervalSince(before)) < 60)
+    let pending = try await firestore.pendingWrites()
+    #expect(pending.map(\.paths) == [["rooms/a"], ["rooms/b"], ["rooms/secret"], ["rooms/c"]])
+    #expect(pending.allSatisfy { !$0.isSent })
+    try await firestore.cancelPendingWrite(pending[1].id)
+    let cancelled = await events.next
+    #expect(Self.text(cancelled) == "3 0 0 1" && cancelled?.fractionCompleted == 0.25)
+
+    try await firestore.enableNetwork()
+    var told: [WriteQueueProgress] = []
+    while told.last?.pendingCount != 0 {
+      if let progress = await events.next { told.append(progress) }
+    }
+    #expect(told.contains { $0.sentCount == $0.pendingCount && $0.sentCount > 0 })
+    let fractions = told.map(\.fractionCompleted)
+    #expect(fractions == fractions.sorted() && fractions.last == 1)
+    #expect(Self.text(told.last) == "0 2 1 1")
+    #expect(Set(told.map(Self.text)).isSuperset(of: ["3 0 0 1", "2 1 0 1", "1 1 1 1", "0 2 1 1"]))
+    // One who comes later begins to count anew.
+    let late = Events<WriteQueueProgress>()
+    firestore.addWriteQueueListener(late.add)
+    #expect(Self.text(await late.next) == "0 0 0 0")
+    registration.remove()
+    try await firestore.document("rooms/d").setData(["n": 1])
+    #expect(Self.text(await late.next) == "1 0 0 0")
+    try await firestore.waitForPendingWrites()
+    try await firestore.terminate()
+  }
+
+  @Test func writesOnTheirWayAreMarked() async throws {
+    var faults = LoopbackFaults()
+    _ = try await firestore.collection("rooms").getDocuments(source: .server)
+    try await firestore.document("rooms/open").setData(["n": 1])
+    try await firestore.waitForPendingWrites()
+    faults.latency = 3_600_000_000...3_600_000_000
+    remote.setFaults(faults)
+    for number in 0..<12 { try await firestore.document("rooms/\(number)").setData(["n": number]) }
+    // At most ten are on their way at a time.
+    #expect(try await firestore.pendingWrites().map(\.isSent) == (0..<12).map { $0 < 10 })
+    try await firestore.terminate()
+  }
+
+  @Test func everyUserHasAProgress() async throws {
+    try await firestore.disableNetwork()
+    try await firestore.changeUser("ann")
+    let events = Events<WriteQueueProgress>()
+    firestore.addWriteQueueListener(events.add)
+    #expect(Self.text(await events.next) == "0 0 0 0")
+    try await firestore.document("rooms/a").setData(["n": 1])
+    #expect(Self.text(await events.next) == "1 0 0 0")
+    try await firestore.changeUser("bob")
+    #expect(Self.text(await events.next) == "0 0 0 0")
+    try await firestore.changeUser("ann")
+    #expect(Self.text(await events.next) == "1 0 0 0")
+    try await firestore.cancelPendingWrite(try #require(try await firestore.pendingWrites().first).id)
+    #expect(Self.text(await events.next) == "0 0 0 1")
+    try await firestore.terminate()
+  }
+
+  @Test func aLoopSeesTheEndOfTheQueueAndEndsWithTheDatabase() async throws {
+    try await firestore.disableNetwork()
+    for number in 0..<30 { try await firestore.document("rooms/\(number)").setData(["n": number]) }
+    var last: WriteQueueProgress?
+    for try await progress in firestore.writeQueueProgress {
+      if last == nil { try await firestore.enableNetwork() }
+      last = progress
+      if progress.pendingCount == 0 { break }
+    }
+    #expect(Self.text(last) == "0 30 0 0")
+    var told = 0
+    for try await _ in firestore.writeQueueProgress {
+      told += 1
+      try await firestore.terminate()
+    }
+    #expect(told == 1)
+  }
+
+  @Test func withoutARemoteNothingWaits() async throws {
+    let firestore = Firestore.memory()
+    firestore.document("rooms/a").setData(["n": 1], completion: nil)
+    var progress = firestore.writeQueueProgress.makeAsyncIterator()
+    #expect(Self.text(try await progress.next()) == "0 0 0 0")
+    #expect(try await firestore.pendingWrites().isEmpty)
+    try await firestore.terminate()
+    #expect(try await progress.next() == nil)
+  }
+
+  @Test func aDatabaseThatCannotBeUsedTellsWhy() async throws {
+    let database = try TestDatabase()
+    let holder = try DocumentStore.open(database.firestore.storeDirectory)
+    let events = Events<WriteQueueProgress>()
+    database.firestore.addWriteQueueListener(events.add)
+    #expect((await events.nextError as NSError?)?.code == 14)
+    do {
+      for try await _ in database.firestore.writeQueueProgress { Issue.record("it was opened") }
+    } catch FirestoreErrorCode.unavailable {}
+    try holder.close()
+    await database.close()
+  }
+}

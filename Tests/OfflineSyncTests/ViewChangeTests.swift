@@ -1,0 +1,54 @@
+// Changes of one document, one after the other, before anybody is told.
+
+import DocumentStore
+import Testing
+
+@testable import OfflineSync
+
+@Suite struct ViewChangeTests {
+  private static let kinds: [ViewChange.Kind] = [.added, .modified, .metadata, .removed]
+
+  private static func document(_ n: Int64) -> SyncedDocument {
+    RemoteDocument(
+      DocumentPath(unchecked: ["rooms", "a"]), StoredMap([("n", .integer(n))]),
+      version: SnapshotVersion(microseconds: n)
+    ).synced
+  }
+
+  /// A row for what came first, a column for what came then; nil where nothing is left to tell, and no word where the
+  /// one cannot follow the other.
+  private static let table: [ViewChange.Kind: [ViewChange.Kind: ViewChange.Kind?]] = [
+    .added: [.modified: .added, .metadata: .added, .removed: nil],
+    .modified: [.modified: .modified, .metadata: .modified, .removed: .removed],
+    .metadata: [.modified: .modified, .metadata: .metadata, .removed: .removed],
+    .removed: [.added: .modified],
+  ]
+
+  @Test func twoChangesAreOne() throws {
+    var pairs = 0
+    for first in Self.kinds {
+      for (second, merged) in try #require(Self.table[first]) {
+        var changes = ViewChangeSet()
+        changes.add(first, Self.document(1))
+        changes.add(second, Self.document(2))
+        let change = changes.changes.values.first
+        #expect(change?.kind == merged, "\(first), then \(second)")
+        // A removal has the document as it was last told; anything else the newest.
+        if let change { #expect(change.document == Self.document(change.kind == .removed ? 1 : 2)) }
+        pairs += 1
+      }
+    }
+    #expect(pairs == 10)
+  }
+
+  @Test func moreThanTwoChangesAreOneAsWell() {
+    var changes = ViewChangeSet()
+    for kind in [ViewChange.Kind.removed, .added, .modified, .metadata] { changes.add(kind, Self.document(1)) }
+    #expect(changes.changes.values.map(\.kind) == [.modified])
+    changes.add(.removed, Self.document(1))
+    #expect(changes.changes.values.map(\.kind) == [.removed])
+    var fleeting = ViewChangeSet()
+    for kind in [ViewChange.Kind.added, .modified, .removed] { fleeting.add(kind, Self.document(1)) }
+    #expect(fleeting.isEmpty)
+  }
+}

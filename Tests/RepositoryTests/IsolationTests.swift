@@ -1,0 +1,71 @@
+// Asynchronous members run where their caller does.
+//
+// A read that memory can answer does not change threads, and an object that is not `Sendable` can be used from the
+// main actor, only if an asynchronous member of the API is `nonisolated(nonsending)`.
+
+import Foundation
+import Testing
+
+@Suite struct IsolationTests {
+  private static let modules = [
+    "Ballcap", "FirebaseCore", "FirebaseFirestore", "FirebaseStorage", "Pring", "StreamBaseKit",
+  ]
+
+  @Test func publicAsynchronousMembersStayWithTheirCaller() throws {
+    let tree = try RepositoryTree.repository()
+    var found = 0
+    for module in Self.modules {
+      for path in tree.texts(below: "Sources/\(module)/", withSuffix: ".swift") {
+        for declaration in Self.asynchronousMembers(in: tree.texts[path] ?? "") {
+          found += 1
+          #expect(
+            declaration.contains("nonisolated(nonsending)") || Self.isIterator(declaration),
+            "\(path): not nonisolated(nonsending): \(declaration)")
+        }
+      }
+    }
+    try #require(found > 40)
+  }
+
+  /// Those say where they run by their parameter, or by their protocol.
+  private static func isIterator(_ declaration: String) -> Bool {
+    declaration.contains("isolated (any Actor)?") || declaration.contains("mutating func next()")
+  }
+
+  /// Each public function with `async` behind its parameters, from its first modifier on.
+  private static func asynchronousMembers(in text: String) -> [String] {
+    let code = text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+      .filter { !$0.hasPrefix("//") }.joined(separator: " ")
+    let head = #/((@discardableResult|nonisolated\(nonsending\)) )*public (\w+ )?func [^{]*/#
+    return code.matches(of: head).map { String(code[$0.range]) }
+      .filter { behindParameters(of: $0).contains(#/\basync\b/#) }
+  }
+
+  private static func behindParameters(of declaration: String) -> Substring {
+    let parts = declaration.split(separator: " func ", maxSplits: 1)
+    guard let signature = parts.last, let start = signature.firstIndex(of: "(") else { return "" }
+    var depth = 0
+    for index in signature.indices[start...] {
+      if signature[index] == "(" { depth += 1 }
+      if signature[index] == ")" { depth -= 1 }
+      if depth == 0 { return signature[index...] }
+    }
+    return ""
+  }
+
+  @Test func theCheckSeesWhatItIsFor() {
+    let text = """
+      extension File {
+        @discardableResult
+        public func save(
+          _ size: Int
+        ) async throws -> Int { 1 }
+        // public func commented() async {}
+        nonisolated(nonsending) public func load() async throws {}
+        public func answer(_ body: () async -> Void) {}
+      }
+      """
+    let found = Self.asynchronousMembers(in: text)
+    #expect(found.map { $0.contains("nonisolated(nonsending)") } == [false, true])
+  }
+}
