@@ -129,7 +129,8 @@ let package = Package(
       name: "DocumentStoreTests", dependencies: ["DocumentStore", "ByteStore", "Harness", "CAllocations"],
       swiftSettings: strict),
     .testTarget(
-      name: "OfflineSyncTests", dependencies: ["OfflineSync", "DocumentStore", "ByteStore", "Harness"],
+      name: "OfflineSyncTests",
+      dependencies: ["OfflineSync", "FirebaseFirestore", "DocumentStore", "ByteStore", "Harness"],
       swiftSettings: strict),
     .testTarget(name: "FirebaseCoreTests", dependencies: ["FirebaseCore"], swiftSettings: strict),
     .testTarget(

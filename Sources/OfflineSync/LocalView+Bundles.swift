@@ -76,8 +76,8 @@ extension LocalView {
   // MARK: Memories
 
   private static func memories(of bundle: BundleContents) -> [Mutation] {
-    let queries = bundle.queries.sorted { $0.key.precedesInUTF8($1.key) }.map { name, query in
-      Mutation.set(queryPath(name), StoredMap([("query", .string(query.text))]))
+    let queries = bundle.queries.map { query in
+      Mutation.set(queryPath(query.name), StoredMap([("query", .string(query.text))]))
     }
     let memory = StoredMap([("createTime", .timestamp(bundle.createTime))])
     return queries + [.set(bundlePath(bundle.id), memory)]

@@ -111,8 +111,19 @@ struct RemoteTests {
     let reference = second.root.child("a")
     let metadata = try await reference.getMetadata()
     #expect(metadata.size == 2_000_000 && second.blobFiles.isEmpty)
+    #expect(metadata == (try await first.root.child("a").getMetadata()))
+    #expect(metadata.metageneration == 1 && metadata.timeCreated != nil && metadata.updated != nil)
+    #expect(metadata.md5Hash?.isEmpty == false && metadata.isFile)
     #expect(try await reference.downloadURL() == (try await first.root.child("a").downloadURL()))
     #expect(try await reference.data(maxSize: .max) == noise(2_000_000))
+    #expect(try await reference.getMetadata() == metadata, "the same once it is here")
+    let types = StorageMetadata()
+    types.contentType = "text/plain"
+    let changed = try await first.root.child("a").updateMetadata(types)
+    #expect(changed.metageneration == 2 && changed.generation == metadata.generation)
+    let seen = try await reference.getMetadata()
+    #expect(seen.contentType == "text/plain" && seen.metageneration == 2)
+    #expect(seen.timeCreated == metadata.timeCreated)
     _ = try await first.root.child("a").putDataAsync(Data("newer".utf8))
     #expect(try await reference.data(maxSize: .max) == Data("newer".utf8))
     remote.isReachable = false
@@ -120,6 +131,40 @@ struct RemoteTests {
     remote.isReachable = true
     try await first.root.child("a").delete()
     #expect(try await storageError { _ = try await reference.data(maxSize: 9) }.code == .objectNotFound)
+  }
+
+  @Test func listsAreThoseOfTheRemoteAndWithoutAWayOfWhatIsHere() async throws {
+    let (first, second) = (makeBucket(), makeBucket(.local))
+    for name in ["a", "b/1", "b/2", "c"] {
+      _ = try await first.root.child(name).putDataAsync(Data(name.utf8))
+    }
+    let all = try await second.root.listAll()
+    #expect(all.items.map(\.fullPath) == ["a", "c"] && all.prefixes.map(\.fullPath) == ["b"])
+    #expect(all.pageToken == nil && second.blobFiles.isEmpty)
+    var page = try await second.root.list(maxResults: 1)
+    var names: [String] = []
+    while true {
+      #expect(page.items.count + page.prefixes.count == 1)
+      names += (page.items + page.prefixes).map(\.fullPath)
+      guard let token = page.pageToken else { break }
+      let other = try await storageError {
+        _ = try await second.root.child("c").list(maxResults: 1, pageToken: token)
+      }
+      #expect(other.code == .unknown, "a token of another folder")
+      page = try await second.root.list(maxResults: 1, pageToken: token)
+    }
+    #expect(names == ["a", "b", "c"])
+    #expect(try await second.root.child("b").listAll().items.map(\.name) == ["1", "2"])
+    #expect(try await second.root.child("none").listAll().items.isEmpty)
+
+    remote.isReachable = false
+    #expect(try await second.root.listAll().items.isEmpty)
+    _ = try await second.root.child("d").putDataAsync(Data("d".utf8))
+    #expect(try await second.root.listAll().items.map(\.name) == ["d"])
+    remote.isReachable = true
+    try await second.storage.waitForPendingChanges()
+    #expect(try await second.root.listAll().items.map(\.name) == ["a", "c", "d"])
+    #expect(try await first.root.listAll().items.map(\.name) == ["a", "c", "d"])
   }
 
   @Test(.timeLimit(.minutes(1))) func anUploadThatWaitsCanBePausedAndGoesOn() async throws {

@@ -17,7 +17,7 @@ import Testing
         BundledDocument(
           path: path(name), fields: StoredMap(), version: time, byteCount: 1, queries: ["all"]))
     }
-    bundle.queries["all"] = BundledQuery(text: "", query: rooms, readTime: time)
+    bundle.queries = [BundledQuery(name: "all", text: "", query: rooms, readTime: time)]
     return bundle
   }
 

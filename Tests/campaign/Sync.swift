@@ -13,6 +13,7 @@ enum Sync: Campaign {
     let unreached = summary.neverReached
     var result = CampaignResult(run: summary.histories, failed: summary.failed + unreached.count)
     result.details = SyncCampaign.Kind.allCases.map { ($0.rawValue, summary.counts[$0, default: 0]) }
+    result.details.append(("trace", Int(truncatingIfNeeded: summary.trace % 1_000_000_007)))
     result.firstFailure = summary.firstFailure ?? unreached.first.map { "no \($0.rawValue) in any history" }
     return result
   }

@@ -32,6 +32,25 @@ package struct ObjectAttributes: Hashable, Sendable {
   }
 }
 
+/// What a remote says of an object beside what it contains and what its owner says.
+package struct ObjectStanding: Hashable, Sendable {
+  package var generation: Int64
+  /// Nil for what it does not tell.
+  package var metageneration: Int64?
+  package var made: StoredTimestamp?
+  package var changed: StoredTimestamp?
+
+  package init(
+    generation: Int64, metageneration: Int64? = nil, made: StoredTimestamp? = nil,
+    changed: StoredTimestamp? = nil
+  ) {
+    self.generation = generation
+    self.metageneration = metageneration
+    self.made = made
+    self.changed = changed
+  }
+}
+
 /// An object as of one commit.
 package struct StoredObject: Hashable, Sendable {
   package var path: ObjectPath
@@ -54,14 +73,34 @@ package struct StoredObject: Hashable, Sendable {
 }
 
 extension StoredObject {
-  /// As a remote has it; its times are those of the commit that puts it here.
+  /// As a remote has it; times that it does not tell are those of the commit that puts it here.
   package init(
-    remote generation: Int64, at path: ObjectPath, _ blob: FinishedBlob, md5: [UInt8], tokens: [String],
-    _ attributes: ObjectAttributes
+    remote standing: ObjectStanding, at path: ObjectPath, _ blob: FinishedBlob, md5: [UInt8],
+    tokens: [String], _ attributes: ObjectAttributes
   ) {
     self.init(
       path: path, blob: blob.id, byteCount: blob.byteCount, md5: md5, made: .epoch, changed: .epoch,
-      metageneration: 1, tokens: tokens, attributes: attributes, remoteGeneration: generation)
+      metageneration: 1, tokens: tokens, attributes: attributes, remoteGeneration: standing.generation)
+    take(standing)
+  }
+
+  mutating func take(_ standing: ObjectStanding) {
+    remoteGeneration = standing.generation
+    metageneration = standing.metageneration ?? metageneration
+    made = standing.made ?? made
+    changed = standing.changed ?? changed
+  }
+
+  /// Whether all that the remote tells is so here.
+  package func isSame(as standing: ObjectStanding) -> Bool {
+    var object = self
+    object.take(standing)
+    return object == self
+  }
+
+  /// Those times that are not known yet.
+  var timesToCome: [FieldTransform] {
+    Self.timesOfCommit.filter { $0.field == Self.madeField ? made == .epoch : changed == .epoch }
   }
 
   private enum Field {

@@ -144,14 +144,14 @@ package struct ObjectOutbox: Sendable {
 
   // MARK: Answers
 
-  /// The remote has done it: a content has the generation that the remote gave it. Returns what the remote has then;
-  /// nil if the change does not wait any more.
+  /// The remote has done it: a content has the standing that the remote gave it. Returns what the remote has then; nil if
+  /// the change does not wait any more.
   package func acknowledge(
-    _ change: QueuedChange, generation: Int64?
+    _ change: QueuedChange, _ standing: ObjectStanding?
   ) throws(DocumentStoreError) -> StoredObject?? {
     try settle(change) { base, stored in
       var object = stored.applied(to: base)
-      if let generation { object?.remoteGeneration = generation }
+      if let standing { object?.take(standing) }
       return object
     }
   }
@@ -208,21 +208,22 @@ package struct ObjectOutbox: Sendable {
     try objects.receive(blob, object)
   }
 
-  /// Attributes that the remote has of the content that is here. Nothing happens if a change waits by now, or another
-  /// content has come. Returns the object as it is then.
+  /// What the remote says of the content that is here. Nothing happens if a change waits by now, or another content has
+  /// come. Returns the object as it is then.
   package func receive(
-    _ attributes: ObjectAttributes, of generation: Int64, at path: ObjectPath
+    _ attributes: ObjectAttributes, _ standing: ObjectStanding, at path: ObjectPath
   ) throws(DocumentStoreError) -> StoredObject? {
     _ = try objects.change { transaction throws(DocumentStoreError) in
       guard try transaction.document(at: OutboxRecord.base(path)) == nil,
         let document = try transaction.document(at: path.document)
       else { return nil }
       var object = try objects.object(of: document)
-      guard object.remoteGeneration == generation else { return nil }
+      guard object.remoteGeneration == standing.generation else { return nil }
       object.attributes = attributes
       object.metageneration += 1
-      let transforms = [FieldTransform(StoredObject.changedField, .serverTimestamp)]
-      try transaction.write(.set(path.document, object.fields, transforms: transforms))
+      object.changed = .epoch
+      object.take(standing)
+      try transaction.write(.set(path.document, object.fields, transforms: object.timesToCome))
       return nil
     }
     return try objects.object(at: path)
@@ -299,7 +300,7 @@ extension ObjectStore {
         let isWaiting = try transaction.document(at: place) != nil
         let target = isWaiting ? place : object.path.document
         old = try transaction.document(at: target).flatMap { StoredObject(at: object.path, $0.fields)?.blob }
-        try transaction.write(.set(target, object.fields, transforms: StoredObject.timesOfCommit))
+        try transaction.write(.set(target, object.fields, transforms: object.timesToCome))
         if let home = hold.newPlace { try transaction.write(BlobRecord.mutation(blob.id, at: home)) }
         return nil
       }

@@ -224,11 +224,10 @@ extension ObjectStore {
   func syncBuffered() throws(DocumentStoreError) {
     do throws(ByteStoreError) {
       try store.bytes.checkWritable()
-      guard store.options.durability == .buffered else { return }
-      try store.bytes.commit(Batch(stamp: store.bytes.lastStamp), durability: .synced)
     } catch {
       throw DocumentStoreError(error)
     }
+    if store.options.durability == .buffered { try store.sync() }
   }
 
   // MARK: Commits

@@ -14,7 +14,43 @@ package struct ObjectPage: Sendable, Equatable {
 
   package init() {}
 
+  /// Of entries in their order.
+  package init(entries: [String]) {
+    for entry in entries {
+      if ObjectEntry.isFolder(entry) {
+        folders.append(String(decoding: entry.utf8.dropLast(), as: UTF8.self))
+      } else {
+        items.append(entry)
+      }
+    }
+  }
+
   package var count: Int { items.count + folders.count }
+
+  /// All of it in the order of the names.
+  package var entries: [String] { (items + folders.map { $0 + "/" }).sorted { $0.precedesInUTF8($1) } }
+}
+
+/// What a list has: the whole name of an object, or that of a folder with a slash behind it.
+package enum ObjectEntry {
+  private static let slash = UInt8(ascii: "/")
+
+  package static func isFolder(_ entry: String) -> Bool { entry.utf8.last == slash }
+
+  /// By which an object is listed in the folder with this prefix; nil if it is not in it.
+  package static func text(of name: String, below prefix: String) -> String? {
+    guard name.utf8.starts(with: prefix.utf8), name.utf8.count > prefix.utf8.count else { return nil }
+    let rest = name.utf8.dropFirst(prefix.utf8.count)
+    guard let end = rest.firstIndex(of: slash) else { return name }
+    return String(decoding: name.utf8[...end], as: UTF8.self)
+  }
+
+  /// Whether a reference can name it, directly below the prefix.
+  package static func isValid(_ entry: String, below prefix: String) -> Bool {
+    guard text(of: entry, below: prefix) == entry else { return false }
+    let name = isFolder(entry) ? String(decoding: entry.utf8.dropLast(), as: UTF8.self) : entry
+    return name.utf8.count > prefix.utf8.count && (try? ObjectName(name)) != nil
+  }
 }
 
 extension ObjectStore {
@@ -60,6 +96,21 @@ extension ObjectStore {
       id = last + "\u{1}"
       atOnce = min(2 * atOnce, Self.documentsAtOnceMax)
     }
+  }
+
+  /// The same behind an entry, with an entry as the `next` of the page. `prefix` is empty or ends with a slash.
+  package func list(
+    bucket: String, below prefix: String, after entry: String?, limit: Int
+  ) throws(DocumentStoreError) -> ObjectPage {
+    var start: String?
+    if let entry, entry != prefix {
+      // The id behind it that is closest to it.
+      start = ObjectEntry.isFolder(entry) ? ShiftedText.endID(ofFolder: entry) : ShiftedText.id(of: entry) + "\u{1}"
+    }
+    let folder = String(decoding: prefix.utf8.dropLast(), as: UTF8.self)
+    var page = try list(bucket: bucket, folder: folder, from: start, limit: limit)
+    if page.next != nil { page.next = page.entries.last }
+    return page
   }
 
   /// The folder directly below `prefix` that an object is in, if it is in one.

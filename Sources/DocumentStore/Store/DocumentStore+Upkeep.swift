@@ -37,6 +37,15 @@ extension DocumentStore {
     }
   }
 
+  /// Returns when all commits so far are on stable storage, buffered ones too.
+  package func sync() throws(DocumentStoreError) {
+    do throws(ByteStoreError) {
+      try bytes.commit(Batch(stamp: bytes.lastStamp), durability: .synced)
+    } catch {
+      throw DocumentStoreError(error)
+    }
+  }
+
   /// Moves all commits so far from logs to segments, and writes every segment anew of which more than a
   /// twentieth is dead, so that the space comes back. Segments that cannot be read are left alone and are in
   /// the statistics from then on. Nothing is lost if it fails.

@@ -17,7 +17,7 @@ struct BundleError: Error {
 
 enum BundleElement {
   case metadata(id: String, createTime: StoredTimestamp, totalDocuments: Int, totalBytes: Int)
-  case namedQuery(name: String, BundledQuery)
+  case namedQuery(BundledQuery)
   case documentMetadata(path: DocumentPath, readTime: StoredTimestamp, exists: Bool, queries: [String])
   case document(path: DocumentPath, fields: StoredMap, updateTime: StoredTimestamp)
 }
@@ -68,9 +68,8 @@ struct BundleReader {
       // Whether it is one is found out now, not when somebody asks for it.
       let structured = try BundleQuery.query(bundled, values)
       return .namedQuery(
-        name: name,
         BundledQuery(
-          text: String(decoding: text, as: UTF8.self), query: structured,
+          name: name, text: String(decoding: text, as: UTF8.self), query: structured,
           readTime: try values.timestamp(query["readTime"])))
     }
     if let metadata = json["documentMetadata"] as? [String: Any] {

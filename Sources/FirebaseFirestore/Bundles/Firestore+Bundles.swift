@@ -158,7 +158,7 @@ private struct BundleLoad: Sendable {
       progress.bytesLoaded += byteCount
       switch element {
       case .metadata: throw BundleError("The bundle has metadata twice.")
-      case .namedQuery(let name, let query): bundle.queries[name] = query
+      case .namedQuery(let query): bundle.queries.append(query)
       case .documentMetadata(let path, let readTime, let exists, let queries):
         guard announced == nil else { throw BundleError("The bundle announces a document that it has not.") }
         if exists {

@@ -21,16 +21,19 @@ extension FirestoreClient {
 
   func write(
     _ mutations: [Mutation], through driver: SyncDriver, _ acknowledgement: SyncDriver.Acknowledgement,
-    _ finished: @escaping @Sendable (Result<Void, any Error>) -> Void
+    taken: @escaping @Sendable () -> Void, _ finished: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) {
-    guard !mutations.isEmpty else { return finished(.success(())) }
-    // What a store would refuse, a remote would, too; here it can still be said at once.
-    do throws(DocumentStoreError) {
-      try DocumentStore.check(mutations)
-    } catch {
-      return finished(.failure(FirestoreErrors.translate(error)))
+    // What a store would refuse, a remote would, too; here it can still be said at once. In its turn, though.
+    var refusal: DocumentStoreError?
+    do throws(DocumentStoreError) { try DocumentStore.check(mutations) } catch { refusal = error }
+    guard refusal == nil, !mutations.isEmpty else {
+      let result: Result<Void, any Error> = refusal.map { .failure(FirestoreErrors.translate($0)) } ?? .success(())
+      return driver.inspect { _ in
+        taken()
+        finished(result)
+      }
     }
-    driver.write(mutations, acknowledgement) { error in
+    driver.write(mutations, acknowledgement, taken: taken) { error in
       finished(error.map { .failure(FirestoreErrors.translate($0)) } ?? .success(()))
     }
   }
@@ -128,10 +131,11 @@ extension FirestoreClient {
     guard user.isOnline else {
       throw FirestoreErrors.make(.unavailable, "Failed to get result from server.")
     }
-    return try await withCheckedThrowingContinuation { answer in
-      choice.remote.aggregate(aggregates, over: query, as: user.user) {
-        answer.resume(with: $0.mapError { FirestoreErrors.translate(.remote($0)) })
+    return try await withCheckedThrowingContinuation { (done: CheckedContinuation<[StoredValue], any Error>) in
+      let answer = FirstAnswer<[StoredValue]> {
+        done.resume(with: $0.mapError { FirestoreErrors.translate(.remote($0)) })
       }
+      choice.remote.aggregate(aggregates, over: query, as: user.user) { answer.take($0) }
     }
   }
 

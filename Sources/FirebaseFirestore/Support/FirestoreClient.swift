@@ -154,9 +154,9 @@ package final class FirestoreClient: Sendable {
   ) {
     do throws(DocumentStoreError) {
       let driver = try openedDriver(remote)
-      write(mutations, through: driver, remote.acknowledgement, finished)
       // Whoever waits for it looks at the store, where it is once the driver has taken it up.
-      driver.inspect { [self] _ in markFinished(number) }
+      write(
+        mutations, through: driver, remote.acknowledgement, taken: { [self] in markFinished(number) }, finished)
     } catch {
       finishing.async { [self] in
         markFinished(number)

@@ -80,10 +80,11 @@ final class RemoteTransaction: TransactionBase {
   ) throws -> Value {
     let answer = Guarded<Result<Value, RemoteError>?>(nil)
     let isAnswered = DispatchSemaphore(value: 0)
-    ask { result in
+    let first = FirstAnswer<Value> { result in
       answer.withLock { $0 = result }
       isAnswered.signal()
     }
+    ask { first.take($0) }
     isAnswered.wait()
     guard let result = answer.withLock({ $0 }) else { throw OfflineSyncError.remote(RemoteError(.unknown)) }
     return try result.mapError { OfflineSyncError.remote($0) }.get()

@@ -1,7 +1,11 @@
 // Listing what is in a folder.
+//
+// With a remote, lists are its own, with the changes that wait for it; if it cannot be reached, they are of what is here.
 
+import ByteStore
 import DocumentStore
 import Foundation
+import OfflineSync
 
 extension StorageReference {
   private static let resultsMax: Int64 = 1000
@@ -12,7 +16,7 @@ extension StorageReference {
   public func list(
     maxResults: Int64, completion: @escaping (StorageListResult?, (any Error)?) -> Void
   ) {
-    answer(completion) { [self] () throws(StorageError) in try page(maxResults, nil) }
+    answer(completion, later: { [self] finish throws(StorageError) in finish(.success(try page(maxResults, nil))) })
   }
 
   public func list(
@@ -22,14 +26,15 @@ extension StorageReference {
   }
 
   nonisolated(nonsending) public func list(maxResults: Int64) async throws -> StorageListResult {
-    try await answered { [self] () throws(StorageError) in try page(maxResults, nil) }
+    try await answered(later: { [self] finish throws(StorageError) in finish(.success(try page(maxResults, nil))) })
   }
 
   /// The page that the token of the one before it leads to.
   public func list(
     maxResults: Int64, pageToken: String, completion: @escaping (StorageListResult?, (any Error)?) -> Void
   ) {
-    answer(completion) { [self] () throws(StorageError) in try page(maxResults, pageToken) }
+    answer(
+      completion, later: { [self] finish throws(StorageError) in finish(.success(try page(maxResults, pageToken))) })
   }
 
   public func list(
@@ -41,14 +46,15 @@ extension StorageReference {
   nonisolated(nonsending) public func list(
     maxResults: Int64, pageToken: String
   ) async throws -> StorageListResult {
-    try await answered { [self] () throws(StorageError) in try page(maxResults, pageToken) }
+    try await answered(
+      later: { [self] finish throws(StorageError) in finish(.success(try page(maxResults, pageToken))) })
   }
 
   // MARK: All
 
   /// All that is directly in this folder.
   public func listAll(completion: @escaping (StorageListResult?, (any Error)?) -> Void) {
-    answer(completion) { [self] () throws(StorageError) in try all() }
+    answer(completion, later: { [self] finish throws(StorageError) in finish(.success(try all())) })
   }
 
   public func listAll(completion: @escaping (Result<StorageListResult, any Error>) -> Void) {
@@ -56,7 +62,7 @@ extension StorageReference {
   }
 
   nonisolated(nonsending) public func listAll() async throws -> StorageListResult {
-    try await answered { [self] () throws(StorageError) in try all() }
+    try await answered(later: { [self] finish throws(StorageError) in finish(.success(try all())) })
   }
 
   // MARK: Steps
@@ -67,7 +73,7 @@ extension StorageReference {
     }
     var start: String?
     if let token {
-      start = PageToken.start(of: token, in: path)
+      start = PageToken.start(of: token, in: path, ofRemote: storage.client.remote.remote != nil)
       if start == nil { throw StorageErrors.badRequest("The page token is not valid.", bucket, fullPath) }
     }
     return result(try objectPage(from: start, limit: Int(maxResults)))
@@ -86,10 +92,22 @@ extension StorageReference {
 
   private func objectPage(from start: String?, limit: Int) throws(StorageError) -> ObjectPage {
     let objects = try storage.client.objects()
-    do throws(DocumentStoreError) {
-      return try objects.list(bucket: bucket, folder: fullPath, from: start, limit: limit)
-    } catch {
+    do {
+      guard let sync = storage.client.sync else {
+        return try objects.list(bucket: bucket, folder: fullPath, from: start, limit: limit)
+      }
+      let answer = Locked<Result<ObjectPage, BlobSyncError>?>(nil)
+      sync.list(bucket: bucket, folder: fullPath, after: start, limit: limit) { result in
+        answer.withLock { $0 = result }
+        answer.wakeAll()
+      }
+      return try answer.withLock(when: { $0 != nil }) { $0 ?? .failure(.stopped) }.get()
+    } catch let error as BlobSyncError {
       throw StorageErrors.translate(error, bucket, fullPath)
+    } catch let error as DocumentStoreError {
+      throw StorageErrors.translate(error, bucket, fullPath)
+    } catch {
+      throw .unknown(message: "\(error)", serverError: [:])
     }
   }
 
@@ -99,19 +117,26 @@ extension StorageReference {
     }
     return StorageListResult(
       prefixes: page.folders.map(reference), items: page.items.map(reference),
-      pageToken: page.next.map { PageToken.token(start: $0) })
+      pageToken: page.next.map { PageToken.token(start: $0, ofRemote: storage.client.sync != nil) })
   }
 }
 
-/// Where a page begins, in Base64: not for people to read.
+/// Where a page begins, in Base64: not for people to read. With a remote it begins behind an entry.
 private enum PageToken {
-  static func token(start: String) -> String { Data(start.utf8).base64EncodedString() }
+  private static let remoteMark = "r"
+
+  static func token(start: String, ofRemote: Bool) -> String {
+    Data(((ofRemote ? remoteMark : "") + start).utf8).base64EncodedString()
+  }
 
   /// Nil for what is no token of ours.
-  static func start(of token: String, in path: StoragePath) -> String? {
+  static func start(of token: String, in path: StoragePath, ofRemote: Bool) -> String? {
     guard let data = Data(base64Encoded: token), let start = String(validating: data, as: UTF8.self),
-      start.hasPrefix("="), !start.contains("/"), start.utf8.count <= 1100
+      start.utf8.count <= 1100
     else { return nil }
-    return start
+    guard ofRemote else { return start.hasPrefix("=") && !start.contains("/") ? start : nil }
+    guard start.utf8.starts(with: remoteMark.utf8) else { return nil }
+    let entry = String(decoding: start.utf8.dropFirst(remoteMark.utf8.count), as: UTF8.self)
+    return path.object.isEmpty || entry.utf8.starts(with: (path.object + "/").utf8) ? entry : nil
   }
 }

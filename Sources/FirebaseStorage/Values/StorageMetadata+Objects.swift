@@ -29,7 +29,10 @@ extension StorageMetadata {
     set(object.attributes)
     if !object.md5.isEmpty { md5Hash = Data(object.md5).base64EncodedString() }
     generation = object.generation
+    metageneration = object.metageneration
     size = Int64(clamping: object.byteCount)
+    timeCreated = object.created.map { Timestamp($0).dateValue() }
+    updated = (object.updated ?? object.created).map { Timestamp($0).dateValue() }
     kind = .file
     markAsKnown()
   }

@@ -4,6 +4,8 @@
 // in one step. Whoever lost the connection asks how far the session has come, and goes on from there; finishing a
 // session twice has no second effect.
 
+public import DocumentStore
+
 /// An object as a server knows it.
 public struct RemoteObject: Hashable, Sendable {
   public var bucket: String
@@ -21,6 +23,11 @@ public struct RemoteObject: Hashable, Sendable {
   public var downloadTokens: [String] = []
   /// Given by the server; grows with every content of a name.
   public var generation: Int64
+  /// Counts the changes of what is said about this content, from 1; 0 from a server that does not count them.
+  public var metageneration: Int64 = 0
+  /// When this content came, and when it or what is said about it was changed last; nil if the server does not tell.
+  public var created: StoredTimestamp?
+  public var updated: StoredTimestamp?
 
   public init(
     bucket: String, name: String, byteCount: UInt64, contentType: String? = nil,
@@ -32,6 +39,21 @@ public struct RemoteObject: Hashable, Sendable {
     self.contentType = contentType
     self.customMetadata = customMetadata
     self.generation = generation
+  }
+}
+
+/// A part of a folder of a bucket, as a server has it.
+///
+/// An entry is the whole name of an object, or the whole name of a folder with a slash behind it, and a folder stands for
+/// all that is in it. Entries have the order of the bytes of their names.
+public struct RemoteListing: Hashable, Sendable {
+  public var entries: [String]
+  /// Nothing comes behind these.
+  public var isLast: Bool
+
+  public init(_ entries: [String], isLast: Bool) {
+    self.entries = entries
+    self.isLast = isLast
   }
 }
 
@@ -54,7 +76,8 @@ public enum BlobRemoteError: Error, Hashable, Sendable {
   }
 }
 
-/// A server of objects. Called from one thread at a time for each app; calls may block.
+/// A server of objects. Called from one thread at a time for each app; calls may block, and what has not been answered
+/// in a time of its choice is `unavailable`: a call that never returns holds up all others, and closing, too.
 public protocol BlobRemote: Sendable {
   /// How many bytes a session has; 0 for one that is new.
   func offset(ofUpload id: String) throws(BlobRemoteError) -> UInt64
@@ -66,6 +89,11 @@ public protocol BlobRemote: Sendable {
   func abandon(upload id: String) throws(BlobRemoteError)
   /// The object, as of now.
   func object(bucket: String, name: String) throws(BlobRemoteError) -> RemoteObject
+  /// Up to `count` entries directly below a prefix, which is empty or ends with a slash, behind the entry `last` of a part
+  /// before. A part that is not the last has at least one.
+  func list(
+    bucket: String, below prefix: String, after last: String?, count: Int
+  ) throws(BlobRemoteError) -> RemoteListing
   /// At most `count` bytes of a generation from `offset` on; none at the end.
   func read(_ object: RemoteObject, from offset: UInt64, count: Int) throws(BlobRemoteError) -> [UInt8]
   /// Gives the object, whatever its generation is, the types and the metadata of this one; its content stays.

@@ -83,10 +83,10 @@ extension BlobSync {
       return .absent
     }
     if let local, local.remoteGeneration == remoteObject.generation {
-      guard local.attributes != remoteObject.attributes else { return .here(local) }
-      let attributes = remoteObject.attributes
+      let (attributes, standing) = (remoteObject.attributes, remoteObject.standing)
+      if local.attributes == attributes, local.isSame(as: standing) { return .here(local) }
       let changed = try stored { () throws(DocumentStoreError) in
-        try objects.outbox.receive(attributes, of: remoteObject.generation, at: path)
+        try objects.outbox.receive(attributes, standing, at: path)
       }
       return changed.map { .here($0) } ?? .absent
     }
@@ -143,7 +143,7 @@ extension BlobSync {
       let blob: FinishedBlob
       do throws(ByteStoreError) { blob = try writer.finish() } catch { throw DocumentStoreError(error) }
       let arrived = StoredObject(
-        remote: object.generation, at: search.path, blob, md5: md5, tokens: object.downloadTokens,
+        remote: object.standing, at: search.path, blob, md5: md5, tokens: object.downloadTokens,
         object.attributes)
       try objects.outbox.receive(blob, arrived)
     }
@@ -159,7 +159,7 @@ extension BlobSync {
     }
   }
 
-  private func stored<Value>(
+  func stored<Value>(
     _ body: () throws(DocumentStoreError) -> Value
   ) throws(BlobSyncError) -> Value {
     do throws(DocumentStoreError) { return try body() } catch { throw .store(error) }

@@ -52,6 +52,8 @@ package final class BlobSync: @unchecked Sendable {
   private var watchers: [Int64: Watcher] = [:]
   private var held: Set<Int64> = []
   private var sending: Sending?
+  /// A change that was sent without an answer: the remote may have done it.
+  private var unanswered: Int64?
   /// Of the step that is to come; one that was superseded does nothing.
   private var lastStep = 0
   /// The remote could not be reached, and this is the timer that waits.
@@ -188,7 +190,7 @@ package final class BlobSync: @unchecked Sendable {
 
   private enum Step {
     case more
-    case done(generation: Int64?)
+    case done(ObjectStanding?)
     /// There is no such object.
     case absent
   }
@@ -210,7 +212,7 @@ package final class BlobSync: @unchecked Sendable {
       case .more:
         self.sending = sending
         nextStep()
-      case .done(let generation): acknowledge(sending.change, generation)
+      case .done(let standing): acknowledge(sending.change, standing)
       case .absent: findAbsent(sending.change)
       }
     } catch {
@@ -228,7 +230,8 @@ package final class BlobSync: @unchecked Sendable {
         try remote.delete(bucket: bucket, name: name)
         return true
       }
-      return isDeleted == true ? .done(generation: nil) : .absent
+      // Who has deleted it, if this was tried before, nobody knows; it is gone as was wanted.
+      return isDeleted == true || unanswered == change.number ? .done(nil) : .absent
     case .update(let attributes):
       let updated = try found { () throws(BlobRemoteError) in
         var object = RemoteObject(bucket: bucket, name: name, byteCount: 0)
@@ -236,7 +239,7 @@ package final class BlobSync: @unchecked Sendable {
         return try remote.update(object)
       }
       // What is here stays the content of its own generation: the remote may have got another one meanwhile.
-      return updated == nil ? .absent : .done(generation: nil)
+      return updated == nil ? .absent : .done(nil)
     }
   }
 
@@ -250,7 +253,7 @@ package final class BlobSync: @unchecked Sendable {
       let stored = try asked { () throws(BlobRemoteError) in
         try remote.finish(upload: session, as: RemoteObject(object))
       }
-      return .done(generation: stored.generation)
+      return .done(stored.standing)
     }
     var piece = [UInt8](repeating: 0, count: Int(min(UInt64(Self.pieceBytes), object.byteCount - offset)))
     do throws(DocumentStoreError) {
@@ -280,7 +283,9 @@ package final class BlobSync: @unchecked Sendable {
       sending.offset = offset
       self.sending = sending
       nextStep()
-    case .remote(.unavailable), .remote(.notFound), .remote(.wrongOffset): tryLater()
+    case .remote(.unavailable), .remote(.notFound), .remote(.wrongOffset):
+      unanswered = sending.change.number
+      tryLater()
     case .remote(.rejected): takeBack(sending.change, error)
     case .store(.corrupted):
       // It can never be sent. The object here stays damaged for all to see; what the remote has comes back.
@@ -303,10 +308,10 @@ package final class BlobSync: @unchecked Sendable {
 
   // MARK: Answers
 
-  private func acknowledge(_ change: QueuedChange, _ generation: Int64?) {
+  private func acknowledge(_ change: QueuedChange, _ standing: ObjectStanding?) {
     backoff.reset()
     do throws(DocumentStoreError) {
-      let object = try objects.outbox.acknowledge(change, generation: generation)
+      let object = try objects.outbox.acknowledge(change, standing)
       settled(change, .success(object ?? nil))
     } catch {
       fail(.store(error))

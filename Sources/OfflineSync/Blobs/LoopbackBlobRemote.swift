@@ -1,6 +1,8 @@
 // A server of objects in this process: for tests, and for programs that want to see what a remote is told.
 
+internal import ByteStore
 import Dispatch
+internal import DocumentStore
 
 /// Usable from any thread.
 public final class LoopbackBlobRemote: BlobRemote {
@@ -18,6 +20,8 @@ public final class LoopbackBlobRemote: BlobRemote {
     var isReachable = true
     /// So many calls more are served before the connection breaks; nil for no end.
     var callsLeft: Int?
+    /// What breaks the connection then has been done, and its answer is lost.
+    var losesAnswer = false
     var bytesReceived: UInt64 = 0
     /// Names of objects that are not accepted.
     var rejects: Set<String> = []
@@ -38,8 +42,14 @@ public final class LoopbackBlobRemote: BlobRemote {
     }
   }
 
-  /// Has the connection break after so many calls.
-  public func disconnect(afterCalls count: Int) { state.served { $0.callsLeft = count } }
+  /// Has the connection break after so many calls. The one that it breaks in does not get through, or only its answer
+  /// does not.
+  public func disconnect(afterCalls count: Int, losingAnswer: Bool = false) {
+    state.served {
+      $0.callsLeft = count
+      $0.losesAnswer = losingAnswer
+    }
+  }
 
   /// Has changes of objects of this name rejected from now on.
   public func reject(name: String) { state.served { _ = $0.rejects.insert(name) } }
@@ -55,12 +65,19 @@ public final class LoopbackBlobRemote: BlobRemote {
 
   // MARK: The server
 
+  private static var now: StoredTimestamp? {
+    StoredTimestamp(microseconds: SystemClock().wallMicroseconds())
+  }
+
   private func serve<Value: Sendable>(
     _ body: (inout State) throws(BlobRemoteError) -> Value
   ) throws(BlobRemoteError) -> Value {
     try state.served { state -> Result<Value, BlobRemoteError> in
       if let left = state.callsLeft {
-        if left == 0 { state.isReachable = false }
+        if left == 0, state.isReachable {
+          state.isReachable = false
+          if state.losesAnswer { _ = Result { () throws(BlobRemoteError) in try body(&state) } }
+        }
         state.callsLeft = max(0, left - 1)
       }
       guard state.isReachable else { return .failure(.unavailable("The loopback remote was disconnected.")) }
@@ -94,6 +111,8 @@ public final class LoopbackBlobRemote: BlobRemote {
       state.lastGeneration += 1
       var stored = object
       stored.generation = state.lastGeneration
+      stored.metageneration = 1
+      (stored.created, stored.updated) = (Self.now, Self.now)
       state.objects[Key(bucket: object.bucket, name: object.name)] = (stored, content)
       state.finished[id] = stored
       return stored
@@ -108,6 +127,20 @@ public final class LoopbackBlobRemote: BlobRemote {
     try serve { state throws(BlobRemoteError) in
       guard let found = state.objects[Key(bucket: bucket, name: name)] else { throw .notFound }
       return found.object
+    }
+  }
+
+  public func list(
+    bucket: String, below prefix: String, after last: String?, count: Int
+  ) throws(BlobRemoteError) -> RemoteListing {
+    try serve { state throws(BlobRemoteError) in
+      var entries: Set<String> = []
+      for key in state.objects.keys where key.bucket == bucket {
+        guard let entry = ObjectEntry.text(of: key.name, below: prefix) else { continue }
+        if last?.precedesInUTF8(entry) ?? true { entries.insert(entry) }
+      }
+      let sorted = entries.sorted { $0.precedesInUTF8($1) }
+      return RemoteListing(Array(sorted.prefix(count)), isLast: sorted.count <= count)
     }
   }
 
@@ -134,6 +167,8 @@ public final class LoopbackBlobRemote: BlobRemote {
       changed.md5 = known.md5
       changed.downloadTokens = known.downloadTokens
       changed.generation = known.generation
+      changed.metageneration = known.metageneration + 1
+      (changed.created, changed.updated) = (known.created, Self.now)
       state.objects[key] = (changed, content)
       return changed
     }

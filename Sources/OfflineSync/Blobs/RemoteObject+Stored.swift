@@ -13,6 +13,12 @@ extension RemoteObject {
     downloadTokens = object.tokens
   }
 
+  package var standing: ObjectStanding {
+    ObjectStanding(
+      generation: generation, metageneration: metageneration > 0 ? metageneration : nil, made: created,
+      changed: updated ?? created)
+  }
+
   package var attributes: ObjectAttributes {
     get {
       var attributes = ObjectAttributes()

@@ -14,7 +14,7 @@ extension LocalStore {
     let changed = try apply(event)
     var transaction = begin()
     try setKeys(of: whole.id, Set(bundle.documents.map(\.path)), &transaction)
-    for (name, bundled) in bundle.queries.sorted(by: { $0.key.precedesInUTF8($1.key) }) {
+    for bundled in bundle.queries {
       var target = try allocate(bundled.query)
       let readTime = SnapshotVersion(bundled.readTime)
       guard readTime > target.version else { continue }
@@ -24,7 +24,7 @@ extension LocalStore {
       targets[target.id] = target
       transaction.put(target)
       unwritten.remove(target.id)
-      let found = bundle.documents.filter { $0.fields != nil && $0.queries.contains(name) }
+      let found = bundle.documents.filter { $0.fields != nil && $0.queries.contains(bundled.name) }
       try setKeys(of: target.id, Set(found.map(\.path)), &transaction)
     }
     try finish(&transaction)

@@ -3,11 +3,13 @@
 package import DocumentStore
 
 extension LocalStore {
-  /// Takes a batch into the queue: it is there when this returns, whatever happens then. The documents as they look
-  /// now.
+  /// A batch in the queue, and the documents as they look with it.
+  package typealias Written = (batch: PendingBatch, documents: [SyncedDocument])
+
+  /// Takes a batch into the queue: it is there when this returns, whatever happens then, unless less is asked for.
   package func write(
-    _ mutations: [Mutation], at time: StoredTimestamp
-  ) throws(DocumentStoreError) -> (batch: PendingBatch, documents: [SyncedDocument]) {
+    _ mutations: [Mutation], at time: StoredTimestamp, _ durability: StoreDurability? = nil
+  ) throws(DocumentStoreError) -> Written {
     var transaction = begin()
     var seen: [DocumentPath: SyncedDocument] = [:]
     for mutation in mutations where seen[mutation.path] == nil {
@@ -28,7 +30,7 @@ extension LocalStore {
     globals.lastBatch += 1
     queues[user, default: WriteQueue()].append(batch)
     do throws(DocumentStoreError) {
-      try finish(&transaction, durability: nil)
+      try finish(&transaction, durability: durability)
     } catch {
       // Its number is not used again.
       queues[user]?.remove(batch.id)

@@ -27,13 +27,15 @@ public struct BundledDocument: Sendable {
 
 /// A query as a bundle has it.
 public struct BundledQuery: Sendable {
+  public var name: String
   /// As it stands there.
   public var text: String
   public var query: StructuredQuery
   /// When it was asked.
   public var readTime: StoredTimestamp
 
-  public init(text: String, query: StructuredQuery, readTime: StoredTimestamp) {
+  public init(name: String, text: String, query: StructuredQuery, readTime: StoredTimestamp) {
+    self.name = name
     self.text = text
     self.query = query
     self.readTime = readTime
@@ -45,8 +47,8 @@ public struct BundleContents: Sendable {
   public var id: String
   public var createTime: StoredTimestamp
   public var documents: [BundledDocument] = []
-  /// By their names.
-  public var queries: [String: BundledQuery] = [:]
+  /// In their order; of two with one name, the later one counts.
+  public var queries: [BundledQuery] = []
 
   public init(id: String, createTime: StoredTimestamp) {
     self.id = id

@@ -40,6 +40,8 @@ package final class SyncDriver: @unchecked Sendable {
   private var waits: [CallID: Completion] = [:]
   private var onRejection: (@Sendable ([Mutation], RemoteError) -> Void)?
   private var lastNumber = 0
+  /// To which writes are added that come next. Held while the order of calls is decided.
+  private let gathering = Locked<WriteGroup?>(nil)
   /// Why nothing works any more.
   private var failure: OfflineSyncError?
   private let numbers = ListenerNumbers()
@@ -58,22 +60,75 @@ package final class SyncDriver: @unchecked Sendable {
 
   // MARK: Users
 
+  /// `taken` is called once it is in the queue, or will never be.
   package func write(
-    _ mutations: [Mutation], _ acknowledgement: Acknowledgement = .server, _ completion: @escaping Completion
+    _ mutations: [Mutation], _ acknowledgement: Acknowledgement = .server,
+    taken: @escaping @Sendable () -> Void = {}, _ completion: @escaping Completion
   ) {
-    scheduler.run { [self] in
-      if let failure { return completion(failure) }
-      guard let time = StoredTimestamp(microseconds: scheduler.now()) else { return }
+    let write = IssuedWrite(
+      mutations: mutations, acknowledgement: acknowledgement, taken: taken, completion: completion)
+    gathering.withLock { open in
+      if let group = open, group.add(write) { return }
+      let group = WriteGroup(write)
+      open = group
+      scheduler.run { [self] in take(group) }
+    }
+  }
+
+  /// Writes that came while others were being written: one sync for all of them.
+  private func take(_ group: WriteGroup) {
+    let issued = gathering.withLock { open in
+      if open === group { open = nil }
+      return group.writes
+    }
+    guard failure == nil, let time = StoredTimestamp(microseconds: scheduler.now()) else {
+      let error = failure ?? .store(.failedPrecondition("The clock of this machine shows no time that there is."))
+      return end(issued.map { ($0, error) })
+    }
+    let users = issued.map { write in
       let call = CallID(number())
-      if acknowledgement == .server { writes[call] = completion }
-      do throws(DocumentStoreError) {
-        perform(try engine.handle(.write(mutations, at: time, call)))
-        if acknowledgement == .local { completion(nil) }
-      } catch {
-        // Nothing has happened.
-        writes[call] = nil
-        completion(.store(error))
+      if write.acknowledgement == .server { writes[call] = write.completion }
+      return UserWrite(mutations: write.mutations, time: time, call: call)
+    }
+    do throws(DocumentStoreError) {
+      for (place, result) in try engine.take(users).enumerated() {
+        finish(issued[place], users[place].call, result)
       }
+    } catch {
+      // Which of them are there, the next opening tells. Those that wait for the remote are told with all others.
+      fail(.store(error))
+      end(issued.map { ($0, $0.acknowledgement == .local ? .store(error) : nil) })
+    }
+  }
+
+  private func finish(
+    _ write: IssuedWrite, _ call: CallID, _ result: Result<[SyncEffect], DocumentStoreError>
+  ) {
+    write.taken()
+    switch result {
+    case .success(let effects):
+      // A handler may have stopped all of it; the write is in the queue.
+      if failure == nil { perform(effects) }
+      if write.acknowledgement == .local { write.completion(nil) }
+    case .failure(let error):
+      // Nothing has happened.
+      writes[call] = nil
+      write.completion(.store(error))
+    }
+  }
+
+  private func end(_ writes: [(write: IssuedWrite, error: OfflineSyncError?)]) {
+    for (write, error) in writes {
+      write.taken()
+      if let error { write.completion(error) }
+    }
+  }
+
+  /// Behind all calls before this one: a write that comes later is not done together with those.
+  private func enqueue(_ body: @escaping @Sendable () -> Void) {
+    gathering.withLock { open in
+      open = nil
+      scheduler.run(body)
     }
   }
 
@@ -81,7 +136,7 @@ package final class SyncDriver: @unchecked Sendable {
     to query: StructuredQuery, _ rules: ListenRules, _ handler: @escaping Handler
   ) -> ListenerID {
     let id = numbers.next()
-    scheduler.run { [self] in
+    enqueue { [self] in
       if let failure { return handler(.failure(failure)) }
       listeners[id] = handler
       handle(.listen(id, query, rules))
@@ -90,14 +145,14 @@ package final class SyncDriver: @unchecked Sendable {
   }
 
   package func unlisten(_ id: ListenerID) {
-    scheduler.run { [self] in
+    enqueue { [self] in
       if listeners.removeValue(forKey: id) != nil { handle(.unlisten(id)) }
     }
   }
 
   package func listenToSync(_ handler: @escaping @Sendable () -> Void) -> ListenerID {
     let id = numbers.next()
-    scheduler.run { [self] in
+    enqueue { [self] in
       syncListeners[id] = handler
       handle(.listenToSync(id))
     }
@@ -105,7 +160,7 @@ package final class SyncDriver: @unchecked Sendable {
   }
 
   package func unlistenToSync(_ id: ListenerID) {
-    scheduler.run { [self] in
+    enqueue { [self] in
       if syncListeners.removeValue(forKey: id) != nil { handle(.unlistenToSync(id)) }
     }
   }
@@ -139,7 +194,7 @@ package final class SyncDriver: @unchecked Sendable {
   /// The first state that the remote has confirmed, or what there is once it cannot be reached.
   package func first(_ query: StructuredQuery, _ handler: @escaping Handler) {
     let id = numbers.next()
-    scheduler.run { [self] in
+    enqueue { [self] in
       if let failure { return handler(.failure(failure)) }
       // What is under way already may tell it again before the end of the listening gets its turn.
       let isAnswered = Locked(false)
@@ -159,7 +214,7 @@ package final class SyncDriver: @unchecked Sendable {
   }
 
   package func waitForPendingWrites(_ completion: @escaping Completion) {
-    scheduler.run { [self] in
+    enqueue { [self] in
       if let failure { return completion(failure) }
       let call = CallID(number())
       waits[call] = completion
@@ -169,19 +224,19 @@ package final class SyncDriver: @unchecked Sendable {
 
   /// Any event of a user that nobody waits for; `done` when it has been taken up, or with why it could not be.
   package func send(_ event: SyncEvent, _ done: @escaping Completion = { _ in }) {
-    scheduler.run { [self] in
+    enqueue { [self] in
       handle(event)
       done(failure)
     }
   }
 
   package func setRejectionHandler(_ handler: (@Sendable ([Mutation], RemoteError) -> Void)?) {
-    scheduler.run { [self] in onRejection = handler }
+    enqueue { [self] in onRejection = handler }
   }
 
   /// Looks at the engine where nobody changes it.
   package func inspect(_ body: @escaping @Sendable (SyncEngine) -> Void) {
-    scheduler.run { [self] in body(engine) }
+    enqueue { [self] in body(engine) }
   }
 
   /// Ends the streams and returns. Who waits for one answer is told that there will be none; writes stay in the queue.
@@ -190,7 +245,7 @@ package final class SyncDriver: @unchecked Sendable {
     // The last reference to a database may be that of a listener, which is let go of here.
     if scheduler.isCurrent { return end() }
     let isStopped = DispatchSemaphore(value: 0)
-    scheduler.run { [self] in
+    enqueue { [self] in
       end()
       isStopped.signal()
     }

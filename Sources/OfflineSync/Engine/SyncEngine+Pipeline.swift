@@ -90,7 +90,8 @@ extension SyncEngine {
   func writeAnswered(
     _ version: SnapshotVersion, _ results: [WriteResult], _ token: [UInt8]
   ) throws(DocumentStoreError) {
-    guard writing.phase == .open, !writing.pipeline.isEmpty else { return }
+    // Before the handshake nothing was sent that could be answered.
+    guard writing.phase == .open, writing.isHandshakeComplete, !writing.pipeline.isEmpty else { return }
     // A handshake does not show that the stream is well: the write itself may be what fails each time.
     writing.backoff.reset()
     writing.hasFailed = false
@@ -125,7 +126,7 @@ extension SyncEngine {
 
   /// Others were faster. Nothing is sent again before it is known what they did.
   func writeOvertaken() throws(DocumentStoreError) {
-    guard writing.phase == .open, let batch = writing.pipeline.first else { return }
+    guard writing.phase == .open, writing.isHandshakeComplete, let batch = writing.pipeline.first else { return }
     stopIdleTimer()
     writing.phase = .stopped
     writing.isHandshakeComplete = false

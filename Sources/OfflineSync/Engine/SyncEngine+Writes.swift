@@ -8,9 +8,13 @@ extension SyncEngine {
   func write(
     _ mutations: [Mutation], at time: StoredTimestamp, _ call: CallID?
   ) throws(DocumentStoreError) {
-    let (batch, documents) = try local.write(mutations, at: time)
-    if let call { completions[local.queueName, default: [:]][batch.id] = call }
-    try emit(documents, nil)
+    try follow(try local.write(mutations, at: time), call)
+  }
+
+  /// What comes of a batch that is in the queue.
+  func follow(_ written: LocalStore.Written, _ call: CallID?) throws(DocumentStoreError) {
+    if let call { completions[local.queueName, default: [:]][written.batch.id] = call }
+    try emit(written.documents, nil)
     try fillPipeline()
   }
 

@@ -83,6 +83,34 @@ package final class SyncEngine {
     return takeEffects()
   }
 
+  /// Writes of users one after the other, all of them durable when this returns. Of each what is to be done, or why it did
+  /// not happen. Throws if it is not known which of them are there: the client has then to be opened again.
+  package func take(
+    _ writes: [UserWrite]
+  ) throws(DocumentStoreError) -> [Result<[SyncEffect], DocumentStoreError>] {
+    var results: [Result<[SyncEffect], DocumentStoreError>] = []
+    var needsSync = false
+    for (place, write) in writes.enumerated() {
+      let isLast = place == writes.count - 1
+      let written: LocalStore.Written
+      do throws(DocumentStoreError) {
+        // The last one takes those before it along.
+        written = try local.write(write.mutations, at: write.time, isLast ? nil : .buffered)
+      } catch {
+        results.append(.failure(error))
+        continue
+      }
+      needsSync = !isLast
+      do throws(DocumentStoreError) { try follow(written, write.call) } catch {
+        effects = []
+        throw error
+      }
+      results.append(.success(takeEffects()))
+    }
+    if needsSync { try local.store.sync() }
+    return results
+  }
+
   private func takeEffects() -> [SyncEffect] {
     defer { effects = [] }
     return effects

@@ -45,9 +45,14 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
     scheduler.run { [self] in
       self.isReachable = isReachable
       guard !isReachable else { return }
-      for end in watchEnds.values { end.breakOff() }
-      for end in writeEnds.values { end.breakOff() }
+      breakOffWatching()
+      for (_, end) in writeEnds.sorted(by: { $0.key < $1.key }) { end.breakOff() }
     }
+  }
+
+  /// In an order that is the same each time: dice are thrown for each.
+  private func breakOffWatching() {
+    for (_, end) in watchEnds.sorted(by: { $0.key < $1.key }) { end.breakOff() }
   }
 
   public func setFaults(_ faults: LoopbackFaults) { scheduler.run { [self] in self.faults = faults } }
@@ -171,9 +176,7 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
 
   private func tellSessions() {
     // If the authority's store fails, its clients cannot reach it.
-    do throws(DocumentStoreError) { try server.catchUp() } catch {
-      for end in watchEnds.values { end.breakOff() }
-    }
+    do throws(DocumentStoreError) { try server.catchUp() } catch { breakOffWatching() }
   }
 
   /// Rolls the dice: only on the scheduler.

@@ -91,7 +91,10 @@ final class LoopbackSession {
       guard case .feedTruncated = error else { throw error }
       return false
     }
-    for document in changed.values.sorted(by: { $0.version < $1.version }) {
+    let inOrder = changed.values.sorted {
+      $0.version != $1.version ? $0.version < $1.version : ValueOrder.compare($0.path, $1.path) == .before
+    }
+    for document in inOrder {
       let isIn = keys.contains(document.path)
       say(
         .document(

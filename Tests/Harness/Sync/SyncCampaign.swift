@@ -11,6 +11,8 @@ package enum SyncCampaign {
     package var failed = 0
     package var counts: [Kind: Int] = [:]
     package var firstFailure: String?
+    /// Of the same histories it is the same.
+    package var trace: UInt64 = 0
 
     package var neverReached: [Kind] { Kind.allCases.filter { counts[$0, default: 0] == 0 } }
   }
@@ -18,10 +20,11 @@ package enum SyncCampaign {
   package static func run(histories: Int, seed: UInt64) -> Summary {
     var summary = Summary()
     for number in 0..<histories {
-      let (counts, failure) = SyncHistory.run(seed: SeededRandom.seed(seed, UInt64(number)))
+      let result = SyncHistory.run(seed: SeededRandom.seed(seed, UInt64(number)))
       summary.histories += 1
-      summary.counts.merge(counts, uniquingKeysWith: +)
-      guard let failure else { continue }
+      summary.counts.merge(result.counts, uniquingKeysWith: +)
+      summary.trace = SeededRandom.seed(summary.trace, result.trace)
+      guard let failure = result.failure else { continue }
       summary.failed += 1
       summary.firstFailure = summary.firstFailure ?? failure
     }

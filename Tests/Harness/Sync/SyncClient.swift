@@ -14,6 +14,7 @@ final class SyncClient: @unchecked Sendable {
   private(set) var driver: SyncDriver
   private(set) var user: String?
   private var openings: UInt64 = 0
+  private var callsBefore = 0
   private let seed: UInt64
   /// By the query's identity: what its listener saw last, built from the changes that it was told.
   private(set) var seen: [String: Seen] = [:]
@@ -46,7 +47,9 @@ final class SyncClient: @unchecked Sendable {
     options.maintenance = .manual
     let store = try DocumentStore.open(
       "/client", options: options, platform: disk.platform(seed: SeededRandom.seed(seed, opening)))
-    let local = try LocalStore(store, user: user, collector: .lru, client: "client\(number)")
+    let local = try LocalStore(
+      store, user: user, collector: .lru, client: "client\(number)",
+      run: RunID(SeededRandom.seed(seed, ~opening)))
     var engine = SyncEngine.Options()
     engine.seed = SeededRandom.seed(seed, opening)
     return (store, SyncDriver(local, remote, engine, scheduler))
@@ -92,6 +95,9 @@ final class SyncClient: @unchecked Sendable {
     disk.setFault(FaultPlan(.inputOutput, at: disk.counters.operations + count, isSticky: true))
   }
 
+  /// Of the disk, in all lives.
+  var calls: Int { callsBefore + disk.counters.operations }
+
   /// The call has come.
   var isStruck: Bool { isDoomed && disk.counters.faults > 0 }
 
@@ -100,11 +106,12 @@ final class SyncClient: @unchecked Sendable {
     driver.abandon()
     isDoomed = false
     let image = disk.image(after: crash)
-    disk = SimulatedDisk(image)
     openings += 1
-    let queries = seen.values.map(\.query)
+    let queries = seen.sorted { $0.key < $1.key }.map(\.value.query)
+    callsBefore += disk.counters.operations
     seen = [:]
     isNetworkEnabled = true
+    disk = SimulatedDisk(image)
     (store, driver) = try Self.open(disk, seed, openings, number, remote, scheduler, user)
     for query in queries { listen(to: query) }
   }

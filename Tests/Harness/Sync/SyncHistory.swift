@@ -46,16 +46,31 @@ package struct SyncHistory {
     }
   }
 
-  /// What has happened, and what was wrong.
-  package static func run(seed: UInt64) -> (counts: [SyncCampaign.Kind: Int], failure: String?) {
+  package struct Result: Equatable {
+    package var counts: [SyncCampaign.Kind: Int] = [:]
+    /// Two runs that did the same have the same.
+    package var trace: UInt64 = 0
+    package var failure: String?
+  }
+
+  package static func run(seed: UInt64) -> Result {
+    var result = Result()
     do {
       var history = try SyncHistory(seed: seed)
       defer { history.scheduler.clear() }
-      let failure = try history.run()
-      return (history.counts, failure.map { "seed \(seed): \($0)" })
+      result.failure = try history.run().map { "seed \(seed): \($0)" }
+      result.counts = history.counts
+      result.trace = history.trace
     } catch {
-      return ([:], "seed \(seed): \(error)")
+      result.failure = "seed \(seed): \(error)"
     }
+    return result
+  }
+
+  /// Of how much was done when, and with which disk.
+  private var trace: UInt64 {
+    let numbers = [UInt64(scheduler.jobCount), UInt64(scheduler.now())] + clients.map { UInt64($0.calls) }
+    return numbers.reduce(seed) { SeededRandom.seed($0, $1) }
   }
 
   private mutating func run() throws -> String? {

@@ -24,6 +24,9 @@ package final class VirtualScheduler: SyncScheduler {
   /// Nobody waits for time that passes by itself.
   package var isCurrent: Bool { true }
 
+  /// So many things were wanted done so far.
+  package var jobCount: Int { state.withLock { $0.lastNumber } }
+
   package func now() -> Int64 { state.withLock { $0.now } }
 
   package func run(_ body: @escaping @Sendable () -> Void) { run(after: 0, body) }

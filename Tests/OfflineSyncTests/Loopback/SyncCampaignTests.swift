@@ -14,4 +14,9 @@ import Testing
     #expect(summary.failed == 0, "seed \(seed): \(summary.firstFailure ?? "")")
     #expect(summary.neverReached == [], "seed \(seed)")
   }
+
+  /// A seed that failed once fails again.
+  @Test func theSameSeedIsTheSameHistory() {
+    for seed in UInt64(1)...6 { #expect(SyncHistory.run(seed: seed) == SyncHistory.run(seed: seed)) }
+  }
 }

@@ -33,7 +33,6 @@ struct Scenario: Sendable {
     if steps.contains(where: { $0["failDatabase"] != nil || $0["applyClientState"] != nil }) {
       return "names the parts of another implementation"
     }
-    if steps.contains(where: { $0["loadBundle"] != nil }) { return "bundles" }
     return nil
   }
 

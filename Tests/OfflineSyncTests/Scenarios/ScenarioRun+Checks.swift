@@ -7,7 +7,7 @@ extension ScenarioRun {
   func check(_ step: JSON) throws {
     defer { forgetStep() }
     if let lateError { throw lateError }
-    if let broken = try engine.brokenInvariant() { throw failure("broken: \(broken)") }
+    if !isShutDown, let broken = try engine.brokenInvariant() { throw failure("broken: \(broken)") }
     try checkEvents(step["expectedSnapshotEvents"]?.array ?? [])
     let state = step["expectedState"]
     try checkCounts(state)
@@ -108,6 +108,7 @@ extension ScenarioRun {
   // MARK: State
 
   private func checkCounts(_ state: JSON?) throws {
+    if let isExpected = state?["isShutdown"]?.boolean { try require("shut down", isShutDown, isExpected) }
     let callbacks = state?["userCallbacks"]
     try require("acknowledged", acknowledged, callbacks?["acknowledgedDocs"]?.strings ?? [])
     try require("rejected", rejected, callbacks?["rejectedDocs"]?.strings ?? [])
@@ -123,9 +124,10 @@ extension ScenarioRun {
   }
 
   private func checkLimbo() throws {
-    let active = engine.activeLimbo
+    let active = isShutDown ? [:] : engine.activeLimbo
     try require("active limbo", Set(active.keys.map(\.description)), expectedLimbo)
-    try require("enqueued limbo", Set(engine.enqueuedLimbo.map(\.description)), expectedEnqueued)
+    let enqueued = isShutDown ? [] : engine.enqueuedLimbo
+    try require("enqueued limbo", Set(enqueued.map(\.description)), expectedEnqueued)
     guard isNetworkEnabled else { return }
     for id in active.values where expectedTargets["\(id)"] == nil {
       throw failure("limbo target \(id) is not expected")

@@ -20,6 +20,9 @@ final class ScenarioRun {
   private var timers: Set<SyncTimer> = []
   private var user: String?
   private(set) var isNetworkEnabled = true
+  /// Nothing happens until the next start.
+  private(set) var isShutDown = false
+  var bundles: [String: StoredTimestamp] = [:]
   private var listeners: [(id: ListenerID, query: StructuredQuery)] = []
   private var syncListeners: [ListenerID] = []
   private var lastNumber = 0
@@ -81,7 +84,7 @@ final class ScenarioRun {
   }
 
   private func end() {
-    try? store.close()
+    if !isShutDown { try? store.close() }
     try? FileManager.default.removeItem(at: directory)
   }
 
@@ -180,6 +183,9 @@ final class ScenarioRun {
       try send(.listenToSync(ListenerID(lastNumber)))
     case "removeSnapshotsInSyncListener":
       if let last = syncListeners.popLast() { try send(.unlistenToSync(last)) }
+    case "loadBundle":
+      guard let text = payload.string else { return false }
+      try load(bundle: text)
     case "waitForPendingWrites": try send(.waitForPendingWrites(CallID(number())))
     case "changeUser":
       user = payload.string
@@ -302,7 +308,11 @@ final class ScenarioRun {
     // Which indexes there are makes no difference to answers.
     case "drainQueue", "setIndexConfiguration": break
     case "restart": try restart()
-    case "shutdown": try send(.disableNetwork)
+    case "shutdown": try shutDown()
+    case "clearPersistence":
+      guard isShutDown else { throw ScenarioFailure(step: 0, what: "the client is running") }
+      bundles = [:]
+      try? FileManager.default.removeItem(at: directory)
     case "triggerLruGC":
       try send(.collect(threshold: UInt64(max(0, payload.integer ?? 0)), percentile: 100))
     default: return false
@@ -310,8 +320,18 @@ final class ScenarioRun {
     return true
   }
 
-  private func restart() throws {
+  private func shutDown() throws {
     try store.close()
+    streams.closeWatch()
+    streams.closeWrite()
+    timers = []
+    isShutDown = true
+  }
+
+  private func restart() throws {
+    if !isShutDown { try store.close() }
+    isShutDown = false
+    if mode == .memory { bundles = [:] }
     store = try Self.open(mode, directory)
     streams = MockStreams()
     timers = []

@@ -1,4 +1,4 @@
-// The scenarios of a directory: FIRESTORE_SPEC_DIR names it.
+// Scenarios of synchronisation: our own, and those of a directory that FIRESTORE_SPEC_DIR names.
 
 import Foundation
 import Testing
@@ -11,11 +11,22 @@ import Testing
   }
 
   @Test(arguments: Scenario.Mode.allCases)
+  func everyScenarioOfOurOwnPasses(_ mode: Scenario.Mode) throws {
+    let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().appendingPathComponent("Fixtures/Scenarios")
+    try runAll(in: folder.path, mode)
+  }
+
+  @Test(arguments: Scenario.Mode.allCases)
   func everyScenarioThatCanRunPasses(_ mode: Scenario.Mode) throws {
     guard let directory = ProcessInfo.processInfo.environment["FIRESTORE_SPEC_DIR"] else {
       print("SKIPPED: no scenarios of synchronisation were run: FIRESTORE_SPEC_DIR names no directory.")
       return
     }
+    try runAll(in: directory, mode)
+  }
+
+  private func runAll(in directory: String, _ mode: Scenario.Mode) throws {
     let files = try FileManager.default.contentsOfDirectory(
       at: URL(fileURLWithPath: directory), includingPropertiesForKeys: nil
     ).filter { $0.lastPathComponent.hasSuffix("_spec_test.json") }

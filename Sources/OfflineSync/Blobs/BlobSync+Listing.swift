@@ -1,0 +1,109 @@
+// What is in a folder, as the remote has it and as the changes that wait leave it.
+//
+//   entries = those of the remote − what is deleted here + what is put here, of what waits
+//   no answer     what is here is better than nothing
+//
+// A folder that the remote has goes with the last object in it: whether deletions that wait leave any is asked only of
+// folders that have such deletions.
+
+internal import ByteStore
+package import DocumentStore
+
+extension BlobSync {
+  /// Up to `limit` objects and folders directly in a folder, behind the entry `last`: the `next` of a page before. `end`
+  /// is called once, on the scheduler.
+  package func list(
+    bucket: String, folder: String, after last: String?, limit: Int,
+    _ end: @escaping @Sendable (Result<ObjectPage, BlobSyncError>) -> Void
+  ) {
+    let folder = ListedFolder(bucket: bucket, prefix: folder.isEmpty ? "" : folder + "/")
+    scheduler.run { [self] in
+      if let failure { return end(.failure(failure)) }
+      end(Result { () throws(BlobSyncError) in try page(of: folder, after: last, limit) })
+    }
+  }
+
+  struct ListedFolder {
+    let bucket: String
+    /// Empty, or with a slash at its end.
+    let prefix: String
+  }
+
+  private func page(
+    of folder: ListedFolder, after last: String?, _ limit: Int
+  ) throws(BlobSyncError) -> ObjectPage {
+    do throws(BlobSyncError) {
+      return try remotePage(of: folder, after: last, limit)
+    } catch {
+      guard case .remote(.unavailable) = error else { throw error }
+      return try stored { () throws(DocumentStoreError) in
+        try objects.list(bucket: folder.bucket, below: folder.prefix, after: last, limit: limit)
+      }
+    }
+  }
+
+  private func remotePage(
+    of folder: ListedFolder, after last: String?, _ limit: Int
+  ) throws(BlobSyncError) -> ObjectPage {
+    let waiting = try waiting(in: folder)
+    let told = try asked { () throws(BlobRemoteError) in
+      try remote.list(bucket: folder.bucket, below: folder.prefix, after: last, count: limit)
+    }
+    let known = told.entries.filter { last?.precedesInUTF8($0) ?? true }
+    let end = known.max { $0.precedesInUTF8($1) }
+    guard told.isLast || end != nil else {
+      throw .remote(.rejected("The remote's list of \(folder.prefix) does not go on."))
+    }
+    var entries: Set<String> = []
+    for entry in known where ObjectEntry.isValid(entry, below: folder.prefix) {
+      if try isLeft(entry, by: waiting, folder) { entries.insert(entry) }
+    }
+    for (name, isHere) in waiting where isHere {
+      guard let entry = ObjectEntry.text(of: name, below: folder.prefix),
+        last?.precedesInUTF8(entry) ?? true
+      else { continue }
+      // What lies behind this part is for the next one.
+      if told.isLast || end.map({ !$0.precedesInUTF8(entry) }) ?? true { entries.insert(entry) }
+    }
+    let sorted = entries.sorted { $0.precedesInUTF8($1) }
+    var page = ObjectPage(entries: Array(sorted.prefix(limit)))
+    page.next = sorted.count > limit ? sorted[limit - 1] : told.isLast ? nil : end
+    return page
+  }
+
+  /// The objects of which changes wait, and whether they are here.
+  private func waiting(in folder: ListedFolder) throws(BlobSyncError) -> [String: Bool] {
+    try stored { () throws(DocumentStoreError) in
+      var waiting: [String: Bool] = [:]
+      for change in try objects.outbox.changes() {
+        let name = change.path.name.text
+        guard change.path.bucket == folder.bucket, waiting[name] == nil,
+          name.utf8.starts(with: folder.prefix.utf8)
+        else { continue }
+        waiting[name] = try objects.object(at: change.path) != nil
+      }
+      return waiting
+    }
+  }
+
+  /// Whether an entry of the remote is there once what waits has happened.
+  private func isLeft(
+    _ entry: String, by waiting: [String: Bool], _ folder: ListedFolder
+  ) throws(BlobSyncError) -> Bool {
+    guard ObjectEntry.isFolder(entry) else { return waiting[entry] ?? true }
+    let inside = waiting.filter { $0.key.utf8.starts(with: entry.utf8) }
+    guard !inside.isEmpty, !inside.values.contains(true) else { return true }
+    var last: String?
+    while true {
+      let after = last
+      let told = try asked { () throws(BlobRemoteError) in
+        try remote.list(bucket: folder.bucket, below: entry, after: after, count: inside.count + 1)
+      }
+      for inner in told.entries where ObjectEntry.isValid(inner, below: entry) {
+        if try isLeft(inner, by: inside, folder) { return true }
+      }
+      guard !told.isLast, let end = told.entries.last, after?.precedesInUTF8(end) ?? true else { return false }
+      last = end
+    }
+  }
+}

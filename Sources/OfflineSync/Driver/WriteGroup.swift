@@ -1,0 +1,41 @@
+// Writes that are made durable together.
+
+package import DocumentStore
+
+/// A write of a user on its way into the queue.
+struct IssuedWrite: Sendable {
+  let mutations: [Mutation]
+  let acknowledgement: SyncDriver.Acknowledgement
+  let taken: @Sendable () -> Void
+  let completion: SyncDriver.Completion
+}
+
+/// Writes between which nobody has asked for anything else.
+final class WriteGroup: @unchecked Sendable {
+  // Unchecked, because it is only touched under the lock of its driver's `gathering`.
+  private static let countMax = 100
+
+  private(set) var writes: [IssuedWrite]
+
+  init(_ first: IssuedWrite) { writes = [first] }
+
+  /// False if it is full.
+  func add(_ write: IssuedWrite) -> Bool {
+    guard writes.count < Self.countMax else { return false }
+    writes.append(write)
+    return true
+  }
+}
+
+/// The same for the engine.
+package struct UserWrite: Sendable {
+  package var mutations: [Mutation]
+  package var time: StoredTimestamp
+  package var call: CallID
+
+  package init(mutations: [Mutation], time: StoredTimestamp, call: CallID) {
+    self.mutations = mutations
+    self.time = time
+    self.call = call
+  }
+}

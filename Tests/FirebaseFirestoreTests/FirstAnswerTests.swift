@@ -1,0 +1,50 @@
+// A remote may answer late, twice or never.
+
+import ByteStore
+import Foundation
+import OfflineSync
+import Testing
+
+@testable import FirebaseFirestore
+
+struct FirstAnswerTests {
+  private final class Heard: Sendable {
+    let answers = Locked<[Result<Int, RemoteError>]>([])
+
+    func note(_ answer: Result<Int, RemoteError>) {
+      answers.withLock { $0.append(answer) }
+      answers.wakeAll()
+    }
+
+    var first: Result<Int, RemoteError>? { answers.withLock(when: { !$0.isEmpty }) { $0.first } }
+    var count: Int { answers.withLock { $0.count } }
+  }
+
+  @Test func onlyTheFirstAnswerCounts() {
+    let heard = Heard()
+    let answer = FirstAnswer<Int> { heard.note($0) }
+    answer.take(.success(1))
+    answer.take(.success(2))
+    answer.take(.failure(RemoteError(.unknown)))
+    #expect(heard.count == 1 && heard.first == .success(1))
+  }
+
+  @Test func whoeverDoesNotAnswerHasRefused() {
+    let heard = Heard()
+    // Nobody keeps it: it ends all the same.
+    _ = FirstAnswer<Int>(within: 0.01) { heard.note($0) }
+    guard case .failure(let error)? = heard.first else {
+      Issue.record("an answer out of nothing")
+      return
+    }
+    #expect(error.code == .deadlineExceeded)
+  }
+
+  @Test func anAnswerThatComesTooLateIsNoSecondOne() {
+    let heard = Heard()
+    let answer = FirstAnswer<Int>(within: 0.001) { heard.note($0) }
+    _ = heard.first
+    answer.take(.success(1))
+    #expect(heard.count == 1)
+  }
+}

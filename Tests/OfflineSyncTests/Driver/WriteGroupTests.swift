@@ -1,0 +1,158 @@
+// Writes of users that come together: one sync for all of them, and each of them for itself all the same.
+
+import ByteStore
+import DocumentStore
+import Dispatch
+import Foundation
+import Harness
+import OfflineSync
+import Testing
+
+@Suite struct WriteGroupTests {
+  private let world: LoopbackWorld
+  private let disk = SimulatedDisk()
+
+  init() throws { world = try LoopbackWorld() }
+
+  private func path(_ number: Int) -> DocumentPath { DocumentPath(unchecked: ["rooms", "\(number)"]) }
+
+  /// What writes ended with, by their numbers.
+  private final class Ends: Sendable {
+    private let all = Locked<[Int: [OfflineSyncError?]]>([:])
+
+    func note(_ number: Int, _ error: OfflineSyncError?) { all.withLock { $0[number, default: []].append(error) } }
+
+    var succeeded: Set<Int> { all.withLock { Set($0.filter { $0.value == [nil] }.keys) } }
+    var endedOnce: Set<Int> { all.withLock { Set($0.filter { $0.value.count == 1 }.keys) } }
+  }
+
+  private func write(
+    _ numbers: Range<Int>, _ client: SyncDriver, _ ends: Ends, bytes: Int = 1
+  ) {
+    for number in numbers {
+      let fields = StoredMap([("s", .string(String(repeating: "s", count: bytes)))])
+      client.write([.set(path(number), fields)], .local) { ends.note(number, $0) }
+    }
+  }
+
+  @Test func oneSyncIsForAllThatCameTogether() throws {
+    let client = try world.client(on: disk)
+    client.send(.disableNetwork)
+    world.pass()
+    let (before, ends) = (disk.counters.fileSyncs, Ends())
+    write(0..<8, client, ends)
+    #expect(ends.endedOnce.isEmpty)
+    world.pass(seconds: 0)
+    #expect(disk.counters.fileSyncs == before + 1)
+    #expect(ends.succeeded == Set(0..<8))
+    #expect(world.ask(client) { $0.pendingBatches.map(\.id.value) } == Array(1...8))
+    let image = SimulatedDisk(disk.image(after: .powerLoss(.nothing, seed: 1)))
+    let later = try world.client(on: image)
+    later.send(.disableNetwork)
+    #expect(world.ask(later) { $0.pendingBatches.count } == 8)
+  }
+
+  @Test func whatIsAskedBetweenTwoWritesSeparatesThem() throws {
+    let client = try world.client(on: disk)
+    client.send(.disableNetwork)
+    let ends = Ends()
+    write(0..<2, client, ends)
+    client.send(.changeUser("ann"))
+    write(2..<5, client, ends)
+    let seen = Locked<[Int]>([])
+    client.inspect { engine in seen.withLock { $0.append(engine.pendingBatches.count) } }
+    write(5..<6, client, ends)
+    client.send(.changeUser(nil))
+    client.inspect { engine in seen.withLock { $0.append(engine.pendingBatches.count) } }
+    world.pass(seconds: 0)
+    #expect(seen.withLock { $0 } == [3, 2])
+    #expect(ends.succeeded == Set(0..<6))
+  }
+
+  /// The last of a group is what is synced: if it cannot be made, those before it are made durable all the same.
+  @Test(arguments: [0, 1, 2]) func oneThatCannotBeMadeFailsAlone(place: Int) throws {
+    let client = try world.client(on: disk)
+    client.send(.disableNetwork)
+    world.pass()
+    let ends = Ends()
+    for number in 0..<3 { write(number..<number + 1, client, ends, bytes: number == place ? 2 << 20 : 1) }
+    world.pass(seconds: 0)
+    let others = Set(0..<3).subtracting([place])
+    #expect(ends.endedOnce == Set(0..<3) && ends.succeeded == others)
+    let image = SimulatedDisk(disk.image(after: .powerLoss(.nothing, seed: 1)))
+    let later = try world.client(on: image)
+    later.send(.disableNetwork)
+    let found = world.ask(later) { Set($0.pendingBatches.flatMap { $0.paths.map(\.id) }) }
+    #expect(found == Set(others.map { "\($0)" }))
+  }
+
+  /// Whatever call of the disk fails: each write ends once, and one that has succeeded is there.
+  @Test(arguments: 0..<24) func aDiskThatFailsLosesNothingThatWasAcknowledged(call: Int) throws {
+    let client = try world.client(on: disk)
+    client.send(.disableNetwork)
+    world.pass()
+    let ends = Ends()
+    disk.setFault(FaultPlan(.inputOutput, at: disk.counters.operations + call, isSticky: true))
+    write(0..<6, client, ends)
+    world.pass(seconds: 0)
+    write(6..<9, client, ends)
+    world.pass(seconds: 0)
+    #expect(ends.endedOnce == Set(0..<9))
+    let image = SimulatedDisk(disk.image(after: .powerLoss(.nothing, seed: 1)))
+    let later = try world.client(on: image)
+    later.send(.disableNetwork)
+    let found = world.ask(later) { Set($0.pendingBatches.flatMap { $0.paths.map(\.id) }) } ?? []
+    #expect(Set(ends.succeeded.map { "\($0)" }).isSubset(of: found))
+  }
+
+  /// A handler that stops the client in the middle of a group ends none of it twice.
+  @Test func aStopInTheMiddleOfAGroupEndsEachWriteOnce() throws {
+    let client = try world.client(on: disk)
+    client.send(.disableNetwork)
+    let ends = Ends()
+    client.write([.set(path(0), StoredMap())], .local) { error in
+      ends.note(0, error)
+      client.stop()
+    }
+    write(1..<4, client, ends)
+    client.write([.set(path(4), StoredMap())], .server) { ends.note(4, $0) }
+    world.pass(seconds: 0)
+    write(5..<7, client, ends)
+    world.pass(seconds: 0)
+    #expect(ends.endedOnce == Set(0..<7))
+    #expect(ends.succeeded == Set(0..<4))
+  }
+
+  /// On a real disk and queue: eight tasks that wait for each of their writes share syncs.
+  @Test func eightTasksShareSyncs() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-group-\(UUID())")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let watched = WatchedFileSystem(PosixFileSystem())
+    var platform = Platform.real
+    platform.fileSystem = watched
+    let store = try DocumentStore.open(folder.path, options: DocumentStore.Options(), platform: platform)
+    let local = try LocalStore(store, user: nil, collector: .lru, client: "client")
+    let remote = try LoopbackRemote(authority: try DocumentStore.openInMemory())
+    remote.setReachable(false)
+    let client = SyncDriver(local, remote, SyncEngine.Options(), QueueScheduler(label: "dugout.test.group"))
+    let before = watched.counters.syncs
+    let (tasks, each) = (8, 25)
+    await withTaskGroup(of: Void.self) { group in
+      for task in 0..<tasks {
+        group.addTask {
+          for number in 0..<each {
+            await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+              let path = DocumentPath(unchecked: ["rooms", "\(task)-\(number)"])
+              client.write([.set(path, StoredMap())], .local) { _ in done.resume() }
+            }
+          }
+        }
+      }
+    }
+    let syncs = watched.counters.syncs - before
+    print("\(tasks) tasks: \(tasks * each) durable writes with \(syncs) syncs")
+    #expect(syncs < tasks * each * 3 / 4)
+    client.stop()
+    try store.close()
+  }
+}
