@@ -67,15 +67,19 @@ extension Firestore {
   /// ```
   ///
   /// Each call makes an instance of its own, and all of one directory share one store. It is closed when the
-  /// last of them is terminated or gone. Throws if the store cannot be opened: `unavailable` if another
-  /// process has it, `dataLoss` if it is damaged, `resourceExhausted` on a full disk.
-  public class func open(at directory: URL) throws -> Firestore {
+  /// last of them is terminated or gone. The instance has started when it is returned, so that its settings are given
+  /// here. Throws if the store cannot be opened: `unavailable` if another process has it, `dataLoss` if it is damaged,
+  /// `resourceExhausted` on a full disk.
+  public class func open(
+    at directory: URL, settings: FirestoreSettings = FirestoreSettings()
+  ) throws -> Firestore {
     guard directory.isFileURL else {
       throw FirestoreErrors.make(.invalidArgument, "\(directory) is no directory of this machine.")
     }
     let path = directory.standardizedFileURL.path
     let instance = Firestore(
       app: .unregistered(name: path), databaseID: defaultDatabase, place: .directory(path))
+    instance.settings = settings
     try instance.client().open()
     return instance
   }
