@@ -155,7 +155,7 @@ let package = Package(
       dependencies: ["Pring", "Ballcap", "FirebaseFirestore", "FirebaseStorage", "Harness"],
       swiftSettings: strict),
     .testTarget(
-      name: "ProgramTests", dependencies: ["dugout", "campaign", "DocumentStore", "ByteStore"],
+      name: "ProgramTests", dependencies: ["dugout", "campaign", "Harness", "DocumentStore", "ByteStore"],
       swiftSettings: strict),
     .testTarget(name: "RepositoryTests", swiftSettings: strict),
   ],
