@@ -157,6 +157,12 @@ let package = Package(
     .testTarget(
       name: "ProgramTests", dependencies: ["dugout", "campaign", "Harness", "DocumentStore", "ByteStore"],
       swiftSettings: strict),
+    .testTarget(
+      name: "GuideTests",
+      dependencies: [
+        "Harness", "Ballcap", "FirebaseFirestore", "FirebaseStorage", "OfflineSync", "DocumentStore",
+      ],
+      swiftSettings: strict),
     .testTarget(name: "RepositoryTests", swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]
