@@ -3,21 +3,35 @@
 extension File {
   /// A kind of file. An extension that is not said and an empty one are the same.
   public enum MIMEType: Sendable {
+    /// Text.
     case plain
+    /// Text in columns with commas.
     case csv
+    /// A page.
     case html
+    /// A style sheet.
     case css
+    /// A script.
     case javascript
     /// Bytes of no known kind, with the extension of the name.
     case octetStream(String?)
+    /// A document in PDF.
     case pdf
+    /// A ZIP archive.
     case zip
+    /// A tar archive.
     case tar
+    /// An LZH archive.
     case lzh
+    /// A picture in JPEG.
     case jpeg
+    /// A picture in progressive JPEG.
     case pjpeg
+    /// A picture in PNG.
     case png
+    /// A picture in GIF.
     case gif
+    /// A film in MP4.
     case mp4
     /// The kind and the extension.
     case custom(String, String)
@@ -34,6 +48,7 @@ extension File {
 
     private static let octetStreamValue = "application/octet-stream"
 
+    /// As in a header of HTTP.
     public var rawValue: String {
       switch self {
       case .octetStream: Self.octetStreamValue
@@ -42,6 +57,7 @@ extension File {
       }
     }
 
+    /// What names of such files end with, without the dot.
     public var fileExtension: String {
       switch self {
       case .octetStream(let fileExtension): fileExtension ?? ""

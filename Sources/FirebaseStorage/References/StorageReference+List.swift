@@ -15,12 +15,14 @@ extension StorageReference {
     answer(completion) { [self] () throws(StorageError) in try page(maxResults, nil) }
   }
 
+  /// Lists so many objects and folders at most.
   public func list(
     maxResults: Int64, completion: @escaping (Result<StorageListResult, any Error>) -> Void
   ) {
     list(maxResults: maxResults) { completion(Outcome.result($0, $1)) }
   }
 
+  /// Lists so many objects and folders at most.
   nonisolated(nonsending) public func list(maxResults: Int64) async throws -> StorageListResult {
     try await answered { [self] () throws(StorageError) in try page(maxResults, nil) }
   }
@@ -32,12 +34,14 @@ extension StorageReference {
     answer(completion) { [self] () throws(StorageError) in try page(maxResults, pageToken) }
   }
 
+  /// Goes on where another list ended.
   public func list(
     maxResults: Int64, pageToken: String, completion: @escaping (Result<StorageListResult, any Error>) -> Void
   ) {
     list(maxResults: maxResults, pageToken: pageToken) { completion(Outcome.result($0, $1)) }
   }
 
+  /// Goes on where another list ended.
   nonisolated(nonsending) public func list(
     maxResults: Int64, pageToken: String
   ) async throws -> StorageListResult {
@@ -51,10 +55,12 @@ extension StorageReference {
     answer(completion) { [self] () throws(StorageError) in try all() }
   }
 
+  /// Lists everything below the reference.
   public func listAll(completion: @escaping (Result<StorageListResult, any Error>) -> Void) {
     listAll { completion(Outcome.result($0, $1)) }
   }
 
+  /// Lists everything below the reference.
   nonisolated(nonsending) public func listAll() async throws -> StorageListResult {
     try await answered { [self] () throws(StorageError) in try all() }
   }

@@ -50,8 +50,10 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
     }
   }
 
+  /// From now on this goes wrong on the way.
   public func setFaults(_ faults: LoopbackFaults) { scheduler.run { [self] in self.faults = faults } }
 
+  /// From now on the authority refuses what these rules say.
   public func setRules(_ rules: LoopbackRules) { scheduler.run { [self] in server.rules = rules } }
 
   /// Tells clients what was committed at the authority directly.

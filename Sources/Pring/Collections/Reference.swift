@@ -19,6 +19,7 @@ public class Reference<T: Document>: AnyReference, HasDocument, Batchable {
   private var known: ContentType?
   private var place: DocumentReference?
 
+  /// A reference to nothing yet.
   public init() {}
 
   public func setParent(_ object: Object, forKey key: String) {

@@ -19,6 +19,7 @@ public class Relation<T: Document>: AnyRelation, HasDocument, Batchable {
   private var known: ContentType?
   private var name: String?
 
+  /// A relation to nothing yet.
   public init() {}
 
   public func setParent(_ object: Object, forKey key: String) {
