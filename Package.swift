@@ -162,7 +162,13 @@ let package = Package(
       dependencies: ["Pring", "Ballcap", "FirebaseFirestore", "FirebaseStorage", "Harness", "LayerHarness"],
       swiftSettings: strict),
     .testTarget(
-      name: "ProgramTests", dependencies: ["dugout", "campaign", "DocumentStore", "ByteStore"],
+      name: "ProgramTests", dependencies: ["dugout", "campaign", "Harness", "DocumentStore", "ByteStore"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "GuideTests",
+      dependencies: [
+        "Harness", "Ballcap", "FirebaseFirestore", "FirebaseStorage", "OfflineSync", "DocumentStore",
+      ],
       swiftSettings: strict),
     .testTarget(name: "RepositoryTests", swiftSettings: strict),
   ],

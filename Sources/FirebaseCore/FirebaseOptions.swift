@@ -20,6 +20,7 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
     guarded = Guarded(values)
   }
 
+  /// As existing code makes them; neither name means anything here.
   public init(googleAppID: String, gcmSenderID: String) {
     guarded = Guarded(Values(googleAppID: googleAppID, gcmSenderID: gcmSenderID))
   }
@@ -71,6 +72,7 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
     set { self[\.projectID] = newValue }
   }
 
+  /// Kept and given back; it means nothing here.
   public var apiKey: String? {
     get { self[\.apiKey] }
     set { self[\.apiKey] = newValue }
@@ -82,16 +84,19 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
     set { self[\.storageBucket] = newValue }
   }
 
+  /// Kept and given back; it means nothing here.
   public var clientID: String? {
     get { self[\.clientID] }
     set { self[\.clientID] = newValue }
   }
 
+  /// Kept and given back; it means nothing here.
   public var bundleID: String? {
     get { self[\.bundleID] }
     set { self[\.bundleID] = newValue }
   }
 
+  /// Kept and given back; it means nothing here.
   public var databaseURL: String? {
     get { self[\.databaseURL] }
     set { self[\.databaseURL] = newValue }

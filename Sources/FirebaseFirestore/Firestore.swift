@@ -15,6 +15,7 @@ public final class Firestore: NSObject, Sendable {
   /// The id of the database that every app has.
   package static let defaultDatabase = "(default)"
 
+  /// Whose database it is.
   public let app: FirebaseApp
   package let databaseID: String
 

@@ -12,6 +12,7 @@ public import Foundation
 open class Storage: NSObject, NSCopying, @unchecked Sendable {
   // Unchecked only because the class is open: what can change is guarded.
 
+  /// Whose storage it is.
   public let app: FirebaseApp
   /// Empty for an instance that takes URLs of any bucket.
   let bucket: String

@@ -10,13 +10,17 @@ public import DocumentStore
 
 /// Where a read may look.
 public enum ReadSource: Sendable {
+  /// The remote if it can be reached, or else what is here.
   case `default`
+  /// The remote, or an error.
   case server
+  /// What is here.
   case cache
 }
 
 /// A document as the app sees it, present or known to be absent.
 public struct ViewedDocument: Sendable {
+  /// Which document.
   public let path: DocumentPath
   package let record: DocumentRecord?
   /// Some write of this document has not reached the remote.
@@ -33,6 +37,7 @@ public struct ViewedDocument: Sendable {
     self.isFromCache = isFromCache
   }
 
+  /// As it is seen; nil if it is not there.
   public var document: StoredDocument? { record?.document }
 }
 
@@ -51,11 +56,14 @@ public struct ViewedDocuments: Sendable {
 
 /// One database as its app sees it. Usable from any thread.
 public final class LocalView: Sendable {
+  /// What is below the view.
   public let store: DocumentStore
   let attached = Locked<SyncDriver?>(nil)
 
+  /// Begins a view of a store.
   public init(over store: DocumentStore) { self.store = store }
 
+  /// Reads one document, with the writes that wait.
   public func document(
     at path: DocumentPath, source: ReadSource = .default
   ) throws(DocumentStoreError) -> ViewedDocument {
@@ -65,6 +73,7 @@ public final class LocalView: Sendable {
       isFromCache: source == .cache)
   }
 
+  /// Answers a query, with the writes that wait.
   public func documents(
     _ query: StructuredQuery, source: ReadSource = .default
   ) throws(DocumentStoreError) -> ViewedDocuments {
@@ -120,6 +129,7 @@ public final class LocalView: Sendable {
     try store.finish(write)
   }
 
+  /// Ends the view, and closes the store.
   public func close() throws(DocumentStoreError) {
     driver?.stop()
     try store.close()

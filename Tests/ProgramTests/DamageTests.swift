@@ -131,21 +131,6 @@ import Testing
     #expect(try contents(of: folder.path) == before)
   }
 
-  @Test func aDirectoryThatIsNoStoreIsRefusedByEveryCommandWithWhatToDo() throws {
-    let folder = try TemporaryFolder()
-    let store = folder.path + "/app/database"
-    try #require(dugout.run("set", store, "users/ada", "{}").status == 0)
-    for arguments in [
-      ["get", "users/ada"], ["ls"], ["query", "users"], ["stat"], ["check"], ["compact"], ["salvage"],
-    ] {
-      let outcome = try dugout.run([arguments[0], folder.path] + arguments.dropFirst())
-      #expect(outcome.status == 69, "\(arguments)")
-      #expect(outcome.complaint.contains("Did you mean \(store)?"), "\(arguments): \(outcome.complaint)")
-    }
-    let nothing = try dugout.run("ls", folder.path + "/nothing")
-    #expect(nothing.status == 69 && nothing.complaint.contains("make one"))
-  }
-
   // MARK: A store with everything
 
   /// Documents in segments, in a log and under an index; contents in a pack and in a file of their own.

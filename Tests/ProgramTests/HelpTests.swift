@@ -144,8 +144,15 @@ import Testing
     let folder = try TemporaryFolder()
     let file = folder.path + "/_dugout"
     try Data(dugout.run("completions", "zsh").output.utf8).write(to: URL(fileURLWithPath: file))
-    let outcome = try Program(path: #require(Self.zsh)).run("-n", file)
+    let zsh = try Program(path: #require(Self.zsh))
+    let outcome = try zsh.run("-n", file)
     #expect(outcome.status == 0 && outcome.complaint.isEmpty, "\(outcome.complaint)")
+    // Both ways of installing them: sourced, and in a folder of functions.
+    for install in ["source '\(file)'", "fpath=('\(folder.path)' $fpath) && compinit -u -D"] {
+      let script = "autoload -U compinit && compinit -u -D && \(install) && print -r -- $_comps[dugout]"
+      let installed = try zsh.run("-f", "-c", script)
+      #expect(installed.output == "_dugout\n", "\(install): \(installed.complaint)")
+    }
   }
 
   @Test func eachShellHasCompletionsOfEveryCommand() throws {

@@ -6,7 +6,8 @@ import Testing
   @Test func everySnippetOfThePagesCompiles() async throws {
     let tree = try RepositoryTree.repository()
     var snippets: [Snippet] = []
-    for page in tree.pages where page != "CHANGELOG.md" {
+    let catalogues = tree.texts(below: "Sources/", withSuffix: ".md").filter { $0.contains(".docc/") }
+    for page in tree.pages + catalogues where page != "CHANGELOG.md" {
       let found = Snippet.all(on: page, text: tree.texts[page]!)
       snippets += found.snippets
       expectNone(found.violations)

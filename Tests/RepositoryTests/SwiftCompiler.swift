@@ -66,6 +66,18 @@ struct SwiftCompiler {
 
   /// The public symbols of a module of the build, from its symbol graph: `Type.member(label:)`.
   func publicMembers(of module: String) async throws -> Set<String> {
+    Set(try await publicSymbols(of: module).map(\.path))
+  }
+
+  struct PublicSymbol {
+    /// Such as `Type.member(label:)`.
+    var path: String
+    /// Whether it has a comment, or is there for something else that has one: a requirement, or what it overrides.
+    var isDocumented: Bool
+  }
+
+  /// From the module's symbol graph.
+  func publicSymbols(of module: String) async throws -> [PublicSymbol] {
     guard let build, let tool = executable.map({ URL(fileURLWithPath: $0).deletingLastPathComponent() })
     else {
       throw Failure(description: "There is no build, or no toolchain.")
@@ -85,14 +97,36 @@ struct SwiftCompiler {
     guard status == 0, let data = try? Data(contentsOf: graph) else {
       throw Failure(description: try String(contentsOf: output, encoding: .utf8))
     }
-    struct Graph: Decodable {
-      struct Symbol: Decodable { var pathComponents: [String] }
-      var symbols: [Symbol]
+    let decoded = try JSONDecoder().decode(SymbolGraph.self, from: data)
+    let derived = Set(decoded.relationships.filter(\.isDerived).map(\.source))
+    return decoded.symbols.map { symbol in
+      PublicSymbol(
+        path: symbol.pathComponents.joined(separator: "."),
+        isDocumented: symbol.docComment != nil || derived.contains(symbol.identifier.precise))
     }
-    return Set(
-      try JSONDecoder().decode(Graph.self, from: data).symbols.map {
-        $0.pathComponents.joined(separator: ".")
-      })
+  }
+
+  private struct SymbolGraph: Decodable {
+    struct Symbol: Decodable {
+      struct Identifier: Decodable { var precise: String }
+      struct Comment: Decodable {}
+      var identifier: Identifier
+      var pathComponents: [String]
+      var docComment: Comment?
+    }
+    struct Relationship: Decodable {
+      struct Origin: Decodable {}
+      var kind: String
+      var source: String
+      var sourceOrigin: Origin?
+
+      var isDerived: Bool {
+        sourceOrigin != nil
+          || ["overrides", "defaultImplementationOf", "optionalRequirementOf"].contains(kind)
+      }
+    }
+    var symbols: [Symbol]
+    var relationships: [Relationship]
   }
 
   private static var target: String {

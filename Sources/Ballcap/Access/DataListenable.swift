@@ -4,6 +4,7 @@ public import FirebaseFirestore
 
 /// An object with a place for its listener.
 public protocol DataListenable: AnyObject {
+  /// The listener that keeps the object up to date; nil while there is none.
   var listener: (any ListenerRegistration)? { get set }
 }
 

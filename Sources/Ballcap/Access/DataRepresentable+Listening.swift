@@ -18,6 +18,7 @@ extension DataRepresentable where Self: Object {
         }))
   }
 
+  /// Tells the document at once and after every change, until what it returns is disposed of or given up.
   public static func listen(
     id: String, includeMetadataChanges: Bool = true, completion: @escaping ((Self?, (any Error)?) -> Void)
   ) -> Disposer {

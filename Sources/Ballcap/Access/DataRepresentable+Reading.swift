@@ -17,6 +17,7 @@ extension DataRepresentable where Self: Object {
     }
   }
 
+  /// Reads the document with this id; nil if there is none.
   public static func get(
     id: String, source: FirestoreSource = FirestoreSource.default,
     completion: @escaping ((Self?, (any Error)?) -> Void)
@@ -97,6 +98,7 @@ extension DataRepresentable where Self: Object {
     return snapshot.exists ? try Self(snapshot: snapshot) : nil
   }
 
+  /// Reads the document with this id; nil if there is none.
   nonisolated(nonsending) public static func get(
     id: String, source: FirestoreSource = FirestoreSource.default
   ) async throws -> Self? {

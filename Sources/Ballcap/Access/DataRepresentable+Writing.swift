@@ -16,6 +16,7 @@ extension DataRepresentable where Self: Object {
     update(reference: nil, completion: completion)
   }
 
+  /// Deletes the document; the completion is told when that is on stable storage.
   public func delete(completion: (((any Error)?) -> Void)? = nil) {
     delete(reference: nil, completion: completion)
   }
@@ -27,10 +28,12 @@ extension DataRepresentable where Self: Object {
     batch.save(self, reference: reference).commit(completion)
   }
 
+  /// Writes the fields that have changed, to `reference` if it is given; fails if there is no document.
   public func update(reference: DocumentReference? = nil, completion: (((any Error)?) -> Void)? = nil) {
     batch.update(self, reference: reference).commit(completion)
   }
 
+  /// Deletes the document, or the one at `reference`; the completion is told when that is on stable storage.
   public func delete(reference: DocumentReference? = nil, completion: (((any Error)?) -> Void)? = nil) {
     batch.delete(self, reference: reference).commit(completion)
   }
@@ -49,14 +52,17 @@ extension DataRepresentable where Self: Object {
     try await batch.save(self, reference: reference).commit()
   }
 
+  /// Writes the fields that have changed, to `reference` if it is given; throws if there is no document.
   nonisolated(nonsending) public func update(reference: DocumentReference? = nil) async throws {
     try await batch.update(self, reference: reference).commit()
   }
 
+  /// Deletes the document, or the one at `reference`; returns when that is on stable storage.
   nonisolated(nonsending) public func delete(reference: DocumentReference? = nil) async throws {
     try await batch.delete(self, reference: reference).commit()
   }
 
+  /// Merges these fields into the document, or into the one at `reference`.
   nonisolated(nonsending) public func merge(
     reference: DocumentReference? = nil, data: [String: Any]
   ) async throws {

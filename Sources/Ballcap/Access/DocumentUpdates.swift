@@ -21,6 +21,7 @@ public struct DocumentUpdates<Object: Ballcap.Object & DataRepresentable>: Async
     Iterator(snapshots: snapshots.makeAsyncIterator(), make: make)
   }
 
+  /// Takes one state of the document after the other.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate var snapshots: DocumentReference.DocumentSnapshotsSequence.Iterator
     fileprivate let make: (DocumentSnapshot) throws -> Object?
@@ -49,6 +50,7 @@ extension DataRepresentable where Self: Object {
     DocumentUpdates(documentReference) { $0.exists ? try Self(snapshot: $0) : nil }
   }
 
+  /// The document as it is and as it becomes, for as long as the loop runs.
   public static func updates(id: String) -> DocumentUpdates<Self> {
     updates(documentReference: home.document(id))
   }

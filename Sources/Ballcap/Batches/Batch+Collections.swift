@@ -5,6 +5,7 @@ public import FirebaseFirestore
 extension Batch {
   // MARK: To another collection, under the same id
 
+  /// Saves the document in this collection, under its own id.
   @discardableResult
   public func save<T: Documentable>(
     _ document: T, to collectionReference: CollectionReference
@@ -12,6 +13,7 @@ extension Batch {
     save(document, reference: collectionReference.document(document.id))
   }
 
+  /// Updates the document of the same id in this collection.
   @discardableResult
   public func update<T: Documentable>(
     _ document: T, in collectionReference: CollectionReference
@@ -19,6 +21,7 @@ extension Batch {
     update(document, reference: collectionReference.document(document.id))
   }
 
+  /// Deletes the document of the same id in this collection.
   @discardableResult
   public func delete<T: Documentable>(_ document: T, in collectionReference: CollectionReference) -> Self {
     delete(document, reference: collectionReference.document(document.id))
@@ -26,6 +29,7 @@ extension Batch {
 
   // MARK: Several objects
 
+  /// Saves the documents in this collection, under their own ids.
   @discardableResult
   public func save<T: Documentable>(
     _ documents: [T], to collectionReference: CollectionReference
@@ -34,6 +38,7 @@ extension Batch {
     return self
   }
 
+  /// Updates the documents of the same ids in this collection.
   @discardableResult
   public func update<T: Documentable>(
     _ documents: [T], in collectionReference: CollectionReference
@@ -42,6 +47,7 @@ extension Batch {
     return self
   }
 
+  /// Deletes the documents of the same ids in this collection.
   @discardableResult
   public func delete<T: Documentable>(
     _ documents: [T], in collectionReference: CollectionReference
@@ -52,12 +58,15 @@ extension Batch {
 
   // MARK: As earlier releases had it
 
+  /// Saves the document where it belongs.
   @discardableResult
   public func save<T: Documentable>(document: T) -> Self where T: DataRepresentable { save(document) }
 
+  /// Updates the document where it is.
   @discardableResult
   public func update<T: Documentable>(document: T) -> Self where T: DataRepresentable { update(document) }
 
+  /// Deletes the document.
   @discardableResult
   public func delete<T: Documentable>(document: T) -> Self { delete(document) }
 }

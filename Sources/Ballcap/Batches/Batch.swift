@@ -24,6 +24,7 @@ public final class Batch {
   private let batch: WriteBatch
   private var writes: [BatchWrite] = []
 
+  /// Makes a batch for this database, with nothing in it.
   public init(firestore: Firestore = Firestore.firestore()) {
     self.firestore = firestore
     batch = firestore.batch()
@@ -72,6 +73,7 @@ public final class Batch {
     return self
   }
 
+  /// Deletes the document, or the one at `reference`.
   @discardableResult
   public func delete<T: Documentable>(_ document: T, reference: DocumentReference? = nil) -> Self {
     let place: DocumentReference = reference ?? document.documentReference
@@ -130,6 +132,7 @@ public final class Batch {
     }
   }
 
+  /// Writes all of it or nothing; returns when it is on stable storage.
   nonisolated(nonsending) public func commit() async throws {
     let writes = begin()
     let result = await withCheckedContinuation { continuation in

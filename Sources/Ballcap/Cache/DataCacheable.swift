@@ -2,10 +2,13 @@
 
 /// Never thrown; existing code names it.
 public enum DataCacheableError: Error {
+  /// The value is made when the write is committed, and is not known yet.
   case serverValueHasNotBeenDetermined
 }
 
+/// What keeps its data in the cache of documents.
 public protocol DataCacheable: AnyObject {
+  /// The type of the data.
   associatedtype Model: Modelable & Codable
   var cache: Model? { get }
 }

@@ -25,6 +25,7 @@ extension DataSource {
 
     public func makeAsyncIterator() -> Iterator { Iterator(source) }
 
+    /// Takes one change of the list after the other.
     public struct Iterator: AsyncIteratorProtocol {
       private let source: DataSource
       private let loop: ChangeLoop<T>

@@ -10,9 +10,12 @@ extension DataSource: RandomAccessCollection {
 
   public subscript(index: Int) -> Element { list[index] }
 
+  /// The first element; nil if there is none.
   public var first: Element? { count == 0 ? nil : list[0] }
+  /// The last element; nil if there is none.
   public var last: Element? { count == 0 ? nil : list[count - 1] }
 
+  /// Where the first element is for which the predicate is true; nil if there is none.
   public func index(where predicate: (Element) throws -> Bool) rethrows -> Int? {
     try documents.firstIndex(where: predicate)
   }
@@ -22,6 +25,7 @@ extension DataSource: RandomAccessCollection {
     list.reference(of: element).flatMap(list.index)
   }
 
+  /// Calls the body with each element, in order.
   public func forEach(_ body: (Element) throws -> Void) rethrows { try documents.forEach(body) }
 
   // MARK: By hand, silently

@@ -8,9 +8,11 @@ extension DataSource {
   public final class Query {
     /// Where the steps began.
     public let _originalQuery: FirebaseFirestore.Query
+    /// What is asked of the database.
     public let query: FirebaseFirestore.Query
     private let predicates: [NSPredicate]
 
+    /// Makes documents of what this query finds.
     public convenience init(_ query: FirebaseFirestore.Query) { self.init(query, from: query, []) }
 
     private init(
@@ -25,6 +27,7 @@ extension DataSource {
       Query(query, from: _originalQuery, predicates)
     }
 
+    /// A list that follows the query, once it listens.
     public func dataSource(option: Option = Option()) -> DataSource<T> {
       DataSource(reference: self, option: option)
     }
@@ -70,6 +73,7 @@ extension DataSource {
       }
     }
 
+    /// Reads once what the query finds.
     public func get(completion: @escaping FIRQuerySnapshotBlock) {
       guard hasPredicates else { return query.getDocuments(completion: completion) }
       query.getDocuments { [self] snapshot, error in completion(snapshot?.filtered(accepts), error) }

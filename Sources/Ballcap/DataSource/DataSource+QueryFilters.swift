@@ -8,18 +8,22 @@ extension DataSource.Query {
     refined(query.whereField(keyPath, isEqualTo: isEqualTo))
   }
 
+  /// The field has a value of the same kind that comes before this one.
   public func `where`(_ keyPath: String, isLessThan: Any) -> DataSource.Query {
     refined(query.whereField(keyPath, isLessThan: isLessThan))
   }
 
+  /// The field has a value of the same kind that comes before this one or equals it.
   public func `where`(_ keyPath: String, isLessThanOrEqualTo: Any) -> DataSource.Query {
     refined(query.whereField(keyPath, isLessThanOrEqualTo: isLessThanOrEqualTo))
   }
 
+  /// The field has a value of the same kind that comes after this one.
   public func `where`(_ keyPath: String, isGreaterThan: Any) -> DataSource.Query {
     refined(query.whereField(keyPath, isGreaterThan: isGreaterThan))
   }
 
+  /// The field has a value of the same kind that comes after this one or equals it.
   public func `where`(_ keyPath: String, isGreaterThanOrEqualTo: Any) -> DataSource.Query {
     refined(query.whereField(keyPath, isGreaterThanOrEqualTo: isGreaterThanOrEqualTo))
   }

@@ -6,6 +6,7 @@ extension DataSource.Query {
   /// By this field; documents without it are not found. Data sources keep this order.
   public func order(by: String) -> DataSource.Query { refined(query.order(by: by)) }
 
+  /// In order of the field; documents without it are left out.
   public func order(by: String, descending: Bool) -> DataSource.Query {
     refined(query.order(by: by, descending: descending))
   }
@@ -22,10 +23,12 @@ extension DataSource.Query {
   /// From behind them.
   public func start(after: [Any]) -> DataSource.Query { refined(query.start(after: after)) }
 
+  /// From where the document stands in the order.
   public func start(atDocument: DocumentSnapshot) -> DataSource.Query {
     refined(query.start(atDocument: atDocument))
   }
 
+  /// Behind where the document stands in the order.
   public func start(afterDocument: DocumentSnapshot) -> DataSource.Query {
     refined(query.start(afterDocument: afterDocument))
   }
@@ -33,6 +36,7 @@ extension DataSource.Query {
   /// Up to the documents that have these values in the fields of the orders, those included.
   public func end(at: [Any]) -> DataSource.Query { refined(query.end(at: at)) }
 
+  /// Up to and with where the document stands in the order.
   public func end(atDocument: DocumentSnapshot) -> DataSource.Query {
     refined(query.end(atDocument: atDocument))
   }
@@ -40,6 +44,7 @@ extension DataSource.Query {
   /// Up to what comes before them.
   public func end(before: [Any]) -> DataSource.Query { refined(query.end(before: before)) }
 
+  /// Up to and without where the document stands in the order.
   public func end(beforeDocument: DocumentSnapshot) -> DataSource.Query {
     refined(query.end(beforeDocument: beforeDocument))
   }

@@ -7,6 +7,7 @@ extension DataSource {
   ///
   /// The arrays are made when somebody asks for them: with many documents, look at `indices` or `difference`.
   public struct Snapshot {
+    /// What is gone, new and changed.
     public let changes: Changes
     private let content: SnapshotContent<T>
 
@@ -15,7 +16,9 @@ extension DataSource {
       self.content = content
     }
 
+    /// The list before the change.
     public var before: [Element] { content.before }
+    /// The list after the change.
     public var after: [Element] { content.after }
 
     /// Where the changes are: of deletions in `before`, of insertions in `after`, and of modifications in both.

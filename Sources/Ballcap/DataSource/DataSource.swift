@@ -29,8 +29,11 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
   public typealias RetrieveBlock = (
     QuerySnapshot?, QueryDocumentSnapshot, @escaping ((Element?) -> Void)
   ) -> Void
+  /// What is told of a change: the database's snapshot, and the list before and after.
   public typealias ChangedBlock = (QuerySnapshot?, Snapshot) -> Void
+  /// What is told when listening fails.
   public typealias ErrorBlock = (QuerySnapshot?, DataSourceError) -> Void
+  /// The elements that are gone, new and changed.
   public typealias Changes = (deletions: [Element], insertions: [Element], modifications: [Element])
 
   var list: DocumentList<T>
@@ -67,12 +70,14 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
 
   /// What the source began with.
   public private(set) var query: Query
+  /// What the list was made with.
   public private(set) var option: Option
   /// Whether a read found nothing more. Never false again.
   public internal(set) var isLast = false
   /// False once a read or a snapshot came back with fewer documents than the limit of the query, or with none.
   public internal(set) var hasMore = true
 
+  /// Makes a list for a query; it is empty until it listens.
   public init(reference: Query, option: Option = Option()) {
     query = reference
     self.option = option

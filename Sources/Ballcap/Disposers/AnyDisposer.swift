@@ -2,8 +2,10 @@
 
 /// Disposes its base when asked, or when it is freed, also if someone else has the base.
 public final class AnyDisposer: ReferenceObservationDisposable {
+  /// What is disposed of.
   public let base: any ReferenceObservationDisposable
 
+  /// Wraps another disposer.
   public init(_ base: any ReferenceObservationDisposable = NoDisposer()) { self.base = base }
 
   deinit { base.dispose() }
@@ -13,6 +15,7 @@ public final class AnyDisposer: ReferenceObservationDisposable {
 
 /// Nothing to end.
 public final class NoDisposer: ReferenceObservationDisposable {
+  /// Makes one that disposes of nothing.
   public init() {}
 
   public func dispose() {}

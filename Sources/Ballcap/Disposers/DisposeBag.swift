@@ -12,6 +12,7 @@ public final class DisposeBag: Sendable {
 
   private let state = Guarded(State())
 
+  /// Makes an empty bag.
   public init() {}
 
   deinit {

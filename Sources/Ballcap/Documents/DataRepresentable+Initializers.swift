@@ -17,6 +17,7 @@ extension DataRepresentable where Self: Object {
     self.init(id: id, from: Model(), collectionReference: collectionReference)
   }
 
+  /// A document with this id and no data, in the collection of its type unless another is named.
   public init(_ id: String, collectionReference: CollectionReference? = nil) {
     self.init(id: id, from: Model(), collectionReference: collectionReference)
   }
@@ -31,6 +32,7 @@ extension DataRepresentable where Self: Object {
     times.update(from: data)
   }
 
+  /// A document with this id and data, in the collection of its type unless another is named.
   public init(id: String, from data: Model, collectionReference: CollectionReference? = nil) {
     self.init(documentReference: (collectionReference ?? Self.home).document(id), from: data)
   }
@@ -43,6 +45,7 @@ extension DataRepresentable where Self: Object {
     times.update(from: data)
   }
 
+  /// A document at a reference, with data.
   public init(documentReference: DocumentReference, from data: Model) {
     self.init(documentReference)
     self.data = data

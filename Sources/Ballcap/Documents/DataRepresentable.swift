@@ -12,12 +12,16 @@ import Foundation
 /// }
 /// ```
 public protocol DataRepresentable: AnyObject, Hashable {
+  /// The type of the data.
   associatedtype Model: Modelable & Codable
+  /// What the document has; nil before it is read or set.
   var data: Model? { get set }
   init()
 
   // Repeated here, since here a class can still say otherwise: what `Object` conforms to is decided there.
+  /// Where documents of this type are.
   static var collectionReference: CollectionReference { get }
+  /// Whether times of creation and update are stored with the data.
   var shouldIncludedInTimestamp: Bool { get }
 }
 
@@ -52,6 +56,7 @@ extension DataRepresentable where Self: Object {
     return copy
   }
 
+  /// The path and the data, for people.
   public var description: String {
     guard let data else { return "\(Self.name) {\n data: nil\n}" }
     let lines = [

@@ -12,6 +12,7 @@ open class Object: Documentable {
   public typealias ServerTimestamp = Ballcap.ServerTimestamp
 
   public internal(set) var documentReference: DocumentReference!
+  /// What was read last; nil before the first read.
   public internal(set) var snapshot: DocumentSnapshot?
   var times = DocumentTimes()
 

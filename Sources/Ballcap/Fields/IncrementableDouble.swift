@@ -9,11 +9,14 @@ import FirebaseFirestore
 /// document.update()
 /// ```
 public enum IncrementableDouble: Codable, ExpressibleByFloatLiteral, RawRepresentable, Sendable {
+  /// Integers are read as numbers with a point.
   public typealias IntegerLiteralType = Double
   public typealias FloatLiteralType = Double
   public typealias RawValue = Double
 
+  /// To be added to what is stored.
   case increment(Double)
+  /// What is stored.
   case value(Double)
 
   public init?(rawValue: Double) { self = .value(rawValue) }
@@ -50,6 +53,7 @@ extension IncrementableDouble: Hashable {
   }
 
   public static func == (left: Self, right: Self) -> Bool { left.form == right.form }
+  /// Whether the two differ.
   public static func != (left: Self, right: Self) -> Bool { left.form != right.form }
   public func hash(into hasher: inout Hasher) { form.hash(into: &hasher) }
   public var hashValue: Int { form.hashValue }

@@ -12,7 +12,9 @@ public enum IncrementableInt: Codable, ExpressibleByIntegerLiteral, RawRepresent
   public typealias IntegerLiteralType = Int64
   public typealias RawValue = Int64
 
+  /// To be added to what is stored.
   case increment(Int64)
+  /// What is stored.
   case value(Int64)
 
   public init?(rawValue: Int64) { self = .value(rawValue) }
@@ -49,6 +51,7 @@ extension IncrementableInt: Hashable {
   }
 
   public static func == (left: Self, right: Self) -> Bool { left.form == right.form }
+  /// Whether the two differ.
   public static func != (left: Self, right: Self) -> Bool { left.form != right.form }
   public func hash(into hasher: inout Hasher) { form.hash(into: &hasher) }
   public var hashValue: Int { form.hashValue }

@@ -7,6 +7,7 @@ public enum OperableArray<Element: Codable>: Codable, ExpressibleByArrayLiteral,
   public typealias RawValue = [Element]
   public typealias ArrayLiteralElement = Element
 
+  /// What is stored.
   case value([Element])
   /// Takes all of these out.
   case arrayRemove([Element])
@@ -55,6 +56,7 @@ extension OperableArray: Equatable where Element: Equatable {
     }
   }
 
+  /// Whether the two differ.
   public static func != (left: Self, right: Self) -> Bool { !(left == right) }
 }
 
@@ -88,7 +90,9 @@ extension OperableArray: Collection {
   public func index(after index: Int) -> Int { index + 1 }
   public var isEmpty: Bool { elements.isEmpty }
   public var count: Int { elements.count }
+  /// The first element that is known; nil if there is none.
   public var first: Element? { elements.first }
+  /// The last element that is known; nil if there is none.
   public var last: Element? { elements.last }
   public subscript(index: Int) -> Element { elements[index] }
 }

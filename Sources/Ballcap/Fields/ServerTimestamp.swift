@@ -11,6 +11,7 @@ public enum ServerTimestamp: Codable, RawRepresentable, Sendable {
 
   /// Written as the time of the commit.
   case pending
+  /// What the server's clock said.
   case resolved(Timestamp)
 
   public init?(rawValue: Timestamp) { self = .resolved(rawValue) }
@@ -46,6 +47,7 @@ extension ServerTimestamp: Hashable {
   }
 
   public static func == (left: Self, right: Self) -> Bool { left.form == right.form }
+  /// Whether the two differ.
   public static func != (left: Self, right: Self) -> Bool { left.form != right.form }
   public func hash(into hasher: inout Hasher) { form.hash(into: &hasher) }
   public var hashValue: Int { form.hashValue }

@@ -82,6 +82,7 @@ extension File {
 
   // MARK: Async
 
+  /// Uploads the data; returns when it is on stable storage.
   @discardableResult
   nonisolated(nonsending) public func save() async throws -> StorageMetadata {
     try await withCheckedThrowingContinuation { done in
@@ -92,18 +93,21 @@ extension File {
     }.value
   }
 
+  /// Deletes the file in its bucket.
   nonisolated(nonsending) public func delete() async throws {
     try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
       delete { error in done.resume(with: error.map(Result.failure) ?? .success(())) }
     }
   }
 
+  /// Downloads the data, from the cache if it is there; throws if it has more bytes than `size`.
   nonisolated(nonsending) public func getData(_ size: Int64 = Int64(10e8)) async throws -> Data {
     try await withCheckedThrowingContinuation { done in
       getData(size) { data, error in done.resume(with: Result { try data.orThrow(error) }) }
     }
   }
 
+  /// Downloads the data anew; throws if it has more bytes than `size`.
   @discardableResult
   nonisolated(nonsending) public func reload(_ size: Int64 = Int64(10e8)) async throws -> Data {
     try await withCheckedThrowingContinuation { done in

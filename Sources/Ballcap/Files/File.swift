@@ -90,10 +90,13 @@ public final class File: Storable {
     }
   }
 
+  /// The last part of the path.
   public var name: String { storageReference.name }
 
+  /// Whether the bucket has it, as far as is known here.
   public var isUploaded: Bool { storageMetadata != nil }
 
+  /// Path, kind and URL, for people.
   public var debugDescription: String {
     """
     File {

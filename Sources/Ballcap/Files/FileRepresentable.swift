@@ -5,15 +5,18 @@ import Foundation
 
 /// An object with a file, a cell with a picture for instance.
 public protocol FileRepresentable: AnyObject {
+  /// The file that is shown.
   var file: File { get set }
 }
 
 extension FileRepresentable {
+  /// The upload under way; nil if there is none.
   public internal(set) var uploadTask: StorageUploadTask? {
     get { StorageTaskStore.shared.get(upload: file.path) }
     set { StorageTaskStore.shared.set(upload: file.path, task: newValue) }
   }
 
+  /// The download under way; nil if there is none.
   public internal(set) var downloadTask: StorageDownloadTask? {
     get { StorageTaskStore.shared.get(download: file.path) }
     set { StorageTaskStore.shared.set(download: file.path, task: newValue) }

@@ -5,21 +5,35 @@ public import FirebaseStorage
 extension File {
   /// A kind of file. An extension that is not said and an empty one are the same.
   public enum MIMEType: Sendable {
+    /// Text.
     case plain
+    /// Text in columns with commas.
     case csv
+    /// A page.
     case html
+    /// A style sheet.
     case css
+    /// A script.
     case javascript
     /// Bytes of no known kind, with the extension of the name.
     case octetStream(String?)
+    /// A document in PDF.
     case pdf
+    /// A ZIP archive.
     case zip
+    /// A tar archive.
     case tar
+    /// An LZH archive.
     case lzh
+    /// A picture in JPEG.
     case jpeg
+    /// A picture in progressive JPEG.
     case pjpeg
+    /// A picture in PNG.
     case png
+    /// A picture in GIF.
     case gif
+    /// A film in MP4.
     case mp4
     /// The kind and the extension.
     case custom(String, String)
@@ -27,6 +41,7 @@ extension File {
 }
 
 extension File.MIMEType: FileKind {
+  /// As in a header of HTTP.
   public var rawValue: String {
     switch self {
     case .octetStream: Self.unknownText
@@ -35,6 +50,7 @@ extension File.MIMEType: FileKind {
     }
   }
 
+  /// What names of such files end with, without the dot.
   public var fileExtension: String {
     switch self {
     case .octetStream(let fileExtension): fileExtension ?? ""

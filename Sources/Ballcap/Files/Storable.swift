@@ -3,11 +3,17 @@
 public import FirebaseStorage
 import Foundation
 
+/// What describes a file in a bucket.
 public protocol Storable {
+  /// Where the bytes are.
   var storageReference: StorageReference { get set }
+  /// The name in the bucket.
   var path: String { get set }
+  /// Where they can be downloaded; nil before the upload.
   var url: URL? { get set }
+  /// What kind of bytes they are.
   var mimeType: File.MIMEType { get set }
+  /// Values of yours beside the bytes.
   var metadata: [String: String] { get set }
 }
 
@@ -36,8 +42,10 @@ public enum FileError: Error, @unchecked Sendable {
   // Unchecked, because it carries the file, which belongs to whoever saved it.
   /// There are no bytes to save.
   case invalidData(any Storable)
+  /// It took too long.
   case timeout
 
+  /// What happened, for people.
   public var description: String {
     switch self {
     case .invalidData(let file): "There is no data to save at \(file.path)."

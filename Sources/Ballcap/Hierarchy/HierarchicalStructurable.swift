@@ -12,16 +12,20 @@ public import FirebaseFirestore
 /// }
 /// ```
 public protocol HierarchicalStructurable {
+  /// The names of the collections below a document.
   associatedtype CollectionKeys: RawRepresentable
 }
 
 extension HierarchicalStructurable where Self: Object, Self.CollectionKeys.RawValue == String {
+  /// A document with an id of its own and no data.
   public init() { self.init(collectionReference: nil) }
 
+  /// A document with an id of its own and no data, in the collection of its type unless another is named.
   public init(collectionReference: CollectionReference? = nil) {
     self.init((collectionReference ?? Self.collectionReference).document())
   }
 
+  /// A document with this id and no data, in the collection of its type unless another is named.
   public init(id: String, collectionReference: CollectionReference? = nil) {
     self.init((collectionReference ?? Self.collectionReference).document(id))
   }
@@ -41,13 +45,16 @@ extension HierarchicalStructurable where Self: Object, Self.CollectionKeys.RawVa
 // The same for objects with a model. Without it, a class that is both would have two of each.
 extension HierarchicalStructurable
 where Self: Object, Self: DataRepresentable, Self.CollectionKeys.RawValue == String {
+  /// A document with an id of its own and the model's defaults.
   public init() { self.init(collectionReference: nil) }
 
+  /// A document with an id of its own and the model's defaults.
   public init(collectionReference: CollectionReference? = nil) {
     self.init((collectionReference ?? Self.home).document())
     data = Model()
   }
 
+  /// A document with this id and the model's defaults.
   public init(id: String, collectionReference: CollectionReference? = nil) {
     self.init((collectionReference ?? Self.home).document(id))
     data = Model()

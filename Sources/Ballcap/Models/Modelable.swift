@@ -4,6 +4,7 @@ public import FirebaseFirestore
 
 /// The fields of a document as a Swift value: declare a struct `Codable, Modelable`, every property with a default.
 public protocol Modelable: Referencable, Equatable, CustomDebugStringConvertible {
+  /// The model with its defaults.
   init()
 }
 

@@ -24,6 +24,7 @@ public final class LiveList<T: Object & DataRepresentable>: Observable {
   private var isBegun = false
   private var lastError: (any Error)?
 
+  /// A list that follows the query for as long as it lives.
   public init(_ query: DataSource<T>.Query, option: DataSource<T>.Option = DataSource<T>.Option()) {
     source = query.dataSource(option: option)
   }

@@ -11,9 +11,12 @@ private import Foundation
 /// What goes wrong with a batch of files besides the errors of the storage.
 public enum StorageBatchError: Error, @unchecked Sendable {
   // Unchecked, because it carries the file, which belongs to whoever saved it.
+  /// A file has no data to upload.
   case invalidData(File)
+  /// It took too long.
   case timeout
 
+  /// What happened, for people.
   public var description: String {
     switch self {
     case .invalidData(let file): "There is no data to save at \(file.path)."
@@ -44,22 +47,27 @@ public final class StorageBatch {
   private var operations: [Operation] = []
   private var isCommitted = false
 
+  /// Makes a batch with nothing in it.
   public init() {}
 
   // MARK: Collecting
 
+  /// Uploads the file with the batch.
   @discardableResult
   public func save(_ file: File) -> Self { add(.save(file)) }
 
+  /// Uploads the files with the batch.
   @discardableResult
   public func save(_ files: [File]) -> Self {
     for file in files { save(file) }
     return self
   }
 
+  /// Deletes the file with the batch.
   @discardableResult
   public func delete(_ file: File) -> Self { add(.delete(file)) }
 
+  /// Deletes the files with the batch.
   @discardableResult
   public func delete(_ files: [File]) -> Self {
     for file in files { delete(file) }

@@ -4,17 +4,24 @@ package import ByteStore
 
 /// Where and why storage failed, without the types of the floor below.
 public struct StorageEvidence: Hashable, Sendable {
+  /// The file or the directory that it is about.
   public var file: String?
+  /// Where in the file.
   public var offset: UInt64?
+  /// What should have been there.
   public var expected: String?
+  /// What was there.
   public var found: String?
+  /// The call to the system that failed.
   public var operation: String?
+  /// What the system said, an `errno`.
   public var code: Int32?
   /// The process that holds a locked store.
   public var holder: Int32?
   /// All of it in a sentence or two.
   public var message: String
 
+  /// Makes evidence of a sentence alone.
   public init(message: String) { self.message = message }
 }
 

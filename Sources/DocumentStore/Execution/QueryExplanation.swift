@@ -2,15 +2,18 @@
 
 /// The plan of a query and what it took.
 public struct QueryExplanation: Sendable, CustomStringConvertible {
+  /// One index that was used, and how.
   public struct Access: Sendable, Hashable {
     /// Nil stands for the names of all documents.
     public let index: IndexDefinition?
+    /// How many ranges of keys were read.
     public let ranges: Int
   }
 
   /// Each is merged with the others; in each, only what all accesses have is taken. An empty one is a document
   /// that the query names.
   public let branches: [[Access]]
+  /// Whether it was read against its order.
   public let isBackward: Bool
   /// All matches were read and sorted, for no index has them in order.
   public let isSorted: Bool
@@ -18,11 +21,15 @@ public struct QueryExplanation: Sendable, CustomStringConvertible {
   public let isFiltered: Bool
   /// Indexes made for this query.
   public let built: [IndexDefinition]
+  /// How many keys of indexes were looked at.
   public let entriesRead: Int
+  /// How many documents were read.
   public let documentsRead: Int
   package let longKeysRead: Int
   package let nestedPassedOver: Int
+  /// How many results there were.
   public let results: Int
+  /// How long the answer took.
   public let nanoseconds: UInt64
 
   init(
@@ -77,7 +84,12 @@ public struct QueryExplanation: Sendable, CustomStringConvertible {
     let digits = (milliseconds * 1000).rounded() / 1000
     return """
       \(plan)
-      \(results) results from \(entriesRead) index entries and \(documentsRead) documents in \(digits) ms
+      \(Self.count(results, "result")) from \(Self.count(entriesRead, "index entry", "index entries")) \
+      and \(Self.count(documentsRead, "document")) in \(digits) ms
       """
+  }
+
+  private static func count(_ number: Int, _ one: String, _ many: String? = nil) -> String {
+    "\(number) \(number == 1 ? one : many ?? one + "s")"
   }
 }

@@ -14,6 +14,7 @@ import ByteStore
 
 /// What an index is of. Equal if it has the same keys.
 public struct IndexDefinition: Hashable, Sendable {
+  /// Which collections an index is about.
   public enum Scope: UInt8, Hashable, Sendable {
     /// Each collection by itself.
     case collection = 0
@@ -23,6 +24,7 @@ public struct IndexDefinition: Hashable, Sendable {
 
   /// What of a field's value is in the key.
   public enum Part: Hashable, Sendable {
+    /// The value of the field as a whole.
     case value(OrderBy.Direction)
     /// The same, and documents without the field are there as if it were null.
     case valueOrNull(OrderBy.Direction)
@@ -30,20 +32,28 @@ public struct IndexDefinition: Hashable, Sendable {
     case element
   }
 
+  /// A field of an index.
   public struct Field: Hashable, Sendable {
+    /// Which field.
     public let path: StoredFieldPath
+    /// What of the field is in the index.
     public let part: Part
 
+    /// An ascending field unless something else is said.
     public init(_ path: StoredFieldPath, _ part: Part = .value(.ascending)) {
       self.path = path
       self.part = part
     }
   }
 
+  /// An index has at most so many fields.
   public static let fieldsMax = 100
 
+  /// The last part of the paths of its collections.
   public let collectionID: String
+  /// Which of these collections.
   public let scope: Scope
+  /// In the order in which they sort.
   public let fields: [Field]
 
   /// Throws `invalidArgument` unless there is a field, no field of the document's name, and at most one that

@@ -3,8 +3,13 @@
 /// One change between two states that a listener was told. Applied one after the other, in their order, to the
 /// documents of the state before, they give those of the state after.
 public struct LiveChange: Sendable {
-  public enum Kind: Sendable, Hashable { case added, modified, removed }
+  /// What may happen to a document.
+  public enum Kind: Sendable, Hashable {
+    /// It came, stayed with other content, or went.
+    case added, modified, removed
+  }
 
+  /// What happened to the document.
   public let kind: Kind
   /// Of a removal, as it was last.
   public let document: StoredDocument
@@ -16,10 +21,12 @@ public struct LiveChange: Sendable {
 
 /// One committed state of a query.
 public struct LiveSnapshot: Sendable {
+  /// The answer, in the query's order.
   public let documents: LiveResults
   /// Since the state that this listener was told before: removals, then additions, then modifications, each in the
   /// order of the query. In the first state all documents are additions.
   public let changes: [LiveChange]
+  /// Whether it is the first one, in which everything is new.
   public let isFirst: Bool
   /// Of the last commit that the state is known to have; nil before the first one.
   public let time: StoredTimestamp?

@@ -20,6 +20,7 @@ public struct FieldMask: Hashable, Sendable {
     self.init(Self.leaves(of: fields, at: []))
   }
 
+  /// Whether no field is named.
   public var isEmpty: Bool { paths.isEmpty }
 
   /// Whether the field or one around it is in the mask.
@@ -34,6 +35,7 @@ public struct FieldMask: Hashable, Sendable {
     return low > 0 && paths[low - 1].isPrefix(of: path)
   }
 
+  /// The fields that are named in either.
   public func union(_ other: FieldMask) -> FieldMask { FieldMask(paths + other.paths) }
 
   private static func leaves(of fields: StoredMap, at place: [String]) -> [StoredFieldPath] {

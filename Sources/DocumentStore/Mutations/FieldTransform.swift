@@ -2,6 +2,7 @@
 
 /// A field and how to compute it.
 public struct FieldTransform: Sendable, Equatable {
+  /// What is computed from the value that is stored.
   public enum Operation: Sendable, Equatable {
     /// The time of the commit.
     case serverTimestamp
@@ -20,9 +21,12 @@ public struct FieldTransform: Sendable, Equatable {
     case arrayRemove([StoredValue])
   }
 
+  /// Which field.
   public let field: StoredFieldPath
+  /// What is computed.
   public let operation: Operation
 
+  /// Computes a field when the write is committed.
   public init(_ field: StoredFieldPath, _ operation: Operation) {
     self.field = field
     self.operation = operation

@@ -5,7 +5,9 @@ extension Mutation {
   public enum FieldChange: Sendable, Equatable {
     /// The value replaces all that is there.
     case set(StoredValue)
+    /// The field goes.
     case delete
+    /// The field becomes what is computed from it.
     case compute(FieldTransform.Operation)
   }
 

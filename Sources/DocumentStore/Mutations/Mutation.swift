@@ -4,6 +4,7 @@
 
 /// A change of one document.
 public struct Mutation: Sendable, Equatable {
+  /// What is to become of the document.
   public enum Change: Sendable, Equatable {
     /// The document consists of these fields, and then of what the transforms make.
     case set(StoredMap, [FieldTransform])
@@ -19,8 +20,11 @@ public struct Mutation: Sendable, Equatable {
     case place(StoredMap, createTime: StoredTimestamp, updateTime: StoredTimestamp)
   }
 
+  /// Which document.
   public let path: DocumentPath
+  /// What is to become of it.
   public let change: Change
+  /// What has to hold, or nothing of the commit is written.
   public let precondition: Precondition
 
   private init(_ path: DocumentPath, _ change: Change, _ precondition: Precondition) {
@@ -37,6 +41,7 @@ public struct Mutation: Sendable, Equatable {
     Mutation(path, .set(fields, transforms), precondition)
   }
 
+  /// Changes the fields that the mask names, and computes others.
   public static func patch(
     _ path: DocumentPath, _ fields: StoredMap, mask: FieldMask, transforms: [FieldTransform] = [],
     precondition: Precondition = .none
@@ -44,10 +49,12 @@ public struct Mutation: Sendable, Equatable {
     Mutation(path, .patch(fields, mask, transforms), precondition)
   }
 
+  /// Removes the document; no error if there is none.
   public static func delete(_ path: DocumentPath, precondition: Precondition = .none) -> Mutation {
     Mutation(path, .delete, precondition)
   }
 
+  /// Writes nothing, and refuses the commit unless the precondition holds.
   public static func verify(_ path: DocumentPath, _ precondition: Precondition) -> Mutation {
     Mutation(path, .verify, precondition)
   }
@@ -58,6 +65,7 @@ public struct Mutation: Sendable, Equatable {
       .place(document.fields, createTime: document.createTime, updateTime: document.updateTime), .none)
   }
 
+  /// What is computed when the write is committed.
   public var transforms: [FieldTransform] {
     switch change {
     case .set(_, let transforms), .patch(_, _, let transforms): transforms

@@ -1,7 +1,10 @@
 // What must hold of a document for a write to happen.
 
+/// What has to hold for a write.
 public enum Precondition: Hashable, Sendable {
+  /// Nothing.
   case none
+  /// Whether the document is there.
   case exists(Bool)
   /// The document exists and was last changed then.
   case updateTime(StoredTimestamp)

@@ -2,6 +2,7 @@
 
 /// The path of a document, such as `rooms/eros`: collection and document names by turns.
 public struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
+  /// Collection, id, collection, id, and so on.
   public let segments: [String]
 
   /// Checks every rule for names and their number.
@@ -37,8 +38,10 @@ public struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
   /// Whether this is none of the users' documents, which no reserved name leads to.
   package var isReserved: Bool { segments.first.map(PathError.isReserved) ?? false }
 
+  /// The last part.
   public var id: String { segments[segments.count - 1] }
 
+  /// The collection that the document is in.
   public var parent: CollectionPath { CollectionPath(checked: Array(segments.dropLast())) }
 
   public var description: String { segments.joined(separator: "/") }
@@ -50,8 +53,10 @@ public struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
 
 /// The path of a collection, such as `rooms` or `rooms/eros/messages`.
 public struct CollectionPath: Hashable, Sendable, CustomStringConvertible {
+  /// Collection, id, collection, and so on.
   public let segments: [String]
 
+  /// Throws unless the parts are those of a collection.
   public init(_ segments: [String]) throws(PathError) {
     guard segments.count % 2 == 1 else {
       throw PathError(path: segments, reason: "a collection has an odd number of path segments")
@@ -67,8 +72,10 @@ public struct CollectionPath: Hashable, Sendable, CustomStringConvertible {
 
   package func check() throws(PathError) { _ = try CollectionPath(segments) }
 
+  /// The last part.
   public var id: String { segments[segments.count - 1] }
 
+  /// The document that the collection is below; nil at the root.
   public var parent: DocumentPath? {
     segments.count == 1 ? nil : DocumentPath(unchecked: Array(segments.dropLast()))
   }
@@ -82,13 +89,18 @@ public struct CollectionPath: Hashable, Sendable, CustomStringConvertible {
 
 /// A path that breaks a rule, and which.
 public struct PathError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// A part has at most so many bytes.
   public static let nameBytesMax = 1500
+  /// A path has at most so many bytes.
   public static let pathBytesMax = 6 << 10
+  /// A path has at most so many parts.
   public static let segmentsMax = 200
   /// What the name of a document counts beside its ids.
   static let pathBytesOverhead = 16
 
+  /// What was to be a path.
   public var path: [String]
+  /// Why it is none.
   public var reason: String
 
   public var description: String {

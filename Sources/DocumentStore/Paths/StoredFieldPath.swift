@@ -47,6 +47,7 @@ public struct StoredFieldPath: Hashable, Comparable, Sendable {
     self.names = names
   }
 
+  /// As text, with backticks where a name needs them.
   public var canonical: String { Self.canonical(names) }
 
   /// For names that need not make a path, as messages have them.
@@ -121,7 +122,9 @@ extension StoredFieldPath: CustomStringConvertible {
 
 /// What is wrong with names or a text that were to be a field path.
 public enum FieldPathError: Error, Hashable, Sendable {
+  /// There is no name.
   case noNames
+  /// The name at this place is empty.
   case emptyName(index: Int)
   /// In dotted text.
   case forbiddenCharacter(String)

@@ -2,8 +2,11 @@
 
 /// What is computed over the answer of a query.
 public enum Aggregate: Hashable, Sendable {
+  /// How many documents there are.
   case count
+  /// The sum of the numbers in a field.
   case sum(StoredFieldPath)
+  /// The mean of the numbers in a field.
   case average(StoredFieldPath)
 
   /// The name of the result where results have names.

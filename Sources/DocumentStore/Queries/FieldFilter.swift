@@ -4,9 +4,13 @@
 public struct FieldFilter: Sendable, Equatable {
   /// The raw values are the names in messages.
   public enum Operator: String, Sendable, CaseIterable {
+    /// By the order of values.
     case lessThan, lessThanOrEqual, equal, notEqual, greaterThanOrEqual, greaterThan
+    /// By what an array has.
     case arrayContains, arrayContainsAny
+    /// It equals one of a list.
     case isIn = "in"
+    /// It is there, and equals none of a list.
     case notIn
 
     /// Takes an array of values to compare with.
@@ -26,8 +30,11 @@ public struct FieldFilter: Sendable, Equatable {
     }
   }
 
+  /// Which field.
   public let field: StoredFieldPath
+  /// How it is compared.
   public let `operator`: Operator
+  /// With what.
   public let operand: StoredValue
 
   /// The operand of `in`, `notIn` and `arrayContainsAny` is an array. Operands on

@@ -2,10 +2,14 @@
 
 /// What a document must satisfy.
 public indirect enum FilterTree: Sendable, Equatable {
+  /// One comparison.
   case field(FieldFilter)
+  /// All of these hold.
   case all([FilterTree])
+  /// At least one of these holds.
   case any([FilterTree])
 
+  /// One comparison.
   public static func field(
     _ field: StoredFieldPath, _ operator: FieldFilter.Operator, _ operand: StoredValue
   ) -> FilterTree {

@@ -2,9 +2,12 @@
 
 /// One field of an order and its direction.
 public struct OrderBy: Hashable, Sendable {
+  /// The way of an order.
   public enum Direction: Hashable, Sendable {
+    /// Both ways.
     case ascending, descending
 
+    /// The other way.
     public var reversed: Direction { self == .ascending ? .descending : .ascending }
   }
 
@@ -16,10 +19,13 @@ public struct OrderBy: Hashable, Sendable {
     case asNull
   }
 
+  /// Which field.
   public var field: StoredFieldPath
+  /// Which way.
   public var direction: Direction
   package var missing = Missing.excluded
 
+  /// Ascending unless something else is said.
   public init(_ field: StoredFieldPath, _ direction: Direction = .ascending) {
     self.field = field
     self.direction = direction
@@ -47,13 +53,18 @@ public struct OrderBy: Hashable, Sendable {
 
 /// A gap between results: beside all documents that have these values in the first fields of the order.
 public struct Cursor: Sendable, Equatable {
+  /// On which side of its values a cursor stands.
   public enum Side: Hashable, Sendable {
+    /// Both sides.
     case before, after
 
+    /// The other side.
     public var reversed: Side { self == .before ? .after : .before }
   }
 
+  /// Of the fields of the order, from the first on.
   public let values: [StoredValue]
+  /// Before or behind what has these values.
   public let side: Side
 
   package init(_ side: Side, _ values: [StoredValue]) {

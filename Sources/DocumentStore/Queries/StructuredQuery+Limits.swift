@@ -4,12 +4,16 @@
 public struct QueryLimits: Sendable {
   /// Alternatives after "or", `in` and `arrayContainsAny` are multiplied out.
   public var alternativesMax = 30
+  /// How many values `not in` takes.
   public var notInValuesMax = 10
+  /// How many fields may be compared by other than equality.
   public var inequalityFieldsMax = 10
   /// Filters, explicit orders and names in the path of the collection's parent, together.
   public var partsMax = 100
+  /// How many aggregates one request may have.
   public var aggregatesMax = 5
 
+  /// Those of Firestore.
   public init() {}
 }
 

@@ -7,19 +7,25 @@
 
 /// A query of documents. It is built step by step; each step makes a new query.
 public struct StructuredQuery: Sendable, Equatable {
+  /// Which documents are asked.
   public enum Scope: Hashable, Sendable {
     /// The documents that lie directly in the collection.
     case collection(CollectionPath)
     /// The documents of all collections with this id, wherever they are.
     case collectionGroup(String)
+    /// One document.
     case document(DocumentPath)
   }
 
+  /// How many results there are at most.
   public enum Limit: Hashable, Sendable {
+    /// The first ones.
     case first(Int)
+    /// The last ones.
     case last(Int)
   }
 
+  /// Which documents are asked.
   public let scope: Scope
   /// All of them must hold. Simplified, and with operands on document ids resolved.
   public internal(set) var filters: [FilterTree] = [] { didSet { completeOrders() } }
@@ -33,6 +39,7 @@ public struct StructuredQuery: Sendable, Equatable {
   public package(set) var start: Cursor?
   /// Results come before this gap.
   public package(set) var end: Cursor?
+  /// How many at most; nil for all.
   public internal(set) var limit: Limit?
 
   /// All documents of the scope, in the order of their names.

@@ -47,6 +47,7 @@ public struct DocumentView: ~Escapable {
 /// UTF-8, borrowed; not checked for being that.
 @frozen
 public struct TextView: ~Escapable {
+  /// In UTF-8.
   public let bytes: RawSpan
 
   @inlinable
@@ -158,9 +159,11 @@ public struct ValueView: ~Escapable {
   /// Which of the properties is not nil.
   @frozen
   public enum Kind: Sendable {
+    /// Those of Firestore, a text for a string.
     case null, boolean, integer, double, timestamp, text, bytes, reference, geoPoint, array, vector, map
   }
 
+  /// Which type the value has.
   @inlinable
   public var kind: Kind {
     switch tag {
@@ -183,15 +186,19 @@ public struct ValueView: ~Escapable {
   @inlinable
   public var isNull: Bool { tag == 0 || tag == 13 }
 
+  /// Nil if it is something else.
   @inlinable
   public var boolean: Bool? { tag == 1 || tag == 2 ? tag == 2 : nil }
 
+  /// Nil if it is something else.
   @inlinable
   public var integer: Int64? { tag == 3 ? payload.signed : nil }
 
+  /// Nil if it is something else; integers are.
   @inlinable
   public var double: Double? { tag == 4 ? Double(bitPattern: payload.doubleBits) : nil }
 
+  /// Nil if it is something else.
   public var timestamp: StoredTimestamp? {
     tag == 5 ? StoredTimestamp(microseconds: payload.signed) : nil
   }

@@ -4,10 +4,13 @@ import ByteStore
 
 /// An existing document: where it is, when it was made and last changed, and its fields.
 public struct StoredDocument: Sendable, Equatable {
+  /// Where it is.
   public let path: DocumentPath
   /// Kept by later writes, new after a removal.
   public let createTime: StoredTimestamp
+  /// Of the last commit that changed it.
   public let updateTime: StoredTimestamp
+  /// What it has.
   public let fields: StoredMap
 
   package init(

@@ -9,8 +9,13 @@ import ByteStore
 
 /// How far the making of an index has come.
 public struct IndexProgress: Sendable, Hashable {
-  public enum Step: Sendable, Hashable { case reading, sorting }
+  /// What is being done.
+  public enum Step: Sendable, Hashable {
+    /// First documents are read, then keys are sorted.
+    case reading, sorting
+  }
 
+  /// What is being done.
   public let step: Step
   /// From 0 to 1.
   public let fraction: Double

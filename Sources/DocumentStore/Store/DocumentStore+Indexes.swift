@@ -4,7 +4,9 @@ import ByteStore
 
 /// An index of a store.
 public struct IndexInfo: Sendable, Hashable {
+  /// Which index.
   public let definition: IndexDefinition
+  /// How many keys it has.
   public let entries: Int
   /// Made for a query; it may go when others are more useful.
   public let isAutomatic: Bool

@@ -4,6 +4,7 @@ package import ByteStore
 
 /// A database of documents in one directory. Usable from any thread.
 public final class DocumentStore: Sendable {
+  /// How a store is opened.
   public struct Options: Sendable {
     /// Make the store if the directory has none.
     public var createsIfMissing = true
@@ -12,6 +13,7 @@ public final class DocumentStore: Sendable {
     public var isReadOnly = false
     /// As the store's property of this name.
     public var createsIndexes = true
+    /// What a commit waits for.
     public var durability = StoreDurability.synced
     /// A query goes through so many documents rather than have an index made.
     package var scanMax = 64
@@ -21,9 +23,11 @@ public final class DocumentStore: Sendable {
     /// Of the same, for pages of segments; nil is a share of the machine's memory.
     package var cacheBytesMax: Int?
 
+    /// Durable, made if missing, open for writing.
     public init() {}
   }
 
+  /// Where it is.
   public let path: String
 
   package let bytes: ByteStore

@@ -5,6 +5,7 @@ public import Dispatch
 
 /// Someone who follows the commits of a store, from its registration on and across openings. Usable from any thread.
 public final class FeedConsumer: Sendable {
+  /// Under which the store keeps its place.
   public let name: String
   private let store: DocumentStore
   private let cursor: Locked<UInt64>

@@ -2,7 +2,9 @@
 
 /// An integer or a double. Equality is identity, as with all values.
 public enum StoredNumber: Sendable {
+  /// A whole number.
   case integer(Int64)
+  /// A number with a point.
   case double(Double)
 
   /// Nil for what is no number.
@@ -14,6 +16,7 @@ public enum StoredNumber: Sendable {
     }
   }
 
+  /// As a value of a document.
   public var value: StoredValue {
     switch self {
     case .integer(let integer): .integer(integer)

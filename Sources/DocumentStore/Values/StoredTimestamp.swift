@@ -2,6 +2,7 @@
 
 /// A moment between the years 1 and 9999, in whole microseconds.
 public struct StoredTimestamp: Hashable, Comparable, Sendable {
+  /// The years 1 to 9999.
   public static let secondsRange: ClosedRange<Int64> = -62_135_596_800...253_402_300_799
 
   /// Microseconds since 1970-01-01T00:00:00Z.
@@ -26,6 +27,7 @@ public struct StoredTimestamp: Hashable, Comparable, Sendable {
     microseconds = seconds * 1_000_000 + Int64(nanoseconds / 1000)
   }
 
+  /// Since 1970, without leap seconds.
   public var seconds: Int64 { Self.split(microseconds).seconds }
 
   /// 0 ... 999_999_000, always a multiple of 1000.

@@ -2,29 +2,45 @@
 
 /// One value of a document. Equality is identity: same type, same content; doubles bit for bit.
 public enum StoredValue: Sendable {
+  /// Nothing, which is a value.
   case null
+  /// True or false.
   case boolean(Bool)
+  /// A whole number of 64 bits.
   case integer(Int64)
+  /// A number with a point, NaN and the infinities among them.
   case double(Double)
+  /// A moment, in microseconds.
   case timestamp(StoredTimestamp)
   /// A time that a remote has still to set: when the write was made here, and what was there before. Only a cache
   /// has it, as long as the write is pending.
   indirect case pendingTimestamp(StoredTimestamp, previous: StoredValue?)
+  /// Text.
   case string(String)
+  /// Bytes.
   case bytes([UInt8])
+  /// Another document.
   case reference(StoredReference)
+  /// A place on earth.
   case geoPoint(StoredGeoPoint)
+  /// Values in order; no array directly in an array.
   case array([StoredValue])
+  /// Numbers for searches by nearness.
   case vector([Double])
+  /// Fields by name.
   case map(StoredMap)
 }
 
 /// A document of a database, as a value.
 public struct StoredReference: Hashable, Sendable {
+  /// Whose document; empty for the store's own.
   public var projectID: String
+  /// Of which database; empty for the store's own.
   public var databaseID: String
+  /// Which document.
   public var path: DocumentPath
 
+  /// Refers to a document, of the store's own database if both names are empty.
   public init(projectID: String, databaseID: String, path: DocumentPath) {
     self.projectID = projectID
     self.databaseID = databaseID
@@ -32,8 +48,11 @@ public struct StoredReference: Hashable, Sendable {
   }
 }
 
+/// A place on earth, in degrees.
 public struct StoredGeoPoint: Hashable, Sendable {
+  /// From -90 to 90.
   public let latitude: Double
+  /// From -180 to 180.
   public let longitude: Double
 
   /// Nil outside -90...90 and -180...180, and for NaN.
@@ -49,10 +68,13 @@ public struct StoredGeoPoint: Hashable, Sendable {
 /// Not a dictionary: Swift's strings are equal when they look the same, names only when their bytes
 /// are, and the stored form needs the order anyway.
 public struct StoredMap: Sendable {
+  /// A field: its name and its value.
   public typealias Entry = (name: String, value: StoredValue)
 
+  /// In the order of their names.
   public private(set) var entries: [Entry]
 
+  /// Without fields.
   public init() { entries = [] }
 
   /// Of several entries with one name, the last counts.
@@ -74,7 +96,9 @@ public struct StoredMap: Sendable {
   /// Entries that are known to be in order, without repetition.
   init(sorted entries: [Entry]) { self.entries = entries }
 
+  /// Whether there are no fields.
   public var isEmpty: Bool { entries.isEmpty }
+  /// How many fields there are.
   public var count: Int { entries.count }
 
   public subscript(name: String) -> StoredValue? {

@@ -13,6 +13,7 @@ public struct FirestoreStatistics: Hashable, Sendable {
   public let byteCount: UInt64
   /// Of these, the space of documents, compressed; those that were written last are not yet among them.
   public let documentByteCount: UInt64
+  /// How many indexes there are, without that of the names.
   public let indexCount: Int
 }
 

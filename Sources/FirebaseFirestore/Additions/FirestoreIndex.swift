@@ -12,6 +12,7 @@ private import OfflineSync
 /// try await Firestore.firestore().createIndex(index)
 /// ```
 public struct FirestoreIndex: Hashable, Sendable, CustomStringConvertible {
+  /// Which collections an index is about.
   public enum Scope: Hashable, Sendable {
     /// Each collection by itself.
     case collection
@@ -28,18 +29,24 @@ public struct FirestoreIndex: Hashable, Sendable, CustomStringConvertible {
     let path: String
     let part: Part
 
+    /// A field in ascending order; it serves the descending one as well.
     public static func ascending(_ path: String) -> Field { Field(path: path, part: .ascending) }
 
+    /// A field in descending order.
     public static func descending(_ path: String) -> Field { Field(path: path, part: .descending) }
 
     /// Each element of an array, for `arrayContains`.
     public static func elements(_ path: String) -> Field { Field(path: path, part: .elements) }
   }
 
+  /// The last part of the paths of its collections.
   public let collectionID: String
+  /// Which of these collections.
   public let scope: Scope
+  /// In the order in which they sort.
   public let fields: [Field]
 
+  /// An index of one collection, unless its scope says of all with this id.
   public init(_ collectionID: String, _ fields: [Field], scope: Scope = .collection) {
     self.collectionID = collectionID
     self.fields = fields

@@ -9,9 +9,13 @@ public struct FirestoreQueryExplanation: Sendable, CustomStringConvertible {
   public let plan: String
   /// Indexes that were made because the query needs them.
   public let indexesMade: [String]
+  /// How many keys of indexes were looked at.
   public let indexEntriesRead: Int
+  /// How many documents were read.
   public let documentsRead: Int
+  /// How many results there were.
   public let results: Int
+  /// How long the answer took.
   public let duration: Duration
   public let description: String
 

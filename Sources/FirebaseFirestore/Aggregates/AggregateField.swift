@@ -16,6 +16,7 @@ public final class AggregateField: NSObject, Sendable {
   /// without the field count for none of the results.
   public class func sum(_ field: String) -> AggregateField { AggregateField(.sum(FieldPath.dotted(field))) }
 
+  /// The sum of the numbers in the field.
   public class func sum(_ path: FieldPath) -> AggregateField { AggregateField(.sum(path.stored)) }
 
   /// The average of a field's numbers: `NSNull` if there are none. Documents without the field count for none
@@ -24,6 +25,7 @@ public final class AggregateField: NSObject, Sendable {
     AggregateField(.average(FieldPath.dotted(field)))
   }
 
+  /// The mean of the numbers in the field.
   public class func average(_ path: FieldPath) -> AggregateField { AggregateField(.average(path.stored)) }
 
   /// As messages call it.

@@ -19,6 +19,7 @@ public enum AggregateSource: UInt, Sendable {
 /// print(numbers.count, numbers.get(.sum("population")))
 /// ```
 public final class AggregateQuery: NSObject, Sendable {
+  /// What is counted and added up.
   public let query: Query
   let fields: [AggregateField]
 
@@ -36,6 +37,7 @@ public final class AggregateQuery: NSObject, Sendable {
   }
 
   nonisolated(nonsending)
+    /// Throws `unavailable` where the server has to be asked and cannot be reached.
     public func getAggregation(source: AggregateSource) async throws -> AggregateQuerySnapshot
   {
     try await startReading(source).snapshot()

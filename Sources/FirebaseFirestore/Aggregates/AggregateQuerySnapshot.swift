@@ -6,6 +6,7 @@ public import Foundation
 
 /// The results of an `AggregateQuery`, one for each of its fields.
 public final class AggregateQuerySnapshot: NSObject, Sendable {
+  /// What was asked.
   public let query: AggregateQuery
   private let values: [StoredValue]
 

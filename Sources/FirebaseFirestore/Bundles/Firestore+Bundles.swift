@@ -26,6 +26,7 @@ extension Firestore {
     loadBundle(bundleStream, completion: nil)
   }
 
+  /// Loads a bundle from a stream; the completion is told at the end.
   @discardableResult
   public func loadBundle(
     _ bundleStream: InputStream, completion: ((LoadBundleTaskProgress?, (any Error)?) -> Void)?
@@ -36,6 +37,7 @@ extension Firestore {
 
   @discardableResult
   nonisolated(nonsending)
+    /// Loads a bundle, and returns when its documents are on stable storage.
     public func loadBundle(_ bundleData: Data) async throws -> LoadBundleTaskProgress
   {
     try await BundleLoad(self, LoadBundleTask()) { bundleData }.run()
@@ -43,6 +45,7 @@ extension Firestore {
 
   @discardableResult
   nonisolated(nonsending)
+    /// Loads a bundle from a stream, and returns when its documents are on stable storage.
     public func loadBundle(_ bundleStream: InputStream) async throws -> LoadBundleTaskProgress
   {
     let stream = Delivery(value: bundleStream)
@@ -68,6 +71,7 @@ extension Firestore {
     answer({ query, _ in completion(query) }) { [self] in try await query(named: name, client) }
   }
 
+  /// The query that a bundle brought under this name; nil if there is none.
   nonisolated(nonsending) public func getQuery(named name: String) async -> Query? {
     try? await query(named: name, client())
   }

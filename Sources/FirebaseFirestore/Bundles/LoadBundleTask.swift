@@ -6,18 +6,27 @@ public import Foundation
 /// Names an observer of a `LoadBundleTask`.
 public typealias LoadBundleObserverHandle = Int
 
+/// How a bundle's loading goes.
 public enum LoadBundleTaskState: Int, Sendable {
+  /// It failed.
   case error = 0
+  /// It goes on.
   case inProgress = 1
+  /// It is over, and everything is stored.
   case success = 2
 }
 
 /// How far the loading of a bundle has come; equal by value.
 public final class LoadBundleTaskProgress: NSObject, Sendable, EqualByValue {
+  /// How many documents are loaded.
   public let documentsLoaded: Int
+  /// How many documents the bundle has.
   public let totalDocuments: Int
+  /// How many bytes are loaded.
   public let bytesLoaded: Int
+  /// How many bytes the bundle has.
   public let totalBytes: Int
+  /// Whether it goes on, has failed, or is over.
   public let state: LoadBundleTaskState
 
   init(
@@ -48,6 +57,7 @@ public final class LoadBundleTask: NSObject, Sendable {
     var nextHandle = 0
   }
 
+  /// Calls the observer at each step, on the callback queue.
   @discardableResult
   public func addObserver(
     _ observer: @escaping (LoadBundleTaskProgress) -> Void
@@ -60,10 +70,12 @@ public final class LoadBundleTask: NSObject, Sendable {
     }
   }
 
+  /// The observer of this handle is told nothing any more.
   public func removeObserverWith(handle: LoadBundleObserverHandle) {
     state.withLock { $0.observers[handle] = nil }
   }
 
+  /// Nobody is told anything any more.
   public func removeAllObservers() { state.withLock { $0.observers = [:] } }
 
   /// On the callback queue, in the order in which they were added.

@@ -4,6 +4,7 @@ private import Foundation
 
 /// What can be made from the reference of a document.
 public protocol DocumentIDWrappable {
+  /// What stands for the document in the property.
   static func wrap(_ documentReference: DocumentReference) throws -> Self
 }
 
@@ -32,6 +33,7 @@ extension DocumentReference: DocumentIDWrappable {
 /// encoder than `Firestore.Encoder` throws `FirestoreEncodingError.encodingIsNotSupported`.
 @propertyWrapper
 public struct DocumentID<Value: DocumentIDWrappable & Codable>: Codable {
+  /// Nil if the value was not read from a document.
   public var wrappedValue: Value?
 
   /// A value given here is readable, and that is all: the log says so.

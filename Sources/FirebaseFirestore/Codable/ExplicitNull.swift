@@ -9,8 +9,10 @@
 /// A null field is nil; a missing one throws `DecodingError.keyNotFound`.
 @propertyWrapper
 public struct ExplicitNull<Value: Codable>: Codable {
+  /// Nil is stored as null.
   public var wrappedValue: Value?
 
+  /// Begins with this value.
   public init(wrappedValue value: Value?) { wrappedValue = value }
 
   public init(from decoder: any Decoder) throws {

@@ -10,10 +10,13 @@ public enum FirebaseDataEncoder {
     case timestamp
     /// What `Date` encodes itself: seconds since the year 2001.
     case deferredToDate
+    /// A number of seconds.
     case secondsSince1970
+    /// A number of milliseconds.
     case millisecondsSince1970
     /// Text such as `2026-08-01T12:00:00Z`; fractions of a second are dropped.
     case iso8601
+    /// Text in the form of the formatter.
     case formatted(DateFormatter)
     /// What the closure encodes; an empty map if it encodes nothing.
     case custom((Date, any Encoder) throws -> Void)
@@ -33,12 +36,15 @@ public enum FirebaseDataEncoder {
 
   /// What becomes of infinities and NaN.
   public enum NonConformingFloatEncodingStrategy {
+    /// Encoding fails.
     case `throw`
+    /// These texts stand for the three.
     case convertToString(positiveInfinity: String, negativeInfinity: String, nan: String)
   }
 
   /// What the names of properties become. The keys of dictionaries are never converted.
   public enum KeyEncodingStrategy {
+    /// As the coding keys say.
     case useDefaultKeys
     /// `oneTwoThree` becomes `one_two_three`.
     case convertToSnakeCase

@@ -9,14 +9,19 @@ extension Firestore {
   ///     struct City: Codable { @DocumentID var id: String?; var name: String }
   ///     let city = try Firestore.Decoder().decode(City.self, from: ["name": "Bern"], in: reference)
   public class Decoder {
+    /// How dates are read.
     public var dateDecodingStrategy = FirebaseDataDecoder.DateDecodingStrategy.timestamp
+    /// How data is read.
     public var dataDecodingStrategy = FirebaseDataDecoder.DataDecodingStrategy.blob
+    /// How NaN and the infinities are read.
     public var nonConformingFloatDecodingStrategy =
       FirebaseDataDecoder.NonConformingFloatDecodingStrategy.throw
+    /// How names of fields become coding keys.
     public var keyDecodingStrategy = FirebaseDataDecoder.KeyDecodingStrategy.useDefaultKeys
     /// What the values' own `init(from:)` may look at.
     public var userInfo: [CodingUserInfoKey: Any] = [:]
 
+    /// With Firestore's own strategies.
     public init() {}
 
     /// A value from what `DocumentSnapshot.data()` returns, or from any value that can be in it.

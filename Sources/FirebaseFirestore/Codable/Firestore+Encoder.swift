@@ -11,14 +11,19 @@ extension Firestore {
   ///
   /// A property that is nil has no field; `@ExplicitNull` writes null.
   public class Encoder {
+    /// How dates are stored.
     public var dateEncodingStrategy = FirebaseDataEncoder.DateEncodingStrategy.timestamp
+    /// How data is stored.
     public var dataEncodingStrategy = FirebaseDataEncoder.DataEncodingStrategy.blob
+    /// How NaN and the infinities are stored.
     public var nonConformingFloatEncodingStrategy =
       FirebaseDataEncoder.NonConformingFloatEncodingStrategy.throw
+    /// How coding keys become names of fields.
     public var keyEncodingStrategy = FirebaseDataEncoder.KeyEncodingStrategy.useDefaultKeys
     /// What the values' own `encode(to:)` may look at.
     public var userInfo: [CodingUserInfoKey: Any] = [:]
 
+    /// With Firestore's own strategies.
     public init() {}
 
     /// A dictionary for `setData`. Throws `EncodingError.invalidValue` for a value that has no fields,

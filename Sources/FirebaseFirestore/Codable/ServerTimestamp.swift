@@ -4,7 +4,9 @@ public import FirebaseCore
 
 /// What a moment can be kept as.
 public protocol ServerTimestampWrappable {
+  /// The value for a stored moment.
   static func wrap(_ timestamp: Timestamp) throws -> Self
+  /// The moment that is stored for a value.
   static func unwrap(_ value: Self) throws -> Timestamp
 }
 
@@ -28,8 +30,10 @@ extension Timestamp: ServerTimestampWrappable {
 /// `DecodingError.keyNotFound`.
 @propertyWrapper
 public struct ServerTimestamp<Value: ServerTimestampWrappable & Codable>: Codable {
+  /// Nil asks the database for the time of the commit.
   public var wrappedValue: Value?
 
+  /// Begins with this value.
   public init(wrappedValue value: Value?) { wrappedValue = value }
 
   public init(from decoder: any Decoder) throws {

@@ -16,6 +16,7 @@ extension Firestore {
     send(.enableNetwork, completion)
   }
 
+  /// Lets writes and reads go to the remote again; without a remote nothing changes.
   nonisolated(nonsending) public func enableNetwork() async throws {
     try await client().send(.enableNetwork)
   }
@@ -26,6 +27,7 @@ extension Firestore {
     send(.disableNetwork, completion)
   }
 
+  /// Cuts the remote off until `enableNetwork()`; without a remote nothing changes.
   nonisolated(nonsending) public func disableNetwork() async throws {
     try await client().send(.disableNetwork)
   }
@@ -54,6 +56,7 @@ extension Firestore {
     }
   }
 
+  /// Returns when all writes before it are acknowledged.
   nonisolated(nonsending) public func waitForPendingWrites() async throws {
     let client = client()
     try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
@@ -69,6 +72,7 @@ extension Firestore {
     answer({ (_: Void?, error) in completion?(error) }) { [self] in try await terminate() }
   }
 
+  /// Ends everything and closes the store; later calls of the instance fail.
   nonisolated(nonsending) public func terminate() async throws {
     forget()
     guard let client = end() else { return }
@@ -86,6 +90,7 @@ extension Firestore {
     answer({ (_: Void?, error) in completion?(error) }) { [self] in try await clearPersistence() }
   }
 
+  /// Deletes the database, which must not be in use.
   nonisolated(nonsending) public func clearPersistence() async throws {
     let running = FirestoreErrors.make(
       .failedPrecondition, "Persistence cannot be cleared while the client is running.")

@@ -24,6 +24,7 @@ extension DocumentReference: Listenable {
     addSnapshotListener(options: .metadata(includeMetadataChanges), listener: listener)
   }
 
+  /// Calls the listener at once and after each change, until it is removed.
   @discardableResult
   public func addSnapshotListener(
     options: SnapshotListenOptions, listener: @escaping (DocumentSnapshot?, (any Error)?) -> Void

@@ -6,7 +6,9 @@ public import Foundation
 /// Where a listener looks. Without a remote, the database is server and cache at once; only what a snapshot says
 /// about itself differs.
 public enum ListenSource: UInt, Sendable {
+  /// The cache at first, then what the remote says.
   case `default` = 0
+  /// What is here, and never the remote.
   case cache = 1
 }
 
@@ -16,6 +18,7 @@ public enum ListenSource: UInt, Sendable {
 /// let options = SnapshotListenOptions().withSource(.cache).withIncludeMetadataChanges(true)
 /// ```
 public final class SnapshotListenOptions: NSObject, Sendable, EqualByValue {
+  /// Whom the listener hears.
   public let source: ListenSource
   /// Also tell changes of a snapshot's metadata alone. Without a remote there are none.
   public let includeMetadataChanges: Bool
@@ -28,10 +31,12 @@ public final class SnapshotListenOptions: NSObject, Sendable, EqualByValue {
     self.includeMetadataChanges = includeMetadataChanges
   }
 
+  /// The same options with another source.
   public func withSource(_ source: ListenSource) -> SnapshotListenOptions {
     SnapshotListenOptions(source, includeMetadataChanges)
   }
 
+  /// The same options, with or without changes of metadata.
   public func withIncludeMetadataChanges(_ include: Bool) -> SnapshotListenOptions {
     SnapshotListenOptions(source, include)
   }

@@ -12,6 +12,7 @@ extension Query {
   /// ```
   public var snapshots: QuerySnapshotsSequence { snapshots(includeMetadataChanges: false) }
 
+  /// The results as they are and as they become; with or without changes of metadata.
   public func snapshots(includeMetadataChanges: Bool) -> QuerySnapshotsSequence {
     QuerySnapshotsSequence(self, includeMetadataChanges: includeMetadataChanges)
   }
@@ -25,6 +26,7 @@ extension Query {
     private let query: Query
     private let options: SnapshotListenOptions
 
+    /// The results of a query, for a loop.
     public init(_ query: Query, includeMetadataChanges: Bool) {
       self.query = query
       options = .metadata(includeMetadataChanges)
@@ -36,6 +38,7 @@ extension Query {
         SnapshotStream.make { queue, handler in query.listen(options, on: queue, handler) })
     }
 
+    /// Takes one snapshot after the other.
     public struct Iterator: AsyncIteratorProtocol {
       private var stream: AsyncThrowingStream<QuerySnapshot, any Error>.Iterator
 
@@ -59,6 +62,7 @@ extension DocumentReference {
   /// The document as it is, there or not, and then each time it changes.
   public var snapshots: DocumentSnapshotsSequence { snapshots(includeMetadataChanges: false) }
 
+  /// The document as it is and as it becomes; with or without changes of metadata.
   public func snapshots(includeMetadataChanges: Bool) -> DocumentSnapshotsSequence {
     DocumentSnapshotsSequence(self, includeMetadataChanges: includeMetadataChanges)
   }
@@ -72,6 +76,7 @@ extension DocumentReference {
     private let document: DocumentReference
     private let options: SnapshotListenOptions
 
+    /// The states of a document, for a loop.
     public init(_ document: DocumentReference, includeMetadataChanges: Bool) {
       self.document = document
       options = .metadata(includeMetadataChanges)
@@ -83,6 +88,7 @@ extension DocumentReference {
         SnapshotStream.make { queue, handler in document.listen(options, on: queue, handler) })
     }
 
+    /// Takes one snapshot after the other.
     public struct Iterator: AsyncIteratorProtocol {
       private var stream: AsyncThrowingStream<DocumentSnapshot, any Error>.Iterator
 

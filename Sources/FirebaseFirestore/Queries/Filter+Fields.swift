@@ -9,6 +9,7 @@ extension Filter {
     Filter(FieldPath.dotted(field), .equal, value)
   }
 
+  /// The field equals this value.
   public class func whereField(_ path: FieldPath, isEqualTo value: Any) -> Filter {
     Filter(path.stored, .equal, value)
   }
@@ -18,6 +19,7 @@ extension Filter {
     Filter(FieldPath.dotted(field), .notEqual, value)
   }
 
+  /// The field is there, and does not equal this value.
   public class func whereField(_ path: FieldPath, isNotEqualTo value: Any) -> Filter {
     Filter(path.stored, .notEqual, value)
   }
@@ -27,6 +29,7 @@ extension Filter {
     Filter(FieldPath.dotted(field), .lessThan, value)
   }
 
+  /// The field has a value of the same kind that comes before this one.
   public class func whereField(_ path: FieldPath, isLessThan value: Any) -> Filter {
     Filter(path.stored, .lessThan, value)
   }
@@ -36,6 +39,7 @@ extension Filter {
     Filter(FieldPath.dotted(field), .lessThanOrEqual, value)
   }
 
+  /// The field has a value of the same kind that comes before this one or equals it.
   public class func whereField(_ path: FieldPath, isLessThanOrEqualTo value: Any) -> Filter {
     Filter(path.stored, .lessThanOrEqual, value)
   }
@@ -45,6 +49,7 @@ extension Filter {
     Filter(FieldPath.dotted(field), .greaterThan, value)
   }
 
+  /// The field has a value of the same kind that comes after this one.
   public class func whereField(_ path: FieldPath, isGreaterThan value: Any) -> Filter {
     Filter(path.stored, .greaterThan, value)
   }
@@ -54,6 +59,7 @@ extension Filter {
     Filter(FieldPath.dotted(field), .greaterThanOrEqual, value)
   }
 
+  /// The field has a value of the same kind that comes after this one or equals it.
   public class func whereField(_ path: FieldPath, isGreaterOrEqualTo value: Any) -> Filter {
     Filter(path.stored, .greaterThanOrEqual, value)
   }
@@ -63,6 +69,7 @@ extension Filter {
     Filter(FieldPath.dotted(field), .arrayContains, value)
   }
 
+  /// The field is an array with this element.
   public class func whereField(_ path: FieldPath, arrayContains value: Any) -> Filter {
     Filter(path.stored, .arrayContains, value)
   }
@@ -72,6 +79,7 @@ extension Filter {
     Filter(FieldPath.dotted(field), .arrayContainsAny, values)
   }
 
+  /// The field is an array with one of these elements.
   public class func whereField(_ path: FieldPath, arrayContainsAny values: [Any]) -> Filter {
     Filter(path.stored, .arrayContainsAny, values)
   }
@@ -81,6 +89,7 @@ extension Filter {
     Filter(FieldPath.dotted(field), .isIn, values)
   }
 
+  /// The field equals one of these values.
   public class func whereField(_ path: FieldPath, in values: [Any]) -> Filter {
     Filter(path.stored, .isIn, values)
   }
@@ -90,6 +99,7 @@ extension Filter {
     Filter(FieldPath.dotted(field), .notIn, values)
   }
 
+  /// The field is there, and equals none of these values.
   public class func whereField(_ path: FieldPath, notIn values: [Any]) -> Filter {
     Filter(path.stored, .notIn, values)
   }

@@ -12,6 +12,7 @@ extension Query {
     filtered(FieldPath.dotted(field), .equal, value)
   }
 
+  /// The field equals this value.
   public func whereField(_ path: FieldPath, isEqualTo value: Any) -> Query {
     filtered(path.stored, .equal, value)
   }
@@ -21,6 +22,7 @@ extension Query {
     filtered(FieldPath.dotted(field), .notEqual, value)
   }
 
+  /// The field is there, and does not equal this value.
   public func whereField(_ path: FieldPath, isNotEqualTo value: Any) -> Query {
     filtered(path.stored, .notEqual, value)
   }
@@ -30,6 +32,7 @@ extension Query {
     filtered(FieldPath.dotted(field), .lessThan, value)
   }
 
+  /// The field has a value of the same kind that comes before this one.
   public func whereField(_ path: FieldPath, isLessThan value: Any) -> Query {
     filtered(path.stored, .lessThan, value)
   }
@@ -39,6 +42,7 @@ extension Query {
     filtered(FieldPath.dotted(field), .lessThanOrEqual, value)
   }
 
+  /// The field has a value of the same kind that comes before this one or equals it.
   public func whereField(_ path: FieldPath, isLessThanOrEqualTo value: Any) -> Query {
     filtered(path.stored, .lessThanOrEqual, value)
   }
@@ -48,6 +52,7 @@ extension Query {
     filtered(FieldPath.dotted(field), .greaterThan, value)
   }
 
+  /// The field has a value of the same kind that comes after this one.
   public func whereField(_ path: FieldPath, isGreaterThan value: Any) -> Query {
     filtered(path.stored, .greaterThan, value)
   }
@@ -57,6 +62,7 @@ extension Query {
     filtered(FieldPath.dotted(field), .greaterThanOrEqual, value)
   }
 
+  /// The field has a value of the same kind that comes after this one or equals it.
   public func whereField(_ path: FieldPath, isGreaterThanOrEqualTo value: Any) -> Query {
     filtered(path.stored, .greaterThanOrEqual, value)
   }
@@ -66,6 +72,7 @@ extension Query {
     filtered(FieldPath.dotted(field), .arrayContains, value)
   }
 
+  /// The field is an array with this element.
   public func whereField(_ path: FieldPath, arrayContains value: Any) -> Query {
     filtered(path.stored, .arrayContains, value)
   }
@@ -75,6 +82,7 @@ extension Query {
     filtered(FieldPath.dotted(field), .arrayContainsAny, values)
   }
 
+  /// The field is an array with one of these elements.
   public func whereField(_ path: FieldPath, arrayContainsAny values: [Any]) -> Query {
     filtered(path.stored, .arrayContainsAny, values)
   }
@@ -84,6 +92,7 @@ extension Query {
     filtered(FieldPath.dotted(field), .isIn, values)
   }
 
+  /// The field equals one of these values.
   public func whereField(_ path: FieldPath, in values: [Any]) -> Query {
     filtered(path.stored, .isIn, values)
   }
@@ -93,6 +102,7 @@ extension Query {
     filtered(FieldPath.dotted(field), .notIn, values)
   }
 
+  /// The field is there, and equals none of these values.
   public func whereField(_ path: FieldPath, notIn values: [Any]) -> Query {
     filtered(path.stored, .notIn, values)
   }

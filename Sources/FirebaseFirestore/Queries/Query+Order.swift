@@ -9,12 +9,15 @@ extension Query {
   /// By this field, ascending. Documents without it are not found.
   public func order(by field: String) -> Query { order(by: field, descending: false) }
 
+  /// In ascending order of the field; documents without it are left out.
   public func order(by path: FieldPath) -> Query { order(by: path, descending: false) }
 
+  /// In order of the field; documents without it are left out.
   public func order(by field: String, descending: Bool) -> Query {
     ordered(FieldPath.dotted(field), descending)
   }
 
+  /// In order of the field; documents without it are left out.
   public func order(by path: FieldPath, descending: Bool) -> Query { ordered(path.stored, descending) }
 
   private func ordered(_ field: StoredFieldPath, _ descending: Bool) -> Query {
@@ -49,12 +52,16 @@ extension Query {
   /// Up to what comes before the documents that have these values in the fields of the orders.
   public func end(before fieldValues: [Any]) -> Query { ending(.before, fieldValues) }
 
+  /// From where the document stands in the order.
   public func start(atDocument document: DocumentSnapshot) -> Query { starting(.before, document) }
 
+  /// Behind where the document stands in the order.
   public func start(afterDocument document: DocumentSnapshot) -> Query { starting(.after, document) }
 
+  /// Up to and with where the document stands in the order.
   public func end(atDocument document: DocumentSnapshot) -> Query { ending(.after, document) }
 
+  /// Up to and without where the document stands in the order.
   public func end(beforeDocument document: DocumentSnapshot) -> Query { ending(.before, document) }
 
   private func starting(_ side: Cursor.Side, _ values: [Any]) -> Query {

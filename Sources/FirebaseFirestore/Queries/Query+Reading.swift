@@ -10,6 +10,7 @@ extension Query {
     getDocuments(source: .default, completion: completion)
   }
 
+  /// Reads once; `source` says from where.
   public func getDocuments(
     source: FirestoreSource, completion: @escaping (QuerySnapshot?, (any Error)?) -> Void
   ) {

@@ -17,6 +17,7 @@ public import Foundation
 /// limit of zero, traps with the original's message.
 public class Query: NSObject, @unchecked Sendable {
   // Unchecked, because the class is not final, as in the original; all that it has are constants.
+  /// Where the documents are.
   public let firestore: Firestore
   package let structured: StructuredQuery
 

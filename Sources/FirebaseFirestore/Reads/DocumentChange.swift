@@ -2,9 +2,13 @@
 
 public import Foundation
 
+/// What happened to a document of the results.
 public enum DocumentChangeType: Int, Sendable {
+  /// It is in the results now.
   case added = 0
+  /// It stayed in them with other content.
   case modified = 1
+  /// It is not in them any more.
   case removed = 2
 }
 
@@ -13,6 +17,7 @@ public enum DocumentChangeType: Int, Sendable {
 /// Changes are to be applied in the order of their list: `oldIndex` is where the document was when the
 /// changes before this one had been applied, `newIndex` where it is now.
 public final class DocumentChange: NSObject, Sendable, EqualByValue {
+  /// What happened to it.
   public let type: DocumentChangeType
   /// As it is now, or for a removal as it was last.
   public let document: QueryDocumentSnapshot

@@ -8,7 +8,9 @@ import OfflineSync
 /// A document at one moment, or the fact that it did not exist then.
 public class DocumentSnapshot: NSObject, @unchecked Sendable {
   // Unchecked, because the class is not final, as in the original; all that it has are constants.
+  /// Where the document is.
   public let reference: DocumentReference
+  /// Where the content is from, and whether writes wait.
   public let metadata: SnapshotMetadata
   private let record: DocumentRecord?
 
@@ -46,13 +48,16 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
   /// The document with all of its fields, as cursors need it.
   var stored: StoredDocument? { record?.document }
 
+  /// False if there is no document, and then no data.
   public var exists: Bool { record != nil }
 
+  /// The last part of the path.
   public var documentID: String { reference.documentID }
 
   /// All fields, or nil if the document does not exist. Numbers are `NSNumber`, null is `NSNull`.
   public func data() -> [String: Any]? { data(with: .none) }
 
+  /// All fields; nil if there is no document.
   public func data(with serverTimestampBehavior: ServerTimestampBehavior) -> [String: Any]? {
     record(serverTimestampBehavior).map { UserData.dictionary(from: $0.fields, in: reference.firestore) }
   }
@@ -60,6 +65,7 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
   /// The value of a field, named by text with dots or by a `FieldPath`; nil if it is not there.
   public func get(_ field: Any) -> Any? { get(field, serverTimestampBehavior: .none) }
 
+  /// One field, by its path as text or a `FieldPath`; nil if it is not there.
   public func get(_ field: Any, serverTimestampBehavior: ServerTimestampBehavior) -> Any? {
     guard let path = FieldPath.any(field) else {
       ProgrammerError.trap("Subscript key must be an NSString or FIRFieldPath.")

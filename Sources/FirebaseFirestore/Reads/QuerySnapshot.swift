@@ -7,8 +7,11 @@ import OfflineSync
 
 /// What a query found, in its order, and what is new since the snapshot before.
 public final class QuerySnapshot: NSObject, Sendable {
+  /// What was asked.
   public let query: Query
+  /// Where the results are from, and whether writes wait.
   public let metadata: SnapshotMetadata
+  /// How many documents there are.
   public let count: Int
 
   private let content: Guarded<Content>
@@ -94,8 +97,10 @@ public final class QuerySnapshot: NSObject, Sendable {
     self.knowsMetadataChanges = knowsMetadataChanges
   }
 
+  /// Whether there are none.
   public var isEmpty: Bool { count == 0 }
 
+  /// In the order of the query.
   public var documents: [QueryDocumentSnapshot] {
     content.withLock { content in
       switch content {

@@ -14,8 +14,10 @@ public final class CollectionReference: Query, @unchecked Sendable {
     super.init(firestore, StructuredQuery(.collection(CollectionPath(unchecked: segments))))
   }
 
+  /// The last part of the path.
   public var collectionID: String { segments[segments.count - 1] }
 
+  /// From the root of the database.
   public var path: String { segments.joined(separator: "/") }
 
   /// The document that this collection is below, nil at the root.
@@ -53,6 +55,7 @@ public final class CollectionReference: Query, @unchecked Sendable {
 
   @discardableResult
   nonisolated(nonsending)
+    /// Makes a document with a random id; returns when it is on stable storage.
     public func addDocument(data: [String: Any]) async throws -> DocumentReference
   {
     let document = document()

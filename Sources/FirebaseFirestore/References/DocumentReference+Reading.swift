@@ -10,6 +10,7 @@ extension DocumentReference {
     getDocument(source: .default, completion: completion)
   }
 
+  /// Reads once; `source` says from where.
   public func getDocument(
     source: FirestoreSource, completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void
   ) {

@@ -13,6 +13,7 @@ extension DocumentReference {
     firestore.batch().setData(documentData, forDocument: self).commit(completion: completion)
   }
 
+  /// Replaces the document; returns when it is on stable storage.
   nonisolated(nonsending) public func setData(_ documentData: [String: Any]) async throws {
     try await firestore.batch().setData(documentData, forDocument: self).commit()
   }
@@ -27,6 +28,7 @@ extension DocumentReference {
     firestore.batch().setData(documentData, forDocument: self, merge: merge).commit(completion: completion)
   }
 
+  /// Replaces the document, or merges into it; returns when it is on stable storage.
   nonisolated(nonsending) public func setData(_ documentData: [String: Any], merge: Bool) async throws {
     try await firestore.batch().setData(documentData, forDocument: self, merge: merge).commit()
   }
@@ -44,6 +46,7 @@ extension DocumentReference {
       completion: completion)
   }
 
+  /// Merges the named fields alone; returns when it is on stable storage.
   nonisolated(nonsending) public func setData(_ documentData: [String: Any], mergeFields: [Any]) async throws
   {
     try await firestore.batch().setData(documentData, forDocument: self, mergeFields: mergeFields).commit()
@@ -59,6 +62,7 @@ extension DocumentReference {
     firestore.batch().updateData(fields, forDocument: self).commit(completion: completion)
   }
 
+  /// Changes the named fields; throws `notFound` if there is no document.
   nonisolated(nonsending) public func updateData(_ fields: [AnyHashable: Any]) async throws {
     try await firestore.batch().updateData(fields, forDocument: self).commit()
   }
@@ -71,6 +75,7 @@ extension DocumentReference {
     firestore.batch().deleteDocument(self).commit(completion: completion)
   }
 
+  /// Removes the document; returns when that is on stable storage.
   nonisolated(nonsending) public func delete() async throws {
     try await firestore.batch().deleteDocument(self).commit()
   }

@@ -5,6 +5,7 @@ public import Foundation
 
 /// Refers to a document, whether it exists or not. Equal if database and path are.
 public final class DocumentReference: NSObject, Codable, Sendable {
+  /// Where the document is.
   public let firestore: Firestore
   package let segments: [String]
 
@@ -13,10 +14,13 @@ public final class DocumentReference: NSObject, Codable, Sendable {
     self.segments = segments
   }
 
+  /// The last part of the path.
   public var documentID: String { segments[segments.count - 1] }
 
+  /// From the root of the database.
   public var path: String { segments.joined(separator: "/") }
 
+  /// The collection that the document is in.
   public var parent: CollectionReference { CollectionReference(firestore, Array(segments.dropLast())) }
 
   /// The collection at a path relative to this document.

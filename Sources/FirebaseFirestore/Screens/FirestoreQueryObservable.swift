@@ -142,11 +142,14 @@ private func decoded<Value: Decodable>(
 public struct FirestoreQueryConfiguration {
   /// Of the collection.
   public var path: String
+  /// What is asked of the collection.
   public var predicates: [QueryPredicate]
+  /// What happens when a document cannot be decoded.
   public var decodingFailureStrategy: DecodingFailureStrategy
   /// What went wrong last; nil once an answer was right.
   public var error: (any Error)?
 
+  /// Asks the collection at `path`.
   public init(
     path: String, predicates: [QueryPredicate] = [],
     decodingFailureStrategy: DecodingFailureStrategy = .raise

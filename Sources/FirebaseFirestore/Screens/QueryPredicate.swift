@@ -6,68 +6,91 @@
 /// let predicates: [QueryPredicate] = [.where("capital", isEqualTo: true), .order(by: "name"), .limit(to: 10)]
 /// ```
 public enum QueryPredicate {
+  /// The field equals this value.
   case isEqualTo(_ field: String, _ value: Any)
 
+  /// The field equals one of these values.
   case isIn(_ field: String, _ values: [Any])
+  /// The field is there, and equals none of these values.
   case isNotIn(_ field: String, _ values: [Any])
 
+  /// The field is an array with this element.
   case arrayContains(_ field: String, _ value: Any)
+  /// The field is an array with one of these elements.
   case arrayContainsAny(_ field: String, _ values: [Any])
 
+  /// The field has a value that comes before this one.
   case isLessThan(_ field: String, _ value: Any)
+  /// The field has a value that comes after this one.
   case isGreaterThan(_ field: String, _ value: Any)
 
+  /// The field has a value that comes before this one or equals it.
   case isLessThanOrEqualTo(_ field: String, _ value: Any)
+  /// The field has a value that comes after this one or equals it.
   case isGreaterThanOrEqualTo(_ field: String, _ value: Any)
 
   /// Descending if the value is true.
   case orderBy(_ field: String, _ value: Bool)
 
+  /// At most so many results, the first ones.
   case limitTo(_ value: Int)
+  /// At most so many results, the last ones.
   case limitToLast(_ value: Int)
 }
 
 extension QueryPredicate {
+  /// The field equals this value.
   public static func `where`(_ field: String, isEqualTo value: Any) -> QueryPredicate {
     .isEqualTo(field, value)
   }
 
+  /// The field equals one of these values.
   public static func `where`(_ field: String, isIn values: [Any]) -> QueryPredicate { .isIn(field, values) }
 
+  /// The field is there, and equals none of these values.
   public static func `where`(_ field: String, isNotIn values: [Any]) -> QueryPredicate {
     .isNotIn(field, values)
   }
 
+  /// The field is an array with this element.
   public static func `where`(_ field: String, arrayContains value: Any) -> QueryPredicate {
     .arrayContains(field, value)
   }
 
+  /// The field is an array with one of these elements.
   public static func `where`(_ field: String, arrayContainsAny values: [Any]) -> QueryPredicate {
     .arrayContainsAny(field, values)
   }
 
+  /// The field has a value of the same kind that comes before this one.
   public static func `where`(_ field: String, isLessThan value: Any) -> QueryPredicate {
     .isLessThan(field, value)
   }
 
+  /// The field has a value of the same kind that comes after this one.
   public static func `where`(_ field: String, isGreaterThan value: Any) -> QueryPredicate {
     .isGreaterThan(field, value)
   }
 
+  /// The field has a value of the same kind that comes before this one or equals it.
   public static func `where`(_ field: String, isLessThanOrEqualTo value: Any) -> QueryPredicate {
     .isLessThanOrEqualTo(field, value)
   }
 
+  /// The field has a value of the same kind that comes after this one or equals it.
   public static func `where`(_ field: String, isGreaterThanOrEqualTo value: Any) -> QueryPredicate {
     .isGreaterThanOrEqualTo(field, value)
   }
 
+  /// In order of the field; documents without it are left out.
   public static func order(by field: String, descending value: Bool = false) -> QueryPredicate {
     .orderBy(field, value)
   }
 
+  /// At most so many results, the first ones.
   public static func limit(to value: Int) -> QueryPredicate { .limitTo(value) }
 
+  /// At most so many results, the last ones. It needs an order.
   public static func limit(toLast value: Int) -> QueryPredicate { .limitToLast(value) }
 }
 

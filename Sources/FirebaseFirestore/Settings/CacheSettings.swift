@@ -87,6 +87,7 @@ public final class MemoryCacheSettings: NSObject, NSCopying, LocalCacheSettings,
 
   public override init() { choice = .memoryLRU(CacheSize.standard) }
 
+  /// Memory settings with a collector, which is kept and has no effect.
   public init(garbageCollectorSettings: any MemoryGarbageCollectorSettings & NSObjectProtocol) {
     let size = (garbageCollectorSettings as? MemoryLRUGCSettings)?.size
     choice = size.map(CacheChoice.memoryLRU) ?? .memoryEager

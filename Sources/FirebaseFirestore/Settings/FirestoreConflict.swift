@@ -22,6 +22,7 @@ public struct FirestoreConflict: Sendable {
   /// As the remote has it now.
   public let remote: DocumentSnapshot
 
+  /// What is written in the end.
   public enum Resolution {
     /// The writes happen as they were made: the last one wins, as without a resolver.
     case keepWrites

@@ -148,6 +148,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     }
   }
 
+  /// The same as a choice of cache settings.
   @available(*, deprecated, message: "Use cacheSettings instead.")
   public var isPersistenceEnabled: Bool {
     get { values.cache.isPersistent }
@@ -159,6 +160,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     }
   }
 
+  /// The same as the size in the cache settings.
   @available(*, deprecated, message: "Use cacheSettings instead.")
   public var cacheSizeBytes: Int64 {
     get { values.cache.size }

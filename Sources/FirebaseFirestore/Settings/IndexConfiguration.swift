@@ -16,6 +16,7 @@ extension Firestore {
     setIndexConfiguration(Data(json.utf8), completion)
   }
 
+  /// The same with the text of a stream.
   @available(*, deprecated, message: "The indexes that queries need are made without being asked for.")
   public func setIndexConfiguration(_ stream: InputStream, completion: (((any Error)?) -> Void)? = nil) {
     setIndexConfiguration(stream.everything, completion)

@@ -7,12 +7,19 @@ import OfflineSync
 
 /// Keys of what the engine adds to an error's `userInfo`.
 public enum FirestoreErrorEvidence {
+  /// The file or the directory that it is about.
   public static let file = "DugoutFile"
+  /// Where in the file.
   public static let offset = "DugoutOffset"
+  /// What should have been there.
   public static let expected = "DugoutExpected"
+  /// What was there.
   public static let found = "DugoutFound"
+  /// The call to the system that failed.
   public static let operation = "DugoutOperation"
+  /// What the system said, an `errno`.
   public static let systemCode = "DugoutSystemCode"
+  /// The process that has the store.
   public static let holder = "DugoutHolder"
 }
 

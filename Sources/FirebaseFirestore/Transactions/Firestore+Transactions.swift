@@ -24,6 +24,7 @@ extension Firestore {
     unsafe runTransaction(with: nil, block: updateBlock, completion: completion)
   }
 
+  /// Runs the block until nobody was faster, and as often as `options` say at most.
   public func runTransaction(
     with options: TransactionOptions?,
     block: @escaping (Transaction, NSErrorPointer) -> Any?,
@@ -36,6 +37,7 @@ extension Firestore {
   }
 
   nonisolated(nonsending)
+    /// Runs the block until nobody was faster, five times at most; returns what the block returned.
     public func runTransaction(
       _ updateBlock: @escaping (Transaction, NSErrorPointer) -> sending Any?
     ) async throws -> sending Any?

@@ -84,6 +84,7 @@ public final class Transaction: NSObject, Sendable {
     try setData(from: value, forDocument: document, merge: false, encoder: encoder)
   }
 
+  /// Sets the document to the value, or merges the value into it.
   @discardableResult
   public func setData<T: Encodable>(
     from value: T, forDocument document: DocumentReference, merge: Bool,
@@ -93,6 +94,7 @@ public final class Transaction: NSObject, Sendable {
     return add(document) { try $0.set(try fields.get(), merge: merge) }
   }
 
+  /// Merges the named fields of the value into the document.
   @discardableResult
   public func setData<T: Encodable>(
     from value: T, forDocument document: DocumentReference, mergeFields: [Any],

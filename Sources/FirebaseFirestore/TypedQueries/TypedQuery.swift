@@ -43,13 +43,16 @@ public struct TypedQuery<Model: Decodable>: Sendable {
     return with(query.whereFilter(condition.filter(on: field)))
   }
 
+  /// In order of a property; documents without it are left out.
   public func order<Value>(by property: KeyPath<Model, Value>, descending: Bool = false) -> TypedQuery {
     let field = FieldNames.field(of: property, decoder(), query.firestore)
     return with(query.order(by: FieldPath(field.names), descending: descending))
   }
 
+  /// At most so many results, the first ones.
   public func limit(to limit: Int) -> TypedQuery { with(query.limit(to: limit)) }
 
+  /// At most so many results, the last ones. It needs an order.
   public func limit(toLast limit: Int) -> TypedQuery { with(query.limit(toLast: limit)) }
 
   // MARK: Asking
@@ -64,6 +67,7 @@ public struct TypedQuery<Model: Decodable>: Sendable {
     try values(of: try query.read(source: source))
   }
 
+  /// How many results there are, without reading them.
   nonisolated(nonsending) public func count() async throws -> Int {
     try await query.count.getAggregation(source: .server).count.intValue
   }

@@ -6,7 +6,9 @@ public import Foundation
 
 /// Latitude and longitude in degrees; equal by value.
 public final class GeoPoint: NSObject, NSCopying, Codable, Sendable {
+  /// From -90 to 90.
   public let latitude: Double
+  /// From -180 to 180.
   public let longitude: Double
 
   /// Traps outside -90...90 and -180...180.

@@ -4,8 +4,10 @@ public import Foundation
 
 /// A vector of doubles; equal by value.
 public final class VectorValue: NSObject, Codable, Sendable {
+  /// The numbers.
   public let array: [Double]
 
+  /// A vector of these numbers.
   public init(_ array: [Double]) { self.array = array }
 
   public override func isEqual(_ object: Any?) -> Bool { (object as? VectorValue)?.array == array }

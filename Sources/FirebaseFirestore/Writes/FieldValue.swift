@@ -52,17 +52,20 @@ public class FieldValue: NSObject, Encodable, @unchecked Sendable {
   @_disfavoredOverload
   public class func minimum(_ d: Double) -> FieldValue { FieldValue(.minimum(.double(d))) }
 
+  /// The lesser of what is stored and this number.
   public class func minimum(_ l: Int64) -> FieldValue { FieldValue(.minimum(.integer(l))) }
 
   /// The larger of the field's number and this one; this one if the field is no number.
   @_disfavoredOverload
   public class func maximum(_ d: Double) -> FieldValue { FieldValue(.maximum(.double(d))) }
 
+  /// The greater of what is stored and this number.
   public class func maximum(_ l: Int64) -> FieldValue { FieldValue(.maximum(.integer(l))) }
 
   /// A vector to be written as it is.
   public static func vector(_ array: [Double]) -> VectorValue { VectorValue(array) }
 
+  /// A vector of these numbers.
   public static func vector(_ array: [Float]) -> VectorValue { VectorValue(array.map(Double.init)) }
 
   /// Equal means the same kind and the same numbers or elements.

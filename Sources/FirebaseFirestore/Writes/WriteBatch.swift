@@ -79,6 +79,7 @@ public final class WriteBatch: NSObject, Sendable {
     try setData(from: value, forDocument: document, merge: false, encoder: encoder)
   }
 
+  /// Sets the document to the value, or merges the value into it.
   @discardableResult
   public func setData<T: Encodable>(
     from value: T, forDocument document: DocumentReference, merge: Bool,
@@ -88,6 +89,7 @@ public final class WriteBatch: NSObject, Sendable {
     return add(document) { try $0.set(try fields.get(), merge: merge) }
   }
 
+  /// Merges the named fields of the value into the document.
   @discardableResult
   public func setData<T: Encodable>(
     from value: T, forDocument document: DocumentReference, mergeFields: [Any],
@@ -140,6 +142,7 @@ public final class WriteBatch: NSObject, Sendable {
     }
   }
 
+  /// Writes all of it or nothing; returns when it is on stable storage.
   nonisolated(nonsending) public func commit() async throws {
     try await withCheckedThrowingContinuation { continuation in
       let companion = companion

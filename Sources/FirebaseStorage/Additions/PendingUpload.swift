@@ -8,12 +8,15 @@ public import Foundation
 /// Whoever puts the same bytes, or the same unchanged file, to the same reference once more goes on from where it was.
 /// What nobody goes on with is removed after seven days.
 public struct PendingUpload: Sendable {
+  /// Where it goes.
   public let reference: StorageReference
   /// What it was begun with.
   public let metadata: StorageMetadata
   /// Where the bytes come from; nil if that was memory.
   public let fileURL: URL?
+  /// How many bytes it has in all.
   public let totalByteCount: Int64
+  /// When it began.
   public let began: Date
   /// Some task of this process works at it.
   public let isActive: Bool

@@ -68,15 +68,21 @@ extension Storage {
 
 /// A change of an object that is here already, and that the remote has not answered.
 public struct PendingChange: Sendable, Identifiable {
+  /// What waits to be sent.
   public enum Kind: Hashable, Sendable {
+    /// A content of so many bytes.
     case upload(byteCount: Int64)
+    /// Other metadata.
     case metadata
+    /// The object's removal.
     case deletion
   }
 
   /// Later ones have greater numbers.
   public let id: Int64
+  /// Which object.
   public let reference: StorageReference
+  /// What is to happen to it.
   public let kind: Kind
   /// When it was made.
   public let date: Date

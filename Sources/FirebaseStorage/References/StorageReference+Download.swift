@@ -19,6 +19,7 @@ extension StorageReference {
       })
   }
 
+  /// Downloads the bytes; fails if there are more than `maxSize`.
   @discardableResult
   public func getData(
     maxSize: Int64, completion: @escaping (Result<Data, any Error>) -> Void
@@ -52,6 +53,7 @@ extension StorageReference {
       })
   }
 
+  /// Downloads into a file, which has its name once it is whole.
   @discardableResult
   public func write(
     toFile fileURL: URL, completion: @escaping (Result<URL, any Error>) -> Void

@@ -19,12 +19,14 @@ extension StorageReference {
     answer(completion, later: { [self] finish throws(StorageError) in finish(.success(try page(maxResults, nil))) })
   }
 
+  /// Lists so many objects and folders at most.
   public func list(
     maxResults: Int64, completion: @escaping (Result<StorageListResult, any Error>) -> Void
   ) {
     list(maxResults: maxResults) { completion(Outcome.result($0, $1)) }
   }
 
+  /// Lists so many objects and folders at most.
   nonisolated(nonsending) public func list(maxResults: Int64) async throws -> StorageListResult {
     try await answered(later: { [self] finish throws(StorageError) in finish(.success(try page(maxResults, nil))) })
   }
@@ -37,12 +39,14 @@ extension StorageReference {
       completion, later: { [self] finish throws(StorageError) in finish(.success(try page(maxResults, pageToken))) })
   }
 
+  /// Goes on where another list ended.
   public func list(
     maxResults: Int64, pageToken: String, completion: @escaping (Result<StorageListResult, any Error>) -> Void
   ) {
     list(maxResults: maxResults, pageToken: pageToken) { completion(Outcome.result($0, $1)) }
   }
 
+  /// Goes on where another list ended.
   nonisolated(nonsending) public func list(
     maxResults: Int64, pageToken: String
   ) async throws -> StorageListResult {
@@ -57,10 +61,12 @@ extension StorageReference {
     answer(completion, later: { [self] finish throws(StorageError) in finish(.success(try all())) })
   }
 
+  /// Lists everything below the reference.
   public func listAll(completion: @escaping (Result<StorageListResult, any Error>) -> Void) {
     listAll { completion(Outcome.result($0, $1)) }
   }
 
+  /// Lists everything below the reference.
   nonisolated(nonsending) public func listAll() async throws -> StorageListResult {
     try await answered(later: { [self] finish throws(StorageError) in finish(.success(try all())) })
   }

@@ -16,10 +16,12 @@ extension StorageReference {
     answer(completion, later: { [self] finish throws(StorageError) in finish(.success(try metadataNow())) })
   }
 
+  /// Reads what is known about the object.
   public func getMetadata(completion: @escaping (Result<StorageMetadata, any Error>) -> Void) {
     getMetadata { completion(Outcome.result($0, $1)) }
   }
 
+  /// Reads what is known about the object.
   nonisolated(nonsending) public func getMetadata() async throws -> StorageMetadata {
     try await answered(later: { [self] finish throws(StorageError) in finish(.success(try metadataNow())) })
   }
@@ -32,12 +34,14 @@ extension StorageReference {
     answer(completion, later: { [self] finish throws(StorageError) in try updateNow(update, finish) })
   }
 
+  /// Changes the metadata that may be changed; the content stays.
   public func updateMetadata(
     _ metadata: StorageMetadata, completion: @escaping (Result<StorageMetadata, any Error>) -> Void
   ) {
     updateMetadata(metadata) { completion(Outcome.result($0, $1)) }
   }
 
+  /// Changes the metadata that may be changed; the content stays.
   @discardableResult
   nonisolated(nonsending) public func updateMetadata(
     _ metadata: StorageMetadata
@@ -84,10 +88,12 @@ extension StorageReference {
       completion, later: { [self] finish throws(StorageError) in finish(.success(try downloadURLNow())) })
   }
 
+  /// A URL that names the object, for `reference(for:)`.
   public func downloadURL(completion: @escaping (Result<URL, any Error>) -> Void) {
     downloadURL { completion(Outcome.result($0, $1)) }
   }
 
+  /// A URL that names the object, for `reference(for:)`.
   nonisolated(nonsending) public func downloadURL() async throws -> URL {
     try await answered(later: { [self] finish throws(StorageError) in finish(.success(try downloadURLNow())) }
     )
@@ -112,6 +118,7 @@ extension StorageReference {
       later: { [self] finish throws(StorageError) in try deleteNow(finish) })
   }
 
+  /// Deletes the object; returns when that is on stable storage.
   nonisolated(nonsending) public func delete() async throws {
     let _: Bool = try await answered(later: { [self] finish throws(StorageError) in try deleteNow(finish) })
   }

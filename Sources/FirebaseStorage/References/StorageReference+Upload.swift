@@ -20,6 +20,7 @@ extension StorageReference {
     upload(metadata, defaultType: ContentTypes.unknown, completion) { UploadData(uploadData) }
   }
 
+  /// Uploads the bytes; the completion is told when they are on stable storage.
   @discardableResult
   public func putData(
     _ uploadData: Data, metadata: StorageMetadata? = nil,
@@ -58,6 +59,7 @@ extension StorageReference {
     }
   }
 
+  /// Uploads the file; the completion is told when its bytes are on stable storage.
   @discardableResult
   public func putFile(
     from fileURL: URL, metadata: StorageMetadata? = nil,

@@ -12,6 +12,7 @@ public import Foundation
 open class StorageReference: NSObject, @unchecked Sendable {
   // Unchecked only because the class is open: it never changes.
 
+  /// Whose bucket it is.
   public let storage: Storage
   let path: StoragePath
 
@@ -20,6 +21,7 @@ open class StorageReference: NSObject, @unchecked Sendable {
     self.path = path
   }
 
+  /// The name of the bucket.
   public var bucket: String { path.bucket }
 
   /// The path of the object in its bucket; empty for the root.

@@ -38,8 +38,10 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
   /// The handler is not called any more. Fine for a handle that is gone.
   open func removeObserver(withHandle handle: String) { transfer.removeObservers { $0 == handle } }
 
+  /// Nobody is told of this status any more.
   open func removeAllObservers(for status: StorageTaskStatus) { transfer.removeObservers(of: status) }
 
+  /// Nobody is told anything any more.
   open func removeAllObservers() { transfer.removeObservers { _ in true } }
 }
 

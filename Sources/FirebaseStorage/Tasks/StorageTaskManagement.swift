@@ -7,8 +7,11 @@ public import Foundation
 public protocol StorageTaskManagement: NSObjectProtocol {
   /// Begins. A transfer is begun by the call that makes it, so that this does nothing.
   func enqueue()
+  /// Stops until it is resumed.
   var pause: (() -> Void)? { get }
+  /// Gives it up.
   var cancel: (() -> Void)? { get }
+  /// Goes on.
   var resume: (() -> Void)? { get }
 }
 

@@ -6,13 +6,17 @@ public import Foundation
 open class StorageTaskSnapshot: NSObject, @unchecked Sendable {
   // Unchecked: metadata and progress were made for this snapshot alone.
 
+  /// What is observed.
   public let task: StorageTask
   /// Of an upload: what it was begun with, and what the store says once it succeeded.
   public let metadata: StorageMetadata?
+  /// Which object it is about.
   public let reference: StorageReference
   /// A total of -1 is not known yet.
   public let progress: Progress?
+  /// Why it failed; nil if it has not.
   public let error: (any Error)?
+  /// How it stands.
   public let status: StorageTaskStatus
 
   init(

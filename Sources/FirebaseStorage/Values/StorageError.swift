@@ -3,24 +3,40 @@
 public import Foundation
 
 // swift-format-ignore: AlwaysUseLowerCamelCase
+/// The domain of these errors.
 public let StorageErrorDomain = "FIRStorageErrorDomain"
 
 /// The codes of storage errors as `NSError`s.
 public enum StorageErrorCode: Int, Error, Sendable {
+  /// Nobody knows what happened.
   case unknown = -13000
+  /// There is no object under the name.
   case objectNotFound = -13010
+  /// There is no such bucket.
   case bucketNotFound = -13011
+  /// There is no such project.
   case projectNotFound = -13012
+  /// The disk is full.
   case quotaExceeded = -13013
+  /// The remote does not know the user.
   case unauthenticated = -13020
+  /// The remote refused it.
   case unauthorized = -13021
+  /// It was tried for too long.
   case retryLimitExceeded = -13030
+  /// The bytes are not those that were stored.
   case nonMatchingChecksum = -13031
+  /// There are more bytes than were asked for.
   case downloadSizeExceeded = -13032
+  /// It was given up.
   case cancelled = -13040
+  /// The caller asked for what cannot be.
   case invalidArgument = -13050
+  /// Two references are of different buckets.
   case bucketMismatch = -13051
+  /// A fault of the library or of the system.
   case internalError = -13052
+  /// What should be a path is none.
   case pathError = -13053
 }
 
@@ -36,21 +52,35 @@ public enum StorageErrorCode: Int, Error, Sendable {
 public enum StorageError: Error, CustomNSError, @unchecked Sendable {
   // Unchecked, because a payload has values of any type; they are texts, numbers and errors, and never change.
 
+  /// Nobody knows what happened.
   case unknown(message: String, serverError: [String: Any])
+  /// There is no object under the name.
   case objectNotFound(object: String, serverError: [String: Any])
+  /// There is no such bucket.
   case bucketNotFound(bucket: String)
+  /// There is no such project.
   case projectNotFound(project: String)
+  /// The disk is full.
   case quotaExceeded(bucket: String, serverError: [String: Any])
+  /// The remote does not know the user.
   case unauthenticated(serverError: [String: Any])
+  /// The remote refused it.
   case unauthorized(bucket: String, object: String, serverError: [String: Any])
+  /// It was tried for too long.
   case retryLimitExceeded
   /// A content is not what was stored.
   case nonMatchingChecksum
+  /// There are more bytes than were asked for.
   case downloadSizeExceeded(total: Int64, maxSize: Int64)
+  /// It was given up.
   case cancelled
+  /// The caller asked for what cannot be.
   case invalidArgument(message: String)
+  /// Two references are of different buckets.
   case bucketMismatch(message: String)
+  /// A fault of the library or of the system.
   case internalError(message: String)
+  /// What should be a path is none.
   case pathError(message: String)
 
   public static var errorDomain: String { StorageErrorDomain }

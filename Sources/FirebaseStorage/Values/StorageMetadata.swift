@@ -19,9 +19,13 @@ open class StorageMetadata: NSObject, NSCopying, @unchecked Sendable {
   public internal(set) var path: String?
   /// How the browser and others may cache it.
   public var cacheControl: String?
+  /// How a browser would offer it.
   public var contentDisposition: String?
+  /// How the bytes are encoded.
   public var contentEncoding: String?
+  /// Which language it is in.
   public var contentLanguage: String?
+  /// What kind of bytes they are.
   public var contentType: String?
   /// The application's own, any names and values.
   public var customMetadata: [String: String]?

@@ -8,14 +8,23 @@ public import DocumentStore
 
 /// An object as a server knows it.
 public struct RemoteObject: Hashable, Sendable {
+  /// The name of its bucket.
   public var bucket: String
+  /// Its name there.
   public var name: String
+  /// How many bytes it has.
   public var byteCount: UInt64
+  /// What kind of bytes they are.
   public var contentType: String?
+  /// For how long it may be cached.
   public var cacheControl: String?
+  /// How a browser would offer it.
   public var contentDisposition: String?
+  /// How the bytes are encoded.
   public var contentEncoding: String?
+  /// Which language it is in.
   public var contentLanguage: String?
+  /// Values of yours.
   public var customMetadata: [String: String]
   /// The 16 bytes of it; none if nobody has computed it.
   public var md5: [UInt8] = []
@@ -29,6 +38,7 @@ public struct RemoteObject: Hashable, Sendable {
   public var created: StoredTimestamp?
   public var updated: StoredTimestamp?
 
+  /// An object as a remote has it.
   public init(
     bucket: String, name: String, byteCount: UInt64, contentType: String? = nil,
     customMetadata: [String: String] = [:], generation: Int64 = 0
@@ -57,6 +67,7 @@ public struct RemoteListing: Hashable, Sendable {
   }
 }
 
+/// Why a remote of contents did not do it.
 public enum BlobRemoteError: Error, Hashable, Sendable {
   /// The server cannot be reached, or is busy: the same call may succeed later.
   case unavailable(String)
@@ -98,5 +109,6 @@ public protocol BlobRemote: Sendable {
   func read(_ object: RemoteObject, from offset: UInt64, count: Int) throws(BlobRemoteError) -> [UInt8]
   /// Gives the object, whatever its generation is, the types and the metadata of this one; its content stays.
   func update(_ object: RemoteObject) throws(BlobRemoteError) -> RemoteObject
+  /// Removes the object.
   func delete(bucket: String, name: String) throws(BlobRemoteError)
 }

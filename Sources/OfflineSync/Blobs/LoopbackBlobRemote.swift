@@ -29,6 +29,7 @@ public final class LoopbackBlobRemote: BlobRemote {
 
   private let state = Served(State())
 
+  /// Has nothing yet, and can be reached.
   public init() {}
 
   /// Whether calls get through.
@@ -57,10 +58,12 @@ public final class LoopbackBlobRemote: BlobRemote {
   /// Of all uploads, those that were sent twice counted twice.
   public var bytesReceived: UInt64 { state.served { $0.bytesReceived } }
 
+  /// What it has under this name; nil if nothing.
   public func content(bucket: String, name: String) -> [UInt8]? {
     state.served { $0.objects[Key(bucket: bucket, name: name)]?.content }
   }
 
+  /// How many uploads have begun and not ended.
   public var openSessions: Int { state.served { $0.sessions.count } }
 
   // MARK: The server

@@ -4,6 +4,7 @@ public import DocumentStore
 
 /// A document as a bundle has it.
 public struct BundledDocument: Sendable {
+  /// Which document.
   public var path: DocumentPath
   /// Nil if the bundle says that there is none.
   public var fields: StoredMap?
@@ -14,6 +15,7 @@ public struct BundledDocument: Sendable {
   /// The names of the queries that have found it.
   public var queries: [String]
 
+  /// A document of a bundle; no fields say that there is none.
   public init(
     path: DocumentPath, fields: StoredMap?, version: StoredTimestamp, byteCount: Int, queries: [String] = []
   ) {
@@ -30,10 +32,12 @@ public struct BundledQuery: Sendable {
   public var name: String
   /// As it stands there.
   public var text: String
+  /// What the name stands for.
   public var query: StructuredQuery
   /// When it was asked.
   public var readTime: StoredTimestamp
 
+  /// A query under a name.
   public init(name: String, text: String, query: StructuredQuery, readTime: StoredTimestamp) {
     self.name = name
     self.text = text
@@ -44,12 +48,16 @@ public struct BundledQuery: Sendable {
 
 /// All that a bundle has.
 public struct BundleContents: Sendable {
+  /// The bundle's own name.
   public var id: String
+  /// When it was made.
   public var createTime: StoredTimestamp
+  /// Its documents.
   public var documents: [BundledDocument] = []
   /// In their order; of two with one name, the later one counts.
   public var queries: [BundledQuery] = []
 
+  /// A bundle without documents yet.
   public init(id: String, createTime: StoredTimestamp) {
     self.id = id
     self.createTime = createTime

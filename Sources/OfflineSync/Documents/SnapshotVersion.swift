@@ -5,14 +5,17 @@ public import DocumentStore
 /// A moment in the history of a remote: when it committed something, or up to when a client knows all. Never goes
 /// back. `none` comes before all others.
 public struct SnapshotVersion: Hashable, Comparable, Sendable {
+  /// Before everything.
   public static let none = SnapshotVersion(microseconds: 0)
   private static let start = StoredTimestamp(seconds: 0, nanoseconds: 0)
 
   /// Since 1970.
   public let microseconds: Int64
 
+  /// Since 1970.
   public init(microseconds: Int64) { self.microseconds = microseconds }
 
+  /// The moment of a timestamp.
   public init(_ timestamp: StoredTimestamp) { microseconds = timestamp.microseconds }
 
   public static func < (left: Self, right: Self) -> Bool { left.microseconds < right.microseconds }

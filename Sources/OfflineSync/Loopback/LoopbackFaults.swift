@@ -1,5 +1,6 @@
 // What may go wrong between a client and its loopback authority.
 
+/// What goes wrong on the way to a loopback remote.
 public struct LoopbackFaults: Sendable {
   /// Of each message, in microseconds.
   public var latency: ClosedRange<Int64> = 0...0
@@ -12,5 +13,6 @@ public struct LoopbackFaults: Sendable {
   /// One batch in so many is refused for now, with a code that says so.
   public var transientRejectionOneIn: Int?
 
+  /// Nothing goes wrong.
   public init() {}
 }

@@ -55,8 +55,10 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
     for (_, end) in watchEnds.sorted(by: { $0.key < $1.key }) { end.breakOff() }
   }
 
+  /// From now on this goes wrong on the way.
   public func setFaults(_ faults: LoopbackFaults) { scheduler.run { [self] in self.faults = faults } }
 
+  /// From now on the authority refuses what these rules say.
   public func setRules(_ rules: LoopbackRules) { scheduler.run { [self] in server.rules = rules } }
 
   /// Tells clients what was committed at the authority directly.

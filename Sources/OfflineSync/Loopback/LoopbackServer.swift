@@ -178,6 +178,7 @@ public struct LoopbackRules: Sendable {
   /// An error refuses to answer the query.
   public var mayRead: (@Sendable (_ user: String?, _ query: StructuredQuery) -> RemoteError?)?
 
+  /// Nothing is refused.
   public init() {}
 }
 

@@ -9,11 +9,14 @@ internal import CDigest
 public struct BloomFilter: Sendable {
   /// As it comes from a remote: nothing is checked.
   public struct Parts: Sendable, Equatable {
+    /// The filter's bits.
     public var bitmap: [UInt8]
     /// Bits of the last byte that do not count.
     public var padding: Int
+    /// How many bits stand for a name.
     public var hashCount: Int
 
+    /// A filter as it is sent.
     public init(bitmap: [UInt8], padding: Int, hashCount: Int) {
       self.bitmap = bitmap
       self.padding = padding

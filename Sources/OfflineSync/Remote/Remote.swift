@@ -10,10 +10,12 @@ public protocol Remote: Sendable {
   /// The names of documents in Bloom filters begin with this, and a slash: "projects/p/databases/d/documents".
   var documentsName: String { get }
 
+  /// Opens a stream of changes for a user; the handler is told what comes.
   func openWatchStream(
     as user: String?, _ handler: @escaping @Sendable (WatchStreamEvent) -> Void
   ) -> any WatchStream
 
+  /// Opens a stream for writes of a user; the handler is told what comes.
   func openWriteStream(
     as user: String?, _ handler: @escaping @Sendable (WriteStreamEvent) -> Void
   ) -> any WriteStream
@@ -28,6 +30,7 @@ public protocol Remote: Sendable {
     _ mutations: [Mutation], as user: String?,
     _ answer: @escaping @Sendable (Result<SnapshotVersion, RemoteError>) -> Void)
 
+  /// Counts and adds up what the authority has.
   func aggregate(
     _ aggregates: [Aggregate], over query: StructuredQuery, as user: String?,
     _ answer: @escaping @Sendable (Result<[StoredValue], RemoteError>) -> Void)
@@ -35,16 +38,21 @@ public protocol Remote: Sendable {
 
 /// Targets go in, changes come out.
 public protocol WatchStream: Sendable {
+  /// Begins to watch a target.
   func watch(_ target: WatchTarget)
+  /// Ends to watch a target.
   func unwatch(_ id: TargetID)
   /// Nothing is told any more.
   func close()
 }
 
+/// What comes down a stream of changes.
 public enum WatchStreamEvent: Sendable {
+  /// The stream is there.
   case opened
   /// A version comes only with a change of no particular target: everything up to it was told.
   case changed(WatchChange, SnapshotVersion)
+  /// The stream ended, and why if it failed.
   case closed(RemoteError?)
 }
 
@@ -52,13 +60,17 @@ public enum WatchStreamEvent: Sendable {
 public protocol WriteStream: Sendable {
   /// First of all, with the last token that came; empty if there was none.
   func handshake(_ token: [UInt8])
+  /// Sends a batch.
   func write(_ write: RemoteWrite)
   /// Nothing is told any more.
   func close()
 }
 
+/// What comes down a stream for writes.
 public enum WriteStreamEvent: Sendable {
+  /// The stream is there.
   case opened
+  /// The authority knows the client, and batches may be sent.
   case handshakeComplete(token: [UInt8])
   /// Of the oldest batch that was not answered.
   case answered(SnapshotVersion, [WriteResult], token: [UInt8])

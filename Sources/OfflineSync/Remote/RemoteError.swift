@@ -4,14 +4,18 @@
 public struct RemoteError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The numbers of gRPC.
   public enum Code: Int, Sendable, CaseIterable {
+    /// Those of gRPC, and with their numbers.
     case cancelled = 1, unknown, invalidArgument, deadlineExceeded, notFound, alreadyExists, permissionDenied,
       resourceExhausted, failedPrecondition, aborted, outOfRange, unimplemented, `internal`, unavailable,
       dataLoss, unauthenticated
   }
 
+  /// What went wrong.
   public var code: Code
+  /// Why, for people.
   public var message: String
 
+  /// An error of the remote.
   public init(_ code: Code, _ message: String = "") {
     self.code = code
     self.message = message

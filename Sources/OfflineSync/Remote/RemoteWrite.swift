@@ -4,7 +4,9 @@ public import DocumentStore
 
 /// A batch on its way: all of it happens, or nothing.
 public struct RemoteWrite: Sendable, Equatable {
+  /// Which batch it is.
   public var id: WriteID
+  /// What it writes, in order.
   public var mutations: [Mutation]
   /// Batches of this queue before this one will not be sent again: what a remote kept to answer them again can go.
   public var firstOpen: BatchID
@@ -12,6 +14,7 @@ public struct RemoteWrite: Sendable, Equatable {
   /// `overtaken`, and the client looks again. Empty unless the client merges what others have done.
   public var guards: [DocumentPath: Precondition]
 
+  /// A batch on its way.
   public init(
     id: WriteID, mutations: [Mutation], firstOpen: BatchID, guards: [DocumentPath: Precondition] = [:]
   ) {
@@ -29,6 +32,7 @@ public struct WriteResult: Sendable, Equatable {
   /// One for each transform, in their order: the new value, or null for an array.
   public var transformResults: [StoredValue]
 
+  /// What a write became.
   public init(version: SnapshotVersion, transformResults: [StoredValue] = []) {
     self.version = version
     self.transformResults = transformResults

@@ -4,13 +4,16 @@ public import DocumentStore
 
 /// A document as a remote has it.
 public struct RemoteDocument: Sendable, Equatable {
+  /// Which document.
   public var path: DocumentPath
   /// Nil if there is none.
   public var fields: StoredMap?
   /// When it was last changed, or known to be absent.
   public var version: SnapshotVersion
+  /// When it was created.
   public var createTime: SnapshotVersion
 
+  /// A document as the authority has it; no fields say that there is none.
   public init(
     _ path: DocumentPath, _ fields: StoredMap?, version: SnapshotVersion, createTime: SnapshotVersion = .none
   ) {
@@ -30,6 +33,7 @@ public struct RemoteDocument: Sendable, Equatable {
 
 /// One message of a watch stream.
 public enum WatchChange: Sendable, Equatable {
+  /// What has become of targets.
   public enum TargetState: Sendable, Hashable {
     /// Nothing but the token is new.
     case noChange

@@ -6,6 +6,7 @@ public import DocumentStore
 public struct WatchTarget: Sendable, Equatable {
   /// Why it is asked: for a remote's own bookkeeping.
   public enum Purpose: Sendable, Hashable {
+    /// Somebody listens.
     case listen
     /// What the client has and what the remote counts are not the same.
     case existenceFilterMismatch
@@ -15,9 +16,11 @@ public struct WatchTarget: Sendable, Equatable {
     case limboResolution
   }
 
+  /// Its number.
   public var id: TargetID
   /// With a limit on the first documents, or none: one on the last ones comes mirrored.
   public var query: StructuredQuery
+  /// Why it is watched.
   public var purpose: Purpose
   /// Where to go on; empty for the start.
   public var resumeToken: [UInt8]
@@ -26,6 +29,7 @@ public struct WatchTarget: Sendable, Equatable {
   /// With a token: how many documents the client has. A remote that counts others sends a filter.
   public var expectedCount: Int?
 
+  /// A query to watch, from where it was known.
   public init(
     _ id: TargetID, _ query: StructuredQuery, purpose: Purpose = .listen, resumeToken: [UInt8] = [],
     readTime: SnapshotVersion = .none, expectedCount: Int? = nil

@@ -59,12 +59,14 @@ public final class List<T: Document>: AnyList, Collection, ExpressibleByArrayLit
 
   // MARK: Members
 
+  /// Adds an object to the list.
   public func append(_ object: T) {
     members[object.id] = object
     sortedKeys = nil
     if let parent, let key { (object as? Object)?.setParent(parent, forKey: "\(key)/\(object.id)") }
   }
 
+  /// Takes the object with the same id out of the list.
   public func remove(_ object: T) {
     members[object.id] = nil
     sortedKeys = nil
@@ -80,6 +82,7 @@ public final class List<T: Document>: AnyList, Collection, ExpressibleByArrayLit
 
   public var count: Int { members.count }
   public var isEmpty: Bool { members.isEmpty }
+  /// The first object; nil if there is none.
   public var first: T? { keys.first.flatMap { members[$0] } }
   public var startIndex: Int { 0 }
   public var endIndex: Int { members.count }

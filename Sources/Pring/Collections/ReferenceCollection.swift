@@ -42,6 +42,7 @@ public final class ReferenceCollection<T: Document>: SubCollection<T> {
   /// Takes a member out. Its link is deleted with the next write of the parent, and with `hard` its document, too.
   public func remove(_ member: Element, hard: Bool = false) { remove(member.id, hard: hard, member) }
 
+  /// The same by the member's id.
   public func remove(_ id: String, hard: Bool = false) { remove(id, hard: hard, nil) }
 
   /// Nothing: the files belong to the members.

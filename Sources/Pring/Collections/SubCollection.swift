@@ -34,6 +34,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
   private(set) var pending: [String: PendingAction] = [:]
   private var lastNumber = 0
 
+  /// Begins with these objects, which are saved with the one that has the collection.
   public init(_ elements: [ArrayLiteralElement]) {
     members = elements
     for element in elements { note(.insert, element.id, element) }
@@ -60,6 +61,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
     self.key = key
   }
 
+  /// Whether the object that has it is saved.
   public var isSaved: Bool { parent?.isSaved ?? false }
 
   // MARK: Members
@@ -74,6 +76,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
     for member in members { (member as? Object)?[key] = value }
   }
 
+  /// The objects at these places.
   public func objects(at indexes: IndexSet) -> [Element] { indexes.map { members[$0] } }
 
   /// Adds a member, or replaces the one that is equal. It is written with the parent.
@@ -87,6 +90,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
     note(.insert, newMember.id, newMember)
   }
 
+  /// Adds objects.
   public func insert(_ newMembers: [Element]) {
     for member in newMembers { insert(member) }
   }
@@ -94,6 +98,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
   /// Takes a member out; it is deleted from the collection with the next write of the parent.
   public func remove(_ member: Element) { remove(member.id, hard: false, member) }
 
+  /// Takes the object with this id out.
   public func remove(_ id: String) { remove(id, hard: false, nil) }
 
   func remove(_ id: String, hard: Bool, _ member: Element?) {
@@ -143,6 +148,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
     return object
   }
 
+  /// What it has, for people.
   public var description: String { "\(type(of: self)) \(members)" }
 
   // MARK: Writing
@@ -254,6 +260,7 @@ extension SubCollection {
     T.listen(to: reference.document(id), block)
   }
 
+  /// Tells the object with this id at once and after every change, until the disposer is disposed of.
   public func listen(
     _ id: String, block: @escaping (Element?, (any Error)?) -> Void
   ) -> Disposer<Element> {
@@ -268,13 +275,16 @@ extension SubCollection: Collection {
 
   public var startIndex: Int { 0 }
   public var endIndex: Int { members.count }
+  /// The first object; nil if there is none.
   public var first: T? { members.first }
+  /// The last object; nil if there is none.
   public var last: T? { members.last }
   public subscript(i: Int) -> T { members[i] }
 
   /// By the id.
   public func index(of element: T) -> Int? { members.firstIndex { $0.id == element.id } }
 
+  /// Where the first object is for which the predicate is true; nil if there is none.
   public func index(where predicate: (T) throws -> Bool) rethrows -> Int? {
     try members.firstIndex(where: predicate)
   }

@@ -14,10 +14,12 @@ extension DataSource {
     let hasRealities: Bool
     private let predicates: [NSPredicate]
 
+    /// All of a collection.
     public convenience init(_ reference: CollectionReference, hasRealities: Bool = true) {
       self.init(reference, reference: reference, hasRealities: hasRealities)
     }
 
+    /// What a query finds, in a collection.
     public convenience init(
       _ query: FirebaseFirestore.Query, reference: CollectionReference, hasRealities: Bool = true
     ) {
@@ -38,6 +40,7 @@ extension DataSource {
       Query(step(query), reference, hasRealities, predicates)
     }
 
+    /// A list that follows the query, once it listens.
     public func dataSource(options: Options = Options()) -> DataSource<Element> {
       DataSource(reference: self, options: options)
     }
@@ -56,12 +59,14 @@ extension DataSource {
 
     // MARK: Asking the database
 
+    /// Calls the listener at once and after each change, until it is removed.
     public func listen(
       includeMetadataChanges: Bool = true, listener: @escaping FIRQuerySnapshotBlock
     ) -> any ListenerRegistration {
       query.addSnapshotListener(includeMetadataChanges: includeMetadataChanges, listener: listener)
     }
 
+    /// Reads once what the query finds.
     public func get(completion: @escaping FIRQuerySnapshotBlock) {
       query.getDocuments(completion: completion)
     }

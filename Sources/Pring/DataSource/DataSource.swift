@@ -24,10 +24,13 @@ public import Foundation
 public final class DataSource<T: Document>: ExpressibleByArrayLiteral {
   public typealias ArrayLiteralElement = T
   public typealias Element = ArrayLiteralElement
+  /// What is told of a change.
   public typealias ChangeBlock = (QuerySnapshot?, CollectionChange) -> Void
   /// Gets each object that comes or has changed. It enters the list when the closure is called with it, on any thread.
   public typealias ParseBlock = (QuerySnapshot?, Element, @escaping ((Element) -> Void)) -> Void
+  /// What is told when the list is complete.
   public typealias CompletedBlock = (QuerySnapshot?, [Element]) -> Void
+  /// What is told when listening fails.
   public typealias ErrorBlock = (QuerySnapshot?, DataSourceError) -> Void
 
   let query: Query
@@ -55,8 +58,10 @@ public final class DataSource<T: Document>: ExpressibleByArrayLiteral {
 
   /// Whether a page was empty.
   public internal(set) var isLast = false
+  /// Told each time that the list is complete.
   public var completedBlocks: [CompletedBlock] = []
 
+  /// A list for a query; it is empty until it listens.
   public init(reference: Query, options: Options = Options(), block: ChangeBlock? = nil) {
     query = reference
     self.options = options
@@ -77,6 +82,7 @@ public final class DataSource<T: Document>: ExpressibleByArrayLiteral {
 
   // MARK: Objects
 
+  /// What the list has.
   public var documents: [Element] {
     get { rows.elements }
     set { rows = Rows(newValue, options.order) }
@@ -107,6 +113,7 @@ public final class DataSource<T: Document>: ExpressibleByArrayLiteral {
     return self
   }
 
+  /// The block is told when listening fails.
   @discardableResult
   public func onError(_ block: ErrorBlock?) -> Self {
     errorBlock = block
@@ -127,12 +134,15 @@ public final class DataSource<T: Document>: ExpressibleByArrayLiteral {
 
   /// The changes of a snapshot together.
   public struct BatchedChange {
+    /// The list before the change.
     public let before: [Element]
+    /// The list after the change.
     public let after: [Element]
     /// Where they were in `before`.
     public let deletions: [Int]
     /// Where they are in `after`.
     public let insertions: [Int]
+    /// Places of what changed, in the list after it.
     public let modifications: [Int]
   }
 }
@@ -144,6 +154,7 @@ extension DataSource: Collection {
   public var endIndex: Int { count }
   public func index(after i: Int) -> Int { i + 1 }
 
+  /// Where the first object is for which the predicate is true; nil if there is none.
   public func index(where predicate: (T) throws -> Bool) rethrows -> Int? {
     try rows.elements.firstIndex(where: predicate)
   }
@@ -151,9 +162,12 @@ extension DataSource: Collection {
   /// By the id.
   public func index(of element: T) -> Int? { rows.index(of: element.id) }
 
+  /// The first object; nil if there is none.
   public var first: Element? { rows.elements.first }
+  /// The last object; nil if there is none.
   public var last: Element? { rows.elements.last }
   public subscript(index: Int) -> Element { rows.elements[index] }
+  /// Calls the body with each object, in order.
   public func forEach(_ body: (T) throws -> Void) rethrows { try rows.elements.forEach(body) }
 
   /// Appends what is not there, and tells nobody.
@@ -167,6 +181,7 @@ extension Array where Element: Document {
   /// The ids, in order.
   public var keys: [String] { map(\.id) }
 
+  /// Where the object with this id is; nil if it is not here.
   public func index(of key: String) -> Int? { firstIndex { $0.id == key } }
 
   /// By the id.

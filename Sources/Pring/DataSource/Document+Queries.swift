@@ -10,26 +10,31 @@ extension Document where Self: Object {
     query.where(keyPath, isEqualTo: isEqualTo)
   }
 
+  /// The field has a value of the same kind that comes before this one.
   public static func `where`(_ keyPath: PartialKeyPath<Self>, isLessThan: Any) -> DataSource<Self>.Query {
     query.where(keyPath, isLessThan: isLessThan)
   }
 
+  /// The field has a value of the same kind that comes before this one or equals it.
   public static func `where`(
     _ keyPath: PartialKeyPath<Self>, isLessThanOrEqualTo: Any
   ) -> DataSource<Self>.Query {
     query.where(keyPath, isLessThanOrEqualTo: isLessThanOrEqualTo)
   }
 
+  /// The field has a value of the same kind that comes after this one.
   public static func `where`(_ keyPath: PartialKeyPath<Self>, isGreaterThan: Any) -> DataSource<Self>.Query {
     query.where(keyPath, isGreaterThan: isGreaterThan)
   }
 
+  /// The field has a value of the same kind that comes after this one or equals it.
   public static func `where`(
     _ keyPath: PartialKeyPath<Self>, isGreaterThanOrEqualTo: Any
   ) -> DataSource<Self>.Query {
     query.where(keyPath, isGreaterThanOrEqualTo: isGreaterThanOrEqualTo)
   }
 
+  /// The field is an array with this element.
   public static func `where`(_ keyPath: PartialKeyPath<Self>, arrayContains: Any) -> DataSource<Self>.Query {
     query.where(keyPath, arrayContains: arrayContains)
   }
@@ -39,6 +44,7 @@ extension Document where Self: Object {
     query.order(by: by)
   }
 
+  /// In order of the field; documents without it are left out.
   public static func order(by: PartialKeyPath<Self>, descending: Bool) -> DataSource<Self>.Query {
     query.order(by: by, descending: descending)
   }
@@ -50,18 +56,22 @@ extension Document where Self: Object {
     query.where(keyPath, isEqualTo: isEqualTo)
   }
 
+  /// The field has a value of the same kind that comes before this one.
   public static func `where`(_ keyPath: String, isLessThan: Any) -> DataSource<Self>.Query {
     query.where(keyPath, isLessThan: isLessThan)
   }
 
+  /// The field has a value of the same kind that comes before this one or equals it.
   public static func `where`(_ keyPath: String, isLessThanOrEqualTo: Any) -> DataSource<Self>.Query {
     query.where(keyPath, isLessThanOrEqualTo: isLessThanOrEqualTo)
   }
 
+  /// The field has a value of the same kind that comes after this one.
   public static func `where`(_ keyPath: String, isGreaterThan: Any) -> DataSource<Self>.Query {
     query.where(keyPath, isGreaterThan: isGreaterThan)
   }
 
+  /// The field has a value of the same kind that comes after this one or equals it.
   public static func `where`(_ keyPath: String, isGreaterThanOrEqualTo: Any) -> DataSource<Self>.Query {
     query.where(keyPath, isGreaterThanOrEqualTo: isGreaterThanOrEqualTo)
   }
@@ -76,6 +86,7 @@ extension Document where Self: Object {
     query.order(by: by)
   }
 
+  /// In order of the field; documents without it are left out.
   public static func order(by: String, descending: Bool) -> DataSource<Self>.Query {
     query.order(by: by, descending: descending)
   }
@@ -97,10 +108,12 @@ extension Document where Self: Object {
     query.start(after: after)
   }
 
+  /// From where the document stands in the order.
   public static func start(atDocument: DocumentSnapshot) -> DataSource<Self>.Query {
     query.start(atDocument: atDocument)
   }
 
+  /// Behind where the document stands in the order.
   public static func start(afterDocument: DocumentSnapshot) -> DataSource<Self>.Query {
     query.start(afterDocument: afterDocument)
   }
@@ -110,6 +123,7 @@ extension Document where Self: Object {
     query.end(at: at)
   }
 
+  /// Up to and with where the document stands in the order.
   public static func end(atDocument: DocumentSnapshot) -> DataSource<Self>.Query {
     query.end(atDocument: atDocument)
   }
@@ -119,6 +133,7 @@ extension Document where Self: Object {
     query.end(before: before)
   }
 
+  /// Up to and without where the document stands in the order.
   public static func end(beforeDocument: DocumentSnapshot) -> DataSource<Self>.Query {
     query.end(beforeDocument: beforeDocument)
   }

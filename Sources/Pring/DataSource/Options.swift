@@ -3,9 +3,11 @@
 public import FirebaseFirestore
 public import Foundation
 
+/// What one can choose about a data source.
 public final class Options {
   /// How long the objects of a snapshot may take, in seconds, before that is reported.
   public var timeout: Int = 10
+  /// Whether changes of metadata alone are told.
   public var includeMetadataChanges: Bool = true
   /// Changes of other types are ignored.
   public var listeningChangeTypes: [DocumentChangeType] = [.added, .modified, .removed]
@@ -21,6 +23,7 @@ public final class Options {
   /// The order of the list, before that of the descriptors.
   public var areInIncreasingOrder: ((Any, Any) -> Bool)?
 
+  /// A timeout of ten seconds, all changes, and the query's order.
   public init() {}
 
   func accepts(_ object: Any) -> Bool {
@@ -58,25 +61,35 @@ enum ElementOrder {
   var isNone: Bool { if case .none = self { true } else { false } }
 }
 
+/// Places of what is gone, new and changed.
 public typealias Change = (deletions: [Int], insertions: [Int], modifications: [Int])
 
+/// What happened to a list.
 public enum CollectionChange {
+  /// It is there for the first time.
   case initial
+  /// These places changed.
   case update(Change)
+  /// Listening failed.
   case error(any Error)
 }
 
 /// What goes wrong with a data source besides the errors of the database.
 public struct DataSourceError: Error, Sendable {
+  /// Why a list could not be made.
   public enum ErrorKind: Sendable {
     /// A link leads to a document that is not there.
     case invalidReference
+    /// There is nothing.
     case empty
+    /// It took too long.
     case timeout
   }
 
+  /// What went wrong.
   public let kind: ErrorKind
 
+  /// What happened, for people.
   public var description: String {
     switch kind {
     case .invalidReference: "A link leads to a document that does not exist."

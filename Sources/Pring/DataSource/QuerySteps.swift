@@ -8,6 +8,7 @@ public import Foundation
 /// Fields are named by key paths of the objects, or by text. A key path has to read a stored property of one of the
 /// types that fields hold, or it traps.
 public protocol QuerySteps<QueryElement> {
+  /// What is found.
   associatedtype QueryElement: Document
 
   /// The query after one more step.
@@ -27,12 +28,14 @@ extension QuerySteps {
     refined { $0.whereField(PropertyNames.name(of: keyPath), isEqualTo: operand(isEqualTo)) }
   }
 
+  /// The field has a value of the same kind that comes before this one.
   public func `where`(
     _ keyPath: PartialKeyPath<QueryElement>, isLessThan: Any
   ) -> DataSource<QueryElement>.Query {
     refined { $0.whereField(PropertyNames.name(of: keyPath), isLessThan: operand(isLessThan)) }
   }
 
+  /// The field has a value of the same kind that comes before this one or equals it.
   public func `where`(
     _ keyPath: PartialKeyPath<QueryElement>, isLessThanOrEqualTo: Any
   ) -> DataSource<QueryElement>.Query {
@@ -41,12 +44,14 @@ extension QuerySteps {
     }
   }
 
+  /// The field has a value of the same kind that comes after this one.
   public func `where`(
     _ keyPath: PartialKeyPath<QueryElement>, isGreaterThan: Any
   ) -> DataSource<QueryElement>.Query {
     refined { $0.whereField(PropertyNames.name(of: keyPath), isGreaterThan: operand(isGreaterThan)) }
   }
 
+  /// The field has a value of the same kind that comes after this one or equals it.
   public func `where`(
     _ keyPath: PartialKeyPath<QueryElement>, isGreaterThanOrEqualTo: Any
   ) -> DataSource<QueryElement>.Query {
@@ -55,6 +60,7 @@ extension QuerySteps {
     }
   }
 
+  /// The field is an array with this element.
   public func `where`(
     _ keyPath: PartialKeyPath<QueryElement>, arrayContains: Any
   ) -> DataSource<QueryElement>.Query {
@@ -66,6 +72,7 @@ extension QuerySteps {
     refined { $0.order(by: PropertyNames.name(of: by)) }
   }
 
+  /// In order of the field; documents without it are left out.
   public func order(by: PartialKeyPath<QueryElement>, descending: Bool) -> DataSource<QueryElement>.Query {
     refined { $0.order(by: PropertyNames.name(of: by), descending: descending) }
   }
@@ -77,18 +84,22 @@ extension QuerySteps {
     refined { $0.whereField(keyPath, isEqualTo: operand(isEqualTo)) }
   }
 
+  /// The field has a value of the same kind that comes before this one.
   public func `where`(_ keyPath: String, isLessThan: Any) -> DataSource<QueryElement>.Query {
     refined { $0.whereField(keyPath, isLessThan: operand(isLessThan)) }
   }
 
+  /// The field has a value of the same kind that comes before this one or equals it.
   public func `where`(_ keyPath: String, isLessThanOrEqualTo: Any) -> DataSource<QueryElement>.Query {
     refined { $0.whereField(keyPath, isLessThanOrEqualTo: operand(isLessThanOrEqualTo)) }
   }
 
+  /// The field has a value of the same kind that comes after this one.
   public func `where`(_ keyPath: String, isGreaterThan: Any) -> DataSource<QueryElement>.Query {
     refined { $0.whereField(keyPath, isGreaterThan: operand(isGreaterThan)) }
   }
 
+  /// The field has a value of the same kind that comes after this one or equals it.
   public func `where`(_ keyPath: String, isGreaterThanOrEqualTo: Any) -> DataSource<QueryElement>.Query {
     refined { $0.whereField(keyPath, isGreaterThanOrEqualTo: operand(isGreaterThanOrEqualTo)) }
   }
@@ -103,6 +114,7 @@ extension QuerySteps {
     refined { $0.order(by: by) }
   }
 
+  /// In order of the field; documents without it are left out.
   public func order(by: String, descending: Bool) -> DataSource<QueryElement>.Query {
     refined { $0.order(by: by, descending: descending) }
   }
@@ -124,10 +136,12 @@ extension QuerySteps {
     refined { $0.start(after: after) }
   }
 
+  /// From where the document stands in the order.
   public func start(atDocument: DocumentSnapshot) -> DataSource<QueryElement>.Query {
     refined { $0.start(atDocument: atDocument) }
   }
 
+  /// Behind where the document stands in the order.
   public func start(afterDocument: DocumentSnapshot) -> DataSource<QueryElement>.Query {
     refined { $0.start(afterDocument: afterDocument) }
   }
@@ -137,6 +151,7 @@ extension QuerySteps {
     refined { $0.end(at: at) }
   }
 
+  /// Up to and with where the document stands in the order.
   public func end(atDocument: DocumentSnapshot) -> DataSource<QueryElement>.Query {
     refined { $0.end(atDocument: atDocument) }
   }
@@ -146,6 +161,7 @@ extension QuerySteps {
     refined { $0.end(before: before) }
   }
 
+  /// Up to and without where the document stands in the order.
   public func end(beforeDocument: DocumentSnapshot) -> DataSource<QueryElement>.Query {
     refined { $0.end(beforeDocument: beforeDocument) }
   }

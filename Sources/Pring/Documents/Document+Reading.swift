@@ -33,6 +33,7 @@ extension Document {
     Self.listen(to: reference, block)
   }
 
+  /// Tells the object at once and after every change, until the disposer is disposed of.
   public func listen(block: @escaping (Self?, (any Error)?) -> Void) -> Disposer<Self> {
     Disposer(.value(Self.listen(to: reference, block)))
   }

@@ -201,6 +201,7 @@ open class Object: NSObject, Document, HasParent {
 
   open override var hash: Int { id.hashValue }
 
+  /// As `isEqual(_:)` says.
   public static func == (left: Object, right: Object) -> Bool { left.isEqual(right) }
 
   /// A property by its name.

@@ -5,26 +5,47 @@ import Foundation
 
 /// A value of a property: its name, its stored form and its local form.
 public enum DataType {
+  /// An array.
   case array(String, [Any], [Any])
+  /// A set.
   case set(String, [String: Bool], Set<String>)
+  /// A truth.
   case bool(String, Bool, Bool)
+  /// Bytes.
   case binary(String, Data, Data)
+  /// A file.
   case file(String, [String: Any], File)
+  /// Files.
   case files(String, [[String: Any]], [File])
+  /// A URL.
   case url(String, String, URL)
+  /// An integer.
   case int(String, Int, Int)
+  /// A number with a point.
   case float(String, Double, Double)
+  /// A date.
   case date(String, Timestamp, Date)
+  /// A timestamp.
   case timestamp(String, Timestamp, Timestamp)
+  /// A place.
   case geoPoint(String, GeoPoint, GeoPoint)
+  /// A dictionary.
   case dictionary(String, [String: Any], [String: Any])
+  /// A collection below the document.
   case collection(String, [String: Any], any AnySubCollection)
+  /// A reference of the database.
   case documentReference(String, DocumentReference?, DocumentReference)
+  /// A reference to an object.
   case reference(String, DocumentReference?, any AnyReference)
+  /// A relation to an object.
   case relation(String, String?, any AnyRelation)
+  /// Text.
   case string(String, String, String)
+  /// An object in a field.
   case document(String, [String: Any], Object?)
+  /// A list of objects in a field.
   case list(String, [String: Any], any AnyList)
+  /// Something else.
   case unknown
 
   /// Of what a property holds.

@@ -78,6 +78,7 @@ extension File {
 
   // MARK: Async
 
+  /// Downloads the data; throws if it has more bytes than `size`.
   nonisolated(nonsending) public func getData(_ size: Int64 = Int64(10e8)) async throws -> Data {
     try await withCheckedThrowingContinuation { (done: CheckedContinuation<Data, any Error>) in
       _ = getData(size) { data, error in

@@ -22,27 +22,36 @@ public final class File: NSObject {
     return parent.storageRef.child(key).child(name)
   }
 
+  /// What kind of bytes they are.
   public var mimeType: MIMEType?
   /// The bytes to upload, or those that were loaded.
   public var data: Data?
   /// A local file to upload, if there are no bytes.
   public var url: URL?
+  /// The last part of the path in the bucket.
   public var name: String
   /// Sent along with an upload, and what the storage says afterwards.
   public var metadata: StorageMetadata?
   /// Stored with the document.
   public var additionalData: [String: Any]?
 
+  /// Whether it is stored.
   public var isSaved: Bool { downloadURL != nil }
   /// Marked to be removed from the storage and from the document by the next update.
   public var isDeleted = false
+  /// Whether a save uploads it.
   public var shouldBeSaved: Bool { !isSaved && !isDeleted }
 
+  /// The object that has it.
   public weak var parent: Object?
+  /// The name of the property.
   public var key: String?
+  /// Where it can be downloaded; nil before it is stored.
   public internal(set) var downloadURL: URL?
 
+  /// The upload under way; nil if there is none.
   public internal(set) weak var uploadTask: StorageUploadTask?
+  /// The download under way; nil if there is none.
   public internal(set) weak var downloadTask: StorageDownloadTask?
 
   /// A marker: the update removes the file of the property that it is assigned to.
@@ -52,6 +61,7 @@ public final class File: NSObject {
     return file
   }
 
+  /// A file that is stored under this name.
   public init(name: String) { self.name = name }
 
   /// Without a name, it is called after the time; without an extension, it gets that of its kind.
@@ -61,6 +71,7 @@ public final class File: NSObject {
     self.mimeType = mimeType
   }
 
+  /// A file with the bytes that are at the URL.
   public convenience init(url: URL, name: String? = nil, mimeType: MIMEType? = nil) {
     self.init(name: Self.name(name, mimeType))
     self.url = url

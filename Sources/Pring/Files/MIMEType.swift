@@ -3,22 +3,37 @@
 public import FirebaseStorage
 
 extension File {
+  /// Kinds of bytes.
   public enum MIMEType: Sendable {
+    /// Text.
     case plain
+    /// Text in columns with commas.
     case csv
+    /// A page.
     case html
+    /// A style sheet.
     case css
+    /// A script.
     case javascript
     /// Bytes of no known kind, with the extension of the name.
     case octetStream(String)
+    /// A document in PDF.
     case pdf
+    /// A ZIP archive.
     case zip
+    /// A tar archive.
     case tar
+    /// An LZH archive.
     case lzh
+    /// A picture in JPEG.
     case jpeg
+    /// A picture in progressive JPEG.
     case pjpeg
+    /// A picture in PNG.
     case png
+    /// A picture in GIF.
     case gif
+    /// A film in MP4.
     case mp4
     /// The kind and the extension.
     case custom(String, String)

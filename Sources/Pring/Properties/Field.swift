@@ -16,8 +16,10 @@ public final class Field<Value> {
   var content: Value
   var isTouched = false
 
+  /// Begins with this value.
   public init(wrappedValue: Value) { content = wrappedValue }
 
+  /// What the field has.
   public var wrappedValue: Value {
     get { content }
     // In place: an array in it is not copied to be appended to.

@@ -119,12 +119,14 @@ extension Object {
     return reference
   }
 
+  /// Writes what has changed; returns when it is on stable storage.
   nonisolated(nonsending) public func update() async throws {
     try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
       update(nil) { error in done.resume(with: error.map(Result.failure) ?? .success(())) }
     }
   }
 
+  /// Deletes the object; returns when that is on stable storage.
   nonisolated(nonsending) public func delete() async throws {
     try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
       delete(nil) { error in done.resume(with: error.map(Result.failure) ?? .success(())) }

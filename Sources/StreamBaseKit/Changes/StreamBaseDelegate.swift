@@ -10,10 +10,15 @@ public import Foundation
 ///
 /// Streams hold their delegates weakly: whoever makes one has to keep it.
 public protocol StreamBaseDelegate: AnyObject {
+  /// Changes come.
   func streamWillChange()
+  /// Changes have come.
   func streamDidChange()
+  /// There are items at these places that were not there.
   func streamItemsAdded(_ paths: [IndexPath])
+  /// The items that were at these places are gone.
   func streamItemsDeleted(_ paths: [IndexPath])
+  /// The items at these places have other content.
   func streamItemsChanged(_ paths: [IndexPath])
   /// Once, when what there was at the beginning is there, or could not be read.
   func streamDidFinishInitialLoad(_ error: NSError?)
@@ -33,8 +38,11 @@ extension StreamBaseDelegate {
 
 /// A stream of items, in sections and rows.
 public protocol StreamBaseProtocol: AnyObject {
+  /// Who is told of changes.
   var delegate: (any StreamBaseDelegate)? { get set }
+  /// The item with this key; nil if there is none.
   func find(_ key: String) -> BaseItem?
+  /// Where the item with this key is; nil if there is none.
   func findIndexPath(_ key: String) -> IndexPath?
 }
 

@@ -8,16 +8,22 @@ public import Foundation
 open class StreamChangeRecorder: StreamBaseDelegate {
   /// What was told at once.
   public enum Change: Equatable {
+    /// Items came and went.
     case batch(deleted: [IndexPath], added: [IndexPath])
+    /// Items have other content.
     case changed([IndexPath])
+    /// The first answer is there, with an error if there is none.
     case initialLoad(NSError?)
+    /// Listening failed.
     case failed(NSError)
   }
 
+  /// What was told, in order.
   public private(set) var changes: [Change] = []
   private var deleted: [IndexPath] = []
   private var added: [IndexPath] = []
 
+  /// Nothing was told yet.
   public init() {}
 
   /// What came since it was last taken.

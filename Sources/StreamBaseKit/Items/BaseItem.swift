@@ -7,10 +7,13 @@ public protocol KeyedObject: AnyObject { var key: String? { get } }
 public protocol BaseItemProtocol: KeyedObject {
   /// Nil until it is created.
   var key: String? { get set }
+  /// What is stored.
   var dict: [String: Any] { get }
+  /// An item with this key and nothing else.
   init(key: String?)
   /// The record has these fields now; nil if it was deleted.
   func update(_ dict: [String: Any]?)
+  /// An item of its own with what is stored of this one.
   func clone() -> any BaseItemProtocol
 }
 
@@ -37,6 +40,7 @@ open class BaseItem: Equatable, BaseItemProtocol {
 
   open var dict: [String: Any] { [:] }
 
+  /// An item without a key.
   public convenience init() { self.init(key: nil) }
 
   public required init(key: String?) { self.key = key }

@@ -5,11 +5,14 @@
 ///
 /// All keys differ, and none is nil; whoever adds an object that breaks this ends the program.
 open class KeyedArray<T: KeyedObject> {
+  /// In their order.
   public private(set) var rawArray: [T]
   private var places: [ExactKey: Int] = [:]
 
+  /// Begins with these objects.
   public convenience init(objects: T...) { self.init(rawArray: objects) }
 
+  /// Begins with these objects.
   public init(rawArray: [T]) {
     self.rawArray = rawArray
     number(from: 0)
@@ -20,17 +23,21 @@ open class KeyedArray<T: KeyedObject> {
   /// The index of the object with this key.
   open func find(_ key: String) -> Int? { places[ExactKey(key)] }
 
+  /// Whether there is one with this key.
   open func has(_ key: String) -> Bool { find(key) != nil }
 
   // MARK: Changing
 
+  /// Adds objects at the end.
   open func append(_ objects: T...) { extend(objects) }
 
+  /// Adds objects at the end.
   open func extend(_ objects: [T]) {
     rawArray += objects
     number(from: rawArray.count - objects.count)
   }
 
+  /// Adds an object at a place.
   open func insert(_ object: T, atIndex: Int) {
     precondition((0...rawArray.count).contains(atIndex), "There is no place \(atIndex) in \(rawArray.count).")
     checkIsNew(object)
@@ -38,16 +45,20 @@ open class KeyedArray<T: KeyedObject> {
     renumber(from: atIndex)
   }
 
+  /// Takes the object at a place out.
   open func removeAtIndex(_ atIndex: Int) {
     let removed = rawArray.remove(at: atIndex)
     if let key = removed.key { places[ExactKey(key)] = nil }
     renumber(from: atIndex)
   }
 
+  /// Takes everything out.
   open func clear() { reset([]) }
 
+  /// Takes what the other one has.
   open func reset(_ other: KeyedArray<T>) { reset(other.rawArray) }
 
+  /// Takes these objects.
   open func reset(_ rawArray: [T]) {
     self.rawArray = rawArray
     places = [:]

@@ -16,6 +16,7 @@ public import Foundation
 ///
 /// All of it belongs to the callback queue of the database. Writes of one record happen in the order of the calls.
 open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
+  /// Where records are.
   public let firebase: Firestore
   public var errorHandler: ResourceErrorHandler?
 
@@ -25,12 +26,14 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
     didSet { precondition(paths.isEmpty, "The padding of paths is chosen before the first registration.") }
   }
 
+  /// The padding of paths unless another is chosen.
   public static let standardPadding = "items"
 
   private var paths: [ObjectIdentifier: (type: any BaseItemProtocol.Type, path: String)] = [:]
   private(set) var counters: [ResourceCounter] = []
   let lanes = ResourceLanes()
 
+  /// Knows no classes yet.
   public init(firebase: Firestore) { self.firebase = firebase }
 
   public var debugDescription: String {
@@ -83,28 +86,34 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
 
   // MARK: Updating
 
+  /// Called before a record is created or updated; `done` says whether it is.
   open func willUpdateInstance(
     _ instance: any BaseItemProtocol, context: ResourceContext, done: @escaping ResourceDoneHandler
   ) {
     done(nil)
   }
 
+  /// Called when a record is created or updated here.
   open func didUpdateInstance(_ instance: any BaseItemProtocol, context: ResourceContext) {}
 
+  /// Called when that is stored, or has failed.
   open func didUpdateAndPersistInstance(
     _ instance: any BaseItemProtocol, context: ResourceContext, error: NSError?
   ) {}
 
   // MARK: Destroying
 
+  /// Called before a record is destroyed; `done` says whether it is.
   open func willDestroyInstance(
     _ instance: any BaseItemProtocol, context: ResourceContext, done: @escaping ResourceDoneHandler
   ) {
     done(nil)
   }
 
+  /// Called when a record is destroyed here.
   open func didDestroyInstance(_ instance: any BaseItemProtocol, context: ResourceContext) {}
 
+  /// Called when that is stored, or has failed.
   open func didDestroyAndPersistInstance(
     _ instance: any BaseItemProtocol, context: ResourceContext, error: NSError?
   ) {}
@@ -140,6 +149,7 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
     return "/" + components.joined(separator: "/")
   }
 
+  /// The parts of a path.
   open class func splitPath(_ path: String) -> [String] { ResourcePath.split(path) }
 
   /// The registered path; nil if there is none.

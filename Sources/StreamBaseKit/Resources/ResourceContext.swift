@@ -15,12 +15,14 @@ open class ResourceContext: CustomDebugStringConvertible {
   private let parent: ResourceContext?
   private var resources: ResourceDict
 
+  /// A context with these records by name.
   public init(base: ResourceBase, resources: ResourceDict?) {
     self.base = base
     parent = nil
     self.resources = resources ?? [:]
   }
 
+  /// A context with these records beside those of its parent.
   public init(parent: ResourceContext, resources: ResourceDict?) {
     base = parent.base
     self.parent = parent
@@ -63,16 +65,21 @@ open class ResourceContext: CustomDebugStringConvertible {
 
   // MARK: Records
 
+  /// Where the record is, or is to be.
   open func ref(_ instance: any BaseItemProtocol) -> DocumentReference { base.ref(instance, context: self) }
 
+  /// Where records of the class are.
   open func collectionRef(_ type: any BaseItemProtocol.Type) -> CollectionReference {
     base.collectionRef(type, context: self)
   }
 
+  /// Creates the record; hooks and the error handler are told how it went.
   open func create(_ instance: any BaseItemProtocol) { base.create(instance, context: self) }
 
+  /// Updates the record; hooks and the error handler are told how it went.
   open func update(_ instance: any BaseItemProtocol) { base.update(instance, context: self) }
 
+  /// Destroys the record; hooks and the error handler are told how it went.
   open func destroy(_ instance: any BaseItemProtocol) { base.destroy(instance, context: self) }
 
   /// An update of what exists, else a creation.

@@ -2,9 +2,13 @@
 
 public import Foundation
 
+/// Records by the names that paths use.
 public typealias ResourceDict = [String: any BaseItemProtocol]
+/// What is told of errors that nobody else hears.
 public typealias ResourceErrorHandler = (_ error: NSError) -> Void
+/// What a hook calls when it is done, with an error if it refuses.
 public typealias ResourceDoneHandler = (_ error: NSError?) -> Void
+/// Whether a record is counted.
 public typealias CounterPredicate = (any BaseItemProtocol) -> Bool
 
 /// Where an app says at its start which of its classes are stored where.
@@ -27,8 +31,10 @@ public protocol ResourceRegistry {
 }
 
 extension ResourceRegistry {
+  /// Records of the class are at this path.
   public func resource(_ type: any BaseItemProtocol.Type, _ path: String) { resource(type, path: path) }
 
+  /// A field of one class counts records of another.
   public func counter(
     _ type: any BaseItemProtocol.Type, _ name: String, _ countingType: any BaseItemProtocol.Type
   ) {

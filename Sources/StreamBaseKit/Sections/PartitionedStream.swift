@@ -19,7 +19,9 @@ open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
   public typealias Partitioner = (BaseItem) -> Int
 
   public weak var delegate: (any StreamBaseDelegate)? { didSet { load.news(for: delegate)?.tell() } }
+  /// How many sections there are.
   public let numSections: Int
+  /// A title for each section.
   public let sectionTitles: [String]
 
   private let stream: any PartitionableStream
@@ -32,6 +34,7 @@ open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
   private var added: [IndexPath] = []
   private var isInBatch = false
 
+  /// Puts each item of a stream into a section.
   public init(stream: StreamBase, sectionTitles: [String], partitioner: @escaping Partitioner) {
     self.stream = stream
     self.partitioner = partitioner
@@ -67,12 +70,15 @@ open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
     return map
   }
 
+  /// The item at a place.
   public subscript(index: IndexPath) -> BaseItem { self[index[0], index[1]] }
 
+  /// The item at a place.
   public subscript(section: Int, row: Int) -> BaseItem {
     rows.item(at: SectionedRows.Position(section: section, row: row))
   }
 
+  /// The items of a section.
   public subscript(section: Int) -> [BaseItem] { rows.items(inSection: section) }
 
   /// How many items a section has.

@@ -14,7 +14,9 @@ private import Foundation
 open class QueryBuilder {
   /// Nil is everything.
   public var limit: Int?
+  /// Whether the least comes first.
   public var ascending = true
+  /// By what it sorts.
   public var ordering = StreamBase.Ordering.key
   /// The key, or the value of the child, that the stream starts with, in its own direction.
   public var start: Any?
@@ -22,8 +24,10 @@ open class QueryBuilder {
   public var end: Any?
   private let ref: CollectionReference
 
+  /// Asks all of a collection.
   public init(ref: CollectionReference) { self.ref = ref }
 
+  /// Asks all of a collection.
   public convenience init(_ ref: CollectionReference) { self.init(ref: ref) }
 
   func buildComparator() -> StreamBase.Comparator { order.comparator }

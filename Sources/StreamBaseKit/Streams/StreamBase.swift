@@ -21,22 +21,30 @@ public import Foundation
 /// It listens from the beginning until it is gone, and holds its delegate weakly. All of it happens on the callback
 /// queue of the database, where it is to be made and used.
 open class StreamBase: StreamBaseProtocol {
+  /// Whether an item is shown.
   public typealias Predicate = (BaseItem) -> Bool
+  /// Whether one item comes before another.
   public typealias Comparator = (BaseItem, BaseItem) -> Bool
+  /// Makes the query for a page, from a value to another and of so many items.
   public typealias QueryPager = (_ start: Any?, _ end: Any?, _ limit: Int?) -> Query
 
   /// By key, or by the value of a field and then by key. Values that are missing or null come first, then false, true,
   /// numbers and text.
   public enum Ordering: Hashable {
+    /// By the key.
     case key
+    /// By a field.
     case child(String)
 
     // swift-format-ignore: AlwaysUseLowerCamelCase
+    /// The same under its old name.
     public static var Key: Ordering { .key }
     // swift-format-ignore: AlwaysUseLowerCamelCase
+    /// The same under its old name.
     public static func Child(_ name: String) -> Ordering { .child(name) }
   }
 
+  /// Which of two items comes first.
   public let comparator: Comparator
 
   /// Changes are collected for so long after the last of them, and at most ten times as long. Nil applies them at
@@ -111,6 +119,7 @@ open class StreamBase: StreamBaseProtocol {
     self.init(type: type, queryBuilder: builder)
   }
 
+  /// Follows what the builder asks.
   public init(type: BaseItem.Type, queryBuilder: QueryBuilder) {
     let source = queryBuilder.source
     self.type = type

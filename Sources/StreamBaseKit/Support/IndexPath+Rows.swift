@@ -7,8 +7,10 @@ extension IndexPath {
   /// Traps unless the path has two indexes.
   public var section: Int { self[0] }
 
+  /// The row.
   public var item: Int { self[1] }
 
+  /// A place in a section.
   public init(item: Int, section: Int) { self.init(indexes: [section, item]) }
 }
 #endif
@@ -18,6 +20,7 @@ extension IndexPath {
   /// Traps unless the path has two indexes.
   public var row: Int { self[1] }
 
+  /// A place in a section.
   public init(row: Int, section: Int) { self.init(indexes: [section, row]) }
 }
 #endif

@@ -16,6 +16,7 @@ open class Inflight {
 
   private static let state = Guarded(State())
 
+  /// Work begins, and ends when this is gone.
   public init() { Self.add(1) }
 
   deinit { Self.add(-1) }

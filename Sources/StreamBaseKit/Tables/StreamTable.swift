@@ -6,12 +6,15 @@ public import Foundation
 public protocol StreamTable: AnyObject {
   /// Everything is new.
   func reloadTable()
+  /// Changes come.
   func beginTableUpdates(animated: Bool)
   /// As they were counted before the updates.
   func deleteTableRows(_ paths: [IndexPath])
   /// As they are counted after the updates.
   func insertTableRows(_ paths: [IndexPath])
+  /// The rows at these places have other content.
   func reloadTableRows(_ paths: [IndexPath])
+  /// Changes have come.
   func endTableUpdates(animated: Bool)
 }
 

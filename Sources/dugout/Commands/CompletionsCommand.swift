@@ -7,8 +7,11 @@ enum CompletionsCommand: Command {
   static let options: [(option: String, meaning: String)] = []
   static let positional = 1...1
   static let notes = [
+    "bash, in ~/.bashrc:",
     "  source <(dugout completions bash)",
-    "  dugout completions zsh > ~/.zfunc/_dugout",
+    "zsh, in ~/.zshrc, behind \"autoload -U compinit && compinit\":",
+    "  source <(dugout completions zsh)",
+    "fish, once:",
     "  dugout completions fish > ~/.config/fish/completions/dugout.fish",
   ]
   static let shellForm = ShellForm.none

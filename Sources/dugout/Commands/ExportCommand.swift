@@ -119,7 +119,7 @@ private final class Output {
     let part = path + ".part"
     guard FileManager.default.createFile(atPath: part, contents: nil),
       let file = FileHandle(forWritingAtPath: part)
-    else { throw .invalidArgument("\(part) cannot be written: \(String(cString: strerror(errno))).") }
+    else { throw Self.failure(part) }
     handle = file
   }
 
@@ -144,9 +144,12 @@ private final class Output {
     guard path != "-" else { return }
     try? handle.synchronize()
     try? handle.close()
-    guard rename(path + ".part", path) == 0 else {
-      throw .invalidArgument("\(path) cannot be written: \(String(cString: strerror(errno))).")
-    }
+    guard rename(path + ".part", path) == 0 else { throw Self.failure(path) }
+  }
+
+  private static func failure(_ path: String) -> DocumentStoreError {
+    let cause = String(cString: strerror(errno))
+    return .failed(StorageEvidence(message: "\(path) cannot be written: \(cause)."))
   }
 }
 

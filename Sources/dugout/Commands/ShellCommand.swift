@@ -24,7 +24,7 @@ enum ShellCommand: Command {
 
   static func run(_ arguments: Arguments) async throws {
     let directory = arguments.positional[0]
-    let store = try StoreAccess.translating { () throws(DocumentStoreError) in
+    let store = try StoreAccess.translating(creates: true) { () throws(DocumentStoreError) in
       try DocumentStore.open(directory)
     }
     defer { try? store.close() }

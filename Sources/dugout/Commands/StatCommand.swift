@@ -9,8 +9,8 @@ enum StatCommand: Command {
   static let options = [(option: Arguments.json, meaning: "One JSON object with all numbers and reports")]
   static let positional = 1...1
   static let notes = [
-    "Opens the store as an app would, so that nothing else may have it open: bytes of a crash are dropped and",
-    "listed, and leftover files are removed.",
+    "Nothing else may have the store open, and nothing in it is changed: what a crash cut off is listed, and the next",
+    "command or app that writes drops it.",
   ]
 
   static func run(_ arguments: Arguments) async throws {

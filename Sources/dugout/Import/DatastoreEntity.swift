@@ -8,7 +8,9 @@
 //                  12 reference: group { 13 app, 14 element: group { 15 kind, 16 id, 17 name } …, 23 database }
 //
 // Which of the types a value has, `meaning` says where the kind of the value leaves it open. The elements of an array
-// are properties of one name, each with `multiple`; a map is an entity without a key, in the bytes of a string.
+// and the numbers of a vector are properties of one name, each with `multiple`; a map is an entity without a key, in
+// the bytes of a string. Firestore's emulator writes vectors as such; as maps, like other interfaces have them, they are
+// read as well.
 
 import DocumentStore
 
@@ -19,12 +21,8 @@ enum DatastoreEntity {
     static let byteString: UInt64 = 16
     static let entity: UInt64 = 19
     static let emptyList: UInt64 = 24
+    static let vector: UInt64 = 31
   }
-
-  /// Where Firestore keeps that a map is a vector.
-  private static let typeField = "__type__"
-  private static let vectorType = "__vector__"
-  private static let vectorField = "value"
 
   static func document(_ record: [UInt8]) throws(ProtobufProblem) -> (path: DocumentPath, fields: StoredMap) {
     let fields = try ProtobufReader.fields(record)
@@ -100,6 +98,10 @@ enum DatastoreEntity {
         continue
       }
       let value = try value(property, depth)
+      guard property.meaning != Meaning.vector else {
+        values[name] = .vector(try vector(values.removeValue(forKey: name), value, name))
+        continue
+      }
       guard property.isMultiple else {
         values[name] = value
         continue
@@ -112,6 +114,20 @@ enum DatastoreEntity {
       values[name] = .array(elements)
     }
     return StoredMap(names.map { ($0, values[$0] ?? .null) })
+  }
+
+  /// What came of a vector before, and the next number of it.
+  private static func vector(
+    _ before: StoredValue?, _ value: StoredValue, _ name: String
+  ) throws(ProtobufProblem) -> [Double] {
+    var numbers: [Double] = []
+    if case .vector(let some)? = before { numbers = some }
+    if case .null = value { return numbers }
+    guard let number = VectorMap.number(value) else {
+      throw ProtobufProblem("the field \(name) is a vector with something else than numbers")
+    }
+    numbers.append(number)
+    return numbers
   }
 
   private static func value(_ property: Property, _ depth: Int) throws(ProtobufProblem) -> StoredValue {
@@ -129,7 +145,7 @@ enum DatastoreEntity {
     case (3, .bytes(let bytes)):
       switch property.meaning {
       case Meaning.blob, Meaning.byteString: return .bytes(bytes)
-      case Meaning.entity: return value(of: try map(ProtobufReader.fields(bytes), depth: depth + 1))
+      case Meaning.entity: return VectorMap.value(of: try map(ProtobufReader.fields(bytes), depth: depth + 1))
       default: return .string(try text(bytes))
       }
     case (4, .fixed64(let bits)): return .double(Double(bitPattern: bits))
@@ -137,20 +153,6 @@ enum DatastoreEntity {
     case (12, .group(let bytes)): return try reference(bytes, property.name)
     default: throw ProtobufProblem("the field \(property.name) has a value of an unknown type")
     }
-  }
-
-  private static func value(of map: StoredMap) -> StoredValue {
-    guard map.count == 2, case .string(vectorType)? = map[typeField],
-      case .array(let elements)? = map[vectorField]
-    else { return .map(map) }
-    let numbers = elements.compactMap { element -> Double? in
-      switch element {
-      case .double(let number): number
-      case .integer(let number): Double(number)
-      default: nil
-      }
-    }
-    return numbers.count == elements.count ? .vector(numbers) : .map(map)
   }
 
   private static func place(_ bytes: [UInt8], _ name: String) throws(ProtobufProblem) -> StoredValue {

@@ -59,7 +59,7 @@ enum CompletionScript: String, CaseIterable {
     }
     return """
       #compdef dugout
-      # zsh completion for dugout: put it into a folder of $fpath, under the name _dugout
+      # zsh completion for dugout: source it behind compinit, or put it into a folder of $fpath under the name _dugout
       _dugout() {
         local -a commands
         commands=(
@@ -76,7 +76,11 @@ enum CompletionScript: String, CaseIterable {
       \(cases.joined(separator: "\n"))
         esac
       }
-      _dugout "$@"
+      if [[ "${funcstack[1]}" == _dugout ]]; then
+        _dugout "$@"
+      else
+        compdef _dugout dugout
+      fi
       """
   }
 

@@ -17,7 +17,7 @@ struct JSONProblem: Error, CustomStringConvertible {
 
 extension DocumentJSON {
   /// `{"path": …, "fields": {…}}`; what else there is, such as times, is left alone. Firestore's own
-  /// `"name": "projects/…/documents/…"` does for the path.
+  /// `"name": "projects/…/documents/…"` does for the path, and its vectors are maps.
   static func document(_ line: Data) throws(JSONProblem) -> (path: DocumentPath, fields: StoredMap) {
     guard let object = try? JSONSerialization.jsonObject(with: line) as? [String: Any] else {
       throw JSONProblem(message: "the line is no JSON object")
@@ -89,7 +89,7 @@ extension DocumentJSON {
       guard let object = content as? [String: Any],
         let fields = part("fields", of: object, orElse: [String: Any]())
       else { return nil }
-      return .map(try map(fields))
+      return VectorMap.value(of: try map(fields))
     default:
       throw JSONProblem(message: "there is no type \"\(type)\"")
     }

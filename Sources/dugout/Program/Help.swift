@@ -33,11 +33,16 @@ enum Help {
   }
 
   static func page(_ command: any Command.Type) -> String {
-    var lines = ["\(command.summary)", "", "Usage: \(usage(command))"]
+    page(command, usage: usage(command)) { $0 }
+  }
+
+  /// Where a command is called in another way: with a usage of its own, and notes as they read there.
+  static func page(_ command: any Command.Type, usage: String, _ note: (String) -> String) -> String {
+    var lines = ["\(command.summary)", "", "Usage: \(usage)"]
     if !command.options.isEmpty { lines.append("") }
     for (option, meaning) in command.options { lines.append("  \(padded(option, 18))\(meaning)") }
     if !command.notes.isEmpty { lines.append("") }
-    return (lines + command.notes).joined(separator: "\n")
+    return (lines + command.notes.map(note)).joined(separator: "\n")
   }
 
   private static func padded(_ text: String, _ width: Int) -> String {

@@ -2,6 +2,7 @@
 
 import ByteStore
 import DocumentStore
+import Foundation
 
 enum StoreAccess {
   /// The store of the shell that a command runs in: it is open already, and stays so.
@@ -13,7 +14,7 @@ enum StoreAccess {
     _ directory: String, readOnly: Bool = false, creates: Bool = false,
     _ body: (DocumentStore) throws(DocumentStoreError) -> Result
   ) throws -> Result {
-    try translating { () throws(DocumentStoreError) in
+    try translating(creates: creates) { () throws(DocumentStoreError) in
       if let session { return try body(session) }
       var options = DocumentStore.Options()
       options.createsIfMissing = creates
@@ -41,24 +42,29 @@ enum StoreAccess {
     }
   }
 
-  /// Runs `body`; its errors become those of a command.
+  /// Runs `body`; its errors become those of a command, which makes a store where there is none or needs one.
   static func translating<Result>(
-    _ body: () throws(DocumentStoreError) -> Result
+    creates: Bool = false, _ body: () throws(DocumentStoreError) -> Result
   ) throws -> Result {
     do throws(DocumentStoreError) {
       return try body()
     } catch {
-      throw CommandFailure(code: exitCode(for: error), message: message(for: error))
+      throw CommandFailure(code: exitCode(for: error), message: message(for: error, creates))
     }
   }
 
   /// What happened, and what to do next where the error itself does not say so.
-  private static func message(for error: DocumentStoreError) -> String {
+  private static func message(for error: DocumentStoreError, _ creates: Bool) -> String {
     switch error {
     case .corrupted:
-      "\(error) \"dugout check\" lists all damage, and \"dugout salvage\" gets out of it what can be read."
-    case .notAStore(let evidence): "\(error) \(StoreFinder.advice(evidence.file ?? ""))"
-    default: error.description
+      return
+        "\(error) \"dugout check\" lists all damage, and \"dugout salvage\" gets out of it what can be read."
+    case .notAStore(let evidence):
+      guard let advice = StoreFinder.advice(evidence.file ?? "", creates: creates) else {
+        return error.description
+      }
+      return error.description.replacing(" Choose an empty or a new directory.", with: "") + " " + advice
+    default: return error.description
     }
   }
 

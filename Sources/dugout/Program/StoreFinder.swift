@@ -1,4 +1,5 @@
-// Stores near a directory that is none: an app's store lies some folders below the one that the app names.
+// Stores near a directory that is none: an app's store lies some folders below the one that the app names, and a
+// name that was mistyped has a neighbour that is meant.
 
 import Foundation
 
@@ -9,6 +10,8 @@ enum StoreFinder {
 
   /// Every store has this file.
   private static let mark = "MANIFEST"
+  /// A backup that was cut off has this one, and says itself what to do.
+  private static let backupMark = "BACKUP"
 
   static func stores(below directory: String) -> [String] {
     guard let walk = FileManager.default.enumerator(atPath: directory) else { return [] }
@@ -23,11 +26,27 @@ enum StoreFinder {
     return found.sorted()
   }
 
-  /// What to do about a directory that is no store.
-  static func advice(_ directory: String) -> String {
-    let stores = stores(below: directory)
+  /// Stores in the same folder whose name is one slip of the finger away.
+  private static func stores(near directory: String) -> [String] {
+    let path = directory.count > 1 && directory.hasSuffix("/") ? String(directory.dropLast()) : directory
+    let start = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
+    let folder = start == path.startIndex ? "." : String(path[..<start])
+    let name = String(path[start...])
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    return names.sorted().filter { other in
+      other != name && Wording.areNear(other, name)
+        && FileManager.default.fileExists(atPath: "\(folder)/\(other)/\(mark)")
+    }.prefix(foundMax).map { path[..<start] + $0 }
+  }
+
+  /// What to do about a directory that is no store: for a command that makes one, or for one that needs one. Nil where
+  /// the error has said it.
+  static func advice(_ directory: String, creates: Bool) -> String? {
+    guard !FileManager.default.fileExists(atPath: "\(directory)/\(backupMark)") else { return nil }
+    let stores = stores(below: directory) + stores(near: directory)
     switch stores.count {
-    case 0: return "\"dugout set\", \"dugout import\" and \"dugout shell\" make one."
+    case 0 where creates: return "Choose an empty or a new directory."
+    case 0: return "Look at the path: it names the directory that has the file \(mark)."
     case 1: return "Did you mean \(stores[0])?"
     default: return "Did you mean one of these?" + stores.map { "\n  \($0)" }.joined()
     }

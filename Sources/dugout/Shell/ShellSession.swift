@@ -86,7 +86,14 @@ final class ShellSession {
     guard let command = Self.command(name) else {
       throw CommandFailure(code: .usage, message: "there is no command \"\(name)\" here.")
     }
-    Terminal.print(Help.page(command) + "\n\nHere without DIR: \(command.name) \(Self.usage(of: command))")
+    Terminal.print(Help.page(command, usage: "\(command.name) \(Self.usage(of: command))", Self.note))
+  }
+
+  /// An example reads as a line of the shell: without the program, the directory and quotes around a query or fields.
+  private static func note(_ note: String) -> String {
+    guard note.hasPrefix("  dugout ") else { return note }
+    return "  "
+      + note.dropFirst(9).replacing(" data ", with: " ", maxReplacements: 1).replacing("'", with: "")
   }
 
   /// What is wrong with them is told in the form that a line has here.

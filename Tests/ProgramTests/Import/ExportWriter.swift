@@ -17,6 +17,7 @@ struct ExportWriter {
     case reference(app: String, [String])
     case array([Value])
     case map([(String, Value)])
+    case vector([Double])
   }
 
   private(set) var bytes: [UInt8] = []
@@ -66,6 +67,8 @@ struct ExportWriter {
       switch value {
       case .array(let elements) where elements.isEmpty: return property(name, (24, []), isMultiple: false)
       case .array(let elements): return elements.flatMap { property(name, encoded($0), isMultiple: true) }
+      case .vector(let numbers):
+        return numbers.flatMap { property(name, (31, encoded(.double($0)).1), isMultiple: true) }
       default: return property(name, encoded(value), isMultiple: false)
       }
     }
@@ -94,7 +97,7 @@ struct ExportWriter {
       return (9, group(5, varint(6 << 3 | 1) + fixed(latitude) + varint(7 << 3 | 1) + fixed(longitude)))
     case .reference(let app, let path):
       return (0, group(12, bytes(13, Array(app.utf8)) + elements(path, 14, kind: 15, id: 16, name: 17)))
-    case .array: preconditionFailure("no array is in an array")
+    case .array, .vector: preconditionFailure("no array and no vector is in an array")
     }
   }
 

@@ -45,13 +45,31 @@ final class PseudoTerminal {
         return
       }
       try #require(ContinuousClock.now < deadline, "\(text) is not in what was shown: \(shown)")
-      var buffer = [UInt8](repeating: 0, count: 4096)
-      let count = read(own, &buffer, buffer.count)
-      if count > 0 {
-        shown += String(decoding: buffer.prefix(count), as: UTF8.self)
-      } else {
-        usleep(5000)
-      }
+      if receive().isEmpty { usleep(5000) }
     }
+  }
+
+  /// What is shown until the process ends.
+  func rest(of process: Process) throws -> String {
+    let deadline = ContinuousClock.now + .seconds(60)
+    while true {
+      let isOver = !process.isRunning
+      let text = receive()
+      guard text.isEmpty else { continue }
+      if isOver { break }
+      try #require(ContinuousClock.now < deadline, "it does not end: \(shown)")
+      usleep(2000)
+    }
+    process.waitUntilExit()
+    defer { shown = "" }
+    return shown
+  }
+
+  private func receive() -> String {
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    let count = read(own, &buffer, buffer.count)
+    let text = count > 0 ? String(decoding: buffer.prefix(count), as: UTF8.self) : ""
+    shown += text
+    return text
   }
 }

@@ -37,7 +37,23 @@ import Testing
     #expect(try shell(folder.path, "salvage").complaint.contains("there is no command \"salvage\" here"))
     #expect(try shell(folder.path, "query users where").status == 2)
     #expect(try shell(folder.path, "help").output.contains("watch QUERY"))
-    #expect(try shell(folder.path, "help query").output.contains("Here without DIR: query QUERY"))
+  }
+
+  /// The story: a page had the form of the command line and that of the shell, and examples of the former.
+  @Test func aPageOfHelpHasTheFormOfALineHere() throws {
+    let folder = try TemporaryFolder()
+    let names = ShellSession.commands.map { $0.name }
+    let pages = try dugout.run(["shell", folder.path], input: names.map { "help \($0)\n" }.joined())
+    for command in ShellSession.commands {
+      #expect(pages.output.contains("\(command.summary)\n\nUsage: \(command.name)"), "\(command.name)")
+    }
+    for line in pages.output.split(separator: "\n") where line.hasPrefix("Usage:") || line.hasPrefix("  ") {
+      #expect(!line.contains("DIR") && !line.hasPrefix("  dugout"), "\(line)")
+    }
+    #expect(pages.output.contains("Usage: query QUERY [--count]"))
+    #expect(pages.output.contains("\n  query group messages where sent > timestamp("))
+    let options = try dugout.run(["shell", folder.path], input: names.map { "\($0) --help\n" }.joined())
+    #expect(options.output == pages.output)
   }
 
   @Test func aLiveQueryPrintsEveryChangeBeforeTheNextLine() throws {

@@ -51,7 +51,10 @@ struct EmulatorClient {
   }
 
   private func post(_ place: String, _ body: String) async throws -> Any {
-    let text = "/v1/\(json.database)/documents\(place)"
+    try await post(to: "/v1/\(json.database)/documents\(place)", body)
+  }
+
+  func post(to text: String, _ body: String) async throws -> Any {
     var allowed = CharacterSet.urlPathAllowed
     allowed.remove(charactersIn: "%")
     guard let path = text.addingPercentEncoding(withAllowedCharacters: allowed),

@@ -13,7 +13,9 @@ final class LMDBStore: KeyValueStore, @unchecked Sendable {
     has in memory serves, in runs with small caches too. It does not compress.
     """
 
-  // The environment and the database never change, and LMDB serialises writers; the pool is guarded by the lock.
+  // Why @unchecked Sendable holds: the environment and the database never change, LMDB takes them from any thread and
+  // lets one writer in at a time, and a reader may change its thread under NOTLS as long as one uses it: it is taken out
+  // of the pool for a read and put back after it, and the pool is guarded by the lock. Nothing is open at `close`.
   private let environment: OpaquePointer
   private let database: MDB_dbi
   private var idle: [OpaquePointer] = []

@@ -11,7 +11,8 @@ final class LevelDBStore: KeyValueStore, @unchecked Sendable {
     writes, which it groups. Loads are not synced, and end with a synced write and a compaction of everything.
     """
 
-  // The pointers never change, and LevelDB itself may be called from any thread.
+  // Why @unchecked Sendable holds: the pointers never change, and LevelDB takes calls from any thread. What `writing`
+  // points to changes at the end of a load, which is one thread's. Nothing else is called once `close` is.
   private let database: OpaquePointer
   private let options: OpaquePointer
   private let cache: OpaquePointer?

@@ -12,7 +12,8 @@ final class RocksDBStore: KeyValueStore, @unchecked Sendable {
     groups. Loads use its bulk settings and vector memtable without a log, and end with a compaction of everything.
     """
 
-  // The pointers never change, and RocksDB itself may be called from any thread.
+  // Why @unchecked Sendable holds: the pointers never change, RocksDB takes calls from any thread, and nobody writes to
+  // options once the database is open. Nothing else is called once `close` is.
   private let database: OpaquePointer
   private let options: OpaquePointer
   private let writing: OpaquePointer

@@ -101,6 +101,9 @@ struct SQLiteStatement {
   /// Ends with a zero byte.
   func text(_ column: Int32) -> UnsafePointer<UInt8>? { sqlite3_column_text(handle, column) }
 
+  /// SQLITE_TRANSIENT, by which SQLite copies what is bound before the call returns. C's header has it as a cast of -1 to
+  /// a function, which Swift does not import. The cast holds since a pointer to a C function has the size of an Int, and
+  /// SQLite compares this one with -1 and never calls it.
   private static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 }
 #endif

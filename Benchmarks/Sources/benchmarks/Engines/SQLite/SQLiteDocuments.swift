@@ -48,7 +48,9 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
     """
   }
 
-  // The database is used with the lock held, but for reads, which come from one thread.
+  // Why @unchecked Sendable holds: writers come from several threads, and take the lock for as long as they use the
+  // connection. Reads come from one thread, in rounds in which nobody writes; it alone prepares `made`. SQLite itself is
+  // built to be called from any thread, one at a time for each connection.
   private let database: SQLiteDatabase
   private let lock = NSLock()
   private let path: String
@@ -228,7 +230,7 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
       { try connections.second.with("SELECT data FROM documents WHERE id > \(middle)", Self.weigh) })
   }
 
-  /// Each is used by one thread.
+  /// Why @unchecked Sendable holds: each of the two is used by one thread, until both are done.
   private struct Connections: @unchecked Sendable {
     var first: SQLiteDatabase
     var second: SQLiteDatabase

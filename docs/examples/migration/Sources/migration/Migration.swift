@@ -1,6 +1,6 @@
 // The documents of a Firestore project, in a store of ours: first imported as they were, then brought to a new form.
 //
-//   dugout import DIRECTORY export.jsonl      or a folder that Firestore has exported
+//   dugout import DIRECTORY firestore_export      an export that Firestore's emulator has made, or yours
 //   migration DIRECTORY
 //
 // Customers get the sum of their orders, and one name in place of two. It can be run as often as one likes, and be

@@ -1,0 +1,28 @@
+// Vectors where Firestore has no type for them: a map with a type that says so, and the numbers.
+//
+//   {"__type__": "__vector__", "value": [1, 0.5]}
+
+import DocumentStore
+
+enum VectorMap {
+  private static let typeField = "__type__"
+  private static let type = "__vector__"
+  private static let numbersField = "value"
+
+  /// The vector that a map stands for; any other map as it is.
+  static func value(of map: StoredMap) -> StoredValue {
+    guard map.count == 2, case .string(type)? = map[typeField],
+      case .array(let elements)? = map[numbersField]
+    else { return .map(map) }
+    let numbers = elements.compactMap(number)
+    return numbers.count == elements.count ? .vector(numbers) : .map(map)
+  }
+
+  static func number(_ value: StoredValue) -> Double? {
+    switch value {
+    case .double(let number): number
+    case .integer(let number): Double(number)
+    default: nil
+    }
+  }
+}

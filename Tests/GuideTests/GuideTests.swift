@@ -1,0 +1,237 @@
+// Every Swift example of docs/guides runs, and the guides show what runs.
+
+import Ballcap
+import DocumentStore
+import FirebaseFirestore
+import FirebaseStorage
+import Foundation
+import Harness
+import OfflineSync
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct GuideTests {
+  private let folder = Folder()
+
+  private final class Folder: Sendable {
+    let url = Foundation.FileManager.default.temporaryDirectory
+      .appendingPathComponent("dugout-guide-\(UUID().uuidString)")
+
+    deinit { try? Foundation.FileManager.default.removeItem(at: url) }
+  }
+
+  /// Callbacks run on a queue: nobody serves the main one for a test.
+  private func database(_ name: String = "database") throws -> Firestore {
+    try ServerGuide().open(folder.url.appendingPathComponent(name))
+  }
+
+  @Test func theGuidesShowWhatIsRun() throws {
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    let code = Self.plain(
+      try String(contentsOf: root.appendingPathComponent("Guides.swift"), encoding: .utf8))
+    let guides = root.appendingPathComponent("../../docs/guides").standardizedFileURL
+    var count = 0
+    for page in try Foundation.FileManager.default.contentsOfDirectory(atPath: guides.path) {
+      let text = try String(contentsOf: guides.appendingPathComponent(page), encoding: .utf8)
+      for match in text.matches(of: #/(?s)(<!-- snippet: not compiled[^\n]*\n)?```swift\n(.*?)```/#)
+      where match.1 == nil {
+        count += 1
+        #expect(code.contains(Self.plain(String(match.2))), "\(page): not in Guides.swift: \(match.2)")
+      }
+    }
+    #expect(count > 25)
+  }
+
+  /// Lines of code, wherever they stand in a line.
+  private static func plain(_ text: String) -> String {
+    text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+      .filter { !$0.isEmpty && !$0.hasPrefix("import ") && $0 != "@main" }.joined(separator: "\n")
+  }
+
+  // MARK: One database
+
+  @Test func aServerOpensReadsBacksUpAndEnds() async throws {
+    let server = ServerGuide()
+    let shop = try database()
+    try await shop.document("articles/tea").setData(["price": 3])
+    #expect(try server.price(of: "tea", in: shop) == 3)
+    #expect(try server.price(of: "coffee", in: shop) == nil)
+    #expect(try await server.health(of: shop) == "1 documents")
+    let backups = folder.url.appendingPathComponent("backups")
+    try await server.backUp(shop, into: backups)
+    #expect(try Foundation.FileManager.default.contentsOfDirectory(atPath: backups.path).count == 1)
+    let monday = folder.url.appendingPathComponent("monday")
+    try await BackupGuide().backUp(shop, to: monday)
+    try await server.end(shop)
+    let copy = try server.open(monday)
+    #expect(try server.price(of: "tea", in: copy) == 3)
+    try await server.end(copy)
+  }
+
+  @Test func whatGoesBeyondFirestore() async throws {
+    let guide = BeyondFirestoreGuide()
+    let shop = try guide.openShop(in: folder.url)
+    try await shop.document("cities/bern").setData(["population": 134_000])
+    #expect(try guide.population(of: "bern", in: shop) == 134_000)
+    for (name, orders) in [("ada", 12), ("bob", 3), ("cy", 40)] {
+      try await shop.document("customers/\(name)").setData(["name": name, "orders": orders])
+    }
+    #expect(try await guide.best(in: shop).map(\.id) == ["cy", "ada"])
+    for (id, town, weight, isLost) in [
+      ("1", "Bern", 31.0, false), ("2", "Bern", 1, false), ("3", "Bern", 1, true),
+    ] {
+      try await shop.document("parcels/\(id)").setData(["town": town, "weight": weight, "isLost": isLost])
+    }
+    try await shop.document("parcels/4").setData(["town": "Basel", "weight": 99.0, "isLost": true])
+    #expect(try await guide.heavy(in: shop, ["Bern"]).map(\.weight).sorted() == [1, 31])
+    try await guide.prepare(shop)
+    #expect(try await shop.indexes().contains("orders(state, total desc)"))
+    try await shop.document("sessions/old").setData(["user": "ada"])
+    try await guide.everyNight(shop, folder.url.appendingPathComponent("night"))
+    #expect(try await shop.document("sessions/old").getDocument().exists)
+    try await shop.terminate()
+  }
+
+  @Test func observedResultsChangeForAsLongAsSomebodyHasThem() async throws {
+    let shop = try database()
+    let (changes, told) = AsyncStream.makeStream(of: Void.self)
+    let offers = BeyondFirestoreGuide().watch(shop) { told.yield() }
+    try await shop.document("offers/1").setData(["title": "Tea"])
+    var iterator = changes.makeAsyncIterator()
+    await iterator.next()
+    withExtendedLifetime(offers) {}
+    try await shop.terminate()
+  }
+
+  @Test func whoComesFromSQLiteFindsAndMigrates() async throws {
+    let guide = ComingFromSqliteGuide()
+    let database = try database()
+    for (name, score) in [("Ada Lovelace", 300), ("Bob", 99), ("Grace Brewster Hopper", 200)] {
+      try await database.collection("players").document(name).setData(["name": name, "score": score])
+    }
+    #expect(try await guide.best(in: database).map(\.score) == [300, 200])
+    for _ in 0..<2 { try await guide.splitNames(in: database) }
+    let grace = try await database.document("players/Grace Brewster Hopper").getDocument()
+    #expect(grace["first"] as? String == "Grace" && grace["last"] as? String == "Brewster Hopper")
+    #expect(try await database.document("players/Bob").getDocument()["last"] as? String == "")
+    try await database.terminate()
+  }
+
+  @Test func whoComesFromCoreDataFollowsAList() async throws {
+    let database = try database()
+    let tasks = database.collection("tasks")
+    try await tasks.document("1").setData(["title": "Write", "isDone": false])
+    try await tasks.document("2").setData(["title": "Read", "isDone": true])
+    let list = ComingFromCoreDataGuide.TaskList()
+    let following = _Concurrency.Task { try await list.follow(database) }
+    while await list.tasks.map(\.title) != ["Write"] {
+      try await _Concurrency.Task.sleep(for: .milliseconds(2))
+    }
+    try await tasks.document("2").updateData(["isDone": false])
+    while await list.tasks.map(\.title) != ["Read", "Write"] {
+      try await _Concurrency.Task.sleep(for: .milliseconds(2))
+    }
+    following.cancel()
+    _ = await following.result
+    try await database.terminate()
+  }
+
+  @Test func whatIsWrittenTogetherIsDurableTogether() async throws {
+    let guide = DurabilityGuide()
+    let bank = try guide.openCache(at: folder.url.appendingPathComponent("bank"))
+    #expect(bank.settings.durability == .buffered)
+    let (ada, bob) = (bank.document("accounts/ada"), bank.document("accounts/bob"))
+    try await ada.setData(["balance": 10])
+    try await bob.setData(["balance": 0])
+    try await guide.transfer(7, from: ada, to: bob)
+    #expect(try ada.read()["balance"] as? Int == 3)
+    #expect(try bob.read()["balance"] as? Int == 7)
+    try await bank.terminate()
+  }
+
+  @Test func messagesArePostedAndFound() async throws {
+    let guide = ModellingGuide()
+    let database = try database()
+    let room = database.document("rooms/eros")
+    try await room.setData(["messages": 0])
+    for text in ["one", "two"] {
+      try await guide.post(text, by: database.document("users/ada"), named: "Ada", in: room)
+    }
+    #expect(try await guide.lately(in: database).map { $0["text"] as? String } == ["two", "one"])
+    #expect(try room.read()["messages"] as? Int == 2)
+    try await guide.prepare(database)
+    #expect(try await database.indexes().contains("users(city, age desc)"))
+    try await database.terminate()
+  }
+
+  @Test func aClientIsOffline() async throws {
+    let guide = OfflineGuide()
+    let client = try guide.openClient()
+    let settings = client.settings
+    settings.dispatchQueue = DispatchQueue(label: "callbacks")
+    settings.acknowledgement = .local
+    guide.mergeTags(in: settings)
+    client.settings = settings
+    try await client.disableNetwork()
+    try await client.document("messages/1").setData(["isRead": false])
+    try await client.document("messages/2").setData(["isRead": true])
+    #expect(try await guide.unread(in: client) == 1)
+    try await guide.forgetOldWrites(of: client)
+    #expect(try await client.pendingWrites().count == 2)
+    try await client.enableNetwork()
+    try await client.waitForPendingWrites()
+    try await client.terminate()
+  }
+
+  // MARK: Programs of their own
+
+  /// They choose where their data is by the folder and the user that they run for.
+  @Test func programsStart() async throws {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
+      let folder = Foundation.FileManager.default.temporaryDirectory
+        .appendingPathComponent("dugout-guide-\(UUID().uuidString)")
+      try Foundation.FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      defer { try? Foundation.FileManager.default.removeItem(at: folder) }
+      precondition(chdir(folder.path) == 0 && setenv("XDG_DATA_HOME", folder.path, 1) == 0)
+      try await FiveMinutesGuide.App.main()
+      precondition(Foundation.FileManager.default.fileExists(atPath: "app-data/MANIFEST"))
+      ComingFromFirestoreGuide().start()
+      let city = Firestore.firestore().document("cities/tokyo")
+      try await city.setData(["people": 37_000_000])
+      let people = try await city.getDocument()["people"] as? Int
+      precondition(people == 37_000_000)
+      precondition(Firestore.firestore().storeDirectory.hasPrefix(folder.path))
+    }
+    #expect(
+      result.map { String(decoding: $0.standardOutputContent, as: UTF8.self) }?.contains("Ada\n") == true)
+  }
+
+  // MARK: The default app
+
+  @Test func filesAreKeptAndAppsStart() async throws {
+    await Turn.defaultApp.take()
+    let outcome: Result<Void, any Error>
+    do { outcome = .success(try await useDefaultApp()) } catch { outcome = .failure(error) }
+    await Turn.defaultApp.giveBack()
+    try outcome.get()
+  }
+
+  private func useDefaultApp() async throws {
+    FirebaseApp.configure(options: FirebaseOptions(directory: folder.url.appendingPathComponent("app")))
+    try await ComingFromBallcapGuide().open("Lobby")
+    #expect(try await Document<ComingFromBallcapGuide.Room>.get(id: "lobby")?.data?.title == "Lobby")
+    let files = FilesGuide()
+    let url = try await files.keep(Data("picture".utf8), of: "ada")
+    #expect(url.absoluteString.contains("pictures%2Fada.jpg"))
+    #expect(try await files.picture(of: "ada") == Data("picture".utf8))
+    #expect(try await files.picture(of: "nobody") == nil)
+    try await files.goOn()
+    #expect(try await Storage.storage().pendingUploads().isEmpty)
+    await withCheckedContinuation { done in FirebaseApp.app()?.delete { _ in done.resume() } }
+    FirebaseApp.configure(options: FirebaseOptions(directory: folder.url.appendingPathComponent("client")))
+    let client = files.openClient()
+    client.callbackQueue = DispatchQueue(label: "callbacks")
+    _ = try await files.keep(Data("later".utf8), of: "eve")
+    #expect(try await files.picture(of: "eve") == Data("later".utf8))
+    await withCheckedContinuation { done in FirebaseApp.app()?.delete { _ in done.resume() } }
+  }
+}

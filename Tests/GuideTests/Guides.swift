@@ -1,0 +1,295 @@
+// The Swift of docs/guides, word by word; GuideTests runs it.
+//
+// swift-format-ignore-file: the lines are those of the pages, one level further in.
+
+import Ballcap
+import DocumentStore
+import FirebaseFirestore
+import FirebaseStorage
+import Foundation
+import Observation
+import OfflineSync
+
+/// docs/guides/backup.md
+struct BackupGuide {
+  func backUp(_ database: Firestore, to folder: URL) async throws {
+    try await database.backup(to: folder)
+  }
+}
+
+/// docs/guides/beyond-firestore.md
+struct BeyondFirestoreGuide {
+  func openShop(in folder: URL) throws -> Firestore {
+    try Firestore.open(at: folder.appendingPathComponent("shop"))
+  }
+
+  func population(of city: String, in shop: Firestore) throws -> Int? {
+    try shop.document("cities/\(city)").read()["population"] as? Int
+  }
+
+  struct Customer: Codable {
+    @DocumentID var id: String?
+    var name: String
+    var orders: Int
+  }
+
+  func best(in shop: Firestore) async throws -> [Customer] {
+    let customers = shop.collection("customers").typed(Customer.self)
+    return try await customers.where(\.orders, .atLeast(10)).order(by: \.orders, descending: true).get()
+  }
+
+  struct Parcel: Codable {
+    var town: String
+    var weight: Double
+    var isLost: Bool
+  }
+
+  func heavy(in shop: Firestore, _ towns: [String]) async throws -> [Parcel] {
+    let parcels = shop.collection("parcels").typed(Parcel.self)
+    return try await parcels.filter(
+      using: #Predicate { towns.contains($0.town) && ($0.weight > 30 || $0.isLost) }
+    ).get()
+  }
+
+  struct Offer: Codable {
+    var title: String
+  }
+
+  func watch(
+    _ shop: Firestore, _ changed: @escaping @Sendable () -> Void
+  ) -> FirestoreQueryObservable<[Offer]> {
+    let configuration = FirestoreQueryConfiguration(path: "offers", predicates: [.order(by: "title")])
+    let offers = FirestoreQueryObservable<[Offer]>(configuration: configuration, firestore: shop)
+    withObservationTracking { print(offers.items.count) } onChange: { changed() }
+    return offers
+  }
+
+  func prepare(_ shop: Firestore) async throws {
+    try await shop.createIndex(FirestoreIndex("orders", [.ascending("state"), .descending("total")]))
+    let open = shop.collection("orders").whereField("state", isEqualTo: "open").order(by: "total", descending: true)
+    print(try await open.explain())
+  }
+
+  func everyNight(_ shop: Firestore, _ folder: URL) async throws {
+    try await shop.evict(collection: "sessions", olderThan: Date(timeIntervalSinceNow: -30 * 86_400))
+    try await shop.backup(to: folder)
+    print(try await shop.statistics().documentCount)
+  }
+}
+
+/// docs/guides/coming-from-ballcap.md
+struct ComingFromBallcapGuide {
+  struct Room: Codable, Modelable {
+    var title = ""
+    var members = 0
+  }
+
+  func open(_ title: String) async throws {
+    let room = Document<Room>(id: "lobby", from: Room(title: title))
+    try await room.save()
+    let found = try await Document<Room>.get(id: "lobby")
+    print(found?.data?.title ?? "nothing")
+  }
+}
+
+/// docs/guides/coming-from-core-data.md
+struct ComingFromCoreDataGuide {
+  struct Task: Codable, Sendable {
+    @DocumentID var id: String?
+    var title: String
+    var isDone: Bool
+  }
+
+  @MainActor
+  final class TaskList {
+    private(set) var tasks: [Task] = []
+
+    func follow(_ database: Firestore) async throws {
+      let query = database.collection("tasks").typed(Task.self).where(\.isDone, .equals(false)).order(by: \.title)
+      for try await snapshot in query.query.snapshots { tasks = try query.values(of: snapshot) }
+    }
+  }
+}
+
+/// docs/guides/coming-from-firestore.md
+struct ComingFromFirestoreGuide {
+  func start() {
+    FirebaseApp.configure()
+    let cities = Firestore.firestore().collection("cities")
+    cities.whereField("people", isGreaterThan: 1_000_000).order(by: "people", descending: true)
+      .addSnapshotListener { snapshot, error in
+        print(snapshot?.documents.count ?? 0)
+      }
+  }
+}
+
+/// docs/guides/coming-from-sqlite.md
+struct ComingFromSqliteGuide {
+  struct Player: Codable {
+    @DocumentID var id: String?
+    var name: String
+    var score: Int
+  }
+
+  func best(in database: Firestore) async throws -> [Player] {
+    try await database.collection("players").typed(Player.self)
+      .where(\.score, .atLeast(100)).order(by: \.score, descending: true).limit(to: 10).get()
+  }
+
+  func splitNames(in database: Firestore) async throws {
+    let players = database.collection("players")
+    for document in try await players.getDocuments().documents where document["first"] == nil {
+      let words = (document["name"] as? String ?? "").split(separator: " ", maxSplits: 1).map(String.init)
+      try await document.reference.updateData(["first": words.first ?? "", "last": words.last ?? ""])
+    }
+  }
+}
+
+/// docs/guides/durability.md
+struct DurabilityGuide {
+  func transfer(_ amount: Int64, from: DocumentReference, to: DocumentReference) async throws {
+    let batch = from.firestore.batch()
+    batch.updateData(["balance": FieldValue.increment(-amount)], forDocument: from)
+    batch.updateData(["balance": FieldValue.increment(amount)], forDocument: to)
+    try await batch.commit()
+    // Both or neither, whatever happens from here on.
+  }
+
+  func openCache(at folder: URL) throws -> Firestore {
+    let settings = FirestoreSettings()
+    settings.durability = .buffered
+    return try Firestore.open(at: folder, settings: settings)
+  }
+}
+
+/// docs/guides/files.md
+struct FilesGuide {
+  func keep(_ picture: Data, of name: String) async throws -> URL {
+    let reference = Storage.storage().reference().child("pictures/\(name).jpg")
+    let metadata = StorageMetadata()
+    metadata.contentType = "image/jpeg"
+    _ = try await reference.putDataAsync(picture, metadata: metadata)
+    return try await reference.downloadURL()
+  }
+
+  func picture(of name: String) async throws -> Data? {
+    do {
+      return try await Storage.storage().reference().child("pictures/\(name).jpg").data(maxSize: 10 << 20)
+    } catch StorageError.objectNotFound {
+      return nil
+    }
+  }
+
+  func goOn() async throws {
+    for pending in try await Storage.storage().pendingUploads() where !pending.isActive {
+      if pending.resume() == nil { try await pending.cancel() }
+    }
+  }
+
+  func openClient() -> Storage {
+    let storage = Storage.storage()
+    storage.remote = LoopbackBlobRemote()
+    storage.acknowledgement = .local
+    return storage
+  }
+}
+
+/// docs/guides/five-minutes.md
+struct FiveMinutesGuide {
+  struct User: Codable {
+    @DocumentID var id: String?
+    var name: String
+    var age: Int
+  }
+
+  struct App {
+    static func main() async throws {
+      let folder = URL(fileURLWithPath: "app-data")
+      let firestore = try Firestore.open(at: folder)
+      let users = firestore.collection("users")
+      try await users.document("ada").setData(["name": "Ada", "age": 36])
+      for user in try await users.typed(User.self).where(\.age, .atLeast(18)).get() { print(user.name) }
+      try await firestore.terminate()
+    }
+  }
+}
+
+/// docs/guides/modelling.md
+struct ModellingGuide {
+  func post(_ text: String, by author: DocumentReference, named name: String, in room: DocumentReference) async throws {
+    let batch = room.firestore.batch()
+    let message: [String: Any] = ["text": text, "author": author, "name": name, "sent": FieldValue.serverTimestamp()]
+    batch.setData(message, forDocument: room.collection("messages").document())
+    batch.updateData(["messages": FieldValue.increment(Int64(1)), "last": text], forDocument: room)
+    try await batch.commit()
+  }
+
+  func lately(in database: Firestore) async throws -> [QueryDocumentSnapshot] {
+    try await database.collectionGroup("messages").order(by: "sent", descending: true).limit(to: 20).getDocuments().documents
+  }
+
+  func prepare(_ database: Firestore) async throws {
+    // Ahead of time, so that the first query after an update need not wait for it.
+    try await database.createIndex(FirestoreIndex("users", [.ascending("city"), .descending("age")]))
+    let query = database.collection("users").whereField("city", isEqualTo: "Paris").order(by: "age", descending: true)
+    print(try await query.explain())
+  }
+}
+
+/// docs/guides/offline.md
+struct OfflineGuide {
+  func openClient() throws -> Firestore {
+    let authority = try DocumentStore.openInMemory()
+    let settings = FirestoreSettings()
+    settings.remote = try LoopbackRemote(authority: authority)
+    let firestore = Firestore.memory()
+    firestore.settings = settings
+    return firestore
+  }
+
+  func forgetOldWrites(of firestore: Firestore) async throws {
+    for write in try await firestore.pendingWrites() where write.date.timeIntervalSinceNow < -86_400 {
+      try await firestore.cancelPendingWrite(write.id)
+    }
+  }
+
+  func mergeTags(in settings: FirestoreSettings) {
+    settings.conflictResolver = { conflict in
+      let ours = conflict.local.data()?["tags"] as? [String] ?? []
+      let theirs = conflict.remote.data()?["tags"] as? [String] ?? []
+      return .write(["tags": Set(ours + theirs).sorted()])
+    }
+  }
+
+  func unread(in firestore: Firestore) async throws -> Int {
+    let messages = firestore.collection("messages").whereField("isRead", isEqualTo: false)
+    return try await messages.count.getAggregation(source: .cache).count.intValue
+  }
+}
+
+/// docs/guides/server.md
+struct ServerGuide {
+  func open(_ folder: URL) throws -> Firestore {
+    let settings = FirestoreSettings()
+    settings.dispatchQueue = DispatchQueue(label: "callbacks", qos: .userInitiated)
+    return try Firestore.open(at: folder, settings: settings)
+  }
+
+  func price(of article: String, in shop: Firestore) throws -> Int? {
+    try shop.document("articles/\(article)").read()["price"] as? Int
+  }
+
+  func health(of database: Firestore) async throws -> String {
+    let statistics = try await database.statistics()
+    return "\(statistics.documentCount) documents"
+  }
+
+  func end(_ database: Firestore) async throws {
+    try await database.terminate()
+  }
+
+  func backUp(_ database: Firestore, into folder: URL) async throws {
+    let name = Date().ISO8601Format().replacing(":", with: "-")
+    try await database.backup(to: folder.appendingPathComponent(name))
+  }
+}

@@ -1,0 +1,86 @@
+// Directories that are no stores: every command refuses them with a sentence that says what to do next.
+
+import Foundation
+import Testing
+
+@testable import dugout
+
+@Suite struct ForeignDirectoryTests {
+  private let dugout = Program("dugout")
+
+  /// Commands that need a store, with the place of the directory.
+  private static let readers: [[String]] = [
+    ["get", "DIR", "users/ada"], ["ls", "DIR"], ["query", "DIR", "users"], ["explain", "DIR", "users"],
+    ["delete", "DIR", "users/ada"], ["index", "list", "DIR"], ["index", "create", "DIR", "users", "age"],
+    ["export", "DIR", "-"], ["watch", "DIR"], ["stat", "DIR"], ["check", "DIR"], ["compact", "DIR"],
+    ["salvage", "DIR"], ["backup", "DIR", "DIR-backup"], ["restore", "DIR", "DIR-restored"],
+  ]
+
+  /// Commands that make a store where there is none.
+  private static let makers: [[String]] = [
+    ["set", "DIR", "users/ada", "{}"], ["import", "DIR", "-"], ["shell", "DIR"],
+  ]
+
+  private func run(_ command: [String], in directory: String) throws -> Program.Outcome {
+    try dugout.run(command.map { $0.replacing("DIR", with: directory) }, input: "")
+  }
+
+  @Test(arguments: readers + makers) func aDirectoryWithOtherFilesIsRefusedAndUntouched(command: [String])
+    throws
+  {
+    let folder = try TemporaryFolder()
+    let directory = folder.path + "/letters"
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: directory + "/letter.txt"))
+    let outcome = try run(command, in: directory)
+    #expect(outcome.status == 69, "\(outcome.output)\(outcome.complaint)")
+    #expect(outcome.complaint.contains("\(directory) is not a Dugout store: it contains letter.txt."))
+    let advice =
+      Self.makers.contains(command)
+      ? "Choose an empty or a new directory."
+      : "Look at the path: it names the directory that has the file MANIFEST."
+    #expect(outcome.complaint.hasSuffix(" \(advice)\n"), "\(outcome.complaint)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["letter.txt"])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["letters"])
+  }
+
+  /// The story: whoever only wanted to look was told how to make a store.
+  @Test(arguments: readers) func whereThereIsNothingAReaderSaysWhatToLookFor(command: [String]) throws {
+    let folder = try TemporaryFolder()
+    let outcome = try run(command, in: folder.path + "/nothing")
+    #expect(outcome.status == 69)
+    let isRestore = command[0] == "restore"
+    let said = isRestore ? "there is no backup at" : "There is no Dugout store at"
+    #expect(outcome.complaint.contains("\(said) \(folder.path)/nothing"), "\(outcome.complaint)")
+    #expect(outcome.complaint.contains("Look at the path"), "\(outcome.complaint)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+  }
+
+  @Test func storesBelowAndBesideAreOffered() throws {
+    let folder = try TemporaryFolder()
+    let store = folder.path + "/app/database"
+    try #require(dugout.run("set", store, "users/ada", "{}").status == 0)
+    for command in Self.readers where command[0] != "backup" {
+      let outcome = try run(command, in: folder.path)
+      #expect(outcome.status == 69, "\(command)")
+      #expect(outcome.complaint.contains("Did you mean \(store)?"), "\(command): \(outcome.complaint)")
+    }
+    let slip = try dugout.run("ls", folder.path + "/app/databsae/")
+    #expect(slip.status == 69 && slip.complaint.contains("Did you mean \(store)?"), "\(slip.complaint)")
+    try #require(dugout.run("set", folder.path + "/app/other", "users/ada", "{}").status == 0)
+    let both = try dugout.run("ls", folder.path)
+    #expect(
+      both.complaint.contains("Did you mean one of these?\n  \(store)\n  \(folder.path)/app/other\n"),
+      "\(both.complaint)")
+  }
+
+  @Test func aBackupThatWasCutOffSaysItself() throws {
+    let folder = try TemporaryFolder()
+    try Data().write(to: folder.url.appendingPathComponent("BACKUP"))
+    for command in [["ls", "DIR"], ["set", "DIR", "a/b", "{}"]] {
+      let outcome = try run(command, in: folder.path)
+      #expect(outcome.status == 69 && outcome.complaint.contains("was cut off before it was whole"))
+      #expect(outcome.complaint.hasSuffix("it may go to the same directory.\n"), "\(outcome.complaint)")
+    }
+  }
+}

@@ -1,0 +1,153 @@
+// The commands of the guides, run in the order of each page.
+
+import Foundation
+import Testing
+
+@Suite struct GuideCommandTests {
+  /// A page, what has to be there before its first command, and what its commands end with where that is not 0.
+  struct Page: CustomTestStringConvertible, Sendable {
+    var name: String
+    var prepare: @Sendable (_ folder: URL, _ dugout: Program) throws -> Void = { _, _ in }
+    var codes: [String: Int32] = [:]
+
+    var testDescription: String { name }
+  }
+
+  static let pages: [Page] = [
+    Page(name: "five-minutes"),
+    Page(
+      name: "command-line",
+      prepare: { folder, _ in try Data("ls\n".utf8).write(to: folder.appendingPathComponent("script.txt")) }),
+    Page(
+      name: "operating",
+      prepare: { folder, dugout in
+        try dugout.succeed("set", folder.path + "/store", "users/ada", "{}")
+        try dugout.succeed("backup", folder.path + "/store", folder.path + "/backups/monday")
+      }),
+    Page(name: "backup", prepare: { try $1.succeed("set", $0.path + "/store", "users/ada", "{}") }),
+    Page(
+      name: "when-a-store-is-damaged",
+      prepare: { folder, dugout in
+        let store = folder.path + "/store"
+        try dugout.succeed("set", store, "users/ada", "{}")
+        try dugout.succeed("compact", store)
+        try dugout.succeed("set", store, "users/bob", "{}")
+        let names = try FileManager.default.contentsOfDirectory(atPath: store)
+        let name = try #require(names.first { $0.hasPrefix("checkpoint-") })
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: "\(store)/\(name)"))
+        bytes[bytes.count / 2] ^= 0x10
+        try bytes.write(to: URL(fileURLWithPath: "\(store)/\(name)"))
+      }, codes: ["3. See what is damaged": 1]),
+    Page(name: "durability"),
+    Page(
+      name: "coming-from-firestore",
+      prepare: { folder, _ in
+        let saved = folder.appendingPathComponent("saved")
+        try FileManager.default.createDirectory(at: saved, withIntermediateDirectories: true)
+        let export = root.appendingPathComponent("Tests/Fixtures/FirestoreExport/firestore_export")
+        try FileManager.default.copyItem(at: export, to: saved.appendingPathComponent("firestore_export"))
+      }),
+  ]
+
+  private static let root = URL(fileURLWithPath: #filePath)
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+  /// Places of the pages, and what stands for them here.
+  private static let places = [
+    ("/path/to/", "$PWD/"), ("/backups/", "$PWD/backups/"),
+    ("dugout bench /mnt/the-disk-that-matters", "dugout bench $PWD --documents 500"),
+    ("| man -l -", "> manual-page"),
+  ]
+
+  /// What takes a build, or a program that is not ours.
+  private static let others = ["swift run ", "alias ", "firebase "]
+
+  @Test(arguments: pages) func theCommandsOfAPageDoWhatItSays(page: Page) throws {
+    let folder = try TemporaryFolder()
+    let dugout = Program("dugout")
+    try page.prepare(folder.url, dugout)
+    let fences = try Self.fences(of: page.name)
+    var commands = 0
+    for fence in fences {
+      if fence.language == "sh" {
+        let lines = fence.lines.filter { line in !Self.others.contains { line.hasPrefix($0) } }
+        guard lines.contains(where: { $0.contains("dugout ") || $0.hasPrefix("cp ") || $0.hasPrefix("mv ") })
+        else { continue }
+        var script = lines.joined(separator: "\n")
+        for (place, here) in Self.places { script = script.replacing(place, with: here) }
+        let outcome = try run(script, in: folder.path, dugout)
+        let expected = page.codes[fence.heading] ?? 0
+        #expect(outcome.status == expected, "\(script)\n\(outcome.output)\(outcome.complaint)")
+        commands += lines.count
+      } else if fence.lines.contains(where: { $0.hasPrefix("dugout> ") }) {
+        try talk(fence.lines, in: folder.path + "/data", dugout)
+        commands += fence.lines.count
+      }
+    }
+    #expect(commands > 1)
+    if page.name == "when-a-store-is-damaged" {
+      #expect(try dugout.run("get", folder.path + "/store", "users/bob").status == 0)
+    }
+    if page.name == "coming-from-firestore" {
+      #expect(try dugout.run("ls", folder.path + "/data").output.contains("users  2 documents\n"))
+    }
+  }
+
+  /// What is typed into the shell, and what it says, in this order.
+  private func talk(_ lines: [String], in directory: String, _ dugout: Program) throws {
+    let typed = lines.filter { $0.hasPrefix("dugout> ") }.map { $0.dropFirst(8) + "\n" }.joined()
+    let outcome = try dugout.run(["shell", directory], input: typed)
+    #expect(outcome.status == 0, "\(outcome.complaint)")
+    var rest = outcome.output[...]
+    for line in lines where !line.hasPrefix("dugout> ") {
+      let range = try #require(rest.firstRange(of: line + "\n"), "\(line) is not in \(outcome.output)")
+      rest = rest[range.upperBound...]
+    }
+  }
+
+  private func run(_ script: String, in folder: String, _ dugout: Program) throws -> Program.Outcome {
+    let path = URL(fileURLWithPath: dugout.path).deletingLastPathComponent().path
+    let outer = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+    return try Program(path: "/bin/bash").run(
+      ["--norc", "-e", "-c", "cd '\(folder)'\n\(script)"], input: "",
+      environment: ["PATH": "\(path):\(outer)"])
+  }
+
+  // MARK: Pages
+
+  private struct Fence {
+    var language: String
+    var heading: String
+    var lines: [String] = []
+  }
+
+  private static func fences(of page: String) throws -> [Fence] {
+    let file = root.appendingPathComponent("docs/guides/\(page).md")
+    var fences: [Fence] = []
+    var heading = ""
+    var open: Fence?
+    for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
+      let trimmed = line.trimmingCharacters(in: .whitespaces)
+      if let fence = open {
+        if trimmed == "```" {
+          fences.append(fence)
+          open = nil
+        } else {
+          open?.lines.append(fence.language == "text" ? String(line) : trimmed)
+        }
+      } else if trimmed.hasPrefix("```") {
+        open = Fence(language: String(trimmed.dropFirst(3)), heading: heading)
+      } else if line.hasPrefix("## ") {
+        heading = String(line.dropFirst(3))
+      }
+    }
+    return fences
+  }
+}
+
+extension Program {
+  fileprivate func succeed(_ arguments: String...) throws {
+    let outcome = try run(arguments)
+    try #require(outcome.status == 0, "\(arguments): \(outcome.complaint)")
+  }
+}

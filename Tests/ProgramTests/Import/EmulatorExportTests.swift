@@ -1,0 +1,155 @@
+// Exports that Firestore's emulator itself has made: one that is kept, one that is made now, and one of yours.
+
+import DocumentStore
+import Foundation
+import Harness
+import Testing
+
+@testable import campaign
+@testable import dugout
+
+@Suite struct EmulatorExportTests {
+  private let dugout = Program("dugout")
+  private static let environment = ProcessInfo.processInfo.environment
+
+  /// An export with every type of value and collections in documents, and `documents.jsonl`: the same documents, as the
+  /// emulator told them over its REST interface.
+  private static let kept = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .appendingPathComponent("../../Fixtures/FirestoreExport").standardizedFileURL.path
+
+  @Test func theExportThatIsKeptArrives() throws {
+    let files = try TemporaryFolder()
+    // The mark of an import lies beside what is imported.
+    try FileManager.default.copyItem(atPath: Self.kept, toPath: files.path + "/kept")
+    let documents = try expectSame(files.path + "/kept", count: 9)
+    let ada = try #require(documents["users/ada"])
+    // What both readers could have wrong in the same way.
+    #expect(ada["vec"] == .vector([1, 0.5]) && ada["vecone"] == .vector([1.5]))
+    #expect(ada["big"] == .integer(9_007_199_254_740_993) && ada["raw"] == .bytes([0, 255]))
+    #expect(ada["none"] == .array([]) && ada["emap"] == .map(StoredMap()) && ada["null"] == .null)
+    #expect(ada["old"] == .timestamp(try #require(TimestampText.parse("0001-01-01T00:00:00Z"))))
+    #expect(
+      ada["a b`c.d"] == .integer(1) && ada["long"] == .string(String(repeating: "0123456789", count: 3300)))
+    guard case .map(let inside)? = ada["inmap"] else { return #expect(Bool(false), "inmap is no map") }
+    #expect(inside["v"] == ada["vec"] && inside["l"] == ada["list"])
+    #expect(documents["rooms/__id7__"] != documents["rooms/7"])
+  }
+
+  @Test(
+    .enabled(
+      if: environment["FIRESTORE_EMULATOR_HOST"] != nil,
+      "FIRESTORE_EMULATOR_HOST names no emulator of Firestore: only the export that is kept was read"))
+  func anExportThatIsMadeNowArrives() async throws {
+    let host = try #require(Self.environment["FIRESTORE_EMULATOR_HOST"])
+    let emulator = Emulator(host: host, project: "export-\(UUID().uuidString.prefix(8).lowercased())")
+    let lines = try String(contentsOfFile: Self.kept + "/documents.jsonl", encoding: .utf8)
+    var count = 0
+    for line in lines.replacing("projects/kept/", with: "projects/\(emulator.project)/").split(
+      separator: "\n")
+    {
+      try await emulator.commit(#"{"update":\#(line)}"#)
+      count += 1
+    }
+    for start in stride(from: 0, to: 1500, by: 500) {
+      let writes = (start..<start + 500).map { number in
+        let fields = #"{"n":{"integerValue":"\#(number)"}}"#
+        return #"{"update":{"name":"\#(emulator.database)/documents/many/\#(number)","fields":\#(fields)}}"#
+      }
+      try await emulator.commit(writes.joined(separator: ","))
+      count += 500
+    }
+    count += try await emulator.commitRandomDocuments(300)
+    // The emulator writes it, so that the folder has to be one that both see.
+    let files = try TemporaryFolder()
+    try await emulator.export(to: files.path)
+    try await emulator.documents().write(
+      toFile: files.path + "/documents.jsonl", atomically: true, encoding: .utf8)
+    try expectSame(files.path, count: count)
+  }
+
+  @Test(
+    .enabled(
+      if: environment["FIRESTORE_EXPORT_DIR"] != nil, "FIRESTORE_EXPORT_DIR names no export of your own"))
+  func anExportOfYoursArrives() throws {
+    let folder = try TemporaryFolder()
+    let export = try #require(Self.environment["FIRESTORE_EXPORT_DIR"])
+    let imported = try dugout.run("import", folder.path, export, "--from-start")
+    #expect(imported.status == 0, "\(imported.complaint)")
+    print("FIRESTORE_EXPORT_DIR: \(imported.output)\(try dugout.run("ls", folder.path).output)")
+  }
+
+  /// Imports `firestore_export` and `documents.jsonl`, and compares what became of them.
+  @discardableResult
+  private func expectSame(_ folder: String, count: Int) throws -> [String: StoredMap] {
+    var stores: [[String: StoredMap]] = []
+    for source in ["firestore_export", "documents.jsonl"] {
+      let store = try TemporaryFolder()
+      let imported = try dugout.run("import", store.path, "\(folder)/\(source)")
+      #expect(imported.output == "\(count) documents imported.\n", "\(source): \(imported.complaint)")
+      var documents: [String: StoredMap] = [:]
+      try store.changeStore { store in
+        for id in try store.collectionGroups() {
+          for document in try store.documents(StructuredQuery(.collectionGroup(id))) {
+            documents[document.path.description] = document.fields
+          }
+        }
+      }
+      #expect(documents.count == count, "\(source)")
+      stores.append(documents)
+    }
+    for (path, fields) in stores[0] {
+      let told = stores[1][path]
+      for (name, value) in fields.entries where told?[name] != value {
+        Issue.record("\(path), \(name): the export has \(value), told was \(told?[name] as Any)")
+      }
+      #expect(told?.count == fields.count, "\(path)")
+    }
+    return stores[0]
+  }
+}
+
+/// What a test says to the emulator.
+private struct Emulator {
+  var host: String
+  var project: String
+
+  var database: String { "projects/\(project)/databases/(default)" }
+
+  func commit(_ writes: String) async throws {
+    _ = try await post("/v1/\(database)/documents:commit", #"{"writes":[\#(writes)]}"#)
+  }
+
+  /// Returns how many of them it took: it refuses what Firestore would.
+  func commitRandomDocuments(_ count: Int) async throws -> Int {
+    var generator = DocumentGenerator(seed: 1)
+    let json = EmulatorJSON(database: database)
+    var taken = 0
+    for document in generator.documents(count).map(EmulatorLimits.fitted) {
+      do {
+        try await commit(json.write(document))
+        taken += 1
+      } catch is EmulatorClient.Refusal {}
+    }
+    #expect(taken > count / 10)
+    return taken
+  }
+
+  func export(to folder: String) async throws {
+    let order =
+      #"{"database":"\#(database)","export_directory":"\#(folder)","export_name":"firestore_export"}"#
+    _ = try await post("/emulator/v1/projects/\(project):export", order)
+  }
+
+  /// All of them, a line each.
+  func documents() async throws -> String {
+    let query = #"{"structuredQuery":{"from":[{"allDescendants":true}]}}"#
+    let answer = try await post("/v1/\(database)/documents:runQuery", query)
+    return try (answer as? [[String: Any]] ?? []).compactMap { $0["document"] }.map {
+      String(decoding: try JSONSerialization.data(withJSONObject: $0), as: UTF8.self)
+    }.joined(separator: "\n")
+  }
+
+  private func post(_ place: String, _ body: String) async throws -> Any {
+    try await EmulatorClient(host: host, project: project).post(to: place, body)
+  }
+}
