@@ -4,6 +4,7 @@ import Ballcap
 import FirebaseFirestore
 import FirebaseStorage
 import Foundation
+import LayerHarness
 import Testing
 
 extension BallcapTests {

@@ -85,6 +85,9 @@ import Testing
     #expect(try await guide.heavy(in: shop, ["Bern"]).map(\.weight).sorted() == [1, 31])
     try await guide.prepare(shop)
     #expect(try await shop.indexes().contains("orders(state, total desc)"))
+    // Without a remote there is no queue.
+    #expect(guide.explain(FirestoreErrorCode(.dataLoss)) == "a file is damaged")
+    try await guide.cancelOrders(in: shop)
     try await shop.document("sessions/old").setData(["user": "ada"])
     try await guide.everyNight(shop, folder.url.appendingPathComponent("night"))
     #expect(try await shop.document("sessions/old").getDocument().exists)

@@ -20,7 +20,34 @@ struct BackupGuide {
 /// docs/guides/beyond-firestore.md
 struct BeyondFirestoreGuide {
   func openShop(in folder: URL) throws -> Firestore {
-    try Firestore.open(at: folder.appendingPathComponent("shop"))
+    let settings = FirestoreSettings()
+    settings.dispatchQueue = DispatchQueue(label: "shop")  // nobody runs the main queue of a server
+    return try Firestore.open(at: folder.appendingPathComponent("shop"), settings: settings)
+  }
+
+  func explain(_ error: any Error) -> String {
+    let evidence = (error as NSError).userInfo
+    switch error {
+    case FirestoreErrorCode.unavailable:
+      return "process \(evidence[FirestoreErrorEvidence.holder] ?? "unknown") has the database"
+    case FirestoreErrorCode.dataLoss:
+      return "\(evidence[FirestoreErrorEvidence.file] ?? "a file") is damaged"
+    default: return error.localizedDescription
+    }
+  }
+
+  func showProgress(of shop: Firestore) async throws {
+    for try await progress in shop.writeQueueProgress {
+      print("\(Int(progress.fractionCompleted * 100)) %: \(progress.sentCount) of \(progress.pendingCount) on their way")
+      if progress.rejectedCount > 0 { print("\(progress.rejectedCount) were refused") }
+    }
+  }
+
+  func cancelOrders(in shop: Firestore) async throws {
+    for write in try await shop.pendingWrites() where write.paths.contains(where: { $0.hasPrefix("orders/") }) {
+      // What is on its way may have happened; then it comes back as what the remote has.
+      if !write.isSent { try await shop.cancelPendingWrite(write.id) }
+    }
   }
 
   func population(of city: String, in shop: Firestore) throws -> Int? {
