@@ -2,6 +2,7 @@
 
 import FirebaseFirestore
 import Foundation
+import LayerHarness
 import Testing
 
 @testable import Pring
@@ -24,7 +25,9 @@ private final class Dim: Object {
 }
 
 extension PringTests {
-  @Suite struct LeftOut {
+  @Suite final class LeftOut {
+    private let app = TestApp()
+
     #if DEBUG
     @Test func whatIsNotStoredIsNamedOnceWithTheReason() async throws {
       let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {

@@ -153,6 +153,15 @@ func savePicture(_ picture: Data, of person: Person, _ done: @escaping ((any Err
   }
 }
 
+func loadPicture(of person: Person) async throws -> Data? {
+  try await person.picture?.getData()
+}
+
+func removePicture(of person: Person) async throws {
+  person.picture = File.delete()
+  try await person.update()
+}
+
 func saveWithFriend(
   _ ada: Person, _ eve: Person, _ picture: Data, _ done: @escaping ((any Error)?) -> Void
 ) -> [String] {
@@ -161,15 +170,6 @@ func saveWithFriend(
   ada.friends.insert(eve)
   let tasks = ada.save { _, error in done(error) }
   return tasks.keys.sorted()  // friends.eve.picture, picture
-}
-
-func loadPicture(of person: Person) async throws -> Data? {
-  try await person.picture?.getData()
-}
-
-func removePicture(of person: Person) async throws {
-  person.picture = File.delete()
-  try await person.update()
 }
 
 func findAdults(_ done: @escaping ([String]) -> Void) -> DataSource<Person> {
