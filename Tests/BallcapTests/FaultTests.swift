@@ -177,7 +177,7 @@ extension BallcapTests {
     @Test func manyThreadsMayUseFilesAndTheirTasks() async throws {
       Storage.storage().callbackQueue = Firestore.firestore().settings.dispatchQueue
       let place = Storage.storage().reference(withPath: "shared/file")
-      let saved = Heard<Bool>()
+      let ended = Heard<Void>()
       await withTaskGroup(of: Void.self) { group in
         for thread in 0..<8 {
           group.addTask {
@@ -186,14 +186,14 @@ extension BallcapTests {
               let file = File(place, data: bytes, mimeType: .plain)
               if file.data != bytes { Issue.record("a file has the bytes of another") }
               _ = (file.uploadTask, file.downloadTask)
-              if index % 20 == 0 { file.save { _, error in saved.hear(error == nil) } }
+              if index % 20 == 0 { file.save { _, _ in ended.hear(()) } }
               if index % 33 == 0 { Ballcap.FileManager.shared.delete(key: file.path) }
             }
           }
         }
       }
       // In no order: the last one begins when they have ended.
-      for _ in 0..<80 { #expect(await saved.next()) }
+      for _ in 0..<80 { await ended.next() }
       let last = File(place, data: Data("last".utf8), mimeType: .plain)
       try await last.save()
       Ballcap.FileManager.shared.delete(key: last.path)
