@@ -43,7 +43,8 @@ import Testing
 
   @Test func moreThanTwoChangesAreOneAsWell() {
     var changes = ViewChangeSet()
-    for kind in [ViewChange.Kind.removed, .added, .modified, .metadata] { changes.add(kind, Self.document(1)) }
+    let kinds: [ViewChange.Kind] = [.removed, .added, .modified, .metadata]
+    for kind in kinds { changes.add(kind, Self.document(1)) }
     #expect(changes.changes.values.map(\.kind) == [.modified])
     changes.add(.removed, Self.document(1))
     #expect(changes.changes.values.map(\.kind) == [.removed])

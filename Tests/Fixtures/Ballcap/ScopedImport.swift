@@ -2,6 +2,7 @@
 
 import Ballcap
 import FirebaseFirestore
+
 import enum Ballcap.ServerTimestamp
 
 private struct Article: Codable, Modelable {
