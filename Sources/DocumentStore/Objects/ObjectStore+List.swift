@@ -105,7 +105,8 @@ extension ObjectStore {
     var start: String?
     if let entry, entry != prefix {
       // The id behind it that is closest to it.
-      start = ObjectEntry.isFolder(entry) ? ShiftedText.endID(ofFolder: entry) : ShiftedText.id(of: entry) + "\u{1}"
+      start =
+        ObjectEntry.isFolder(entry) ? ShiftedText.endID(ofFolder: entry) : ShiftedText.id(of: entry) + "\u{1}"
     }
     let folder = String(decoding: prefix.utf8.dropLast(), as: UTF8.self)
     var page = try list(bucket: bucket, folder: folder, from: start, limit: limit)

@@ -27,7 +27,8 @@ extension FirestoreClient {
     var refusal: DocumentStoreError?
     do throws(DocumentStoreError) { try DocumentStore.check(mutations) } catch { refusal = error }
     guard refusal == nil, !mutations.isEmpty else {
-      let result: Result<Void, any Error> = refusal.map { .failure(FirestoreErrors.translate($0)) } ?? .success(())
+      let result: Result<Void, any Error> =
+        refusal.map { .failure(FirestoreErrors.translate($0)) } ?? .success(())
       return driver.inspect { _ in
         taken()
         finished(result)
@@ -131,7 +132,8 @@ extension FirestoreClient {
     guard user.isOnline else {
       throw FirestoreErrors.make(.unavailable, "Failed to get result from server.")
     }
-    return try await withCheckedThrowingContinuation { (done: CheckedContinuation<[StoredValue], any Error>) in
+    return try await withCheckedThrowingContinuation {
+      (done: CheckedContinuation<[StoredValue], any Error>) in
       let answer = FirstAnswer<[StoredValue]> {
         done.resume(with: $0.mapError { FirestoreErrors.translate(.remote($0)) })
       }

@@ -156,7 +156,8 @@ package final class FirestoreClient: Sendable {
       let driver = try openedDriver(remote)
       // Whoever waits for it looks at the store, where it is once the driver has taken it up.
       write(
-        mutations, through: driver, remote.acknowledgement, taken: { [self] in markFinished(number) }, finished)
+        mutations, through: driver, remote.acknowledgement, taken: { [self] in markFinished(number) },
+        finished)
     } catch {
       finishing.async { [self] in
         markFinished(number)

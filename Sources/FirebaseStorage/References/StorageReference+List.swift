@@ -16,7 +16,9 @@ extension StorageReference {
   public func list(
     maxResults: Int64, completion: @escaping (StorageListResult?, (any Error)?) -> Void
   ) {
-    answer(completion, later: { [self] finish throws(StorageError) in finish(.success(try page(maxResults, nil))) })
+    answer(
+      completion, later: { [self] finish throws(StorageError) in finish(.success(try page(maxResults, nil))) }
+    )
   }
 
   /// Lists so many objects and folders at most.
@@ -28,7 +30,9 @@ extension StorageReference {
 
   /// Lists so many objects and folders at most.
   nonisolated(nonsending) public func list(maxResults: Int64) async throws -> StorageListResult {
-    try await answered(later: { [self] finish throws(StorageError) in finish(.success(try page(maxResults, nil))) })
+    try await answered(later: { [self] finish throws(StorageError) in
+      finish(.success(try page(maxResults, nil)))
+    })
   }
 
   /// The page that the token of the one before it leads to.
@@ -36,7 +40,8 @@ extension StorageReference {
     maxResults: Int64, pageToken: String, completion: @escaping (StorageListResult?, (any Error)?) -> Void
   ) {
     answer(
-      completion, later: { [self] finish throws(StorageError) in finish(.success(try page(maxResults, pageToken))) })
+      completion,
+      later: { [self] finish throws(StorageError) in finish(.success(try page(maxResults, pageToken))) })
   }
 
   /// Goes on where another list ended.

@@ -102,7 +102,9 @@ extension BlobSync {
       for inner in told.entries where ObjectEntry.isValid(inner, below: entry) {
         if try isLeft(inner, by: inside, folder) { return true }
       }
-      guard !told.isLast, let end = told.entries.last, after?.precedesInUTF8(end) ?? true else { return false }
+      guard !told.isLast, let end = told.entries.last, after?.precedesInUTF8(end) ?? true else {
+        return false
+      }
       last = end
     }
   }

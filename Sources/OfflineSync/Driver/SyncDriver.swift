@@ -82,7 +82,8 @@ package final class SyncDriver: @unchecked Sendable {
       return group.writes
     }
     guard failure == nil, let time = StoredTimestamp(microseconds: scheduler.now()) else {
-      let error = failure ?? .store(.failedPrecondition("The clock of this machine shows no time that there is."))
+      let error =
+        failure ?? .store(.failedPrecondition("The clock of this machine shows no time that there is."))
       return end(issued.map { ($0, error) })
     }
     let users = issued.map { write in

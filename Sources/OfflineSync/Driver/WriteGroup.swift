@@ -1,6 +1,6 @@
 // Writes that are made durable together.
 
-package import DocumentStore
+internal import DocumentStore
 
 /// A write of a user on its way into the queue.
 struct IssuedWrite: Sendable {
@@ -24,18 +24,5 @@ final class WriteGroup: @unchecked Sendable {
     guard writes.count < Self.countMax else { return false }
     writes.append(write)
     return true
-  }
-}
-
-/// The same for the engine.
-package struct UserWrite: Sendable {
-  package var mutations: [Mutation]
-  package var time: StoredTimestamp
-  package var call: CallID
-
-  package init(mutations: [Mutation], time: StoredTimestamp, call: CallID) {
-    self.mutations = mutations
-    self.time = time
-    self.call = call
   }
 }

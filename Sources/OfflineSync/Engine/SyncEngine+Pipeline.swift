@@ -126,7 +126,9 @@ extension SyncEngine {
 
   /// Others were faster. Nothing is sent again before it is known what they did.
   func writeOvertaken() throws(DocumentStoreError) {
-    guard writing.phase == .open, writing.isHandshakeComplete, let batch = writing.pipeline.first else { return }
+    guard writing.phase == .open, writing.isHandshakeComplete, let batch = writing.pipeline.first else {
+      return
+    }
     stopIdleTimer()
     writing.phase = .stopped
     writing.isHandshakeComplete = false

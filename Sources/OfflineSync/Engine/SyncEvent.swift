@@ -11,6 +11,19 @@ package struct CallID: Hashable, Comparable, Sendable {
   package static func < (left: Self, right: Self) -> Bool { left.value < right.value }
 }
 
+/// A write of a user that comes together with others.
+package struct UserWrite: Sendable {
+  package var mutations: [Mutation]
+  package var time: StoredTimestamp
+  package var call: CallID
+
+  package init(mutations: [Mutation], time: StoredTimestamp, call: CallID) {
+    self.mutations = mutations
+    self.time = time
+    self.call = call
+  }
+}
+
 package enum SyncEvent: Sendable {
   // From users.
   case listen(ListenerID, StructuredQuery, ListenRules)

@@ -48,7 +48,8 @@ import Testing
       world.remote.setReachable(true)
     }
     world.scheduler.play(for: .max, max: moment)
-    let second = world.ask(client) { engine in engine.pendingBatches.first { $0.id == BatchID(2) }?.id } ?? nil
+    let second =
+      world.ask(client) { engine in engine.pendingBatches.first { $0.id == BatchID(2) }?.id } ?? nil
     if let second { client.send(.cancelWrite(second)) }
     world.pass()
     let told = ends.all.withLock { $0 }
@@ -93,7 +94,9 @@ import Testing
     #expect(Set(ends.all.withLock { $0 }) == ["nobody1", "nobody2", "nobody3", "ann1"])
     #expect(ends.all.withLock { $0.count } == 4)
     for sender in senders.withLock({ $0 }) where sender.contains(":ann") { #expect(sender.hasPrefix("ann:")) }
-    for sender in senders.withLock({ $0 }) where sender.contains(":nobody") { #expect(sender.hasPrefix("-:")) }
+    for sender in senders.withLock({ $0 }) where sender.contains(":nobody") {
+      #expect(sender.hasPrefix("-:"))
+    }
   }
 
   /// A remote that says what nobody has asked for.
@@ -107,7 +110,8 @@ import Testing
     let answer = SyncEvent.writeAnswered(version, [WriteResult(version: version)], token: [1])
     func events(_ events: SyncEvent...) throws { for event in events { _ = try engine.handle(event) } }
     try events(answer, .writeOvertaken, .handshakeComplete(token: [9]), .writeOpened, .watchOpened)
-    try events(.write([increment(counter)], at: time, CallID(1)), .write([increment(counter)], at: time, CallID(2)))
+    try events(
+      .write([increment(counter)], at: time, CallID(1)), .write([increment(counter)], at: time, CallID(2)))
     try events(answer, .writeOvertaken)
     #expect(engine.pendingBatches.count == 2, "the stream is not open")
     try events(.writeOpened, answer, .writeOvertaken)
