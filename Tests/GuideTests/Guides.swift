@@ -140,7 +140,7 @@ struct ComingFromSqliteGuide {
     let players = database.collection("players")
     for document in try await players.getDocuments().documents where document["first"] == nil {
       let words = (document["name"] as? String ?? "").split(separator: " ", maxSplits: 1).map(String.init)
-      try await document.reference.updateData(["first": words.first ?? "", "last": words.last ?? ""])
+      try await document.reference.updateData(["first": words.first ?? "", "last": words.dropFirst().first ?? ""])
     }
   }
 }
