@@ -1,6 +1,7 @@
 // The Swift of docs/guides, word by word; GuideTests runs it.
 //
-// swift-format-ignore-file: the lines are those of the pages, one level further in.
+// The lines are those of the pages, one level further in.
+// swift-format-ignore-file
 
 import Ballcap
 import DocumentStore
