@@ -1,6 +1,7 @@
 // The Swift of docs/guides, word by word; GuideTests runs it.
 //
-// swift-format-ignore-file: the lines are those of the pages, one level further in.
+// The lines are those of the pages, one level further in.
+// swift-format-ignore-file
 
 import Ballcap
 import DocumentStore
@@ -167,7 +168,7 @@ struct ComingFromSqliteGuide {
     let players = database.collection("players")
     for document in try await players.getDocuments().documents where document["first"] == nil {
       let words = (document["name"] as? String ?? "").split(separator: " ", maxSplits: 1).map(String.init)
-      try await document.reference.updateData(["first": words.first ?? "", "last": words.last ?? ""])
+      try await document.reference.updateData(["first": words.first ?? "", "last": words.dropFirst().first ?? ""])
     }
   }
 }

@@ -65,6 +65,10 @@ import Testing
       #expect(outcome.status == 69, "\(command)")
       #expect(outcome.complaint.contains("Did you mean \(store)?"), "\(command): \(outcome.complaint)")
     }
+    let path = try dugout.run("ls", store + "/users/ada")
+    #expect(
+      path.status == 69 && path.complaint.hasSuffix("named by a word of its own: \(store) users/ada\n"),
+      "\(path.complaint)")
     let slip = try dugout.run("ls", folder.path + "/app/databsae/")
     #expect(slip.status == 69 && slip.complaint.contains("Did you mean \(store)?"), "\(slip.complaint)")
     try #require(dugout.run("set", folder.path + "/app/other", "users/ada", "{}").status == 0)

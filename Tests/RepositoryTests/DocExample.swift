@@ -14,7 +14,7 @@ enum DocExample {
     "Ballcap/DataSource.swift": [item],
     "Document.swift": [user],
     "IncrementableDouble.swift": [
-      "struct Sale: Codable, Modelable { var amount: IncrementableDouble = 0 }",
+      "struct Sale: Codable, Modelable { var amount: IncrementableDouble = 0.0 }",
       "let document = Document<Sale>(id: \"a\")",
     ],
     "IncrementableInt.swift": [
@@ -22,7 +22,10 @@ enum DocExample {
       "let document = Document<Sale>(id: \"a\")",
     ],
     "LiveList.swift": ["struct City: Codable, Modelable { var title = \"\" }"],
-    "StorageBatch.swift": ["let (avatar, cover, old) = (File(), File(), File())"],
+    "StorageBatch.swift": [
+      user, "let owner = Document<User>(id: \"a\")",
+      "let (avatar, cover, old) = (File(owner), File(owner), File(owner))",
+    ],
     "TypedQuery+Predicate.swift": [
       "struct Member: Codable { var age: Int, isActive: Bool, tags: [String] }",
       "let users = Firestore.firestore().collection(\"users\").typed(Member.self)",

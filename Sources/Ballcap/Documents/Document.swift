@@ -8,7 +8,7 @@ public import FirebaseStorage
 /// ```swift
 /// let user = Document<User>(id: "ada")
 /// user.data?.age = 36
-/// user.save()
+/// try await user.save()
 /// ```
 public final class Document<Model: Modelable & Codable>: Object, DataRepresentable {
   public var data: Model?

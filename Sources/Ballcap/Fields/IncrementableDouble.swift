@@ -6,7 +6,7 @@ import FirebaseFirestore
 ///
 /// ```swift
 /// document.data?.amount = .increment(0.5)
-/// document.update()
+/// try await document.update()
 /// ```
 public enum IncrementableDouble: Codable, ExpressibleByFloatLiteral, RawRepresentable, Sendable {
   /// Integers are read as numbers with a point.

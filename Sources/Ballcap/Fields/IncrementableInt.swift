@@ -6,7 +6,7 @@ import FirebaseFirestore
 ///
 /// ```swift
 /// document.data?.amount = .increment(4)
-/// document.update()
+/// try await document.update()
 /// ```
 public enum IncrementableInt: Codable, ExpressibleByIntegerLiteral, RawRepresentable, Sendable {
   public typealias IntegerLiteralType = Int64

@@ -36,8 +36,8 @@ public final class AggregateQuery: NSObject, Sendable {
     query.firestore.answer(completion) { try await read.get().snapshot() }
   }
 
+  /// Throws `unavailable` where the server has to be asked and cannot be reached.
   nonisolated(nonsending)
-    /// Throws `unavailable` where the server has to be asked and cannot be reached.
     public func getAggregation(source: AggregateSource) async throws -> AggregateQuerySnapshot
   {
     try await startReading(source).snapshot()

@@ -35,17 +35,17 @@ extension Firestore {
     return start({ stream.value.everything }, completion)
   }
 
+  /// Loads a bundle, and returns when its documents are on stable storage.
   @discardableResult
   nonisolated(nonsending)
-    /// Loads a bundle, and returns when its documents are on stable storage.
     public func loadBundle(_ bundleData: Data) async throws -> LoadBundleTaskProgress
   {
     try await BundleLoad(self, LoadBundleTask()) { bundleData }.run()
   }
 
+  /// Loads a bundle from a stream, and returns when its documents are on stable storage.
   @discardableResult
   nonisolated(nonsending)
-    /// Loads a bundle from a stream, and returns when its documents are on stable storage.
     public func loadBundle(_ bundleStream: InputStream) async throws -> LoadBundleTaskProgress
   {
     let stream = Delivery(value: bundleStream)

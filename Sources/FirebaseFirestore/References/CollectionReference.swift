@@ -53,9 +53,9 @@ public final class CollectionReference: Query, @unchecked Sendable {
     return document
   }
 
+  /// Makes a document with a random id; returns when it is on stable storage.
   @discardableResult
   nonisolated(nonsending)
-    /// Makes a document with a random id; returns when it is on stable storage.
     public func addDocument(data: [String: Any]) async throws -> DocumentReference
   {
     let document = document()

@@ -36,8 +36,8 @@ extension Firestore {
     }
   }
 
+  /// Runs the block until nobody was faster, five times at most; returns what the block returned.
   nonisolated(nonsending)
-    /// Runs the block until nobody was faster, five times at most; returns what the block returned.
     public func runTransaction(
       _ updateBlock: @escaping (Transaction, NSErrorPointer) -> sending Any?
     ) async throws -> sending Any?

@@ -7,7 +7,7 @@ public import Foundation
 ///
 /// ```swift
 /// let article = Firestore.firestore().document("articles/one")
-/// article.updateData(["views": FieldValue.increment(1), "seen": FieldValue.serverTimestamp()])
+/// try await article.updateData(["views": FieldValue.increment(1), "seen": FieldValue.serverTimestamp()])
 /// ```
 public class FieldValue: NSObject, Encodable, @unchecked Sendable {
   // Unchecked, because the class is not final, as in the original, and because elements can be objects; all

@@ -18,7 +18,7 @@ public import Foundation
 /// }
 /// let ada = Member()
 /// ada.name = "Ada"
-/// ada.save()
+/// try await ada.save()
 /// ```
 ///
 /// Meant for one thread at a time, that of the callbacks.

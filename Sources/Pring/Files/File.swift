@@ -13,7 +13,7 @@ public import Foundation
 /// class Member: Object { var picture: File? }
 /// let ada = Member()
 /// ada.picture = File(data: Data("…".utf8), name: "picture.png", mimeType: .png)
-/// ada.save()
+/// try await ada.save()
 /// ```
 public final class File: NSObject {
   /// Below the place of its object and the name of its property; nil as long as it belongs to none.

@@ -1,7 +1,10 @@
 // One stored record as an object.
 
 /// What has a key.
-public protocol KeyedObject: AnyObject { var key: String? { get } }
+public protocol KeyedObject: AnyObject {
+  /// What names it; nil before it is created.
+  var key: String? { get }
+}
 
 /// A record: its key is the last component of its path, `dict` is what is stored.
 public protocol BaseItemProtocol: KeyedObject {

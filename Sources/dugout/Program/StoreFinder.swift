@@ -39,10 +39,26 @@ enum StoreFinder {
     }.prefix(foundMax).map { path[..<start] + $0 }
   }
 
+  /// A store of which the rest of the name is no folder: somebody has put a path of documents behind it.
+  private static func storeAbove(_ directory: String) -> (store: String, rest: String)? {
+    var place = directory.lastIndex(of: "/")
+    while let slash = place, slash != directory.startIndex {
+      let parent = String(directory[..<slash])
+      if FileManager.default.fileExists(atPath: "\(parent)/\(mark)") {
+        return (parent, String(directory[directory.index(after: slash)...]))
+      }
+      place = directory[..<slash].lastIndex(of: "/")
+    }
+    return nil
+  }
+
   /// What to do about a directory that is no store: for a command that makes one, or for one that needs one. Nil where
   /// the error has said it.
   static func advice(_ directory: String, creates: Bool) -> String? {
     guard !FileManager.default.fileExists(atPath: "\(directory)/\(backupMark)") else { return nil }
+    if let (store, rest) = storeAbove(directory) {
+      return "\(store) is a store; what is in it is named by a word of its own: \(store) \(rest)"
+    }
     let stores = stores(below: directory) + stores(near: directory)
     switch stores.count {
     case 0 where creates: return "Choose an empty or a new directory."

@@ -22,7 +22,7 @@ import Testing
     // The mark of an import lies beside what is imported.
     try FileManager.default.copyItem(atPath: Self.kept, toPath: files.path + "/kept")
     let documents = try expectSame(files.path + "/kept", count: 9)
-    let ada = try #require(documents["users/ada"])
+    let ada = try #require(documents[DocumentPath(["users", "ada"])])
     // What both readers could have wrong in the same way.
     #expect(ada["vec"] == .vector([1, 0.5]) && ada["vecone"] == .vector([1.5]))
     #expect(ada["big"] == .integer(9_007_199_254_740_993) && ada["raw"] == .bytes([0, 255]))
@@ -32,7 +32,7 @@ import Testing
       ada["a b`c.d"] == .integer(1) && ada["long"] == .string(String(repeating: "0123456789", count: 3300)))
     guard case .map(let inside)? = ada["inmap"] else { return #expect(Bool(false), "inmap is no map") }
     #expect(inside["v"] == ada["vec"] && inside["l"] == ada["list"])
-    #expect(documents["rooms/__id7__"] != documents["rooms/7"])
+    #expect(try documents[DocumentPath(["rooms", "__id7__"])] != documents[DocumentPath(["rooms", "7"])])
   }
 
   @Test(
@@ -80,17 +80,17 @@ import Testing
 
   /// Imports `firestore_export` and `documents.jsonl`, and compares what became of them.
   @discardableResult
-  private func expectSame(_ folder: String, count: Int) throws -> [String: StoredMap] {
-    var stores: [[String: StoredMap]] = []
+  private func expectSame(_ folder: String, count: Int) throws -> [DocumentPath: StoredMap] {
+    var stores: [[DocumentPath: StoredMap]] = []
     for source in ["firestore_export", "documents.jsonl"] {
       let store = try TemporaryFolder()
       let imported = try dugout.run("import", store.path, "\(folder)/\(source)")
       #expect(imported.output == "\(count) documents imported.\n", "\(source): \(imported.complaint)")
-      var documents: [String: StoredMap] = [:]
+      var documents: [DocumentPath: StoredMap] = [:]
       try store.changeStore { store in
         for id in try store.collectionGroups() {
           for document in try store.documents(StructuredQuery(.collectionGroup(id))) {
-            documents[document.path.description] = document.fields
+            documents[document.path] = document.fields
           }
         }
       }
