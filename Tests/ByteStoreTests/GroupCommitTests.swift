@@ -38,6 +38,35 @@ struct GroupCommitTests {
     }
   }
 
+  /// The story: a commit was given its place and its second half was never called, as when the caller failed in
+  /// between. A close waited for it for ever.
+  @Test func aCloseTakesAlongWhatNobodyFinishes() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    try store.put([1], for: "first")
+    var batch = Batch()
+    try batch.put([2], for: Array("dropped".utf8))
+    _ = try store.enqueue(batch)
+    try store.close()
+    let again = try machine.open()
+    #expect(try again.value(for: "dropped") == [2])
+    #expect(again.recoveryReport.wasClosedCleanly)
+    try again.close()
+  }
+
+  @Test func whatNobodyFinishedBeforeTheStoreWasAbandonedDidNotHappen() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    try store.put([1], for: "first")
+    let half = try store.enqueue(Batch())
+    store.abandon()
+    #expect(throws: ByteStoreError.closed(directory: TestStore.path)) { try store.finish(half) }
+    #expect(half.isRefused)
+    let again = try machine.open()
+    #expect(again.lastCommit == SequenceNumber(1))
+    try again.close()
+  }
+
   @Test func eightThreadsNeedFewerSyncsThanCommits() throws {
     let machine = TestStore()
     let store = try machine.open()

@@ -19,6 +19,27 @@ import Testing
     #expect(FrameHeader(decoding: bytes.rawSpan, file: file, offset: 8192) == nil)
   }
 
+  /// The story: a frame had a key or a value that no batch takes. The open took it, and every flush failed, for no
+  /// entry of a segment can be as large.
+  @Test(arguments: [
+    (Batch.keyBytesMax, Batch.valueBytesMax, true), (Batch.keyBytesMax + 1, 0, false),
+    (1, Batch.valueBytesMax + 1, false),
+  ])
+  func whatABatchRefusesIsNoCommit(keyBytes: Int, valueBytes: Int, isOne: Bool) {
+    var put = Batch().body
+    put[8] = 1
+    var removal = put
+    put.append(CommitBody.putTag)
+    put.append(littleEndian: UInt16(keyBytes))
+    put.append(littleEndian: UInt32(valueBytes))
+    put.append(zeros: keyBytes + valueBytes)
+    #expect((CommitBody(decoding: put) != nil) == isOne)
+    removal.append(CommitBody.removeTag)
+    removal.append(littleEndian: UInt16(keyBytes))
+    removal.append(zeros: keyBytes)
+    #expect((CommitBody(decoding: removal) != nil) == (keyBytes <= Batch.keyBytesMax))
+  }
+
   /// The story: a location named a run of no pages. A read of it looked for the checksum in front of its first
   /// byte and stopped the process.
   @Test func aRunHasPages() throws {

@@ -100,6 +100,12 @@ import Glibc
     }
   }
 
+  @Test func aStoreThatCannotFlushIsDamagedAndSaysWhatToDo() {
+    let cause = ByteStoreError.flushImpossible(directory: "/d", cause: "A page is damaged.")
+    expect(cause, becomes: DocumentStoreError.corrupted) { $0.file = "/d" }
+    #expect(cause.description.contains("dugout salvage"))
+  }
+
   @Test func whatARefusedCommitTakesWithItFailedAndWroteNothing() {
     expect(.foundationRefused, becomes: DocumentStoreError.failed) { _ in }
     #expect(
@@ -148,8 +154,8 @@ import Glibc
   private func allCasesAreAbove(_ error: ByteStoreError) {
     switch error {
     case .notAStore, .noStore, .locked, .newerFormat, .foreignFile, .networkFileSystem, .incompleteBackup,
-      .notEmpty, .corrupted, .tooLarge, .full, .outcomeUnknown, .foundationRefused, .readOnly, .system,
-      .closed, .forked:
+      .notEmpty, .corrupted, .tooLarge, .full, .flushImpossible, .outcomeUnknown, .foundationRefused,
+      .readOnly, .system, .closed, .forked:
       break
     }
   }

@@ -24,6 +24,8 @@ struct CampaignResult {
   var failed: Int
   /// More numbers by name, for the eye and for `--json`.
   var details: [(name: String, value: Int)] = []
+  /// And words by name.
+  var notes: [(name: String, text: String)] = []
   /// How to see the first failure again.
   var firstFailure: String?
 }
@@ -114,6 +116,7 @@ struct CampaignProgram {
         "campaign": campaign.name, "run": result.run, "failed": result.failed, "seed": options.seed,
       ]
       for (name, value) in result.details { object[name] = value }
+      for (name, text) in result.notes { object[name] = text }
       if let failure = result.firstFailure { object["firstFailure"] = failure }
       let data = try? JSONSerialization.data(withJSONObject: object, options: [.sortedKeys])
       say(String(decoding: data ?? Data(), as: UTF8.self))

@@ -9,7 +9,7 @@ enum Corruption: Campaign {
 
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {
     let summary = CorruptionMatrix.run(
-      flips: options.amount.map { .random($0) } ?? .all, seed: options.seed)
+      flips: options.amount.map { .eachKind(thenRandom: $0) } ?? .all, seed: options.seed)
     say("\(summary)")
     var result = CampaignResult(run: summary.total.all, failed: summary.harm)
     result.details = [

@@ -1,8 +1,8 @@
 // Real processes that are killed the moment a write has been acknowledged. Each round a new process
 // opens the same store, saves one document through the topmost layer and dies in the completion; then
 // this process opens the store and looks for every document of every round so far. Then processes that work on
-// a store of bytes are struck down at chosen system calls (StoreKills.swift), and file systems are shut down under
-// others (StoreShutdowns.swift).
+// a store of bytes are struck down at any time (StoreStrikes.swift) and at chosen system calls (StoreKills.swift),
+// and file systems are shut down under others (StoreShutdowns.swift).
 
 import DocumentStore
 import FirebaseCore
@@ -34,6 +34,7 @@ enum KillCampaign: Campaign {
         result.firstFailure ?? "after round \(round) document \(missing[0]) is not what was saved"
     }
     result.details = [("acknowledgedDocumentsLost", lost)]
+    try strikeAtAnyTime(options, in: folder, &result)
     try killAtCalls(options, in: folder, &result)
     #if os(Linux)
     try shutDownFileSystems(options, in: folder, &result)
@@ -58,6 +59,19 @@ enum KillCampaign: Campaign {
     ]
   }
   #endif
+
+  private static func strikeAtAnyTime(
+    _ options: CampaignOptions, in folder: URL, _ result: inout CampaignResult
+  ) throws {
+    let rounds = max(10, (options.amount ?? 500) / 5)
+    let summary = try StoreStrikes.run(rounds: rounds, seed: options.seed, in: folder)
+    result.run += summary.rounds
+    result.failed += summary.failed
+    result.firstFailure = result.firstFailure ?? summary.firstFailure
+    result.details += [
+      ("struckAtAnyTime", summary.struck), ("commitsInFlightFoundAfterStrike", summary.commits),
+    ]
+  }
 
   private static func killAtCalls(_ options: CampaignOptions, in folder: URL, _ result: inout CampaignResult)
     throws

@@ -7,34 +7,51 @@ enum Mutants: Campaign {
   static let name = "mutants"
   static let summary = "breaks each rule of the protocol and must see a campaign notice"
   static let amount = (option: "--states", standard: Optional(30_000))
+  static let hasTargets = true
 
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {
     var result = CampaignResult(run: 0, failed: 0)
-    for rule in Rule.allCases {
+    let rules = Rule.allCases.filter { options.target == nil || options.target == $0.rawValue }
+    if rules.isEmpty {
+      result.failed = 1
+      result.firstFailure = "no rule is called \(options.target ?? "")"
+    }
+    for rule in rules {
       result.run += 1
       if let killer = killer(of: rule, statesMax: options.amount ?? 1_000_000, seed: options.seed) {
-        say("\(rule.rawValue): killed by \(killer)")
+        say("\(rule.rawValue): killed by \(killer.harness) in \(killer.states) states (\(killer.finding))")
+        result.notes.append(("\(rule.rawValue).killer", killer.harness))
+        result.details.append(("\(rule.rawValue).states", killer.states))
         continue
       }
       result.failed += 1
       result.firstFailure = result.firstFailure ?? "nothing notices that \(rule.rawValue) is broken"
+      result.notes.append(("\(rule.rawValue).killer", "none"))
       say("\(rule.rawValue): ALIVE")
     }
     return result
   }
 
-  /// What noticed, and after how many states.
-  private static func killer(of rule: Rule, statesMax: Int, seed: UInt64) -> String? {
+  /// What noticed, after how many states or damages, and what it saw.
+  private struct Killer {
+    var harness: String
+    var states: Int
+    var finding: String
+  }
+
+  private static func killer(of rule: Rule, statesMax: Int, seed: UInt64) -> Killer? {
     guard !Rule.ofContents.contains(rule) else {
       let summary = BlobCampaign.run(states: statesMax, seed: seed, breaking: rule, stopsAtFirst: true)
-      return summary.failures > 0 ? "the campaign over contents in \(summary.states) states" : nil
+      guard summary.failures > 0 else { return nil }
+      return Killer(harness: "blobs", states: summary.states, finding: "contents are lost")
     }
     let failure = CrashCampaign.firstFailure(
       statesMax: statesMax, seed: seed, commitsWaiting: { $0.commitsWaiting }, breaking: rule)
     if let failure {
-      return "the crash campaign in \(failure.state) states (\(failure.finding.kind.rawValue))"
+      return Killer(harness: "crash", states: failure.state, finding: failure.finding.kind.rawValue)
     }
     let matrix = CorruptionMatrix.run(flips: .random(3000), seed: seed, breaking: rule)
-    return matrix.harm > 0 ? "the corruption matrix of \(matrix.total.all) damages" : nil
+    guard matrix.harm > 0 else { return nil }
+    return Killer(harness: "corrupt", states: matrix.total.all, finding: "\(matrix.harm) undetected")
   }
 }

@@ -201,7 +201,7 @@ enum Space: Campaign {
       if load != .deleteHalf, peak > most { return "\(peak) bytes on disk, and \(most) may be" }
       let mostAtRest = SpaceLaw.directoryBytesAtRestMax(live: live, options)
       if atTheEnd > mostAtRest { return "\(atTheEnd) bytes after a flush, and \(mostAtRest) may be" }
-      let allowed = SpaceLaw.syncsOfCommitMax * device.milliseconds + SpaceLaw.commitMillisecondsMax
+      let allowed = SpaceLaw.commitMillisecondsMax(longestSync: device, average: average)
       return longest.milliseconds > allowed ? "a commit took \(longest.milliseconds) ms of \(allowed)" : nil
     }
   }

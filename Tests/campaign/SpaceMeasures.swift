@@ -11,6 +11,12 @@ enum SpaceLaw {
   /// A commit that turns to a new log waits for so many syncs: of the old log, the new one, the manifest, and
   /// twice of the directory; and for the group before it.
   static let syncsOfCommitMax = 6
+
+  /// One of those syncs may be the device's longest, the others are like most.
+  static func commitMillisecondsMax(longestSync: Duration, average: Duration) -> Int {
+    let others: Duration = average * (syncsOfCommitMax - 1)
+    return longestSync.milliseconds + others.milliseconds + commitMillisecondsMax
+  }
   private static let spaceMax = 2.2
   private static let spaceExtraMax: UInt64 = 256 << 20
 

@@ -10,6 +10,8 @@ enum StoreKillWorker {
   static let met: Substring = "met a failure"
   static let unknown: Substring = "outcome unknown"
   static let dishonest = "dishonest"
+  /// The last of its words, if jobs are to run in the background.
+  static let background = "background"
 
   /// Small, so that logs are turned and flushes run every few commits.
   static var options: ByteStore.Options {
@@ -24,9 +26,11 @@ enum StoreKillWorker {
   }
 
   static func main(_ words: [String]) -> Never {
-    guard words.count == 4, let seed = UInt64(words[1]), let acknowledged = Int(words[2]),
+    guard (4...5).contains(words.count), let seed = UInt64(words[1]), let acknowledged = Int(words[2]),
       let commits = Int(words[3])
     else { exit(2) }
+    var options = options
+    if words.last == background { options.maintenance = .inBackground(afterMilliseconds: 5) }
     do throws(ByteStoreError) {
       let store = try ByteStore.open(words[0], options: options)
       if store.lastCommit.value < UInt64(acknowledged) {

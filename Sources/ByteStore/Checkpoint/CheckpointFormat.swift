@@ -114,7 +114,7 @@ struct CheckpointHeader: Equatable {
       page.append(littleEndian: UInt32(0))
       page.append(littleEndian: UInt64(region.pages))
     }
-    page.append(contentsOf: repeatElement(0, count: CheckpointFormat.pageBytes - 4 - page.count))
+    page.append(zeros: CheckpointFormat.pageBytes - 4 - page.count)
     var checksum = Checksum()
     checksum.update(page.rawSpan)
     page.append(littleEndian: checksum.value)

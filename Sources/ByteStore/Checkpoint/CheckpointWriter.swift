@@ -80,7 +80,7 @@ struct CheckpointWriter {
   ) throws(SystemFailure) {
     precondition(payload.count <= CheckpointFormat.payloadBytes, "a page holds 4088 bytes")
     var page = payload
-    page.append(contentsOf: repeatElement(0, count: CheckpointFormat.payloadBytes - payload.count))
+    page.append(zeros: CheckpointFormat.payloadBytes - payload.count)
     page.append(littleEndian: region.rawValue)
     page.append(littleEndian: UInt32(0))
     let checksum = CheckpointFormat.checksum(

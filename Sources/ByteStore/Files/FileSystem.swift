@@ -27,8 +27,8 @@ package protocol OpenDirectory: Sendable {
   func sync() throws(SystemFailure)
   /// What a sync of this directory and its files is worth.
   func durability() throws(SystemFailure) -> DurabilityReport
-  /// Takes the lock of this directory, or says who holds it. To read is to write nothing for it: the file must be
-  /// there.
+  /// Takes the lock of this directory, or says who holds it. To read is to write nothing for it: where the file
+  /// is not there, none is made, and everyone is kept out all the same.
   func lock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult
 }
 

@@ -26,6 +26,8 @@ package struct PosixFileSystem: FileSystem {
       guard isNew || errno == EEXIST || errno == EISDIR else {
         throw SystemFailure(operation: "mkdir", path: prefix, code: errno)
       }
+      // Whatever the user's mask has left of it.
+      if isNew { _ = unsafe chmod(prefix, 0o700) }
       // One that exists may have been made by a process that died before its sync.
       do throws(SystemFailure) {
         try openDirectory(parent).sync()
@@ -83,7 +85,10 @@ private final class PosixDirectory: OpenDirectory {
     let file = unsafe openat(
       descriptor.number, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw failure("create", name) }
-    return PosixFile(path: "\(path)/\(name)", descriptor: Descriptor(file))
+    let owner = Descriptor(file)
+    // The user's mask may have taken what the next open needs.
+    guard fchmod(file, 0o600) == 0 else { throw failure("fchmod", name) }
+    return PosixFile(path: "\(path)/\(name)", descriptor: owner)
   }
 
   func openFile(_ name: String, _ access: FileAccess) throws(SystemFailure) -> any OpenFile {
@@ -94,10 +99,7 @@ private final class PosixDirectory: OpenDirectory {
     let owner = Descriptor(file)
     var status = stat()
     guard unsafe fstat(file, &status) == 0 else { throw failure("fstat", name) }
-    guard status.st_mode & S_IFMT == S_IFREG else {
-      errno = EINVAL
-      throw failure("open", name)
-    }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw notAFile(name) }
     return PosixFile(path: "\(path)/\(name)", descriptor: owner)
   }
 
@@ -112,7 +114,11 @@ private final class PosixDirectory: OpenDirectory {
   }
 
   func sync() throws(SystemFailure) {
+    #if canImport(Darwin)
+    try fullSync(descriptor, path)
+    #else
     guard fsync(descriptor.number) == 0 else { throw failure("fsync", nil) }
+    #endif
   }
 
   func durability() throws(SystemFailure) -> DurabilityReport {
@@ -135,11 +141,57 @@ private final class PosixDirectory: OpenDirectory {
     #endif
   }
 
+  /// The directory first, which is there for everyone, then the file: whoever may write nothing finds no file
+  /// where there has been no writer, and has to keep a later one out.
   func lock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
+    let place = unsafe openat(descriptor.number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard place >= 0 else { throw failure("open", nil) }
+    var whole: PosixLock?
+    do throws(SystemFailure) {
+      switch try PosixLock.acquire(Descriptor(place), path: path) {
+      case .acquired(let lock): whole = lock
+      case .held(let holder): return .held(by: holder ?? recordedHolder(name))
+      }
+    } catch {
+      // Where no directory can be locked, writers have the file to keep each other out.
+      guard access == .readAndWrite, error.operation == PosixLock.operation else { throw error }
+    }
+    guard let file = try openLock(name, access) else {
+      guard let whole else { throw failure("open", name) }
+      return .acquired(whole)
+    }
+    switch try PosixLock.acquire(file, path: "\(path)/\(name)") {
+    case .held(let holder): return .held(by: holder ?? PosixLock.recordedHolder(in: file))
+    case .acquired(let lock):
+      if access == .readAndWrite { PosixLock.recordHolder(in: file) }
+      return .acquired(PosixLockPair(whole, lock))
+    }
+  }
+
+  /// Nil if it is not there and may not be made.
+  private func openLock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> Descriptor? {
     let flags = access == .read ? O_RDONLY : O_RDWR | O_CREAT
-    let file = unsafe openat(descriptor.number, name, flags | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard file >= 0 else { throw failure("open", name) }
-    return try PosixLock.acquire(Descriptor(file), access, path: "\(path)/\(name)")
+    let file = unsafe openat(
+      descriptor.number, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
+    guard file >= 0 else {
+      if access == .read, errno == ENOENT { return nil }
+      throw failure("open", name)
+    }
+    let owner = Descriptor(file)
+    var status = stat()
+    guard unsafe fstat(file, &status) == 0 else { throw failure("fstat", name) }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw notAFile(name) }
+    // Made just now, perhaps, and of its mode the user's mask has left only a part.
+    if access == .readAndWrite, status.st_size == 0 { _ = fchmod(file, 0o600) }
+    return owner
+  }
+
+  private func recordedHolder(_ name: String) -> Int32? {
+    (try? openLock(name, .read)).flatMap { $0 }.flatMap { PosixLock.recordedHolder(in: $0) }
+  }
+
+  private func notAFile(_ name: String) -> SystemFailure {
+    SystemFailure(operation: "open as a plain file", path: "\(path)/\(name)", code: EINVAL)
   }
 
   private func failure(_ operation: String, _ name: String?) -> SystemFailure {
@@ -180,11 +232,7 @@ private final class PosixFile: OpenFile {
 
   func sync() throws(SystemFailure) {
     #if canImport(Darwin)
-    if fcntl(descriptor.number, F_FULLFSYNC) == 0 { return }
-    // Some file systems do not know the full flush; what the plain one promises is all they have.
-    // Any other failure is one.
-    guard errno == ENOTSUP || errno == EINVAL || errno == ENOTTY else { throw failure("fullfsync") }
-    guard fsync(descriptor.number) == 0 else { throw failure("fsync") }
+    try fullSync(descriptor, path)
     #else
     guard fdatasync(descriptor.number) == 0 else { throw failure("fdatasync") }
     #endif
@@ -197,6 +245,37 @@ private final class PosixFile: OpenFile {
   }
 }
 
+#if canImport(Darwin)
+/// Of a file or a directory.
+private func fullSync(_ descriptor: Descriptor, _ path: String) throws(SystemFailure) {
+  if fcntl(descriptor.number, F_FULLFSYNC) == 0 { return }
+  // Some file systems do not know the full flush; what the plain one promises is all they have.
+  // Any other failure is one.
+  guard errno == ENOTSUP || errno == EINVAL || errno == ENOTTY else {
+    throw SystemFailure(operation: "fullfsync", path: path, code: errno)
+  }
+  guard fsync(descriptor.number) == 0 else {
+    throw SystemFailure(operation: "fsync", path: path, code: errno)
+  }
+}
+#endif
+
+/// The lock of a directory and that of the file in it, let go of in the opposite order.
+private struct PosixLockPair: DirectoryLock {
+  let directory: PosixLock?
+  let file: PosixLock
+
+  init(_ directory: PosixLock?, _ file: PosixLock) {
+    self.directory = directory
+    self.file = file
+  }
+
+  func release() {
+    file.release()
+    directory?.release()
+  }
+}
+
 /// flock, because a record lock vanishes with any descriptor of its file. A list of what this process
 /// holds stands beside it, for file systems on which flock does not exclude the same process.
 private final class PosixLock: DirectoryLock {
@@ -205,7 +284,16 @@ private final class PosixLock: DirectoryLock {
     var inode: UInt64
   }
 
-  private static let held = Locked<Set<Identity>>([])
+  enum Attempt {
+    case acquired(PosixLock)
+    /// The process, where the list knows it.
+    case held(by: Int32?)
+  }
+
+  static let operation = "flock"
+
+  /// By process: a child that was forked has a copy of its parent's list, and holds none of it.
+  private static let held = Locked<[Identity: Int32]>([:])
 
   private let descriptor: Descriptor
   private let identity: Identity
@@ -218,45 +306,45 @@ private final class PosixLock: DirectoryLock {
 
   deinit { release() }
 
-  static func acquire(
-    _ file: Descriptor, _ access: FileAccess, path: String
-  ) throws(SystemFailure) -> DirectoryLockResult {
+  static func acquire(_ file: Descriptor, path: String) throws(SystemFailure) -> Attempt {
     var status = stat()
     guard unsafe fstat(file.number, &status) == 0 else {
       throw SystemFailure(operation: "fstat", path: path, code: errno)
     }
     let identity = Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
-    guard held.withLock({ $0.insert(identity).inserted }) else {
-      file.close()
-      return .held(by: getpid())
+    let me = getpid()
+    let isNew = held.withLock { held in
+      guard held[identity] != me else { return false }
+      held[identity] = me
+      return true
     }
+    guard isNew else { return .held(by: me) }
     guard flock(file.number, LOCK_EX | LOCK_NB) == 0 else {
       let code = errno
-      let holder = recordedHolder(in: file)
-      held.withLock { _ = $0.remove(identity) }
-      file.close()
-      if code == EWOULDBLOCK { return .held(by: holder) }
-      throw SystemFailure(operation: "flock", path: path, code: code)
+      held.withLock { $0[identity] = nil }
+      if code == EWOULDBLOCK { return .held(by: nil) }
+      throw SystemFailure(operation: Self.operation, path: path, code: code)
     }
-    if access == .readAndWrite { recordHolder(in: file) }
     return .acquired(PosixLock(descriptor: file, identity: identity))
   }
 
   func release() {
     // A forked child shares the lock and must leave it alone when it cleans up.
     guard descriptor.close(unlocking: processID == getpid()) else { return }
-    Self.held.withLock { _ = $0.remove(identity) }
+    Self.held.withLock { held in
+      if held[identity] == processID { held[identity] = nil }
+    }
   }
 
   /// The process number that the holder wrote, if it reads like one. Only for the text of an error.
-  private static func recordedHolder(in file: Descriptor) -> Int32? {
+  static func recordedHolder(in file: Descriptor) -> Int32? {
     var text = [UInt8](repeating: 0, count: 16)
     let got = unsafe pread(file.number, &text, text.count, 0)
     guard got > 0 else { return nil }
     return Int32(String(decoding: text[..<got].prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))
   }
 
-  private static func recordHolder(in file: Descriptor) {
+  static func recordHolder(in file: Descriptor) {
     // A courtesy to whoever finds the store locked; the lock holds without it, so errors do not count.
     let text = Array("\(getpid())\n".utf8)
     _ = ftruncate(file.number, 0)

@@ -86,23 +86,13 @@ private final class ReadOnlyDirectory: OpenDirectory {
 
   func durability() throws(SystemFailure) -> DurabilityReport { try base.durability() }
 
-  /// Without a file to lock nobody else has the store open, and none is made.
   func lock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
-    do throws(SystemFailure) {
-      return try base.lock(name, .read)
-    } catch {
-      guard error.code == ENOENT else { throw error }
-      return .acquired(NoLock())
-    }
+    try base.lock(name, .read)
   }
 
   private func failure(_ operation: String, _ name: String, _ code: Int32) -> SystemFailure {
     SystemFailure(operation: operation, path: "\(path)/\(name)", code: code)
   }
-}
-
-private struct NoLock: DirectoryLock {
-  func release() {}
 }
 
 /// What was written to a file, in pages; the rest is on the disk.

@@ -16,11 +16,16 @@ struct CommitBody {
   /// Bytes that a batch encoded.
   init(trusted bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Bytes whose checksum was right. Nil if they are no body: then the writer had a fault, or the file
-  /// was made by someone else.
+  /// Bytes whose checksum was right. Nil if they are no body that a batch makes: then the writer had a fault, or
+  /// the file was made by someone else. What is too large for a batch is too large for a segment.
   init?(decoding bytes: [UInt8]) {
     self.bytes = bytes
-    guard Self.walk(bytes, { _ in }) else { return nil }
+    var isWithinLimits = true
+    let isWhole = Self.walk(bytes) { operation in
+      if operation.key.count > Batch.keyBytesMax { isWithinLimits = false }
+      if case .put(_, _, let value) = operation, value.count > Batch.valueBytesMax { isWithinLimits = false }
+    }
+    guard isWhole, isWithinLimits else { return nil }
   }
 
   var stamp: UInt64 {

@@ -54,7 +54,7 @@ struct LogHeader: Equatable {
     page.append(previous.fileID)
     page.append(littleEndian: previous.length)
     page.append(littleEndian: previous.sequence.value)
-    page.append(contentsOf: repeatElement(0, count: LogFormat.headerBytes - 4 - page.count))
+    page.append(zeros: LogFormat.headerBytes - 4 - page.count)
     var checksum = Checksum()
     checksum.update(page.rawSpan)
     page.append(littleEndian: checksum.value)

@@ -106,7 +106,7 @@ struct Manifest: Equatable {
       bytes.append(log.fileID)
       bytes.append(littleEndian: log.capacity)
       bytes.append(log.end == nil ? 0 : 1)
-      bytes.append(contentsOf: repeatElement(0, count: 7))
+      bytes.append(zeros: 7)
       bytes.append(littleEndian: log.end?.length ?? 0)
       bytes.append(littleEndian: log.end?.sequence.value ?? 0)
     }

@@ -239,6 +239,18 @@ struct SlotPages: Sendable {
     directory.firstMissing.map { .directory($0) } ?? pages.firstMissing.map { .slots($0) }
   }
 
+  var allMissing: [PageAddress] {
+    directory.allMissing.map { .directory($0) } + pages.allMissing.map { .slots($0) }
+  }
+
+  /// All slots that are loaded and some more, in pages of their own.
+  func rebuilt(adding slots: [(fingerprint: UInt32, ordinal: UInt32)]) -> SlotPages {
+    var rebuilt = SlotPages()
+    forEachLoadedSlot { rebuilt.insert($0, $1) }
+    for (fingerprint, ordinal) in slots { rebuilt.insert(fingerprint, ordinal) }
+    return rebuilt
+  }
+
   // MARK: Numbers
 
   private func directoryIndex(of fingerprint: UInt32) -> Int {
@@ -265,7 +277,13 @@ struct SlotPages: Sendable {
 
   /// Every slot, with its fingerprint; all pages must be loaded.
   func forEachSlot(_ visit: (_ fingerprint: UInt32, _ ordinal: UInt32) -> Void) {
-    for page in 0..<pages.pageCount {
+    precondition(pages.firstMissing == nil, "pages are missing")
+    forEachLoadedSlot(visit)
+  }
+
+  /// The same, but for those of pages that are still on disk.
+  func forEachLoadedSlot(_ visit: (_ fingerprint: UInt32, _ ordinal: UInt32) -> Void) {
+    for page in 0..<pages.pageCount where pages.isLoaded(page) {
       for index in 0..<Self.slotsPerPage where pages[page, index] != 0 {
         visit(Self.fingerprint(of: pages[page, index]), Self.ordinal(of: pages[page, index]))
       }

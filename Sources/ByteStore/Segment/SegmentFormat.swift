@@ -94,7 +94,7 @@ struct SegmentHeader: Equatable {
     page.append(littleEndian: dictionaryCRC)
     page.append(littleEndian: runTableCRC)
     page.append(littleEndian: UInt16(SegmentFormat.trailerBytes))
-    page.append(contentsOf: repeatElement(0, count: SegmentFormat.headerBytes - 4 - page.count))
+    page.append(zeros: SegmentFormat.headerBytes - 4 - page.count)
     var checksum = Checksum()
     checksum.update(page.rawSpan)
     page.append(littleEndian: checksum.value)

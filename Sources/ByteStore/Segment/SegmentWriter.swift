@@ -128,7 +128,7 @@ struct SegmentWriter: ~Copyable {
   private mutating func seal(_ pages: Int) {
     let offset = header.offset(ofPage: header.pages)
     let padding = pages * SegmentFormat.pageBytes - SegmentFormat.trailerBytes - page.count
-    page.append(contentsOf: repeatElement(0, count: padding))
+    page.append(zeros: padding)
     page.append(littleEndian: entriesInPage)
     page.append(littleEndian: UInt16(0))
     page.append(littleEndian: UInt32(0))

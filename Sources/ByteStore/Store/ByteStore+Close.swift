@@ -7,12 +7,24 @@ extension ByteStore {
     beginToClose()
     state.withLock(when: { !$0.isLeading && !$0.isBusyWithFiles }) { state in
       state.end = .closed(directory: path)
+      refuseQueue(&state)
     }
     writer.withLock { writer in
       writer.log?.closeFile()
       writer.log = nil
     }
     lock.release()
+  }
+
+  /// Nobody leads those who wait any more.
+  private func refuseQueue(_ state: inout State) {
+    for ticket in state.queue {
+      ticket.refuse()
+      ticket.outcome = .failure(.closed(directory: path))
+      ticket.foundation = []
+      ticket.signal.wake()
+    }
+    state.queue = []
   }
 
   private func replaceManifest(_ writer: inout Writer) throws(WriteFailure) {
@@ -39,6 +51,26 @@ extension ByteStore {
     }
   }
 
+  /// Once nothing is under way. Commits that wait and have a thread are led by it or by this one; one of two halves
+  /// whose second never comes has its place in the order as well, and nobody else would ever take it along.
+  private func takeLastTurn() -> CloseTurn {
+    while true {
+      let turn = state.withLock(
+        when: { !$0.isLeading && !($0.queue.isEmpty && $0.isBusyWithFiles) }
+      ) { state -> CloseTurn? in
+        guard state.queue.isEmpty else {
+          state.startLeading()
+          return nil
+        }
+        shut()
+        defer { state.end = .closed(directory: path) }
+        return CloseTurn(endBefore: state.end)
+      }
+      if let turn { return turn }
+      leadWithoutWaiting()
+    }
+  }
+
   /// Why nothing new may begin to write. Whoever comes after the call of a close is too late even while that
   /// waits: it would wait for ever where writers never rest.
   func endOfWriting(_ state: borrowing State) -> ByteStoreError? {
@@ -60,13 +92,7 @@ extension ByteStore {
     guard !isForked else { return }
     guard !options.isReadOnly else { return abandon() }
     beginToClose()
-    let turn = state.withLock(
-      when: { !$0.isLeading && $0.queue.isEmpty && !$0.isBusyWithFiles }
-    ) { state in
-      shut()
-      defer { state.end = .closed(directory: path) }
-      return CloseTurn(endBefore: state.end)
-    }
+    let turn = takeLastTurn()
     guard turn != .alreadyClosed else { return }
     defer { lock.release() }
     try writer.withLock { writer throws(ByteStoreError) in
@@ -75,7 +101,7 @@ extension ByteStore {
       guard var log = writer.log else { return }
       writer.log = nil
       defer { log.closeFile() }
-      guard turn == .clean else { return }
+      guard turn == .clean || !platform.keeps(.noMarkerAfterPoison) else { return }
       do throws(SystemFailure) {
         try log.appendCloseMarker()
       } catch {

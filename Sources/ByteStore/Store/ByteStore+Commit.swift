@@ -90,10 +90,12 @@ extension ByteStore {
     _ batch: Batch, durability: Durability = .synced, note: (any CommitNote)? = nil,
     foundation: [PendingCommit] = []
   ) throws(ByteStoreError) -> PendingCommit {
+    guard !isForked else { throw .forked(directory: path) }
     let ticket = Ticket(batch, durability, note, foundation: foundation.map(\.ticket))
     try state.withLock { state throws(ByteStoreError) in
       if let end = endOfWriting(state) { throw end }
       if options.isReadOnly { throw .readOnly(directory: path) }
+      if let refusal = refusalOfGrowth(state) { throw refusal }
       state.queue.append(ticket)
       commitsQueued.store(state.queue.count, ordering: .relaxed)
     }
@@ -103,6 +105,7 @@ extension ByteStore {
   /// The second half: returns when the commit is as durable as asked for and readers see it.
   @discardableResult
   package func finish(_ pending: PendingCommit) throws(ByteStoreError) -> SequenceNumber {
+    guard !isForked else { throw .forked(directory: path) }
     let ticket = pending.ticket
     state.withLock { _ in ticket.isAwaited = true }
     while true {
@@ -157,6 +160,9 @@ extension ByteStore {
       return Array(state.queue.prefix(count))
     }
   }
+
+  /// For a thread that leads and has no commit of its own.
+  func leadWithoutWaiting() { lead(gather(0)) }
 
   private func waitForCompany(_ patience: UInt64) {
     let expected = state.withLock { $0.gathering.expected }
@@ -231,9 +237,16 @@ extension ByteStore {
       } catch {
         ticket.refuse()
         refused.append((ticket, error))
+        if isOfCheckpoint(error) { state.withLock { $0.needsCheckpoint = true } }
       }
     }
     return (group, refused)
+  }
+
+  /// A page of it is lost; a flush may find again what was in it.
+  private func isOfCheckpoint(_ error: ByteStoreError) -> Bool {
+    guard case .corrupted(let damage) = error else { return false }
+    return damage.file == table.withTable { $0.source?.path }
   }
 
   /// Logs the group. On a full disk, those of it that only remove; the others are refused.

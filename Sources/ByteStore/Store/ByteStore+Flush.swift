@@ -1,6 +1,7 @@
 // A flush: commits go from logs to segments, dead space comes back, and what an open reads becomes short.
 //
-//   1. load       every page of the table that is still in the last checkpoint alone
+//   1. load       every page of the table that is still in the last checkpoint alone; what it has lost is found
+//                 again in the segments (SharedTable+Rebuild.swift)
 //   2. freeze     turn to a new log; the table as of the last commit of the old one
 //   3. write      the tail and what lives in the victims to segments, then a checkpoint (FlushJob)
 //   4. directory  is synced, so that the files have names
@@ -63,6 +64,7 @@ extension ByteStore {
       ($0.logBytes, $0.manifest.logs.count, hasSpaceToGiveBack($0))
     }
     guard !canGiveSpaceBack else { return true }
+    if state.withLock({ $0.needsCheckpoint && $0.flushFailure == nil }) { return true }
     guard bytes >= options.flushBytes || logs > Self.logsMax else { return false }
     // One that failed is not tried again with every commit, only when as much again has come together.
     guard let failedAt = state.withLock({ $0.flushFailedAt }) else { return true }
@@ -70,6 +72,19 @@ extension ByteStore {
   }
 
   private static let logsMax = 16
+
+  /// So many times the bytes that start a flush may come together while damage keeps flushes from succeeding:
+  /// each open reads all of them, and all of them are in memory.
+  static let logPartMax: UInt64 = 4
+
+  /// Why no commit may be added to the logs any more: they would grow without end, for a flush has been tried with
+  /// that much. One that succeeds, as it may once a device reads again, takes this back.
+  func refusalOfGrowth(_ state: borrowing State) -> ByteStoreError? {
+    guard let failure = state.flushFailure, failure.isDamageOrUnreadable,
+      let failedAt = state.flushFailedAt, failedAt >= Self.logPartMax * options.flushBytes
+    else { return nil }
+    return .flushImpossible(directory: path, cause: failure.description)
+  }
 
   // MARK: Steps
 
@@ -127,7 +142,7 @@ extension ByteStore {
   }
 
   private func runFlush(_ extent: Extent) throws(ByteStoreError) {
-    try table.loadAll()
+    if try table.loadOrRebuildAll() { state.withLock { $0.needsCheckpoint = true } }
     options.maintenance.pause(.flushStarts)
     guard let start = try start(extent) else { return }
     pause(.frozen)
@@ -161,6 +176,7 @@ extension ByteStore {
       }
     }
     pause(.manifestReplaced)
+    state.withLock { $0.needsCheckpoint = false }
     move(job.moves, job.segments)
     pause(.entriesMoved)
     if case .scope = extent { delete(dropped, recycles: true) } else { delete(dropped, recycles: false) }
@@ -180,7 +196,9 @@ extension ByteStore {
   private func start(_ extent: Extent) throws(ByteStoreError) -> Start? {
     try betweenCommits { writer throws(WriteFailure) in
       let frozen = freeze()
-      let hasNews = frozen.table.published > writer.flushedThrough
+      // One with pages that nobody can read is replaced even if there are no new commits.
+      let hasNews =
+        frozen.table.published > writer.flushedThrough || state.withLock { $0.needsCheckpoint }
       guard hasNews || !victims(of: frozen.table, extent).isEmpty else { return nil }
       // An empty log is as good as a new one.
       if writer.log?.isEmpty == false { try turnToNewLog(for: extent, &writer) }

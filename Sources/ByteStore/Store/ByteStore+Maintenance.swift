@@ -111,6 +111,7 @@ extension ByteStore {
   /// One look; true if another one is needed later.
   @discardableResult
   package func performMaintenance() -> Bool {
+    guard !isForked else { return false }
     // Like a commit, it is the leader while it touches the log, and waits for its turn.
     let leads = state.withLock(when: { !$0.isLeading }) { state in
       guard state.end == nil else { return false }

@@ -54,7 +54,7 @@ extension ByteStore {
     }
     let directory = try openDirectory(path, options, platform)
     let durability = try refuseNetwork(directory)
-    let lock = try acquireLock(of: directory, options)
+    let lock = try acquireLock(of: directory, options, platform)
     do throws(ByteStoreError) {
       return ByteStore(try read(directory, durability, lock, options, platform))
     } catch {
@@ -123,11 +123,16 @@ extension ByteStore {
   }
 
   private static func acquireLock(
-    of directory: any OpenDirectory, _ options: Options
+    of directory: any OpenDirectory, _ options: Options, _ platform: Platform
   ) throws(ByteStoreError) -> any DirectoryLock {
     // Looked at first, so that not even a lock file is left in a directory that is not ours.
     try refuseForeign(directory, options)
+    guard platform.keeps(.lock) else { return NoLock() }
     return try takeLock(of: directory)
+  }
+
+  private struct NoLock: DirectoryLock {
+    func release() {}
   }
 
   static func takeLock(of directory: any OpenDirectory) throws(ByteStoreError) -> any DirectoryLock {
@@ -395,6 +400,10 @@ extension ByteStore {
       var newKeys = 0
       let targets = try opened.table.prepare(commit, newKeys: &newKeys)
       opened.table.apply([AppliedCommit(body: commit, targets: targets)])
+      if !opened.platform.keeps(.replayOnce) {
+        let again = try opened.table.prepare(commit, newKeys: &newKeys)
+        opened.table.apply([AppliedCommit(body: commit, targets: again)])
+      }
       opened.recovered?.commits.append(commit)
     }
     if log.end == nil { try writeAgain(ending, of: file, bytes, opened.platform) }

@@ -8,7 +8,8 @@ enum Pace {
   private static let freePart = 2.0
   /// What a commit may take for itself, in bytes a second, right after that.
   private static let bytesPerSecond = 100e6
-  private static let delayMax = 0.05
+  /// With it and the longest sync of the device, the longest commit stays within 50 ms of that sync.
+  private static let delayMax = 0.02
 
   /// In seconds.
   static func delay(forBytes bytes: Int, logBytes: UInt64, flushBytes: UInt64) -> Double {

@@ -112,9 +112,21 @@ extension [UInt8] {
 
   /// Zeros up to the next multiple of `alignment`.
   package mutating func pad(toMultipleOf alignment: Int) {
-    append(contentsOf: repeatElement(0, count: count.roundedUp(toMultipleOf: alignment) - count))
+    append(zeros: count.roundedUp(toMultipleOf: alignment) - count)
+  }
+
+  /// In one piece: byte by byte, as sequences are taken, it is most of the work of an encoder in a build for
+  /// debugging.
+  package mutating func append(zeros count: Int) {
+    guard count <= zeros.count else {
+      self += [UInt8](repeating: 0, count: count)
+      return
+    }
+    append(copying: zeros.rawSpan.extracting(first: count))
   }
 }
+
+private let zeros = [UInt8](repeating: 0, count: 4096)
 
 extension BinaryInteger {
   package func roundedUp(toMultipleOf alignment: Self) -> Self {

@@ -87,6 +87,9 @@ package enum ByteStoreError: Error, Hashable, Sendable {
   case full(directory: String, what: String, limit: Int)
   /// A write or a sync failed, now or earlier: whether this commit survives is decided by the next open.
   case outcomeUnknown(SystemFailure)
+  /// Damage keeps commits from going to segments, and the logs have grown as far as they may. Nothing was written;
+  /// reads go on.
+  case flushImpossible(directory: String, cause: String)
   /// An earlier commit that this one builds on was refused. Nothing was written.
   case foundationRefused
   /// The store was opened to be read. Nothing was written.
@@ -134,6 +137,9 @@ extension ByteStoreError: CustomStringConvertible {
       "\(failure). Whether this commit survives is unknown until the store is opened again."
     case .readOnly(let directory):
       "The store at \(directory) is open for reading only. Open it without that option to write."
+    case .flushImpossible(let directory, let cause):
+      "The store at \(directory) takes no more writes, since what was written cannot leave its log: \(cause) Reads go "
+        + "on. Run dugout check to see all of it, then dugout salvage, or restore a backup."
     case .foundationRefused:
       "A commit that this one builds on was refused, and so is this one. Try again."
     case .system(let failure):
@@ -152,6 +158,11 @@ extension ByteStoreError {
     case .corrupted, .foreignFile: true
     default: false
     }
+  }
+
+  /// Bytes that are there and cannot be used, now or later.
+  var isDamageOrUnreadable: Bool {
+    if case .system(let cause) = self { cause.code == EIO } else { meansDamage }
   }
 }
 

@@ -17,6 +17,8 @@ package enum Rule: String, CaseIterable, Sendable {
   case neverRetrySync
   /// C4: after a failed write or sync there is no more writing.
   case poison
+  /// C4: nor a mark that the log was closed, which would vouch for what a failed sync has dropped.
+  case noMarkerAfterPoison
   /// C5: a manifest is synced before it takes the place of the old one.
   case syncBeforeRenaming
   /// C5: the directory is synced after a rename.
@@ -55,6 +57,10 @@ package enum Rule: String, CaseIterable, Sendable {
   case markBackup
   /// C7: a flush that is overtaken by a commit leaves that commit alone.
   case keepLaterCommits
+  /// C8: a commit of a log is applied once.
+  case replayOnce
+  /// C10: who opens a store keeps everyone else out.
+  case lock
   /// C11: a reserve is kept for the day on which the disk is full.
   case keepReserve
   /// C6: a blob is synced before a commit names it.

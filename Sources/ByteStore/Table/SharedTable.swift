@@ -191,7 +191,7 @@ final class SharedTable: Sendable {
   func forEachEntry(
     _ body: (_ ordinal: UInt32, _ key: RawSpan, _ value: RawSpan) throws(ByteStoreError) -> Void
   ) throws(ByteStoreError) {
-    try loadAll()
+    _ = try loadOrRebuildAll()
     let table = frozen()
     var buffer = ReadBuffer()
     for use in table.segments {

@@ -411,6 +411,29 @@ struct Table: Sendable {
       ?? (freePagesLeft > 0 ? .free(freePagesLeft - 1) : nil)
   }
 
+  /// All of them; of the list of free ordinals the last one first, as they are taken.
+  var allMissing: [PageAddress] {
+    slots.allMissing + locations.allMissing.map { .locations($0) }
+      + (0..<freePagesLeft).reversed().map { .free($0) }
+  }
+
+  /// Puts what was found in the place of lost pages, and needs no checkpoint any more. False, and nothing changed, if
+  /// the segments would have other counts than before: then it was not what the pages had.
+  mutating func install(_ found: FoundPages) -> Bool {
+    // Somebody else has done the same meanwhile.
+    guard source != nil else { return true }
+    var whole = self
+    for (page, words) in found.locations where !whole.install(words, at: .locations(page)) { return false }
+    if found.areSlotsLost { whole.slots = slots.rebuilt(adding: found.slots) }
+    whole.freePagesLeft = 0
+    let counts = segments.map { [$0?.liveBytes, $0?.liveEntries] }
+    guard whole.forgetSource(), whole.segments.map({ [$0?.liveBytes, $0?.liveEntries] }) == counts else {
+      return false
+    }
+    self = whole
+    return true
+  }
+
   /// Ordinals that are not in use.
   var freeOrdinals: [UInt32] { free + freedNow }
 

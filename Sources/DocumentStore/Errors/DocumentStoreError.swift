@@ -122,6 +122,9 @@ extension DocumentStoreError {
     case .full(let directory, _, _):
       evidence.file = directory
       self = .full(evidence)
+    case .flushImpossible(let directory, _):
+      evidence.file = directory
+      self = .corrupted(evidence)
     case .outcomeUnknown(let failure):
       self = .outcomeUnknown(evidence.adding(failure))
     case .foundationRefused:

@@ -85,6 +85,7 @@ struct Life {
   mutating func run() throws(Finding) {
     try oracle.checkBackups(on: disk.image)
     try open()
+    if plan.seed % 8 == 0 { try openBeside() }
     // A process that nobody calls any more goes on in the background until it dies.
     defer { scheduler?.finishAll() }
     for step in plan.steps {
@@ -166,6 +167,26 @@ struct Life {
     openedAt = sequence
     mayBePoisoned = false
     return true
+  }
+
+  /// Another opening of a store in use is refused as locked, unless a fault keeps it from finding out.
+  private func openBeside() throws(Finding) {
+    guard store != nil else { return }
+    let faults = disk.counters.faults
+    var options = plan.options
+    options.maintenance = .manual
+    let (path, platform) = (Self.path, platform)
+    let second = Result { () throws(ByteStoreError) in
+      try ByteStore.open(path, options: options, platform: platform)
+    }
+    switch second {
+    case .failure(.locked): break
+    case .failure(.system) where disk.counters.faults > faults: break
+    case .failure(let error): throw Finding(.dishonest, "a second opening failed with \(error)")
+    case .success(let store):
+      store.abandon()
+      throw Finding(.dishonest, "the store was opened twice")
+    }
   }
 
   // MARK: A full disk
@@ -412,7 +433,7 @@ struct Life {
   ) throws(Finding) -> Outcome {
     switch result {
     case .success(let sequence): .acknowledged(Int(sequence.value))
-    case .failure(.system): .refused
+    case .failure(.system), .failure(.flushImpossible): .refused
     case .failure(.outcomeUnknown): .unknown
     case .failure(let error): throw Finding(.dishonest, "a commit failed with \(error)")
     }

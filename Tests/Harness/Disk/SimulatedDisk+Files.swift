@@ -148,14 +148,12 @@ private final class SimulatedDirectory: OpenDirectory {
 
   func lock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
     try disk.perform(.lock, path(of: name)) { state, _ in
-      let file: Int
-      if case .file(let existing) = state.image.directories[directory].live[name] {
-        file = existing
-      } else {
-        file = state.image.addFile(name, in: directory)
+      // The directory itself, which no file has the number of: it is there for those who may make no file.
+      guard let holding = state.image.lock(~directory) else { return .held(by: nil) }
+      if access == .readAndWrite, state.image.directories[directory].live[name] == nil {
+        _ = state.image.addFile(name, in: directory)
       }
-      guard let holding = state.image.lock(file) else { return .held(by: nil) }
-      return .acquired(SimulatedLock(file, holding, disk))
+      return .acquired(SimulatedLock(~directory, holding, disk))
     }
   }
 
@@ -183,8 +181,16 @@ private final class SimulatedFile: OpenFile {
     let start = Int(offset)
     let asked = buffer.byteCount
     return try buffer.withUnsafeMutableBytes { bytes throws(SystemFailure) in
-      try disk.perform(.read, path, .range(offset: start, count: asked)) { state, isShort in
-        let count = isShort && asked > 1 ? 1 + state.random.below(asked - 1) : asked
+      try disk.perform(
+        .read, path, .range(offset: start, count: asked)
+      ) { state, isShort throws(SystemFailure) in
+        var count = isShort && asked > 1 ? 1 + state.random.below(asked - 1) : asked
+        if let unreadable = disk.options.unreadable {
+          guard let given = unreadable.bytesGiven(of: count, at: start, in: path) else {
+            throw SystemFailure(.read, path, EIO)
+          }
+          count = given
+        }
         let part = UnsafeMutableRawBufferPointer(rebasing: bytes[..<count])
         let got = state.image.files[file].live.read(into: part, at: start)
         state.counters.bytesRead += got

@@ -25,6 +25,8 @@ package final class SimulatedDisk: Sendable {
     package var durability = DurabilityReport(fileSystem: "simulated", medium: .device, sync: .fdatasync)
     package var mounts: [String: DurabilityReport] = [:]
     package var recordsTrace = false
+    /// Bytes of a file that the device does not give.
+    package var unreadable: Unreadable?
     /// What all files with a name may take, in whole pages; beyond it a write is short, then fails, and no
     /// file is made.
     package var capacity: Int?
@@ -34,6 +36,24 @@ package final class SimulatedDisk: Sendable {
     package var operationsMax = 1_000_000
 
     package init() {}
+  }
+
+  package struct Unreadable: Sendable {
+    package var path: String
+    package var range: Range<Int>
+
+    package init(path: String, range: Range<Int>) {
+      self.path = path
+      self.range = range
+    }
+
+    /// Of a read, so many bytes are given before the first that is not; nil if that is the very first.
+    func bytesGiven(of count: Int, at start: Int, in path: String) -> Int? {
+      guard path == self.path, start < range.upperBound, start + count > range.lowerBound else {
+        return count
+      }
+      return start < range.lowerBound ? range.lowerBound - start : nil
+    }
   }
 
   /// The disk before one call.

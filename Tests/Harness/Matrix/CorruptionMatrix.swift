@@ -1,7 +1,8 @@
 // Every kind of damage to every file, and the store must notice (docs/reliability.md, T4).
 //
 //   1. stores    never closed, quiet, closed, with one log and with several
-//   2. damage    every bit, every length, zeroed ranges, files swapped, replaced, doubled, gone, older
+//   2. damage    every bit, every length, ranges zeroed or not to be read, pages at other places and of other
+//                files, files swapped, replaced, doubled, gone, older
 //   3. judge     an error with a name; or every commit; or a loss that the report names, of the final
 //                group after an unclean stop. Anything else is harm.
 
@@ -12,6 +13,8 @@ package struct CorruptionMatrix {
     case all
     /// This many of each store.
     case random(Int)
+    /// Every bit of 2 KiB of each kind of file, then this many of each store.
+    case eachKind(thenRandom: Int)
   }
 
   private static let slowestAllowed = Duration.seconds(1)
@@ -77,7 +80,7 @@ package struct CorruptionMatrix {
   private func verdict(
     on damage: FileDamage, _ specimen: Specimen
   ) -> Result<WritableKeyPath<MatrixSummary.Counts, Int>, Finding> {
-    let disk = SimulatedDisk(damage.image)
+    let disk = damage.disk
     var platform = disk.platform(seed: SeededRandom.seed(seed, 5))
     platform.brokenRule = brokenRule
     var options = ByteStore.Options()
@@ -88,6 +91,7 @@ package struct CorruptionMatrix {
     } catch {
       switch error {
       case .corrupted, .newerFormat, .foreignFile, .notAStore, .noStore: return .success(\.detected)
+      case .system(let cause) where damage.explains(cause): return .success(\.detected)
       default: return .failure(Finding(.dishonest, "\(error)"))
       }
     }
@@ -104,6 +108,7 @@ package struct CorruptionMatrix {
     try specimen.points[found].compare(with: store, at: found) { error in
       switch error {
       case .corrupted, .newerFormat, .foreignFile: wasRefused = true
+      case .system(let cause) where damage.explains(cause): wasRefused = true
       default: return false
       }
       return true
@@ -122,5 +127,12 @@ package struct CorruptionMatrix {
       throw Finding(.lostCommit, "commits after \(found) are gone, and only \(specimen.unvouched) may be")
     }
     return \.reported
+  }
+}
+
+extension FileDamage {
+  /// The device says so itself, and the error names the file.
+  fileprivate func explains(_ cause: SystemFailure) -> Bool {
+    cause.path == unreadable?.path && cause.operation.contains("read")
   }
 }

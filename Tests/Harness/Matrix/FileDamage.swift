@@ -20,6 +20,10 @@ struct FileDamage: Sendable {
     case moved
     /// Pages of another store's file, at the same place.
     case spliced
+    /// Pages of another file of the same store, at the same place.
+    case mixed
+    /// The device does not give them.
+    case unreadable
   }
 
   var part: Part
@@ -33,6 +37,15 @@ struct FileDamage: Sendable {
   var coversLastHeader = false
   /// Even every commit is harm: one of them is not where it was written (P6).
   var movesCommit = false
+  /// What a read of the image fails at.
+  var unreadable: SimulatedDisk.Unreadable?
+
+  /// The damaged disk, for a process that knows nothing of it.
+  var disk: SimulatedDisk {
+    var options = SimulatedDisk.Options()
+    options.unreadable = unreadable
+    return SimulatedDisk(image, options: options)
+  }
 }
 
 extension FileDamage {
@@ -46,7 +59,11 @@ extension FileDamage {
     flip(specimen, flips, &random, visit)
     let step: Int
     if case .all = flips { step = 64 } else { step = 512 }
-    for path in specimen.paths { ranges(of: path, in: specimen, step: step).forEach(visit) }
+    for path in specimen.paths {
+      ranges(of: path, in: specimen, step: step).forEach(visit)
+      unreadable(path, in: specimen).forEach(visit)
+      if !path.contains("/log-") { pagesElsewhere(of: path, in: specimen, other).forEach(visit) }
+    }
     for log in specimen.logs { pages(of: log, in: specimen, other).forEach(visit) }
     moved(in: specimen).forEach(visit)
     wholeFiles(of: specimen, other, &random).forEach(visit)
@@ -63,11 +80,44 @@ extension FileDamage {
         for bit in 0..<specimen.contents(of: path).size * 8 { visit(flip(bit, of: path, in: specimen)) }
       }
     case .random(let count):
-      for _ in 0..<count {
-        let path = paths[random.below(paths.count)]
-        visit(flip(random.below(specimen.contents(of: path).size * 8), of: path, in: specimen))
+      flipAtRandom(count, specimen, &random, visit)
+    case .eachKind(let count):
+      for path in paths {
+        for byte in bytesOfEachPart(of: path, in: specimen) {
+          for bit in 8 * byte..<8 * byte + 8 { visit(flip(bit, of: path, in: specimen)) }
+        }
       }
+      flipAtRandom(count, specimen, &random, visit)
     }
+  }
+
+  private static func flipAtRandom(
+    _ count: Int, _ specimen: Specimen, _ random: inout SeededRandom, _ visit: (FileDamage) -> Void
+  ) {
+    let paths = specimen.paths
+    for _ in 0..<count {
+      let path = paths[random.below(paths.count)]
+      visit(flip(random.below(specimen.contents(of: path).size * 8), of: path, in: specimen))
+    }
+  }
+
+  /// Of each part of a file so many bytes that all specimens together have 2 KiB of it: those in use first, in
+  /// blocks from all over it. A manifest is shorter, and gives all it has.
+  private static let bytesPerPart = 768
+
+  static func bytesOfEachPart(of path: String, in specimen: Specimen) -> [Int] {
+    let contents = specimen.contents(of: path)
+    let blocks = stride(from: 0, to: contents.size, by: frameAlignment)
+      .map { $0..<min($0 + frameAlignment, contents.size) }
+    let count = bytesPerPart / frameAlignment
+    let parts = Dictionary(grouping: blocks) { part(of: path, at: $0.lowerBound) }.values
+    let chosen = parts.flatMap { blocks -> [Range<Int>] in
+      let used = blocks.filter(contents.hasNonZero)
+      let some = min(count, used.count)
+      let spread = (0..<some).map { used[$0 * used.count / some] }
+      return spread + blocks.filter { !contents.hasNonZero(in: $0) }.prefix(count - some)
+    }
+    return chosen.flatMap { Array($0) }.sorted()
   }
 
   fileprivate static let pageBytes = 4096
@@ -126,6 +176,43 @@ extension FileDamage {
 
   // MARK: Pages
 
+  /// A sector of each page that the device does not give, and the whole file.
+  static func unreadable(_ path: String, in specimen: Specimen) -> [FileDamage] {
+    let size = specimen.contents(of: path).size
+    let sectors = stride(from: 0, to: size, by: pageBytes).map { $0..<min($0 + 512, size) }
+    return (sectors + [0..<size]).map { range in
+      FileDamage(
+        part: part(of: path, at: range.lowerBound), kind: .unreadable, text: "bytes \(range) of \(path)",
+        image: specimen.image, unreadable: SimulatedDisk.Unreadable(path: path, range: range))
+    }
+  }
+
+  /// Pages of a segment or a checkpoint at other places of the same file, in other files of the same store, and in
+  /// the file of the same name of another store.
+  static func pagesElsewhere(of path: String, in specimen: Specimen, _ other: Specimen) -> [FileDamage] {
+    let own = specimen.contents(of: path)
+    let part = wholePart(path)
+    let pages = stride(from: 0, to: own.size - pageBytes + 1, by: pageBytes).map { $0..<$0 + pageBytes }
+    let misplaced = pages.filter(own.hasNonZero).flatMap { from in
+      pages.filter { $0 != from }.map { to in
+        damage(.misplaced, of: path, in: specimen, "bytes \(from) at \(to.lowerBound)", part) { contents in
+          own.bytes(in: from).withUnsafeBytes { contents.write($0, at: to.lowerBound) }
+        }
+      }
+    }
+    let files: [(Kind, String, PagedBytes)] =
+      specimen.paths.filter { $0 != path }.map { (Kind.mixed, $0, specimen.contents(of: $0)) }
+      + (other.image.contents(of: path).map { [(Kind.spliced, "another store", $0)] } ?? [])
+    return misplaced
+      + files.flatMap { kind, name, foreign in
+        pages.filter { $0.upperBound <= foreign.size && foreign.hasNonZero(in: $0) }.map { range in
+          damage(kind, of: path, in: specimen, "bytes \(range) of \(name) in those", part) {
+            $0.take(range, from: foreign)
+          }
+        }
+      }
+  }
+
   static func pages(of log: String, in specimen: Specimen, _ other: Specimen) -> [FileDamage] {
     let own = specimen.contents(of: log)
     let pages = stride(from: headerBytes, to: own.size, by: pageBytes).map { $0..<$0 + pageBytes }
@@ -170,13 +257,13 @@ extension FileDamage {
   }
 
   private static func damage(
-    _ kind: Kind, of path: String, in specimen: Specimen, _ text: String,
+    _ kind: Kind, of path: String, in specimen: Specimen, _ text: String, _ part: Part = .logFrames,
     looksUnwritten: Bool = false, _ change: (inout PagedBytes) -> Void
   ) -> FileDamage {
     var contents = specimen.contents(of: path)
     change(&contents)
     return FileDamage(
-      part: .logFrames, kind: kind, text: "\(text) of \(path)",
+      part: part, kind: kind, text: "\(text) of \(path)",
       image: specimen.replacing(path, with: contents), looksUnwritten: looksUnwritten)
   }
 

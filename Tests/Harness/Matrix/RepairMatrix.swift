@@ -60,6 +60,8 @@ package struct RepairMatrix {
   }
 
   private mutating func judge(_ damage: FileDamage, _ specimen: Specimen) {
+    // What a device does not give today it may give tomorrow: no salvage sets such a file aside.
+    guard damage.unreadable == nil else { return }
     do throws(Finding) {
       let isNoticed = try Self.isNoticed(damage, seed)
       let isFound = try isFound(damage)
@@ -148,7 +150,7 @@ package struct RepairMatrix {
 
   /// Two stores in one directory, or a file of a newer version: a person has to decide.
   private static func mayRefuse(_ damage: FileDamage, _ error: ByteStoreError) -> Bool {
-    if case .foreignFile = error { return damage.kind == .replaced || damage.kind == .older }
+    if case .foreignFile = error { return [.replaced, .older, .spliced].contains(damage.kind) }
     if case .noStore = error { return true }
     return false
   }

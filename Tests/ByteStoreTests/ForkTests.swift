@@ -1,0 +1,159 @@
+// A process that forks: the child has copies of everything, and may use none of it.
+
+#if os(Linux)
+import Foundation
+import Testing
+
+@testable import ByteStore
+
+#if canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+@Suite struct ForkTests {
+  /// What the child found, a bit each.
+  private struct Answers: OptionSet {
+    let rawValue: Int32
+    static let commitRefused = Answers(rawValue: 1)
+    static let halfRefused = Answers(rawValue: 2)
+    static let readRefused = Answers(rawValue: 4)
+    static let flushRefused = Answers(rawValue: 8)
+    static let doesNoMaintenance = Answers(rawValue: 16)
+    static let parentHoldsTheLock = Answers(rawValue: 32)
+    static let all = Answers(rawValue: 63)
+  }
+
+  /// The story: in a child, the list of locks said that the child itself held what its parent had open; and the two
+  /// halves of a commit, called one by one, wrote to the parent's log.
+  @Test func aChildMayNotUseTheStoreAndKnowsWhoHoldsIt() throws {
+    let folder = FileManager.default.temporaryDirectory
+      .appendingPathComponent("dugout-fork-\(UUID().uuidString)").path
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    var options = ByteStore.Options()
+    options.maintenance = .manual
+    let store = try ByteStore.open(folder, options: options)
+    try store.put([1], for: "key")
+    let parent = getpid()
+    let half = try store.enqueue(Batch())
+    let answers = try inChild {
+      var answers = Answers()
+      let forked = ByteStoreError.forked(directory: folder)
+      if error({ () throws(ByteStoreError) in try store.put([2], for: "key") }) == forked {
+        answers.insert(.commitRefused)
+      }
+      if error({ () throws(ByteStoreError) in _ = try store.enqueue(Batch()) }) == forked,
+        error({ () throws(ByteStoreError) in try store.finish(half) }) == forked
+      {
+        answers.insert(.halfRefused)
+      }
+      if error({ () throws(ByteStoreError) in _ = try store.value(for: "key") }) == forked {
+        answers.insert(.readRefused)
+      }
+      if error({ () throws(ByteStoreError) in try store.flush() }) == forked { answers.insert(.flushRefused) }
+      if !store.performMaintenance() { answers.insert(.doesNoMaintenance) }
+      let held = error { () throws(ByteStoreError) in _ = try ByteStore.open(folder, options: options) }
+      if held == .locked(directory: folder, holder: parent) { answers.insert(.parentHoldsTheLock) }
+      try? store.close()
+      return answers.rawValue
+    }
+    #expect(Answers(rawValue: answers) == .all)
+    try store.finish(half)
+    #expect(try store.value(for: "key") == [1])
+    try store.close()
+  }
+
+  /// A child that outlives the store of its parent may open it anew.
+  @Test func aChildMayOpenWhatItsParentHasClosed() throws {
+    let folder = FileManager.default.temporaryDirectory
+      .appendingPathComponent("dugout-fork-\(UUID().uuidString)").path
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    var options = ByteStore.Options()
+    options.maintenance = .manual
+    let store = try ByteStore.open(folder, options: options)
+    try store.put([1], for: "key")
+    var pipes: [Int32] = [0, 0]
+    try #require(pipe(&pipes) == 0)
+    let child = try fork {
+      var byte: UInt8 = 0
+      // The parent says when.
+      _ = read(pipes[0], &byte, 1)
+      guard let mine = try? ByteStore.open(folder, options: options) else { return 1 }
+      let value = try? mine.value(for: "key")
+      try? mine.close()
+      return value == [1] ? 0 : 2
+    }
+    try store.close()
+    var byte: UInt8 = 1
+    _ = write(pipes[1], &byte, 1)
+    #expect(wait(for: child) == 0)
+    close(pipes[0])
+    close(pipes[1])
+  }
+
+  /// A mask is the process's own: only in a child does it not concern the other tests.
+  @Test(arguments: [0, 0o077, 0o277, 0o777] as [mode_t])
+  func whatAStoreMakesIsPrivateWhateverTheMask(mask: mode_t) throws {
+    let folder = FileManager.default.temporaryDirectory
+      .appendingPathComponent("dugout-mask-\(UUID().uuidString)").path
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let result = try inChild {
+      umask(mask)
+      var options = ByteStore.Options()
+      options.maintenance = .manual
+      guard let store = try? ByteStore.open("\(folder)/store", options: options) else { return 1 }
+      guard (try? store.put([1], for: "key")) != nil, (try? store.flush()) != nil, (try? store.close()) != nil
+      else { return 2 }
+      return 0
+    }
+    #expect(result == 0)
+    func mode(_ path: String) throws -> mode_t {
+      var status = stat()
+      try #require(lstat(path, &status) == 0)
+      return status.st_mode & 0o7777
+    }
+    #expect(try mode(folder) == 0o700)
+    #expect(try mode("\(folder)/store") == 0o700)
+    let names = try FileManager.default.contentsOfDirectory(atPath: "\(folder)/store")
+    #expect(names.contains("LOCK") && names.count >= 5)
+    for name in names { #expect(try mode("\(folder)/store/\(name)") == 0o600, "\(name)") }
+  }
+
+  private func error(_ body: () throws(ByteStoreError) -> Void) -> ByteStoreError? {
+    do throws(ByteStoreError) {
+      try body()
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  /// What `body` returns in a child. Another thread of the tests may hold a lock of the language's own at the fork,
+  /// for which the child then waits in vain: it is ended by its alarm, and another one tries.
+  private func inChild(_ body: () -> Int32) throws -> Int32 {
+    for _ in 0..<5 {
+      if let status = wait(for: try fork(body)) { return status }
+    }
+    throw POSIXError(.ETIMEDOUT)
+  }
+
+  private func fork(_ body: () -> Int32) throws -> pid_t {
+    typealias Fork = @convention(c) () -> pid_t
+    let symbol = try #require(dlsym(nil, "fork"))
+    let fork = unsafeBitCast(symbol, to: Fork.self)
+    let child = fork()
+    guard child == 0 else { return child }
+    signal(SIGALRM, SIG_DFL)
+    alarm(10)
+    _exit(body())
+  }
+
+  /// Nil if its alarm has ended it.
+  private func wait(for child: pid_t) -> Int32? {
+    var status: Int32 = 0
+    while waitpid(child, &status, 0) < 0, errno == EINTR {}
+    return status & 0x7F == 0 ? status >> 8 & 0xFF : nil
+  }
+}
+#endif

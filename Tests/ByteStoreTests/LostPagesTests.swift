@@ -1,0 +1,188 @@
+// Pages of a checkpoint that cannot be read any more: what was in them is in the segments too.
+
+import Harness
+import Testing
+
+@testable import ByteStore
+
+/// The story: one page of the table that the checkpoint had lost stopped every flush, and the logs grew for ever.
+@Suite struct LostPagesTests {
+  private static let keys = 1300
+
+  private func open(_ machine: TestStore) throws(ByteStoreError) -> ByteStore {
+    var options = ByteStore.Options()
+    options.logBytesMin = 64 << 10
+    options.flushBytes = 64 << 10
+    options.maintenance = .manual
+    return try ByteStore.open(TestStore.path, options: options, platform: machine.disk.platform(seed: 7))
+  }
+
+  private struct Filled {
+    var machine: TestStore
+    var model: [String: [UInt8]] = [:]
+    var path = ""
+    var header: CheckpointHeader
+  }
+
+  /// Several segments, with entries that are dead since, of ordinals that have been given to other keys, and of
+  /// some that nobody has.
+  private func filled() throws -> Filled {
+    let machine = TestStore()
+    let store = try open(machine)
+    var model: [String: [UInt8]] = [:]
+    func put(_ keys: some Sequence<Int>, _ version: UInt8) throws {
+      var batch = Batch()
+      for key in keys {
+        model["key\(key)"] = [version, UInt8(truncatingIfNeeded: key)]
+        try batch.put([version, UInt8(truncatingIfNeeded: key)], for: Array("key\(key)".utf8))
+      }
+      try store.commit(batch)
+    }
+    func remove(_ keys: some Sequence<Int>) throws {
+      var batch = Batch()
+      for key in keys {
+        model["key\(key)"] = nil
+        try batch.remove(Array("key\(key)".utf8))
+      }
+      try store.commit(batch)
+    }
+    try put(0..<Self.keys, 1)
+    try store.flush()
+    try put(stride(from: 0, to: Self.keys, by: 3), 2)
+    try remove(stride(from: 1, to: Self.keys, by: 7))
+    try store.flush()
+    try put(2000..<2060, 3)
+    try remove(stride(from: 2, to: Self.keys, by: 11))
+    try store.flush()
+    try store.close()
+    let path = try #require(machine.disk.image.paths.first { $0.contains("/checkpoint-") })
+    let bytes = try #require(machine.disk.image.contents(of: path)).bytes
+    let header = try CheckpointHeader(decoding: bytes.rawSpan.extracting(first: 4096), file: path)
+    return Filled(machine: TestStore(machine.disk.image), model: model, path: path, header: header)
+  }
+
+  private func losing(
+    _ pages: [(CheckpointRegion, Int)], of filled: Filled
+  ) throws -> TestStore {
+    try filled.machine.changing(filled.path) { bytes in
+      for (region, page) in pages {
+        let start = Int(try #require(filled.header.offset(of: region)))
+        bytes[start + page * 4096 + 100] ^= 4
+      }
+    }
+  }
+
+  private func expect(_ store: ByteStore, has model: [String: [UInt8]]) throws {
+    for (key, value) in model { #expect(try store.value(for: key) == value) }
+    #expect(store.count == model.count)
+  }
+
+  @Test(arguments: [CheckpointRegion.directory, .slots, .locations, .free])
+  func whatAPageHeldIsFoundInTheSegments(region: CheckpointRegion) throws {
+    let filled = try filled()
+    let pages = filled.header.pages(of: region)
+    try #require(pages > 0)
+    for page in 0..<pages {
+      let machine = try losing([(region, page)], of: filled)
+      var store = try open(machine)
+      try store.flush()
+      try expect(store, has: filled.model)
+      try store.checkInvariants()
+      var model = filled.model
+      model["key5"] = [9]
+      model["new"] = [8]
+      try store.put([9], for: "key5")
+      try store.put([8], for: "new")
+      try store.flush(.everything)
+      try store.close()
+      let report = try ByteStore.check(TestStore.path, platform: machine.disk.platform(seed: 3))
+      #expect(report.findings.isEmpty, "\(region), page \(page)")
+      store = try open(machine)
+      try expect(store, has: model)
+      try store.close()
+    }
+  }
+
+  /// Locations and free ordinals, and the whole table of slots.
+  @Test func severalPagesAreFoundAtOnce() throws {
+    let filled = try filled()
+    func all(_ regions: [CheckpointRegion]) -> [(CheckpointRegion, Int)] {
+      regions.flatMap { region in (0..<filled.header.pages(of: region)).map { (region, $0) } }
+    }
+    for pages in [all([.locations, .free]), all([.directory, .slots, .free])] {
+      let store = try open(losing(pages, of: filled))
+      try store.flush()
+      try expect(store, has: filled.model)
+      try store.checkInvariants()
+      try store.close()
+    }
+  }
+
+  /// Commits that need the page are refused until a flush has found what was in it.
+  @Test func aFlushIsDueOnceACommitNeedsALostPage() throws {
+    let filled = try filled()
+    let last = filled.header.pages(of: .locations) - 1
+    let store = try open(losing([(.locations, last)], of: filled))
+    #expect(!store.isFlushDue)
+    #expect(throws: ByteStoreError.self) { try store.put([1], for: "new") }
+    #expect(store.isFlushDue)
+    store.performMaintenance()
+    try store.put([1], for: "new")
+    #expect(!store.isFlushDue)
+    #expect(try store.value(for: "new") == [1])
+    try store.close()
+  }
+
+  @Test func aBackupHasWhatWasInALostPage() throws {
+    let filled = try filled()
+    let machine = try losing([(.slots, 0)], of: filled)
+    let store = try open(machine)
+    try store.backup(to: "/copy")
+    try store.close()
+    let copy = try ByteStore.open("/copy", platform: machine.disk.platform(seed: 9))
+    try expect(copy, has: filled.model)
+    try copy.close()
+  }
+
+  /// Where the segments have lost bytes as well, nothing is made up: the logs grow as far as they may, then writes
+  /// are refused, and reads go on.
+  @Test func withoutTheSegmentsTheLogsAreBounded() throws {
+    let filled = try filled()
+    var machine = try losing([(.locations, 0)], of: filled)
+    let segment = try #require(machine.disk.image.paths.first { $0.contains("/segment-") })
+    machine = try machine.changing(segment) { $0[$0.count - 100] ^= 1 }
+    let store = try open(machine)
+    let bytes = [UInt8](repeating: 7, count: 20_000)
+    var written: [String] = []
+    var refusal: ByteStoreError?
+    while refusal == nil, written.count < 100 {
+      let key = "more\(written.count)"
+      do throws(ByteStoreError) {
+        try store.put(bytes, for: key)
+        written.append(key)
+      } catch {
+        refusal = error
+      }
+      store.performMaintenance()
+    }
+    guard case .flushImpossible(let directory, let cause) = try #require(refusal) else {
+      Issue.record("\(String(describing: refusal))")
+      return
+    }
+    #expect(directory == TestStore.path)
+    #expect(cause.contains(filled.path))
+    #expect((13...20).contains(written.count))
+    for key in written { #expect(try store.value(for: key) == bytes) }
+    try store.close()
+    // Nor is it let grow from opening to opening.
+    let again = try open(machine)
+    var more = 0
+    while (try? again.put(bytes, for: "again\(more)")) != nil, more < 10 {
+      more += 1
+      again.performMaintenance()
+    }
+    #expect(more <= 1)
+    #expect(try again.value(for: written[0]) == bytes)
+    try again.close()
+  }
+}
