@@ -21,6 +21,9 @@ package final class Moment: Sendable {
     self.live = live
   }
 
+  /// The number of keys.
+  package var keyCount: Int { frozen.withTable { $0.keys } }
+
   /// For reads that go on for a while. It is given back at the end.
   package func takeBuffer() -> PooledBuffer { live.buffers.take() }
 

@@ -26,13 +26,7 @@ struct OrientedQuery {
     if case .collectionGroup = run.scope { .collectionGroup } else { .collection }
   }
 
-  var collectionID: String {
-    switch run.scope {
-    case .collection(let collection): collection.id
-    case .collectionGroup(let id): id
-    case .document(let path): path.parent.id
-    }
-  }
+  var collectionID: String { run.scope.collectionID }
 
   var namePrefix: [UInt8] {
     switch run.scope {

@@ -25,7 +25,7 @@ extension QueryRun {
   func aggregationOfKeys(_ aggregates: [Aggregate]) throws(DocumentStoreError) -> Aggregation? {
     var aggregation = Aggregation(aggregates)
     guard plan.isExact, case .index(let definition)? = plan.branches.first?.accesses.first?.source,
-      let index = view.index(definition), let ranges = try ranges(),
+      let index = view.index(definition), let ranges = ranges(),
       let sources = Self.sources(of: aggregation.fields, in: index)
     else { return nil }
     var left = limit

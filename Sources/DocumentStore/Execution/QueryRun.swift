@@ -1,7 +1,8 @@
 // Carrying out a plan at one moment of the store.
 //
 //   ordered    the branches are merged; documents are read as they come, until the limit
-//   gathered   all branches are read, what matches is sorted by keys of what it is ordered by, and read again
+//   gathered   all branches are read, of what matches the first ones are kept with keys of what they are ordered by
+//              (FirstMatches), and read again
 //
 // Where a plan is of one range of one index and nothing has to be checked, ordinals are taken many at a time.
 
@@ -15,6 +16,8 @@ struct QueryWork: Sendable, Hashable {
   var longKeysRead = 0
   /// Documents below those of the collection, and all that lay there with them.
   var nestedPassedOver = 0
+  /// Of the documents that match, the most that were kept at a time to be sorted.
+  var matchesKeptMax = 0
 }
 
 final class QueryRun {
@@ -28,6 +31,7 @@ final class QueryRun {
   var work = QueryWork()
   private var streams: [IndexStream] = []
   private let pooled: PooledBuffer
+  private lazy var matcher = EntryMatcher(plan.query)
 
   /// `shapes` were taken after the moment.
   init(
@@ -80,23 +84,25 @@ final class QueryRun {
   func count() throws(DocumentStoreError) -> Int {
     guard limit > 0 else { return 0 }
     defer { closeStreams() }
-    if plan.isExact, let ranges = try ranges() {
+    if plan.isExact, let ranges = ranges(inOrder: false) {
       var count = 0
       for range in ranges { count += try range.tree.count(in: range.range.inTree) }
       return min(count, limit)
     }
     var count = 0
+    // Branches that are not merged may have the same documents.
+    let hasDoubles = !plan.isOrdered && plan.branches.count > 1
     var seen = Set<UInt32>()
     if plan.isExact {
       try forEachCandidate { ordinal throws(DocumentStoreError) in
-        if !self.plan.isOrdered, !seen.insert(ordinal).inserted { return true }
+        if hasDoubles, !seen.insert(ordinal).inserted { return true }
         count += 1
         return !self.plan.isOrdered || count < self.limit
       }
     } else {
       try forEachCandidateEntry { ordinal, entry throws(DocumentStoreError) in
-        if !self.plan.isOrdered, !seen.insert(ordinal).inserted { return true }
-        guard try self.position(of: entry) != nil else { return true }
+        guard try self.matches(entry) else { return true }
+        if hasDoubles, !seen.insert(ordinal).inserted { return true }
         count += 1
         return !self.plan.isOrdered || count < self.limit
       }
@@ -137,28 +143,42 @@ final class QueryRun {
     var count = 0
     try forEachCandidateEntry { _, entry throws(DocumentStoreError) in
       if !isExact {
-        guard try self.position(of: entry) != nil else { return true }
+        guard try self.matches(entry) else { return true }
       }
       count += 1
       return try body(entry) && count < limit
     }
   }
 
-  /// The first documents of the answer in its order. Of the others nothing is kept but what they are sorted by.
+  /// The first documents of the answer in its order.
   private func sortedMatches() throws(DocumentStoreError) -> [UInt32] {
-    var found: [(key: [UInt8], ordinal: UInt32)] = []
-    var seen = Set<UInt32>()
+    var found = FirstMatches(limit: limit)
     try forEachCandidateEntry { ordinal, entry throws(DocumentStoreError) in
-      guard seen.insert(ordinal).inserted, let position = try self.position(of: entry) else { return true }
+      guard try self.verdict(entry) != .no, let position = try self.position(of: entry) else { return true }
       var key: [UInt8] = []
       for (order, value) in zip(self.plan.query.orders, position) {
         IndexKey.append(value, order.direction, to: &key)
       }
-      found.append((key, ordinal))
+      found.add(key, ordinal)
       return true
     }
-    found.sort { $0.key.precedes($1.key) }
-    return found.prefix(limit).map(\.ordinal)
+    work.matchesKeptMax = max(work.matchesKeptMax, found.keptMax)
+    return found.ordinals()
+  }
+
+  /// Whether a document is in the answer, as long as no limit cuts it off.
+  private func matches(_ entry: borrowing Entry) throws(DocumentStoreError) -> Bool {
+    switch try verdict(entry) {
+    case .yes: true
+    case .no: false
+    case .undecided: try position(of: entry) != nil
+    }
+  }
+
+  private func verdict(_ entry: borrowing Entry) throws(DocumentStoreError) -> EntryMatcher.Verdict {
+    do throws(RecordError) { return try matcher.verdict(entry, shapes) } catch {
+      throw DocumentStoreError(error, at: try path(of: entry), in: storePath)
+    }
   }
 
   /// Where a document stands in the answer, or nil if it is not in it. Of its fields, those that are asked for are
@@ -199,7 +219,7 @@ final class QueryRun {
   private func forEachCandidateEntry(
     _ body: (UInt32, borrowing Entry) throws(DocumentStoreError) -> Bool
   ) throws(DocumentStoreError) {
-    if let ranges = try ranges() {
+    if let ranges = ranges() {
       try forEachWave(in: ranges) { ordinals throws(DocumentStoreError) in
         try self.forEachEntry(of: ordinals, body)
       }
@@ -217,7 +237,7 @@ final class QueryRun {
   private func forEachCandidate(
     _ body: (UInt32) throws(DocumentStoreError) -> Bool
   ) throws(DocumentStoreError) {
-    if let ranges = try ranges() {
+    if let ranges = ranges() {
       try forEachWave(in: ranges) { ordinals throws(DocumentStoreError) in
         for ordinal in ordinals {
           guard try body(ordinal) else { return false }
@@ -253,20 +273,23 @@ final class QueryRun {
     var range: ByteRange
   }
 
-  /// The plan, if it is ranges of one tree that have nothing but what is asked for.
-  func ranges() throws(DocumentStoreError) -> [TreeRange]? {
+  /// The plan, if it is ranges of one tree that have nothing but what is asked for. Of keys that begin alike and are too
+  /// long for a tree it knows no order; but which of them are in a range is known, unless a bound is as long.
+  func ranges(inOrder: Bool = true) -> [TreeRange]? {
     guard plan.branches.count == 1, let access = plan.branches[0].accesses.first,
       plan.branches[0].accesses.count == 1
     else { return nil }
     let tree: OrderedIndex
+    let longKeys: Int
     switch access.source {
     case .names:
-      guard view.longNames == 0, view.nestedNames == 0 || !isCollection else { return nil }
-      tree = view.names
+      guard !isCollection || !view.hasNested(collectionID) else { return nil }
+      (tree, longKeys) = (view.names, view.longNames)
     case .index(let definition):
-      guard let index = view.index(definition), index.longKeys == 0 else { return nil }
-      tree = index.tree
+      guard let index = view.index(definition) else { return nil }
+      (tree, longKeys) = (index.tree, index.longKeys)
     }
+    guard longKeys == 0 || !inOrder && !access.ranges.contains(where: \.hasLongBound) else { return nil }
     let ranges = plan.isBackward ? access.ranges.reversed() : access.ranges
     return ranges.map { TreeRange(tree: tree, range: $0) }
   }
@@ -295,6 +318,8 @@ final class QueryRun {
   private var isCollection: Bool {
     if case .collection = plan.query.scope { true } else { false }
   }
+
+  private var collectionID: String { plan.query.scope.collectionID }
 
   private var context: StreamContext {
     StreamContext(isBackward: plan.isBackward) { ordinal throws(DocumentStoreError) in

@@ -63,10 +63,15 @@ extension FieldFilter {
 
   private static let null = StoredValue.null.indexKey
 
-  // The first half of a key's first byte is the class of its value.
-  private static func start(ofClassOf key: [UInt8]) -> ValueCut { .before([key[0] & 0xF0]) }
+  // The first half of a key's first byte is the class of its value; timestamps that are pending have the second half of
+  // what begins like a timestamp.
+  private static func start(ofClassOf key: [UInt8]) -> ValueCut {
+    .before([key[0] == IndexKey.pendingTimestamp ? key[0] : key[0] & 0xF0])
+  }
 
-  private static func end(ofClassOf key: [UInt8]) -> ValueCut { .before([key[0] & 0xF0 + 0x10]) }
+  private static func end(ofClassOf key: [UInt8]) -> ValueCut {
+    .before([key[0] == IndexKey.timestamp ? IndexKey.pendingTimestamp : key[0] & 0xF0 + 0x10])
+  }
 
   /// Null is none of them either.
   private static func allBut(_ keys: [[UInt8]]) -> [ValueInterval] {

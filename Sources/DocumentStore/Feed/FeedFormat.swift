@@ -37,6 +37,13 @@ enum FeedFormat {
     return key
   }
 
+  /// The number of an entry; nil for any other key.
+  static func number(of key: RawSpan) -> UInt64? {
+    var reader = ByteReader(key)
+    guard reader.uint8() == entries, reader.bytesLeft == 8 else { return nil }
+    return reader.uint64().map(\.byteSwapped)
+  }
+
   // MARK: Entries
 
   /// A document's key, and its record unless it was removed.

@@ -4,6 +4,8 @@
 //   - Numbers follow the order of commits. A commit that was refused leaves a gap, which is passed over.
 //   - Entries from `first` on and before `next` are there, but for gaps and for those under way; none before.
 //   - Without consumers no entry is made.
+//   - Numbers and sums of bytes stay far below what a word holds: what a disk says is held against that once, and
+//     they grow by one for each commit.
 
 import ByteStore
 
@@ -16,6 +18,8 @@ struct FeedLedger: Sendable {
   private(set) var bytes: UInt64 = 0
 
   private static let entriesBetweenTrims: UInt64 = 256
+  /// No count gets there: a million commits in each second would take 146 000 years.
+  private static let countMax: UInt64 = 1 << 62
 
   init() {}
 
@@ -75,8 +79,11 @@ struct FeedLedger: Sendable {
     var reader = ByteReader(consumers.rawSpan)
     guard reader.uint16() == FeedFormat.version, let count = reader.uint16() else { return nil }
     for _ in 0..<count {
-      guard let name = FeedFormat.text(&reader), let acknowledged = reader.uint64() else { return nil }
-      self.consumers[name] = acknowledged
+      guard let name = FeedFormat.text(&reader), let acknowledged = reader.uint64(),
+        acknowledged < Self.countMax
+      else { return nil }
+      // It may have acknowledged a number whose commit was refused: then it has seen all there is.
+      self.consumers[name] = min(acknowledged, next - 1)
     }
     guard reader.bytesLeft == 0 else { return nil }
   }
@@ -85,7 +92,8 @@ struct FeedLedger: Sendable {
   static func end(of state: [UInt8]) -> (first: UInt64, next: UInt64, bytes: UInt64)? {
     var reader = ByteReader(state.rawSpan)
     guard reader.uint16() == FeedFormat.version, let first = reader.uint64(), let next = reader.uint64(),
-      let bytes = reader.uint64(), 0 < first, first <= next, next < 1 << 63, reader.bytesLeft == 0
+      let bytes = reader.uint64(), 0 < first, first <= next, next < Self.countMax, bytes < Self.countMax,
+      reader.bytesLeft == 0
     else { return nil }
     return (first, next, bytes)
   }

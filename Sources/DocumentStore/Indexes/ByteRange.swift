@@ -30,6 +30,9 @@ struct ByteRange: Hashable, Sendable {
     }
   }
 
+  /// A bound has more bytes than keys have in a tree.
+  var hasLongBound: Bool { max(lower.count, upper?.count ?? 0) > StoredKey.keptBytes }
+
   /// Of a tree, whose long keys tell only what they begin with: it may have some more.
   var inTree: OrderedIndexRange {
     let start = StoredKey.start(of: lower)

@@ -1,22 +1,33 @@
 // What a checkpoint says about its indexes, and about the shapes of its records.
 //
-//   catalog     := version:u16 nextID:u32 nested:u64 longNames:u64 count:u16 index{count}
-//                  nextShape:u16 shapes:u16 shape{shapes}
-//   index       := id:u32 flags:u8 longKeys:u64 scope:u8 collectionID fields:u16 field{fields}
+//   catalog     := version:u16=2 nextID:u32 nested:u64 longNames:u64 groups:u32 group{groups}
+//                  count:u16 index{count} nextShape:u16 shapes:u16 shape{shapes}
+//   group       := id:text nested:u32
+//   index       := id:u32 flags:u8 lastUse:u64 longKeys:u64 scope:u8 collectionID:text fields:u16 field{fields}
 //                  counted:u8 numbers{counted}
 //   numbers     := integers:u32 doubles:u32             NumberCounts.swift
 //   field       := part:u8 names:u16 text{names}
 //   text        := bytes:u16 utf8
 //   shape       := id:u16 bytes:u32 definition          ShapeTable.swift
+//
+// Version 1 has neither groups nor lastUse.
+//
+// What the counts say is held against the trees that they are of when an index is taken up. One that is too low
+// shows when it falls below nothing: then the index is lost, and made again (IndexSet.swift).
 
 import ByteStore
 
 struct IndexCatalog {
-  static let version: UInt16 = 1
+  static let version: UInt16 = 2
+  private static let versionWithoutUses: UInt16 = 1
   private static let automatic: UInt8 = 1
+  /// Regions of a checkpoint count on from the ids of indexes.
+  private static let idMax = UInt32.max >> 1
+  private static let usesMax: UInt64 = 1 << 62
 
   var nextID: UInt32
-  var nested: Int
+  /// By the id of the collections; nil if it is not known.
+  var nested: [String: Int]?
   var longNames: Int
   var indexes: [ManagedIndex]
   var nextShape: Int
@@ -26,12 +37,19 @@ struct IndexCatalog {
     var bytes: [UInt8] = []
     bytes.append(littleEndian: Self.version)
     bytes.append(littleEndian: nextID)
-    bytes.append(littleEndian: UInt64(nested))
+    let groups = nested ?? [:]
+    bytes.append(littleEndian: UInt64(groups.values.reduce(0, +)))
     bytes.append(littleEndian: UInt64(longNames))
+    bytes.append(littleEndian: UInt32(groups.count))
+    for (id, count) in groups.sorted(by: { $0.key < $1.key }) {
+      Self.append(id, to: &bytes)
+      bytes.append(littleEndian: UInt32(count))
+    }
     bytes.append(littleEndian: UInt16(indexes.count))
     for index in indexes {
       bytes.append(littleEndian: index.id)
       bytes.append(index.isAutomatic ? Self.automatic : 0)
+      bytes.append(littleEndian: index.lastUse)
       bytes.append(littleEndian: UInt64(index.longKeys))
       bytes.append(index.definition.scope.rawValue)
       Self.append(index.definition.collectionID, to: &bytes)
@@ -66,23 +84,26 @@ struct IndexCatalog {
   /// Nil for bytes that are no catalog.
   init?(decoding bytes: [UInt8]) {
     var reader = ByteReader(bytes.rawSpan)
-    guard reader.uint16() == Self.version, let nextID = reader.uint32(), let nested = reader.uint64(),
-      let longNames = reader.uint64(), let count = reader.uint16(), nested < UInt64(UInt32.max),
-      longNames < UInt64(UInt32.max)
+    guard let version = reader.uint16(), version == Self.version || version == Self.versionWithoutUses,
+      let nextID = reader.uint32(), nextID <= Self.idMax, let nested = reader.uint64(),
+      let longNames = reader.uint64(), longNames < UInt64(UInt32.max)
     else { return nil }
+    let hasUses = version == Self.version
     self.nextID = nextID
-    self.nested = Int(nested)
     self.longNames = Int(longNames)
+    if hasUses {
+      guard let groups = Self.groups(&reader), groups.values.reduce(0, +) == nested else { return nil }
+      self.nested = groups
+    } else {
+      self.nested = nested == 0 ? [:] : nil
+    }
     indexes = []
+    guard let count = reader.uint16() else { return nil }
     for _ in 0..<count {
-      guard let id = reader.uint32(), id < nextID, let flags = reader.uint8(), let long = reader.uint64(),
-        long < UInt64(UInt32.max), let definition = Self.definition(&reader),
-        let numbers = Self.numbers(&reader)
+      guard let index = Self.index(&reader, hasUses), index.id < nextID,
+        !indexes.contains(where: { $0.id == index.id || $0.definition == index.definition })
       else { return nil }
-      indexes.append(
-        ManagedIndex(
-          id: id, definition: definition, isAutomatic: flags & Self.automatic != 0, longKeys: Int(long),
-          numbers: numbers))
+      indexes.append(index)
     }
     guard let nextShape = reader.uint16(), let shapeCount = reader.uint16() else { return nil }
     self.nextShape = Int(nextShape)
@@ -98,7 +119,8 @@ struct IndexCatalog {
   }
 
   init(
-    nextID: UInt32, nested: Int, longNames: Int, indexes: [ManagedIndex], nextShape: Int, shapes: [Shape]
+    nextID: UInt32, nested: [String: Int], longNames: Int, indexes: [ManagedIndex], nextShape: Int,
+    shapes: [Shape]
   ) {
     self.nextID = nextID
     self.nested = nested
@@ -106,6 +128,28 @@ struct IndexCatalog {
     self.indexes = indexes
     self.nextShape = nextShape
     self.shapes = shapes
+  }
+
+  private static func groups(_ reader: inout ByteReader) -> [String: Int]? {
+    guard let count = reader.uint32() else { return nil }
+    var groups: [String: Int] = [:]
+    for _ in 0..<count {
+      guard let id = text(&reader), let nested = reader.uint32(), nested > 0, groups[id] == nil else {
+        return nil
+      }
+      groups[id] = Int(nested)
+    }
+    return groups
+  }
+
+  private static func index(_ reader: inout ByteReader, _ hasUses: Bool) -> ManagedIndex? {
+    guard let id = reader.uint32(), id > 0, let flags = reader.uint8(),
+      let lastUse = hasUses ? reader.uint64() : 0, lastUse < usesMax, let long = reader.uint64(),
+      long < UInt64(UInt32.max), let definition = definition(&reader), let numbers = numbers(&reader)
+    else { return nil }
+    return ManagedIndex(
+      id: id, definition: definition, isAutomatic: flags & automatic != 0, longKeys: Int(long),
+      numbers: numbers, lastUse: lastUse)
   }
 
   private static func definition(_ reader: inout ByteReader) -> IndexDefinition? {

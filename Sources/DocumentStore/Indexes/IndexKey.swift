@@ -21,6 +21,9 @@
 // can follow each other. A descending value has all its bits inverted.
 
 enum IndexKey {
+  static let timestamp: UInt8 = 0x40
+  static let pendingTimestamp: UInt8 = 0x48
+
   static func append(_ value: StoredValue, _ direction: OrderBy.Direction, to key: inout [UInt8]) {
     let start = key.count
     append(value, to: &key)
@@ -40,10 +43,10 @@ enum IndexKey {
       key.append(0x30)
       append(number, rest: 0, to: &key)
     case .timestamp(let moment):
-      key.append(0x40)
+      key.append(timestamp)
       key.append(ordered: moment.microseconds)
     case .pendingTimestamp(let moment, _):
-      key.append(0x48)
+      key.append(pendingTimestamp)
       key.append(ordered: moment.microseconds)
     case .string(let text):
       key.append(0x50)

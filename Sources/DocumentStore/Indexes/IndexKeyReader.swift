@@ -41,7 +41,7 @@ struct IndexKeyReader: ~Escapable {
     switch tag {
     case 0x10, 0x20, 0x21: return .other
     case 0x30: return number().map { .number($0) }
-    case 0x40: return skip(8)
+    case IndexKey.timestamp, IndexKey.pendingTimestamp: return skip(8)
     case 0x50, 0x60: return text()
     case 0x70: return text() == nil || text() == nil ? nil : path()
     case 0x80: return skip(16)

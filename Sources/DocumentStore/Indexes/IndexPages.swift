@@ -21,6 +21,7 @@ final class IndexPages: CheckpointPages {
   private let indexes: [ManagedIndex]
   private let nextID: UInt32
   private let shapes: (nextID: Int, shapes: [Shape])?
+  private let set: IndexSet
   private let layout = Locked<Layout?>(nil)
 
   private struct Layout {
@@ -32,8 +33,9 @@ final class IndexPages: CheckpointPages {
 
   init(
     names: IndexSet.NameTree?, indexes: [ManagedIndex], nextID: UInt32,
-    shapes: (nextID: Int, shapes: [Shape])?
+    shapes: (nextID: Int, shapes: [Shape])?, of set: IndexSet
   ) {
+    self.set = set
     self.names = names
     self.indexes = indexes
     self.nextID = nextID
@@ -45,7 +47,8 @@ final class IndexPages: CheckpointPages {
     guard let names, let shapes, let namePages = try? OrderedIndexPages(names.tree) else { return [] }
     var trees: [CheckpointRegion: OrderedIndexPages] = [.names: namePages]
     var kept: [ManagedIndex] = []
-    for index in indexes {
+    let gone = set.keepWithinBudget()
+    for index in indexes where !gone.contains(index.id) {
       guard let pages = try? OrderedIndexPages(index.tree) else { continue }
       trees[.index(index.id)] = pages
       kept.append(index)
@@ -136,13 +139,16 @@ extension IndexSet {
     shapes.begin(from: catalog.nextShape)
     state.withLock { state in
       state.nextID = catalog.nextID
-      if let tree = Self.tree(.names, file, path) {
-        state.names = NameTree(tree: tree, nested: catalog.nested, long: catalog.longNames)
+      if let nested = catalog.nested, let tree = Self.tree(.names, file, path) {
+        let names = NameTree(tree: tree, nested: nested, long: catalog.longNames)
+        if names.hasPossibleCounts { state.names = names }
       }
       for var index in catalog.indexes {
         guard let tree = Self.tree(.index(index.id), file, path) else { continue }
         index.tree = tree
+        guard index.hasPossibleCounts else { continue }
         state.indexes.append(index)
+        state.uses = max(state.uses, index.lastUse)
       }
     }
   }

@@ -6,6 +6,8 @@
 //   - An index that could not follow a commit, or answer a query, since a page of it is damaged, is gone: it is
 //     made again when a query needs it. The names cannot go; where they are not known, a query first finds them all.
 //   - While an index is built, commits are noted beside it.
+//   - No count is below nothing or above what its tree can have: an index of which that is not so has been read from a
+//     checkpoint that lies, and is gone too.
 
 import ByteStore
 
@@ -20,12 +22,19 @@ struct ManagedIndex: Sendable {
   var longKeys = 0
   /// Of the documents that have keys.
   var numbers = NumberCounts()
+  /// When it was last of use, by a count of uses.
+  var lastUse: UInt64 = 0
+
+  var hasPossibleCounts: Bool {
+    (0...tree.count).contains(longKeys) && numbers.isPossible(with: tree.count)
+  }
 }
 
 /// What a query sees of the indexes at its moment.
 struct IndexView: Sendable {
   var names: OrderedIndex
-  var nestedNames: Int
+  /// By the id of their collections.
+  var nestedNames: [String: Int]
   var longNames: Int
   var indexes: [ManagedIndex]
 
@@ -48,15 +57,29 @@ final class IndexSet: LayerAbove {
     var indexes: [ManagedIndex] = []
     var building: [Building] = []
     var nextID: UInt32 = 1
-    /// When each index was last used, by a count of uses.
+    /// Of indexes, one after the other.
     var uses: UInt64 = 0
-    var lastUse: [UInt32: UInt64] = [:]
+    /// What those that queries made may take together.
+    var automaticBytesMax = Int.max
   }
 
   struct NameTree: Sendable {
     var tree = OrderedIndex()
-    var nested = 0
+    /// How many lie below a document of a collection with the same id, by that id.
+    var nested: [String: Int] = [:]
     var long = 0
+
+    var hasPossibleCounts: Bool {
+      let names = 0...tree.count
+      return names.contains(long) && nested.values.allSatisfy(names.contains)
+    }
+
+    mutating func countNested(_ id: String, _ more: Int) {
+      let count = (nested[id] ?? 0) + more
+      nested[id] = count == 0 ? nil : count
+    }
+
+    func nested(_ id: String) -> Int { nested[id] ?? 0 }
   }
 
   struct Building {
@@ -102,8 +125,8 @@ final class IndexSet: LayerAbove {
     guard !definitions.isEmpty else { return }
     state.withLock { state in
       state.uses += 1
-      for index in state.indexes where definitions.contains(index.definition) {
-        state.lastUse[index.id] = state.uses
+      for place in state.indexes.indices where definitions.contains(state.indexes[place].definition) {
+        state.indexes[place].lastUse = state.uses
       }
     }
   }
@@ -161,8 +184,9 @@ final class IndexSet: LayerAbove {
 
   func freeze() -> any CheckpointPages {
     let shapes = shapes.stored
+    // It grows with every commit, and is looked at where all of it is written anyway.
     return state.withLock {
-      IndexPages(names: $0.names, indexes: $0.indexes, nextID: $0.nextID, shapes: shapes)
+      IndexPages(names: $0.names, indexes: $0.indexes, nextID: $0.nextID, shapes: shapes, of: self)
     }
   }
 }
@@ -292,8 +316,13 @@ extension IndexSet.NameTree {
       wasThere = try tree.remove(key.rawSpan) != nil
     }
     let more = (isThere ? 1 : 0) - (wasThere ? 1 : 0)
-    if NameKey.isNested(change.path) { nested += more }
+    let id = change.path.parent.id
+    if more != 0, NameKey.isNested(change.path) { countNested(id, more) }
     if StoredKey.isLong(key.rawSpan) { long += more }
+    guard long >= 0, nested(id) >= 0 else {
+      throw DocumentStoreError(
+        .corrupted(Damage(file: "", offset: 0, expected: "counts of names", found: "less than nothing")))
+    }
   }
 }
 
@@ -312,7 +341,7 @@ extension ManagedIndex {
         numbers.add(change.gone, times: -1)
         numbers.add(change.came)
       }
-      return true
+      return hasPossibleCounts
     } catch {
       return false
     }

@@ -50,6 +50,11 @@ struct NumberCounts: Equatable, Sendable {
     return counts[field].integers == 0 ? .doubles : nil
   }
 
+  /// Whether so many documents can have them.
+  func isPossible(with documents: Int) -> Bool {
+    counts.allSatisfy { $0.integers >= 0 && $0.doubles >= 0 && $0.integers + $0.doubles <= documents }
+  }
+
   /// The same counts, whether fields without numbers are in the list or not.
   func agrees(with other: NumberCounts) -> Bool {
     (0..<max(counts.count, other.counts.count)).allSatisfy { self[$0] == other[$0] }

@@ -139,6 +139,14 @@ public struct StructuredQuery: Sendable, Equatable {
 }
 
 extension StructuredQuery.Scope {
+  var collectionID: String {
+    switch self {
+    case .collection(let collection): collection.id
+    case .collectionGroup(let id): id
+    case .document(let path): path.parent.id
+    }
+  }
+
   package func contains(_ path: DocumentPath) -> Bool {
     let segments = path.segments
     return switch self {

@@ -9,7 +9,10 @@ import ByteStore
 extension DocumentStore {
   private static let feedMicrosecondsMax: Int64 = 7 * 86_400 * 1_000_000
   private static let feedBytesMin: UInt64 = 4 << 20
-  private static let entriesPerTrim: UInt64 = 500
+  private static let entriesPerTrim = 500
+  /// Behind so many numbers without an entry all keys are looked at, and not all numbers.
+  private static let gapMax: UInt64 = 4096
+  private static let consumersMax = 1000
 
   /// A consumer by its name. A new one begins with the next commit; one that is registered goes on behind what it
   /// has acknowledged last.
@@ -17,7 +20,12 @@ extension DocumentStore {
     guard (1...1000).contains(name.utf8.count) else {
       throw .invalidArgument("The name of a consumer has 1 to 1000 bytes.")
     }
-    if let position = pipeline.feed.consumers[name] { return FeedConsumer(name, of: self, from: position) }
+    let consumers = pipeline.feed.consumers
+    if let position = consumers[name] { return FeedConsumer(name, of: self, from: position) }
+    guard consumers.count < Self.consumersMax else {
+      throw .invalidArgument(
+        "The store has \(consumers.count) consumers, and there is no room for more. Unregister one first.")
+    }
     var position: UInt64 = 0
     do throws(DocumentStoreError) {
       try pipeline.write { feed in
@@ -61,16 +69,19 @@ extension DocumentStore {
     // What readers can see: an entry before this that is not there will never be.
     guard let state = try value(FeedFormat.stateKey) else { return ([], position) }
     guard let seen = FeedLedger.end(of: state) else { throw feedDamage("the state of the change feed") }
+    guard position < seen.next - 1 else { return ([], position) }
     var commits: [FeedCommit] = []
     var number = position + 1
-    while number < seen.next, commits.count < count {
-      if let entry = try value(FeedFormat.key(number)) {
-        guard let commit = FeedFormat.decode(entry, at: FeedPosition(number), indexes.shapes.table) else {
-          throw feedDamage("an entry of the change feed")
-        }
-        commits.append(commit)
+    while commits.count < count {
+      guard let (place, entry) = try entry(from: number, before: seen.next) else {
+        number = max(number, seen.next)
+        break
       }
-      number += 1
+      guard let commit = FeedFormat.decode(entry, at: FeedPosition(place), indexes.shapes.table) else {
+        throw feedDamage("an entry of the change feed")
+      }
+      commits.append(commit)
+      number = place + 1
     }
     let first = pipeline.feed.first
     guard position + 1 >= first else {
@@ -87,6 +98,33 @@ extension DocumentStore {
   ) throws(DocumentStoreError) -> (commits: [FeedCommit], end: FeedPosition) {
     let (commits, end) = try changes(after: position.value, max: count)
     return (commits, FeedPosition(end))
+  }
+
+  /// The first entry in a range of numbers; nil if there is none. Commits that were refused leave gaps, and a store
+  /// that somebody made up says what it likes: what this takes is bounded by the keys that there are.
+  private func entry(
+    from first: UInt64, before end: UInt64
+  ) throws(DocumentStoreError) -> (number: UInt64, entry: [UInt8])? {
+    var number = first
+    while number < end {
+      if let entry = try value(FeedFormat.key(number)) { return (number, entry) }
+      number += 1
+      guard number - first == Self.gapMax else { continue }
+      guard let next = try leastEntry(from: number, before: end) else { return nil }
+      number = next
+      return try value(FeedFormat.key(number)).map { (number, $0) }
+    }
+    return nil
+  }
+
+  private func leastEntry(from first: UInt64, before end: UInt64) throws(DocumentStoreError) -> UInt64? {
+    let (moment, _) = try moment {}
+    var least: UInt64?
+    try readAll(moment) { _, key, _ in
+      guard let number = FeedFormat.number(of: key), first <= number, number < least ?? end else { return }
+      least = number
+    }
+    return least
   }
 
   private func value(_ key: [UInt8]) throws(DocumentStoreError) -> [UInt8]? {
@@ -118,24 +156,29 @@ extension DocumentStore {
   /// False if there is nothing more to remove.
   private func trimOnce(_ budget: UInt64) throws(DocumentStoreError) -> Bool {
     let feed = pipeline.feed
+    // Those that no reader sees yet are still under way.
+    guard let state = try value(FeedFormat.stateKey), let seen = FeedLedger.end(of: state) else { return false }
     let oldest = clock.wallMicroseconds() - Self.feedMicrosecondsMax
     var keys: [[UInt8]] = []
     var dropped: UInt64 = 0
-    var number = feed.first
-    while number < feed.next, UInt64(keys.count) < Self.entriesPerTrim {
-      let key = FeedFormat.key(number)
-      let entry = try value(key)
+    var first = feed.first
+    while keys.count < Self.entriesPerTrim {
+      guard let (number, entry) = try entry(from: first, before: seen.next) else {
+        // Nothing but gaps, and what a consumer has still to pass is not said to be gone.
+        first = max(first, min(seen.next, feed.firstNeeded))
+        break
+      }
       let isOver = feed.bytes - min(feed.bytes, dropped) > budget
-      let isOld = entry.flatMap { FeedFormat.time(of: $0.rawSpan) }.map { $0.microseconds < oldest } ?? false
+      let isOld = FeedFormat.time(of: entry.rawSpan).map { $0.microseconds < oldest } ?? false
       guard number < feed.firstNeeded || isOver || isOld else { break }
-      keys.append(key)
-      dropped += UInt64(entry?.count ?? 0)
-      number += 1
+      keys.append(FeedFormat.key(number))
+      dropped += UInt64(entry.count)
+      first = number + 1
     }
-    guard let last = keys.isEmpty ? nil : number - 1 else { return false }
+    guard !keys.isEmpty || first - feed.first >= Self.gapMax else { return false }
     do throws(DocumentStoreError) {
-      try pipeline.write(removing: keys) { feed in
-        feed.drop(through: last, bytes: dropped)
+      try pipeline.write(removing: keys) { [first] feed in
+        feed.drop(through: first - 1, bytes: dropped)
         return [(FeedFormat.stateKey, feed.state)]
       }
     } catch {

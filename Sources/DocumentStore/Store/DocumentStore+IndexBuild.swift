@@ -1,7 +1,8 @@
 // Making an index of documents that are there already, while commits go on.
 //
 //   1. begin    at one moment: the store is frozen for the build, and commits are noted from then on
-//   2. read     every document of the collection's id, in the order in which they lie on disk
+//   2. read     every document of the collection's id, and no other: those that the names lead to; where they are most
+//               of the store, or the names cannot be read, all documents in the order in which they lie on disk
 //   3. sort     the keys
 //   4. catch up with what was noted, and be there, at one moment
 
@@ -45,7 +46,7 @@ extension DocumentStore {
           guard let path = DocumentKey.decode([UInt8](copying: key)) else { return }
           let key = StoredKey.of(NameKey.encode(path))
           sorter.add(key.rawSpan, ordinal)
-          if NameKey.isNested(path) { tree.nested += 1 }
+          if NameKey.isNested(path) { tree.countNested(path.parent.id, 1) }
           if StoredKey.isLong(key.rawSpan) { tree.long += 1 }
         }
         if !knowsShapes { indexes.shapes.begin(from: nextShape) }
@@ -56,10 +57,12 @@ extension DocumentStore {
   }
 
   /// Makes an index, unless it is there. `progress` is told how far it is, and ends it by answering false;
-  /// then, and after an error, there is no index. False if it was ended.
+  /// then, and after an error, there is no index. False if it was ended. The indexes that are spared do not go to make
+  /// room for it.
   @discardableResult
   func build(
-    _ definition: IndexDefinition, isAutomatic: Bool, _ progress: (IndexProgress) -> Bool = { _ in true }
+    _ definition: IndexDefinition, isAutomatic: Bool, sparing spared: [IndexDefinition] = [],
+    _ progress: (IndexProgress) -> Bool = { _ in true }
   ) throws(DocumentStoreError) -> Bool {
     try building.withLock { _ throws(DocumentStoreError) in
       while true {
@@ -68,8 +71,10 @@ extension DocumentStore {
         }
         guard !isThere else { return true }
         try checkNumber(isAutomatic)
-        switch try attempt(definition, isAutomatic, progress) {
-        case .made: return true
+        switch try attempt(definition, isAutomatic, spared, progress) {
+        case .made:
+          if isAutomatic { indexes.keepWithinBudget(sparing: spared + [definition]) }
+          return true
         case .ended: return false
         case .spoilt: continue
         }
@@ -93,44 +98,48 @@ extension DocumentStore {
   }
 
   private func attempt(
-    _ definition: IndexDefinition, _ isAutomatic: Bool, _ progress: (IndexProgress) -> Bool
+    _ definition: IndexDefinition, _ isAutomatic: Bool, _ spared: [IndexDefinition],
+    _ progress: (IndexProgress) -> Bool
   ) throws(DocumentStoreError) -> Attempt {
-    let (moment, id) = try moment { [indexes] in
-      indexes.state.withLock { state in
+    let (moment, (id, names)) = try moment { [indexes] in
+      indexes.state.withLock { state -> (UInt32, OrderedIndex?) in
         let id = state.nextID
         state.nextID += 1
         state.building.append(
           IndexSet.Building(id: id, definition: definition, isAutomatic: isAutomatic))
-        return id
+        return (id, state.names?.tree)
       }
     }
     var index = ManagedIndex(id: id, definition: definition, isAutomatic: isAutomatic)
     do throws(DocumentStoreError) {
-      guard try fill(&index, moment, progress) else {
+      guard try fill(&index, moment, names, progress) else {
         indexes.state.withLock { $0.building.removeAll { $0.id == id } }
         return .ended
       }
-      return try publish(&index)
+      return try publish(&index, spared)
     } catch {
       indexes.state.withLock { $0.building.removeAll { $0.id == id } }
       throw error
     }
   }
 
-  /// Gives an empty index the keys of all documents as of a moment; false if `progress` ended it.
+  /// Gives an empty index the keys of all documents as of a moment, of which `names` are the names if they are known;
+  /// false if `progress` ended it.
   func fill(
-    _ index: inout ManagedIndex, _ moment: Moment, _ progress: (IndexProgress) -> Bool
+    _ index: inout ManagedIndex, _ moment: Moment, _ names: OrderedIndex?, _ progress: (IndexProgress) -> Bool
   ) throws(DocumentStoreError) -> Bool {
     let definition = index.definition
     var sorter = OrderedIndexSorter()
     var problem: DocumentStoreError?
     var long = 0
     var numbers = NumberCounts()
-    let total = Double(max(count, 1))
+    let ordinals = Self.ordinals(ofGroup: definition.collectionID, in: names)
+    let total = Double(max(ordinals?.count ?? moment.keyCount, 1))
     var seen = 0.0
+    defer { documentsReadForIndexes.withLock { $0 += Int(seen) } }
     var goesOn = true
     let shapes = indexes.shapes.table
-    try read(moment) { ordinal, key, record in
+    try read(moment, ordinals) { ordinal, key, record in
       seen += 1
       if seen.remainder(dividingBy: 4096) == 0, goesOn {
         goesOn = progress(IndexProgress(step: .reading, fraction: min(seen / total, 1)))
@@ -159,7 +168,9 @@ extension DocumentStore {
     return true
   }
 
-  private func publish(_ index: inout ManagedIndex) throws(DocumentStoreError) -> Attempt {
+  private func publish(
+    _ index: inout ManagedIndex, _ spared: [IndexDefinition]
+  ) throws(DocumentStoreError) -> Attempt {
     while true {
       // Most of it without holding anyone up.
       let changes = indexes.state.withLock { state -> OrderedIndexChanges? in
@@ -180,13 +191,57 @@ extension DocumentStore {
         try index.tree.apply(building.changes)
         index.longKeys += building.longKeys
         index.numbers.add(building.numbers)
-        state.add(index)
+        state.add(index, sparing: spared)
         result = .success(.made)
       } catch {
         result = .failure(error)
       }
     }
     return try result.get()
+  }
+
+  /// To go from place to place costs so many times what it costs to go through all of them.
+  private static let scattering = 4
+
+  /// The documents of collections with an id, if they are few among all documents; nil if it is better to look at all.
+  private static func ordinals(ofGroup id: String, in names: OrderedIndex?) -> [UInt32]? {
+    guard let names, case let prefix = NameKey.prefix(group: id), prefix.count <= StoredKey.keptBytes else {
+      return nil
+    }
+    // A damaged page of names is found out elsewhere.
+    return try? { () throws(DocumentStoreError) -> [UInt32]? in
+      let range = ByteRange.prefix(prefix).inTree
+      let count = try names.count(in: range)
+      guard count < names.count / Self.scattering else { return nil }
+      var ordinals: [UInt32] = []
+      ordinals.reserveCapacity(count)
+      var cursor = try names.cursor(over: range)
+      while try cursor.next(1024, into: &ordinals) > 0 {}
+      // About the order in which they were written.
+      ordinals.sort()
+      return ordinals
+    }()
+  }
+
+  /// Hands over documents as they are stored: those of some ordinals, or all.
+  private func read(
+    _ moment: Moment, _ ordinals: [UInt32]?,
+    _ body: (_ ordinal: UInt32, _ key: RawSpan, _ record: RawSpan) -> Void
+  ) throws(DocumentStoreError) {
+    guard let ordinals else { return try read(moment, body) }
+    let pooled = moment.takeBuffer()
+    defer { moment.giveBack(pooled) }
+    for start in stride(from: 0, to: ordinals.count, by: 256) {
+      let wave = Array(ordinals[start..<min(start + 256, ordinals.count)])
+      do throws(ByteStoreError) {
+        _ = try moment.forEach(wave, using: &pooled.buffer) { ordinal, key, record in
+          body(ordinal, key, record)
+          return true
+        }
+      } catch {
+        throw DocumentStoreError(error)
+      }
+    }
   }
 
   /// Hands over every document as it is stored.
@@ -203,20 +258,5 @@ extension DocumentStore {
     _ moment: Moment, _ body: (_ ordinal: UInt32, _ key: RawSpan, _ value: RawSpan) -> Void
   ) throws(DocumentStoreError) {
     do throws(ByteStoreError) { try moment.forEach(body) } catch { throw DocumentStoreError(error) }
-  }
-}
-
-extension IndexSet.State {
-  fileprivate mutating func add(_ index: ManagedIndex) {
-    indexes.removeAll { $0.definition == index.definition }
-    indexes.append(index)
-    uses += 1
-    lastUse[index.id] = uses
-    let automatic = indexes.filter { $0.isAutomatic && $0.id != index.id }
-    guard automatic.count >= DocumentStore.automaticIndexesMax,
-      let oldest = automatic.min(by: { lastUse[$0.id] ?? 0 < lastUse[$1.id] ?? 0 })
-    else { return }
-    indexes.removeAll { $0.id == oldest.id }
-    lastUse[oldest.id] = nil
   }
 }

@@ -16,7 +16,7 @@ extension DocumentStore {
     var expectedNames = ScannedKeys()
     var expected = indexes.map { _ in ScannedKeys() }
     var numbers = indexes.map { _ in NumberCounts() }
-    var nested = 0
+    var nested: [String: Int] = [:]
     var problem: DocumentStoreError?
     let shapes = self.indexes.shapes.table
     var definitions: [Shape] = []
@@ -27,7 +27,7 @@ extension DocumentStore {
       guard DocumentKey.isOfDocument(key) else { return }
       guard let path = DocumentKey.decode([UInt8](copying: key)) else { return }
       expectedNames.add(NameKey.encode(path), ordinal)
-      if NameKey.isNested(path) { nested += 1 }
+      if NameKey.isNested(path) { nested[path.parent.id, default: 0] += 1 }
       do throws(RecordError) {
         let document = try StoredDocument(path: path, record: record, shapes)
         for (place, index) in indexes.enumerated()

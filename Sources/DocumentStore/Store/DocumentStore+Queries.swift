@@ -194,6 +194,7 @@ extension DocumentStore {
     _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done)? {
     let collectionID = OrientedQuery(query.asRun).collectionID
+    var rounds = 0
     while true {
       let (moment, (view, position)) = try moment { [indexes, publications] in
         (indexes.view(collectionID), publications.position)
@@ -206,13 +207,14 @@ extension DocumentStore {
       let planner = QueryPlanner(
         definitions: view.indexes.map(\.definition),
         // One that is made and gone again at once would be made for ever.
-        createsIndexes: missing != .leftOut && createsIndexes && built.count < Self.buildsMax,
+        createsIndexes: missing != .leftOut && createsIndexes && rounds < Self.roundsMax,
         scanMax: options.scanMax,
         count: { access throws(DocumentStoreError) in try view.count(access) })
       switch try planner.decide(query) {
       case .needs(let definitions):
         if case .awaited = missing { return nil }
-        for definition in definitions { try build(definition, isAutomatic: true) }
+        rounds += 1
+        for definition in definitions { try build(definition, isAutomatic: true, sparing: definitions) }
         built += definitions
       case .plan(let plan):
         indexes.noteUse(of: plan.indexes)
@@ -223,7 +225,8 @@ extension DocumentStore {
     }
   }
 
-  private static let buildsMax = 200
+  /// How often what is missing is made.
+  private static let roundsMax = 3
 
   func moment<Result>(_ body: () -> Result) throws(DocumentStoreError) -> (Moment, Result) {
     do throws(ByteStoreError) { return try bytes.moment(body) } catch { throw DocumentStoreError(error) }
@@ -242,4 +245,7 @@ extension IndexView {
     for range in access.ranges { count += try tree.count(in: range.inTree) }
     return count
   }
+
+  /// Of the documents of a collection with this id, some lie below others.
+  func hasNested(_ collectionID: String) -> Bool { nestedNames[collectionID] != nil }
 }

@@ -22,6 +22,10 @@ public final class DocumentStore: Sendable {
     package var blobs = BlobStore.Options()
     /// Of the same, for pages of segments; nil is a share of the machine's memory.
     package var cacheBytesMax: Int?
+    /// What the indexes that queries made may take of the memory, all together; above it those go that were not of use
+    /// for the longest time, and are made again when a query needs them. Nil is a quarter of the machine's memory.
+    /// Indexes that `createIndex` made stay whatever they take.
+    public var automaticIndexBytesMax: Int?
 
     /// Durable, made if missing, open for writing.
     public init() {}
@@ -46,6 +50,8 @@ public final class DocumentStore: Sendable {
   let objectState = ObjectState()
   /// Held while an index is made.
   let building = Locked(Turn())
+  /// Since the store was opened.
+  let documentsReadForIndexes = Locked(0)
 
   private init(
     _ bytes: ByteStore, _ layer: CommitLayer, _ settings: Settings, _ options: Options, clock: any StoreClock
@@ -60,6 +66,8 @@ public final class DocumentStore: Sendable {
     timeToLive = Locked(TimeToLiveState(policies: settings.policies))
     timeToLiveClock = TimeToLiveClock(clock)
     publications = layer.publications
+    let indexBytesMax = options.automaticIndexBytesMax ?? IndexSet.standardBytesMax()
+    layer.indexes.state.withLock { $0.automaticBytesMax = indexBytesMax }
     live = LiveQueries(layer.publications)
     live.setSource(self)
     startSweeping()

@@ -1,8 +1,8 @@
 // Reading at one point in time, for as long as wanted.
 //
 // A snapshot is a moment of the store of bytes with the indexes of the same commit. An index that a query needs and
-// that is not there is made from the documents of the snapshot, and for the store as well: other snapshots will
-// want it.
+// that is not there is made for the store, for other snapshots will want it as well; the snapshot takes that one if
+// nothing was committed in between, and makes one of its own documents otherwise.
 
 import ByteStore
 
@@ -113,7 +113,7 @@ public final class StoreSnapshot: Sendable {
         count: { access throws(DocumentStoreError) in try view.count(access) })
       do throws(DocumentStoreError) {
         switch try planner.decide(query) {
-        case .needs(let definitions): for definition in definitions { try make(definition, state.moment) }
+        case .needs(let definitions): for definition in definitions { try make(definition, definitions, state) }
         case .plan(let plan):
           store.indexes.noteUse(of: plan.indexes)
           return try body(
@@ -126,12 +126,21 @@ public final class StoreSnapshot: Sendable {
     }
   }
 
-  private func make(_ definition: IndexDefinition, _ moment: Moment) throws(DocumentStoreError) {
-    try store.build(definition, isAutomatic: true)
+  private func make(
+    _ definition: IndexDefinition, _ needed: [IndexDefinition], _ state: State
+  ) throws(DocumentStoreError) {
+    try store.build(definition, isAutomatic: true, sparing: needed)
     var index = ManagedIndex(id: 0, definition: definition, isAutomatic: true)
-    _ = try store.fill(&index, moment) { _ in true }
+    let (now, stored) = try store.moment { [indexes = store.indexes] in
+      indexes.state.withLock { $0.indexes.first { $0.definition == definition } }
+    }
+    if let stored, now.sequence == state.moment.sequence {
+      index = stored
+    } else {
+      _ = try store.fill(&index, state.moment, state.view.names) { _ in true }
+    }
     let made = index
-    state.withLock { state in
+    self.state.withLock { state in
       guard state?.view.index(definition) == nil else { return }
       state?.view.indexes.append(made)
     }

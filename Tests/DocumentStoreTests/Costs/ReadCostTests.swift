@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test(.enabled(if: allocations_are_counted()))
-  func aBorrowedQueryAllocatesOnceForEachFurtherDocument() throws {
+  func aBorrowedQueryAllocatesNothingForAFurtherDocument() throws {
     let store = try open()
     func count(_ limit: Int) throws -> Double {
       let query = try StructuredQuery.ofC.order("score").limited(to: .first(limit))
@@ -60,6 +60,39 @@ import Testing
       perDocument <= Self.allocationsOfDocumentMax, "\(perDocument) allocations for each further document")
   }
 
+  /// All are looked at, and few match: what is compared is compared where it lies.
+  @Test(.enabled(if: allocations_are_counted()))
+  func aFilterAllocatesNothingForADocument() throws {
+    let store = try open()
+    store.createsIndexes = false
+    let bio = StoredValue.string("Number 77 writes about the sea, the harbour, the weather and \(77 * 7919).")
+    let filters: [FilterTree] = [
+      .field("bio", .equal, bio),
+      .all([.field("age", .equal, .integer(77)), .field("email", .equal, "person77@example.org")]),
+      .all([.field("score", .greaterThan, .double(1)), .field("email", .equal, "person77@example.org")]),
+    ]
+    for filter in filters {
+      let query = try StructuredQuery.ofC.filtered(by: filter)
+      let counted = try allocations(5) { _ in
+        let count = try store.count(query)
+        #expect(count == 1)
+      }
+      #expect(
+        counted / 2000 <= Self.allocationsOfDocumentMax, "\(counted / 2000) allocations for each document of a count")
+      let scanned = try allocations(5) { _ in
+        var found = 0
+        try store.forEach(query) { _ in
+          found += 1
+          return true
+        }
+        #expect(found == 1)
+      }
+      #expect(
+        scanned / 2000 <= Self.allocationsOfDocumentMax, "\(scanned / 2000) allocations for each document")
+    }
+    try store.close()
+  }
+
   /// Of each call, once everything has been used before.
   private func allocations(_ calls: Int, _ body: (Int) throws -> Void) throws -> Double {
     for index in 0..<calls { try body(index) }
@@ -71,7 +104,8 @@ import Testing
   // Tests are built without optimisation, which allocates more; a build with it stays below.
   private static let allocationsOfGetMax = 8.0
   private static let allocationsOfQueryMax = 130.0
-  private static let allocationsOfDocumentMax = 1.05
+  /// What each wave of 256 documents has: a list of where they are.
+  private static let allocationsOfDocumentMax = 0.1
 
   // MARK: Work
 
@@ -95,6 +129,85 @@ import Testing
       to: .first(20))
     let explanation = try open().explain(query)
     #expect(explanation.results == 20 && explanation.documentsRead == 20 && explanation.entriesRead == 20)
+  }
+
+  @Test func anAnswerThatHasToBeSortedKeepsNoMoreThanItsLimit() throws {
+    let store = try open()
+    store.createsIndexes = false
+    let query = try StructuredQuery.ofC.order("age").order("email")
+    let sorted = try store.documents(query)
+    #expect(sorted.count == 2000)
+    for limit in [1, 50, 999] {
+      let (few, done) = try store.run(query.limited(to: .first(limit))) { run throws(DocumentStoreError) in
+        try run.documents()
+      }
+      #expect(few == Array(sorted.prefix(limit)))
+      #expect(done.work.documentsRead == 2000)
+      #expect((1...max(64, 2 * limit)).contains(done.work.matchesKeptMax))
+    }
+    try store.close()
+  }
+
+  @Test func anIndexIsMadeOfTheDocumentsOfItsCollection() throws {
+    let store = try open()
+    try store.commit((0..<100).map { .set(path("few", "d\($0)"), CostDocument.fields($0)) })
+    try store.commit((0..<7).map { .set(path("c", "d1", "few", "e\($0)"), CostDocument.fields($0)) })
+    try store.compact()
+    let before = store.documentsReadForIndexes.withLock { $0 }
+    let few = StructuredQuery(.collection(path("few", "x").parent))
+    let explanation = try store.explain(try few.order("age"))
+    #expect(explanation.built.count == 1 && explanation.results == 100)
+    #expect(store.documentsReadForIndexes.withLock { $0 } - before == 107)
+    #expect(try store.invariantBroken() == nil)
+    try store.close()
+  }
+
+  @Test func aSnapshotOfWhatTheStoreStillIsMakesNoIndexOfItsOwn() throws {
+    let store = try open()
+    func built(_ body: () throws -> Void) rethrows -> Int {
+      let before = store.documentsReadForIndexes.withLock { $0 }
+      try body()
+      return store.documentsReadForIndexes.withLock { $0 } - before
+    }
+    let snapshot = try store.snapshot()
+    let (byAge, byEmail) = (try StructuredQuery.ofC.order("age"), try StructuredQuery.ofC.order("email"))
+    var answer = 0
+    let first = try built { answer = try snapshot.documents(byAge).count }
+    #expect(first == 2000 && answer == 2000)
+    let second = try built { answer = try snapshot.count(byAge) }
+    #expect(second == 0 && answer == 2000)
+    try store.commit([.delete(path("c", "d3"))])
+    let older = try built { answer = try snapshot.documents(byEmail).count }
+    #expect(older == 3999 && answer == 2000, "one index of what was, and one of what is")
+    let last = try built { answer = try store.documents(byEmail).count }
+    #expect(last == 0 && answer == 1999)
+    snapshot.close()
+    try store.close()
+  }
+
+  /// One long key, one long name or one collection of the same name below another changes no other count.
+  @Test func aCountGoesThroughNoKeys() throws {
+    let store = try open()
+    let long = StoredMap([("score", .string(String(repeating: "s", count: 900)))])
+    try store.commit([.set(path("c", "long"), long)])
+    try store.commit([.set(path("c", String(repeating: "n", count: 900)), CostDocument.fields(1))])
+    try store.commit([.set(path("other", "a", "other", "b"), long)])
+    for (query, count) in [
+      (StructuredQuery.ofC, 2002), (try StructuredQuery.ofC.order("score"), 2002),
+      (try StructuredQuery.ofC.where("score", .greaterThan, ""), 1), (StructuredQuery.ofGroupC, 2002),
+    ] {
+      let explanation = try store.explain([.count], over: query)
+      #expect(explanation.entriesRead == 0 && explanation.documentsRead == 0, "\(query.canonicalID)")
+      #expect(try store.count(query) == count)
+      #expect(try store.documents(query).count == count)
+    }
+    #expect(try store.count(StructuredQuery(.collection(path("other", "x").parent))) == 1)
+    // A bound as long as the key tells nothing.
+    let bound = StoredValue.string(String(repeating: "s", count: 899))
+    #expect(try store.count(try StructuredQuery.ofC.where("score", .greaterThan, bound)) == 1)
+    let behind = StoredValue.string(String(repeating: "s", count: 901))
+    #expect(try store.count(try StructuredQuery.ofC.where("score", .greaterThan, behind)) == 0)
+    try store.close()
   }
 
   @Test func aCountReadsNoDocument() throws {

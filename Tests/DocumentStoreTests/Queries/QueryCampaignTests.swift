@@ -9,4 +9,11 @@ struct QueryCampaignTests {
     let summary = QueryCampaign.run(queries: 1500, seed: 2)
     #expect(summary.failure == nil)
   }
+
+  @Test("finds none among more documents than are read at once")
+  func isCleanInLargeWorlds() {
+    let summary = QueryCampaign.run(queries: 40, seed: 2, first: 11)
+    #expect(summary.failure == nil)
+    #expect(summary.counts[.severalWaves, default: 0] > 0)
+  }
 }

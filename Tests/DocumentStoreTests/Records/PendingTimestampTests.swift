@@ -52,5 +52,13 @@ import Testing
     #expect(try store.documents(query).map(\.path.id) == ["9", "8", "7", "6"])
     let later = try query.filtered(by: .field(field, .greaterThan, .timestamp(time)))
     #expect(try store.documents(later).map(\.path.id) == ["9"])
+    let pending = StoredValue.pendingTimestamp(time, previous: nil)
+    let since = try query.filtered(by: .field(field, .greaterThanOrEqual, pending))
+    #expect(try store.documents(since).map(\.path.id) == ["8", "7"])
+    // The same from keys alone, where both kinds stand beside each other.
+    try store.createIndex(IndexDefinition("rooms", .collection, [IndexDefinition.Field(field)]))
+    #expect(try !store.explain(later).isFiltered)
+    #expect(try store.documents(later).map(\.path.id) == ["9"])
+    #expect(try store.documents(since).map(\.path.id) == ["8", "7"])
   }
 }

@@ -215,6 +215,27 @@ struct ForgedCheckpoint {
     }
   }
 
+  /// Of a region, by its place.
+  struct Page {
+    let region: Int
+    let page: Int
+    let payload: [UInt8]
+  }
+
+  /// Of the regions whose kinds are wanted.
+  func pages(_ isWanted: (UInt32) -> Bool) -> [Page] {
+    regions.indices.filter { isWanted(regions[$0].kind) }.flatMap { region in
+      regions[region].pages.enumerated().map { page, bytes in
+        Page(region: region, page: page, payload: Array(bytes.prefix(Self.payloadBytes)))
+      }
+    }
+  }
+
+  mutating func setPayload(_ payload: [UInt8], of page: Page) {
+    let bytes = payload.prefix(Self.payloadBytes)
+    regions[page.region].pages[page.page].replaceSubrange(0..<bytes.count, with: bytes)
+  }
+
   // MARK: The file
 
   func encoded(mended: Bool) -> [UInt8] {

@@ -14,7 +14,7 @@ package struct FuzzCampaign {
 
   package static let targets: [any FuzzTarget.Type] = [
     ManifestTarget.self, FrameTarget.self, SegmentTarget.self, CheckpointTarget.self, EntryTarget.self,
-    DirectoryTarget.self, RecordTarget.self, BlobTarget.self, SalvageTarget.self,
+    DirectoryTarget.self, RecordTarget.self, BlobTarget.self, SalvageTarget.self, DocumentsTarget.self,
   ]
 
   /// Runs until `isOver` says so; `willRun` learns each input first.

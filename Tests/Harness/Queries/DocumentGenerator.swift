@@ -5,8 +5,13 @@ package import DocumentStore
 
 package struct DocumentGenerator {
   package var random: SeededRandom
+  /// So many more names, for collections of more documents than there are names that tend to break something.
+  private let plainIDs: Int
 
-  package init(seed: UInt64) { random = SeededRandom(seed: seed) }
+  package init(seed: UInt64, plainIDs: Int = 0) {
+    random = SeededRandom(seed: seed)
+    self.plainIDs = plainIDs
+  }
 
   static let collections = [
     ["c"], ["c", "x", "c"], ["c", "__id7__", "c"], ["d"], ["d", "x", "c"], ["c\u{301}"],
@@ -71,7 +76,11 @@ package struct DocumentGenerator {
   }
 
   mutating func path() -> DocumentPath {
-    DocumentPath(unchecked: pick(Self.collections) + [pick(Self.ids)])
+    guard plainIDs > 0, !random.oneIn(20) else {
+      return DocumentPath(unchecked: pick(Self.collections) + [pick(Self.ids)])
+    }
+    let collection = random.oneIn(4) ? pick(Self.collections) : Self.collections[0]
+    return DocumentPath(unchecked: collection + ["n\(random.below(plainIDs))"])
   }
 
   /// A small number more often than not, so that values meet.
@@ -83,7 +92,11 @@ package struct DocumentGenerator {
     case 8, 9: return .double(pick(Self.doubles))
     case 10: return .null
     case 11: return .boolean(random.oneIn(2))
-    case 12: return .timestamp(pick(Self.moments))
+    case 12:
+      let moment = pick(Self.moments)
+      guard random.oneIn(3) else { return .timestamp(moment) }
+      // As a write that a server has not confirmed leaves it.
+      return .pendingTimestamp(moment, previous: random.oneIn(2) ? nil : .integer(Int64(random.below(4))))
     case 13, 14: return .string(pick(Self.strings))
     case 15: return pick([bytes(), reference()])
     case 16: return .geoPoint(pick(Self.places))

@@ -31,6 +31,13 @@ package struct QueryCampaign {
     case firstLimits
     case lastLimits
     case emptyAnswers
+    /// More documents than are read at once.
+    case severalWaves
+    case borrowed
+    case storedRecords
+    case snapshots
+    /// After commits that it does not see.
+    case olderSnapshots
     case indexesMadeForQueries
     case indexesMadeBefore
     /// One that has not all equalities of the query.
@@ -58,11 +65,14 @@ package struct QueryCampaign {
     }
   }
 
-  package static func run(queries: Int, seed: UInt64) -> Summary {
+  /// A part of it: programs from `first` on.
+  package static func run(queries: Int, seed: UInt64, first: Int = 0) -> Summary {
     var summary = Summary()
+    summary.programs = first
     while summary.queries < queries, summary.failure == nil {
       let programSeed = SeededRandom.seed(seed, UInt64(summary.programs))
-      let program = QueryProgram(seed: programSeed, queriesMax: queries - summary.queries)
+      let isLarge = QueryProgram.isLarge(summary.programs)
+      let program = QueryProgram(seed: programSeed, queriesMax: queries - summary.queries, isLarge: isLarge)
       if let failure = program.run(&summary) {
         let shrunk = QueryProgramShrinker.shrink(program, failure)
         summary.failure =

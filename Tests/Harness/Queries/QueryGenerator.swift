@@ -7,6 +7,9 @@ package struct QueryGenerator {
   private var values: DocumentGenerator
   private let documents: [StoredDocument]
 
+  /// Of many documents more are asked for.
+  private var limitMax: Int { max(8, documents.count) }
+
   /// Queries about these documents, of which there is at least one.
   package init(seed: UInt64, about documents: [StoredDocument]) {
     values = DocumentGenerator(seed: seed)
@@ -26,7 +29,7 @@ package struct QueryGenerator {
     }
     if values.random.oneIn(2) { query = addingCursors(to: query) }
     if values.random.oneIn(2) {
-      let count = 1 + values.random.below(8)
+      let count = 1 + values.random.below(values.random.oneIn(2) ? 8 : limitMax)
       let limit = values.random.oneIn(2) ? StructuredQuery.Limit.first(count) : .last(count)
       query = (try? query.limited(to: limit)) ?? query
     }
@@ -53,7 +56,7 @@ package struct QueryGenerator {
       if values.random.oneIn(3) { query = addingCursors(to: query) }
     }
     if values.random.oneIn(3) {
-      let count = 1 + values.random.below(4)
+      let count = 1 + values.random.below(values.random.oneIn(2) ? 4 : limitMax)
       query = (try? query.limited(to: values.random.oneIn(2) ? .first(count) : .last(count))) ?? query
     }
     return query

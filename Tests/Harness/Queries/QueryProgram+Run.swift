@@ -31,6 +31,8 @@ private struct QueryProgramRun {
   private var documents: [DocumentPath: StoredMap] = [:]
   /// The same as the evaluator takes them; nil if they have changed.
   private var list: [StoredDocument]?
+  /// Of an earlier moment, with what there was.
+  private var older: (snapshot: StoreSnapshot, documents: [StoredDocument])?
 
   init(_ program: QueryProgram, _ summary: QueryCampaign.Summary) {
     self.summary = summary
@@ -50,6 +52,7 @@ private struct QueryProgramRun {
     func fail(_ what: String) -> QueryFailure { QueryFailure(step: number, what: what) }
     switch step {
     case .commit(let edits):
+      if number % 4 == 0 { older = (try store.snapshot(), list ?? makeList()) }
       guard try commit(edits, to: store) else { return }
       for edit in edits {
         edit.apply(to: &documents)
@@ -72,10 +75,12 @@ private struct QueryProgramRun {
       try store.compact()
       summary.count(.compactions)
     case .close:
+      older = nil
       try store.close()
       self.store = nil
       summary.count(.closes)
     case .abandon:
+      older = nil
       store.bytes.abandon()
       self.store = nil
       summary.count(.abandons)
@@ -98,11 +103,15 @@ private struct QueryProgramRun {
     }
   }
 
+  private func makeList() -> [StoredDocument] {
+    documents.map { path, fields in QueryProgram.document(path, fields) }
+  }
+
   /// What is wrong with an answer, or nil.
   private mutating func compare(
     _ query: StructuredQuery, _ aggregates: [Aggregate], with store: DocumentStore, _ number: Int
   ) throws -> String? {
-    let all = list ?? documents.map { path, fields in QueryProgram.document(path, fields) }
+    let all = list ?? makeList()
     list = all
     let naive = NaiveEvaluator(query)
     let expected = naive.answer(from: all)
@@ -126,8 +135,56 @@ private struct QueryProgramRun {
         summary.count(.sumsFromKeys, if: explanation.documentsRead == 0)
       }
     }
-    note(try explanation ?? store.explain(query), query, expected.count, store)
+    let plan = try explanation ?? store.explain(query)
+    note(plan, query, expected.count, store)
+    return try compareOthers(query, expected, plan, store, number)
+  }
+
+  /// The ways to an answer beside the usual one, each now and then.
+  private mutating func compareOthers(
+    _ query: StructuredQuery, _ expected: [StoredDocument], _ plan: QueryExplanation, _ store: DocumentStore,
+    _ number: Int
+  ) throws -> String? {
+    switch number % 5 {
+    case 0:
+      let records = try store.records(query)
+      guard records.map(\.path) == expected.map(\.path) else { return "records are of \(records.map(\.path))" }
+      summary.count(.storedRecords)
+    case 1:
+      if case .last = query.limit { return nil }
+      guard !plan.isSorted else { return nil }
+      var paths: [DocumentPath?] = []
+      try store.forEach(query) { document in
+        paths.append(document.path)
+        return true
+      }
+      guard paths == expected.map(\.path) else { return "borrowed \(paths)" }
+      summary.count(.borrowed)
+    case 2:
+      let snapshot = try store.snapshot()
+      defer { snapshot.close() }
+      if let problem = try compare(query, expected, with: snapshot) { return "in a snapshot \(problem)" }
+      summary.count(.snapshots)
+    case 3:
+      guard let older else { return nil }
+      let expected = NaiveEvaluator(query).answer(from: older.documents)
+      if let problem = try compare(query, expected, with: older.snapshot) {
+        return "in an older snapshot \(problem)"
+      }
+      summary.count(.olderSnapshots)
+    default: break
+    }
     return nil
+  }
+
+  private func compare(
+    _ query: StructuredQuery, _ expected: [StoredDocument], with snapshot: StoreSnapshot
+  ) throws -> String? {
+    let found = try snapshot.documents(query)
+    guard found.map(\.path) == expected.map(\.path), zip(found, expected).allSatisfy({ $0.fields == $1.fields })
+    else { return "found \(text(found)), and there are \(text(expected))" }
+    let count = try snapshot.count(query)
+    return count == expected.count ? nil : "counted \(count), and there are \(expected.count)"
   }
 
   private func compareCount(
@@ -166,6 +223,7 @@ private struct QueryProgramRun {
     if case .first = query.limit { summary.count(.firstLimits) }
     if case .last = query.limit { summary.count(.lastLimits) }
     summary.count(.emptyAnswers, if: results == 0)
+    summary.count(.severalWaves, if: results > 256)
     summary.count(.indexesMadeForQueries, if: !plan.built.isEmpty)
     summary.count(
       .partialIndexes,

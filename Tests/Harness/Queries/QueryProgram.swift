@@ -32,18 +32,26 @@ struct QueryProgram: Sendable {
     case noIndexes, everyIndex, standard, indexesMadeBefore, onlyIndexesMadeBefore
   }
 
-  init(seed: UInt64, queriesMax: Int) {
-    var generator = DocumentGenerator(seed: seed)
+  /// One in so many programs has so many documents that they are read in several waves, and few queries.
+  private static let largeEvery = 12
+  private static let largeDocuments = 300...1500
+
+  init(seed: UInt64, queriesMax: Int, isLarge: Bool) {
+    var generator = DocumentGenerator(seed: seed, plainIDs: isLarge ? Self.largeDocuments.upperBound : 0)
     let habit = generator.pick(Habit.allCases)
     createsIndexes = habit != .noIndexes && habit != .onlyIndexesMadeBefore
     scanMax = habit == .standard ? DocumentStore.Options().scanMax : generator.pick([0, 0, 8])
     steps = []
 
     var documents: [DocumentPath: StoredMap] = [:]
-    let first = generator.documents(8 + generator.random.below(60))
+    let count =
+      isLarge
+      ? Self.largeDocuments.lowerBound + generator.random.below(Self.largeDocuments.count)
+      : 8 + generator.random.below(60)
+    let first = generator.documents(count)
     var rest = first[...]
     while !rest.isEmpty {
-      let batch = rest.prefix(1 + generator.random.below(40))
+      let batch = rest.prefix(1 + generator.random.below(isLarge ? 400 : 40))
       rest.removeFirst(batch.count)
       commit(batch.map { .set($0.path, $0.fields) }, &documents)
     }
@@ -53,7 +61,7 @@ struct QueryProgram: Sendable {
       }
     }
     var queries = QueryGenerator(seed: SeededRandom.seed(seed, 1), about: first)
-    var left = min(queriesMax, 150)
+    var left = min(queriesMax, isLarge ? 40 : 150)
     var known = first
     while left > 0 {
       switch generator.random.below(100) {
@@ -81,6 +89,9 @@ struct QueryProgram: Sendable {
     }
     steps.append(.checkInvariants)
   }
+
+  /// Of a campaign, by its place in it.
+  static func isLarge(_ number: Int) -> Bool { number % largeEvery == largeEvery - 1 }
 
   private mutating func commit(_ edits: [Edit], _ documents: inout [DocumentPath: StoredMap]) {
     for edit in edits { edit.apply(to: &documents) }

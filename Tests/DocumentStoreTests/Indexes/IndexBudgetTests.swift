@@ -1,0 +1,117 @@
+// How many indexes stay that queries made, and which.
+
+import ByteStore
+import Harness
+import Testing
+
+@testable import DocumentStore
+
+@Suite struct IndexBudgetTests {
+  private let directory = TemporaryDirectory()
+
+  private func open(bytesMax: Int?) throws -> DocumentStore {
+    var options = DocumentStore.Options()
+    options.scanMax = 0
+    options.maintenance = .manual
+    options.automaticIndexBytesMax = bytesMax
+    return try DocumentStore.open(directory.path, options: options)
+  }
+
+  private func fill(_ store: DocumentStore) throws {
+    try store.commit(
+      (0..<400).map { number in
+        .set(path("c", "d\(number)"), StoredMap((0..<6).map { ("f\($0)", .string("a text \(number) \($0)")) }))
+      })
+  }
+
+  private func use(_ number: Int, of store: DocumentStore) throws {
+    #expect(try store.documents(StructuredQuery.ofC.order(field("f\(number)"))).count == 400)
+  }
+
+  private func fields(of store: DocumentStore) -> [String] {
+    store.indexList.map { $0.definition.fields[0].path.canonical }.sorted()
+  }
+
+  private func bytes(of store: DocumentStore) -> Int {
+    store.indexes.state.withLock { $0.indexes.filter(\.isAutomatic).reduce(0) { $0 + $1.tree.memory.bytes } }
+  }
+
+  @Test func aboveTheirBytesTheLeastRecentlyUsedGo() throws {
+    var store = try open(bytesMax: nil)
+    try fill(store)
+    try use(0, of: store)
+    let one = bytes(of: store)
+    #expect(one > 400 * 10)
+    try store.close()
+
+    store = try open(bytesMax: one * 5 / 2)
+    store.dropIndex(IndexDefinition(unchecked: "c", .collection, [.init(field("f0"))]))
+    try store.createIndex(IndexDefinition(unchecked: "c", .collection, [.init(field("f5"))]))
+    for number in [0, 1, 0, 2] { try use(number, of: store) }
+    #expect(fields(of: store) == ["f0", "f2", "f5"], "f1 was used before f0, and f5 was asked for")
+    #expect(bytes(of: store) <= one * 5 / 2)
+    try store.close()
+  }
+
+  @Test func oneThatIsTooLargeByItselfStaysUntilTheNext() throws {
+    let store = try open(bytesMax: 1)
+    try fill(store)
+    try use(0, of: store)
+    #expect(fields(of: store) == ["f0"])
+    try use(1, of: store)
+    #expect(fields(of: store) == ["f1"])
+    try store.close()
+  }
+
+  @Test func whatAQueryNeedsTogetherStaysTogether() throws {
+    let store = try open(bytesMax: 1)
+    try fill(store)
+    let query = try StructuredQuery.ofC.filtered(
+      by: .any([
+        .field("f0", .equal, "a text 3 0"), .field("f1", .equal, "a text 4 1"),
+        .field("f2", .equal, "a text 5 2"),
+      ]))
+    let explanation = try store.explain(query)
+    #expect(explanation.built.count == 3 && explanation.results == 3 && !explanation.isSorted)
+    try store.close()
+  }
+
+  @Test func whatGrewBeyondTheBudgetGoesWithTheNextFlush() throws {
+    let store = try open(bytesMax: nil)
+    try fill(store)
+    for number in [1, 2] { try use(number, of: store) }
+    let both = fields(of: store)
+    let bytesMax = bytes(of: store) - 1
+    store.indexes.state.withLock { $0.automaticBytesMax = bytesMax }
+    try store.commit([.set(path("other", "d"), StoredMap())])
+    try store.compact()
+    #expect(both == ["f1", "f2"])
+    #expect(fields(of: store) == ["f2"])
+    try store.close()
+  }
+
+  @Test func whichWasUsedLastIsKnownAfterAnOpening() throws {
+    var store = try open(bytesMax: nil)
+    try fill(store)
+    for number in [0, 1, 0, 2] { try use(number, of: store) }
+    try store.compact()
+    let bytesMax = bytes(of: store)
+    try store.close()
+    store = try open(bytesMax: bytesMax)
+    // Only what is in memory counts.
+    #expect(bytes(of: store) < bytesMax / 2)
+    for number in [2, 0] { try use(number, of: store) }
+    try store.commit([.set(path("other", "d"), StoredMap())])
+    try store.compact()
+    try store.close()
+    store = try open(bytesMax: nil)
+    let order = store.indexes.state.withLock { state in
+      state.indexes.sorted { $0.lastUse < $1.lastUse }.map { $0.definition.fields[0].path.canonical }
+    }
+    #expect(order == ["f1", "f2", "f0"])
+    store.indexes.state.withLock { $0.automaticBytesMax = 1 }
+    store.indexes.keepWithinBudget()
+    #expect(fields(of: store) == ["f0"])
+    try store.close()
+  }
+}

@@ -1,0 +1,207 @@
+// What a store of documents keeps for itself: settings, entries of the change feed, shapes, records, and the pages of
+// its indexes in a checkpoint. Somebody made them up, and all checksums are right.
+//
+//   input := place:u8 bytes      the value of a key, by its place among all keys, or behind these the payload of a
+//                                page of an index or of their catalog
+
+internal import ByteStore
+internal import DocumentStore
+
+struct DocumentsTarget: FuzzTarget {
+  static let name = "documents"
+  private static let directory = SampleStore.directory
+  private let image: DiskImage
+  private let seed: UInt64
+  private let entries: [(key: [UInt8], value: [UInt8])]
+  private let checkpoint: String
+  private let pages: [ForgedCheckpoint.Page]
+
+  init(seed: UInt64) {
+    self.seed = seed
+    do throws(DocumentStoreError) {
+      image = try Self.sample(seed)
+    } catch {
+      preconditionFailure("a store without faults works: \(error)")
+    }
+    entries = Self.entries(of: image, seed)
+    checkpoint = image.paths.last { $0.contains("/checkpoint-") } ?? ""
+    pages = ForgedCheckpoint(image.contents(of: checkpoint)?.bytes ?? []).pages { $0 >= 256 }
+  }
+
+  var seeds: [[UInt8]] {
+    (entries.map(\.value) + pages.map(\.payload)).enumerated().map { [UInt8($0.offset)] + $0.element }
+  }
+
+  func run(_ input: [UInt8]) throws(FuzzFinding) -> String {
+    let place = Int(input.first ?? 0) % (entries.count + pages.count)
+    let bytes = Array(input.dropFirst())
+    let made = place < entries.count ? image(with: bytes, at: place) : image(withPage: bytes, place - entries.count)
+    guard let made else { return "too large" }
+    return DocumentsExercise.run(SimulatedDisk(made).platform(seed: seed))
+  }
+
+  // MARK: The store
+
+  static func options() -> DocumentStore.Options {
+    var options = DocumentStore.Options()
+    options.maintenance = .manual
+    options.scanMax = 0
+    return options
+  }
+
+  /// With indexes, a consumer who has not read all, a time to live, long keys and nested names; all of it flushed but
+  /// for the last commits.
+  private static func sample(_ seed: UInt64) throws(DocumentStoreError) -> DiskImage {
+    let disk = SimulatedDisk()
+    let store = try DocumentStore.open(directory, options: options(), platform: disk.platform(seed: seed))
+    try store.commit((0..<12).map { .set(path("c", "d\($0)"), fields($0)) })
+    try store.commit([.set(path("c", "d1", "c", "below"), fields(3))])
+    for field in ["n", "t"] {
+      try store.createIndex(IndexDefinition("c", .collection, [IndexDefinition.Field(named(field))]))
+    }
+    try store.setTimeToLive(named("gone"), ofCollectionGroup: "other")
+    let consumer = try store.feedConsumer("reader")
+    try store.commit([.set(path("c", "d2"), fields(20))])
+    try store.commit([.delete(path("c", "d3"))])
+    _ = try consumer.read(max: 1)
+    try consumer.acknowledge(FeedPosition(1))
+    try store.compact()
+    try store.commit([.set(path("c", "d4"), fields(21))])
+    store.bytes.abandon()
+    return disk.image
+  }
+
+  static func named(_ name: String) -> StoredFieldPath { StoredFieldPath(unchecked: [name]) }
+
+  static func path(_ segments: String...) -> DocumentPath { DocumentPath(unchecked: segments) }
+
+  static func fields(_ number: Int) -> StoredMap {
+    StoredMap([
+      ("n", number % 2 == 0 ? .integer(Int64(number)) : .double(Double(number))),
+      ("t", .string(String(repeating: "t", count: 200 * (number % 5)))),
+    ])
+  }
+
+  // MARK: What is made up
+
+  private static func entries(of image: DiskImage, _ seed: UInt64) -> [(key: [UInt8], value: [UInt8])] {
+    var entries: [(key: [UInt8], value: [UInt8])] = []
+    do throws(ByteStoreError) {
+      let store = try open(image, seed).store
+      defer { store.abandon() }
+      let snapshot = try store.snapshot()
+      defer { snapshot.close() }
+      try snapshot.forEach { key, value in entries.append((Array(copying: key), Array(copying: value))) }
+    } catch {
+      preconditionFailure("a store without faults works: \(error)")
+    }
+    return entries.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+  }
+
+  private static func open(
+    _ image: DiskImage, _ seed: UInt64
+  ) throws(ByteStoreError) -> (store: ByteStore, disk: SimulatedDisk) {
+    let disk = SimulatedDisk(image)
+    var options = ByteStore.Options()
+    options.maintenance = .manual
+    return (try ByteStore.open(directory, options: options, platform: disk.platform(seed: seed)), disk)
+  }
+
+  /// As a commit leaves it: with everything right around it. Nil if no commit can hold it.
+  private func image(with value: [UInt8], at place: Int) -> DiskImage? {
+    do throws(ByteStoreError) {
+      let (store, disk) = try Self.open(image, seed)
+      defer { store.abandon() }
+      var batch = Batch(stamp: store.lastStamp &+ 1)
+      try batch.put(value, for: entries[place].key)
+      try store.commit(batch)
+      return disk.image
+    } catch {
+      return nil
+    }
+  }
+
+  private func image(withPage payload: [UInt8], _ place: Int) -> DiskImage? {
+    var forged = ForgedCheckpoint(image.contents(of: checkpoint)?.bytes ?? [])
+    forged.setPayload(payload, of: pages[place])
+    var made = image
+    made.replace(checkpoint, with: PagedBytes(forged.encoded(mended: true)))
+    return made
+  }
+}
+
+/// What one does with a store of documents. Each step may answer or throw an error of the store, and nothing else.
+struct DocumentsExercise {
+  private var answers: [String] = []
+
+  static func run(_ platform: Platform) -> String {
+    var exercise = DocumentsExercise()
+    for round in 0..<2 { exercise.run(platform, round) }
+    return exercise.answers.joined(separator: "; ")
+  }
+
+  private mutating func run(_ platform: Platform, _ round: Int) {
+    var opened: DocumentStore?
+    step("open") { () throws(DocumentStoreError) in
+      opened = try DocumentStore.open(
+        SampleStore.directory, options: DocumentsTarget.options(), platform: platform)
+    }
+    guard let store = opened else { return }
+    defer { store.bytes.abandon() }
+    query(store)
+    feed(store)
+    step("write") { () throws(DocumentStoreError) in
+      try store.commit([.set(DocumentsTarget.path("c", "new\(round)"), DocumentsTarget.fields(6))])
+    }
+    for number in 0..<12 {
+      step("remove") { () throws(DocumentStoreError) in
+        try store.commit([.delete(DocumentsTarget.path("c", "d\(number)"))])
+      }
+    }
+    step("remove") { () throws(DocumentStoreError) in
+      try store.commit([.delete(DocumentsTarget.path("c", "d1", "c", "below"))])
+    }
+    step("compact") { () throws(DocumentStoreError) in try store.compact() }
+    query(store)
+    feed(store)
+    step("compact") { () throws(DocumentStoreError) in try store.compact() }
+  }
+
+  private mutating func query(_ store: DocumentStore) {
+    for field in ["n", "t", "other"] {
+      step("query") { () throws(DocumentStoreError) in
+        let query = try Self.all.ordered(by: OrderBy(DocumentsTarget.named(field)))
+        _ = try store.documents(query)
+        _ = try store.count(query)
+        _ = try store.aggregate([.sum(DocumentsTarget.named(field))], over: query)
+        try store.forEach(query) { $0.forEachField { _, _ in } }
+      }
+    }
+    step("count") { () throws(DocumentStoreError) in
+      _ = try store.count(Self.all)
+      _ = try store.count(StructuredQuery(.collectionGroup("c")))
+      _ = try store.collectionGroups()
+    }
+  }
+
+  private static let all = StructuredQuery(.collection(CollectionPath(unchecked: ["c"])))
+
+  private mutating func feed(_ store: DocumentStore) {
+    step("feed") { () throws(DocumentStoreError) in
+      let consumer = try store.feedConsumer("reader")
+      consumer.skipToStart()
+      let commits = try consumer.read(max: 10)
+      try consumer.acknowledge(commits.last?.position ?? consumer.position)
+      try store.feedConsumer("another").unregister()
+    }
+  }
+
+  private mutating func step(_ what: String, _ body: () throws(DocumentStoreError) -> Void) {
+    do throws(DocumentStoreError) {
+      try body()
+      answers.append(what)
+    } catch {
+      answers.append("\(what): \("\(error)".withoutNumbers)")
+    }
+  }
+}
