@@ -214,7 +214,7 @@ final class QueryRun {
   }
 
   /// Hands over the ordinals of the branches, until `body` answers false.
-  private func forEachCandidate(
+  func forEachCandidate(
     _ body: (UInt32) throws(DocumentStoreError) -> Bool
   ) throws(DocumentStoreError) {
     if let ranges = try ranges() {
@@ -322,7 +322,7 @@ final class QueryRun {
   }
 
   /// Counts what the streams did and lets go of them: each holds this run, to read documents of long keys.
-  private func closeStreams() {
+  func closeStreams() {
     for stream in streams {
       work.entriesRead += stream.entriesRead
       work.longKeysRead += stream.longKeysRead
@@ -338,7 +338,7 @@ final class QueryRun {
     return try view.names.ordinal(of: StoredKey.of(key).rawSpan)
   }
 
-  private func document(_ ordinal: UInt32) throws(DocumentStoreError) -> StoredDocument? {
+  func document(_ ordinal: UInt32) throws(DocumentStoreError) -> StoredDocument? {
     guard try read(ordinal) else { return nil }
     return try pooled.buffer.withEntry { key, record throws(DocumentStoreError) in
       try self.decoded(Entry(key, record))

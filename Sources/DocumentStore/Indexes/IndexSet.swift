@@ -51,6 +51,8 @@ final class IndexSet: LayerAbove {
     /// When each index was last used, by a count of uses.
     var uses: UInt64 = 0
     var lastUse: [UInt32: UInt64] = [:]
+    /// How many live queries are filled up from an index.
+    var pins: [IndexDefinition: Int] = [:]
   }
 
   struct NameTree: Sendable {
@@ -104,6 +106,22 @@ final class IndexSet: LayerAbove {
       state.uses += 1
       for index in state.indexes where definitions.contains(index.definition) {
         state.lastUse[index.id] = state.uses
+      }
+    }
+  }
+
+  /// As long as others can go, these stay. `unpin` ends it.
+  func pin(_ definitions: [IndexDefinition]) {
+    state.withLock { state in
+      for definition in definitions { state.pins[definition, default: 0] += 1 }
+    }
+  }
+
+  func unpin(_ definitions: [IndexDefinition]) {
+    state.withLock { state in
+      for definition in definitions {
+        guard let count = state.pins[definition] else { continue }
+        state.pins[definition] = count > 1 ? count - 1 : nil
       }
     }
   }

@@ -4,6 +4,9 @@
 //   2. read     every document of the collection's id, in the order in which they lie on disk
 //   3. sort     the keys
 //   4. catch up with what was noted, and be there, at one moment
+//
+// One build is at work at a time, so that they need the memory of one. No lock is held meanwhile: whoever is told of the
+// progress may commit, and ask for what needs an index itself.
 
 import ByteStore
 
@@ -25,7 +28,7 @@ extension DocumentStore {
   /// Finds all names, where a checkpoint without indexes was opened, or a page of them is damaged; and in the
   /// first case which shapes records use.
   func findNames() throws(DocumentStoreError) {
-    try building.withLock { _ throws(DocumentStoreError) in
+    try inTurn { () throws(DocumentStoreError) in
       guard indexes.state.withLock({ $0.names == nil }) else { return }
       // No commit comes in between: this is rare, and reads keys only.
       try pipeline.whileQuiet { () throws(DocumentStoreError) in
@@ -54,22 +57,45 @@ extension DocumentStore {
   /// then, and after an error, there is no index. False if it was ended.
   @discardableResult
   func build(
-    _ definition: IndexDefinition, isAutomatic: Bool, _ progress: (IndexProgress) -> Bool = { _ in true }
+    _ definition: IndexDefinition, isAutomatic: Bool, tells: Bool = false,
+    _ progress: (IndexProgress) -> Bool = { _ in true }
   ) throws(DocumentStoreError) -> Bool {
-    try building.withLock { _ throws(DocumentStoreError) in
+    func tell(_ step: IndexProgress) -> Bool { tells ? betweenTurns { progress(step) } : true }
+    return try inTurn { () throws(DocumentStoreError) in
       while true {
         let isThere = indexes.state.withLock { state in
           state.indexes.contains { $0.definition == definition && (isAutomatic || !$0.isAutomatic) }
         }
         guard !isThere else { return true }
         try checkNumber(isAutomatic)
-        switch try attempt(definition, isAutomatic, progress) {
+        switch try attempt(definition, isAutomatic, tell) {
         case .made: return true
         case .ended: return false
         case .spoilt: continue
         }
       }
     }
+  }
+
+  private func inTurn<Result>(
+    _ body: () throws(DocumentStoreError) -> Result
+  ) throws(DocumentStoreError) -> Result {
+    building.withLock(when: { $0.atWork == 0 }) { $0.atWork += 1 }
+    defer { endTurn() }
+    return try body()
+  }
+
+  private func endTurn() {
+    building.withLock { $0.atWork -= 1 }
+    building.wakeAll()
+  }
+
+  /// Code of a user, which may want an index made, this one too: whoever waits for the turn gets it, and memory for
+  /// two builds is taken until then.
+  private func betweenTurns<Result>(_ body: () -> Result) -> Result {
+    endTurn()
+    defer { building.withLock { $0.atWork += 1 } }
+    return body()
   }
 
   private func checkNumber(_ isAutomatic: Bool) throws(DocumentStoreError) {
@@ -123,7 +149,7 @@ extension DocumentStore {
     var numbers = NumberCounts()
     let total = Double(max(count, 1))
     var seen = 0.0
-    var goesOn = true
+    var goesOn = progress(IndexProgress(step: .reading, fraction: 0))
     let shapes = indexes.shapes.table
     try read(moment) { ordinal, key, record in
       seen += 1
@@ -203,13 +229,19 @@ extension DocumentStore {
 
 extension IndexSet.State {
   fileprivate mutating func add(_ index: ManagedIndex) {
+    for same in indexes where same.definition == index.definition { lastUse[same.id] = nil }
     indexes.removeAll { $0.definition == index.definition }
     indexes.append(index)
     uses += 1
     lastUse[index.id] = uses
     let automatic = indexes.filter { $0.isAutomatic && $0.id != index.id }
-    guard automatic.count >= DocumentStore.automaticIndexesMax,
-      let oldest = automatic.min(by: { lastUse[$0.id] ?? 0 < lastUse[$1.id] ?? 0 })
+    guard automatic.count >= DocumentStore.automaticIndexesMax else { return }
+    // Those that live queries fill up from go last.
+    let idle = automatic.filter { pins[$0.definition] == nil }
+    guard
+      let oldest = (idle.isEmpty ? automatic : idle).min(by: {
+        lastUse[$0.id] ?? 0 < lastUse[$1.id] ?? 0
+      })
     else { return }
     indexes.removeAll { $0.id == oldest.id }
     lastUse[oldest.id] = nil

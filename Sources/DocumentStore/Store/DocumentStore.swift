@@ -20,6 +20,8 @@ public final class DocumentStore: Sendable {
     package var blobs = BlobStore.Options()
     /// Of the same, for pages of segments; nil is a share of the machine's memory.
     package var cacheBytesMax: Int?
+    /// Of tests that play threads by dice.
+    package var pauses: (any StorePauses)?
 
     public init() {}
   }
@@ -40,8 +42,8 @@ public final class DocumentStore: Sendable {
   let timeToLive: Locked<TimeToLiveState>
   let timeToLiveClock: TimeToLiveClock
   let objectState = ObjectState()
-  /// Held while an index is made.
-  let building = Locked(Turn())
+  /// One index is made at a time, but for those that are asked for meanwhile by who is told of the progress.
+  let building = Locked(BuildTurn())
 
   private init(
     _ bytes: ByteStore, _ layer: CommitLayer, _ settings: Settings, _ options: Options, clock: any StoreClock
@@ -52,11 +54,12 @@ public final class DocumentStore: Sendable {
     self.options = options
     indexCreation = Locked(options.createsIndexes)
     self.clock = clock
-    pipeline = CommitPipeline(bytes, layer, settings.feed, options.durability, clock: clock)
+    pipeline = CommitPipeline(
+      bytes, layer, settings.feed, options.durability, clock: clock, pauses: options.pauses)
     timeToLive = Locked(TimeToLiveState(policies: settings.policies))
     timeToLiveClock = TimeToLiveClock(clock)
     publications = layer.publications
-    live = LiveQueries(layer.publications)
+    live = LiveQueries(layer.publications, pauses: options.pauses)
     live.setSource(self)
     startSweeping()
   }
@@ -64,6 +67,11 @@ public final class DocumentStore: Sendable {
   /// Something that one thread does at a time. It is not empty: the thread sanitizer would take a state without
   /// bytes for what lies behind it.
   struct Turn { private let place: UInt8 = 0 }
+
+  struct BuildTurn {
+    /// Builds that go on; of one that tells its progress, nobody waits for the end.
+    var atWork = 0
+  }
 
   /// What is kept beside the documents.
   private struct Settings {
