@@ -1,5 +1,5 @@
-// Where threads meet: the places between the steps of commits, transactions and live queries at which a test can have one
-// wait while others go on. No lock is held there.
+// Where threads meet: the places between the steps of commits, transactions and live queries at which a test can have
+// one wait while others go on. No lock is held there.
 
 package enum StorePoint: String, Sendable, CaseIterable {
   /// A commit has read what it builds on, and has no place in the order yet.

@@ -1,8 +1,8 @@
 // What of an answer can be read, for those who have to go on behind what cannot.
 
 extension QueryRun {
-  /// Documents of the answer, in the order in which they are found, until there are so many, and how many were passed over
-  /// because they cannot be read. The limit of the query is not looked at.
+  /// Documents of the answer, in the order in which they are found, until there are so many, and how many were passed
+  /// over because they cannot be read. The limit of the query is not looked at.
   func readableDocuments(
     max: Int
   ) throws(DocumentStoreError) -> (documents: [StoredDocument], unreadable: Int) {

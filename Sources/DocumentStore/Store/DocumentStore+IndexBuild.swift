@@ -5,8 +5,8 @@
 //   3. sort     the keys
 //   4. catch up with what was noted, and be there, at one moment
 //
-// One build is at work at a time, so that they need the memory of one. No lock is held meanwhile: whoever is told of the
-// progress may commit, and ask for what needs an index itself.
+// One build is at work at a time, so that they need the memory of one. No lock is held meanwhile: whoever is told of
+// the progress may commit, and ask for what needs an index itself.
 
 import ByteStore
 

@@ -35,23 +35,6 @@ import Testing
     #expect(isLate.withLock { $0 } == 0)
   }
 
-  /// The handler has its turn and is held up on its way: the removal waits for it.
-  @Test func aHandlerThatIsAboutToStartIsLetBegin() throws {
-    let queue = DispatchQueue(label: "listeners")
-    let events = Locked<[String]>([])
-    let isRunning = DispatchSemaphore(value: 0)
-    let registration = try store.listen(to: StructuredQuery(.collection(rooms)), on: queue) { _ in
-      isRunning.signal()
-      for _ in 0..<100 { WorkerThread.yield() }
-      events.withLock { $0.append("handler") }
-    }
-    isRunning.wait()
-    registration.remove()
-    events.withLock { $0.append("removed") }
-    queue.sync {}
-    #expect(events.withLock { $0 } == ["handler", "removed"])
-  }
-
   @Test(.timeLimit(.minutes(1))) func aHandlerThatWaitsForTheRemoverHoldsItUpForAMomentOnly() throws {
     let isRunning = DispatchSemaphore(value: 0)
     let isRemoved = DispatchSemaphore(value: 0)

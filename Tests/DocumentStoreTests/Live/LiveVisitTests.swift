@@ -94,7 +94,11 @@ import Testing
   @Test func aRemovalReadsItsDocumentOnlyWhereSomeoneListens() throws {
     _ = try listen(StructuredQuery(.collection(path("halls", "x").parent)))
     try store.commit([.set(path("halls", "a"), StoredMap())])
-    let isKnown = { (path: DocumentPath) in try store.begin([.delete(path)]).changes.map(\.isBeforeKnown) }
+    let isKnown = { (path: DocumentPath) in
+      let underWay = try store.begin([.delete(path)])
+      try store.finish(underWay)
+      return underWay.changes.map(\.isBeforeKnown)
+    }
     // Nothing has made an index of rooms; nobody listens to them.
     #expect(try isKnown(path("rooms", "m100")) == [false])
     #expect(try isKnown(path("halls", "a")) == [true])

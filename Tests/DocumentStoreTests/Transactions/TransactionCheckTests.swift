@@ -46,7 +46,7 @@ import Testing
     add(3000)
     var check = TransactionCheck(try reads())
     // As many come while the first are looked through, and fewer then.
-    var more = [1000, 200, 30]
+    var more = [1000, 200, 30, 30]
     check.lookAhead {
       defer { if !more.isEmpty { add(more.removeFirst()) } }
       return (history.copy, [])

@@ -1,5 +1,5 @@
-// Live queries under commits, with threads that take turns by dice: what each listener was told beside the answers after
-// each commit. The same seed gives the same run.
+// Live queries under commits, with threads that take turns by dice: what each listener was told beside the answers
+// after each commit. The same seed gives the same run.
 
 import ByteStore
 package import DocumentStore
@@ -41,7 +41,8 @@ package final class PlayedLiveRun: Sendable {
     options.maintenance = .manual
     options.scanMax = seed % 2 == 0 ? 0 : 64
     options.pauses = turns
-    let store = try DocumentStore.open("/store", options: options, platform: SimulatedDisk().platform(seed: seed))
+    let disk = SimulatedDisk()
+    let store = try DocumentStore.open("/store", options: options, platform: disk.platform(seed: seed))
     var world = LiveWorld(seed: seed)
     for _ in 0..<60 { try commit(world.mutations(), to: store) }
     let naive = replay(NaiveWorld([])).world

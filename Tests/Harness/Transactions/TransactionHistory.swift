@@ -4,8 +4,8 @@
 // tells which transactions came before the read, and in which order. Each append also says to which group the
 // document belongs from then on: queries ask for ranges of groups.
 //
-// A document can be removed, and a new list begins with the next append: which of its lists came first, the lists do not
-// tell, so that of such documents the times of the commits decide alone (ClaimedOrder).
+// A document can be removed, and a new list begins with the next append: which of its lists came first, the lists do
+// not tell, so that of such documents the times of the commits decide alone (ClaimedOrder).
 
 package struct RecordedTransaction: Sendable {
   package enum Outcome: Sendable, Equatable {
