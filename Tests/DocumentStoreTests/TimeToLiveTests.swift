@@ -90,4 +90,52 @@ private final class TwoClocks: StoreClock {
     #expect(store.count == 0)
     try store.close()
   }
+
+  /// An expired document that could not be read ended all sweeps, of every policy.
+  @Test func whatCannotBeReadIsPassedOverAndTold() throws {
+    var store = try open()
+    try store.setTimeToLive(field("until"), ofCollectionGroup: "sessions")
+    try store.setTimeToLive(field("until"), ofCollectionGroup: "tokens")
+    try store.commit((0..<5).map { session("s\($0)", until: $0 == 2 ? 1 : 2) })
+    let token = path("users", "x", "tokens", "t")
+    try store.commit([
+      .set(token, StoredMap([("until", .timestamp(moment((Self.start + 1) * 1_000_000)))]))
+    ])
+    // The index that says what is over.
+    #expect(try store.sweepExpired() == 0)
+    store = try damage(path("users", "x", "sessions", "s2"), of: store)
+    clock.pass(seconds: 5)
+    store.sweepForAWhile()
+    #expect(store.count == 1)
+    #expect(store.timeToLiveReports["sessions"]?.unreadable == 1)
+    #expect(store.timeToLiveReports["tokens"]?.unreadable == 0)
+    #expect(try store.document(at: token) == nil)
+    #expect(store.unreadableExpired(ofFirst: 10)["tokens"] == .some(.some(0)))
+    try store.commit([.delete(path("users", "x", "sessions", "s2"))])
+    #expect(try store.sweepExpired() == 0)
+    #expect(store.timeToLiveReports["sessions"] == TimeToLiveReport())
+    try store.close()
+  }
+
+  private func damage(_ path: DocumentPath, of store: DocumentStore) throws -> DocumentStore {
+    try store.close()
+    let bytes = try ByteStore.open(directory.path)
+    let key = DocumentKey.encode(path)
+    let record = try #require(try bytes.value(for: key))
+    var batch = Batch(stamp: bytes.lastStamp + 1)
+    try batch.put(Array(record.prefix(9)) + [0xFF], for: key)
+    try bytes.commit(batch)
+    try bytes.close()
+    return try open()
+  }
+
+  @Test func aSweepGoesOnUntilNothingIsLeft() throws {
+    let store = try open()
+    try store.setTimeToLive(field("until"), ofCollectionGroup: "sessions")
+    try store.commit((0..<250).map { session("s\($0)", until: 1) })
+    clock.pass(seconds: 2)
+    store.sweepForAWhile()
+    #expect(store.count == 0)
+    try store.close()
+  }
 }

@@ -1,5 +1,6 @@
 // Writers that never rest, for minutes: faster than flushes are, so that they have to be slowed down. No commit
-// may wait much longer than the device makes it, and no second may pass without one.
+// may wait much longer than the device makes it, and no second may pass without one. Among them a transaction that is
+// open for a second at a time, and whose reads have to be compared with all that happened meanwhile.
 
 import ByteStore
 import DocumentStore
@@ -49,6 +50,8 @@ enum Overload: Campaign {
       ("syncLongestMs", device.milliseconds), ("syncAverageUs", Int(average / .microseconds(1))),
       ("documentsPerSecond", times.count * documentsPerBatch / max(seconds.count, 1)),
       ("commitsInTheSlowestSecond", seconds.min() ?? 0),
+      ("longTransactions", measures.longTransactions), ("ofThoseAborted", measures.longAborted),
+      ("longestOfTheirCommitsMs", measures.longestOfTransactions.milliseconds),
     ]
     if let error = measures.error {
       result.failed += 1
@@ -69,6 +72,9 @@ final class OverloadRun: Sendable {
   struct Measures: Sendable {
     var times = LatencyHistogram()
     var commitsBySecond: [Int] = []
+    var longTransactions = 0
+    var longAborted = 0
+    var longestOfTransactions = Duration.zero
     var error: String?
   }
 
@@ -91,7 +97,7 @@ final class OverloadRun: Sendable {
   func run() throws {
     let threads = (0..<Overload.writers).map { writer in
       WorkerThread { [self] in write(UInt64(writer)) }
-    }
+    } + [WorkerThread { [self] in transact() }]
     for thread in threads { thread.join() }
   }
 
@@ -102,6 +108,35 @@ final class OverloadRun: Sendable {
       do {
         let took = try ContinuousClock().measure { try store.commit(batch) }
         note(took)
+      } catch {
+        return state.withLock { $0.error = $0.error ?? "\(error)" }
+      }
+    }
+  }
+
+  /// Half of them read what nobody writes, and are committed; the others read what everybody writes.
+  private func transact() {
+    let score = StoredFieldPath(unchecked: ["score"])
+    var number = 0
+    while ContinuousClock.now < end {
+      number += 1
+      do {
+        let transaction = try store.beginTransaction()
+        let bound = number % 2 == 0 ? -1.0 : 1000.0
+        _ = try transaction.documents(
+          StructuredQuery(.collection(CollectionPath(["c"])))
+            .filtered(by: .field(score, .lessThan, .double(bound))).limited(to: .first(100)))
+        Thread.sleep(forTimeInterval: 1)
+        try transaction.write(.set(DocumentPath(["transactions", "t"]), StoredMap()))
+        var isAborted = false
+        let took = try ContinuousClock().measure {
+          do { try transaction.commit() } catch DocumentStoreError.aborted { isAborted = true }
+        }
+        state.withLock { [isAborted] measures in
+          measures.longTransactions += 1
+          if isAborted { measures.longAborted += 1 }
+          measures.longestOfTransactions = max(measures.longestOfTransactions, took)
+        }
       } catch {
         return state.withLock { $0.error = $0.error ?? "\(error)" }
       }

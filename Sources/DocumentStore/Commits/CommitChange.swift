@@ -38,6 +38,8 @@ struct PublishedChange: Sendable {
   let key: [UInt8]
   let before: IndexChanges.Before
   let after: StoredDocument?
+  /// About what it takes in memory.
+  let bytes: Int
 }
 
 /// What comes back to this floor when a commit is applied.
@@ -45,6 +47,7 @@ final class CommitEffects: CommitNote {
   let time: StoredTimestamp
   let indexChanges: IndexChanges
   private let keys: [[UInt8]]
+  private let recordBytes: [Int]
   /// The first operations of the commit define them.
   let shapes: [Int]
 
@@ -53,13 +56,17 @@ final class CommitEffects: CommitNote {
     self.shapes = shapes
     indexChanges = IndexChanges(changes.map(\.noted))
     keys = changes.map(\.key)
+    recordBytes = changes.map(\.recordBytes)
   }
 
   var published: PublishedCommit {
     PublishedCommit(
       time: time,
-      changes: zip(keys, indexChanges.changes).map { key, change in
-        PublishedChange(path: change.path, key: key, before: change.before, after: change.after)
+      changes: keys.indices.map { place in
+        let change = indexChanges.changes[place]
+        return PublishedChange(
+          path: change.path, key: keys[place], before: change.before, after: change.after,
+          bytes: keys[place].count + 2 * recordBytes[place] + 200)
       })
   }
 }

@@ -1,71 +1,132 @@
 // What recent commits made of documents, for transactions that began before them.
+//
+// Invariants:
+//   - Nothing is kept while no transaction is open.
+//   - What is added and what is let go of costs little, however much is kept: it lies in parts that never change once
+//     they are full, and go as a whole. So a part of the history can be looked through without the lock.
 
-/// Nothing is kept while no transaction is open.
 struct CommitHistory {
   static let bytesMax = 64 << 20
 
-  private struct Entry {
+  struct Change: Sendable {
     let number: UInt64
     let key: [UInt8]
     let after: StoredDocument?
-    let bytes: Int
   }
 
-  /// In the order of their numbers.
-  private var entries: [Entry] = []
+  /// Commits of a group are settled in any order: numbers only about ascend.
+  struct Part: Sendable {
+    fileprivate(set) var changes: [Change] = []
+    fileprivate(set) var lastNumber: UInt64 = 0
+    fileprivate var bytes = 0
+  }
+
+  /// All that was there at a moment, as it was.
+  struct Copy: Sendable {
+    fileprivate let parts: [Part]
+    fileprivate let recent: Part
+    /// How many changes there had been.
+    let end: UInt64
+
+    /// The changes of commits from a number on, the last ones first, but for those among the first `begin` changes.
+    func forEach(since floor: UInt64, behind begin: UInt64 = 0, _ body: (Change) -> Void) {
+      var place = end
+      for part in [[recent], parts.reversed()].joined() {
+        guard place > begin else { return }
+        // Whole commits are in a part, and those before it were begun before its last one, or settled with it.
+        let first = place - UInt64(part.changes.count)
+        if part.lastNumber >= floor {
+          for (offset, change) in part.changes.enumerated().reversed()
+          where change.number >= floor && first + UInt64(offset) >= begin { body(change) }
+        }
+        place = first
+      }
+    }
+  }
+
+  private static let changesOfPart = 256
+
+  private var parts: [Part] = []
+  private var recent = Part()
   private var bytes = 0
-  /// How many open transactions need commits from a number on.
-  private var floors: [UInt64: Int] = [:]
+  private(set) var end: UInt64 = 0
+  /// How many open transactions need commits from a number on: they ascend, and so does the lowest one.
+  private var floors: [(number: UInt64, count: Int)] = []
+  /// About how many of them nobody needs any more, behind one that somebody needs.
+  private var unused = 0
   /// Commits up to this one may have been dropped while someone needed them.
   private var droppedThrough: UInt64 = 0
 
-  mutating func keep(from floor: UInt64) { floors[floor, default: 0] += 1 }
+  var copy: Copy { Copy(parts: parts, recent: recent, end: end) }
 
-  mutating func letGo(of floor: UInt64) {
-    guard let count = floors[floor] else { return }
-    floors[floor] = count > 1 ? count - 1 : nil
-    guard count == 1 else { return }
-    guard let lowest = floors.keys.min() else {
-      entries = []
-      bytes = 0
-      return
+  mutating func keep(from floor: UInt64) {
+    if let last = floors.indices.last, floors[last].number == floor {
+      floors[last].count += 1
+    } else {
+      floors.append((floor, 1))
     }
-    if floor < lowest { drop(entries.prefix { $0.number < lowest }.count) }
   }
 
-  mutating func add(_ number: UInt64, _ changes: [CommitChange]) {
-    guard !floors.isEmpty else { return }
-    // Commits of a group are settled in any order.
-    var place = entries.count
-    while place > 0, entries[place - 1].number > number { place -= 1 }
-    let added = changes.map {
-      Entry(number: number, key: $0.key, after: $0.after, bytes: $0.recordBytes + $0.key.count + 100)
+  /// What nobody needs any more is the answer: to let go of it may take a while, which needs no lock.
+  mutating func letGo(of floor: UInt64) -> [Part] {
+    guard let place = place(of: floor) else { return [] }
+    floors[place].count -= 1
+    let gone = floors.prefix { $0.count == 0 }.count
+    floors.removeFirst(gone)
+    if gone == 0, floors[place].count == 0 { unused += 1 } else { unused = min(unused, floors.count) }
+    if unused > 64, unused > floors.count / 2 {
+      floors.removeAll { $0.count == 0 }
+      unused = 0
     }
-    entries.insert(contentsOf: added, at: place)
-    bytes += added.reduce(0) { $0 + $1.bytes }
-    guard bytes > Self.bytesMax else { return }
-    let half = entries.count / 2 + 1
-    droppedThrough = max(droppedThrough, entries[half - 1].number)
-    drop(half)
+    guard let lowest = floors.first?.number else {
+      defer {
+        parts = []
+        recent = Part()
+        bytes = 0
+      }
+      return parts + [recent]
+    }
+    return gone > 0 ? drop(parts.prefix { $0.lastNumber < lowest }.count) : []
   }
 
-  private mutating func drop(_ count: Int) {
-    bytes -= entries.prefix(count).reduce(0) { $0 + $1.bytes }
-    entries.removeFirst(count)
+  private func place(of floor: UInt64) -> Int? {
+    var low = 0
+    var high = floors.count
+    while low < high {
+      let middle = (low + high) / 2
+      if floors[middle].number < floor { low = middle + 1 } else { high = middle }
+    }
+    return low < floors.count && floors[low].number == floor ? low : nil
+  }
+
+  mutating func add(_ number: UInt64, _ changes: [CommitChange]) -> [Part] {
+    guard !floors.isEmpty else { return [] }
+    for change in changes {
+      recent.changes.append(Change(number: number, key: change.key, after: change.after))
+      let size = change.recordBytes + change.key.count + 100
+      recent.bytes += size
+      bytes += size
+    }
+    recent.lastNumber = max(recent.lastNumber, number)
+    end += UInt64(changes.count)
+    if recent.changes.count >= Self.changesOfPart {
+      parts.append(recent)
+      recent = Part()
+    }
+    guard bytes > Self.bytesMax else { return [] }
+    let half = parts.count / 2 + 1
+    let dropped = drop(min(half, parts.count))
+    droppedThrough = dropped.reduce(droppedThrough) { max($0, $1.lastNumber) }
+    return dropped
+  }
+
+  private mutating func drop(_ count: Int) -> [Part] {
+    guard count > 0 else { return [] }
+    let dropped = Array(parts.prefix(count))
+    bytes -= dropped.reduce(0) { $0 + $1.bytes }
+    parts.removeFirst(count)
+    return dropped
   }
 
   func reaches(backTo floor: UInt64) -> Bool { floor > droppedThrough }
-
-  /// The last state of each document that commits changed from a number on.
-  func latest(since floor: UInt64) -> [[UInt8]: StoredDocument?] {
-    var low = 0
-    var high = entries.count
-    while low < high {
-      let middle = (low + high) / 2
-      if entries[middle].number < floor { low = middle + 1 } else { high = middle }
-    }
-    var latest: [[UInt8]: StoredDocument?] = [:]
-    for entry in entries[low...] { latest[entry.key] = .some(entry.after) }
-    return latest
-  }
 }

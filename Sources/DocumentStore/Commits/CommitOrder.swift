@@ -71,14 +71,17 @@ struct CommitOrder {
     return number
   }
 
-  mutating func settle(_ number: UInt64, _ changes: [CommitChange], hasHappened: Bool) {
+  /// What the history lets go of is the answer.
+  mutating func settle(
+    _ number: UInt64, _ changes: [CommitChange], hasHappened: Bool
+  ) -> [CommitHistory.Part] {
     if let place = underWay.firstIndex(of: number) { underWay.remove(at: place) }
     for change in changes {
       // What can be seen of this one hides what those before it made, settled or not.
       pending[change.key]?.removeAll { hasHappened ? $0.number <= number : $0.number == number }
       if pending[change.key]?.isEmpty == true { pending[change.key] = nil }
     }
-    if hasHappened { history.add(number, changes) }
+    return hasHappened ? history.add(number, changes) : []
   }
 
   // MARK: Transactions
@@ -90,15 +93,23 @@ struct CommitOrder {
     return floor
   }
 
-  mutating func closeTransaction(_ floor: UInt64) { history.letGo(of: floor) }
+  mutating func closeTransaction(_ floor: UInt64) -> [CommitHistory.Part] { history.letGo(of: floor) }
 
-  /// What is different from when they were read.
-  func conflict(with reads: TransactionReads) -> String? {
-    guard history.reaches(backTo: reads.floor) else { return "it has been open for too long" }
-    var latest = history.latest(since: reads.floor)
-    for (key, states) in pending {
-      if let state = states.last(where: { !$0.commit.isRefused }) { latest[key] = .some(state.after) }
+  /// What came and is under way, for `TransactionCheck`.
+  var changes: (history: CommitHistory.Copy, pending: [CommitHistory.Change]) {
+    (history.copy, Array(lastPending))
+  }
+
+  private var lastPending: some Sequence<CommitHistory.Change> {
+    pending.lazy.compactMap { key, states in
+      states.last { !$0.commit.isRefused }
+        .map { CommitHistory.Change(number: $0.number, key: key, after: $0.after) }
     }
-    return reads.conflict(with: latest)
+  }
+
+  /// What is different from when it was read.
+  func conflict(_ check: inout TransactionCheck?, since floor: UInt64) -> String? {
+    guard history.reaches(backTo: floor) else { return "it has been open for too long" }
+    return check?.decide(history.copy, pending: lastPending)
   }
 }

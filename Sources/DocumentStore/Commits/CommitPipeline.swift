@@ -1,7 +1,8 @@
 // A commit of documents, from the call to the acknowledgement.
 //
 //   1. validate     what is asked for, within the limits (CommitRequest)
-//   2. read ahead   the documents that it builds on, so that nobody waits for the disk while another reads
+//   2. read ahead   the documents that it builds on, so that nobody waits for the disk while another reads; and what
+//                   has changed since a transaction began (TransactionCheck)
 //   3. resolve      one commit at a time, in the order of all: what a transaction has read must still be so
 //                   (TransactionReads); it gets its time, and its mutations are applied to what the commits before
 //                   it leave, on stable storage or not (CommitOrder)
@@ -23,13 +24,15 @@ final class CommitPipeline: Sendable {
   private let layer: CommitLayer
   private let durability: Durability
   private let clock: any StoreClock
+  private let pauses: (any StorePauses)?
   /// Held while the next commit is computed from what this one leaves.
   private let order: Locked<CommitOrder>
 
   init(
     _ bytes: ByteStore, _ layer: CommitLayer, _ feed: FeedLedger, _ durability: StoreDurability = .synced,
-    clock: any StoreClock
+    clock: any StoreClock, pauses: (any StorePauses)? = nil
   ) {
+    self.pauses = pauses
     self.durability = durability == .synced ? .synced : .buffered
     self.bytes = bytes
     self.layer = layer
@@ -55,8 +58,11 @@ final class CommitPipeline: Sendable {
 
   private func begin(_ request: CommitRequest) throws(DocumentStoreError) -> CommitUnderWay {
     let bases = readAhead(request)
+    var check = request.reads.map { TransactionCheck($0) }
+    check?.lookAhead { order.withLock { $0.changes } }
+    pauses?.pause(at: .readAhead)
     return try order.withLock(when: { $0.isOpen }) { order throws(DocumentStoreError) in
-      if let conflict = request.reads.flatMap({ order.conflict(with: $0) }) {
+      if let reads = request.reads, let conflict = order.conflict(&check, since: reads.floor) {
         throw .aborted("The transaction cannot be committed: \(conflict).")
       }
       let time = try order.nextTime(clock)
@@ -70,9 +76,12 @@ final class CommitPipeline: Sendable {
   func finish(_ underWay: CommitUnderWay) throws(DocumentStoreError) -> StoredTimestamp {
     var underWay = underWay
     while true {
+      pauses?.pause(at: .placed)
       do throws(ByteStoreError) {
         try bytes.finish(underWay.commit)
+        pauses?.pause(at: .published)
         settle(underWay, hasHappened: true)
+        pauses?.pause(at: .settled)
         layer.publications.notify()
         return underWay.time
       } catch {
@@ -263,10 +272,11 @@ final class CommitPipeline: Sendable {
   // MARK: 8. Settle
 
   private func settle(_ underWay: CommitUnderWay, hasHappened: Bool) {
-    let isAwaited = order.withLock { order in
-      order.settle(underWay.number, underWay.changes, hasHappened: hasHappened)
-      return order.settlingAwaited > 0 || order.isQuiet && !order.isOpen
+    let (isAwaited, dropped) = order.withLock { order in
+      let dropped = order.settle(underWay.number, underWay.changes, hasHappened: hasHappened)
+      return (order.settlingAwaited > 0 || order.isQuiet && !order.isOpen, dropped)
     }
+    withExtendedLifetime(dropped) {}
     if isAwaited { order.wakeAll() }
   }
 
@@ -307,9 +317,16 @@ final class CommitPipeline: Sendable {
   // MARK: Transactions
 
   /// To be called before the snapshot is taken that the transaction reads. Ends with `closeTransaction`.
-  func openTransaction() -> UInt64 { order.withLock { $0.openTransaction() } }
+  func openTransaction() -> UInt64 {
+    let floor = order.withLock { $0.openTransaction() }
+    pauses?.pause(at: .begun)
+    return floor
+  }
 
-  func closeTransaction(_ floor: UInt64) { order.withLock { $0.closeTransaction(floor) } }
+  func closeTransaction(_ floor: UInt64) {
+    let dropped = order.withLock { $0.closeTransaction(floor) }
+    withExtendedLifetime(dropped) {}
+  }
 
   /// Returns when all commits that are under way now can be seen.
   func waitForCommitsUnderWay() {
@@ -317,6 +334,7 @@ final class CommitPipeline: Sendable {
       order.settlingAwaited += 1
       return order.lastNumber
     }
+    while let pauses, !order.withLock({ $0.isSettled(through: last) }) { pauses.pause(at: .waiting) }
     order.withLock(when: { $0.isSettled(through: last) }) { $0.settlingAwaited -= 1 }
   }
 }
@@ -340,6 +358,6 @@ extension CommitChange {
 
 extension CommitLayer {
   fileprivate func needsBase(ofCollection id: String) -> Bool {
-    publications.isFollowed || indexes.hasIndexes(of: id)
+    publications.isFollowed(id) || indexes.hasIndexes(of: id)
   }
 }

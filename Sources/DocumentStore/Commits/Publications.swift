@@ -16,24 +16,49 @@ final class Publications: Sendable {
     var position: UInt64 = 0
     var queue: [PublishedCommit] = []
     weak var follower: (any CommitFollower)?
+    /// How often each id of a collection is followed.
+    var collectionIDs: [String: Int] = [:]
   }
 
   private let state = Locked(State())
   private let hasFollower = Atomic(false)
 
-  /// Someone wants to know what each document was.
   var isFollowed: Bool { hasFollower.load(ordering: .acquiring) }
+
+  /// Someone wants to know what documents of collections with an id were.
+  func isFollowed(_ collectionID: String) -> Bool {
+    isFollowed && state.withLock { $0.collectionIDs[collectionID] != nil }
+  }
 
   /// The number of commits since the store was opened. Within a moment of the store: of those it has.
   var position: UInt64 { state.withLock { $0.position } }
 
-  /// Commits after a moment that is taken from now on reach the follower; nil ends it.
-  func setFollower(_ follower: (any CommitFollower)?) {
+  /// Commits after a moment that is taken from now on reach the follower. Of collections with this id, it learns what
+  /// documents were. As often as this is called, `unfollow` ends it.
+  func follow(_ collectionID: String, _ follower: any CommitFollower) {
     state.withLock { state in
       state.follower = follower
-      if follower == nil { state.queue = [] }
+      state.collectionIDs[collectionID, default: 0] += 1
     }
-    hasFollower.store(follower != nil, ordering: .releasing)
+    hasFollower.store(true, ordering: .releasing)
+  }
+
+  func unfollow(_ collectionID: String) {
+    let isLast = state.withLock { state in
+      guard let count = state.collectionIDs[collectionID] else { return false }
+      state.collectionIDs[collectionID] = count > 1 ? count - 1 : nil
+      return state.collectionIDs.isEmpty
+    }
+    if isLast { unfollowAll() }
+  }
+
+  func unfollowAll() {
+    state.withLock { state in
+      state.follower = nil
+      state.queue = []
+      state.collectionIDs = [:]
+    }
+    hasFollower.store(false, ordering: .releasing)
   }
 
   func append(_ effects: CommitEffects) {

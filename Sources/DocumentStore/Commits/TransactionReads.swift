@@ -53,17 +53,22 @@ struct TransactionReads: Sendable {
       Range(query: query.asRun, answer: Dictionary(keys) { first, _ in first }, last: last))
   }
 
-  /// What of it is not so any more, if these are the last states of all that changed since.
-  func conflict(with latest: [[UInt8]: StoredDocument?]) -> String? {
-    for (key, after) in latest {
-      if let version = documents[key], version != after?.updateTime {
-        return "the document \(DocumentKey.decode(key)?.description ?? "") was changed"
-      }
-      for range in ranges where range.isChanged(by: key, after) {
-        return "the answer of a query was changed by the document "
-          + (DocumentKey.decode(key)?.description ?? "")
+  enum Conflict: Sendable {
+    case document
+    case answer
+
+    func text(_ key: [UInt8]) -> String {
+      let name = DocumentKey.decode(key)?.description ?? ""
+      return switch self {
+      case .document: "the document \(name) was changed"
+      case .answer: "the answer of a query was changed by the document \(name)"
       }
     }
-    return nil
+  }
+
+  /// What of it is not so any more if this is the last state of a document that changed since.
+  func conflict(_ key: [UInt8], _ after: StoredDocument?) -> Conflict? {
+    if let version = documents[key], version != after?.updateTime { return .document }
+    return ranges.contains { $0.isChanged(by: key, after) } ? .answer : nil
   }
 }

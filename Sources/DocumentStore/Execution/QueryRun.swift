@@ -234,7 +234,7 @@ final class QueryRun {
   }
 
   /// Hands over the ordinals of the branches, until `body` answers false.
-  private func forEachCandidate(
+  func forEachCandidate(
     _ body: (UInt32) throws(DocumentStoreError) -> Bool
   ) throws(DocumentStoreError) {
     if let ranges = ranges() {
@@ -347,7 +347,7 @@ final class QueryRun {
   }
 
   /// Counts what the streams did and lets go of them: each holds this run, to read documents of long keys.
-  private func closeStreams() {
+  func closeStreams() {
     for stream in streams {
       work.entriesRead += stream.entriesRead
       work.longKeysRead += stream.longKeysRead
@@ -363,7 +363,7 @@ final class QueryRun {
     return try view.names.ordinal(of: StoredKey.of(key).rawSpan)
   }
 
-  private func document(_ ordinal: UInt32) throws(DocumentStoreError) -> StoredDocument? {
+  func document(_ ordinal: UInt32) throws(DocumentStoreError) -> StoredDocument? {
     guard try read(ordinal) else { return nil }
     return try pooled.buffer.withEntry { key, record throws(DocumentStoreError) in
       try self.decoded(Entry(key, record))

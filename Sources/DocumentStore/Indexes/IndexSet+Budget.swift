@@ -1,5 +1,6 @@
 // How much the indexes that queries made may take, in number and in memory. Above that, those go that were not of use
-// for the longest time. What was asked for stays, and counts for nothing here.
+// for the longest time, and those that live queries fill up from last. What was asked for stays, and counts for nothing
+// here.
 
 import ByteStore
 
@@ -23,12 +24,12 @@ extension IndexSet {
   @discardableResult
   func keepWithinBudget(sparing spared: [IndexDefinition] = []) -> Set<UInt32> {
     let (bytesMax, indexes) = state.withLock { state in
-      (state.automaticBytesMax, state.indexes.filter(\.isAutomatic))
+      (state.automaticBytesMax, state.lastToGo)
     }
     // What is not loaded takes nothing. These are copies: nobody waits while they are gone through.
     var bytes = 0
     var gone = Set<UInt32>()
-    for (place, index) in indexes.sorted(by: { $0.lastUse > $1.lastUse }).enumerated() {
+    for (place, index) in indexes.enumerated() {
       let own = index.tree.memory.bytes
       guard place == 0 || bytes + own <= bytesMax || spared.contains(index.definition) else {
         gone.insert(index.id)
@@ -42,16 +43,21 @@ extension IndexSet {
 }
 
 extension IndexSet.State {
+  /// The automatic indexes, those first that stay the longest.
+  fileprivate var lastToGo: [ManagedIndex] {
+    let automatic = indexes.filter(\.isAutomatic).sorted { $0.lastUse > $1.lastUse }
+    return automatic.filter { pins[$0.definition] != nil } + automatic.filter { pins[$0.definition] == nil }
+  }
+
   /// Adds an index that is complete, and lets go of another one if there are too many.
   mutating func add(_ index: ManagedIndex, sparing spared: [IndexDefinition]) {
     indexes.removeAll { $0.definition == index.definition }
     indexes.append(index)
     uses += 1
     indexes[indexes.count - 1].lastUse = uses
-    let others = indexes.filter { $0.isAutomatic && $0.id != index.id }
+    let others = lastToGo.filter { $0.id != index.id }
     guard others.count >= DocumentStore.automaticIndexesMax else { return }
-    let candidates = others.filter { !spared.contains($0.definition) }
-    let oldest = (candidates.isEmpty ? others : candidates).min { $0.lastUse < $1.lastUse }
+    let oldest = others.last { !spared.contains($0.definition) } ?? others.last
     indexes.removeAll { $0.id == oldest?.id }
   }
 }

@@ -61,6 +61,8 @@ final class IndexSet: LayerAbove {
     var uses: UInt64 = 0
     /// What those that queries made may take together.
     var automaticBytesMax = Int.max
+    /// How many live queries are filled up from an index.
+    var pins: [IndexDefinition: Int] = [:]
   }
 
   struct NameTree: Sendable {
@@ -127,6 +129,22 @@ final class IndexSet: LayerAbove {
       state.uses += 1
       for place in state.indexes.indices where definitions.contains(state.indexes[place].definition) {
         state.indexes[place].lastUse = state.uses
+      }
+    }
+  }
+
+  /// As long as others can go, these stay. `unpin` ends it.
+  func pin(_ definitions: [IndexDefinition]) {
+    state.withLock { state in
+      for definition in definitions { state.pins[definition, default: 0] += 1 }
+    }
+  }
+
+  func unpin(_ definitions: [IndexDefinition]) {
+    state.withLock { state in
+      for definition in definitions {
+        guard let count = state.pins[definition] else { continue }
+        state.pins[definition] = count > 1 ? count - 1 : nil
       }
     }
   }

@@ -1,8 +1,9 @@
 // By what a view is found when a document changes.
 //
 // A query is taken as alternatives, each of them conditions that hold together. Of each one condition is chosen that
-// few documents satisfy: a document changes the answer only if it satisfies it before or after. A view whose query
-// has an alternative without such a condition is found by every change in its collection.
+// few documents satisfy: a document changes the answer only if it satisfies it before or after. Where an alternative
+// has no such condition, a view of a limit is found by what does not lie behind its last document, and another one by
+// every change in its collection.
 
 enum LiveAnchor {
   case name([UInt8])
@@ -20,6 +21,18 @@ enum LiveAnchor {
       anchors.append(anchor)
     }
     return anchors
+  }
+
+  /// What does not lie behind a document, by the first order: the rest concerns nobody who sees no further.
+  static func through(_ last: StoredDocument, of query: StructuredQuery) -> LiveAnchor? {
+    guard let order = query.orders.first, order.missing == .excluded, let value = order.value(in: last)
+    else { return nil }
+    var interval = ValueInterval.all
+    switch order.direction {
+    case .ascending: interval.upper = .after(value.indexKey)
+    case .descending: interval.lower = .before(value.indexKey)
+    }
+    return interval.range(behind: []).map { .range(order.field, [$0]) }
   }
 
   private static func anchor(_ filters: [FieldFilter]) -> LiveAnchor? {

@@ -10,6 +10,14 @@
 import ByteStore
 import Dispatch
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 /// Told of each state of a query, or of the error that ended it.
 public typealias LiveHandler = @Sendable (Result<LiveSnapshot, DocumentStoreError>) -> Void
 
@@ -27,15 +35,26 @@ final class LiveListener: Sendable {
     /// Another delivery began while one was running, on a queue that is not serial.
     var runsAgain = false
     var isRemoved = false
+    /// The thread that is in the handler, or about to be.
+    var caller: pthread_t?
   }
 
-  private let queue: DispatchQueue
+  private static let waitsMax = 200
+
+  /// Puts a delivery on the queue.
+  private let enqueue: @Sendable (@escaping @Sendable () -> Void) -> Void
   private let handler: LiveHandler
   private let state = Locked(State())
 
-  init(_ queue: DispatchQueue, _ handler: @escaping LiveHandler) {
-    self.queue = queue
+  init(
+    enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void, _ handler: @escaping LiveHandler
+  ) {
+    self.enqueue = enqueue
     self.handler = handler
+  }
+
+  convenience init(_ queue: DispatchQueue, _ handler: @escaping LiveHandler) {
+    self.init(enqueue: { body in queue.async { body() } }, handler)
   }
 
   // MARK: From the view
@@ -60,7 +79,7 @@ final class LiveListener: Sendable {
       defer { state.isQueued = true }
       return !state.isQueued
     }
-    if isNew { queue.async { [self] in deliver() } }
+    if isNew { enqueue { [self] in deliver() } }
   }
 
   /// No delivery begins from now on.
@@ -70,6 +89,18 @@ final class LiveListener: Sendable {
       state.told = nil
       state.next = nil
       state.difference = .of([:])
+    }
+  }
+
+  /// Whether the handler of another thread has begun cannot be told from outside, but that it has ended.
+  func letBegin() {
+    let current = pthread_self()
+    for _ in 0..<Self.waitsMax {
+      let isElsewhere = state.withLock { state in
+        state.caller.map { pthread_equal($0, current) == 0 } ?? false
+      }
+      guard isElsewhere else { return }
+      usleep(50)
     }
   }
 
@@ -127,7 +158,12 @@ final class LiveListener: Sendable {
   }
 
   private func call(_ result: Result<LiveSnapshot, DocumentStoreError>) {
-    guard !state.withLock({ $0.isRemoved }) else { return }
+    let begins = state.withLock { state in
+      if !state.isRemoved { state.caller = pthread_self() }
+      return !state.isRemoved
+    }
+    guard begins else { return }
     handler(result)
+    state.withLock { $0.caller = nil }
   }
 }

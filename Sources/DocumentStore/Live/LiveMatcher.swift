@@ -1,5 +1,16 @@
 // Which views a change may concern, found by the collection and by the values of the document, and not by asking each.
 
+/// Where a view is found. One that is to be found elsewhere gets another place.
+final class LivePlace {
+  fileprivate let view: LiveView
+  fileprivate let anchors: [LiveAnchor]?
+
+  fileprivate init(_ view: LiveView) {
+    self.view = view
+    anchors = view.anchors
+  }
+}
+
 struct LiveMatcher {
   /// Views of one collection, one collection group, or one document.
   fileprivate struct Scope {
@@ -8,7 +19,7 @@ struct LiveMatcher {
     var names: [[UInt8]: [ObjectIdentifier: LiveView]] = [:]
     var equals: [StoredFieldPath: [[UInt8]: [ObjectIdentifier: LiveView]]] = [:]
     var elements: [StoredFieldPath: [[UInt8]: [ObjectIdentifier: LiveView]]] = [:]
-    var ranges: [StoredFieldPath: LiveRanges<LiveView>] = [:]
+    var ranges: [StoredFieldPath: LiveRanges<LivePlace>] = [:]
     /// Ranges have come since the last change.
     var hasNewRanges = false
     var views: [ObjectIdentifier: LiveView] = [:]
@@ -29,14 +40,26 @@ struct LiveMatcher {
   mutating func insert(_ view: LiveView) {
     let key = Self.key(of: view.run.scope)
     count(key, 1)
-    scopes[key, default: Scope()].insert(view, LiveAnchor.anchors(of: view.run))
+    let place = LivePlace(view)
+    view.place = place
+    scopes[key, default: Scope()].insert(place)
   }
 
   mutating func remove(_ view: LiveView) {
     let key = Self.key(of: view.run.scope)
     count(key, -1)
-    scopes[key]?.remove(view, LiveAnchor.anchors(of: view.run))
+    if let place = view.place { scopes[key]?.remove(place) }
+    view.place = nil
     if scopes[key]?.views.isEmpty == true { scopes[key] = nil }
+  }
+
+  /// What the view can be found by is another than it was.
+  mutating func move(_ view: LiveView) {
+    let key = Self.key(of: view.run.scope)
+    if let place = view.place { scopes[key]?.remove(place) }
+    let place = LivePlace(view)
+    view.place = place
+    scopes[key]?.insert(place)
   }
 
   private mutating func count(_ key: ScopeKey, _ more: Int) {
@@ -86,27 +109,28 @@ extension LiveMatcher.Scope {
     hasNewRanges = false
   }
 
-  fileprivate mutating func insert(_ view: LiveView, _ anchors: [LiveAnchor]?) {
+  fileprivate mutating func insert(_ place: LivePlace) {
+    let view = place.view
     let id = ObjectIdentifier(view)
     views[id] = view
-    guard let anchors else { return all[id] = view }
+    guard let anchors = place.anchors else { return all[id] = view }
     for anchor in anchors {
       switch anchor {
       case .name(let name): names[name, default: [:]][id] = view
       case .equal(let field, let value): equals[field, default: [:]][value, default: [:]][id] = view
       case .element(let field, let value): elements[field, default: [:]][value, default: [:]][id] = view
       case .range(let field, let list):
-        for range in list { ranges[field, default: LiveRanges()].insert(range, view) }
+        for range in list { ranges[field, default: LiveRanges()].insert(range, place) }
         hasNewRanges = true
       }
     }
   }
 
-  fileprivate mutating func remove(_ view: LiveView, _ anchors: [LiveAnchor]?) {
-    let id = ObjectIdentifier(view)
+  fileprivate mutating func remove(_ place: LivePlace) {
+    let id = ObjectIdentifier(place.view)
     views[id] = nil
     all[id] = nil
-    for anchor in anchors ?? [] {
+    for anchor in place.anchors ?? [] {
       switch anchor {
       case .name(let name): names.remove(id, name)
       case .equal(let field, let value):
@@ -116,7 +140,7 @@ extension LiveMatcher.Scope {
         elements[field]?.remove(id, value)
         if elements[field]?.isEmpty == true { elements[field] = nil }
       case .range(let field, _):
-        ranges[field]?.remove(view)
+        ranges[field]?.remove(place)
         if ranges[field]?.count == 0 { ranges[field] = nil }
       }
     }
@@ -147,8 +171,8 @@ extension LiveMatcher.Scope {
       }
     }
     for (field, ranges) in ranges {
-      guard let value = document.fields[field] else { continue }
-      ranges.forEach(having: value.indexKey) { found[ObjectIdentifier($0)] = $0 }
+      guard let value = document.value(of: field) else { continue }
+      ranges.forEach(having: value.indexKey) { found[ObjectIdentifier($0.view)] = $0.view }
     }
   }
 }

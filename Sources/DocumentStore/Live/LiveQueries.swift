@@ -2,7 +2,8 @@
 //
 //   1. take     what was committed since the last time, by the thread that has just committed
 //   2. find     the views that each change may concern (LiveMatcher)
-//   3. apply    the change to each of them (LiveView); run the query again where a limit needs more documents
+//   3. apply    the change to each of them (LiveView); run the query again where a limit needs more documents, from
+//               what indexes there are: others wait, so that none is made then
 //   4. offer    the new state to the listeners of the views that are different (LiveListener)
 //
 // A commit is acknowledged after this, so that the states of listeners are on their queues before. The lock is held
@@ -11,32 +12,61 @@
 import ByteStore
 import Dispatch
 
+struct LiveAnswer {
+  var documents: [StoredDocument]
+  /// How many commits since the store was opened it has.
+  var position: UInt64
+  /// Where it came from.
+  var indexes: [IndexDefinition] = []
+  /// With another index it would come sooner.
+  var lacksIndex = false
+}
+
 /// Where live queries get answers from.
 protocol LiveSource: AnyObject, Sendable {
-  /// The answer of a query, and how many commits since the store was opened it has.
-  func answer(
-    _ query: StructuredQuery
-  ) throws(DocumentStoreError) -> (documents: [StoredDocument], position: UInt64)
+  /// The answer of a query. What index it needs is made first.
+  func answer(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer
+
+  /// The same with what indexes there are, for a thread that every commit waits for.
+  func answerAtOnce(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer
+
+  /// Indexes that stay as long as others can go, until they are unpinned.
+  func pin(_ indexes: [IndexDefinition])
+  func unpin(_ indexes: [IndexDefinition])
+
+  /// Has what indexes a query needs made, and `body` called then, while commits go on.
+  func makeIndexes(for query: StructuredQuery, then body: @escaping @Sendable () -> Void)
 }
 
 final class LiveQueries: CommitFollower {
   private struct State {
     weak var source: (any LiveSource)?
     var views: [String: LiveView] = [:]
+    var viewsSoFar = 0
     var matcher = LiveMatcher()
     /// Of the last commit that was taken.
     var time: StoredTimestamp?
+    /// How often a view was looked at for a change.
+    var visits = 0
   }
 
   private let publications: Publications
   private let state = Locked(State())
 
-  init(_ publications: Publications) { self.publications = publications }
+  private let pauses: (any StorePauses)?
+
+  init(_ publications: Publications, pauses: (any StorePauses)? = nil) {
+    self.publications = publications
+    self.pauses = pauses
+  }
 
   func setSource(_ source: any LiveSource) { state.withLock { $0.source = source } }
 
   /// How many queries are listened to.
   var viewCount: Int { state.withLock { $0.views.count } }
+
+  /// How often changes led to a view, concerned or not.
+  var visitCount: Int { state.withLock { $0.visits } }
 
   // MARK: Listening
 
@@ -50,12 +80,13 @@ final class LiveQueries: CommitFollower {
         if !view.isLoading { listener.offer(view.results, [], state.time) }
         return (view, false)
       }
-      let view = LiveView(query)
+      state.viewsSoFar += 1
+      let view = LiveView(query, number: state.viewsSoFar)
       view.listeners.append(listener)
       state.views[id] = view
       state.matcher.insert(view)
       // Before the query is run: what is committed after that has to come here.
-      if state.views.count == 1 { publications.setFollower(self) }
+      publications.follow(view.collectionID, self)
       return (view, true)
     }
     if isNew {
@@ -75,17 +106,49 @@ final class LiveQueries: CommitFollower {
   private func load(_ view: LiveView) throws(DocumentStoreError) {
     let (query, source) = state.withLock { (view.loading, $0.source) }
     guard let source else { return }
-    while true {
-      let (documents, position) = try source.answer(query)
-      let isLoaded = state.withLock { state in
-        // Its last listener may be gone.
-        guard state.views[view.query.canonicalID] === view else { return true }
-        guard view.load(documents, at: position) else { return false }
-        tell(view, state.time)
-        return true
-      }
-      if isLoaded { return }
+    pauses?.pause(at: .listening)
+    let answer = try source.answer(query)
+    pauses?.pause(at: .answered)
+    try state.withLock { state throws(DocumentStoreError) in
+      // Its last listener may be gone.
+      guard state.views[view.query.canonicalID] === view else { return }
+      // If too much has happened meanwhile: nothing happens while the lock is held. The indexes are there by now.
+      if !take(answer, view, &state, source) { try takeAtOnce(view, &state, source) }
+      tell(view, state.time)
     }
+  }
+
+  private func takeAtOnce(
+    _ view: LiveView, _ state: inout State, _ source: any LiveSource
+  ) throws(DocumentStoreError) {
+    let answer = try source.answerAtOnce(view.loading)
+    let isTaken = take(answer, view, &state, source)
+    precondition(isTaken, "nothing happens meanwhile")
+    guard answer.lacksIndex, !view.awaitsIndex else { return }
+    view.awaitsIndex = true
+    let id = view.query.canonicalID
+    source.makeIndexes(for: view.loading) { [weak self] in
+      self?.state.withLock { $0.views[id]?.awaitsIndex = false }
+    }
+  }
+
+  private func take(
+    _ answer: LiveAnswer, _ view: LiveView, _ state: inout State, _ source: any LiveSource
+  ) -> Bool {
+    if view.limit != nil, !answer.lacksIndex, view.pins != answer.indexes {
+      source.pin(answer.indexes)
+      source.unpin(view.pins)
+      view.pins = answer.indexes
+    }
+    let isTaken = view.load(answer.documents, at: answer.position)
+    findAgain(view, &state)
+    return isTaken
+  }
+
+  private func findAgain(_ view: LiveView, _ state: inout State) {
+    guard view.hasMoved else { return }
+    state.matcher.move(view)
+    view.settleDown()
   }
 
   fileprivate func remove(_ listener: LiveListener, _ id: String) {
@@ -102,7 +165,9 @@ final class LiveQueries: CommitFollower {
     state.views[id] = nil
     state.matcher.remove(view)
     view.listeners = []
-    if state.views.isEmpty { publications.setFollower(nil) }
+    state.source?.unpin(view.pins)
+    view.pins = []
+    publications.unfollow(view.collectionID)
   }
 
   /// Listeners are told nothing more.
@@ -114,7 +179,7 @@ final class LiveQueries: CommitFollower {
       }
       state.views = [:]
       state.matcher = LiveMatcher()
-      publications.setFollower(nil)
+      publications.unfollowAll()
     }
   }
 
@@ -126,17 +191,24 @@ final class LiveQueries: CommitFollower {
       guard let last = commits.last else { return }
       state.time = last.time
       var touched: [ObjectIdentifier: LiveView] = [:]
+      var visits = 0
+      defer { state.visits += visits }
       var number = position - UInt64(commits.count)
       for commit in commits {
         number += 1
         for change in commit.changes {
+          var moved: [LiveView] = []
           state.matcher.forEachView(concernedBy: change) { view in
+            visits += 1
             view.apply(change, number: number)
+            if view.hasMoved { moved.append(view) }
             touched[ObjectIdentifier(view)] = view
           }
+          for view in moved { findAgain(view, &state) }
         }
       }
-      for view in touched.values {
+      // In an order that a seed repeats.
+      for view in touched.values.sorted(by: { $0.number < $1.number }) {
         guard !view.isLoading else { continue }
         if view.needsLoading { reload(view, &state) }
         tell(view, state.time)
@@ -149,8 +221,7 @@ final class LiveQueries: CommitFollower {
   private func reload(_ view: LiveView, _ state: inout State) {
     guard let source = state.source else { return }
     do throws(DocumentStoreError) {
-      let (documents, position) = try source.answer(view.loading)
-      _ = view.load(documents, at: position)
+      try takeAtOnce(view, &state, source)
     } catch {
       for listener in view.listeners { listener.fail(error) }
       drop(view, &state)
@@ -186,8 +257,12 @@ public final class LiveRegistration: Sendable {
   }
 
   /// After this returns no handler of the listener starts; one that runs may end. Further calls do nothing.
+  ///
+  /// A handler that is just about to run in another thread is let begin: while one runs there, this waits for its end,
+  /// though for some milliseconds only, since it may itself wait for the caller. In the handler it does not wait.
   public func remove() {
     listener.remove()
     queries.queries?.remove(listener, id)
+    listener.letBegin()
   }
 }

@@ -8,11 +8,28 @@
 final class LiveView {
   let query: StructuredQuery
   let run: StructuredQuery
+  /// What concerns it is in collections with this id.
+  let collectionID: String
+  /// In the order in which they came.
+  let number: Int
   var listeners: [LiveListener] = []
   /// While the query is run, commits are noted; nil then is the answer.
   private(set) var isLoading = true
   private var backlog: [(number: UInt64, change: PublishedChange)] = []
+  private var backlogBytes = 0
   private var isBacklogLost = false
+  /// Where it is found, by `anchors` as they were then.
+  var place: LivePlace?
+  /// What the query itself says; nil if that is nothing.
+  private let fixedAnchors: [LiveAnchor]?
+  /// Of the window, where the query says nothing.
+  private var windowAnchor: LiveAnchor?
+  /// `anchors` are other ones than those of the place.
+  private(set) var hasMoved = false
+  /// The indexes that it is filled up from.
+  var pins: [IndexDefinition] = []
+  /// An index is being made that it could be filled up from.
+  var awaitsIndex = false
   /// Commits up to this number are in the answer.
   private var position: UInt64 = 0
   private var window = LiveResults()
@@ -29,14 +46,23 @@ final class LiveView {
   private var changes: [LiveDifference.Change] = []
   private var isWindowTouched = false
 
-  private static let backlogMax = 10_000
+  static let backlogMax = 10_000
+  static let backlogBytesMax = 16 << 20
 
-  init(_ query: StructuredQuery) {
+  init(_ query: StructuredQuery, number: Int) {
     self.query = query
+    self.number = number
     run = query.asRun
+    collectionID = OrientedQuery(run).collectionID
+    fixedAnchors = LiveAnchor.anchors(of: run)
   }
 
-  private var limit: Int? { if case .first(let count) = run.limit { count } else { nil } }
+  /// Every change that may concern it satisfies one of these; nil if any change of its scope may.
+  var anchors: [LiveAnchor]? { fixedAnchors ?? windowAnchor.map { [$0] } }
+
+  func settleDown() { hasMoved = false }
+
+  var limit: Int? { if case .first(let count) = run.limit { count } else { nil } }
 
   /// The window grows up to this.
   private var capacity: Int { limit.map { min($0, 1 << 40) }.map { $0 + max(8, $0 / 4) } ?? .max }
@@ -53,11 +79,8 @@ final class LiveView {
 
   /// The answer as of a commit. False if it has to be run again, since too much has happened meanwhile.
   func load(_ documents: [StoredDocument], at position: UInt64) -> Bool {
-    guard !isBacklogLost else {
-      isBacklogLost = false
-      backlog = []
-      return false
-    }
+    defer { clearBacklog() }
+    guard !isBacklogLost else { return false }
     self.position = position
     isLoading = false
     isWhole = documents.count < capacity
@@ -65,9 +88,7 @@ final class LiveView {
       sorted: documents.compactMap { document in
         run.sortKey(document).map { LiveEntry($0, DocumentKey.encode(document.path), document) }
       })
-    let missed = backlog
-    backlog = []
-    for (number, change) in missed { apply(change, number: number) }
+    for (number, change) in backlog { apply(change, number: number) }
     guard !needsLoading else {
       isLoading = true
       return false
@@ -75,7 +96,22 @@ final class LiveView {
     changes =
       limit == nil ? LiveDifference.pairs(results.prefix(entries: .max), window.prefix(entries: .max)) : []
     isWindowTouched = true
+    findAnchor()
     return true
+  }
+
+  private func clearBacklog() {
+    backlog = []
+    backlogBytes = 0
+    isBacklogLost = false
+  }
+
+  /// The window only ever ends earlier until it is loaded again, so that this holds until then.
+  private func findAnchor() {
+    guard fixedAnchors == nil else { return }
+    let anchor = isWhole ? nil : window.last.flatMap { LiveAnchor.through($0, of: run) }
+    hasMoved = hasMoved || anchor != nil || windowAnchor != nil
+    windowAnchor = anchor
   }
 
   /// There are too few documents behind the limit, and more elsewhere.
@@ -96,7 +132,10 @@ final class LiveView {
     }
     while window.count > capacity, let last = window.last {
       window.remove(sortKey: last.sortKey)
-      isWhole = false
+      if isWhole {
+        isWhole = false
+        findAnchor()
+      }
     }
     guard old != nil || new != nil else { return }
     if limit == nil { changes.append(LiveDifference.Change(old: old, new: new)) }
@@ -104,12 +143,14 @@ final class LiveView {
   }
 
   private func note(_ change: PublishedChange, _ number: UInt64) {
-    guard backlog.count < Self.backlogMax else {
+    guard !isBacklogLost else { return }
+    backlogBytes += change.bytes
+    guard backlog.count < Self.backlogMax, backlogBytes <= Self.backlogBytesMax else {
+      clearBacklog()
       isBacklogLost = true
-      backlog = []
       return
     }
-    if !isBacklogLost { backlog.append((number, change)) }
+    backlog.append((number, change))
   }
 
   private func entry(before change: PublishedChange) -> LiveEntry? {

@@ -5,6 +5,9 @@
 //               of the store, or the names cannot be read, all documents in the order in which they lie on disk
 //   3. sort     the keys
 //   4. catch up with what was noted, and be there, at one moment
+//
+// One build is at work at a time, so that they need the memory of one. No lock is held meanwhile: whoever is told of
+// the progress may commit, and ask for what needs an index itself.
 
 import ByteStore
 
@@ -31,7 +34,7 @@ extension DocumentStore {
   /// Finds all names, where a checkpoint without indexes was opened, or a page of them is damaged; and in the
   /// first case which shapes records use.
   func findNames() throws(DocumentStoreError) {
-    try building.withLock { _ throws(DocumentStoreError) in
+    try inTurn { () throws(DocumentStoreError) in
       guard indexes.state.withLock({ $0.names == nil }) else { return }
       // No commit comes in between: this is rare, and reads keys only.
       try pipeline.whileQuiet { () throws(DocumentStoreError) in
@@ -61,17 +64,18 @@ extension DocumentStore {
   /// room for it.
   @discardableResult
   func build(
-    _ definition: IndexDefinition, isAutomatic: Bool, sparing spared: [IndexDefinition] = [],
+    _ definition: IndexDefinition, isAutomatic: Bool, sparing spared: [IndexDefinition] = [], tells: Bool = false,
     _ progress: (IndexProgress) -> Bool = { _ in true }
   ) throws(DocumentStoreError) -> Bool {
-    try building.withLock { _ throws(DocumentStoreError) in
+    func tell(_ step: IndexProgress) -> Bool { tells ? betweenTurns { progress(step) } : true }
+    return try inTurn { () throws(DocumentStoreError) in
       while true {
         let isThere = indexes.state.withLock { state in
           state.indexes.contains { $0.definition == definition && (isAutomatic || !$0.isAutomatic) }
         }
         guard !isThere else { return true }
         try checkNumber(isAutomatic)
-        switch try attempt(definition, isAutomatic, spared, progress) {
+        switch try attempt(definition, isAutomatic, spared, tell) {
         case .made:
           if isAutomatic { indexes.keepWithinBudget(sparing: spared + [definition]) }
           return true
@@ -80,6 +84,27 @@ extension DocumentStore {
         }
       }
     }
+  }
+
+  private func inTurn<Result>(
+    _ body: () throws(DocumentStoreError) -> Result
+  ) throws(DocumentStoreError) -> Result {
+    building.withLock(when: { $0.atWork == 0 }) { $0.atWork += 1 }
+    defer { endTurn() }
+    return try body()
+  }
+
+  private func endTurn() {
+    building.withLock { $0.atWork -= 1 }
+    building.wakeAll()
+  }
+
+  /// Code of a user, which may want an index made, this one too: whoever waits for the turn gets it, and memory for
+  /// two builds is taken until then.
+  private func betweenTurns<Result>(_ body: () -> Result) -> Result {
+    endTurn()
+    defer { building.withLock { $0.atWork += 1 } }
+    return body()
   }
 
   private func checkNumber(_ isAutomatic: Bool) throws(DocumentStoreError) {
@@ -137,7 +162,7 @@ extension DocumentStore {
     let total = Double(max(ordinals?.count ?? moment.keyCount, 1))
     var seen = 0.0
     defer { documentsReadForIndexes.withLock { $0 += Int(seen) } }
-    var goesOn = true
+    var goesOn = progress(IndexProgress(step: .reading, fraction: 0))
     let shapes = indexes.shapes.table
     try read(moment, ordinals) { ordinal, key, record in
       seen += 1

@@ -22,13 +22,19 @@ extension DocumentStore {
     }
   }
 
-  /// Makes an index that stays until it is dropped. Commits go on meanwhile. `progress` is called now and then,
-  /// and ends the making by answering false; the result is false then.
+  /// Makes an index that stays until it is dropped. Commits go on meanwhile.
+  @discardableResult
+  public func createIndex(_ definition: IndexDefinition) throws(DocumentStoreError) -> Bool {
+    try build(definition, isAutomatic: false)
+  }
+
+  /// The same. `progress` is called at the beginning and now and then, and ends the making by answering false; the
+  /// result is false then. It may read, commit, and ask for indexes.
   @discardableResult
   public func createIndex(
-    _ definition: IndexDefinition, progress: (IndexProgress) -> Bool = { _ in true }
+    _ definition: IndexDefinition, progress: (IndexProgress) -> Bool
   ) throws(DocumentStoreError) -> Bool {
-    try build(definition, isAutomatic: false, progress)
+    try build(definition, isAutomatic: false, tells: true, progress)
   }
 
   /// False if there is no such index.

@@ -1,5 +1,6 @@
 // Listening to queries.
 
+import ByteStore
 public import Dispatch
 
 extension DocumentStore {
@@ -15,6 +16,15 @@ extension DocumentStore {
     try query.check()
     return try live.listen(query, LiveListener(queue, handler))
   }
+
+  /// The same, for those whose deliveries wait somewhere else; one after the other.
+  package func listen(
+    to query: StructuredQuery, enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
+    _ handler: @escaping LiveHandler
+  ) throws(DocumentStoreError) -> LiveRegistration {
+    try query.check()
+    return try live.listen(query, LiveListener(enqueue: enqueue, handler))
+  }
 }
 
 extension DocumentStore {
@@ -23,10 +33,38 @@ extension DocumentStore {
 }
 
 extension DocumentStore: LiveSource {
-  func answer(
-    _ query: StructuredQuery
-  ) throws(DocumentStoreError) -> (documents: [StoredDocument], position: UInt64) {
+  func answer(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer {
     let (documents, done) = try run(query) { run throws(DocumentStoreError) in try run.documents() }
-    return (documents, done.position)
+    return LiveAnswer(documents: documents, done)
+  }
+
+  func answerAtOnce(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer {
+    let ready = try runReady(query) { run throws(DocumentStoreError) in try run.documents() }
+    if let (documents, done) = ready { return LiveAnswer(documents: documents, done) }
+    let (documents, done) = try run(query, createsIndexes: false) { run throws(DocumentStoreError) in
+      try run.documents()
+    }
+    return LiveAnswer(documents: documents, done, lacksIndex: createsIndexes)
+  }
+
+  func pin(_ indexes: [IndexDefinition]) { self.indexes.pin(indexes) }
+
+  func unpin(_ indexes: [IndexDefinition]) { self.indexes.unpin(indexes) }
+
+  func makeIndexes(for query: StructuredQuery, then body: @escaping @Sendable () -> Void) {
+    guard case .inBackground = options.maintenance else { return }
+    Self.refills.async { [weak self] in
+      if let self, let first = try? query.limited(to: .first(1)) { _ = try? documents(first) }
+      body()
+    }
+  }
+
+  static let refills = DispatchQueue(label: "dugout.live.indexes", qos: .utility)
+}
+
+extension LiveAnswer {
+  fileprivate init(documents: [StoredDocument], _ done: DocumentStore.Done, lacksIndex: Bool = false) {
+    self.init(
+      documents: documents, position: done.position, indexes: done.plan.indexes, lacksIndex: lacksIndex)
   }
 }

@@ -158,7 +158,7 @@ extension DocumentStore {
   }
 
   /// Nil if something would have to be made first.
-  private func runReady<Result>(
+  func runReady<Result>(
     _ query: StructuredQuery, _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done)? {
     try run(query, true, .awaited, body)

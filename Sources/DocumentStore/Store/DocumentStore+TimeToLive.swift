@@ -4,7 +4,9 @@ import ByteStore
 
 extension DocumentStore {
   private static let documentsPerSweep = 100
-  private static let sweepsAtOnce = 50
+  /// Of the time between two looks, so much is spent on removals at most.
+  private static let secondsOfSweeps = 2
+  private static let sweepsAtOnce = 1000
   private static let secondsBetweenSweeps = 10
 
   /// Removes documents of all collections with an id some time after the moment that they have in `field`; nil ends
@@ -25,6 +27,7 @@ extension DocumentStore {
       let encoded = FeedFormat.encode(policies)
       try pipeline.write { _ in [(FeedFormat.policiesKey, encoded)] }
       state.policies = policies
+      if field == nil { state.reports[id] = nil }
     }
     startSweeping()
   }
@@ -36,32 +39,99 @@ extension DocumentStore {
   /// next opening.
   public var wallClockJump: Int64 { timeToLiveClock.jump }
 
+  /// What the last look at each collection group with times to live met, by the ids of collections.
+  public var timeToLiveReports: [String: TimeToLiveReport] { timeToLive.withLock { $0.reports } }
+
   /// Removes documents whose time is over, a hundred at most for each policy. How many it removed.
+  ///
+  /// A document that cannot be read is passed over and stays. Throws the first failure when every policy has had its
+  /// turn; `timeToLiveReports` has them all.
   @discardableResult
   public func sweepExpired() throws(DocumentStoreError) -> Int {
     guard !timeToLive.withLock({ $0.isLeftToOthers }) else { return 0 }
     var removed = 0
+    var failure: DocumentStoreError?
     for (id, field) in timeToLivePolicies.sorted(by: { $0.key < $1.key }) {
-      removed += try sweep(id, field)
+      let report = sweep(id, field)
+      timeToLive.withLock { state in
+        if state.policies[id] != nil { state.reports[id] = report }
+      }
+      removed += report.removed
+      failure = failure ?? report.failure
     }
+    if let failure { throw failure }
     return removed
   }
 
-  private func sweep(_ id: String, _ field: StoredFieldPath) throws(DocumentStoreError) -> Int {
-    guard let now = StoredTimestamp(microseconds: timeToLiveClock.now) else { return 0 }
-    let query = try StructuredQuery(.collectionGroup(id))
-      .filtered(by: .field(field, .lessThanOrEqual, .timestamp(now)))
-      .limited(to: .first(Self.documentsPerSweep))
-    // Whoever gives a document more time meanwhile has it stay.
-    let removals = try documents(query).map {
-      Mutation.delete($0.path, precondition: .updateTime($0.updateTime))
+  private func sweep(_ id: String, _ field: StoredFieldPath) -> TimeToLiveReport {
+    var report = TimeToLiveReport()
+    do throws(DocumentStoreError) {
+      guard let query = try expired(id, field) else { return report }
+      let (expired, unreadable) = try readable(query)
+      report.unreadable = unreadable
+      // Whoever gives a document more time meanwhile has it stay.
+      let removals = expired.map { Mutation.delete($0.path, precondition: .updateTime($0.updateTime)) }
+      guard !removals.isEmpty else { return report }
+      if try removesAll(removals) {
+        report.removed = removals.count
+      } else {
+        for removal in removals where try removesAll([removal]) { report.removed += 1 }
+      }
+    } catch {
+      report.failure = error
     }
-    guard !removals.isEmpty else { return 0 }
-    if removesAll(removals) { return removals.count }
-    return removals.count { removesAll([$0]) }
+    return report
   }
 
-  private func removesAll(_ removals: [Mutation]) -> Bool { (try? commit(removals)) != nil }
+  private func expired(
+    _ id: String, _ field: StoredFieldPath
+  ) throws(DocumentStoreError) -> StructuredQuery? {
+    guard let now = StoredTimestamp(microseconds: timeToLiveClock.now) else { return nil }
+    return try StructuredQuery(.collectionGroup(id))
+      .filtered(by: .field(field, .lessThanOrEqual, .timestamp(now)))
+  }
+
+  private func readable(
+    _ query: StructuredQuery
+  ) throws(DocumentStoreError) -> (documents: [StoredDocument], unreadable: Int) {
+    let read = { (run: QueryRun) throws(DocumentStoreError) in
+      try run.readableDocuments(max: Self.documentsPerSweep)
+    }
+    do throws(DocumentStoreError) {
+      return try run(query, read).result
+    } catch {
+      // An index cannot be made of documents of which one cannot be read.
+      guard case .corrupted = error else { throw error }
+      return try run(query, createsIndexes: false, read).result
+    }
+  }
+
+  /// False if one of them is not any more what it was.
+  private func removesAll(_ removals: [Mutation]) throws(DocumentStoreError) -> Bool {
+    do throws(DocumentStoreError) {
+      try commit(removals)
+      return true
+    } catch {
+      switch error {
+      case .failedPrecondition, .notFound, .corrupted: return false
+      default: throw error
+      }
+    }
+  }
+
+  /// How many of the first documents whose time is over cannot be read, by the ids of collections; nil where no index
+  /// tells which they are. Removes nothing.
+  package func unreadableExpired(ofFirst max: Int) -> [String: Int?] {
+    var found: [String: Int?] = [:]
+    for (id, field) in timeToLivePolicies {
+      let query = (try? expired(id, field)) ?? nil
+      let ready = query.flatMap { query in
+        try? runReady(query) { run throws(DocumentStoreError) in try run.readableDocuments(max: max) }
+      }
+      found[id] = .some(ready.map(\.result.unreadable))
+    }
+    return found
+  }
 
   // MARK: In the background
 
@@ -74,11 +144,22 @@ extension DocumentStore {
       }
       guard state.sweeper == nil else { return }
       state.sweeper = TimeToLiveSweeper(every: Self.secondsBetweenSweeps) { [weak self] in
-        for _ in 0..<Self.sweepsAtOnce {
-          // A failure is tried again the next time.
-          guard let removed = try? self?.sweepExpired(), removed >= Self.documentsPerSweep else { return }
-        }
+        self?.sweepForAWhile()
       }
+    }
+  }
+
+  /// Commits of a hundred documents, between which others have their turn.
+  func sweepForAWhile() {
+    let start = clock.monotonicNanoseconds()
+    for _ in 0..<Self.sweepsAtOnce {
+      // A failure is in the report, and tried again the next time.
+      _ = try? sweepExpired()
+      let reports = timeToLiveReports.values
+      let seconds = (clock.monotonicNanoseconds() &- start) / 1_000_000_000
+      guard reports.contains(where: { $0.removed == Self.documentsPerSweep }),
+        seconds < Self.secondsOfSweeps
+      else { return }
     }
   }
 
@@ -100,6 +181,7 @@ extension DocumentStore {
   struct TimeToLiveState {
     var policies: [String: StoredFieldPath]
     var sweeper: TimeToLiveSweeper?
+    var reports: [String: TimeToLiveReport] = [:]
     var isClosed = false
     var isLeftToOthers = false
   }

@@ -26,6 +26,8 @@ public final class DocumentStore: Sendable {
     /// for the longest time, and are made again when a query needs them. Nil is a quarter of the machine's memory.
     /// Indexes that `createIndex` made stay whatever they take.
     public var automaticIndexBytesMax: Int?
+    /// Of tests that play threads by dice.
+    package var pauses: (any StorePauses)?
 
     /// Durable, made if missing, open for writing.
     public init() {}
@@ -48,8 +50,8 @@ public final class DocumentStore: Sendable {
   let timeToLive: Locked<TimeToLiveState>
   let timeToLiveClock: TimeToLiveClock
   let objectState = ObjectState()
-  /// Held while an index is made.
-  let building = Locked(Turn())
+  /// One index is made at a time, but for those that are asked for meanwhile by who is told of the progress.
+  let building = Locked(BuildTurn())
   /// Since the store was opened.
   let documentsReadForIndexes = Locked(0)
 
@@ -62,13 +64,14 @@ public final class DocumentStore: Sendable {
     self.options = options
     indexCreation = Locked(options.createsIndexes)
     self.clock = clock
-    pipeline = CommitPipeline(bytes, layer, settings.feed, options.durability, clock: clock)
+    pipeline = CommitPipeline(
+      bytes, layer, settings.feed, options.durability, clock: clock, pauses: options.pauses)
     timeToLive = Locked(TimeToLiveState(policies: settings.policies))
     timeToLiveClock = TimeToLiveClock(clock)
     publications = layer.publications
     let indexBytesMax = options.automaticIndexBytesMax ?? IndexSet.standardBytesMax()
     layer.indexes.state.withLock { $0.automaticBytesMax = indexBytesMax }
-    live = LiveQueries(layer.publications)
+    live = LiveQueries(layer.publications, pauses: options.pauses)
     live.setSource(self)
     startSweeping()
   }
@@ -76,6 +79,11 @@ public final class DocumentStore: Sendable {
   /// Something that one thread does at a time. It is not empty: the thread sanitizer would take a state without
   /// bytes for what lies behind it.
   struct Turn { private let place: UInt8 = 0 }
+
+  struct BuildTurn {
+    /// Builds that go on; of one that tells its progress, nobody waits for the end.
+    var atWork = 0
+  }
 
   /// What is kept beside the documents.
   private struct Settings {

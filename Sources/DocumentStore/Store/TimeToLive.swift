@@ -28,6 +28,16 @@ struct TimeToLiveClock: Sendable {
   var jump: Int64 { clock.wallMicroseconds().subtractingReportingOverflow(now).partialValue }
 }
 
+/// What a look at the documents of one collection group met.
+public struct TimeToLiveReport: Sendable, Equatable {
+  /// Documents whose time was over.
+  public internal(set) var removed = 0
+  /// Documents that cannot be read, and stay: `dugout check` tells of them.
+  public internal(set) var unreadable = 0
+  /// What kept it from removing the others.
+  public internal(set) var failure: DocumentStoreError?
+}
+
 /// Sweeps now and then, on a queue of its own, while it is held.
 final class TimeToLiveSweeper: @unchecked Sendable {
   // The timer may be cancelled from any thread, and nothing else is done with it.

@@ -9,13 +9,19 @@ struct StoreStatus {
   var storeID: RandomID
   var statistics: Statistics
   var recovery: RecoveryReport
+  /// Of documents whose time is over, how many cannot be read, by the ids of collections with times to live.
+  var unreadableExpired: [String: Int?]
 
   init(of store: DocumentStore) {
     directory = store.path
     storeID = store.storeID
     statistics = store.statistics
     recovery = store.recoveryReport
+    unreadableExpired = store.unreadableExpired(ofFirst: Self.expiredMax)
   }
+
+  /// So many are looked at, of each collection.
+  private static let expiredMax = 1000
 
   /// A snapshot that is older was forgotten, or so it seems.
   static let snapshotSecondsMax = 600.0
@@ -108,6 +114,12 @@ struct StoreStatus {
       lines.append("The last flush failed, and will be tried again: \(failure)")
     }
     lines += statistics.damagedSegments.map { "\($0.file) cannot be read: \($0.error)" }
+    for (id, count) in unreadableExpired.sorted(by: { $0.key < $1.key }) {
+      guard let count, count > 0 else { continue }
+      lines.append(
+        "\(Wording.count(count, "document")) of \(id) cannot be read and cannot disappear, though the time is over. "
+          + "Run `dugout check`, and delete them or write them anew.")
+    }
     if statistics.durability.verdict == .notDurable {
       lines.append(
         "What is stored here does not survive a power loss. Use another file system for what must.")
@@ -141,6 +153,7 @@ struct StoreStatus {
       "flushFailure": statistics.flushFailure?.description ?? NSNull() as Any,
       "damagedSegments": statistics.damagedSegments.map(\.object), "writing": writing,
       "durability": statistics.durability.object,
+      "unreadableExpired": unreadableExpired.compactMapValues { $0 },
       "recovery": [
         "wasClosedCleanly": recovery.wasClosedCleanly, "logsRead": recovery.logsRead,
         "commitsReplayed": recovery.commitsReplayed, "losses": recovery.losses.map(\.object),

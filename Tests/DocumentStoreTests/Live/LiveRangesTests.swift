@@ -68,12 +68,17 @@ import Testing
 
 @Suite("The campaign of live queries")
 struct LiveCampaignTests {
+  /// What a campaign this short need not reach.
+  private static let rare: [LiveCampaign.Kind] = [
+    .replacedListeners, .commitsOfHandlers, .listenersOfHandlers, .droppedIndexes,
+  ]
+
   @Test("whatever is committed, listeners know the answers of their queries", .timeLimit(.minutes(5)))
   func answers() {
     let directory = TemporaryDirectory()
     let seed = UInt64.random(in: 0...1 << 40)
     let summary = LiveCampaign.run(commits: 1200, listeners: 300, seed: seed, in: directory.path)
     #expect(summary.failure == nil)
-    #expect(summary.neverReached.filter { $0 != .replacedListeners } == [], "seed \(seed)")
+    #expect(summary.neverReached.filter { !Self.rare.contains($0) } == [], "seed \(seed)")
   }
 }

@@ -1,6 +1,8 @@
-// Random commits from eight threads under thousands of live queries, compared with fresh ones (docs/reliability.md,
-// T5 and P13): after every round of eight commits those that a naive matcher says are concerned and ten others, and
-// all of them every thousand commits. In between, bursts of commits without a pause, and listeners come and go.
+// Random commits from eight threads under thousands of live queries (docs/reliability.md, T5 and P13). Every state that
+// a listener was told has to be what its query answers after one of the commits, in their order, by an evaluator that
+// takes the long way: compared after every round of eight commits for those that this evaluator says are concerned and
+// for ten others, and for all of them every thousand commits. In between, bursts of commits without a pause, listeners
+// that come and go, handlers that commit and listen, and indexes that are dropped.
 
 import DocumentStore
 
@@ -18,6 +20,10 @@ package struct LiveCampaign {
     case bursts
     case replacedListeners
     case sharedQueries
+    case statesOfSingleCommits
+    case commitsOfHandlers
+    case listenersOfHandlers
+    case droppedIndexes
   }
 
   package struct Summary: Sendable {

@@ -7,7 +7,10 @@ package import DocumentStore
 package final class LiveMirror: Sendable {
   private struct State {
     var documents: [StoredDocument] = []
+    /// Since the last comparison.
+    var states: [[StoredDocument]] = []
     var isTold = false
+    var compared = 0
     var complaint: String?
     var counts: [LiveCampaign.Kind: Int] = [:]
     var registration: LiveRegistration?
@@ -15,22 +18,39 @@ package final class LiveMirror: Sendable {
 
   package let query: StructuredQuery
   private let isSlow: Bool
+  private let also: @Sendable () -> Void
   private let state = Locked(State())
 
-  package init(_ query: StructuredQuery, isSlow: Bool = false) {
+  /// `also` is done by the handler when it has taken a state.
+  package init(
+    _ query: StructuredQuery, isSlow: Bool = false, _ also: @escaping @Sendable () -> Void = {}
+  ) {
     self.query = query
     self.isSlow = isSlow
+    self.also = also
   }
 
   package func listen(to store: DocumentStore, on queue: DispatchQueue) throws(DocumentStoreError) {
-    let registration = try store.listen(to: query, on: queue) { [self] result in
+    let registration = try store.listen(to: query, on: queue, hear)
+    state.withLock { $0.registration = registration }
+  }
+
+  func listen(
+    to store: DocumentStore, enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
+  ) throws(DocumentStoreError) {
+    let registration = try store.listen(to: query, enqueue: enqueue, hear)
+    state.withLock { $0.registration = registration }
+  }
+
+  private var hear: LiveHandler {
+    { [self] result in
       if isSlow { for _ in 0..<20 { WorkerThread.yield() } }
       switch result {
       case .success(let snapshot): take(snapshot)
       case .failure(let error): complain("was told \(error)")
       }
+      also()
     }
-    state.withLock { $0.registration = registration }
   }
 
   package func remove() { state.withLock { $0.registration }?.remove() }
@@ -60,6 +80,7 @@ package final class LiveMirror: Sendable {
           state.complaint ?? "the changes lead to \(Self.names(state.documents)), and the state is "
           + Self.names(Array(snapshot.documents))
       }
+      state.states.append(state.documents)
     }
   }
 
@@ -86,15 +107,29 @@ package final class LiveMirror: Sendable {
     return nil
   }
 
-  /// What is wrong with what it was told, if this is the answer now.
-  package func difference(from fresh: [StoredDocument]) -> String? {
+  /// What is wrong with what it was told since the last call, if the answer was each of these, one after the other.
+  package func difference(from answers: [[StoredDocument]]) -> String? {
     state.withLock { state in
+      defer { state.states = [] }
       if let complaint = state.complaint { return complaint }
       guard state.isTold else { return "it was told nothing" }
-      guard state.documents != fresh else { return nil }
-      return "it was told \(Self.names(state.documents)), and the answer is \(Self.names(fresh))"
+      var place = 0
+      for told in state.states {
+        guard let next = answers[place...].firstIndex(of: told) else {
+          let isOld = answers[..<place].contains(told)
+          return "it was told \(Self.names(told)), which "
+            + (isOld ? "was the answer before what it had been told already" : "no commit left")
+        }
+        place = next
+      }
+      state.compared += state.states.count
+      guard let last = answers.last, state.documents != last else { return nil }
+      return "it was told \(Self.names(state.documents)) last, and the answer is \(Self.names(last))"
     }
   }
+
+  /// How many states were compared.
+  package var comparedStates: Int { state.withLock { $0.compared } }
 
   private static func names(_ documents: [StoredDocument]) -> String {
     "[" + documents.map { "\($0.path)@\($0.updateTime.microseconds % 1_000_000_000)" }.joined(separator: ", ")

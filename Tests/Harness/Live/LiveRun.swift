@@ -1,4 +1,11 @@
-// The campaign at work: rounds of commits, then of comparisons.
+// The campaign at work: rounds of commits, then what each listener was told beside what it should have been told.
+//
+//   1. commit     eight threads at once, and handlers that commit, remove and listen as well
+//   2. drain      whatever is on the queues has been told
+//   3. replay     the commits of the round in the order of their times, the naive way: for each listener that one of
+//                 them concerns, and ten others, the answer after each commit (NaiveAnswer)
+//   4. compare    each state that it was told is the answer after some commit, none is older than the one before, and
+//                 the last one is the answer now; of all listeners every thousand commits
 
 import ByteStore
 import Dispatch
@@ -9,16 +16,17 @@ final class LiveRun: Sendable {
   private static let commitsOfBurst = 25
   private static let commitsBetweenFull = 1000
 
-  private let store: DocumentStore
-  private let seed: UInt64
+  let store: DocumentStore
+  let seed: UInt64
   /// Handlers of one listener never run at once, on the last one neither.
-  private let queues: [DispatchQueue]
-  private let state: Locked<State>
+  let queues: [DispatchQueue]
+  let state: Locked<State>
 
-  private struct State {
-    var mirrors: [LiveMirror] = []
-    var documents: [DocumentPath: StoredDocument] = [:]
-    var touched: Set<DocumentPath> = []
+  struct State {
+    var places: [LivePlaceOfRun] = []
+    var world = NaiveWorld([])
+    /// Of this round.
+    var commits: [(time: StoredTimestamp, mutations: [Mutation])] = []
     var summary = LiveCampaign.Summary()
   }
 
@@ -31,12 +39,8 @@ final class LiveRun: Sendable {
       ]
     state = Locked(State())
     var world = LiveWorld(seed: seed)
-    for _ in 0..<100 { try store.commit(world.mutations()) }
-    for document in try store.documents(StructuredQuery(.collectionGroup("messages")))
-      + store.documents(StructuredQuery(.collectionGroup("users")))
-    {
-      state.withLock { $0.documents[document.path] = document }
-    }
+    for _ in 0..<100 { try commit(world.mutations()) }
+    _ = replay()
     var queries: [StructuredQuery] = []
     for number in 0..<listeners {
       if number % 20 == 19 {
@@ -46,22 +50,27 @@ final class LiveRun: Sendable {
         queries.append(world.query())
       }
     }
-    for (number, query) in queries.enumerated() { try addMirror(query, at: number) }
+    for (number, query) in queries.enumerated() { try place(query, at: number) }
   }
 
-  private func addMirror(_ query: StructuredQuery, at place: Int) throws(DocumentStoreError) {
-    let mirror = LiveMirror(query, isSlow: place % 17 == 0)
-    try mirror.listen(to: store, on: queues[place % queues.count])
+  private func place(_ query: StructuredQuery, at number: Int) throws(DocumentStoreError) {
+    // Some do what a handler may do.
+    let acts = number % 97 == 5
+    let mirror = LiveMirror(query, isSlow: number % 17 == 0) { [self] in if acts { act(number) } }
+    // Commits of this round may be in its first state, or come later.
+    let answer = state.withLock { NaiveAnswer(query, of: $0.world) }
     state.withLock { state in
-      if place < state.mirrors.count { state.mirrors[place] = mirror } else { state.mirrors.append(mirror) }
+      let place = LivePlaceOfRun(mirror: mirror, answer: answer)
+      if number < state.places.count { state.places[number] = place } else { state.places.append(place) }
     }
+    try mirror.listen(to: store, on: queues[number % queues.count])
   }
 
-  private func count(_ kind: LiveCampaign.Kind, _ more: Int = 1) {
+  func count(_ kind: LiveCampaign.Kind, _ more: Int = 1) {
     state.withLock { $0.summary.counts[kind, default: 0] += more }
   }
 
-  private func fail(_ what: String) {
+  func fail(_ what: String) {
     state.withLock { state in
       let text = "seed \(seed), after \(state.summary.commits) commits: \(what)"
       state.summary.failure = state.summary.failure ?? text
@@ -79,15 +88,18 @@ final class LiveRun: Sendable {
       guard done < commits else { break }
       let isFull = done % Self.commitsBetweenFull >= Self.commitsBetweenFull - 8 * Self.tasks
       commit(round, each: isFull ? Self.commitsOfBurst : 1)
-      if isFull { count(.bursts) }
+      if isFull {
+        count(.bursts)
+        dropIndexes(round)
+      }
       drain()
       compare(round, all: isFull || done + Self.tasks >= commits)
       round += 1
     }
-    let mirrors = state.withLock { $0.mirrors }
-    for mirror in mirrors {
-      for (kind, number) in mirror.counts { count(kind, number) }
-      mirror.remove()
+    for place in state.withLock({ $0.places }) {
+      for (kind, number) in place.mirror.counts { count(kind, number) }
+      count(.statesOfSingleCommits, place.mirror.comparedStates)
+      place.mirror.remove()
     }
     do {
       try store.checkInvariants()
@@ -98,7 +110,7 @@ final class LiveRun: Sendable {
     return state.withLock { $0.summary }
   }
 
-  private func inParallel(_ body: @escaping @Sendable (Int) throws -> Void) {
+  func inParallel(_ body: @escaping @Sendable (Int) throws -> Void) {
     let threads = (0..<Self.tasks).map { task in
       WorkerThread { [self] in
         do { try body(task) } catch { fail("\(error)") }
@@ -111,86 +123,75 @@ final class LiveRun: Sendable {
     inParallel { [self] task in
       var world = LiveWorld(seed: SeededRandom.seed(seed, round, UInt64(task)))
       for _ in 0..<commits {
-        let mutations = world.mutations()
-        try store.commit(mutations)
-        state.withLock { state in
-          state.touched.formUnion(mutations.map(\.path))
-          state.summary.commits += 1
-        }
+        try commit(world.mutations())
+        state.withLock { $0.summary.commits += 1 }
       }
       if world.random.oneIn(100) { try replaceListener(task, &world) }
     }
   }
 
+  private func commit(_ mutations: [Mutation]) throws {
+    let time = try store.commit(mutations)
+    state.withLock { $0.commits.append((time, mutations)) }
+  }
+
   /// One of the task's own.
   private func replaceListener(_ task: Int, _ world: inout LiveWorld) throws {
-    let mirrors = state.withLock { $0.mirrors }
-    let place = world.random.below(mirrors.count / Self.tasks) * Self.tasks + task
-    mirrors[place].remove()
-    for (kind, number) in mirrors[place].counts { count(kind, number) }
-    try addMirror(world.query(), at: place)
+    let places = state.withLock { $0.places }
+    let number = world.random.below(places.count / Self.tasks) * Self.tasks + task
+    places[number].mirror.remove()
+    for (kind, number) in places[number].mirror.counts { count(kind, number) }
+    try place(world.query(), at: number)
     count(.replacedListeners)
   }
 
-  /// Whatever was put on the queues has been told.
+  /// In a handler: a commit, a listener that ends at once, or nothing.
+  private func act(_ number: Int) {
+    let commits = state.withLock { UInt64($0.summary.commits) }
+    var world = LiveWorld(seed: SeededRandom.seed(seed, UInt64(number), commits))
+    do {
+      switch world.random.below(40) {
+      case 0:
+        try commit([.delete(world.path())])
+        count(.commitsOfHandlers)
+      case 1:
+        let other = LiveMirror(world.query())
+        try other.listen(to: store, on: queues[number % queues.count])
+        other.remove()
+        count(.listenersOfHandlers)
+      default: break
+      }
+    } catch {
+      fail("in a handler: \(error)")
+    }
+  }
+
+  /// Of some queries that are listened to.
+  private func dropIndexes(_ round: UInt64) {
+    var random = SeededRandom(seed: SeededRandom.seed(seed, round, 77))
+    for index in store.indexList where random.oneIn(10) {
+      if store.dropIndex(index.definition) { count(.droppedIndexes) }
+    }
+  }
+
+  /// Whatever was put on the queues has been told, and what that led to as well.
   private func drain() {
+    var commits = -1
+    while commits != state.withLock({ $0.commits.count }) {
+      commits = state.withLock { $0.commits.count }
+      for queue in queues { queue.sync(flags: .barrier) {} }
+    }
     for queue in queues { queue.sync(flags: .barrier) {} }
   }
+}
 
-  // MARK: Comparing
+/// A listener, and what it should know.
+final class LivePlaceOfRun: Sendable {
+  let mirror: LiveMirror
+  let answer: Locked<NaiveAnswer>
 
-  private struct Change: Sendable {
-    var before: StoredDocument?
-    var after: StoredDocument?
-
-    func concerns(_ query: StructuredQuery) -> Bool {
-      before.map(query.matches) ?? false || after.map(query.matches) ?? false
-    }
-  }
-
-  private func compare(_ round: UInt64, all: Bool) {
-    let mirrors = state.withLock { $0.mirrors }
-    let changes: [Change]
-    do { changes = try takeChanges() } catch { return fail("\(error)") }
-    var random = SeededRandom(seed: SeededRandom.seed(seed, round, 99))
-    let others = Set((0..<10).map { _ in random.below(mirrors.count) })
-    inParallel { [self] task in
-      var comparisons = 0
-      var concerned = 0
-      for place in stride(from: task, to: mirrors.count, by: Self.tasks) {
-        let query = mirrors[place].query
-        let isConcerned = changes.contains { $0.concerns(query) }
-        if isConcerned { concerned += 1 }
-        guard all || isConcerned || others.contains(place) else { continue }
-        comparisons += 1
-        if let difference = mirrors[place].difference(from: try store.documents(query)) {
-          return fail("the listener \(place) to \(query.canonicalID): \(difference)")
-        }
-      }
-      state.withLock { [comparisons, concerned] in
-        $0.summary.comparisons += comparisons
-        $0.summary.counts[.concerned, default: 0] += concerned
-      }
-    }
-    count(.others, others.count)
-    if all { count(.comparisonsOfAll) }
-  }
-
-  private func takeChanges() throws(DocumentStoreError) -> [Change] {
-    let touched = state.withLock { state in
-      defer { state.touched = [] }
-      return state.touched
-    }
-    var changes: [Change] = []
-    for path in touched {
-      let after = try store.document(at: path)
-      let before = state.withLock { state in
-        let before = state.documents[path]
-        state.documents[path] = after
-        return before
-      }
-      if before != after { changes.append(Change(before: before, after: after)) }
-    }
-    return changes
+  init(mirror: LiveMirror, answer: NaiveAnswer) {
+    self.mirror = mirror
+    self.answer = Locked(answer)
   }
 }

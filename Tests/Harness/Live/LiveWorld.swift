@@ -78,20 +78,37 @@ struct LiveWorld {
     let isWide = random.oneIn(100)
     if !isWide { query = try query.filtered(by: filter()) }
     if random.oneIn(4) { query = try query.filtered(by: more()) }
-    if isWide || random.oneIn(2) {
-      let direction = random.oneIn(2) ? OrderBy.Direction.ascending : .descending
-      query = try query.ordered(by: OrderBy(Self.number, direction))
-      if random.oneIn(4) {
-        let start = Int64(random.below(200))
-        query = try query.starting(random.oneIn(2) ? .before : .after, [.integer(start)])
-        if random.oneIn(2) { query = try query.ending(.after, [.integer(start + 5)]) }
-      }
-    }
+    if isWide || random.oneIn(2) { query = try ordered(query) }
     if isWide || random.oneIn(3) {
-      let count = 1 + random.below(6)
+      let count = 1 + random.below(random.oneIn(10) ? 60 : 6)
       query = try query.limited(to: random.oneIn(3) ? .last(count) : .first(count))
     }
     return query
+  }
+
+  private mutating func direction() -> OrderBy.Direction { random.oneIn(2) ? .ascending : .descending }
+
+  private mutating func side() -> Cursor.Side { random.oneIn(2) ? .before : .after }
+
+  /// By one field, by two, or by the names; and between cursors, as deep as the orders.
+  private mutating func ordered(_ query: StructuredQuery) throws -> StructuredQuery {
+    let start = Int64(random.below(200))
+    switch random.below(8) {
+    case 0:
+      let query = try query.ordered(by: OrderBy(.documentID, direction()))
+      guard case .collection = query.scope, random.oneIn(2) else { return query }
+      return try query.starting(side(), [.string("m\(random.below(30))")])
+    case 1:
+      let query = try query.ordered(by: OrderBy(Self.inner, direction()))
+        .ordered(by: OrderBy(Self.number, direction()))
+      let cursor = [StoredValue.integer(Int64(random.below(50))), .integer(start)]
+      return random.oneIn(2) ? try query.starting(side(), cursor) : try query.ending(side(), cursor)
+    default:
+      var query = try query.ordered(by: OrderBy(Self.number, direction()))
+      guard random.oneIn(4) else { return query }
+      query = try query.starting(side(), [.integer(start)])
+      return random.oneIn(2) ? try query.ending(side(), [.integer(start + 5)]) : query
+    }
   }
 
   private mutating func scope() -> StructuredQuery.Scope {
@@ -105,7 +122,8 @@ struct LiveWorld {
   }
 
   private mutating func filter() -> FilterTree {
-    switch random.below(9) {
+    switch random.below(10) {
+    case 9: name()
     case 0, 1: .field(Self.kind, .equal, kindValue())
     case 2: .field(Self.tags, .arrayContains, tagValue())
     case 3: .field(Self.kind, .isIn, .array([kindValue(), kindValue(), kindValue()]))
@@ -115,6 +133,10 @@ struct LiveWorld {
     case 7: .field(Self.number, .equal, numberValue())
     default: range(4)
     }
+  }
+
+  private mutating func name() -> FilterTree {
+    .field(.documentID, random.oneIn(2) ? .equal : .greaterThan, .documentName(path()))
   }
 
   private mutating func range(_ width: Int) -> FilterTree {

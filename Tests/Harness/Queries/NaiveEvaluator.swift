@@ -30,6 +30,12 @@ package struct NaiveEvaluator {
     }
   }
 
+  /// Whether the answer has a document, but for the limit.
+  package func matches(_ document: StoredDocument) -> Bool {
+    isInScope(document) && hasEveryOrderedField(document) && satisfiesFilters(document)
+      && isAfterStart(document) && isBeforeEnd(document)
+  }
+
   // MARK: Scope and fields
 
   private func isInScope(_ document: StoredDocument) -> Bool {
@@ -163,7 +169,7 @@ package struct NaiveEvaluator {
     }
   }
 
-  private func compare(_ left: StoredDocument, _ right: StoredDocument) -> Int {
+  package func compare(_ left: StoredDocument, _ right: StoredDocument) -> Int {
     for order in fullOrder {
       let (first, second) = (value(order.field, left) ?? .null, value(order.field, right) ?? .null)
       let difference = NaiveOrder.compare(first, second) * (order.direction == .ascending ? 1 : -1)

@@ -41,6 +41,8 @@ package struct HistoryChecker {
   private var writers: [Int: Int] = [:]
   private var groups: [Int: Int] = [:]
   private var versions: [Int: [Int]] = [:]
+  /// Keys of documents that somebody removed: their lists do not tell the order of their versions.
+  private let mortals: Set<Int>
   private var anomalies: [Anomaly] = []
   private var graph: DependencyGraph
 
@@ -58,14 +60,17 @@ package struct HistoryChecker {
   private init(_ history: [RecordedTransaction], _ final: [Int: [Int]]) {
     self.history = history
     graph = DependencyGraph(count: history.count)
-    versions = final
+    let mortals = Set(history.flatMap(\.appends).filter(\.isRemoval).map(\.key))
+    self.mortals = mortals
+    versions = final.filter { !mortals.contains($0.key) }
     for (number, transaction) in history.enumerated() {
       for append in transaction.appends {
         writers[append.element] = number
         groups[append.element] = append.group
       }
       guard transaction.isCommitted else { continue }
-      for read in transaction.allReads where read.elements.count > versions[read.key, default: []].count {
+      for read in transaction.allReads
+      where !mortals.contains(read.key) && read.elements.count > versions[read.key, default: []].count {
         versions[read.key] = read.elements
       }
     }
@@ -83,7 +88,8 @@ package struct HistoryChecker {
   }
 
   private mutating func check(_ read: RecordedTransaction.ItemRead, of reader: Int) {
-    if !versions[read.key, default: []].starts(with: read.elements)
+    let isMortal = mortals.contains(read.key)
+    if !isMortal && !versions[read.key, default: []].starts(with: read.elements)
       || read.elements.contains(where: { writers[$0] == nil })
     {
       anomalies.append(Anomaly(kind: .incompatibleOrder, transactions: [reader]))
@@ -107,7 +113,7 @@ package struct HistoryChecker {
       }
     }
     for (number, transaction) in history.enumerated() where transaction.isCommitted {
-      for read in transaction.allReads {
+      for read in transaction.allReads where !mortals.contains(read.key) {
         add(read.elements.last.flatMap { writers[$0] }, .read, number)
         addMissed(read.key, from: read.elements.count, .missed, number)
       }
@@ -128,7 +134,9 @@ package struct HistoryChecker {
   /// A document that was not found had, at the latest, its last version outside of the range.
   private mutating func addMissed(by range: RecordedTransaction.RangeRead, of reader: Int) {
     for (key, elements) in versions where range.found[key] == nil {
-      let outside = elements.lastIndex { !range.groups.contains(groups[$0] ?? -1) }
+      let outside = elements.indices.last { place in
+        !range.finds(key, groups[elements[place]] ?? -1, Array(elements[...place]))
+      }
       addMissed(key, from: outside.map { $0 + 1 } ?? 0, .missedByQuery, reader)
     }
   }

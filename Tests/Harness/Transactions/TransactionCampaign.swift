@@ -16,6 +16,14 @@ package struct TransactionCampaign {
     case emptyRanges
     case appendsWithoutReading
     case severalWritesOfOneDocument
+    case removals
+    case returns
+    case limits
+    case cursors
+    case groupQueries
+    case arrayQueries
+    case maintenance
+    case played
   }
 
   package struct Summary: Sendable {
@@ -31,7 +39,9 @@ package struct TransactionCampaign {
   package static func run(histories: Int, seed: UInt64) -> Summary {
     var summary = Summary()
     while summary.histories < histories, summary.failure == nil {
-      let run = TransactionRun(seed: SeededRandom.seed(seed, UInt64(summary.histories)))
+      // Of some, the threads take turns by dice, so that a seed repeats them.
+      let run = TransactionRun(
+        seed: SeededRandom.seed(seed, UInt64(summary.histories)), isPlayed: summary.histories % 4 == 3)
       do {
         let (history, final) = try run.run()
         for (kind, number) in run.counts { summary.count(kind, number) }

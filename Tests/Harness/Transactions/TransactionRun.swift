@@ -5,36 +5,53 @@ import DocumentStore
 
 final class TransactionRun: Sendable {
   private static let threads = 6
-  private static let keys = 6
-  private static let groups = 4
+  static let keys = 8
+  /// Documents with keys from this one on are removed, and come again.
+  static let firstMortal = 6
+  static let groups = 4
 
-  private let seed: UInt64
-  private let state = Locked(State())
+  let seed: UInt64
+  /// Nil if the system says when which thread runs.
+  private let turns: SeededTurns?
+  let state = Locked(State())
 
-  private struct State {
+  struct State {
     var history: [RecordedTransaction] = []
     var counts: [TransactionCampaign.Kind: Int] = [:]
     var failure: String?
     var nextElement = 0
+    var nextReceipt = 0
+    var removed: Set<Int> = []
   }
 
   private struct Failure: Error, CustomStringConvertible { var description: String }
   private struct OwnWill: Error {}
 
-  init(seed: UInt64) { self.seed = seed }
+  init(seed: UInt64, isPlayed: Bool = false) {
+    self.seed = seed
+    turns = isPlayed ? SeededTurns(seed: seed) : nil
+  }
 
   var counts: [TransactionCampaign.Kind: Int] { state.withLock { $0.counts } }
+  /// Of a run that is played.
+  var trace: [String] { turns?.trace ?? [] }
 
   func run() throws -> (history: [RecordedTransaction], final: [Int: [Int]]) {
     let disk = SimulatedDisk()
     var options = DocumentStore.Options()
     options.maintenance = .manual
     options.scanMax = seed % 2 == 0 ? 0 : 64
+    options.pauses = turns
     let store = try DocumentStore.open("/store", options: options, platform: disk.platform(seed: seed))
-    let threads = (0..<Self.threads).map { thread in
-      WorkerThread { [self] in work(store, SeededRandom(seed: SeededRandom.seed(seed, UInt64(thread)))) }
+    let tasks: [@Sendable () -> Void] = (0..<Self.threads).map { thread in
+      { [self] in work(store, SeededRandom(seed: SeededRandom.seed(seed, UInt64(thread)))) }
     }
-    for thread in threads { thread.join() }
+    if let turns {
+      turns.run(tasks)
+      count(.played)
+    } else {
+      for thread in tasks.map(WorkerThread.init) { thread.join() }
+    }
     if let failure = state.withLock({ $0.failure }) { throw Failure(description: failure) }
     try store.checkInvariants()
     var final: [Int: [Int]] = [:]
@@ -43,16 +60,22 @@ final class TransactionRun: Sendable {
     return (state.withLock { $0.history }, final)
   }
 
+  func count(_ kind: TransactionCampaign.Kind, _ more: Int = 1) {
+    state.withLock { $0.counts[kind, default: 0] += more }
+  }
+
   // MARK: A thread
 
   private func work(_ store: DocumentStore, _ random: SeededRandom) {
     var random = random
     for _ in 0..<4 + random.below(10) {
       do {
-        switch random.below(10) {
-        case 0: try batch(store, &random)
-        case 1: try query(store, &random)
-        case 2: try snapshot(store, &random)
+        switch random.below(20) {
+        case 0, 1: try batch(store, &random)
+        case 2, 3: try query(store, &random)
+        case 4, 5: try snapshot(store, &random)
+        // What is on its way would be waited for, and it waits for its turn.
+        case 6 where turns == nil: try maintain(store, &random)
         default: try transaction(store, &random)
         }
       } catch {
@@ -62,17 +85,25 @@ final class TransactionRun: Sendable {
     }
   }
 
+  private func maintain(_ store: DocumentStore, _ random: inout SeededRandom) throws {
+    switch random.below(3) {
+    case 0: try store.bytes.flush()
+    case 1: try store.compact()
+    default: for index in store.indexList where random.oneIn(2) { store.dropIndex(index.definition) }
+    }
+    count(.maintenance)
+  }
+
   private func batch(_ store: DocumentStore, _ random: inout SeededRandom) throws {
     var record = RecordedTransaction()
-    let mutations = appends(&random, &record, knowing: [:])
+    let mutations = writes(&random, &record, knowing: [:])
     record.outcome = .committed(try store.commit(mutations).microseconds)
     note(record, .batches)
   }
 
   private func query(_ store: DocumentStore, _ random: inout SeededRandom) throws {
-    let groups = range(&random)
-    let found = try store.documents(Self.query(groups))
-    note(RecordedTransaction(ranges: [Self.rangeRead(groups, found)]), .queries)
+    let range = try range(&random) { try store.documents($0) }
+    note(RecordedTransaction(ranges: [range]), .queries)
   }
 
   private func snapshot(_ store: DocumentStore, _ random: inout SeededRandom) throws {
@@ -82,8 +113,7 @@ final class TransactionRun: Sendable {
     for _ in 0..<2 + random.below(3) {
       yield(&random)
       if random.oneIn(2) {
-        let groups = range(&random)
-        record.ranges.append(Self.rangeRead(groups, try snapshot.documents(Self.query(groups))))
+        record.ranges.append(try range(&random) { try snapshot.documents($0) })
       } else {
         let key = random.below(Self.keys)
         record.items.append(.init(key, Self.elements(try snapshot.document(at: Self.path(key)))))
@@ -95,72 +125,46 @@ final class TransactionRun: Sendable {
   private func transaction(_ store: DocumentStore, _ random: inout SeededRandom) throws {
     var record = RecordedTransaction()
     var attempts = 0
-    var throwsItself = false
     let script = random.next()
+    // Its update time is that of the commit.
+    let receipt = state.withLock { state in
+      state.nextReceipt += 1
+      return DocumentPath(unchecked: ["receipts", "\(state.nextReceipt)"])
+    }
     do {
-      record.outcome = .committed(
-        try store.transactionTime(maxAttempts: 1 + random.below(6)) { transaction in
-          attempts += 1
-          // The same code again, on what is there then.
-          var random = SeededRandom(seed: SeededRandom.seed(script, UInt64(attempts)))
-          record = RecordedTransaction()
-          var known: [Int: [Int]] = [:]
-          for _ in 0..<random.below(4) {
-            if random.oneIn(2) {
-              let groups = range(&random)
-              record.ranges.append(Self.rangeRead(groups, try transaction.documents(Self.query(groups))))
-            } else {
-              let key = random.below(Self.keys)
-              known[key] = Self.elements(try transaction.document(at: Self.path(key)))
-              record.items.append(.init(key, known[key] ?? []))
-            }
-            yield(&random)
+      try store.transaction(maxAttempts: 1 + random.below(6)) { transaction in
+        attempts += 1
+        // The same code again, on what is there then.
+        var random = SeededRandom(seed: SeededRandom.seed(script, UInt64(attempts)))
+        record = RecordedTransaction()
+        var known: [Int: [Int]] = [:]
+        for _ in 0..<random.below(4) {
+          if random.oneIn(2) {
+            record.ranges.append(try range(&random) { try transaction.documents($0) })
+          } else {
+            let key = random.below(Self.keys)
+            known[key] = Self.elements(try transaction.document(at: Self.path(key)))
+            record.items.append(.init(key, known[key] ?? []))
           }
-          for mutation in appends(&random, &record, knowing: known) { try transaction.write(mutation) }
-          throwsItself = random.oneIn(12)
-          if throwsItself { throw OwnWill() }
-        })
+          yield(&random)
+        }
+        guard !random.oneIn(8) else { return }
+        for mutation in writes(&random, &record, knowing: known) { try transaction.write(mutation) }
+        try transaction.write(.set(receipt, StoredMap()))
+        if random.oneIn(12) { throw OwnWill() }
+      }
+      let time = try store.document(at: receipt)?.updateTime.microseconds
+      guard record.appends.isEmpty == (time == nil) else { throw Failure(description: "no receipt: \(record)") }
+      record.outcome = .committed(time)
     } catch is OwnWill {
       record.outcome = .aborted
-      state.withLock { $0.counts[.abortedByTheirBlocks, default: 0] += 1 }
+      count(.abortedByTheirBlocks)
     } catch DocumentStoreError.aborted {
       record.outcome = .aborted
-      state.withLock { $0.counts[.givenUp, default: 0] += 1 }
+      count(.givenUp)
     }
-    if attempts > 1 { state.withLock { $0.counts[.retries, default: 0] += 1 } }
+    if attempts > 1 { count(.retries) }
     note(record, .transactions)
-  }
-
-  private func appends(
-    _ random: inout SeededRandom, _ record: inout RecordedTransaction, knowing known: [Int: [Int]]
-  ) -> [Mutation] {
-    var mutations: [Mutation] = []
-    var known = known
-    for _ in 0...random.below(3) {
-      let key = random.below(Self.keys)
-      let group = random.below(Self.groups)
-      let element = state.withLock { state in
-        state.nextElement += 1
-        return state.nextElement
-      }
-      record.appends.append(.init(key, element, group: group))
-      let path = Self.path(key)
-      if let elements = known[key], random.oneIn(2) {
-        // Right only if nobody has appended since it was read.
-        let all = elements + [element]
-        known[key] = all
-        mutations.append(
-          .set(path, Self.fields(all, group)))
-      } else {
-        known[key] = nil
-        mutations.append(
-          .patch(
-            path, Self.fields(nil, group), mask: FieldMask([Self.groupField]),
-            transforms: [FieldTransform(Self.listField, .arrayUnion([.integer(Int64(element))]))]))
-        state.withLock { $0.counts[.appendsWithoutReading, default: 0] += 1 }
-      }
-    }
-    return mutations
   }
 
   private func note(_ record: RecordedTransaction, _ kind: TransactionCampaign.Kind) {
@@ -178,61 +182,8 @@ final class TransactionRun: Sendable {
   }
 
   private func yield(_ random: inout SeededRandom) {
-    for _ in 0..<random.below(4) { WorkerThread.yield() }
-  }
-
-  private func range(_ random: inout SeededRandom) -> Range<Int> {
-    let lower = random.below(Self.groups)
-    return lower..<lower + 1 + random.below(2)
-  }
-
-  // MARK: Documents
-
-  private static let listField = StoredFieldPath(unchecked: ["list"])
-  private static let groupField = StoredFieldPath(unchecked: ["group"])
-
-  private static func path(_ key: Int) -> DocumentPath { DocumentPath(unchecked: ["lists", "\(key)"]) }
-
-  private static func fields(_ elements: [Int]?, _ group: Int) -> StoredMap {
-    var fields = StoredMap([("group", .integer(Int64(group)))])
-    if let elements { fields["list"] = .array(elements.map { .integer(Int64($0)) }) }
-    return fields
-  }
-
-  private static func elements(_ document: StoredDocument?) -> [Int] {
-    guard case .array(let elements) = document?.fields["list"] else { return [] }
-    return elements.compactMap { if case .integer(let number) = $0 { Int(number) } else { nil } }
-  }
-
-  private static func query(_ groups: Range<Int>) throws -> StructuredQuery {
-    try StructuredQuery(.collection(path(0).parent))
-      .filtered(by: .field(groupField, .greaterThanOrEqual, .integer(Int64(groups.lowerBound))))
-      .filtered(by: .field(groupField, .lessThan, .integer(Int64(groups.upperBound))))
-  }
-
-  private static func rangeRead(
-    _ groups: Range<Int>, _ found: [StoredDocument]
-  ) -> RecordedTransaction.RangeRead {
-    let lists = found.compactMap { document in Int(document.path.id).map { ($0, elements(document)) } }
-    return RecordedTransaction.RangeRead(groups, Dictionary(uniqueKeysWithValues: lists))
-  }
-}
-
-extension DocumentStore {
-  /// Like `transaction`, for what it commits; nil if it wrote nothing, and its reads are as of no known time.
-  fileprivate func transactionTime(
-    maxAttempts: Int, _ body: (StoreTransaction) throws -> Void
-  ) throws -> Int64? {
-    for attempt in 1... {
-      let transaction = try beginTransaction()
-      do {
-        try body(transaction)
-        return try transaction.commit()?.microseconds
-      } catch let error as DocumentStoreError where error.isWorthAnotherAttempt && attempt < maxAttempts {
-        transaction.end()
-        waitBeforeAttempt(attempt + 1)
-      }
+    for _ in 0..<random.below(4) {
+      if let turns { turns.pause(at: .outside) } else { WorkerThread.yield() }
     }
-    return nil
   }
 }

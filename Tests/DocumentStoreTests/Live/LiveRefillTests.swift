@@ -1,0 +1,186 @@
+// How a view of a limit is filled up, and a view is loaded, while commits go on and indexes come and go.
+
+import ByteStore
+import Dispatch
+import Harness
+import Testing
+
+@testable import DocumentStore
+
+@Suite struct LiveRefillTests {
+  private let store: DocumentStore
+  private let queue = DispatchQueue(label: "listeners")
+  private let byNumber = IndexDefinition.rooms("n")
+
+  init() throws {
+    var options = DocumentStore.Options()
+    options.maintenance = .manual
+    options.scanMax = 0
+    store = try DocumentStore.open("/store", options: options, platform: SimulatedDisk().platform(seed: 1))
+    try store.commit((0..<100).map { set("m\($0)", Int64($0)) })
+  }
+
+  private func set(_ id: String, _ number: Int64) -> Mutation {
+    .set(path("rooms", id), StoredMap([("n", .integer(number)), ("k", .integer(number % 5))]))
+  }
+
+  private func first(_ count: Int, by name: String = "n") throws -> StructuredQuery {
+    try StructuredQuery(.collection(path("rooms", "x").parent)).ordered(by: OrderBy(field(name)))
+      .limited(to: .first(count))
+  }
+
+  private func listen(
+    _ query: StructuredQuery
+  ) throws -> (ids: Locked<[String]>, registration: LiveRegistration) {
+    let told = Locked<[String]>([])
+    let registration = try store.listen(to: query, on: queue) { result in
+      if case .success(let snapshot) = result { told.withLock { $0 = snapshot.documents.map(\.path.id) } }
+    }
+    queue.sync {}
+    return (told, registration)
+  }
+
+  // MARK: Indexes
+
+  /// The view asked for its index anew in the middle of a commit, and waited for a build that waited for the commit.
+  @Test(.timeLimit(.minutes(1)))
+  func aCommitWhileAnIndexIsMadeFillsALimitThatHasLostItsOwn() throws {
+    let (told, _) = try listen(first(2))
+    #expect(store.dropIndex(byNumber))
+    var hasCommitted = false
+    try store.createIndex(.rooms("k")) { _ in
+      if !hasCommitted {
+        hasCommitted = true
+        #expect(failure { try store.commit((0..<20).map { .delete(path("rooms", "m\($0)")) }) } == nil)
+        #expect(failure { try store.documents(first(1, by: "k")) } == nil, "the index that is being made")
+      }
+      return true
+    }
+    queue.sync {}
+    #expect(hasCommitted)
+    #expect(told.withLock { $0 } == ["m20", "m21"])
+    #expect(store.indexList.map(\.definition) == [.rooms("k")], "a commit makes no index")
+    try store.checkInvariants()
+  }
+
+  @Test func theIndexOfALimitStaysWhileOthersCanGo() throws {
+    let (told, registration) = try listen(first(2))
+    for number in 0..<DocumentStore.automaticIndexesMax {
+      _ = try store.documents(first(1, by: "other\(number)"))
+    }
+    let definitions = store.indexList.map(\.definition)
+    #expect(definitions.contains(byNumber) && !definitions.contains(.rooms("other0")))
+    try store.commit((0..<20).map { .delete(path("rooms", "m\($0)")) })
+    queue.sync {}
+    #expect(told.withLock { $0 } == ["m20", "m21"])
+    registration.remove()
+    for number in 0..<DocumentStore.automaticIndexesMax {
+      _ = try store.documents(first(1, by: "more\(number)"))
+    }
+    #expect(!store.indexList.map(\.definition).contains(byNumber))
+  }
+
+  @Test func anIndexThatALimitLacksIsMadeBehindTheCommit() throws {
+    let store = try DocumentStore.openInMemory()
+    try store.commit((0..<200).map { set("m\($0)", Int64($0)) })
+    let registration = try store.listen(to: first(2), on: queue) { _ in }
+    store.dropIndex(byNumber)
+    try store.commit((0..<20).map { .delete(path("rooms", "m\($0)")) })
+    for _ in 0..<10_000 where store.indexList.isEmpty { WorkerThread.yield() }
+    DocumentStore.refills.sync {}
+    #expect(store.indexList.map(\.definition) == [byNumber])
+    registration.remove()
+    try store.close()
+  }
+
+  // MARK: Loading
+
+  /// Answers as late as it can: after more commits than a view notes.
+  private final class BusySource: LiveSource {
+    let publications = Publications()
+    let answers = Locked((slow: 0, atOnce: 0))
+    private let live = Locked<LiveQueries?>(nil)
+    private let changes: Int
+    private let bytes: Int
+
+    init(changes: Int, bytes: Int) {
+      self.changes = changes
+      self.bytes = bytes
+    }
+
+    func makeLive() -> LiveQueries {
+      let queries = LiveQueries(publications)
+      queries.setSource(self)
+      live.withLock { $0 = queries }
+      return queries
+    }
+
+    private func documents(_ number: Int64) -> [StoredDocument] {
+      [
+        StoredDocument(
+          path: path("rooms", "a"), createTime: moment(1), updateTime: moment(1),
+          fields: StoredMap([("n", .integer(number))]))
+      ]
+    }
+
+    func answer(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer {
+      // One that never ends would be told by the rest, too.
+      let count = answers.withLock { answers in
+        answers.slow += 1
+        return answers.slow
+      }
+      let answer = LiveAnswer(documents: documents(Int64(count)), position: publications.position)
+      guard count < 5 else { return answer }
+      let key = DocumentKey.encode(path("rooms", "a"))
+      let changed = (0..<changes).map { _ in
+        var change = CommitChange(
+          path: path("rooms", "a"), key: key, before: nil, isBeforeKnown: false, after: documents(9)[0])
+        change.recordBytes = bytes
+        return change
+      }
+      publications.append(CommitEffects(moment(2), changed, shapes: []))
+      publications.notify()
+      return answer
+    }
+
+    func answerAtOnce(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer {
+      answers.withLock { $0.atOnce += 1 }
+      return LiveAnswer(documents: documents(100), position: publications.position)
+    }
+
+    func pin(_ indexes: [IndexDefinition]) {}
+    func unpin(_ indexes: [IndexDefinition]) {}
+    func makeIndexes(for query: StructuredQuery, then body: @escaping @Sendable () -> Void) {}
+  }
+
+  @Test(arguments: [
+    (changes: LiveView.backlogMax + 1, bytes: 10, isLost: true),
+    (changes: 20, bytes: LiveView.backlogBytesMax / 20, isLost: true),
+    (changes: 20, bytes: 10, isLost: false),
+  ])
+  func aViewIsLoadedEvenIfMoreHappensMeanwhileThanItNotes(changes: Int, bytes: Int, isLost: Bool) throws {
+    let source = BusySource(changes: changes, bytes: bytes)
+    let live = source.makeLive()
+    let told = Locked<[StoredValue?]>([])
+    let listener = LiveListener(queue) { result in
+      if case .success(let snapshot) = result {
+        told.withLock { $0 += snapshot.documents.map { $0.fields["n"] } }
+      }
+    }
+    let registration = try live.listen(try first(2), listener)
+    queue.sync {}
+    #expect(source.answers.withLock { [$0.slow, $0.atOnce] } == [1, isLost ? 1 : 0])
+    #expect(told.withLock { $0 } == [.integer(isLost ? 100 : 9)])
+    registration.remove()
+  }
+}
+
+extension IndexDefinition {
+  fileprivate static func rooms(_ name: String) -> IndexDefinition {
+    do {
+      return try IndexDefinition("rooms", .collection, [.init(field(name))])
+    } catch {
+      preconditionFailure("\(error)")
+    }
+  }
+}

@@ -1,0 +1,42 @@
+// Runs whose threads take turns by dice: a seed repeats them, and every place where threads meet is reached.
+
+import ByteStore
+import DocumentStore
+import Testing
+
+@testable import Harness
+
+@Suite("Runs that a seed repeats")
+struct PlayedRunTests {
+  @Test("live queries: the same seed, the same steps; and each state is one that a commit left")
+  func live() {
+    var reached: Set<StorePoint> = []
+    var traces: Set<[String]> = []
+    for seed in UInt64(1)...12 {
+      let first = PlayedLiveRun(seed: seed)
+      #expect(first.run() == nil)
+      reached.formUnion(first.reached)
+      traces.insert(first.trace)
+      guard seed <= 3 else { continue }
+      let second = PlayedLiveRun(seed: seed)
+      #expect(second.run() == nil)
+      #expect(first.trace == second.trace)
+    }
+    #expect(traces.count == 12, "another seed is another run")
+    #expect(Set(StorePoint.allCases).subtracting(reached) == [.begun])
+  }
+
+  @Test("transactions: the same seed, the same steps and the same history")
+  func transactions() throws {
+    for seed in UInt64(1)...8 {
+      let first = TransactionRun(seed: seed, isPlayed: true)
+      let second = TransactionRun(seed: seed, isPlayed: true)
+      let (history, final) = try first.run()
+      let (again, finalAgain) = try second.run()
+      #expect(first.trace == second.trace && first.trace.contains { $0.hasSuffix(" begun") })
+      #expect(history.map(\.description) == again.map(\.description) && final == finalAgain)
+      #expect(HistoryChecker.anomalies(in: history, final: final).isEmpty)
+      #expect(ClaimedOrder.violation(in: history) == nil)
+    }
+  }
+}

@@ -1,0 +1,108 @@
+// How much of what happened meanwhile is looked at while others wait.
+
+import ByteStore
+import Harness
+import Testing
+
+@testable import DocumentStore
+
+@Suite struct TransactionCheckTests {
+  private func document(_ number: Int, at microseconds: Int64) -> StoredDocument {
+    StoredDocument(
+      path: path("rooms", "m\(number)"), createTime: moment(1), updateTime: moment(microseconds),
+      fields: StoredMap([("n", .integer(Int64(number)))]))
+  }
+
+  private func change(_ number: Int, _ after: StoredDocument?) -> CommitChange {
+    let place = path("rooms", "m\(number)")
+    return CommitChange(
+      path: place, key: DocumentKey.encode(place), before: nil, isBeforeKnown: false, after: after)
+  }
+
+  private func pending(_ number: UInt64, _ document: Int, _ after: StoredDocument?) -> CommitHistory.Change {
+    CommitHistory.Change(number: number, key: change(document, nil).key, after: after)
+  }
+
+  /// Has read that a document is absent, and that nothing has a number of ten or less.
+  private func reads() throws -> TransactionReads {
+    var reads = TransactionReads(floor: 1)
+    reads.add(path("rooms", "m5"), nil)
+    reads.add(
+      try StructuredQuery(.collection(path("rooms", "x").parent))
+        .filtered(by: .field(field("n"), .lessThanOrEqual, .integer(10))), [])
+    return reads
+  }
+
+  @Test func aLongHistoryIsLookedThroughBeforeTheOthersWait() throws {
+    var history = CommitHistory()
+    history.keep(from: 1)
+    var number: UInt64 = 0
+    func add(_ count: Int) {
+      for _ in 0..<count {
+        number += 1
+        _ = history.add(number, [change(1000 + Int(number), document(1000, at: Int64(number)))])
+      }
+    }
+    add(3000)
+    var check = TransactionCheck(try reads())
+    // As many come while the first are looked through, and fewer then.
+    var more = [1000, 200, 30, 30]
+    check.lookAhead {
+      defer { if !more.isEmpty { add(more.removeFirst()) } }
+      return (history.copy, [])
+    }
+    add(7)
+    #expect(check.decide(history.copy, pending: []) == nil)
+    #expect(check.decidedLate == 37)
+    add(1)
+    _ = history.add(number + 1, [change(3, document(3, at: 9))])
+    #expect(check.decide(history.copy, pending: [])?.contains("rooms/m3") == true)
+  }
+
+  @Test func theLastStateOfADocumentDecidesWheneverItIsLookedAt() throws {
+    var history = CommitHistory()
+    history.keep(from: 1)
+    _ = history.add(1, [change(5, document(5, at: 1))])
+    var check = TransactionCheck(try reads())
+    check.lookAhead { (history.copy, []) }
+    #expect(check.decide(history.copy, pending: []) != nil)
+    // Settled in another order than they were made.
+    _ = history.add(3, [change(5, nil)])
+    _ = history.add(2, [change(5, document(5, at: 2))])
+    #expect(check.decide(history.copy, pending: []) == nil)
+  }
+
+  @Test func whatNeverHappenedDecidesNothing() throws {
+    var history = CommitHistory()
+    history.keep(from: 1)
+    _ = history.add(1, [change(5, document(5, at: 1))])
+    var check = TransactionCheck(try reads())
+    // A removal under way hides the document, until it is refused.
+    check.lookAhead { (history.copy, [pending(2, 5, nil), pending(3, 6, document(6, at: 3))]) }
+    #expect(check.decide(history.copy, pending: [pending(2, 5, nil)]) == nil)
+    #expect(check.decidedLate == 0)
+    #expect(check.decide(history.copy, pending: [])?.contains("rooms/m5") == true)
+    #expect(check.decide(history.copy, pending: [pending(4, 5, nil), pending(5, 7, document(7, at: 5))]) != nil)
+  }
+
+  @Test func theHistoryGoesWithThoseWhoNeededIt() throws {
+    var history = CommitHistory()
+    history.keep(from: 1)
+    for number in 1...1000 {
+      history.keep(from: UInt64(number))
+      _ = history.add(UInt64(number), [change(number, nil)])
+    }
+    func count(since floor: UInt64) -> Int {
+      var count = 0
+      history.copy.forEach(since: floor) { _ in count += 1 }
+      return count
+    }
+    #expect(count(since: 1) == 1000 && count(since: 990) == 11)
+    for number in 2...900 { #expect(history.letGo(of: UInt64(number)).isEmpty, "the first is open") }
+    _ = history.letGo(of: 1)
+    #expect(history.letGo(of: 1).reduce(0) { $0 + $1.changes.count } == 768)
+    #expect(count(since: 901) == 100)
+    for number in 901...1000 { _ = history.letGo(of: UInt64(number)) }
+    #expect(count(since: 0) == 0)
+  }
+}

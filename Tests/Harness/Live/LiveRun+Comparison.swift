@@ -1,0 +1,72 @@
+// What the listeners of the campaign were told, beside what they should have been told.
+
+import ByteStore
+import DocumentStore
+
+extension LiveRun {
+  /// The commits of the round in their order, each with what it changed.
+  func replay() -> [[NaiveWorld.Change]] {
+    state.withLock { state in
+      let commits = state.commits.sorted { $0.time < $1.time }
+      state.commits = []
+      return commits.map { state.world.commit($0.mutations, at: $0.time) }.filter { !$0.isEmpty }
+    }
+  }
+
+  func compare(_ round: UInt64, all: Bool) {
+    let places = state.withLock { $0.places }
+    let commits = replay()
+    var random = SeededRandom(seed: SeededRandom.seed(seed, round, 99))
+    let others = Set((0..<10).map { _ in random.below(places.count) })
+    let scopes = commits.map { Set($0.flatMap { Self.scopes(of: $0.path) }) }
+    inParallel { [self] task in
+      var comparisons = 0
+      var concerned = 0
+      for number in stride(from: task, to: places.count, by: 8) {
+        let place = places[number]
+        let scope = Self.scope(of: place.mirror.query)
+        var isConcerned = false
+        var states = place.answer.withLock { [$0.documents] }
+        for (changes, scopes) in zip(commits, scopes) where scopes.contains(scope) {
+          let state = place.answer.withLock { answer -> [StoredDocument]? in
+            let isTouched = changes.map { answer.take($0) }.contains(true)
+            isConcerned = isConcerned || isTouched
+            return isTouched && answer.settle() ? answer.documents : nil
+          }
+          if let state { states.append(state) }
+        }
+        if isConcerned { concerned += 1 }
+        guard all || isConcerned || others.contains(number) else { continue }
+        comparisons += 1
+        if let difference = place.mirror.difference(from: states) {
+          return fail("the listener \(number) to \(place.mirror.query.canonicalID): \(difference)")
+        }
+        if all, number % 50 == Int(round % 50), try store.documents(place.mirror.query) != states.last {
+          return fail("the engine answers \(place.mirror.query.canonicalID) otherwise than the naive evaluator")
+        }
+      }
+      state.withLock { [comparisons, concerned] in
+        $0.summary.comparisons += comparisons
+        $0.summary.counts[.concerned, default: 0] += concerned
+      }
+    }
+    count(.others, others.count)
+    if all { count(.comparisonsOfAll) }
+  }
+
+  /// A change in none of a query's collections is none of its own: most queries need not be asked.
+  private static func scope(of query: StructuredQuery) -> String {
+    switch query.scope {
+    case .collection(let collection): "in " + collection.segments.joined(separator: "/")
+    case .collectionGroup(let id): "group " + id
+    case .document(let path): "at " + path.segments.joined(separator: "/")
+    }
+  }
+
+  private static func scopes(of path: DocumentPath) -> [String] {
+    [
+      "in " + path.segments.dropLast().joined(separator: "/"), "group " + path.segments[path.segments.count - 2],
+      "at " + path.segments.joined(separator: "/"),
+    ]
+  }
+}
