@@ -78,7 +78,8 @@ import Testing
         #expect(count == 1)
       }
       #expect(
-        counted / 2000 <= Self.allocationsOfDocumentMax, "\(counted / 2000) allocations for each document of a count")
+        counted / 2000 <= Self.allocationsOfDocumentMax,
+        "\(counted / 2000) allocations for each document of a count")
       let scanned = try allocations(5) { _ in
         var found = 0
         try store.forEach(query) { _ in
