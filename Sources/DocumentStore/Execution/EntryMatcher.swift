@@ -129,9 +129,8 @@ private enum StoredScope {
   func verdict(_ key: RawSpan) -> EntryMatcher.Verdict {
     switch self {
     case .collection(let prefix):
-      guard key.byteCount > prefix.count, key.extracting(first: prefix.count).isSame(as: prefix.rawSpan) else {
-        return .no
-      }
+      guard key.byteCount > prefix.count, key.extracting(first: prefix.count).isSame(as: prefix.rawSpan)
+      else { return .no }
       let name = key.extracting(droppingFirst: prefix.count)
       guard let bytes = DocumentKey.segmentBytes(name) else { return .undecided }
       return bytes + 1 == name.byteCount ? .yes : .no

@@ -157,7 +157,9 @@ extension DocumentStore {
   private func trimOnce(_ budget: UInt64) throws(DocumentStoreError) -> Bool {
     let feed = pipeline.feed
     // Those that no reader sees yet are still under way.
-    guard let state = try value(FeedFormat.stateKey), let seen = FeedLedger.end(of: state) else { return false }
+    guard let state = try value(FeedFormat.stateKey), let seen = FeedLedger.end(of: state) else {
+      return false
+    }
     let oldest = clock.wallMicroseconds() - Self.feedMicrosecondsMax
     var keys: [[UInt8]] = []
     var dropped: UInt64 = 0

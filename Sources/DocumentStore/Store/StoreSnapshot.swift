@@ -113,7 +113,8 @@ public final class StoreSnapshot: Sendable {
         count: { access throws(DocumentStoreError) in try view.count(access) })
       do throws(DocumentStoreError) {
         switch try planner.decide(query) {
-        case .needs(let definitions): for definition in definitions { try make(definition, definitions, state) }
+        case .needs(let definitions):
+          for definition in definitions { try make(definition, definitions, state) }
         case .plan(let plan):
           store.indexes.noteUse(of: plan.indexes)
           return try body(

@@ -20,7 +20,8 @@ import Testing
   private func fill(_ store: DocumentStore) throws {
     try store.commit(
       (0..<400).map { number in
-        .set(path("c", "d\(number)"), StoredMap((0..<6).map { ("f\($0)", .string("a text \(number) \($0)")) }))
+        .set(
+          path("c", "d\(number)"), StoredMap((0..<6).map { ("f\($0)", .string("a text \(number) \($0)")) }))
       })
   }
 

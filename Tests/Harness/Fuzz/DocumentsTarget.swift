@@ -35,7 +35,8 @@ struct DocumentsTarget: FuzzTarget {
   func run(_ input: [UInt8]) throws(FuzzFinding) -> String {
     let place = Int(input.first ?? 0) % (entries.count + pages.count)
     let bytes = Array(input.dropFirst())
-    let made = place < entries.count ? image(with: bytes, at: place) : image(withPage: bytes, place - entries.count)
+    let page = place - entries.count
+    let made = page < 0 ? image(with: bytes, at: place) : image(withPage: bytes, page)
     guard let made else { return "too large" }
     return DocumentsExercise.run(SimulatedDisk(made).platform(seed: seed))
   }

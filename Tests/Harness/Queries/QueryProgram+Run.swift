@@ -148,7 +148,8 @@ private struct QueryProgramRun {
     switch number % 5 {
     case 0:
       let records = try store.records(query)
-      guard records.map(\.path) == expected.map(\.path) else { return "records are of \(records.map(\.path))" }
+      let paths = records.map(\.path)
+      guard paths == expected.map(\.path) else { return "records are of \(paths)" }
       summary.count(.storedRecords)
     case 1:
       if case .last = query.limit { return nil }
@@ -181,8 +182,10 @@ private struct QueryProgramRun {
     _ query: StructuredQuery, _ expected: [StoredDocument], with snapshot: StoreSnapshot
   ) throws -> String? {
     let found = try snapshot.documents(query)
-    guard found.map(\.path) == expected.map(\.path), zip(found, expected).allSatisfy({ $0.fields == $1.fields })
-    else { return "found \(text(found)), and there are \(text(expected))" }
+    let isSame = zip(found, expected).allSatisfy { $0.path == $1.path && $0.fields == $1.fields }
+    guard isSame, found.count == expected.count else {
+      return "found \(text(found)), and there are \(text(expected))"
+    }
     let count = try snapshot.count(query)
     return count == expected.count ? nil : "counted \(count), and there are \(expected.count)"
   }
