@@ -95,9 +95,10 @@ final class OverloadRun: Sendable {
   var measures: Measures { state.withLock { $0 } }
 
   func run() throws {
-    let threads = (0..<Overload.writers).map { writer in
-      WorkerThread { [self] in write(UInt64(writer)) }
-    } + [WorkerThread { [self] in transact() }]
+    let threads =
+      (0..<Overload.writers).map { writer in
+        WorkerThread { [self] in write(UInt64(writer)) }
+      } + [WorkerThread { [self] in transact() }]
     for thread in threads { thread.join() }
   }
 

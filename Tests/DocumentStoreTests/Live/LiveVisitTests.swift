@@ -49,7 +49,8 @@ import Testing
       }
       _ = try listen(query)
     }
-    #expect(try visits { try store.commit([set("m1", 5), set("m100", 7), .delete(path("rooms", "m101"))]) } == 0)
+    #expect(
+      try visits { try store.commit([set("m1", 5), set("m100", 7), .delete(path("rooms", "m101"))]) } == 0)
     #expect(try visits { try store.commit([.set(path("halls4", "a"), StoredMap())]) } == 1)
   }
 

@@ -82,7 +82,8 @@ import Testing
     #expect(check.decide(history.copy, pending: [pending(2, 5, nil)]) == nil)
     #expect(check.decidedLate == 0)
     #expect(check.decide(history.copy, pending: [])?.contains("rooms/m5") == true)
-    #expect(check.decide(history.copy, pending: [pending(4, 5, nil), pending(5, 7, document(7, at: 5))]) != nil)
+    #expect(
+      check.decide(history.copy, pending: [pending(4, 5, nil), pending(5, 7, document(7, at: 5))]) != nil)
   }
 
   @Test func theHistoryGoesWithThoseWhoNeededIt() throws {

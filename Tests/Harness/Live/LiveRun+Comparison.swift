@@ -42,7 +42,8 @@ extension LiveRun {
           return fail("the listener \(number) to \(place.mirror.query.canonicalID): \(difference)")
         }
         if all, number % 50 == Int(round % 50), try store.documents(place.mirror.query) != states.last {
-          return fail("the engine answers \(place.mirror.query.canonicalID) otherwise than the naive evaluator")
+          return fail(
+            "the engine answers \(place.mirror.query.canonicalID) otherwise than the naive evaluator")
         }
       }
       state.withLock { [comparisons, concerned] in
@@ -65,7 +66,8 @@ extension LiveRun {
 
   private static func scopes(of path: DocumentPath) -> [String] {
     [
-      "in " + path.segments.dropLast().joined(separator: "/"), "group " + path.segments[path.segments.count - 2],
+      "in " + path.segments.dropLast().joined(separator: "/"),
+      "group " + path.segments[path.segments.count - 2],
       "at " + path.segments.joined(separator: "/"),
     ]
   }

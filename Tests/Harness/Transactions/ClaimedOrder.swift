@@ -46,7 +46,8 @@ struct ClaimedOrder {
     for range in transaction.ranges {
       let there = versions.filter { range.asksFor($0.key, $0.value.group, $0.value.elements) }
       let keys = there.keys.sorted {
-        RecordedTransaction.Place($0, there[$0]?.group ?? 0) < RecordedTransaction.Place($1, there[$1]?.group ?? 0)
+        RecordedTransaction.Place($0, there[$0]?.group ?? 0)
+          < RecordedTransaction.Place($1, there[$1]?.group ?? 0)
       }
       let found = Set(keys.prefix(range.limit ?? .max))
       let expected = there.filter { found.contains($0.key) }.mapValues(\.elements)

@@ -50,7 +50,8 @@ extension TransactionRun {
     var range = RecordedTransaction.RangeRead(lower..<lower + 1 + random.below(2), [:])
     range.isOfEvenKeys = random.oneIn(2)
     if !range.isOfEvenKeys { count(.groupQueries) }
-    var query = StructuredQuery(range.isOfEvenKeys ? .collection(Self.path(0).parent) : .collectionGroup("lists"))
+    var query = StructuredQuery(
+      range.isOfEvenKeys ? .collection(Self.path(0).parent) : .collectionGroup("lists"))
     switch random.below(4) {
     case 0:
       let element = 1 + random.below(state.withLock { $0.nextElement } + 1)
@@ -64,7 +65,8 @@ extension TransactionRun {
         .ending(.before, [.integer(Int64(range.groups.upperBound))])
       count(.cursors)
     default:
-      query = try query
+      query =
+        try query
         .filtered(by: .field(Self.groupField, .greaterThanOrEqual, .integer(Int64(range.groups.lowerBound))))
         .filtered(by: .field(Self.groupField, .lessThan, .integer(Int64(range.groups.upperBound))))
     }

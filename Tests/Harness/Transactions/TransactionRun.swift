@@ -154,7 +154,9 @@ final class TransactionRun: Sendable {
         if random.oneIn(12) { throw OwnWill() }
       }
       let time = try store.document(at: receipt)?.updateTime.microseconds
-      guard record.appends.isEmpty == (time == nil) else { throw Failure(description: "no receipt: \(record)") }
+      guard record.appends.isEmpty == (time == nil) else {
+        throw Failure(description: "no receipt: \(record)")
+      }
       record.outcome = .committed(time)
     } catch is OwnWill {
       record.outcome = .aborted
