@@ -12,6 +12,8 @@ import Glibc
 #endif
 
 extension IndexSet {
+  static let automaticMax = 64
+
   /// A quarter of the machine's memory, but at least 64 MiB.
   static func standardBytesMax() -> Int {
     // Either is -1 if the system does not tell: then it is the least.
@@ -49,7 +51,7 @@ extension IndexSet.State {
     uses += 1
     indexes[indexes.count - 1].lastUse = uses
     let others = indexes.filter { $0.isAutomatic && $0.id != index.id }
-    guard others.count >= DocumentStore.automaticIndexesMax else { return }
+    guard others.count >= IndexSet.automaticMax else { return }
     let candidates = others.filter { !spared.contains($0.definition) }
     let oldest = (candidates.isEmpty ? others : candidates).min { $0.lastUse < $1.lastUse }
     indexes.removeAll { $0.id == oldest?.id }
