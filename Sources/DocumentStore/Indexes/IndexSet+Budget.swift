@@ -13,6 +13,8 @@ import Glibc
 #endif
 
 extension IndexSet {
+  static let automaticMax = 64
+
   /// A quarter of the machine's memory, but at least 64 MiB.
   static func standardBytesMax() -> Int {
     // Either is -1 if the system does not tell: then it is the least.
@@ -56,7 +58,7 @@ extension IndexSet.State {
     uses += 1
     indexes[indexes.count - 1].lastUse = uses
     let others = lastToGo.filter { $0.id != index.id }
-    guard others.count >= DocumentStore.automaticIndexesMax else { return }
+    guard others.count >= IndexSet.automaticMax else { return }
     let oldest = others.last { !spared.contains($0.definition) } ?? others.last
     indexes.removeAll { $0.id == oldest?.id }
   }

@@ -27,7 +27,7 @@ public struct IndexProgress: Sendable, Hashable {
 
 extension DocumentStore {
   /// Above so many indexes, those made for queries go, the least recently used first.
-  package static let automaticIndexesMax = 64
+  package static let automaticIndexesMax = IndexSet.automaticMax
   /// A checkpoint has room for no more.
   static let indexesMax = 128
 
