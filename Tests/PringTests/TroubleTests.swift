@@ -82,17 +82,26 @@ extension PringTests {
             let joined = Room(id: "r", value: [:])
             joined.members.insert(Member(id: id))
             try await joined.update()
-            _ = try await Firestore.firestore().runTransaction { transaction, errorPointer -> Any? in
+            // So many are in each other's way that the attempts of one may be used up.
+            var isDone = false
+            while !isDone {
               do {
-                let seat = place.collection("seats").document(id)
-                let count = try transaction.getDocument(place).get("count") as? Int ?? 0
-                guard try !transaction.getDocument(seat).exists else { return nil }
-                transaction.setData([:], forDocument: seat)
-                transaction.updateData(["count": count + 1], forDocument: place)
+                _ = try await Firestore.firestore().runTransaction { transaction, errorPointer -> Any? in
+                  do {
+                    let seat = place.collection("seats").document(id)
+                    let count = try transaction.getDocument(place).get("count") as? Int ?? 0
+                    guard try !transaction.getDocument(seat).exists else { return nil }
+                    transaction.setData([:], forDocument: seat)
+                    transaction.updateData(["count": count + 1], forDocument: place)
+                  } catch let error as NSError {
+                    errorPointer?.pointee = error
+                  }
+                  return nil
+                }
+                isDone = true
               } catch let error as NSError {
-                errorPointer?.pointee = error
+                guard error.code == FirestoreErrorCode.Code.aborted.rawValue else { throw error }
               }
-              return nil
             }
           }
         }
