@@ -90,7 +90,8 @@ struct MutantTests {
   @Test(arguments: Rule.allCases.filter { !Rule.ofContents.contains($0) && $0 != rare })
   func brokenRuleIsNoticed(rule: Rule) {
     let isNoticed =
-      findsFailure(states: 1000, rule) || CorruptionMatrix.run(flips: .random(50), seed: 1, breaking: rule).harm > 0
+      findsFailure(states: 1000, rule)
+      || CorruptionMatrix.run(flips: .random(50), seed: 1, breaking: rule).harm > 0
       || findsFailure(states: 6000, rule)
     #expect(isNoticed, "no harness noticed that \(rule) was broken")
   }

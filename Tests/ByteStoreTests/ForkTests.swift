@@ -73,23 +73,31 @@ import Glibc
     options.maintenance = .manual
     let store = try ByteStore.open(folder, options: options)
     try store.put([1], for: "key")
-    var pipes: [Int32] = [0, 0]
-    try #require(pipe(&pipes) == 0)
-    let child = try fork {
-      var byte: UInt8 = 0
-      // The parent says when.
-      _ = read(pipes[0], &byte, 1)
-      guard let mine = try? ByteStore.open(folder, options: options) else { return 1 }
-      let value = try? mine.value(for: "key")
-      try? mine.close()
-      return value == [1] ? 0 : 2
-    }
     try store.close()
-    var byte: UInt8 = 1
-    _ = write(pipes[1], &byte, 1)
-    #expect(wait(for: child) == 0)
-    close(pipes[0])
-    close(pipes[1])
+    // As in `inChild`, but the child is there before the store is closed.
+    for _ in 0..<20 {
+      let store = try ByteStore.open(folder, options: options)
+      var pipes: [Int32] = [0, 0]
+      try #require(pipe(&pipes) == 0)
+      let child = try fork {
+        var byte: UInt8 = 0
+        // The parent says when.
+        _ = read(pipes[0], &byte, 1)
+        guard let mine = try? ByteStore.open(folder, options: options) else { return 1 }
+        let value = try? mine.value(for: "key")
+        try? mine.close()
+        return value == [1] ? 0 : 2
+      }
+      try store.close()
+      var byte: UInt8 = 1
+      _ = write(pipes[1], &byte, 1)
+      close(pipes[0])
+      close(pipes[1])
+      guard let status = wait(for: child) else { continue }
+      #expect(status == 0)
+      return
+    }
+    throw POSIXError(.ETIMEDOUT)
   }
 
   /// A mask is the process's own: only in a child does it not concern the other tests.
@@ -132,7 +140,7 @@ import Glibc
   /// What `body` returns in a child. Another thread of the tests may hold a lock of the language's own at the fork,
   /// for which the child then waits in vain: it is ended by its alarm, and another one tries.
   private func inChild(_ body: () -> Int32) throws -> Int32 {
-    for _ in 0..<5 {
+    for _ in 0..<20 {
       if let status = wait(for: try fork(body)) { return status }
     }
     throw POSIXError(.ETIMEDOUT)
@@ -144,8 +152,13 @@ import Glibc
     let fork = unsafeBitCast(symbol, to: Fork.self)
     let child = fork()
     guard child == 0 else { return child }
+    // The threads of the tests take no signals.
     signal(SIGALRM, SIG_DFL)
-    alarm(10)
+    var alarms = sigset_t()
+    sigemptyset(&alarms)
+    sigaddset(&alarms, SIGALRM)
+    pthread_sigmask(SIG_UNBLOCK, &alarms, nil)
+    alarm(3)
     _exit(body())
   }
 

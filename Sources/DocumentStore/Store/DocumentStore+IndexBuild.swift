@@ -64,8 +64,8 @@ extension DocumentStore {
   /// room for it.
   @discardableResult
   func build(
-    _ definition: IndexDefinition, isAutomatic: Bool, sparing spared: [IndexDefinition] = [], tells: Bool = false,
-    _ progress: (IndexProgress) -> Bool = { _ in true }
+    _ definition: IndexDefinition, isAutomatic: Bool, sparing spared: [IndexDefinition] = [],
+    tells: Bool = false, _ progress: (IndexProgress) -> Bool = { _ in true }
   ) throws(DocumentStoreError) -> Bool {
     func tell(_ step: IndexProgress) -> Bool { tells ? betweenTurns { progress(step) } : true }
     return try inTurn { () throws(DocumentStoreError) in
