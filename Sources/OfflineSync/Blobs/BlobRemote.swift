@@ -34,8 +34,9 @@ public struct RemoteObject: Hashable, Sendable {
   public var generation: Int64
   /// Counts the changes of what is said about this content, from 1; 0 from a server that does not count them.
   public var metageneration: Int64 = 0
-  /// When this content came, and when it or what is said about it was changed last; nil if the server does not tell.
+  /// When this content came; nil if the server does not tell.
   public var created: StoredTimestamp?
+  /// When it, or what is said about it, was changed last; nil if the server does not tell.
   public var updated: StoredTimestamp?
 
   /// An object as a remote has it.
@@ -57,10 +58,12 @@ public struct RemoteObject: Hashable, Sendable {
 /// An entry is the whole name of an object, or the whole name of a folder with a slash behind it, and a folder stands for
 /// all that is in it. Entries have the order of the bytes of their names.
 public struct RemoteListing: Hashable, Sendable {
+  /// Names of objects, and of folders with their slash.
   public var entries: [String]
   /// Nothing comes behind these.
   public var isLast: Bool
 
+  /// A part with these entries.
   public init(_ entries: [String], isLast: Bool) {
     self.entries = entries
     self.isLast = isLast

@@ -29,6 +29,7 @@ public struct BundledDocument: Sendable {
 
 /// A query as a bundle has it.
 public struct BundledQuery: Sendable {
+  /// What it is asked for by.
   public var name: String
   /// As it stands there.
   public var text: String

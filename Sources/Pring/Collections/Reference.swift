@@ -9,6 +9,7 @@ import Foundation
 /// class Message: Object { let author: Reference<Member> = .init() }
 /// ```
 public class Reference<T: Document>: DocumentLink<T, DocumentReference>, AnyReference {
+  /// A reference to nothing yet.
   public override init() {}
 
   override func form(of object: T) -> DocumentReference { object.reference }

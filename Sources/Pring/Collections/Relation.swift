@@ -9,6 +9,7 @@ import Foundation
 /// class Message: Object { let author: Relation<Member> = .init() }
 /// ```
 public class Relation<T: Document>: DocumentLink<T, String>, AnyRelation {
+  /// A relation to nothing yet.
   public override init() {}
 
   override func form(of object: T) -> String { object.id }
