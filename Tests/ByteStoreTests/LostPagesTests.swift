@@ -133,6 +133,32 @@ import Testing
     try store.close()
   }
 
+  /// The story: a backup found the page again, commits needed it from then on, and the next opening could not add
+  /// them to a table without it.
+  @Test(arguments: [CheckpointRegion.directory, .slots, .locations, .free])
+  func commitsOnWhatWasFoundAreThereAfterAnOpening(region: CheckpointRegion) throws {
+    let filled = try filled()
+    for page in 0..<filled.header.pages(of: region) {
+      let machine = try losing([(region, page)], of: filled)
+      var store = try open(machine)
+      try store.backup(to: "/copy")
+      #expect(store.isFlushDue)
+      try store.put([9], for: "key5")
+      try store.put([8], for: "new")
+      if page % 2 == 0 { try store.close() } else { store.abandon() }
+      store = try open(machine)
+      #expect(try store.value(for: "key5") == [9])
+      #expect(try store.value(for: "new") == [8])
+      try store.flush()
+      var model = filled.model
+      model["key5"] = [9]
+      model["new"] = [8]
+      try expect(store, has: model)
+      #expect(!store.isFlushDue)
+      try store.close()
+    }
+  }
+
   @Test func aBackupHasWhatWasInALostPage() throws {
     let filled = try filled()
     let machine = try losing([(.slots, 0)], of: filled)

@@ -86,8 +86,12 @@ private final class PosixDirectory: OpenDirectory {
       descriptor.number, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw failure("create", name) }
     let owner = Descriptor(file)
-    // The user's mask may have taken what the next open needs.
-    guard fchmod(file, 0o600) == 0 else { throw failure("fchmod", name) }
+    // The user's mask may have taken what the next open needs. A file system without modes has its own.
+    var status = stat()
+    guard unsafe fstat(file, &status) == 0 else { throw failure("fstat", name) }
+    if status.st_mode & 0o777 != 0o600, fchmod(file, 0o600) != 0, status.st_mode & 0o600 != 0o600 {
+      throw failure("fchmod", name)
+    }
     return PosixFile(path: "\(path)/\(name)", descriptor: owner)
   }
 

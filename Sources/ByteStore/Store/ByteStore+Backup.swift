@@ -79,7 +79,7 @@ extension ByteStore {
     // And so do the contents that a record of that moment names.
     blobs.holdRemovals()
     defer { blobs.releaseRemovals() }
-    _ = try table.loadOrRebuildAll()
+    try table.loadOrRebuildAll()
     let frozen = try betweenCommits(evenIfPoisoned: true) { _ in freeze() }
     snapshots.settle(ticket, at: frozen.table.published)
     pause(.frozen)

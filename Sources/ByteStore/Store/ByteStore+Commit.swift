@@ -95,7 +95,8 @@ extension ByteStore {
     try state.withLock { state throws(ByteStoreError) in
       if let end = endOfWriting(state) { throw end }
       if options.isReadOnly { throw .readOnly(directory: path) }
-      if let refusal = refusalOfGrowth(state) { throw refusal }
+      // One without operations makes those before it durable, which adds nothing.
+      if batch.count > 0, let refusal = refusalOfGrowth(state) { throw refusal }
       state.queue.append(ticket)
       commitsQueued.store(state.queue.count, ordering: .relaxed)
     }
@@ -237,7 +238,7 @@ extension ByteStore {
       } catch {
         ticket.refuse()
         refused.append((ticket, error))
-        if isOfCheckpoint(error) { state.withLock { $0.needsCheckpoint = true } }
+        if isOfCheckpoint(error) { state.withLock { $0.lacksPage = true } }
       }
     }
     return (group, refused)
@@ -245,8 +246,8 @@ extension ByteStore {
 
   /// A page of it is lost; a flush may find again what was in it.
   private func isOfCheckpoint(_ error: ByteStoreError) -> Bool {
-    guard case .corrupted(let damage) = error else { return false }
-    return damage.file == table.withTable { $0.source?.path }
+    guard let checkpoint = table.withTable({ $0.source?.path }) else { return false }
+    return error.isOfReading(checkpoint)
   }
 
   /// Logs the group. On a full disk, those of it that only remove; the others are refused.

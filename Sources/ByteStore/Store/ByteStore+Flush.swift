@@ -64,11 +64,16 @@ extension ByteStore {
       ($0.logBytes, $0.manifest.logs.count, hasSpaceToGiveBack($0))
     }
     guard !canGiveSpaceBack else { return true }
-    if state.withLock({ $0.needsCheckpoint && $0.flushFailure == nil }) { return true }
+    if needsCheckpoint, state.withLock({ $0.flushFailure == nil }) { return true }
     guard bytes >= options.flushBytes || logs > Self.logsMax else { return false }
     // One that failed is not tried again with every commit, only when as much again has come together.
     guard let failedAt = state.withLock({ $0.flushFailedAt }) else { return true }
     return bytes >= failedAt + options.flushBytes
+  }
+
+  /// There is one with pages that cannot be read: a commit needed one, or they were found again, in memory.
+  private var needsCheckpoint: Bool {
+    table.isRebuilt.withLock { $0 } || state.withLock { $0.lacksPage }
   }
 
   private static let logsMax = 16
@@ -142,7 +147,7 @@ extension ByteStore {
   }
 
   private func runFlush(_ extent: Extent) throws(ByteStoreError) {
-    if try table.loadOrRebuildAll() { state.withLock { $0.needsCheckpoint = true } }
+    try table.loadOrRebuildAll()
     options.maintenance.pause(.flushStarts)
     guard let start = try start(extent) else { return }
     pause(.frozen)
@@ -176,7 +181,8 @@ extension ByteStore {
       }
     }
     pause(.manifestReplaced)
-    state.withLock { $0.needsCheckpoint = false }
+    table.isRebuilt.withLock { $0 = false }
+    state.withLock { $0.lacksPage = false }
     move(job.moves, job.segments)
     pause(.entriesMoved)
     if case .scope = extent { delete(dropped, recycles: true) } else { delete(dropped, recycles: false) }
@@ -197,8 +203,7 @@ extension ByteStore {
     try betweenCommits { writer throws(WriteFailure) in
       let frozen = freeze()
       // One with pages that nobody can read is replaced even if there are no new commits.
-      let hasNews =
-        frozen.table.published > writer.flushedThrough || state.withLock { $0.needsCheckpoint }
+      let hasNews = frozen.table.published > writer.flushedThrough || needsCheckpoint
       guard hasNews || !victims(of: frozen.table, extent).isEmpty else { return nil }
       // An empty log is as good as a new one.
       if writer.log?.isEmpty == false { try turnToNewLog(for: extent, &writer) }

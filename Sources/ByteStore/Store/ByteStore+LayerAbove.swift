@@ -36,8 +36,8 @@ extension ByteStore {
     var seen = Set<[UInt8]>()
     for commit in recovered.commits {
       for key in commit.keys where seen.insert(key).inserted {
-        try body(
-          RecoveredChange(key: key, before: try before.entry(of: key), after: try table.entry(of: key)))
+        let old = try before.withLostPagesFound { () throws(ByteStoreError) in try before.entry(of: key) }
+        try body(RecoveredChange(key: key, before: old, after: try table.entry(of: key)))
       }
     }
   }

@@ -398,7 +398,12 @@ extension ByteStore {
     )
     .replay(recordedEnd: log.end) { commit throws(ByteStoreError) in
       var newKeys = 0
-      let targets = try opened.table.prepare(commit, newKeys: &newKeys)
+      let table = opened.table
+      // A store that found lost pages again took commits that need them.
+      let targets = try table.withLostPagesFound { () throws(ByteStoreError) in
+        newKeys = 0
+        return try table.prepare(commit, newKeys: &newKeys)
+      }
       opened.table.apply([AppliedCommit(body: commit, targets: targets)])
       if !opened.platform.keeps(.replayOnce) {
         let again = try opened.table.prepare(commit, newKeys: &newKeys)

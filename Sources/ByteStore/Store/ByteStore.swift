@@ -83,8 +83,8 @@ package final class ByteStore: Sendable {
     var flushFailure: ByteStoreError?
     /// How many bytes of log there were then.
     var flushFailedAt: UInt64?
-    /// The checkpoint has pages that cannot be read: a commit needed one, or a flush has made them anew in memory.
-    var needsCheckpoint = false
+    /// A commit needed a page of the checkpoint that cannot be read.
+    var lacksPage = false
     /// Segments that a flush could not read, and why: it leaves them alone.
     var damagedSegments: [FileNumber: ByteStoreError] = [:]
     /// At any moment one thread at most has the log and the table to itself.

@@ -64,7 +64,7 @@ struct FlushJob: ~Copyable {
       try copyLiveEntries(of: victim)
     } catch {
       // Of what it reads; what it wrote and cannot read back is another matter.
-      guard case .corrupted(let damage) = error, damage.file == victim.path else { throw error }
+      guard error.isOfReading(victim.path) else { throw error }
       damaged.append((victim, error))
     }
   }

@@ -12,14 +12,25 @@
 // and if any entry cannot be read, nothing is changed, and the error is that of the first lost page.
 
 extension SharedTable {
-  /// Gets every page, and makes those anew that cannot be read; true if there were any. Afterwards the table needs
-  /// no checkpoint.
-  func loadOrRebuildAll() throws(ByteStoreError) -> Bool {
-    let lost = try loadAllButLost()
-    guard let first = lost.first else {
-      try loadAll()
-      return false
+  /// Does what needs pages. If one of them is lost, all that are get made anew, and it is done again.
+  func withLostPagesFound<Result>(
+    _ body: () throws(ByteStoreError) -> Result
+  ) throws(ByteStoreError) -> Result {
+    let source = withTable { $0.source?.path }
+    do throws(ByteStoreError) {
+      return try body()
+    } catch {
+      guard let source, error.isOfReading(source) else { throw error }
+      try loadOrRebuildAll()
+      return try body()
     }
+  }
+
+  /// Gets every page, and makes those anew that cannot be read: `isRebuilt` says if there were any. Afterwards the
+  /// table needs no checkpoint.
+  func loadOrRebuildAll() throws(ByteStoreError) {
+    let lost = try loadAllButLost()
+    guard let first = lost.first else { return try loadAll() }
     do throws(ByteStoreError) {
       let found = try LostPages(lost.map { $0.page }, in: frozen(), first.error).search()
       guard withTable({ $0.install(found) }) else { throw first.error }
@@ -27,7 +38,7 @@ extension SharedTable {
       // What stands in the way of it is found by a check; what has to be done is the same.
       throw first.error
     }
-    return true
+    isRebuilt.withLock { $0 = true }
   }
 
   private func loadAllButLost() throws(ByteStoreError) -> [(page: PageAddress, error: ByteStoreError)] {
@@ -38,7 +49,7 @@ extension SharedTable {
       do throws(ByteStoreError) {
         try load(page)
       } catch {
-        guard error.isOfPage(in: source.path), (try? source.words(page)) == nil else { throw error }
+        guard error.isOfReading(source.path), (try? source.words(page)) == nil else { throw error }
         lost.append((page, error))
       }
     }
@@ -47,7 +58,8 @@ extension SharedTable {
 }
 
 extension ByteStoreError {
-  fileprivate func isOfPage(in file: String) -> Bool {
+  /// What is in the file is damaged, or the device does not give it.
+  func isOfReading(_ file: String) -> Bool {
     switch self {
     case .corrupted(let damage): damage.file == file
     case .system(let cause): cause.path == file && isDamageOrUnreadable

@@ -11,6 +11,8 @@ final class SharedTable: Sendable {
   /// Of the store, for errors.
   private let path: String
   private let table: Locked<Table>
+  /// Pages that the checkpoint has lost were found again: until there is another one, each opening has to do that.
+  let isRebuilt = Locked(false)
 
   init(_ table: Table, _ cache: PageCache, path: String) {
     self.table = Locked(table)
@@ -191,7 +193,7 @@ final class SharedTable: Sendable {
   func forEachEntry(
     _ body: (_ ordinal: UInt32, _ key: RawSpan, _ value: RawSpan) throws(ByteStoreError) -> Void
   ) throws(ByteStoreError) {
-    _ = try loadOrRebuildAll()
+    try loadOrRebuildAll()
     let table = frozen()
     var buffer = ReadBuffer()
     for use in table.segments {
