@@ -20,7 +20,8 @@ package final class AppStores: Sendable {
   private init() {}
 
   /// A use of the store at `place`, which is opened, or made, for the first user. Opening reads the
-  /// store's logs, and its first user decides on `durability`: not a call for a thread that must not wait. It makes no other place wait.
+  /// store's logs, and its first user decides on `durability`: not a call for a thread that must not wait. It makes no
+  /// other place wait.
   package func use(
     _ place: StorePlace, _ durability: StoreDurability = .synced
   ) throws(DocumentStoreError) -> StoreUse {

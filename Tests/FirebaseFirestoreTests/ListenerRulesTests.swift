@@ -251,6 +251,17 @@ import Testing
     try await firestore.terminate()
   }
 
+  @Test func aRefusalIsTheErrorOfALoop() async throws {
+    var rules = LoopbackRules()
+    rules.mayRead = { _, _ in RemoteError(.permissionDenied, "no") }
+    remote.setRules(rules)
+    do {
+      for try await _ in rooms.snapshots {}
+      Issue.record("the loop ended without the error")
+    } catch FirestoreErrorCode.permissionDenied {}
+    try await firestore.terminate()
+  }
+
   // MARK: Several listeners
 
   @Test func aLateListenerGetsTheCurrentSnapshotWithoutARoundTrip() async throws {

@@ -1,5 +1,6 @@
 // Snapshots in loops.
 
+import DocumentStore
 import FirebaseFirestore
 import Foundation
 import Testing
@@ -52,8 +53,20 @@ import Testing
       for try await _ in Query.QuerySnapshotsSequence(
         firestore.collection("__bad__"), includeMetadataChanges: false)
       { Issue.record("there was a snapshot") }
+      Issue.record("the loop ended without the error")
     } catch FirestoreErrorCode.invalidArgument {}
     try await firestore.terminate()
+  }
+
+  @Test func aDatabaseThatCannotBeOpenedIsTheErrorOfTheLoop() async throws {
+    let database = try TestDatabase()
+    let holder = try DocumentStore.open(database.firestore.storeDirectory)
+    do {
+      for try await _ in database.firestore.collection("rooms").snapshots { Issue.record("it was opened") }
+      Issue.record("the loop ended without the error")
+    } catch FirestoreErrorCode.unavailable {}
+    try holder.close()
+    await database.close()
   }
 
   @Test(.timeLimit(.minutes(1))) func loopsEndWithTheirDatabase() async throws {

@@ -143,6 +143,7 @@ import Testing
     #expect((await events.nextError as NSError?)?.code == 14)
     do {
       for try await _ in database.firestore.writeQueueProgress { Issue.record("it was opened") }
+      Issue.record("the loop ended without the error")
     } catch FirestoreErrorCode.unavailable {}
     try holder.close()
     await database.close()

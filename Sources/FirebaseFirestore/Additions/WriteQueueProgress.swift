@@ -75,8 +75,8 @@ extension FirestoreClient {
     let tell: @Sendable (Result<WriteQueueProgress, any Error>) -> Void = { result in
       queue.async {
         guard !listening.isRemoved else { return }
-        if case .failure = result { listening.remove() }
         handler(result)
+        if case .failure = result { listening.remove() }
       }
     }
     guard remote != nil else {

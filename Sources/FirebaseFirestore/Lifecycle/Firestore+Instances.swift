@@ -69,9 +69,10 @@ extension Firestore {
   /// `settings` are those of the instance, which cannot be changed later: the callback queue, the durability, a remote.
   /// The directory is what is opened, whatever they say of a cache.
   ///
-  /// Each call makes an instance of its own, and all of one directory share one store. It is closed when the
-  /// last of them is terminated or gone. Throws if the store cannot be opened: `unavailable` if another
-  /// process has it, `dataLoss` if it is damaged, `resourceExhausted` on a full disk.
+  /// Each call makes an instance of its own, and all of one directory share one store, whose durability and remote are
+  /// those with which it was opened first. It is closed when the last of them is terminated or gone. Throws if the
+  /// store cannot be opened: `unavailable` if another process has it, `dataLoss` if it is damaged, `resourceExhausted`
+  /// on a full disk.
   public class func open(
     at directory: URL, settings: FirestoreSettings = FirestoreSettings()
   ) throws -> Firestore {

@@ -43,8 +43,9 @@ extension FirestoreClient {
       handler(.success(snapshot))
       announceSync()
     case .failure(let error):
-      listening.remove()
       handler(.failure(FirestoreErrors.translate(error)))
+      // Only then: what ends, ends loops, which have to hear why.
+      listening.remove()
     }
   }
 

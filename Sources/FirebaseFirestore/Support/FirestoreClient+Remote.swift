@@ -153,8 +153,9 @@ extension FirestoreClient {
     remember(listening)
     let tell: ViewHandler = { result in
       guard !listening.isRemoved else { return }
-      if case .failure = result { listening.remove() }
       handler(result)
+      // Only then: what ends, ends loops, which have to hear why.
+      if case .failure = result { listening.remove() }
     }
     let rules = ListenRules(
       includesMetadataChanges: options.includeMetadataChanges, isCacheOnly: options.source == .cache)

@@ -32,6 +32,7 @@ enum FirestoreErrors {
   /// Of the engine's errors; others are what they are.
   static func translate(any error: any Error) -> any Error {
     if let error = error as? DocumentStoreError { return translate(error) }
+    if error is UnansweredCommit { return translate(.remote(FirstAnswer<Void>.unanswered)) }
     return (error as? OfflineSyncError).map { translate($0) } ?? error
   }
 

@@ -10,12 +10,15 @@ final class FirstAnswer<Value: Sendable>: Sendable {
 
   private let waiting: Guarded<(@Sendable (Answer) -> Void)?>
 
-  /// `end` is called once: with `deadlineExceeded` if nothing else comes in time.
+  /// What takes the place of an answer that does not come.
+  static var unanswered: RemoteError { RemoteError(.deadlineExceeded, "The remote has not answered.") }
+
+  /// `end` is called once: with `unanswered` if nothing else comes in time.
   init(within seconds: Double = 60, _ end: @escaping @Sendable (Answer) -> Void) {
     waiting = Guarded(end)
     // Kept until then: who asks may have let go of it.
     DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { [self] in
-      take(.failure(RemoteError(.deadlineExceeded, "The remote has not answered.")))
+      take(.failure(Self.unanswered))
     }
   }
 

@@ -70,7 +70,12 @@ final class RemoteTransaction: TransactionBase {
     let checks = versions.sorted { $0.key.description < $1.key.description }.map { path, version in
       Mutation.verify(path, version == .none ? .exists(false) : .updateTime(version.stored))
     }
-    _ = try wait { remote.commit(checks + mutations, as: user, $0) }
+    do {
+      _ = try wait { remote.commit(checks + mutations, as: user, $0) }
+    } catch OfflineSyncError.remote(FirstAnswer<Void>.unanswered) {
+      // It may have been committed: another attempt could do it twice.
+      throw UnansweredCommit()
+    }
   }
 
   func end() {}
@@ -90,3 +95,6 @@ final class RemoteTransaction: TransactionBase {
     return try result.mapError { OfflineSyncError.remote($0) }.get()
   }
 }
+
+/// Whether a transaction has happened, nobody knows: it is not tried again.
+struct UnansweredCommit: Error {}
