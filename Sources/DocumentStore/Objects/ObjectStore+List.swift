@@ -116,9 +116,10 @@ extension ObjectStore {
 
   /// The folder directly below `prefix` that an object is in, if it is in one.
   private static func subfolder(of name: String, below prefix: String) -> String? {
-    let bytes = Array(name.utf8)
-    guard let slash = bytes[prefix.utf8.count...].firstIndex(of: UInt8(ascii: "/")) else { return nil }
-    return String(decoding: bytes[..<slash], as: UTF8.self)
+    guard let entry = ObjectEntry.text(of: name, below: prefix), ObjectEntry.isFolder(entry) else {
+      return nil
+    }
+    return String(decoding: entry.utf8.dropLast(), as: UTF8.self)
   }
 }
 

@@ -57,6 +57,15 @@ extension [String] {
     elementsEqual(other) { $0.isSameUTF8(as: $1) }
   }
 
+  /// In the order of their bytes, each once.
+  package func sortedInUTF8() -> [String] {
+    var sorted: [String] = []
+    for name in self.sorted(by: { $0.precedesInUTF8($1) }) where sorted.last?.isSameUTF8(as: name) != true {
+      sorted.append(name)
+    }
+    return sorted
+  }
+
   package func hashUTF8(into hasher: inout Hasher) {
     for name in self {
       for byte in name.utf8 { hasher.combine(byte) }

@@ -66,12 +66,12 @@ extension StorageReference {
     answer(completion, later: { [self] finish throws(StorageError) in finish(.success(try all())) })
   }
 
-  /// Lists everything below the reference.
+  /// Lists all that is directly in the folder.
   public func listAll(completion: @escaping (Result<StorageListResult, any Error>) -> Void) {
     listAll { completion(Outcome.result($0, $1)) }
   }
 
-  /// Lists everything below the reference.
+  /// Lists all that is directly in the folder.
   nonisolated(nonsending) public func listAll() async throws -> StorageListResult {
     try await answered(later: { [self] finish throws(StorageError) in finish(.success(try all())) })
   }

@@ -54,31 +54,31 @@ extension BlobSync {
     guard told.isLast || end != nil else {
       throw .remote(.rejected("The remote's list of \(folder.prefix) does not go on."))
     }
-    var entries: Set<String> = []
+    var entries: [String] = []
     for entry in known where ObjectEntry.isValid(entry, below: folder.prefix) {
-      if try isLeft(entry, by: waiting, folder) { entries.insert(entry) }
+      if try isLeft(entry, by: waiting, folder) { entries.append(entry) }
     }
     for (name, isHere) in waiting where isHere {
-      guard let entry = ObjectEntry.text(of: name, below: folder.prefix),
+      guard let entry = ObjectEntry.text(of: name.text, below: folder.prefix),
         last?.precedesInUTF8(entry) ?? true
       else { continue }
       // What lies behind this part is for the next one.
-      if told.isLast || end.map({ !$0.precedesInUTF8(entry) }) ?? true { entries.insert(entry) }
+      if told.isLast || end.map({ !$0.precedesInUTF8(entry) }) ?? true { entries.append(entry) }
     }
-    let sorted = entries.sorted { $0.precedesInUTF8($1) }
+    let sorted = entries.sortedInUTF8()
     var page = ObjectPage(entries: Array(sorted.prefix(limit)))
     page.next = sorted.count > limit ? sorted[limit - 1] : told.isLast ? nil : end
     return page
   }
 
   /// The objects of which changes wait, and whether they are here.
-  private func waiting(in folder: ListedFolder) throws(BlobSyncError) -> [String: Bool] {
+  private func waiting(in folder: ListedFolder) throws(BlobSyncError) -> [ObjectName: Bool] {
     try stored { () throws(DocumentStoreError) in
-      var waiting: [String: Bool] = [:]
+      var waiting: [ObjectName: Bool] = [:]
       for change in try objects.outbox.changes() {
-        let name = change.path.name.text
+        let name = change.path.name
         guard change.path.bucket == folder.bucket, waiting[name] == nil,
-          name.utf8.starts(with: folder.prefix.utf8)
+          name.text.utf8.starts(with: folder.prefix.utf8)
         else { continue }
         waiting[name] = try objects.object(at: change.path) != nil
       }
@@ -88,10 +88,12 @@ extension BlobSync {
 
   /// Whether an entry of the remote is there once what waits has happened.
   private func isLeft(
-    _ entry: String, by waiting: [String: Bool], _ folder: ListedFolder
+    _ entry: String, by waiting: [ObjectName: Bool], _ folder: ListedFolder
   ) throws(BlobSyncError) -> Bool {
-    guard ObjectEntry.isFolder(entry) else { return waiting[entry] ?? true }
-    let inside = waiting.filter { $0.key.utf8.starts(with: entry.utf8) }
+    guard ObjectEntry.isFolder(entry) else {
+      return try stored { () throws(DocumentStoreError) in waiting[try ObjectName(entry)] ?? true }
+    }
+    let inside = waiting.filter { $0.key.text.utf8.starts(with: entry.utf8) }
     guard !inside.isEmpty, !inside.values.contains(true) else { return true }
     var last: String?
     while true {

@@ -9,6 +9,13 @@ public final class LoopbackBlobRemote: BlobRemote {
   private struct Key: Hashable {
     var bucket: String
     var name: String
+
+    // By bytes: two names that look the same are two objects.
+    static func == (left: Self, right: Self) -> Bool {
+      left.bucket.isSameUTF8(as: right.bucket) && left.name.isSameUTF8(as: right.name)
+    }
+
+    func hash(into hasher: inout Hasher) { [bucket, name].hashUTF8(into: &hasher) }
   }
 
   private struct State {
@@ -137,12 +144,12 @@ public final class LoopbackBlobRemote: BlobRemote {
     bucket: String, below prefix: String, after last: String?, count: Int
   ) throws(BlobRemoteError) -> RemoteListing {
     try serve { state throws(BlobRemoteError) in
-      var entries: Set<String> = []
+      var entries: [String] = []
       for key in state.objects.keys where key.bucket == bucket {
         guard let entry = ObjectEntry.text(of: key.name, below: prefix) else { continue }
-        if last?.precedesInUTF8(entry) ?? true { entries.insert(entry) }
+        if last?.precedesInUTF8(entry) ?? true { entries.append(entry) }
       }
-      let sorted = entries.sorted { $0.precedesInUTF8($1) }
+      let sorted = entries.sortedInUTF8()
       return RemoteListing(Array(sorted.prefix(count)), isLast: sorted.count <= count)
     }
   }

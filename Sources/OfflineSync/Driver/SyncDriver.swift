@@ -112,9 +112,10 @@ package final class SyncDriver: @unchecked Sendable {
       if failure == nil { perform(effects) }
       if write.acknowledgement == .local { write.completion(nil) }
     case .failure(let error):
-      // Nothing has happened.
-      writes[call] = nil
-      write.completion(.store(error))
+      // Nothing has happened. A handler of one before may have stopped all of it, which has told it then.
+      if write.acknowledgement == .local || writes.removeValue(forKey: call) != nil {
+        write.completion(.store(error))
+      }
     }
   }
 

@@ -14,9 +14,10 @@ struct BlobListingTests {
 
   private func putAtRemote(_ names: [String]) throws {
     for name in names {
-      try remote.append([1], at: 0, toUpload: name)
+      let upload = "\(Array(name.utf8))"
+      try remote.append([1], at: 0, toUpload: upload)
       _ = try remote.finish(
-        upload: name, as: RemoteObject(bucket: "bucket", name: name, byteCount: 1))
+        upload: upload, as: RemoteObject(bucket: "bucket", name: name, byteCount: 1))
     }
   }
 
@@ -56,6 +57,14 @@ struct BlobListingTests {
       last = page.next
     } while last != nil
     return entries
+  }
+
+  @Test func namesThatLookTheSameAreTwo() throws {
+    let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+    try putAtRemote([composed, decomposed])
+    #expect(try entries("").map { Array($0.utf8) } == [decomposed, composed].map { Array($0.utf8) })
+    try holdDelete(composed)
+    #expect(try entries("").map { Array($0.utf8) } == [Array(decomposed.utf8)])
   }
 
   @Test(arguments: [1, 2, 3, 1000]) func whatWaitsIsLaidOverWhatTheRemoteHas(limit: Int) throws {

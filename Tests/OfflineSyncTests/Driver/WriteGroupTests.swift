@@ -69,11 +69,8 @@ import Testing
   }
 
   /// The last of a group is what is synced: if it cannot be made, those before it are made durable all the same.
-  @Test(arguments: [0, 1, 2]) func oneThatCannotBeMadeFailsAlone(place: Int) throws {
-    let client = try world.client(on: disk)
-    client.send(.disableNetwork)
-    world.pass()
-    // What is noted of its document is damaged.
+  /// Then it cannot be written.
+  private func damageNote(of place: Int, _ client: SyncDriver) throws {
     let time = try #require(StoredTimestamp(microseconds: 1))
     let note = DocumentPath(unchecked: ["__remote__", "rooms%2f\(place)"])
     try client.store.commit([
@@ -81,6 +78,13 @@ import Testing
         StoredDocument(
           path: note, createTime: time, updateTime: time, fields: StoredMap([("s", .integer(9))])))
     ])
+  }
+
+  @Test(arguments: [0, 1, 2]) func oneThatCannotBeMadeFailsAlone(place: Int) throws {
+    let client = try world.client(on: disk)
+    client.send(.disableNetwork)
+    world.pass()
+    try damageNote(of: place, client)
     let ends = Ends()
     write(0..<3, client, ends)
     world.pass(seconds: 0)
@@ -113,9 +117,11 @@ import Testing
   }
 
   /// A handler that stops the client in the middle of a group ends none of it twice.
-  @Test func aStopInTheMiddleOfAGroupEndsEachWriteOnce() throws {
+  @Test(arguments: [false, true]) func aStopInTheMiddleOfAGroupEndsEachWriteOnce(oneFails: Bool) throws {
     let client = try world.client(on: disk)
     client.send(.disableNetwork)
+    world.pass()
+    if oneFails { try damageNote(of: 4, client) }
     let ends = Ends()
     client.write([.set(path(0), StoredMap())], .local) { error in
       ends.note(0, error)
