@@ -109,7 +109,7 @@ struct CommitHistory {
     }
     recent.lastNumber = max(recent.lastNumber, number)
     end += UInt64(changes.count)
-    if recent.changes.count >= Self.changesOfPart {
+    if recent.changes.count >= Self.changesOfPart || recent.bytes >= Self.bytesMax / 64 {
       parts.append(recent)
       recent = Part()
     }

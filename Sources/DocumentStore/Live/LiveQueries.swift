@@ -176,6 +176,8 @@ final class LiveQueries: CommitFollower {
       for view in state.views.values {
         for listener in view.listeners { listener.remove() }
         view.listeners = []
+        // They hold each other.
+        view.place = nil
       }
       state.views = [:]
       state.matcher = LiveMatcher()
@@ -256,10 +258,11 @@ public final class LiveRegistration: Sendable {
     self.queries = Weak(queries: queries)
   }
 
-  /// After this returns no handler of the listener starts; one that runs may end. Further calls do nothing.
+  /// After this returns no handler of the listener is decided on; one that runs may end. Further calls do nothing.
   ///
-  /// A handler that is just about to run in another thread is let begin: while one runs there, this waits for its end,
-  /// though for some milliseconds only, since it may itself wait for the caller. In the handler it does not wait.
+  /// One that is just about to run in another thread is let begin: while one runs there, this waits for its end, though
+  /// for some milliseconds only, since it may itself wait for the caller. Where that thread is held up for longer, the
+  /// handler may still start. In the handler it does not wait.
   public func remove() {
     listener.remove()
     queries.queries?.remove(listener, id)

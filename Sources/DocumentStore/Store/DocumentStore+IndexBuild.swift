@@ -163,6 +163,7 @@ extension DocumentStore {
     var seen = 0.0
     defer { documentsReadForIndexes.withLock { $0 += Int(seen) } }
     var goesOn = progress(IndexProgress(step: .reading, fraction: 0))
+    guard goesOn else { return false }
     let shapes = indexes.shapes.table
     try read(moment, ordinals) { ordinal, key, record in
       seen += 1
@@ -212,6 +213,9 @@ extension DocumentStore {
       guard let place = state.building.firstIndex(where: { $0.id == index.id }) else { return }
       let building = state.building.remove(at: place)
       guard !building.isSpoilt else { return }
+      // A query that began to make it meanwhile takes nothing from who asked for it.
+      let isThere = state.indexes.contains { $0.definition == index.definition }
+      guard !index.isAutomatic || !isThere else { return result = .success(.made) }
       do throws(DocumentStoreError) {
         try index.tree.apply(building.changes)
         index.longKeys += building.longKeys

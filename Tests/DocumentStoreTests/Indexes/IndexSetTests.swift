@@ -105,6 +105,24 @@ struct IndexSetTests {
     try store.close()
   }
 
+  @Test("stay those that were asked for, when a query had begun to make the same")
+  func besideAQuery() throws {
+    let store = try open()
+    try fill(store, 0..<500)
+    let definition = try index("a")
+    var isAsked = false
+    try store.build(definition, isAutomatic: true, tells: true) { _ in
+      // As another thread may at this moment; that of the query ends last.
+      if !isAsked {
+        isAsked = true
+        _ = try? store.createIndex(definition)
+      }
+      return true
+    }
+    #expect(store.indexList.map(\.isAutomatic) == [false])
+    try store.close()
+  }
+
   @Test("follow the commits of other threads while they are made")
   func besideThreads() throws {
     let store = try open { $0.maintenance = .inBackground(afterMilliseconds: 1) }
