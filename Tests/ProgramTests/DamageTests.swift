@@ -2,6 +2,7 @@
 
 import DocumentStore
 import Foundation
+import Harness
 import Testing
 
 @testable import ByteStore
@@ -138,9 +139,10 @@ import Testing
 
   /// Documents in segments, in a log and under an index; contents in a pack and in a file of their own.
   private func makeStore(_ folder: borrowing TemporaryFolder) throws {
+    var random = SeededRandom(seed: UInt64(bitPattern: Int64(folder.path.hashValue)))
     try folder.changeStore { store in
       for number in 0..<200 {
-        let text = String((0..<300).map { _ in "abcdefghijklmnopqrstuvwxyz".randomElement() ?? "a" })
+        let text = Data(random.bytes(225)).base64EncodedString()
         let fields = StoredMap([("number", .integer(Int64(number))), ("text", .string(text))])
         try store.commit([.set(try DocumentPath(["users", "\(number)"]), fields)])
       }
@@ -148,7 +150,7 @@ import Testing
         let source = UploadSource(file: nil, byteCount: UInt64(count), modified: 0)
         let path = ObjectPath(bucket: "bucket", name: try ObjectName(name))
         let upload = store.objects.upload(to: path, from: source, ObjectAttributes())
-        try upload.append((0..<count).map { _ in UInt8.random(in: 0...255) })
+        try upload.append(random.bytes(count))
         _ = try upload.finish(token: "token")
       }
       try store.createIndex(

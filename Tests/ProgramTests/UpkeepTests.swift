@@ -2,6 +2,7 @@
 
 import DocumentStore
 import Foundation
+import Harness
 import Testing
 
 @testable import ByteStore
@@ -23,8 +24,9 @@ import Testing
   /// Documents that do not compress, in segments.
   private func makeLargeStore(_ folder: borrowing TemporaryFolder) throws {
     try folder.changeStore { store in
+      var random = SeededRandom(seed: 1)
       for number in 0..<20 {
-        let bytes = StoredValue.bytes((0..<50_000).map { _ in UInt8.random(in: 0...255) })
+        let bytes = StoredValue.bytes(random.bytes(50_000))
         try store.commit([.set(try DocumentPath(["files", "\(number)"]), StoredMap([("bytes", bytes)]))])
       }
     }

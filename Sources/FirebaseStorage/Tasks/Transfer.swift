@@ -288,7 +288,9 @@ final class Transfer: Sendable {
 
   private func fire(_ status: StorageTaskStatus, _ state: State) {
     guard let task = state.task else { return }
-    for observer in state.observers where observer.status == status {
+    let observers = state.observers.filter { $0.status == status }
+    // Completions behind all others, for the callback queue is at work already.
+    for observer in observers.filter({ !$0.isCompletion }) + observers.filter(\.isCompletion) {
       deliver(Self.snapshot(of: task, state, status), to: observer)
     }
   }
