@@ -106,7 +106,8 @@ import Testing
   private static let allocationsOfGetMax = 8.0
   private static let allocationsOfQueryMax = 130.0
   private static let allocationsOfDocumentMax = 1.05
-  /// One filter, and two: the path and what is read of it. To be lowered to none.
+  /// Of a build without optimisation, in which a loop over an array allocates for each element: the filters, their
+  /// parts and operands, and the orders. None is for the document.
   private static let allocationsOfFilteredMax = 5.2
 
   // MARK: Work
