@@ -19,6 +19,6 @@ enum BackupCommand: Command {
   static func run(_ arguments: Arguments) async throws {
     let report = try StoreCopy.make(of: arguments.positional[0], at: arguments.positional[1])
     let headline = "\(report.directory) is a backup as of commit \(report.sequence.value)."
-    try arguments.answer(StoreCopy.text(headline, report), StoreCopy.object(of: report))
+    arguments.answer(StoreCopy.text(headline, report), StoreCopy.object(of: report))
   }
 }

@@ -22,7 +22,7 @@ enum CheckCommand: Command {
     }
     // Bytes that are not sound explain whatever would be found.
     let agreement = report.isSound ? try agreement(directory) : nil
-    try arguments.answer(text(report, agreement), object(of: report, agreement))
+    arguments.answer(text(report, agreement), object(of: report, agreement))
     if let agreement, !agreement.contradictions.isEmpty {
       throw CommandFailure(
         code: .checkFailed,
@@ -92,8 +92,8 @@ enum CheckCommand: Command {
 
   // MARK: For programs
 
-  private static func object(of report: CheckReport, _ agreement: StoreAgreement?) -> [String: Any] {
-    var object: [String: Any] = [
+  private static func object(of report: CheckReport, _ agreement: StoreAgreement?) -> JSON {
+    var object: JSON = [
       "sound": report.isSound && agreement?.contradictions.isEmpty != false,
       "findings": report.findings.map(\.object),
       "findingsOmitted": report.findingsOmitted, "losses": report.losses.map(\.object),
@@ -102,11 +102,11 @@ enum CheckCommand: Command {
       "deadBytes": report.deadBytes, "lastCommit": report.lastCommit.value,
     ]
     if let agreement {
-      object["documents"] = agreement.documents
-      object["indexes"] = agreement.indexes
-      object["indexKeys"] = agreement.indexKeys
-      object["objects"] = agreement.objects
-      object["contradictions"] = agreement.contradictions
+      object["documents"] = agreement.documents.json
+      object["indexes"] = agreement.indexes.json
+      object["indexKeys"] = agreement.indexKeys.json
+      object["objects"] = agreement.objects.json
+      object["contradictions"] = agreement.contradictions.json
     }
     return object
   }

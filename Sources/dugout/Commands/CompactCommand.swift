@@ -23,7 +23,7 @@ enum CompactCommand: Command {
       try store.compact()
       return (before, store.statistics)
     }
-    try arguments.answer(text(before, after), object(before, after))
+    arguments.answer(text(before, after), object(before, after))
     guard let damaged = after.damagedSegments.first else { return }
     throw CommandFailure(
       code: .badData,
@@ -53,7 +53,7 @@ enum CompactCommand: Command {
     "\(segments.count) with \(Wording.bytes(segments.deadBytes)) dead"
   }
 
-  private static func object(_ before: Statistics, _ after: Statistics) -> [String: Any] {
+  private static func object(_ before: Statistics, _ after: Statistics) -> JSON {
     [
       "bytesBefore": before.directoryBytes, "bytesAfter": after.directoryBytes,
       "bytesReturned": before.directoryBytes - min(after.directoryBytes, before.directoryBytes),

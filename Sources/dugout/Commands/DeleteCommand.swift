@@ -39,6 +39,6 @@ enum DeleteCommand: Command {
       }
       if deleted == 0 { throw CommandFailure(code: .checkFailed, message: "there is no document \(path).") }
     }
-    try arguments.answer("\(Wording.count(deleted, "document")) deleted.", ["deleted": deleted])
+    arguments.answer("\(Wording.count(deleted, "document")) deleted.", ["deleted": deleted])
   }
 }

@@ -31,7 +31,7 @@ enum ExportCommand: Command {
       }
     }
     guard file != "-" else { return }
-    try arguments.answer(
+    arguments.answer(
       "\(Wording.count(count, "document")) in \(file)", ["documents": count, "file": file])
   }
 }
@@ -54,19 +54,21 @@ private struct Export {
     let output = try Output(path)
     var count = 0
     if asCSV {
-      var names = Set<String>()
-      try forEach { for (name, _) in $0.fields.entries { names.insert(name) } }
-      let columns = names.sorted()
+      // As bytes: names that look alike are columns of their own.
+      var names = Set<[UInt8]>()
+      try forEach { for (name, _) in $0.fields.entries { names.insert(Array(name.utf8)) } }
+      let columns = names.sorted { $0.lexicographicallyPrecedes($1) }.map {
+        String(decoding: $0, as: UTF8.self)
+      }
       output.write(CSV.row(["path"] + columns))
       try forEach { document in
-        let fields = Dictionary(document.fields.entries.map { ($0.name, $0.value) }) { $1 }
-        let cells = columns.map { fields[$0].map(DocumentText.cell) ?? "" }
+        let cells = columns.map { document.fields[$0].map(DocumentText.cell) ?? "" }
         output.write(CSV.row([document.path.description] + cells))
         count += 1
       }
     } else {
       try forEach { document in
-        output.write((try? JSONText.encode(DocumentJSON.object(of: document))) ?? "")
+        output.write(DocumentJSON.object(of: document).description)
         count += 1
       }
     }

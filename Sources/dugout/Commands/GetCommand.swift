@@ -18,6 +18,6 @@ enum GetCommand: Command {
     guard let document else {
       throw CommandFailure(code: .checkFailed, message: "there is no document \(path) in \(directory).")
     }
-    try arguments.answer(DocumentText.text(of: document), DocumentJSON.object(of: document))
+    arguments.answer(DocumentText.text(of: document), DocumentJSON.object(of: document))
   }
 }

@@ -40,7 +40,7 @@ enum ImportCommand: Command {
         message: "\(counted), and all of them are safe. Run the same command again to go on from there.")
     }
     let before = done.documentsBefore == 0 ? "" : ", \(done.documentsBefore) by an earlier run"
-    try arguments.answer(
+    arguments.answer(
       counted + before + ".", ["documents": done.documents, "documentsBefore": done.documentsBefore])
   }
 }

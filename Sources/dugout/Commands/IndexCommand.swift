@@ -53,7 +53,7 @@ enum IndexCommand: Command {
       "\(index.definition)  \(Wording.count(index.entries, "entry", "entries"))"
         + (index.isAutomatic ? ", made for a query" : "")
     }
-    try arguments.answer(
+    arguments.answer(
       lines.isEmpty ? "no indexes but that of the names" : lines.joined(separator: "\n"),
       ["indexes": indexes.map(object)])
   }
@@ -73,7 +73,7 @@ enum IndexCommand: Command {
         return store.indexList.first { $0.definition == definition }
       }
     }
-    try arguments.answer(
+    arguments.answer(
       "\(definition) has \(Wording.count(made?.entries ?? 0, "entry", "entries")).", made.map(object) ?? [:])
   }
 
@@ -89,10 +89,10 @@ enum IndexCommand: Command {
       throw CommandFailure(
         code: .checkFailed, message: "there is no index \(definition). \"dugout index list\" has them.")
     }
-    try arguments.answer("\(definition) is gone.", ["dropped": definition.description])
+    arguments.answer("\(definition) is gone.", ["dropped": definition.description])
   }
 
-  private static func object(_ index: IndexInfo) -> [String: Any] {
+  private static func object(_ index: IndexInfo) -> JSON {
     ["index": index.definition.description, "entries": index.entries, "automatic": index.isAutomatic]
   }
 }

@@ -33,11 +33,11 @@ enum ListCommand: Command {
       try store.collections(below: document)
     }.sorted { $0.path.description < $1.path.description }
     let lines = found.map { "\($0.path.description)  \(Wording.count($0.documents, "document"))" }
-    try arguments.answer(
+    arguments.answer(
       lines.isEmpty ? "no collections" : lines.joined(separator: "\n"),
       [
         "collections": found.map {
-          ["path": $0.path.description, "documents": $0.documents] as [String: Any]
+          ["path": $0.path.description, "documents": $0.documents] as JSON
         }
       ])
   }
@@ -52,7 +52,7 @@ enum ListCommand: Command {
     }
     var text = DocumentTable.text(of: documents, fullPaths: false)
     if count > documents.count { text += " of \(count); more with --limit" }
-    try arguments.answer(text, ["documents": documents.map(DocumentJSON.object), "count": count])
+    arguments.answer(text, ["documents": documents.map(DocumentJSON.object), "count": count])
   }
 }
 

@@ -38,8 +38,10 @@ enum QueryCommand: Command {
         try store.aggregate(aggregates, over: query)
       }
       let lines = zip(aggregates, values).map { "\($0.alias)  \(DocumentText.cell(of: $1))" }
-      let object = Dictionary(zip(aggregates.map(\.alias), values.map(DocumentJSON.object))) { $1 }
-      return try arguments.answer(lines.joined(separator: "\n"), object)
+      let members = zip(aggregates, values).map {
+        JSON.Member(name: $0.alias, value: DocumentJSON.object(of: $1))
+      }
+      return arguments.answer(lines.joined(separator: "\n"), .object(members))
     }
     let documents = try StoreAccess.withStore(arguments.positional[0], readOnly: true) {
       store throws(DocumentStoreError) in
@@ -47,7 +49,7 @@ enum QueryCommand: Command {
     }
     var isGroup = false
     if case .collectionGroup = query.scope { isGroup = true }
-    try arguments.answer(
+    arguments.answer(
       DocumentTable.text(of: documents, fullPaths: isGroup),
       ["documents": documents.map { document in DocumentJSON.object(of: document) }])
   }
@@ -82,7 +84,7 @@ enum ExplainCommand: Command {
       store throws(DocumentStoreError) in
       try store.explain(query)
     }
-    try arguments.answer(text(plan), object(plan))
+    arguments.answer(text(plan), object(plan))
   }
 
   private static func text(_ plan: QueryExplanation) -> String {
@@ -92,10 +94,10 @@ enum ExplainCommand: Command {
     }.joined(separator: "\n")
   }
 
-  private static func object(_ plan: QueryExplanation) -> [String: Any] {
+  private static func object(_ plan: QueryExplanation) -> JSON {
     [
       "branches": plan.branches.map { branch in
-        branch.map { ["index": $0.index?.description ?? "names", "ranges": $0.ranges] as [String: Any] }
+        branch.map { ["index": $0.index?.description ?? "names", "ranges": $0.ranges] as JSON }
       },
       "built": plan.built.map(\.description), "backward": plan.isBackward, "sorted": plan.isSorted,
       "filtered": plan.isFiltered, "entriesRead": plan.entriesRead, "documentsRead": plan.documentsRead,

@@ -33,6 +33,6 @@ enum RestoreCommand: Command {
     }
     let report = try StoreCopy.make(of: backup, at: target)
     let headline = "\(report.directory) is restored, as of commit \(report.sequence.value) of the backup."
-    try arguments.answer(StoreCopy.text(headline, report), StoreCopy.object(of: report))
+    arguments.answer(StoreCopy.text(headline, report), StoreCopy.object(of: report))
   }
 }

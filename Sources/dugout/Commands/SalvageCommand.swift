@@ -20,7 +20,7 @@ enum SalvageCommand: Command {
         try DocumentStore.salvage(arguments.positional[0], progress: line.show)
       }
     }
-    try arguments.answer(text(report), object(of: report))
+    arguments.answer(text(report), object(of: report))
   }
 
   // MARK: For the eye
@@ -59,12 +59,12 @@ enum SalvageCommand: Command {
 
   // MARK: For programs
 
-  private static func object(of report: SalvageReport) -> [String: Any] {
+  private static func object(of report: SalvageReport) -> JSON {
     [
       "outcome": report.outcome.rawValue, "storeID": report.storeID.description,
       "damage": report.damage.map(\.object), "setAside": report.setAside,
       "foreign": report.foreign, "keys": report.keys, "keysPossiblyStale": report.keysPossiblyStale,
-      "entriesLost": report.entriesLost ?? NSNull() as Any, "checkpoint": report.checkpoint.rawValue,
+      "entriesLost": report.entriesLost, "checkpoint": report.checkpoint.rawValue,
       "commitsApplied": report.commitsApplied,
       "commitsMissing": report.commitsMissing.map { [$0.lowerBound, $0.upperBound] },
       "gaps": report.gaps.map(\.object),

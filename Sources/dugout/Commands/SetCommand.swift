@@ -35,7 +35,7 @@ enum SetCommand: Command {
       try store.commit([merges ? .merge(path, fields) : .set(path, fields)])
     }
     let at = DocumentText.text(of: time)
-    try arguments.answer("\(path) was written at \(at).", ["path": path.description, "updateTime": at])
+    arguments.answer("\(path) was written at \(at).", ["path": path.description, "updateTime": at])
   }
 }
 

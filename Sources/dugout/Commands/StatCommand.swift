@@ -15,6 +15,6 @@ enum StatCommand: Command {
 
   static func run(_ arguments: Arguments) async throws {
     let status = try StoreAccess.withStore(arguments.positional[0], readOnly: true) { StoreStatus(of: $0) }
-    try arguments.answer(status.text, status.object)
+    arguments.answer(status.text, status.object)
   }
 }

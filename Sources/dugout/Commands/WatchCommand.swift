@@ -24,7 +24,7 @@ enum WatchCommand: Command {
     let seen = try StoreAccess.withStore(arguments.positional[0]) { store throws(DocumentStoreError) in
       try look(at: store, name, forgets: forgets)
     }
-    try arguments.answer(text(seen, name), object(seen, name))
+    arguments.answer(text(seen, name), object(seen, name))
   }
 
   private struct Seen {
@@ -83,24 +83,24 @@ enum WatchCommand: Command {
     return lines.joined(separator: "\n")
   }
 
-  private static func object(_ seen: Seen, _ name: String) -> [String: Any] {
+  private static func object(_ seen: Seen, _ name: String) -> JSON {
     [
       "name": name, "new": seen.isNew, "forgotten": seen.isForgotten, "truncated": seen.isTruncated,
       "commits": seen.commits.map { commit in
         [
           "position": commit.position.value, "time": DocumentText.text(of: commit.time),
           "changes": commit.changes.map { change in object(change) },
-        ] as [String: Any]
+        ] as JSON
       },
     ]
   }
 
-  private static func object(_ change: FeedChange) -> [String: Any] {
-    var object: [String: Any] = ["path": change.path.description]
+  private static func object(_ change: FeedChange) -> JSON {
+    var object: JSON = ["path": change.path.description]
     switch change.outcome {
     case .written(let document): object["document"] = DocumentJSON.object(of: document)
-    case .writtenWithMuchElse: object["written"] = true
-    case .removed: object["removed"] = true
+    case .writtenWithMuchElse: object["written"] = .boolean(true)
+    case .removed: object["removed"] = .boolean(true)
     }
     return object
   }

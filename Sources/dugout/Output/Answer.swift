@@ -8,16 +8,8 @@ extension Arguments {
   static let json = "--json"
 
   /// Prints `object` if the user asked for JSON, and `text` otherwise.
-  func answer(_ text: @autoclosure () -> String, _ object: @autoclosure () -> [String: Any]) throws {
-    Terminal.print(has(Self.json) ? try JSONText.encode(object()) : text())
-  }
-}
-
-enum JSONText {
-  static func encode(_ object: [String: Any]) throws -> String {
-    let options: JSONSerialization.WritingOptions = [.sortedKeys, .withoutEscapingSlashes]
-    return String(
-      decoding: try JSONSerialization.data(withJSONObject: object, options: options), as: UTF8.self)
+  func answer(_ text: @autoclosure () -> String, _ object: @autoclosure () -> JSON) {
+    Terminal.print(has(Self.json) ? object().description : text())
   }
 }
 
@@ -66,7 +58,7 @@ extension Wording {
 extension Damage {
   var line: String { "\(file) at byte \(offset): expected \(expected), found \(found)" }
 
-  var object: [String: Any] {
+  var object: JSON {
     ["file": file, "offset": offset, "expected": expected, "found": found]
   }
 }
@@ -76,13 +68,13 @@ extension RecoveryReport.Loss {
     "\(file): \(reason), \(Wording.count(length, "byte")) at byte \(offset)"
   }
 
-  var object: [String: Any] {
+  var object: JSON {
     ["file": file, "offset": offset, "length": length, "reason": reason]
   }
 }
 
 extension DurabilityReport {
-  var object: [String: Any] {
+  var object: JSON {
     [
       "fileSystem": fileSystem, "medium": medium.rawValue, "sync": sync.rawValue,
       "verdict": verdict.rawValue,

@@ -19,15 +19,17 @@ extension DocumentJSON {
   /// `{"path": …, "fields": {…}}`; what else there is, such as times, is left alone. Firestore's own
   /// `"name": "projects/…/documents/…"` does for the path, and its vectors are maps.
   static func document(_ line: Data) throws(JSONProblem) -> (path: DocumentPath, fields: StoredMap) {
-    guard let object = try? JSONSerialization.jsonObject(with: line) as? [String: Any] else {
-      throw JSONProblem(message: "the line is no JSON object")
+    let object: JSON
+    do { object = try JSONReader.read(line) } catch {
+      throw JSONProblem(message: "the line is no JSON object: \(error)")
     }
-    guard let text = object["path"] as? String ?? (object["name"] as? String).flatMap(relativePath) else {
+    guard object.members != nil else { throw JSONProblem(message: "the line is no JSON object") }
+    guard let text = object["path"]?.text ?? (object["name"]?.text).flatMap(relativePath) else {
       throw JSONProblem(message: "there is no \"path\"")
     }
     let path: DocumentPath
     do { path = try DocumentPath(text.pathSegments) } catch { throw JSONProblem(message: "\(error)") }
-    guard let fields = part("fields", of: object, orElse: [String: Any]()) else {
+    guard let fields = (object["fields"] ?? [:]).members else {
       throw JSONProblem(message: "\"fields\" is no object")
     }
     return (path, try map(fields))
@@ -37,81 +39,78 @@ extension DocumentJSON {
     name.firstRange(of: "/documents/").map { String(name[$0.upperBound...]) }
   }
 
-  private static func map(_ object: [String: Any]) throws(JSONProblem) -> StoredMap {
+  private static func map(_ members: [JSON.Member]) throws(JSONProblem) -> StoredMap {
     var entries: [(name: String, value: StoredValue)] = []
-    for (name, value) in object {
-      do throws(JSONProblem) { entries.append((name, try self.value(value))) } catch {
-        throw error.inside(name)
+    for member in members {
+      do throws(JSONProblem) { entries.append((member.name, try value(member.value))) } catch {
+        throw error.inside(member.name)
       }
     }
     return StoredMap(entries)
   }
 
-  private static func value(_ any: Any) throws(JSONProblem) -> StoredValue {
-    guard let object = any as? [String: Any], object.count == 1, let (type, content) = object.first else {
+  private static func value(_ json: JSON) throws(JSONProblem) -> StoredValue {
+    guard let members = json.members, members.count == 1 else {
       throw JSONProblem(message: "a value is an object with its type, such as {\"stringValue\": \"a\"}")
     }
+    let (type, content) = (members[0].name, members[0].value)
     guard let value = try value(type, content) else {
-      throw JSONProblem(message: "\(content) is no \(type)")
+      throw JSONProblem(message: "\(content.text ?? content.description) is no \(type)")
     }
     return value
   }
 
-  private static func value(_ type: String, _ content: Any) throws(JSONProblem) -> StoredValue? {
+  private static func value(_ type: String, _ content: JSON) throws(JSONProblem) -> StoredValue? {
     switch type {
     case "nullValue": return .null
-    case "booleanValue": return (content as? Bool).map { .boolean($0) }
+    case "booleanValue":
+      if case .boolean(let value) = content { return .boolean(value) }
+      return nil
     case "integerValue": return integer(content).map { .integer($0) }
     case "doubleValue": return double(content).map { .double($0) }
-    case "timestampValue": return (content as? String).flatMap(TimestampText.parse).map { .timestamp($0) }
-    case "stringValue": return (content as? String).map { .string($0) }
+    case "timestampValue": return content.text.flatMap(TimestampText.parse).map { .timestamp($0) }
+    case "stringValue": return content.text.map { .string($0) }
     case "bytesValue":
-      return (content as? String).flatMap { Data(base64Encoded: $0) }.map { .bytes([UInt8]($0)) }
-    case "referenceValue": return (content as? String).flatMap(reference).map { .reference($0) }
+      return content.text.flatMap { Data(base64Encoded: $0) }.map { .bytes([UInt8]($0)) }
+    case "referenceValue": return content.text.flatMap(reference).map { .reference($0) }
     case "geoPointValue":
-      let place = content as? [String: Any]
       return StoredGeoPoint(
-        latitude: place?["latitude"].flatMap(double) ?? 0, longitude: place?["longitude"].flatMap(double) ?? 0
+        latitude: content["latitude"].flatMap(double) ?? 0,
+        longitude: content["longitude"].flatMap(double) ?? 0
       ).map { .geoPoint($0) }
     case "vectorValue":
-      guard let list = content as? [Any] else { return nil }
+      guard let list = content.elements else { return nil }
       let numbers = list.compactMap(double)
       return numbers.count == list.count ? .vector(numbers) : nil
     case "arrayValue":
-      guard let object = content as? [String: Any], let list = part("values", of: object, orElse: [Any]())
-      else {
-        return nil
-      }
+      guard content.members != nil, let list = (content["values"] ?? .array([])).elements else { return nil }
       var values: [StoredValue] = []
       for element in list { values.append(try value(element)) }
       return .array(values)
     case "mapValue":
-      guard let object = content as? [String: Any],
-        let fields = part("fields", of: object, orElse: [String: Any]())
-      else { return nil }
+      guard content.members != nil, let fields = (content["fields"] ?? [:]).members else { return nil }
       return VectorMap.value(of: try map(fields))
     default:
       throw JSONProblem(message: "there is no type \"\(type)\"")
     }
   }
 
-  /// What may be left out where it is empty; nil if it is something else.
-  private static func part<Part>(_ name: String, of object: [String: Any], orElse empty: Part) -> Part? {
-    object[name].map { $0 as? Part } ?? empty
+  private static func integer(_ content: JSON) -> Int64? {
+    switch content {
+    case .string(let text): Int64(text)
+    // Also 1.0 and 1e3.
+    case .number(let digits): Int64(digits) ?? Double(digits).flatMap { Int64(exactly: $0) }
+    default: nil
+    }
   }
 
-  private static func integer(_ content: Any) -> Int64? {
-    if let text = content as? String { return Int64(text) }
-    return (content as? NSNumber).flatMap { Int64(exactly: $0.doubleValue) == nil ? nil : $0.int64Value }
-  }
-
-  private static func double(_ content: Any) -> Double? {
-    if let number = content as? NSNumber { return number.doubleValue }
-    switch content as? String {
-    case "NaN": return .nan
-    case "Infinity": return .infinity
-    case "-Infinity": return -.infinity
-    default: return nil
+  private static func double(_ content: JSON) -> Double? {
+    switch content {
+    case .number(let digits): Double(digits)
+    case .string("NaN"): .nan
+    case .string("Infinity"): .infinity
+    case .string("-Infinity"): -.infinity
+    default: nil
     }
   }
 

@@ -4,7 +4,7 @@ import DocumentStore
 import Foundation
 
 enum DocumentJSON {
-  static func object(of document: StoredDocument) -> [String: Any] {
+  static func object(of document: StoredDocument) -> JSON {
     [
       "path": document.path.description,
       "createTime": DocumentText.text(of: document.createTime),
@@ -13,34 +13,28 @@ enum DocumentJSON {
     ]
   }
 
-  private static func object(of map: StoredMap) -> [String: Any] {
-    Dictionary(map.entries.map { ($0.name, object(of: $0.value)) }) { $1 }
+  private static func object(of map: StoredMap) -> JSON {
+    .object(map.entries.map { JSON.Member(name: $0.name, value: object(of: $0.value)) })
   }
 
-  static func object(of value: StoredValue) -> [String: Any] {
+  static func object(of value: StoredValue) -> JSON {
     switch value {
-    case .null: ["nullValue": NSNull()]
+    case .null: ["nullValue": JSON.null]
     case .boolean(let value): ["booleanValue": value]
     // As text: many readers of JSON round large integers.
     case .integer(let value): ["integerValue": "\(value)"]
-    case .double(let value): ["doubleValue": number(value)]
+    case .double(let value): ["doubleValue": value]
     case .timestamp(let value): ["timestampValue": DocumentText.text(of: value)]
     case .pendingTimestamp(let value, _): ["pendingTimestampValue": DocumentText.text(of: value)]
     case .string(let value): ["stringValue": value]
     case .bytes(let value): ["bytesValue": Data(value).base64EncodedString()]
     case .reference(let value): ["referenceValue": text(of: value)]
     case .geoPoint(let value):
-      ["geoPointValue": ["latitude": value.latitude, "longitude": value.longitude]]
-    case .array(let values): ["arrayValue": ["values": values.map(object(of:))]]
-    case .vector(let values): ["vectorValue": values.map(number)]
-    case .map(let map): ["mapValue": ["fields": object(of: map)]]
+      ["geoPointValue": ["latitude": value.latitude, "longitude": value.longitude] as JSON]
+    case .array(let values): ["arrayValue": ["values": values.map(object(of:))] as JSON]
+    case .vector(let values): ["vectorValue": values]
+    case .map(let map): ["mapValue": ["fields": object(of: map)] as JSON]
     }
-  }
-
-  /// JSON has no words for these three.
-  private static func number(_ value: Double) -> Any {
-    if value.isNaN { return "NaN" }
-    return value.isInfinite ? (value < 0 ? "-Infinity" : "Infinity") : value
   }
 
   private static func text(of reference: StoredReference) -> String {

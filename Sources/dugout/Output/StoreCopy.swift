@@ -38,7 +38,7 @@ enum StoreCopy {
     """
   }
 
-  static func object(of report: BackupReport) -> [String: Any] {
+  static func object(of report: BackupReport) -> JSON {
     [
       "directory": report.directory, "storeID": report.storeID.description,
       "lastCommit": report.sequence.value, "keys": report.keys, "bytes": report.bytes,

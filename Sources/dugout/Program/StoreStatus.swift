@@ -129,35 +129,34 @@ struct StoreStatus {
 
   // MARK: For programs
 
-  var object: [String: Any] {
+  var object: JSON {
     [
       "directory": directory, "storeID": storeID.description, "keys": statistics.keys,
       "lastCommit": statistics.lastCommit.value, "directoryBytes": statistics.directoryBytes,
       "segments": [
         "count": statistics.segments.count, "dataBytes": statistics.segments.dataBytes,
         "liveBytes": statistics.segments.liveBytes, "deadBytes": statistics.segments.deadBytes,
-      ],
-      "logs": ["count": statistics.logs.count, "bytes": statistics.logs.bytes],
-      "checkpoint": statistics.checkpoint.map { ["sequence": $0.sequence.value, "bytes": $0.bytes] }
-        ?? NSNull() as Any,
+      ] as JSON,
+      "logs": ["count": statistics.logs.count, "bytes": statistics.logs.bytes] as JSON,
+      "checkpoint": statistics.checkpoint.map { ["sequence": $0.sequence.value, "bytes": $0.bytes] as JSON },
       "commitsSinceFlush": statistics.commitsSinceFlush, "tailBytes": statistics.tailBytes,
       "cache": [
         "bytesUsed": statistics.cache.bytesUsed, "bytesMax": statistics.cache.bytesMax,
         "hits": statistics.cache.hits, "misses": statistics.cache.misses,
-      ] as [String: Any],
+      ] as JSON,
       "snapshots": [
         "open": statistics.snapshots.open.map {
-          ["ageSeconds": $0.ageSeconds, "sequence": $0.sequence.value] as [String: Any]
+          ["ageSeconds": $0.ageSeconds, "sequence": $0.sequence.value] as JSON
         }, "deletedBytesHeld": statistics.snapshots.deletedBytesHeld,
-      ] as [String: Any],
-      "flushFailure": statistics.flushFailure?.description ?? NSNull() as Any,
+      ] as JSON,
+      "flushFailure": statistics.flushFailure?.description,
       "damagedSegments": statistics.damagedSegments.map(\.object), "writing": writing,
       "durability": statistics.durability.object,
       "unreadableExpired": unreadableExpired.compactMapValues { $0 },
       "recovery": [
         "wasClosedCleanly": recovery.wasClosedCleanly, "logsRead": recovery.logsRead,
         "commitsReplayed": recovery.commitsReplayed, "losses": recovery.losses.map(\.object),
-      ] as [String: Any],
+      ] as JSON,
     ]
   }
 }
@@ -172,5 +171,5 @@ extension Statistics.Segments {
 }
 
 extension Statistics.DamagedSegment {
-  var object: [String: Any] { ["file": file, "error": error.description] }
+  var object: JSON { ["file": file, "error": error.description] }
 }

@@ -143,13 +143,11 @@ private struct Emulator {
   /// All of them, a line each.
   func documents() async throws -> String {
     let query = #"{"structuredQuery":{"from":[{"allDescendants":true}]}}"#
-    let answer = try await post("/v1/\(database)/documents:runQuery", query)
-    return try (answer as? [[String: Any]] ?? []).compactMap { $0["document"] }.map {
-      String(decoding: try JSONSerialization.data(withJSONObject: $0), as: UTF8.self)
-    }.joined(separator: "\n")
+    let answer = try JSONReader.read(try await post("/v1/\(database)/documents:runQuery", query))
+    return try #require(answer.elements).compactMap { $0["document"]?.description }.joined(separator: "\n")
   }
 
-  private func post(_ place: String, _ body: String) async throws -> Any {
-    try await EmulatorClient(host: host, project: project).post(to: place, body)
+  private func post(_ place: String, _ body: String) async throws -> Data {
+    try await EmulatorClient(host: host, project: project).answer(to: place, body)
   }
 }

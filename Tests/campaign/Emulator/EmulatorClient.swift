@@ -55,6 +55,11 @@ struct EmulatorClient {
   }
 
   func post(to text: String, _ body: String) async throws -> Any {
+    try JSONSerialization.jsonObject(with: try await answer(to: text, body), options: [.fragmentsAllowed])
+  }
+
+  /// The bytes of what it said.
+  func answer(to text: String, _ body: String) async throws -> Data {
     var allowed = CharacterSet.urlPathAllowed
     allowed.remove(charactersIn: "%")
     guard let path = text.addingPercentEncoding(withAllowedCharacters: allowed),
@@ -66,13 +71,13 @@ struct EmulatorClient {
     request.setValue("application/json", forHTTPHeaderField: "Content-Type")
     request.setValue("Bearer owner", forHTTPHeaderField: "Authorization")
     let (data, response) = try await session.data(for: request)
-    let object = try JSONSerialization.jsonObject(with: data, options: [.fragmentsAllowed])
     let status = (response as? HTTPURLResponse)?.statusCode ?? 0
     guard status == 200 else {
+      let object = try JSONSerialization.jsonObject(with: data, options: [.fragmentsAllowed])
       let error = ((object as? [Any])?.first ?? object) as? [String: Any]
       let message = (error?["error"] as? [String: Any])?["message"] as? String
       throw Refusal(status: status, message: message ?? String(decoding: data, as: UTF8.self))
     }
-    return object
+    return data
   }
 }

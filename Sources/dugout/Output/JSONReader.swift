@@ -1,0 +1,244 @@
+// Reads JSON (RFC 8259) from bytes. Names that are twice in one object are refused: which one was meant is a guess.
+
+import Foundation
+
+/// Why a text is no JSON.
+struct JSONError: Error, CustomStringConvertible {
+  var problem: String
+  var offset: Int
+
+  var description: String { "\(problem) at byte \(offset)" }
+}
+
+struct JSONReader {
+  /// Objects and arrays within each other. A document's values are at most a third as deep.
+  private static let depthMax = 256
+
+  private let bytes: UnsafeRawBufferPointer
+  private var offset = 0
+  private var depth = 0
+
+  static func read(_ data: Data) throws(JSONError) -> JSON {
+    let result = data.withUnsafeBytes { bytes -> Result<JSON, JSONError> in
+      Result { () throws(JSONError) in
+        var reader = JSONReader(bytes: bytes)
+        return try reader.whole()
+      }
+    }
+    return try result.get()
+  }
+
+  private init(bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+  private mutating func whole() throws(JSONError) -> JSON {
+    let value = try value()
+    guard next() == nil else { throw error("there is more behind the value") }
+    return value
+  }
+
+  // MARK: Values
+
+  private mutating func value() throws(JSONError) -> JSON {
+    guard let byte = next() else { throw error("the text ends too early") }
+    switch byte {
+    case UInt8(ascii: "{"): return try object()
+    case UInt8(ascii: "["): return try array()
+    case UInt8(ascii: "\""): return .string(try string())
+    case UInt8(ascii: "t"): return try word("true", .boolean(true))
+    case UInt8(ascii: "f"): return try word("false", .boolean(false))
+    case UInt8(ascii: "n"): return try word("null", .null)
+    default: return .number(try number())
+    }
+  }
+
+  private mutating func object() throws(JSONError) -> JSON {
+    try enter()
+    var members: [JSON.Member] = []
+    if next() == UInt8(ascii: "}") { return leave(.object(members)) }
+    while true {
+      guard next() == UInt8(ascii: "\"") else { throw error("a name is expected") }
+      let start = offset
+      let name = try string()
+      guard next() == UInt8(ascii: ":") else { throw error("a colon is expected") }
+      offset += 1
+      members.append(JSON.Member(name: name, value: try value()))
+      switch next() {
+      case UInt8(ascii: ","): offset += 1
+      case UInt8(ascii: "}"):
+        if let name = Self.repeated(members) {
+          throw JSONError(problem: "\"\(name)\" is twice in the object", offset: start)
+        }
+        return leave(.object(members))
+      default: throw error("a comma or a closing brace is expected")
+      }
+    }
+  }
+
+  private mutating func array() throws(JSONError) -> JSON {
+    try enter()
+    var elements: [JSON] = []
+    if next() == UInt8(ascii: "]") { return leave(.array(elements)) }
+    while true {
+      elements.append(try value())
+      switch next() {
+      case UInt8(ascii: ","): offset += 1
+      case UInt8(ascii: "]"): return leave(.array(elements))
+      default: throw error("a comma or a closing bracket is expected")
+      }
+    }
+  }
+
+  private mutating func enter() throws(JSONError) {
+    guard depth < Self.depthMax else { throw error("more than \(Self.depthMax) values within each other") }
+    depth += 1
+    offset += 1
+  }
+
+  private mutating func leave(_ value: JSON) -> JSON {
+    depth -= 1
+    offset += 1
+    return value
+  }
+
+  private static func repeated(_ members: [JSON.Member]) -> String? {
+    guard members.count > 1 else { return nil }
+    let names = members.map(\.name).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    return zip(names, names.dropFirst()).first { $0.utf8.elementsEqual($1.utf8) }?.0
+  }
+
+  private mutating func word(_ word: StaticString, _ value: JSON) throws(JSONError) -> JSON {
+    let end = offset + word.utf8CodeUnitCount
+    guard end <= bytes.count,
+      bytes[offset..<end].elementsEqual(
+        UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
+    else { throw error("a value is expected") }
+    offset = end
+    return value
+  }
+
+  // MARK: Numbers
+
+  /// `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`
+  private mutating func number() throws(JSONError) -> String {
+    let start = offset
+    _ = skip(UInt8(ascii: "-"))
+    if !skip(UInt8(ascii: "0")) { try digits("a value is expected") }
+    if skip(UInt8(ascii: ".")) { try digits("a digit is expected") }
+    if skip(UInt8(ascii: "e")) || skip(UInt8(ascii: "E")) {
+      if !skip(UInt8(ascii: "+")) { _ = skip(UInt8(ascii: "-")) }
+      try digits("a digit is expected")
+    }
+    return String(decoding: bytes[start..<offset], as: UTF8.self)
+  }
+
+  private mutating func digits(_ problem: String) throws(JSONError) {
+    let start = offset
+    while offset < bytes.count, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[offset]) {
+      offset += 1
+    }
+    if offset == start { throw error(problem) }
+  }
+
+  private mutating func skip(_ byte: UInt8) -> Bool {
+    guard offset < bytes.count, bytes[offset] == byte else { return false }
+    offset += 1
+    return true
+  }
+
+  // MARK: Text
+
+  /// From the opening quotation mark to behind the closing one.
+  private mutating func string() throws(JSONError) -> String {
+    offset += 1
+    let start = offset
+    while offset < bytes.count {
+      switch bytes[offset] {
+      case UInt8(ascii: "\""):
+        let text = try text(bytes[start..<offset])
+        offset += 1
+        return text
+      case UInt8(ascii: "\\"): return try escaped(start)
+      case ..<0x20: throw error("a control character is in a string")
+      default: offset += 1
+      }
+    }
+    throw error("a string has no end")
+  }
+
+  private func text(_ part: some Collection<UInt8>) throws(JSONError) -> String {
+    guard let text = String(validating: part, as: UTF8.self) else { throw error("a string is no UTF-8") }
+    return text
+  }
+
+  /// The same for a string with an escape at `offset`.
+  private mutating func escaped(_ start: Int) throws(JSONError) -> String {
+    var content = [UInt8](bytes[start..<offset])
+    while offset < bytes.count {
+      let byte = bytes[offset]
+      switch byte {
+      case UInt8(ascii: "\""):
+        let text = try text(content)
+        offset += 1
+        return text
+      case UInt8(ascii: "\\"): content.append(contentsOf: try escape().utf8)
+      case ..<0x20: throw error("a control character is in a string")
+      default:
+        content.append(byte)
+        offset += 1
+      }
+    }
+    throw error("a string has no end")
+  }
+
+  private mutating func escape() throws(JSONError) -> String {
+    guard offset + 1 < bytes.count else { throw error("a string has no end") }
+    let letter = bytes[offset + 1]
+    guard letter != UInt8(ascii: "u") else { return String(try scalar()) }
+    guard let meaning = Self.meanings[letter] else { throw error("an unknown escape is in a string") }
+    offset += 2
+    return meaning
+  }
+
+  private static let meanings: [UInt8: String] = [
+    UInt8(ascii: "\""): "\"", UInt8(ascii: "\\"): "\\", UInt8(ascii: "/"): "/", UInt8(ascii: "b"): "\u{8}",
+    UInt8(ascii: "f"): "\u{c}", UInt8(ascii: "n"): "\n", UInt8(ascii: "r"): "\r", UInt8(ascii: "t"): "\t",
+  ]
+
+  /// `\uXXXX`, or two of them for what is beyond 16 bits.
+  private mutating func scalar() throws(JSONError) -> Unicode.Scalar {
+    let first = try unit()
+    if let scalar = Unicode.Scalar(first) { return scalar }
+    guard first < 0xDC00, offset + 1 < bytes.count, bytes[offset] == UInt8(ascii: "\\"),
+      bytes[offset + 1] == UInt8(ascii: "u")
+    else { throw error("half a character is in a string") }
+    let second = try unit()
+    guard (0xDC00...0xDFFF).contains(second),
+      let scalar = Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
+    else { throw error("half a character is in a string") }
+    return scalar
+  }
+
+  private mutating func unit() throws(JSONError) -> UInt32 {
+    guard offset + 6 <= bytes.count,
+      let unit = UInt32(String(decoding: bytes[offset + 2..<offset + 6], as: UTF8.self), radix: 16),
+      bytes[offset + 2] != UInt8(ascii: "+"), bytes[offset + 2] != UInt8(ascii: "-")
+    else { throw error("four hexadecimal digits are expected") }
+    offset += 6
+    return unit
+  }
+
+  // MARK: Bytes
+
+  /// The next byte that is no white space, which stays.
+  private mutating func next() -> UInt8? {
+    while offset < bytes.count {
+      switch bytes[offset] {
+      case 0x20, 0x0A, 0x0D, 0x09: offset += 1
+      default: return bytes[offset]
+      }
+    }
+    return nil
+  }
+
+  private func error(_ problem: String) -> JSONError { JSONError(problem: problem, offset: offset) }
+}
