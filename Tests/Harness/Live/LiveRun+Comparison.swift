@@ -18,26 +18,27 @@ extension LiveRun {
     let commits = replay()
     var random = SeededRandom(seed: SeededRandom.seed(seed, round, 99))
     let others = Set((0..<10).map { _ in random.below(places.count) })
-    let scopes = commits.map { Set($0.flatMap { Self.scopes(of: $0.path) }) }
+    let scopes = commits.map { self.scopes.numbers(around: $0.map(\.path)) }
     inParallel { [self] task in
       var comparisons = 0
       var concerned = 0
       for number in stride(from: task, to: places.count, by: 8) {
         let place = places[number]
-        let scope = Self.scope(of: place.mirror.query)
-        var isConcerned = false
-        var states = place.answer.withLock { [$0.documents] }
-        for (changes, scopes) in zip(commits, scopes) where scopes.contains(scope) {
-          let state = place.answer.withLock { answer -> [StoredDocument]? in
-            let isTouched = changes.map { answer.take($0) }.contains(true)
-            isConcerned = isConcerned || isTouched
-            return isTouched && answer.settle() ? answer.documents : nil
+        var states: [[StoredDocument]] = []
+        for (changes, scopes) in zip(commits, scopes) where scopes.contains(place.scope) {
+          place.answer.withLock { answer in
+            let touched = changes.filter { answer.concerns($0) }
+            if touched.isEmpty { return }
+            if states.isEmpty { states.append(answer.documents) }
+            for change in touched { answer.take(change) }
+            if answer.settle() { states.append(answer.documents) }
           }
-          if let state { states.append(state) }
         }
+        let isConcerned = !states.isEmpty
         if isConcerned { concerned += 1 }
         guard all || isConcerned || others.contains(number) else { continue }
         comparisons += 1
+        if states.isEmpty { states.append(place.answer.withLock(\.documents)) }
         if let difference = place.mirror.difference(from: states) {
           return fail("the listener \(number) to \(place.mirror.query.canonicalID): \(difference)")
         }
@@ -54,17 +55,34 @@ extension LiveRun {
     count(.others, others.count)
     if all { count(.comparisonsOfAll) }
   }
+}
 
-  /// A change in none of a query's collections is none of its own: most queries need not be asked.
-  private static func scope(of query: StructuredQuery) -> String {
-    switch query.scope {
-    case .collection(let collection): "in " + collection.segments.joined(separator: "/")
-    case .collectionGroup(let id): "group " + id
-    case .document(let path): "at " + path.segments.joined(separator: "/")
+/// A change in none of a query's collections is none of its own: most queries need not be asked.
+struct LiveScopes {
+  private let numbers = Locked([String: Int]())
+
+  func number(of scope: StructuredQuery.Scope) -> Int {
+    let name =
+      switch scope {
+      case .collection(let collection): "in " + collection.segments.joined(separator: "/")
+      case .collectionGroup(let id): "group " + id
+      case .document(let path): "at " + path.segments.joined(separator: "/")
+      }
+    return numbers.withLock { numbers in
+      if let number = numbers[name] { return number }
+      numbers[name] = numbers.count
+      return numbers.count - 1
     }
   }
 
-  private static func scopes(of path: DocumentPath) -> [String] {
+  /// Of all that have one of the documents.
+  func numbers(around paths: [DocumentPath]) -> Set<Int> {
+    numbers.withLock { numbers in
+      Set(paths.flatMap(Self.names).compactMap { numbers[$0] })
+    }
+  }
+
+  private static func names(around path: DocumentPath) -> [String] {
     [
       "in " + path.segments.dropLast().joined(separator: "/"),
       "group " + path.segments[path.segments.count - 2],

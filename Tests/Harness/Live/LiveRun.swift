@@ -20,6 +20,7 @@ final class LiveRun: Sendable {
   let seed: UInt64
   /// Handlers of one listener never run at once, on the last one neither.
   let queues: [DispatchQueue]
+  let scopes = LiveScopes()
   let state: Locked<State>
 
   struct State {
@@ -60,7 +61,8 @@ final class LiveRun: Sendable {
     // Commits of this round may be in its first state, or come later.
     let answer = state.withLock { NaiveAnswer(query, of: $0.world) }
     state.withLock { state in
-      let place = LivePlaceOfRun(mirror: mirror, answer: answer)
+      let place = LivePlaceOfRun(
+        mirror: mirror, scope: scopes.number(of: query.scope), answer: answer)
       if number < state.places.count { state.places[number] = place } else { state.places.append(place) }
     }
     try mirror.listen(to: store, on: queues[number % queues.count])
@@ -188,10 +190,12 @@ final class LiveRun: Sendable {
 /// A listener, and what it should know.
 final class LivePlaceOfRun: Sendable {
   let mirror: LiveMirror
+  let scope: Int
   let answer: Locked<NaiveAnswer>
 
-  init(mirror: LiveMirror, answer: NaiveAnswer) {
+  init(mirror: LiveMirror, scope: Int, answer: NaiveAnswer) {
     self.mirror = mirror
+    self.scope = scope
     self.answer = Locked(answer)
   }
 }

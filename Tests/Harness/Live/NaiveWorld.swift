@@ -5,16 +5,24 @@ import DocumentStore
 struct NaiveWorld {
   /// One document and what a commit made of it.
   struct Change: Sendable {
+    var number: Int
     var path: DocumentPath
     var before: StoredDocument?
     var after: StoredDocument?
   }
 
   private(set) var documents: [DocumentPath: StoredDocument] = [:]
+  private var numbers: [DocumentPath: Int] = [:]
 
   init(_ documents: some Sequence<StoredDocument>) {
-    for document in documents { self.documents[document.path] = document }
+    for document in documents {
+      self.documents[document.path] = document
+      _ = newNumber(document.path)
+    }
   }
+
+  /// Of a document that is there or was: instead of its path, where many are compared.
+  func number(_ path: DocumentPath) -> Int { numbers[path] ?? -1 }
 
   /// What is different after a commit.
   mutating func commit(_ mutations: [Mutation], at time: StoredTimestamp) -> [Change] {
@@ -26,9 +34,15 @@ struct NaiveWorld {
     }
     for mutation in mutations { apply(mutation, at: time) }
     return paths.compactMap { path in
-      let change = Change(path: path, before: before[path], after: documents[path])
-      return change.before == change.after ? nil : change
+      guard before[path] != documents[path] else { return nil }
+      return Change(number: newNumber(path), path: path, before: before[path], after: documents[path])
     }
+  }
+
+  private mutating func newNumber(_ path: DocumentPath) -> Int {
+    if let number = numbers[path] { return number }
+    numbers[path] = numbers.count
+    return numbers.count - 1
   }
 
   private mutating func apply(_ mutation: Mutation, at time: StoredTimestamp) {
@@ -71,46 +85,62 @@ struct NaiveWorld {
 /// The answer of one query after each commit, by the naive evaluator alone: of each commit, only the documents that it
 /// changed are looked at.
 struct NaiveAnswer {
+  private struct Match {
+    var number: Int
+    var document: StoredDocument
+  }
+
   private let evaluator: NaiveEvaluator
   private let limit: StructuredQuery.Limit?
-  private var matching: [StoredDocument]
-  private(set) var documents: [StoredDocument] = []
+  private var matching: [Match]
+  /// The numbers of those: most changes are about others.
+  private var numbers: Set<Int>
+  private var shown: ArraySlice<Match> = []
 
   init(_ query: StructuredQuery, of world: NaiveWorld) {
     let evaluator = NaiveEvaluator(query)
     self.evaluator = evaluator
     limit = query.limit
     matching = world.documents.values.filter(evaluator.matches).sorted { evaluator.compare($0, $1) < 0 }
-    cut()
+      .map { Match(number: world.number($0.path), document: $0) }
+    numbers = Set(matching.map(\.number))
+    shown = cut()
   }
 
+  var documents: [StoredDocument] { shown.map(\.document) }
+
   /// True if the change is about a document that matches, or did.
-  mutating func take(_ change: NaiveWorld.Change) -> Bool {
-    let place = matching.firstIndex { $0.path == change.path }
-    if let place { matching.remove(at: place) }
-    guard let after = change.after, evaluator.matches(after) else { return place != nil }
+  func concerns(_ change: NaiveWorld.Change) -> Bool {
+    numbers.contains(change.number) || change.after.map(evaluator.matches) == true
+  }
+
+  mutating func take(_ change: NaiveWorld.Change) {
+    if numbers.remove(change.number) != nil { matching.removeAll { $0.number == change.number } }
+    guard let after = change.after, evaluator.matches(after) else { return }
     var low = 0
     var high = matching.count
     while low < high {
       let middle = (low + high) / 2
-      if evaluator.compare(matching[middle], after) < 0 { low = middle + 1 } else { high = middle }
+      if evaluator.compare(matching[middle].document, after) < 0 { low = middle + 1 } else { high = middle }
     }
-    matching.insert(after, at: low)
-    return true
+    matching.insert(Match(number: change.number, document: after), at: low)
+    numbers.insert(change.number)
   }
 
-  /// After all changes of a commit; true if the answer is another one.
+  /// After all changes of a commit; true if the answer is another one. No two commits have one time.
   mutating func settle() -> Bool {
-    let before = documents
-    cut()
-    return before != documents
+    let before = shown
+    shown = cut()
+    return !before.elementsEqual(shown) {
+      $0.number == $1.number && $0.document.updateTime == $1.document.updateTime
+    }
   }
 
-  private mutating func cut() {
+  private func cut() -> ArraySlice<Match> {
     switch limit {
-    case nil: documents = matching
-    case .first(let count): documents = Array(matching.prefix(count))
-    case .last(let count): documents = Array(matching.suffix(count))
+    case nil: matching[...]
+    case .first(let count): matching.prefix(count)
+    case .last(let count): matching.suffix(count)
     }
   }
 }

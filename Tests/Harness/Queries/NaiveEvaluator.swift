@@ -14,10 +14,13 @@ package struct NaiveEvaluator {
 
   private let query: StructuredQuery
   private let dialect: Dialect
+  /// The explicit orders, each inequality field not among them by its path, the name.
+  private let fullOrder: [OrderBy]
 
   package init(_ query: StructuredQuery, _ dialect: Dialect = .contract) {
     self.query = query
     self.dialect = dialect
+    fullOrder = Self.fullOrder(query, dialect)
   }
 
   package func answer(from documents: [StoredDocument]) -> [StoredDocument] {
@@ -39,25 +42,30 @@ package struct NaiveEvaluator {
   // MARK: Scope and fields
 
   private func isInScope(_ document: StoredDocument) -> Bool {
-    let segments = document.path.segments.map { Array($0.utf8) }
+    let segments = document.path.segments
     switch query.scope {
     case .collection(let collection):
-      return Array(segments.dropLast()) == collection.segments.map { Array($0.utf8) }
+      return Self.areSame(segments.dropLast(), collection.segments)
     case .collectionGroup(let id):
-      return segments.dropLast().last == Array(id.utf8)
+      return Self.areSame([segments[segments.count - 2]], [id])
     case .document(let path):
-      return segments == path.segments.map { Array($0.utf8) }
+      return Self.areSame(segments, path.segments)
     }
   }
 
+  /// By their bytes.
+  private static func areSame(_ names: some Collection<String>, _ others: some Collection<String>) -> Bool {
+    names.count == others.count && zip(names, others).allSatisfy { $0.utf8.elementsEqual($1.utf8) }
+  }
+
   private func value(_ field: StoredFieldPath, _ document: StoredDocument) -> StoredValue? {
-    if field.names == ["__name__"] {
+    if field.names.count == 1, field.names[0] == "__name__" {
       return .reference(StoredReference(projectID: "", databaseID: "", path: document.path))
     }
     var value: StoredValue? = .map(document.fields)
     for name in field.names {
       guard case .map(let map)? = value else { return nil }
-      value = map.entries.first { Array($0.name.utf8) == Array(name.utf8) }?.value
+      value = map.entries.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
     }
     return value
   }
@@ -117,7 +125,9 @@ package struct NaiveEvaluator {
 
   /// A range that nothing is in. Where it is one of several alternatives, the others need not have its field, unless
   /// the order was spelt out, as cursors and limits from the end need it.
-  private func isForgottenByTheEmulator(_ filter: FieldFilter) -> Bool {
+  private static func isForgottenByTheEmulator(
+    _ filter: FieldFilter, _ query: StructuredQuery, _ dialect: Dialect
+  ) -> Bool {
     guard dialect == .emulator, query.start == nil, query.end == nil else { return false }
     if case .last = query.limit { return false }
     switch filter.operator {
@@ -130,7 +140,11 @@ package struct NaiveEvaluator {
     list.contains { NaiveOrder.compare($0, value) == 0 }
   }
 
-  private func canBeFound(_ value: StoredValue) -> Bool { !isNull(value) && !NaiveOrder.isNaN(value) }
+  private func canBeFound(_ value: StoredValue) -> Bool { Self.canBeFound(value) }
+
+  private static func canBeFound(_ value: StoredValue) -> Bool {
+    NaiveOrder.kind(of: value) != 0 && !NaiveOrder.isNaN(value)
+  }
 
   private func isNull(_ value: StoredValue) -> Bool { NaiveOrder.kind(of: value) == 0 }
 
@@ -140,15 +154,14 @@ package struct NaiveEvaluator {
 
   // MARK: Order
 
-  /// The explicit orders, each inequality field not among them by its path, the name.
-  private var fullOrder: [OrderBy] {
+  private static func fullOrder(_ query: StructuredQuery, _ dialect: Dialect) -> [OrderBy] {
     var full = query.explicitOrders
     let direction = full.last?.direction ?? .ascending
     var fields: [StoredFieldPath] = []
     for filter in leaves(.all(query.filters)) {
       switch filter.operator {
       case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .notEqual, .notIn:
-        if isForgottenByTheEmulator(filter) { continue }
+        if isForgottenByTheEmulator(filter, query, dialect) { continue }
         if filter.field.names != ["__name__"] { fields.append(filter.field) }
       case .equal, .isIn, .arrayContains, .arrayContainsAny:
         continue
@@ -162,7 +175,7 @@ package struct NaiveEvaluator {
     return full
   }
 
-  private func leaves(_ tree: FilterTree) -> [FieldFilter] {
+  private static func leaves(_ tree: FilterTree) -> [FieldFilter] {
     switch tree {
     case .field(let filter): [filter]
     case .all(let parts), .any(let parts): parts.flatMap(leaves)
