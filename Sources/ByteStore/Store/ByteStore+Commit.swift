@@ -233,6 +233,7 @@ extension ByteStore {
       }
       do throws(ByteStoreError) {
         ticket.targets = try table.prepare(ticket.body, newKeys: &newKeys)
+        try table.checkSpread(newKeys: newKeys)
         if let note = ticket.note { options.layerAbove?.prepare(note) }
         group.append(ticket)
       } catch {
