@@ -5,7 +5,8 @@
 //                 takes the whole queue as one group
 //   3. prepare    what applying it to the table will need is read: behind the log nothing may fail
 //   4. log        the group is written (LogWriter), in a new log first if it does not fit
-//   5. sync       unless all of the group asked for no more than to survive the process
+//   5. sync       unless all of the group asked for no more than to survive the process, and none before it has
+//                 waited long for a sync
 //   6. publish    readers see the group
 //   7. acknowledge every thread of the group returns; the next one leads
 //
@@ -294,7 +295,9 @@ extension ByteStore {
     let needsSync = group.contains { $0.durability == .synced }
     do throws(SystemFailure) {
       try writer.log!.append(group.map(\.batch))
-      if needsSync, platform.keeps(.syncBeforeAcknowledging) { try writer.log!.sync() }
+      // Maintenance syncs too; but it waits for its turn, and where one leader follows the other that may take long.
+      let isDue = needsSync || writer.log!.isSyncDue
+      if isDue, platform.keeps(.syncBeforeAcknowledging) { try writer.log!.sync() }
     } catch {
       throw .unknown(error)
     }

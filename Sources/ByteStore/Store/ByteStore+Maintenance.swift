@@ -51,7 +51,8 @@ package enum Maintenance: Sendable {
       switch job {
       case .look:
         let delay = DispatchTimeInterval.milliseconds(milliseconds)
-        DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + delay, execute: body)
+        // Above the flushes: buffered commits wait for its sync.
+        DispatchQueue.global(qos: .userInitiated).asyncAfter(deadline: .now() + delay, execute: body)
       case .spare: DispatchQueue.global(qos: .userInitiated).async(execute: body)
       case .flush: DispatchQueue.global(qos: .utility).async(execute: body)
       }
