@@ -183,11 +183,11 @@ extension ByteStore {
     var (group, refused) = prepare(tickets)
     let needsSync = group.contains { $0.durability == .synced }
     let start = platform.clock.monotonicNanoseconds()
-    let (result, wanted) = writer.withLock { writer in
+    let (result, wanted, growsReserve) = writer.withLock { writer in
       let result = log(&group, &refused, &writer)
       logBytesBehind.store(writer.logBytes, ordering: .relaxed)
-      guard options.maintenance.isAutomatic else { return (result, nil as UInt64?) }
-      return (result, orderSpare(&writer))
+      guard options.maintenance.isAutomatic else { return (result, nil as UInt64?, false) }
+      return (result, orderSpare(&writer), writer.takeReserveOrder())
     }
     options.maintenance.pause(.commitLogged)
     var sequence = lastCommit
@@ -215,6 +215,7 @@ extension ByteStore {
     state.wakeAll()
     scheduleMaintenance()
     if let spare { scheduleSpare(spare) }
+    if growsReserve { scheduleReserve() }
     scheduleFlush()
   }
 

@@ -109,6 +109,7 @@ package final class ByteStore: Sendable {
     var log: LogWriter?
     var spare = Spare.none
     var reserve = SpaceReserve()
+    var reserveGrowth = ReserveGrowth.none
     /// Files that an open found no space to delete; they go once a manifest is written.
     var leftovers: [String] = []
     /// A flush works with the last space there is, and nobody else may take it.
