@@ -209,7 +209,7 @@ import Testing
       }
       store.performMaintenance()
     }
-    guard case .flushImpossible(let directory, let cause) = try #require(refusal) else {
+    guard case .flushImpossible(let directory, let cause, nil) = try #require(refusal) else {
       Issue.record("\(String(describing: refusal))")
       return
     }

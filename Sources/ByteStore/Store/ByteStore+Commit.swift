@@ -93,13 +93,17 @@ extension ByteStore {
   ) throws(ByteStoreError) -> PendingCommit {
     guard !isForked else { throw .forked(directory: path) }
     let ticket = Ticket(batch, durability, note, foundation: foundation.map(\.ticket))
-    try state.withLock { state throws(ByteStoreError) in
+    let refusal = try state.withLock { state throws(ByteStoreError) -> ByteStoreError? in
       if let end = endOfWriting(state) { throw end }
       if options.isReadOnly { throw .readOnly(directory: path) }
-      // One without operations makes those before it durable, which adds nothing.
-      if batch.count > 0, let refusal = refusalOfGrowth(state) { throw refusal }
+      if let refusal = refusalOfGrowth(by: batch, &state) { return refusal }
       state.queue.append(ticket)
       commitsQueued.store(state.queue.count, ordering: .relaxed)
+      return nil
+    }
+    if let refusal {
+      scheduleFlush()
+      throw refusal
     }
     return PendingCommit(ticket: ticket)
   }
@@ -121,13 +125,27 @@ extension ByteStore {
     }
   }
 
-  /// Waits a little, if flushes do not keep up with the commits.
+  /// Waits, if flushes do not keep up with the commits: a little for a small commit, and as long as it takes to flush
+  /// about as much for a large one.
   package func pace(forBytes bytes: Int) {
     guard case .inBackground = options.maintenance else { return }
-    let logBytes = logBytesBehind.load(ordering: .relaxed)
-    let delay = Pace.delay(forBytes: bytes, logBytes: logBytes, flushBytes: options.flushBytes)
-    guard delay > 0 else { return }
-    usleep(UInt32(delay * 1e6))
+    let flushBytes = logBytesDue.load(ordering: .relaxed)
+    guard Pace.isBehind(logBytes: logBytesBehind.load(ordering: .relaxed), flushBytes: flushBytes) else { return }
+    // What it takes of a log.
+    let bytes = max(bytes, LogFormat.pageBytes)
+    bytesPaced.wrappingAdd(bytes, ordering: .relaxed)
+    defer { bytesPaced.wrappingSubtract(bytes, ordering: .relaxed) }
+    var waited = 0.0
+    // In steps: a flush that ends meanwhile lets everyone go on.
+    while !isClosing {
+      let delay = Pace.delay(
+        forBytes: bytes, ofAll: bytesPaced.load(ordering: .relaxed),
+        logBytes: logBytesBehind.load(ordering: .relaxed), flushBytes: flushBytes)
+      let step = min(delay - waited, Pace.secondsOfStep)
+      guard step > 0 else { return }
+      usleep(UInt32(step * 1e6))
+      waited += step
+    }
   }
 
   private enum Turn {
