@@ -124,7 +124,8 @@ let package = Package(
     .target(
       name: "CAllocations", path: "Tests/CAllocations", cSettings: [.treatAllWarnings(as: .error)]),
     .testTarget(name: "CDigestTests", dependencies: ["CDigest"], swiftSettings: strict),
-    .testTarget(name: "ByteStoreTests", dependencies: ["ByteStore", "Harness"], swiftSettings: strict),
+    .testTarget(
+      name: "ByteStoreTests", dependencies: ["ByteStore", "Harness", "CAllocations"], swiftSettings: strict),
     .testTarget(
       name: "DocumentStoreTests", dependencies: ["DocumentStore", "ByteStore", "Harness", "CAllocations"],
       swiftSettings: strict),

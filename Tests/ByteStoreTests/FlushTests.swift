@@ -318,16 +318,6 @@ import Testing
     #expect(
       FlushPlan.victims(of: Array(small.dropLast()), segmentBytesMax: 64 << 20, budgetBytes: 1 << 40) == [])
   }
-
-  @Test func writersSlowDownInProportion() {
-    func delay(_ flushes: Double, _ bytes: Int = 100_000) -> Double {
-      Pace.delay(forBytes: bytes, logBytes: UInt64(flushes * 64e6), flushBytes: 64_000_000)
-    }
-    #expect(delay(1) == 0 && delay(2) == 0)
-    #expect(delay(2.5) > 0 && delay(4) > delay(3))
-    #expect(delay(3, 200_000) == 2 * delay(3))
-    #expect(delay(1000, 10_000_000) <= 0.05)
-  }
 }
 
 extension [UInt8] {

@@ -176,6 +176,32 @@ struct FullDiskTests {
     #expect(reopened.count == 0)
   }
 
+  /// The story: the first put after a restored backup, or after a crash that took the reserve, wrote all of it before
+  /// it returned, a quarter of a gigabyte with ten million keys.
+  @Test func aReserveThatIsGoneIsMadeInPartsAndAPutWritesAFew() throws {
+    let machine = TestStore()
+    var store = try open(machine)
+    // Of the commits that are not flushed yet, the reserve counts 8 MiB.
+    for key in 0..<8 { try store.put([UInt8](repeating: 1, count: 1 << 20), for: "\(key)") }
+    try store.close()
+    try machine.disk.openDirectory("/store").remove("RESERVE")
+    store = try open(machine)
+    func reserve() -> Int { machine.disk.image.contents(of: "/store/RESERVE")?.size ?? 0 }
+    let before = machine.disk.counters.bytesWritten
+    try store.put([1], for: "first")
+    #expect((1 << 20...4 << 20 + 64 << 10).contains(reserve()))
+    #expect(machine.disk.counters.bytesWritten - before < 4 << 20 + 512 << 10)
+    store.performMaintenance()
+    #expect(reserve() > 8 << 20)
+    // And without maintenance, with the next logs.
+    try store.close()
+    try machine.disk.openDirectory("/store").remove("RESERVE")
+    store = try open(machine)
+    for key in 0..<50 { try store.put([1], for: "more\(key)") }
+    #expect(reserve() > 8 << 20)
+    try store.close()
+  }
+
   /// The other half of a log is not there for puts, nor is what puts may not use for ever out of reach.
   @Test func lastPagesOfALogAreForRemovals() throws {
     let machine = machine(4096)

@@ -61,6 +61,34 @@ struct LogRecoveryTests {
     #expect(store.lastCommit == SequenceNumber(3))
   }
 
+  /// The story: what syncs them waits for its turn, and where one buffered commit followed the other it got none.
+  @Test func whereBufferedCommitsNeverCeaseOneOfThemSyncsThoseBefore() throws {
+    let machine = TestStore()
+    let clock = SimulatedClock()
+    var options = ByteStore.Options()
+    options.maintenance = .manual
+    var platform = machine.disk.platform(seed: 1)
+    platform.clock = clock
+    let store = try ByteStore.open(TestStore.path, options: options, platform: platform)
+    try store.put([0], for: "synced")
+    func survivors() throws -> [String] {
+      let opened = try machine.after(.powerLoss(.nothing, seed: 1)).open()
+      return try ["first", "second", "third", "fourth"].filter { try opened.value(for: $0) != nil }
+    }
+    try store.put([1], for: "first", .buffered)
+    clock.advance(nanoseconds: 79_000_000)
+    try store.put([2], for: "second", .buffered)
+    #expect(try survivors() == [])
+    clock.advance(nanoseconds: 1_000_000)
+    try store.put([3], for: "third", .buffered)
+    #expect(try survivors() == ["first", "second", "third"])
+    // From then on the time begins anew.
+    clock.advance(nanoseconds: 79_000_000)
+    try store.put([4], for: "fourth", .buffered)
+    #expect(try survivors() == ["first", "second", "third"])
+    try store.close()
+  }
+
   @Test func bufferedCommitSurvivesTheProcessAndASyncedOneThePowerLoss() throws {
     let machine = TestStore()
     let store = try machine.open()

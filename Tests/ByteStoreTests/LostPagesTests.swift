@@ -170,6 +170,24 @@ import Testing
     try copy.close()
   }
 
+  /// Of what no search can find, nothing more is read.
+  @Test func whereSlotsAndLocationsAreLostTheFlushGivesUpAtOnce() throws {
+    let filled = try filled()
+    let pages = filled.header.pages(of: .directory) + filled.header.pages(of: .slots)
+    let locations = filled.header.pages(of: .locations)
+    try #require(locations >= 3)
+    let machine = try losing([(.slots, 0)] + (0..<locations).map { (.locations, $0) }, of: filled)
+    let store = try open(machine)
+    let before = machine.disk.counters.bytesRead
+    let error = try storeError { () throws(ByteStoreError) in try store.flush() }
+    guard case .corrupted(let damage) = error else { throw error }
+    #expect(damage.file == filled.path)
+    #expect(damage.offset == filled.header.offset(of: .slots))
+    // Of what is lost, each is tried twice.
+    #expect(machine.disk.counters.bytesRead - before == (pages + 3) * 4096)
+    try store.close()
+  }
+
   /// Where the segments have lost bytes as well, nothing is made up: the logs grow as far as they may, then writes
   /// are refused, and reads go on.
   @Test func withoutTheSegmentsTheLogsAreBounded() throws {
@@ -191,7 +209,7 @@ import Testing
       }
       store.performMaintenance()
     }
-    guard case .flushImpossible(let directory, let cause) = try #require(refusal) else {
+    guard case .flushImpossible(let directory, let cause, nil) = try #require(refusal) else {
       Issue.record("\(String(describing: refusal))")
       return
     }

@@ -1,6 +1,7 @@
 // Files of which every checksum is right, made by someone who knows the format: what they say may be wrong, but
 // never stops the process.
 
+import Foundation
 import Harness
 import Testing
 
@@ -130,6 +131,10 @@ import Testing
     }
     #expect(try CheckpointHeader(decoding: header.encoded().rawSpan, file: "checkpoint") == header)
     header.regions[1].pages = 2
+    try expectRefusal(of: header)
+  }
+
+  private func expectRefusal(of header: CheckpointHeader) throws {
     let page = header.encoded()
     let error = try storeError { () throws(ByteStoreError) in
       _ = try CheckpointHeader(decoding: page.rawSpan, file: "checkpoint")
@@ -139,6 +144,79 @@ import Testing
       return
     }
     #expect(damage.file == "checkpoint")
+  }
+
+  /// The story: nothing but the size of the file bounded the overflow, all of which each lookup goes through, and the
+  /// list of free ordinals, of which an array was made page by page.
+  @Test(arguments: [(CheckpointRegion.free, 2), (.overflow, 33)])
+  func checkpointHasNoMorePagesThanAnyStoreFills(region: CheckpointRegion, pagesMax: Int) throws {
+    var header = CheckpointHeader(
+      fileID: .zero, storeID: .zero, number: FileNumber(1), hashSeed: .zero,
+      position: LogHeader.LogEnd(fileID: .zero, length: 0, sequence: .none), lastStamp: 0, keys: 100,
+      ordinals: 700, depth: 0)
+    header.regions = [
+      CheckpointHeader.Region(region: .directory, pages: 1), .init(region: .slots, pages: 1),
+      .init(region: .locations, pages: 2), .init(region: region, pages: pagesMax),
+    ]
+    #expect(try CheckpointHeader(decoding: header.encoded().rawSpan, file: "checkpoint") == header)
+    header.regions[3].pages += 1
+    try expectRefusal(of: header)
+  }
+
+  /// The story: a segment with a damaged header, which no manifest named, was longer than any segment is. Salvage and
+  /// check counted its pages by its size, and the location of one behind the last that there can be stopped the
+  /// process.
+  @Test func aSegmentHasNoMorePagesThanThereAreNumbersFor() throws {
+    let path = "\(NSTemporaryDirectory())dugout-long-segment-\(UInt64.random(in: 0...(.max)))"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    var options = ByteStore.Options()
+    options.maintenance = .manual
+    let store = try ByteStore.open(path, options: options)
+    try store.put([1], for: "key")
+    try store.flush()
+    try store.close()
+    let directory = try PosixFileSystem().openDirectory(path)
+    let name = try #require(try directory.names().first { $0.hasPrefix("segment-") })
+    // Of the header, only the id is left.
+    let written = try directory.openFile(name, .readAndWrite)
+    let page = try written.readAll(SegmentFormat.pageBytes, at: 0)
+    let (start, end) = ([UInt8](repeating: 0, count: 10), [UInt8](repeating: 1, count: 4))
+    try written.writeAll(start.rawSpan, at: 0, .real)
+    try written.writeAll(end.rawSpan, at: UInt64(SegmentFormat.headerBytes - 4), .real)
+    try written.writeAll([UInt8(1)].rawSpan, at: 9 << 30, .real)
+    written.close()
+    let header = try SegmentHeader(decoding: page.rawSpan, file: name)
+    let file = try #require(try CheckFile(name, in: directory))
+    let source = try #require(
+      try SegmentSource.read(file, nil, header.number, dictionaries: [], .real).source)
+    #expect(!source.isHeaderSound && source.fileID == header.fileID)
+    #expect(source.pages == Manifest.Segment.pagesMax)
+    file.close()
+  }
+
+  /// The story: all that the layer above could restore went into one batch, and one that is too large ended the
+  /// salvage.
+  @Test func salvageRestoresMoreThanOneBatchTakes() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    try store.put([1], for: "key")
+    try store.flush()
+    try store.close()
+    let changed = try machine.changing("\(TestStore.path)/MANIFEST") { $0[20] ^= 1 }
+    let value = [UInt8](repeating: 5, count: 6 << 20)
+    let platform = changed.disk.platform(seed: 1)
+    let report = try ByteStore.salvage(
+      TestStore.path, platform: platform,
+      restore: { _ in
+        // The last one, no batch takes at all.
+        (0..<3).map { (key: Array("restored\($0)".utf8), value: value) }
+          + [(key: Array("huge".utf8), value: [UInt8](repeating: 0, count: Batch.valueBytesMax + 1))]
+      })
+    #expect(report.keys == 4)
+    let opened = try changed.open()
+    for number in 0..<3 { #expect(try opened.value(for: "restored\(number)") == value) }
+    #expect(try opened.value(for: "key") == [1])
+    try opened.close()
   }
 
   /// The story: the header of a checkpoint claimed millions of pages in a file of a few. Salvage kept something

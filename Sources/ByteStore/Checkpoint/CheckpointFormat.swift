@@ -178,11 +178,14 @@ struct CheckpointHeader: Equatable {
   }
 
   private var hasPagesForItsCounts: Bool {
-    let locations =
-      ordinals.roundedUp(toMultipleOf: PagedWords.wordsPerPage) / PagedWords.wordsPerPage
+    func pagesFor(_ words: Int) -> Int {
+      words.roundedUp(toMultipleOf: PagedWords.wordsPerPage) / PagedWords.wordsPerPage
+    }
     // Each page of slots has entries of the directory for itself.
     return pages(of: .directory) == SlotPages.directoryPages(depth: depth)
-      && (1...1 << depth).contains(pages(of: .slots)) && pages(of: .locations) == locations
+      && (1...1 << depth).contains(pages(of: .slots)) && pages(of: .locations) == pagesFor(ordinals)
+      && pages(of: .free) <= pagesFor(ordinals - keys)
+      && pages(of: .overflow) <= pagesFor(SlotPages.overflowMax)
   }
 
   init(

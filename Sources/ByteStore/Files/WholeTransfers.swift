@@ -39,11 +39,16 @@ extension OpenFile {
 
   /// The `count` bytes at `offset`, or fewer if the file ends before.
   package func readAll(_ count: Int, at offset: UInt64) throws(SystemFailure) -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: count)
-    var span = bytes.mutableSpan
-    var target = unsafe span.mutableBytes
-    let done = try readWhole(at: offset, into: &target)
-    bytes.removeLast(count - done)
+    // An array of nothing is shared by the whole process, and has no memory to show.
+    guard count > 0 else { return [] }
+    var failure: SystemFailure?
+    // Not filled with zeros first: only what the file has given becomes a part of it.
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { memory, done in
+      guard let start = UnsafeMutableRawPointer(memory.baseAddress) else { return }
+      var target = unsafe MutableRawSpan(_unsafeStart: start, byteCount: count)
+      do throws(SystemFailure) { done = try readWhole(at: offset, into: &target) } catch { failure = error }
+    }
+    if let failure { throw failure }
     return bytes
   }
 

@@ -24,7 +24,7 @@ package struct Batch: Sendable {
     guard value.count <= Self.valueBytesMax else {
       throw .tooLarge(what: "A value", limit: Self.valueBytesMax, found: value.count)
     }
-    try makeRoom(for: 7 + key.count + value.count)
+    try makeRoom(for: Self.bytes(ofPutOf: value, for: key))
     puts += 1
     body.append(CommitBody.putTag)
     body.append(littleEndian: UInt16(key.count))
@@ -40,6 +40,13 @@ package struct Batch: Sendable {
     body.append(littleEndian: UInt16(key.count))
     body.append(contentsOf: key)
   }
+
+  /// Whether one more put does not make it too large.
+  func hasRoom(forPutOf value: [UInt8], for key: [UInt8]) -> Bool {
+    body.count + Self.bytes(ofPutOf: value, for: key) <= LogFormat.frameBodyBytesMax
+  }
+
+  private static func bytes(ofPutOf value: [UInt8], for key: [UInt8]) -> Int { 7 + key.count + value.count }
 
   /// Only takes away: a full disk takes it.
   var isRemovalOnly: Bool { puts == 0 }

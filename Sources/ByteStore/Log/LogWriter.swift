@@ -15,6 +15,9 @@ enum WriteFailure: Error {
 }
 
 struct LogWriter {
+  /// Of the 100 ms that are promised, the sync itself takes the rest.
+  private static let unsyncedNanosecondsMax: UInt64 = 80_000_000
+
   let header: LogHeader
   let name: String
   private let file: any OpenFile
@@ -22,7 +25,8 @@ struct LogWriter {
   private(set) var end = UInt64(LogFormat.pageBytes)
   private(set) var durableThrough = UInt64(LogFormat.pageBytes)
   private(set) var lastSequence: SequenceNumber
-  private(set) var hasUnsyncedCommits = false
+  /// When the oldest commit was written that no sync has covered yet, on the monotonic clock; nil if there is none.
+  private(set) var unsyncedSince: UInt64?
   /// No frame says yet that the last group was synced.
   private(set) var lacksWatermark = false
 
@@ -110,7 +114,15 @@ struct LogWriter {
     }
     try write(pages)
     lastSequence = sequence
-    hasUnsyncedCommits = true
+    unsyncedSince = unsyncedSince ?? platform.clock.monotonicNanoseconds()
+  }
+
+  var hasUnsyncedCommits: Bool { unsyncedSince != nil }
+
+  /// Someone has to sync now, so that what was promised of buffered commits holds.
+  var isSyncDue: Bool {
+    guard let unsyncedSince else { return false }
+    return platform.clock.monotonicNanoseconds() &- unsyncedSince >= Self.unsyncedNanosecondsMax
   }
 
   /// When it returns, everything written is on stable storage.
@@ -118,7 +130,7 @@ struct LogWriter {
     try file.syncOnce(platform)
     durableThrough = end
     lacksWatermark = hasUnsyncedCommits
-    hasUnsyncedCommits = false
+    unsyncedSince = nil
   }
 
   /// Vouches for the last sync. Not synced itself: if it is lost, so is nothing else.

@@ -52,6 +52,4 @@ extension PagedWords {
 
   /// The first page that is still on disk.
   var firstMissing: Int? { (0..<pageCount).first { !isLoaded($0) } }
-
-  var allMissing: [Int] { (0..<pageCount).filter { !isLoaded($0) } }
 }

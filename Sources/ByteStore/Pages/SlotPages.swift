@@ -19,6 +19,8 @@ struct SlotPages: Sendable {
   /// Keys whose fingerprints agree so far have no page of their own left; nobody who does not know the seed
   /// can make enough of them.
   static let depthMax = 24
+  /// Every lookup goes through all of the overflow.
+  static let overflowMax = 1 << 14
   private static let countWord = 510
 
   private(set) var depth: Int
@@ -233,14 +235,6 @@ struct SlotPages: Sendable {
     slots.allSatisfy { slot in
       slot == 0 || pageNumber(directory[directoryIndex(of: Self.fingerprint(of: slot))]) == page
     }
-  }
-
-  var firstMissing: PageAddress? {
-    directory.firstMissing.map { .directory($0) } ?? pages.firstMissing.map { .slots($0) }
-  }
-
-  var allMissing: [PageAddress] {
-    directory.allMissing.map { .directory($0) } + pages.allMissing.map { .slots($0) }
   }
 
   /// All slots that are loaded and some more, in pages of their own.

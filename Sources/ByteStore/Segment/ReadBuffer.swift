@@ -39,7 +39,7 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
 
   package init() { unsafe memory = Self.makeMemory(outputCapacity: Self.capacityMin) }
 
-  deinit { unsafe memory.deallocate() }
+  deinit { unsafe free(memory.baseAddress) }
 
   /// Of the memory; it never shrinks.
   var capacity: Int { unsafe memory.count }
@@ -103,6 +103,26 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
     outputBytes = bytes.byteCount
   }
 
+  /// Has `fill` write `count` bytes, which are shown then; nothing if it throws.
+  mutating func load<Failure: Error>(
+    _ count: Int, _ fill: (inout MutableRawSpan) throws(Failure) -> Void
+  ) throws(Failure) {
+    outputBytes = 0
+    start = 0
+    makeRoom(for: count)
+    guard let room = unsafe output.baseAddress else { preconditionFailure("there is room") }
+    var target = unsafe MutableRawSpan(_unsafeStart: room, byteCount: count)
+    try fill(&target)
+    outputBytes = count
+  }
+
+  /// Shows only these of the bytes that were loaded.
+  mutating func show(_ range: Range<Int>) {
+    precondition(range.lowerBound >= 0 && range.upperBound <= outputBytes, "no more bytes than there are")
+    start = range.lowerBound
+    outputBytes = range.upperBound
+  }
+
   /// Decodes exactly `rawBytes` bytes; false if `stored`, which nobody vouches for, does not decode to so
   /// many. Against another dictionary than the writer's it may give other bytes than the writer's.
   mutating func decompress(
@@ -164,14 +184,14 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
     guard rawBytes > capacity else { return }
     let larger = unsafe Self.makeMemory(outputCapacity: max(rawBytes, 2 * capacity))
     unsafe larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[..<Self.outputStart]))
-    unsafe memory.deallocate()
+    unsafe free(memory.baseAddress)
     unsafe memory = larger
   }
 
   private static func makeMemory(outputCapacity: Int) -> UnsafeMutableRawBufferPointer {
-    let memory = UnsafeMutableRawBufferPointer.allocate(
-      byteCount: outputStart + outputCapacity, alignment: 64)
-    unsafe memory.initializeMemory(as: UInt8.self, repeating: 0)
-    return unsafe memory
+    let count = outputStart + outputCapacity
+    // Zeros that the system gives: much memory for a large value is not written twice.
+    guard let memory = unsafe calloc(count, 1) else { preconditionFailure("there is no memory for a value") }
+    return unsafe UnsafeMutableRawBufferPointer(start: memory, count: count)
   }
 }

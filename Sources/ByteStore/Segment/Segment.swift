@@ -149,13 +149,30 @@ final class Segment: Sendable {
       }
       guard isWhole else { throw badEntry(location, opened) }
     case .run(_, let page, let pages):
-      let run = try self.run(page, pages: pages, opened)
-      guard let entry = StoredEntry(decoding: run.rawSpan, at: 0),
-        Self.decode(entry, from: run.rawSpan, opened.dictionary, into: &buffer)
-      else { throw badEntry(location, opened) }
+      guard try readRun(page, pages: pages, opened, into: &buffer) else { throw badEntry(location, opened) }
     case .none, .tail:
       preconditionFailure("a location in a segment")
     }
+  }
+
+  /// False if the run holds no entry. It is read to where its plain bytes are wanted, and stays there if it is not
+  /// compressed.
+  private func readRun(
+    _ page: Int, pages: Int, _ opened: Opened, into buffer: inout ReadBuffer
+  ) throws(ByteStoreError) -> Bool {
+    let offset = opened.header.offset(ofPage: page)
+    guard page + pages <= self.pages, pages <= SegmentFormat.runPagesMax else { return false }
+    try buffer.load(pages * SegmentFormat.pageBytes) { (target: inout MutableRawSpan) throws(ByteStoreError) in
+      try self.readWhole(opened.file, "a run of \(pages) pages", at: offset, into: &target)
+      try self.check(target.bytes, at: offset)
+    }
+    guard let entry = StoredEntry(decoding: buffer.bytes, at: 0) else { return false }
+    guard entry.isCompressed else {
+      buffer.show(entry.stored)
+      return true
+    }
+    let stored = [UInt8](copying: buffer.bytes.extracting(entry.stored))
+    return buffer.decompress(stored.rawSpan, rawBytes: entry.plainBytes, against: opened.dictionary)
   }
 
   static func decode(
@@ -234,12 +251,12 @@ final class Segment: Sendable {
     _ page: Int, _ opened: Opened, into target: inout MutableRawSpan
   ) throws(ByteStoreError) {
     let offset = opened.header.offset(ofPage: page)
-    try readWhole(opened.file, at: offset, into: &target)
+    try readWhole(opened.file, "a page", at: offset, into: &target)
     try check(target.bytes, at: offset)
   }
 
   private func readWhole(
-    _ file: any OpenFile, at offset: UInt64, into target: inout MutableRawSpan
+    _ file: any OpenFile, _ what: String, at offset: UInt64, into target: inout MutableRawSpan
   ) throws(ByteStoreError) {
     do throws(SystemFailure) {
       let count = target.byteCount
@@ -248,7 +265,7 @@ final class Segment: Sendable {
       }
     } catch {
       guard error.code == 0 else { throw .system(error) }
-      throw damage(offset, "a page", "the end of the file")
+      throw damage(offset, what, "the end of the file")
     }
   }
 

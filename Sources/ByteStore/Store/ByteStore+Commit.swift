@@ -5,7 +5,8 @@
 //                 takes the whole queue as one group
 //   3. prepare    what applying it to the table will need is read: behind the log nothing may fail
 //   4. log        the group is written (LogWriter), in a new log first if it does not fit
-//   5. sync       unless all of the group asked for no more than to survive the process
+//   5. sync       unless all of the group asked for no more than to survive the process, and none before it has
+//                 waited long for a sync
 //   6. publish    readers see the group
 //   7. acknowledge every thread of the group returns; the next one leads
 //
@@ -92,13 +93,17 @@ extension ByteStore {
   ) throws(ByteStoreError) -> PendingCommit {
     guard !isForked else { throw .forked(directory: path) }
     let ticket = Ticket(batch, durability, note, foundation: foundation.map(\.ticket))
-    try state.withLock { state throws(ByteStoreError) in
+    let refusal = try state.withLock { state throws(ByteStoreError) -> ByteStoreError? in
       if let end = endOfWriting(state) { throw end }
       if options.isReadOnly { throw .readOnly(directory: path) }
-      // One without operations makes those before it durable, which adds nothing.
-      if batch.count > 0, let refusal = refusalOfGrowth(state) { throw refusal }
+      if let refusal = refusalOfGrowth(by: batch, &state) { return refusal }
       state.queue.append(ticket)
       commitsQueued.store(state.queue.count, ordering: .relaxed)
+      return nil
+    }
+    if let refusal {
+      scheduleFlush()
+      throw refusal
     }
     return PendingCommit(ticket: ticket)
   }
@@ -120,13 +125,27 @@ extension ByteStore {
     }
   }
 
-  /// Waits a little, if flushes do not keep up with the commits.
+  /// Waits, if flushes do not keep up with the commits: a little for a small commit, and as long as it takes to flush
+  /// about as much for a large one.
   package func pace(forBytes bytes: Int) {
     guard case .inBackground = options.maintenance else { return }
-    let logBytes = logBytesBehind.load(ordering: .relaxed)
-    let delay = Pace.delay(forBytes: bytes, logBytes: logBytes, flushBytes: options.flushBytes)
-    guard delay > 0 else { return }
-    usleep(UInt32(delay * 1e6))
+    let flushBytes = logBytesDue.load(ordering: .relaxed)
+    guard Pace.isBehind(logBytes: logBytesBehind.load(ordering: .relaxed), flushBytes: flushBytes) else { return }
+    // What it takes of a log.
+    let bytes = max(bytes, LogFormat.pageBytes)
+    bytesPaced.wrappingAdd(bytes, ordering: .relaxed)
+    defer { bytesPaced.wrappingSubtract(bytes, ordering: .relaxed) }
+    var waited = 0.0
+    // In steps: a flush that ends meanwhile lets everyone go on.
+    while !isClosing {
+      let delay = Pace.delay(
+        forBytes: bytes, ofAll: bytesPaced.load(ordering: .relaxed),
+        logBytes: logBytesBehind.load(ordering: .relaxed), flushBytes: flushBytes)
+      let step = min(delay - waited, Pace.secondsOfStep)
+      guard step > 0 else { return }
+      usleep(UInt32(step * 1e6))
+      waited += step
+    }
   }
 
   private enum Turn {
@@ -182,11 +201,11 @@ extension ByteStore {
     var (group, refused) = prepare(tickets)
     let needsSync = group.contains { $0.durability == .synced }
     let start = platform.clock.monotonicNanoseconds()
-    let (result, wanted) = writer.withLock { writer in
+    let (result, wanted, growsReserve) = writer.withLock { writer in
       let result = log(&group, &refused, &writer)
       logBytesBehind.store(writer.logBytes, ordering: .relaxed)
-      guard options.maintenance.isAutomatic else { return (result, nil as UInt64?) }
-      return (result, orderSpare(&writer))
+      guard options.maintenance.isAutomatic else { return (result, nil as UInt64?, false) }
+      return (result, orderSpare(&writer), writer.takeReserveOrder())
     }
     options.maintenance.pause(.commitLogged)
     var sequence = lastCommit
@@ -214,6 +233,7 @@ extension ByteStore {
     state.wakeAll()
     scheduleMaintenance()
     if let spare { scheduleSpare(spare) }
+    if growsReserve { scheduleReserve() }
     scheduleFlush()
   }
 
@@ -233,6 +253,7 @@ extension ByteStore {
       }
       do throws(ByteStoreError) {
         ticket.targets = try table.prepare(ticket.body, newKeys: &newKeys)
+        try table.checkSpread(newKeys: newKeys)
         if let note = ticket.note { options.layerAbove?.prepare(note) }
         group.append(ticket)
       } catch {
@@ -293,7 +314,9 @@ extension ByteStore {
     let needsSync = group.contains { $0.durability == .synced }
     do throws(SystemFailure) {
       try writer.log!.append(group.map(\.batch))
-      if needsSync, platform.keeps(.syncBeforeAcknowledging) { try writer.log!.sync() }
+      // Maintenance syncs too; but it waits for its turn, and where one leader follows the other that may take long.
+      let isDue = needsSync || writer.log!.isSyncDue
+      if isDue, platform.keeps(.syncBeforeAcknowledging) { try writer.log!.sync() }
     } catch {
       throw .unknown(error)
     }

@@ -45,11 +45,11 @@ extension ByteStore {
       state.isFlushing = false
       switch result {
       case .success:
-        state.flushFailure = nil
-        state.flushFailedAt = nil
+        state.failedFlush = nil
       case .failure(let error):
-        state.flushFailure = error
-        state.flushFailedAt = logBytesBehind.load(ordering: .relaxed)
+        state.failedFlush = FailedFlush(
+          error: error, logBytes: logBytesBehind.load(ordering: .relaxed),
+          nanoseconds: platform.clock.monotonicNanoseconds())
         if case .system(let cause) = error, cause.isSync { fail([], .unknown(cause), &state) }
         if case .outcomeUnknown(let cause) = error { fail([], .unknown(cause), &state) }
       }
@@ -64,11 +64,13 @@ extension ByteStore {
       ($0.logBytes, $0.manifest.logs.count, hasSpaceToGiveBack($0))
     }
     guard !canGiveSpaceBack else { return true }
-    if needsCheckpoint, state.withLock({ $0.flushFailure == nil }) { return true }
-    guard bytes >= options.flushBytes || logs > Self.logsMax else { return false }
-    // One that failed is not tried again with every commit, only when as much again has come together.
-    guard let failedAt = state.withLock({ $0.flushFailedAt }) else { return true }
-    return bytes >= failedAt + options.flushBytes
+    let failed = state.withLock { $0.failedFlush }
+    let due = logBytesDue.load(ordering: .relaxed)
+    if needsCheckpoint, failed == nil { return true }
+    // One that failed is not tried again with every commit, only when as much again has come together, or when commits
+    // are refused for it.
+    if let failed { return failed.isWantedAgain || bytes >= failed.logBytes + due }
+    return bytes >= due || logs > Self.logsMax
   }
 
   /// There is one with pages that cannot be read: a commit needed one, or they were found again, in memory.
@@ -78,17 +80,44 @@ extension ByteStore {
 
   private static let logsMax = 16
 
-  /// So many times the bytes that start a flush may come together while damage keeps flushes from succeeding:
-  /// each open reads all of them, and all of them are in memory.
-  static let logPartMax: UInt64 = 4
+  /// So many times the bytes that start a flush may come together while flushes fail: each open reads all of them,
+  /// and all of them are in memory.
+  private static let logPartMax: UInt64 = 4
+  private static let nanosecondsBetweenRetries: UInt64 = 2_000_000_000
+
+  /// A flush that failed, and no other has succeeded since.
+  struct FailedFlush {
+    var error: ByteStoreError
+    /// How many bytes of log there were then.
+    var logBytes: UInt64
+    /// When that was, on the monotonic clock.
+    var nanoseconds: UInt64
+    /// A commit was refused because of it, some time later: the cause may be gone.
+    var isWantedAgain = false
+  }
 
   /// Why no commit may be added to the logs any more: they would grow without end, for a flush has been tried with
-  /// that much. One that succeeds, as it may once a device reads again, takes this back.
-  func refusalOfGrowth(_ state: borrowing State) -> ByteStoreError? {
-    guard let failure = state.flushFailure, failure.isDamageOrUnreadable,
-      let failedAt = state.flushFailedAt, failedAt >= Self.logPartMax * options.flushBytes
+  /// that much. One that succeeds takes this back, and now and then the refusal of a commit has one tried.
+  func refusalOfGrowth(by batch: Batch, _ state: inout State) -> ByteStoreError? {
+    // One without operations makes those before it durable, which adds nothing.
+    guard batch.count > 0, let failed = state.failedFlush,
+      failed.logBytes >= Self.logPartMax * logBytesDue.load(ordering: .relaxed),
+      let refusal = refusal(because: failed.error, of: batch)
     else { return nil }
-    return .flushImpossible(directory: path, cause: failure.description)
+    let age = platform.clock.monotonicNanoseconds() &- failed.nanoseconds
+    if age >= Self.nanosecondsBetweenRetries { state.failedFlush?.isWantedAgain = true }
+    return refusal
+  }
+
+  private func refusal(because error: ByteStoreError, of batch: Batch) -> ByteStoreError? {
+    switch error {
+    case .full: return error
+    case .system(let cause) where !error.isDamageOrUnreadable:
+      // A full disk bounds the logs by itself (C11), and what is deleted gives space back.
+      if cause.code == ENOSPC || cause.code == EDQUOT || cause.meansFull && batch.isRemovalOnly { return nil }
+      return .flushImpossible(directory: path, cause: "\(cause).", failure: cause)
+    default: return .flushImpossible(directory: path, cause: error.description)
+    }
   }
 
   // MARK: Steps
@@ -232,7 +261,7 @@ extension ByteStore {
     switch extent {
     case .scope(.asNeeded):
       slots = FlushPlan.victims(
-        of: candidates, segmentBytesMax: options.segmentBytesMax, budgetBytes: 4 * options.flushBytes)
+        of: candidates, segmentBytesMax: options.segmentBytesMax, budgetBytes: 4 * logBytesDue.load(ordering: .relaxed))
     case .leastSpace:
       slots = uses.filter { $0.liveEntries == 0 }.map(\.segment.slot)
     case .upTo(let budget):
@@ -308,6 +337,7 @@ extension ByteStore {
       try manifest.replace(in: directory, platform)
       writer.manifest = manifest
       writer.flushedThrough = start.position.sequence
+      noteLogBytesDue(checkpoint)
       logBytesBehind.store(writer.logBytes, ordering: .relaxed)
       return Dropped(
         logs: old.logs.filter { $0.number < start.firstLog },

@@ -3,7 +3,7 @@
 //   1. sync       what buffered commits left in the system's cache
 //   2. watermark  once the log has fallen quiet, a frame that vouches for the last group (C9): without
 //                 it, damage to that group would look like a torn tail
-//   3. spare      once the log is half full, the file for the next one
+//   3. spare      once the log is half full, the file for the next one; and what a commit left to do of the reserve
 //   4. flush      once enough log has come together (ByteStore+Flush.swift)
 
 import Dispatch
@@ -51,7 +51,8 @@ package enum Maintenance: Sendable {
       switch job {
       case .look:
         let delay = DispatchTimeInterval.milliseconds(milliseconds)
-        DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + delay, execute: body)
+        // Above the flushes: buffered commits wait for its sync.
+        DispatchQueue.global(qos: .userInitiated).asyncAfter(deadline: .now() + delay, execute: body)
       case .spare: DispatchQueue.global(qos: .userInitiated).async(execute: body)
       case .flush: DispatchQueue.global(qos: .utility).async(execute: body)
       }
@@ -76,6 +77,10 @@ extension ByteStore {
     }
     guard isNew else { return }
     options.maintenance.run(.look) { [weak self] in self?.runScheduledMaintenance() }
+  }
+
+  func runInBackground(_ job: Maintenance.Job, _ body: @escaping @Sendable () -> Void) {
+    options.maintenance.run(job, body)
   }
 
   /// Has the next log prepared now: the log in use may be full before the next look.
@@ -119,9 +124,9 @@ extension ByteStore {
       return true
     }
     guard leads else { return false }
-    let (result, wanted) = writer.withLock { writer in
+    let (result, wanted, growsReserve) = writer.withLock { writer in
       let result = Result { () throws(SystemFailure) in try maintain(&writer) }
-      return (result, orderSpare(&writer))
+      return (result, orderSpare(&writer), writer.takeReserveOrder())
     }
     let spare = state.withLock { state in
       if case .failure(let cause) = result { fail([], .unknown(cause), &state) }
@@ -130,6 +135,7 @@ extension ByteStore {
     }
     state.wakeAll()
     if let spare { prepareSpare(spare) }
+    if growsReserve { growReserve() }
     // A flush that fails leaves its reason in the statistics, and is tried again.
     if case .manual = options.maintenance, isFlushDue { try? flush(scopeDue) }
     return (try? result.get()) ?? false

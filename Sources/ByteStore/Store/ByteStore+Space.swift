@@ -1,6 +1,7 @@
 // A full disk (docs/reliability.md, C11): puts are refused, and what gives space back goes on.
 //
-//   put       needs a new log: a smaller one will do, and the reserve is whole first; else it is refused
+//   put       needs a new log: a smaller one will do, and the reserve is whole first; else it is refused. Where much
+//             of the reserve is missing, as after an open without one, a small log does with some of it
 //   removal   the last pages of the log are for removals; after that, a small log out of the reserve
 //   flush     is tried once more without spare and reserve, in the way that takes the least space
 //   close     gets the space of its manifest from the reserve
@@ -43,8 +44,10 @@ extension ByteStore {
       guard !writer.isFreeingSpace else {
         throw .refused(SystemFailure(operation: "create", path: path, code: ENOSPC))
       }
-      try turnToLogOfAnySize(for: group, &writer) { capacity, isLeast, writer throws(WriteFailure) in
-        try completeReserve(for: capacity, exactly: isLeast, &writer)
+      let isSmall = isMuchOfReserveMissing(for: group, writer)
+      try turnToLogOfAnySize(for: group, isSmall: isSmall, &writer) {
+        capacity, isLeast, writer throws(WriteFailure) in
+        try completeReserve(for: capacity, exactly: isLeast, within: Self.growthMax(for: group), &writer)
       }
       writer.liveBytesWhenFull = nil
     } catch {
@@ -70,19 +73,19 @@ extension ByteStore {
 
   /// As large as it should be, or as small as the first one. `prepare` is told the size before.
   func turnToLogOfAnySize(
-    for group: [Batch], _ writer: inout Writer,
+    for group: [Batch], isSmall: Bool = false, _ writer: inout Writer,
     _ prepare: (UInt64, _ isLeast: Bool, inout Writer) throws(WriteFailure) -> Void = { _, _, _ in }
   ) throws(WriteFailure) {
     // A large spare that is not ready yet is soon: until then a small log does, made in little time.
     let isSpareUnderWay = if case .underWay = writer.spare { true } else { false }
-    let previousLength = isSpareUnderWay ? 0 : writer.log?.end ?? writer.last.length
+    let previousLength = isSpareUnderWay || isSmall ? 0 : writer.log?.end ?? writer.last.length
     let preferred = capacity(for: group, previousLength: previousLength)
     do throws(WriteFailure) {
       try prepare(preferred, false, &writer)
       try turnToNewLog(for: group, capacity: preferred, &writer)
     } catch {
       let least = max(LogWriter.capacity(for: group), options.logBytesMin.roundedUpToPages)
-      guard case .refused(let cause) = error, cause.meansFull, least < preferred else { throw error }
+      guard case .refused(let cause) = error, cause.meansFull, least < preferred || isSmall else { throw error }
       // A large log is a comfort.
       discardSpare(&writer)
       try prepare(least, true, &writer)
@@ -105,17 +108,47 @@ extension ByteStore {
     return (flushBytes(writer, after: capacity) + options.logBytesMin).roundedUp(toMultipleOf: 64 << 10)
   }
 
-  /// At least as large as wanted; if `exactly`, no larger either, for the log may need that space.
+  /// What a commit may write of the reserve, so that it does not wait long; and more than its log has, so that a
+  /// reserve gets whole even if nobody else sees to it.
+  private static func growthMax(for group: [Batch]) -> UInt64 {
+    4 << 20 + group.reduce(0) { $0 + 2 * UInt64($1.body.count) }
+  }
+
+  private func isMuchOfReserveMissing(for group: [Batch], _ writer: Writer) -> Bool {
+    let capacity = capacity(for: group, previousLength: writer.log?.end ?? writer.last.length)
+    return bytesWanted(writer, after: capacity) > writer.reserve.bytes + Self.growthMax(for: group)
+  }
+
+  /// At least as large as wanted, or larger by `growthMax`; if `exactly`, no larger either, for the log may need that
+  /// space.
   private func completeReserve(
-    for capacity: UInt64, exactly: Bool, _ writer: inout Writer
+    for capacity: UInt64, exactly: Bool, within growthMax: UInt64, _ writer: inout Writer
   ) throws(WriteFailure) {
     let wanted = bytesWanted(writer, after: capacity)
     if exactly, writer.reserve.bytes > wanted { _ = writer.reserve.giveUp(in: directory) }
+    let now = exactly ? wanted : min(wanted, writer.reserve.bytes + growthMax)
+    if now < wanted, writer.reserveGrowth == .none { writer.reserveGrowth = .wanted }
     do throws(SystemFailure) {
-      try writer.reserve.grow(to: wanted, in: directory, platform)
+      try writer.reserve.grow(to: now, in: directory, platform)
     } catch {
       throw .refused(error)
     }
+  }
+
+  /// What a commit has left for the background.
+  enum ReserveGrowth {
+    case none
+    case wanted
+    case underWay
+  }
+
+  /// Has the reserve made whole that a log was begun with a part of. A close does not wait for it.
+  func scheduleReserve() { runInBackground(.spare) { [weak self] in self?.growReserve() } }
+
+  /// For whoever got `true` from `takeReserveOrder`.
+  func growReserve() {
+    growReserveAhead(for: writer.withLock { capacity(for: [], previousLength: $0.log?.header.capacity ?? 0) })
+    writer.withLock { $0.reserveGrowth = .none }
   }
 
   /// Has the reserve grow for a log of this size before there is one, so that no commit has to wait for it. In
@@ -130,7 +163,8 @@ extension ByteStore {
   /// the commit that needs the log finds out.
   private func growReserveByStep(for capacity: UInt64) -> Bool {
     writer.withLock { writer in
-      guard !writer.isFreeingSpace, writer.liveBytesWhenFull == nil else { return false }
+      // A close takes the writer after it has said so, and whoever opens the store then has the directory.
+      guard !isClosing, !writer.isFreeingSpace, writer.liveBytesWhenFull == nil else { return false }
       // By then, the log in use is full.
       let left = writer.log.map { $0.header.capacity - $0.end } ?? 0
       let wanted = bytesWanted(writer, after: capacity + left)
@@ -183,6 +217,15 @@ extension ByteStore {
     guard let before = writer.liveBytesWhenFull else { return false }
     let now = liveBytes
     return now < before && before - now >= min(before / 4, 1 << 20)
+  }
+}
+
+extension ByteStore.Writer {
+  /// True if the reserve is to grow, and nobody else has it grow already.
+  mutating func takeReserveOrder() -> Bool {
+    guard reserveGrowth == .wanted else { return false }
+    reserveGrowth = .underWay
+    return true
   }
 }
 

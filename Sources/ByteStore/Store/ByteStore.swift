@@ -17,7 +17,8 @@ package final class ByteStore: Sendable {
     /// The first log has this size, each later one four times what the one before needed.
     package var logBytesMin: UInt64 = 64 << 10
     package var logBytesMax: UInt64 = 32 << 20
-    /// So many bytes of log are flushed to segments; it bounds what an open replays.
+    /// So many bytes of log are flushed to segments, more if the checkpoint is large (`FlushPlan.logBytes`); it bounds
+    /// what an open replays.
     package var flushBytes: UInt64 = 64 << 20
     package var segmentBytesMax = 64 << 20
     /// For pages of segments; nil is a share of the machine's memory.
@@ -54,6 +55,10 @@ package final class ByteStore: Sendable {
   private let isShut = Atomic(false)
   /// What a flush has before it, as of the last commit.
   let logBytesBehind = Atomic<UInt64>(0)
+  /// With so many of them, one starts.
+  let logBytesDue = Atomic<UInt64>(0)
+  /// Of commits that wait because flushes do not keep up.
+  let bytesPaced = Atomic<Int>(0)
   /// How many wait in the queue of commits.
   let commitsQueued = Atomic<Int>(0)
   private let hasBegunToClose = Atomic(false)
@@ -79,10 +84,8 @@ package final class ByteStore: Sendable {
     var isFlushing = false
     /// And for backups, which a close ends early.
     var backupsUnderWay = 0
-    /// The last flush that failed, until one succeeds.
-    var flushFailure: ByteStoreError?
-    /// How many bytes of log there were then.
-    var flushFailedAt: UInt64?
+    /// The last flush, if it failed.
+    var failedFlush: FailedFlush?
     /// A commit needed a page of the checkpoint that cannot be read.
     var lacksPage = false
     /// Segments that a flush could not read, and why: it leaves them alone.
@@ -109,6 +112,7 @@ package final class ByteStore: Sendable {
     var log: LogWriter?
     var spare = Spare.none
     var reserve = SpaceReserve()
+    var reserveGrowth = ReserveGrowth.none
     /// Files that an open found no space to delete; they go once a manifest is written.
     var leftovers: [String] = []
     /// A flush works with the last space there is, and nobody else may take it.
@@ -164,6 +168,12 @@ package final class ByteStore: Sendable {
         manifest: opened.manifest, isManifestSure: opened.isManifestSure, reserve: opened.reserve,
         leftovers: opened.leftovers, last: opened.last,
         flushedThrough: opened.checkpoint?.header.position.sequence ?? .none))
+    noteLogBytesDue(opened.manifest.checkpoint)
+  }
+
+  func noteLogBytesDue(_ checkpoint: Manifest.Checkpoint?) {
+    let bytes = FlushPlan.logBytes(flushBytes: options.flushBytes, checkpointBytes: checkpoint?.bytes ?? 0)
+    logBytesDue.store(bytes, ordering: .relaxed)
   }
 
   /// This process is a child of the one that opened the store.

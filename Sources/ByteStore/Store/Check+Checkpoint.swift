@@ -71,14 +71,12 @@ extension Check {
     _ table: Table, _ source: CheckpointFile
   ) throws(ByteStoreError) -> Table {
     var table = table
-    let addresses =
-      (0..<table.slots.directory.pageCount).map { PageAddress.directory($0) }
-      + (0..<table.slots.pages.pageCount).map { .slots($0) }
-      + (0..<table.locations.pageCount).map { .locations($0) }
-      // Its pages are taken from the end.
-      + (0..<source.pages(of: .free)).reversed().map { .free($0) }
-    for address in addresses where !table.isLoaded(address) {
-      guard table.install(try source.words(address), at: address) else { throw source.madeUp(address) }
+    for pages in table.pageAddresses {
+      for index in 0..<pages.count {
+        let address = pages.address(index)
+        guard !table.isLoaded(address) else { continue }
+        guard table.install(try source.words(address), at: address) else { throw source.madeUp(address) }
+      }
     }
     return table
   }
@@ -121,16 +119,5 @@ extension CheckpointFormat {
   static func isRight(_ page: RawSpan, file: RandomID, offset: UInt64, _ broken: Rule?) -> Bool {
     var trailer = ByteReader(page.extracting(droppingFirst: pageBytes - 4))
     return trailer.uint32() == checksum(ofPage: page, file: file, offset: offset, broken: broken)
-  }
-}
-
-extension Table {
-  fileprivate func isLoaded(_ address: PageAddress) -> Bool {
-    switch address {
-    case .directory(let page): slots.directory.isLoaded(page)
-    case .slots(let page): slots.pages.isLoaded(page)
-    case .locations(let page): locations.isLoaded(page)
-    case .free: false
-    }
   }
 }

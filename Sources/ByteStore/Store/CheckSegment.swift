@@ -328,7 +328,7 @@ extension SegmentSource {
       dictionary = before == 0 ? EntryDictionary([]) : try match(dictionaries, blocks: before)
     }
     let left = blocks - Int(header.dataStart / offset)
-    header.smallPages = max(0, min(entry?.pages ?? left, left))
+    header.smallPages = max(0, min(entry?.pages ?? left, left, Manifest.Segment.pagesMax))
   }
 
   /// The dictionary of another segment that stands here as well.
@@ -336,7 +336,9 @@ extension SegmentSource {
     _ dictionaries: [EntryDictionary], blocks: Int
   ) throws(ByteStoreError) -> EntryDictionary? {
     let pageBytes = SegmentFormat.pageBytes
-    guard let found = try file.read(blocks * pageBytes, at: UInt64(pageBytes)) else { return nil }
+    guard blocks * pageBytes <= EntryDictionary.bytesMax.roundedUp(toMultipleOf: pageBytes),
+      let found = try file.read(blocks * pageBytes, at: UInt64(pageBytes))
+    else { return nil }
     return dictionaries.first { other in
       let count = other.bytes.count
       return count.roundedUp(toMultipleOf: pageBytes) == blocks * pageBytes && found.count >= count

@@ -90,6 +90,12 @@ struct FlushJob: ~Copyable {
           expected: "a table that finds every key of the last commits",
           found: "one that does not: its checkpoint was made up"))
     }
+    // No open would take it.
+    guard table.slots.overflow.count <= SlotPages.overflowMax else {
+      throw .full(
+        directory: target.directory.path, what: "keys with one beginning of their hash",
+        limit: SlotPages.overflowMax)
+    }
     let header = CheckpointHeader(
       fileID: target.platform.random.randomID(), storeID: target.storeID, number: try target.nextNumber(),
       hashSeed: table.hash.seed, position: position, lastStamp: table.lastStamp, keys: table.keys,

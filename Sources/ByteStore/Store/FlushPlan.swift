@@ -1,4 +1,4 @@
-// Which segments a flush writes anew, so that the space of what is dead in them comes back.
+// When a flush is worth while, and which segments it writes anew, so that the space of what is dead in them comes back.
 //
 // Law: after a flush the segments have at most `spaceMax` times the bytes that live in them, and some slack.
 // The emptiest segments go first: to gain one byte, a segment of which the part u is alive costs u/(1-u)
@@ -6,6 +6,16 @@
 // bytes of a put are written three times or less, and the log's.
 
 enum FlushPlan {
+  /// A flush writes all of the checkpoint, however little has changed.
+  private static let checkpointPart: UInt64 = 2
+  private static let flushesAtOnceMax: UInt64 = 4
+
+  /// How many bytes of log start a flush: half of what it writes for the checkpoint, so that this costs two bytes for
+  /// each of the log. No more than a few times `flushBytes`, for an open replays all of them.
+  static func logBytes(flushBytes: UInt64, checkpointBytes: UInt64) -> UInt64 {
+    max(flushBytes, min(checkpointBytes / checkpointPart, flushesAtOnceMax * flushBytes))
+  }
+
   /// Of all data bytes, in proportion to those alive.
   static let spaceMax = 1.5
   /// Dead bytes that are left alone.

@@ -177,9 +177,20 @@ struct SalvageTable {
 
   /// Adds those whose keys are not there.
   mutating func addMissing(_ entries: [(key: [UInt8], value: [UInt8])]) throws(ByteStoreError) {
-    guard !entries.isEmpty else { return }
     var batch = Batch()
-    for entry in entries { try batch.put(entry.value, for: entry.key) }
+    for entry in entries {
+      // What no batch takes, nobody has put.
+      guard entry.key.count <= Batch.keyBytesMax, entry.value.count <= Batch.valueBytesMax else { continue }
+      if !batch.hasRoom(forPutOf: entry.value, for: entry.key) {
+        try addMissing(batch)
+        batch = Batch()
+      }
+      try batch.put(entry.value, for: entry.key)
+    }
+    if batch.count > 0 { try addMissing(batch) }
+  }
+
+  private mutating func addMissing(_ batch: Batch) throws(ByteStoreError) {
     let commit = CommitBody(trusted: batch.body)
     var newKeys = 0
     let isMissing = try table.prepare(commit, newKeys: &newKeys).map { $0.ordinal == nil }

@@ -82,7 +82,7 @@ extension ByteStore {
   package var statistics: Statistics {
     // One look at each, in the order of the locks, and none held while the next one is taken.
     let files = writer.withLock { Files(of: $0) }
-    let (flushFailure, damaged, end) = state.withLock { ($0.flushFailure, $0.damagedSegments, $0.end) }
+    let (flushFailure, damaged, end) = state.withLock { ($0.failedFlush?.error, $0.damagedSegments, $0.end) }
     let table = table.frozen()
     return Statistics(
       keys: table.keys, lastCommit: table.published, segments: Statistics.Segments(of: table),

@@ -87,9 +87,9 @@ package enum ByteStoreError: Error, Hashable, Sendable {
   case full(directory: String, what: String, limit: Int)
   /// A write or a sync failed, now or earlier: whether this commit survives is decided by the next open.
   case outcomeUnknown(SystemFailure)
-  /// Damage keeps commits from going to segments, and the logs have grown as far as they may. Nothing was written;
-  /// reads go on.
-  case flushImpossible(directory: String, cause: String)
+  /// Commits cannot go to segments, and the logs have grown as far as they may. Nothing was written; reads go on.
+  /// Without a `failure` of the system, damage is the cause.
+  case flushImpossible(directory: String, cause: String, failure: SystemFailure? = nil)
   /// An earlier commit that this one builds on was refused. Nothing was written.
   case foundationRefused
   /// The store was opened to be read. Nothing was written.
@@ -137,7 +137,10 @@ extension ByteStoreError: CustomStringConvertible {
       "\(failure). Whether this commit survives is unknown until the store is opened again."
     case .readOnly(let directory):
       "The store at \(directory) is open for reading only. Open it without that option to write."
-    case .flushImpossible(let directory, let cause):
+    case .flushImpossible(let directory, let cause, .some):
+      "The store at \(directory) takes no more writes for now, since what was written cannot leave its log: \(cause) "
+        + "Reads go on. Once that is mended, a write has it tried again, and the ones after it are taken."
+    case .flushImpossible(let directory, let cause, nil):
       "The store at \(directory) takes no more writes, since what was written cannot leave its log: \(cause) Reads go "
         + "on. Run dugout check to see all of it, then dugout salvage, or restore a backup."
     case .foundationRefused:

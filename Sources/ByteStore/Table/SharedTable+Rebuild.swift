@@ -9,7 +9,8 @@
 //
 // A page that nobody could load is as the checkpoint has it: what changes a key loads its pages first. Where slots and
 // locations are lost together, the segments do not tell which of the ordinals without a slot were removed. Then,
-// and if any entry cannot be read, nothing is changed, and the error is that of the first lost page.
+// if more than 64 MiB of pages are lost, and if any entry cannot be read, nothing is changed, and the error is that of
+// the first lost page.
 
 extension SharedTable {
   /// Does what needs pages. If one of them is lost, all that are get made anew, and it is done again.
@@ -30,30 +31,58 @@ extension SharedTable {
   /// table needs no checkpoint.
   func loadOrRebuildAll() throws(ByteStoreError) {
     let lost = try loadAllButLost()
-    guard let first = lost.first else { return try loadAll() }
+    guard let first = lost.firstError else { return try loadAll() }
     do throws(ByteStoreError) {
-      let found = try LostPages(lost.map { $0.page }, in: frozen(), first.error).search()
-      guard withTable({ $0.install(found) }) else { throw first.error }
+      let found = try LostPages(lost, in: frozen(), first).search()
+      guard withTable({ $0.install(found) }) else { throw first }
     } catch {
       // What stands in the way of it is found by a check; what has to be done is the same.
-      throw first.error
+      throw first
     }
     isRebuilt.withLock { $0 = true }
   }
 
-  private func loadAllButLost() throws(ByteStoreError) -> [(page: PageAddress, error: ByteStoreError)] {
-    guard let source = withTable({ $0.source }) else { return [] }
-    var lost: [(page: PageAddress, error: ByteStoreError)] = []
-    for page in withTable({ $0.allMissing }) {
+  private func loadAllButLost() throws(ByteStoreError) -> PagesNotRead {
+    var lost = PagesNotRead()
+    guard let source = withTable({ $0.source }) else { return lost }
+    try forEachMissing { page throws(ByteStoreError) in
       // Nobody installs what this says is lost, and what was read once is not read again.
       do throws(ByteStoreError) {
         try load(page)
       } catch {
         guard error.isOfReading(source.path), (try? source.words(page)) == nil else { throw error }
-        lost.append((page, error))
+        lost.add(page, error)
+        // The first one tells where to look, and the others need not be read for that.
+        if let first = lost.firstError, lost.isHopeless { throw first }
       }
     }
     return lost
+  }
+}
+
+/// Pages that the checkpoint has lost.
+private struct PagesNotRead {
+  /// What is searched for in the segments takes memory: as much as the pages that were read, and this.
+  static let countMax = 1 << 14
+
+  private(set) var slots: Set<Int> = []
+  private(set) var locations: Set<Int> = []
+  private(set) var isDirectoryLost = false
+  private(set) var firstError: ByteStoreError?
+
+  mutating func add(_ page: PageAddress, _ error: ByteStoreError) {
+    firstError = firstError ?? error
+    switch page {
+    case .directory: isDirectoryLost = true
+    case .slots(let page): slots.insert(page)
+    case .locations(let page): locations.insert(page)
+    // Which ordinals are free, the others tell.
+    case .free: break
+    }
+  }
+
+  var isHopeless: Bool {
+    !slots.isEmpty && !locations.isEmpty || slots.count + locations.count > Self.countMax
   }
 }
 
@@ -84,21 +113,15 @@ private struct LostPages {
   private let locationPages: Set<Int>
   private let areSlotsLost: Bool
 
-  init(_ pages: [PageAddress], in table: Table, _ error: ByteStoreError) {
+  init(_ lost: PagesNotRead, in table: Table, _ error: ByteStoreError) {
     self.table = table
     self.error = error
-    slotPages = Set(pages.compactMap { if case .slots(let page) = $0 { page } else { nil } })
-    locationPages = Set(pages.compactMap { if case .locations(let page) = $0 { page } else { nil } })
-    areSlotsLost = pages.contains {
-      switch $0 {
-      case .slots, .directory: true
-      case .locations, .free: false
-      }
-    }
+    slotPages = lost.slots
+    locationPages = lost.locations
+    areSlotsLost = lost.isDirectoryLost || !lost.slots.isEmpty
   }
 
   func search() throws(ByteStoreError) -> FoundPages {
-    guard slotPages.isEmpty || locationPages.isEmpty else { throw error }
     var found = FoundPages()
     found.areSlotsLost = areSlotsLost
     let fingerprints = try fingerprintsInSlots()

@@ -105,9 +105,20 @@ final class SharedTable: Sendable {
 
   /// Gets every page: afterwards the table needs no checkpoint.
   func loadAll() throws(ByteStoreError) {
-    while let page = table.withLock({ $0.firstMissing }) { try load(page) }
     guard let source = table.withLock({ $0.source }) else { return }
+    try forEachMissing { page throws(ByteStoreError) in try load(page) }
     guard table.withLock({ $0.forgetSource() }) else { throw source.madeUp(.slots(0)) }
+  }
+
+  /// Every page that is still on disk, in the order in which they can be installed.
+  func forEachMissing(_ body: (PageAddress) throws(ByteStoreError) -> Void) throws(ByteStoreError) {
+    // Counted and not listed: a made-up header may speak of more pages than there is memory for a list of them.
+    for pages in table.withLock({ $0.pageAddresses }) {
+      for index in 0..<pages.count {
+        let page = pages.address(index)
+        if !table.withLock({ $0.isLoaded(page) }) { try body(page) }
+      }
+    }
   }
 
   // MARK: Committing
@@ -165,6 +176,14 @@ final class SharedTable: Sendable {
         targets[item.index].ordinal = try find(Array(commit.bytes[item.key]), into: &buffer)
       }
     }
+  }
+
+  /// Throws if the hash of so many keys begins alike that the next ones would make every lookup slow. Nobody who
+  /// does not know the seed of the store can bring that about.
+  func checkSpread(newKeys: Int) throws(ByteStoreError) {
+    let overflow = table.withLock { $0.slots.overflow.count }
+    guard newKeys > 0, overflow > 0, overflow + newKeys > SlotPages.overflowMax else { return }
+    throw .full(directory: path, what: "keys with one beginning of their hash", limit: SlotPages.overflowMax)
   }
 
   /// Makes a group of commits visible, all at once.

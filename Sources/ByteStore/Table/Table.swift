@@ -405,16 +405,23 @@ struct Table: Sendable {
     segments[slot]?.liveEntries += 1
   }
 
-  /// A page that is still on disk.
-  var firstMissing: PageAddress? {
-    slots.firstMissing ?? locations.firstMissing.map { .locations($0) }
-      ?? (freePagesLeft > 0 ? .free(freePagesLeft - 1) : nil)
+  /// All pages in the order in which they can be installed; of the list of free ordinals the last one first, as
+  /// they are taken.
+  var pageAddresses: [(count: Int, address: (Int) -> PageAddress)] {
+    let freePages = freePagesLeft
+    return [
+      (slots.directory.pageCount, { .directory($0) }), (slots.pages.pageCount, { .slots($0) }),
+      (locations.pageCount, { .locations($0) }), (freePages, { .free(freePages - 1 - $0) }),
+    ]
   }
 
-  /// All of them; of the list of free ordinals the last one first, as they are taken.
-  var allMissing: [PageAddress] {
-    slots.allMissing + locations.allMissing.map { .locations($0) }
-      + (0..<freePagesLeft).reversed().map { .free($0) }
+  func isLoaded(_ address: PageAddress) -> Bool {
+    switch address {
+    case .directory(let page): slots.directory.isLoaded(page)
+    case .slots(let page): slots.pages.isLoaded(page)
+    case .locations(let page): locations.isLoaded(page)
+    case .free(let page): page >= freePagesLeft
+    }
   }
 
   /// Puts what was found in the place of lost pages, and needs no checkpoint any more. False, and nothing changed, if

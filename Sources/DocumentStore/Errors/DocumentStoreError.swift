@@ -122,7 +122,9 @@ extension DocumentStoreError {
     case .full(let directory, _, _):
       evidence.file = directory
       self = .full(evidence)
-    case .flushImpossible(let directory, _):
+    case .flushImpossible(_, _, let failure?):
+      self = failure.meansFull ? .full(evidence.adding(failure)) : .failed(evidence.adding(failure))
+    case .flushImpossible(let directory, _, nil):
       evidence.file = directory
       self = .corrupted(evidence)
     case .outcomeUnknown(let failure):

@@ -1,0 +1,162 @@
+// How far logs and the memory for their commits may grow: when a flush is due, how writers are slowed down to its
+// speed, and what happens where none succeeds.
+
+import Harness
+import Testing
+
+@testable import ByteStore
+
+@Suite struct BoundedLogsTests {
+  // MARK: When a flush is due
+
+  /// The story: each 64 MiB of log were flushed, and each flush writes the whole table: with thirty million keys ten
+  /// bytes for each one of the log.
+  @Test func aLargeCheckpointWaitsForMoreLog() throws {
+    #expect(FlushPlan.logBytes(flushBytes: 64, checkpointBytes: 0) == 64)
+    #expect(FlushPlan.logBytes(flushBytes: 64, checkpointBytes: 128) == 64)
+    #expect(FlushPlan.logBytes(flushBytes: 64, checkpointBytes: 200) == 100)
+    #expect(FlushPlan.logBytes(flushBytes: 64, checkpointBytes: .max) == 256)
+
+    let machine = TestStore()
+    var store = try open(machine, flushBytes: 8 << 10)
+    var batch = Batch()
+    for key in 0..<1500 { try batch.put([1], for: Array("key\(key)".utf8)) }
+    try store.commit(batch)
+    try store.flush()
+    let checkpoint = try #require(store.statistics.checkpoint).bytes
+    try #require(checkpoint / 2 > 16 << 10)
+    let due = min(checkpoint / 2, 32 << 10)
+    for reopens in [false, true] {
+      if reopens {
+        try store.close()
+        store = try open(machine, flushBytes: 8 << 10)
+      }
+      for number in 0..<20 where !store.isFlushDue { try store.put([2], for: "key\(number)") }
+      #expect((due..<due + 8192).contains(store.statistics.logs.bytes))
+      try store.flush()
+      #expect(!store.isFlushDue)
+    }
+    try store.close()
+  }
+
+  private func open(
+    _ machine: TestStore, flushBytes: UInt64, _ clock: SimulatedClock = SimulatedClock()
+  ) throws(ByteStoreError) -> ByteStore {
+    var options = ByteStore.Options()
+    options.logBytesMin = 1 << 20
+    options.flushBytes = flushBytes
+    options.maintenance = .manual
+    let seed = UInt64(machine.disk.counters.operations)
+    var platform = machine.disk.platform(seed: seed)
+    platform.clock = clock
+    return try ByteStore.open(TestStore.path, options: options, platform: platform)
+  }
+
+  // MARK: Writers that are faster than the flush
+
+  private static let flushBytes: UInt64 = 64 << 20
+
+  /// In seconds, at so many times the log that starts a flush.
+  private func delay(_ debt: Double, _ bytes: Int, of all: Int = 0) -> Double {
+    Pace.delay(
+      forBytes: bytes, ofAll: all, logBytes: UInt64(debt * Double(Self.flushBytes)), flushBytes: Self.flushBytes)
+  }
+
+  @Test func aSmallCommitNeverWaitsLong() {
+    #expect(delay(1, 4096) == 0 && delay(2, 16 << 20) == 0)
+    #expect(delay(2.5, 4096) > 0 && delay(4, 4096) > delay(3, 4096))
+    #expect(delay(3, 8192) == 2 * delay(3, 4096))
+    #expect(delay(3, 4096, of: 64 << 10) == 16 * delay(3, 4096))
+    for bytes in [1, 4096, 64 << 10] {
+      #expect(delay(4, bytes, of: 1 << 30) <= 0.02)
+      #expect(delay(5, bytes, of: 1 << 30) <= 0.1)
+    }
+    #expect(delay(1000, 4096) == 10 && delay(1000, 16 << 20) == 10)
+  }
+
+  /// The story: no commit waited longer than 20 ms, however large it was. Eight threads with batches of 1 MiB wrote
+  /// several times as fast as the one flush, and logs and memory grew without end.
+  @Test(arguments: [1, 8, 64], [150e6, 30e6, 8e6])
+  func writersSettleAtTheSpeedOfTheFlush(writers: Int, flushBytesPerSecond: Double) {
+    let batchBytes = (16 << 20) / writers
+    let flushBytes = Double(Self.flushBytes)
+    let step = 0.01
+    let seconds = 30.0
+    var waited = [Double](repeating: 0, count: writers)
+    var (log, logMax, written) = (0.0, 0.0, 0.0)
+    var flush: (bytes: Double, end: Double)?
+    for tick in 0..<Int(seconds / step) {
+      let now = Double(tick) * step
+      // Ten megabytes each 10 ms are more than a device takes.
+      var budget = 10e6
+      let wait = delay(log / flushBytes, batchBytes, of: writers * batchBytes)
+      for writer in waited.indices {
+        if waited[writer] >= wait, budget > 0 {
+          log += Double(batchBytes)
+          written += Double(batchBytes)
+          budget -= Double(batchBytes)
+          waited[writer] = 0
+        } else {
+          waited[writer] += step
+        }
+      }
+      if let running = flush, now >= running.end {
+        log -= running.bytes
+        flush = nil
+      }
+      if flush == nil, log >= flushBytes { flush = (log, now + 0.2 + log / flushBytesPerSecond) }
+      logMax = max(logMax, log)
+    }
+    #expect(logMax < 6 * flushBytes, "\(logMax / flushBytes) times the log that starts a flush")
+    // And nobody is stopped for the whole of a flush.
+    #expect(written / seconds > flushBytesPerSecond * 0.7, "\(written / seconds) bytes a second")
+  }
+
+  // MARK: Flushes that fail
+
+  /// The story: only damage ended the growth. Where a flush found no descriptor for its files, each of them failed,
+  /// and commits went on to logs and memory.
+  @Test func whateverKeepsFlushesFromSucceedingTheLogsAreBounded() throws {
+    let clock = SimulatedClock()
+    let machine = TestStore()
+    let store = try open(machine, flushBytes: 64 << 10, clock)
+    let bytes = [UInt8](repeating: 7, count: 15_000)
+    try store.put(bytes, for: "first")
+    machine.disk.failNext(.tooManyOpenFiles, isSticky: true)
+    var written = ["first"]
+    var refusal: ByteStoreError?
+    while refusal == nil, written.count < 60 {
+      let key = "more\(written.count)"
+      do throws(ByteStoreError) {
+        try store.put(bytes, for: key)
+        written.append(key)
+      } catch {
+        refusal = error
+      }
+      store.performMaintenance()
+    }
+    guard case .flushImpossible(_, let cause, let failure?) = try #require(refusal) else {
+      Issue.record("\(String(describing: refusal))")
+      return
+    }
+    #expect(failure.code == DiskFault.tooManyOpenFiles.code)
+    #expect(cause.contains(failure.description))
+    #expect((16...24).contains(written.count), "\(written.count) commits of a page less than 16 KiB")
+    for key in written { #expect(try store.value(for: key) == bytes) }
+
+    // Once there are descriptors again, a commit that is refused has it tried again, but not each of them.
+    machine.disk.setFault(nil)
+    #expect(throws: ByteStoreError.self) { try store.put(bytes, for: "too soon") }
+    store.performMaintenance()
+    #expect(store.statistics.flushFailure != nil)
+    clock.advance(nanoseconds: 3_000_000_000)
+    #expect(throws: ByteStoreError.self) { try store.put(bytes, for: "the one that asks") }
+    store.performMaintenance()
+    #expect(store.statistics.flushFailure == nil)
+    try store.put(bytes, for: "again")
+    written.append("again")
+    for key in written { #expect(try store.value(for: key) == bytes) }
+    #expect(store.count == written.count)
+    try store.close()
+  }
+}

@@ -1,0 +1,51 @@
+// What reads of bytes allocate: counts that no machine changes.
+
+import CAllocations
+import Foundation
+import Harness
+import Testing
+
+@testable import ByteStore
+
+@Suite struct ReadCostTests {
+  private static let path = "\(NSTemporaryDirectory())dugout-read-cost"
+
+  /// A buffer of the caller's, and pages that are in the cache: nothing is allocated but for what the debug build
+  /// needs. A large value that does not compress is read to where it is wanted, once the buffer has room for it.
+  @Test(.enabled(if: allocations_are_counted())) func aReadIntoABufferAllocatesNextToNothing() throws {
+    let path = Self.path + "-\(UInt64.random(in: 0...(.max)))"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    var options = ByteStore.Options()
+    options.maintenance = .manual
+    let store = try ByteStore.open(path, options: options)
+    var dice = SeededRandom(seed: 1)
+    let large = dice.bytes(200_000)
+    for key in 0..<100 { try store.put(Array("value \(key)".utf8), for: "key\(key)", .buffered) }
+    try store.put(large, for: "large")
+    try store.flush()
+    var buffer = ReadBuffer()
+    let largeKey = Array("large".utf8)
+    let keys = (0..<100).map { Array("key\($0)".utf8) }
+    var found = 0
+    let small = try allocations(100) { if try store.read(keys[$0], into: &buffer) { found += 1 } }
+    #expect(small <= Self.allocationsOfSmallMax, "\(small) allocations for a small value")
+    let one = try allocations(10) { _ in
+      if try store.read(largeKey, into: &buffer), buffer.bytes.byteCount == large.count { found += 1 }
+    }
+    #expect(found == 220)
+    #expect(one <= Self.allocationsOfLargeMax, "\(one) allocations for a large value")
+    #expect(try store.value(for: "large") == large)
+    try store.close()
+  }
+
+  // Tests are built without optimisation, which allocates more.
+  private static let allocationsOfSmallMax = 4.0
+  private static let allocationsOfLargeMax = 8.0
+
+  private func allocations(_ calls: Int, _ body: (Int) throws -> Void) throws -> Double {
+    for index in 0..<calls { try body(index) }
+    let before = allocations_of_this_thread()
+    for index in 0..<calls { try body(index) }
+    return Double(allocations_of_this_thread() - before) / Double(calls)
+  }
+}
