@@ -83,6 +83,25 @@ struct CorruptionMatrixTests {
   }
 }
 
+struct LargeMatrixTests {
+  @Test func flipsInAStoreThatIsNotReadWholeAreNoticed() {
+    let summary = LargeMatrix.run(flips: 300, bytes: 1 << 20, flipsPerCheck: 100, seed: 1)
+    #expect(summary.harm == 0, "\(summary)")
+    #expect(summary.total.detected > 150, "\(summary)")
+    #expect(summary.checks == 3)
+    let blind = LargeMatrix.run(flips: 100, bytes: 1 << 20, seed: 1, breaking: .checkPages)
+    #expect(blind.harm > 0, "a store that checks no page reads wrong bytes, and nobody noticed")
+  }
+}
+
+struct WrongWriteTests {
+  @Test func deviceThatKeepsOtherBytesIsNoticedBeforeLogsAreDeleted() {
+    let summary = WrongWrites.run(rounds: 40, seed: 1)
+    #expect(summary.failures == 0, "\(summary)")
+    #expect(summary.noticed > 20, "\(summary)")
+  }
+}
+
 struct MutantTests {
   /// What a thousand states do not show. `campaign mutants`, which is built with optimization, looks further.
   private static let rare: Set<Rule> = [
@@ -93,6 +112,7 @@ struct MutantTests {
   func brokenRuleIsNoticed(rule: Rule) {
     let isNoticed =
       findsFailure(states: 1000, rule)
+      || WrongWrites.run(rounds: 20, seed: 1, breaking: rule).failures > 0
       || CorruptionMatrix.run(flips: .random(50), seed: 1, breaking: rule).harm > 0
     #expect(isNoticed, "no harness noticed that \(rule) was broken")
   }

@@ -11,11 +11,14 @@ protocol Campaign: SendableMetatype {
   static var amount: (option: String, standard: Int?) { get }
   /// It takes `--target`, and runs only that part of itself.
   static var hasTargets: Bool { get }
+  /// Further options, each with a number, and the number without it.
+  static var moreOptions: [(option: String, standard: Int)] { get }
   static func run(_ options: CampaignOptions) async throws -> CampaignResult
 }
 
 extension Campaign {
   static var hasTargets: Bool { false }
+  static var moreOptions: [(option: String, standard: Int)] { [] }
 }
 
 /// What a campaign found.
@@ -37,6 +40,13 @@ struct CampaignOptions {
   var wantsJSON: Bool
   /// For campaigns that have targets.
   var target: String?
+  /// For campaigns that have more options.
+  var more: [String: Int] = [:]
+
+  /// Text for the eye; with `--json`, standard output is JSON and the closing line alone.
+  func tell(_ text: @autoclosure () -> String) {
+    if !wantsJSON { say(text()) }
+  }
 }
 
 @main
@@ -75,7 +85,10 @@ struct CampaignProgram {
   }
 
   private static var help: String {
-    let rows = campaigns.map { "  campaign \($0.name) \($0.amount.option) N|all   \($0.summary)" }
+    let rows = campaigns.map { campaign in
+      let more = campaign.moreOptions.map { " [\($0.option) N]" }.joined()
+      return "  campaign \(campaign.name) \(campaign.amount.option) N|all\(more)   \(campaign.summary)"
+    }
     return (["Usage: campaign NAME [--seed S] [--json]"] + rows).joined(separator: "\n")
   }
 
@@ -101,9 +114,15 @@ struct CampaignProgram {
         guard let word = rest.popFirst() else { return nil }
         options.amount = Int(word)
         guard word == "all" || options.amount.map({ $0 > 0 }) == true else { return nil }
+      case _ where campaign.moreOptions.contains(where: { $0.option == word }):
+        guard let number = rest.popFirst().flatMap({ Int($0) }), number >= 0 else { return nil }
+        options.more[word] = number
       default:
         return nil
       }
+    }
+    for (option, standard) in campaign.moreOptions where options.more[option] == nil {
+      options.more[option] = standard
     }
     return options
   }

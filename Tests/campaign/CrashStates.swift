@@ -15,7 +15,7 @@ enum CrashStates: Campaign {
     let summary = CrashCampaign.run(
       states: states, seed: options.seed, commitsWaiting: { $0.commitsWaiting },
       workload: options.target.flatMap { Int($0) })
-    say("\(summary)")
+    options.tell("\(summary)")
     let unreached = options.target == nil ? summary.neverReached : []
     var result = CampaignResult(
       run: summary.states, failed: summary.findings.values.reduce(0, +) + unreached.count)
@@ -26,6 +26,10 @@ enum CrashStates: Campaign {
     ]
     result.details += summary.crashes.map { ("crashesBefore.\($0.key.rawValue)", $0.value) }
       .sorted { $0.0 < $1.0 }
+    result.details += summary.faults.map { point, count in
+      ("faults.\(point.fault.rawValue).\(point.operation.rawValue)", count)
+    }
+    .sorted { $0.0 < $1.0 }
     result.firstFailure = summary.firstFailure.map { "\($0)" } ?? unreached.first
     return result
   }

@@ -38,6 +38,7 @@ enum KillCampaign: Campaign {
     try killAtCalls(options, in: folder, &result)
     #if os(Linux)
     try shutDownFileSystems(options, in: folder, &result)
+    try fillDevices(options, &result)
     #endif
     return result
   }
@@ -56,6 +57,18 @@ enum KillCampaign: Campaign {
     }
     result.details += [
       ("shutDownAtWork", summary.interrupted), ("commitsInFlightFoundAfterShutdown", summary.commits),
+    ]
+  }
+
+  private static func fillDevices(_ options: CampaignOptions, _ result: inout CampaignResult) throws {
+    let rounds = max(10, (options.amount ?? 500) / 50)
+    guard let summary = try StoreStarvations.run(rounds: rounds, seed: options.seed) else { return }
+    result.run += summary.rounds
+    result.failed += summary.failed
+    result.firstFailure = result.firstFailure ?? summary.firstFailure
+    result.details += [
+      ("deviceFull", summary.starved), ("deviceFullOutcomesUnknown", summary.outcomesUnknown),
+      ("commitsInFlightFoundOnFullDevice", summary.commits),
     ]
   }
   #endif

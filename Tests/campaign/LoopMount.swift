@@ -31,9 +31,13 @@ struct LoopMount {
   let image: String
   let path: String
 
+  /// What files gave up goes back to whatever holds the image.
+  private let discards: Bool
+
   /// Makes the file system and mounts it; throws if the machine or the user's rights do not allow that.
-  init(_ kind: Kind, in folder: URL) throws {
+  init(_ kind: Kind, in folder: URL, discards: Bool = false) throws {
     self.kind = kind
+    self.discards = discards
     image = folder.appendingPathComponent("\(kind.rawValue).image").path
     path = folder.appendingPathComponent(kind.rawValue).path
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -45,7 +49,7 @@ struct LoopMount {
   }
 
   func mount() throws {
-    try Self.run(["mount", "-o", "loop", "-t", kind.rawValue, image, path])
+    try Self.run(["mount", "-o", discards ? "loop,discard" : "loop", "-t", kind.rawValue, image, path])
   }
 
   /// What is not on the image yet is lost.

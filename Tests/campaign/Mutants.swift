@@ -19,7 +19,8 @@ enum Mutants: Campaign {
     for rule in rules {
       result.run += 1
       if let killer = killer(of: rule, statesMax: options.amount ?? 1_000_000, seed: options.seed) {
-        say("\(rule.rawValue): killed by \(killer.harness) in \(killer.states) states (\(killer.finding))")
+        options.tell(
+          "\(rule.rawValue): killed by \(killer.harness) in \(killer.states) states (\(killer.finding))")
         result.notes.append(("\(rule.rawValue).killer", killer.harness))
         result.details.append(("\(rule.rawValue).states", killer.states))
         continue
@@ -27,7 +28,7 @@ enum Mutants: Campaign {
       result.failed += 1
       result.firstFailure = result.firstFailure ?? "nothing notices that \(rule.rawValue) is broken"
       result.notes.append(("\(rule.rawValue).killer", "none"))
-      say("\(rule.rawValue): ALIVE")
+      options.tell("\(rule.rawValue): ALIVE")
     }
     return result
   }
@@ -49,6 +50,10 @@ enum Mutants: Campaign {
       statesMax: statesMax, seed: seed, commitsWaiting: { $0.commitsWaiting }, breaking: rule)
     if let failure {
       return Killer(harness: "crash", states: failure.state, finding: failure.finding.kind.rawValue)
+    }
+    let writes = WrongWrites.run(rounds: 200, seed: seed, breaking: rule)
+    if writes.failures > 0 {
+      return Killer(harness: "wrong writes", states: writes.rounds, finding: "\(writes.failures) not noticed")
     }
     let matrix = CorruptionMatrix.run(flips: .random(3000), seed: seed, breaking: rule)
     guard matrix.harm > 0 else { return nil }

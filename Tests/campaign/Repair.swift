@@ -10,14 +10,14 @@ enum Repair: Campaign {
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {
     let states = options.amount ?? 1_000_000
     let troubles = SalvageCampaign.run(states: states, seed: options.seed)
-    say("\(troubles)")
+    options.tell("\(troubles)")
     let crashes = CheckCampaign.run(states: states, seed: options.seed)
-    say("\(crashes)")
+    options.tell("\(crashes)")
     // Every way of damage comes to about this many stores, without the flipped bits.
     let ways = 26_000
     let matrix = RepairMatrix.run(
       flips: .random(max(1, states / 20)), sparing: max(1, ways / states), seed: options.seed)
-    say("\(matrix)")
+    options.tell("\(matrix)")
     var result = CampaignResult(
       run: troubles.states + crashes.states + matrix.checks,
       failed: troubles.failures + crashes.failures + matrix.failures)

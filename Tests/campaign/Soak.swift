@@ -35,7 +35,10 @@ enum Soak: Campaign {
     let end = ContinuousClock.now + .seconds(60 * (options.amount ?? 24 * 60))
     while ContinuousClock.now < end, soak.failures.isEmpty { try soak.round() }
     soak.judge()
-    if !options.wantsJSON { say(soak.table) }
+    options.tell(soak.table)
+    if !soak.hasJudgedGrowth {
+      options.tell("Growth of memory and descriptors: not judged, for that takes seven rounds.")
+    }
     var result = CampaignResult(run: soak.rounds.count, failed: soak.failures.count)
     result.details = soak.details
     result.firstFailure = soak.failures.first
@@ -66,6 +69,11 @@ struct SoakRun {
   private var random: SeededRandom
   private let watched = WatchedFileSystem(PosixFileSystem())
   private var frames: UInt64 = 0
+  private var checks = 0
+  /// There were rounds enough to see whether anything grows.
+  private(set) var hasJudgedGrowth = false
+  /// Of so many rounds one ends in a look at every byte; the last one always does.
+  private static let roundsPerCheck = 3
 
   init(_ folder: URL, seed: UInt64) {
     self.folder = folder
@@ -94,16 +102,26 @@ struct SoakRun {
       acknowledged =
         try round.wasKilled
         ? runAndKill(after: milliseconds, &round) : runAndClose(after: milliseconds, &round)
-      try compare(with: acknowledged)
+      round.live = try compare(with: acknowledged)
     } catch {
       failures.append("round \(rounds.count): \(error)")
       return
     }
-    round.live = try DirectoryMeasures.liveBytes(of: path, Soak.options)
     round.residentBytes = ProcessMeasures.residentBytes
     round.descriptors = ProcessMeasures.openDescriptors
     rounds.append(round)
     check(round)
+    if rounds.count % Self.roundsPerCheck == 0 { checkEveryByte() }
+  }
+
+  private mutating func checkEveryByte() {
+    checks += 1
+    do {
+      let report = try ByteStore.check(path)
+      if !report.isSound { failures.append("round \(rounds.count): check finds \(report.findings)") }
+    } catch {
+      failures.append("round \(rounds.count): check ended with \(error)")
+    }
   }
 
   private mutating func runAndClose(after milliseconds: Int, _ round: inout Round) throws -> [Int] {
@@ -156,7 +174,8 @@ struct SoakRun {
     return acknowledged
   }
 
-  private mutating func compare(with acknowledged: [Int]) throws {
+  /// The bytes that are alive.
+  private mutating func compare(with acknowledged: [Int]) throws -> UInt64 {
     let store = try ByteStore.open(path, options: Soak.options, platform: platform)
     try store.checkInvariants()
     var count = 0
@@ -175,7 +194,10 @@ struct SoakRun {
       count += models[writer].keys.count + (last > 0 ? 1 : 0)
     }
     guard store.count == count else { throw SoakFailure(description: "\(store.count) keys, not \(count)") }
+    try store.flush()
+    let live = store.statistics.segments.liveBytes
     try store.close()
+    return live
   }
 
   private struct SoakFailure: Error, CustomStringConvertible { var description: String }
@@ -193,12 +215,14 @@ struct SoakRun {
 
   /// What needs all rounds.
   mutating func judge() {
+    if rounds.count % Self.roundsPerCheck != 0 { checkEveryByte() }
     if amplification > SpaceLaw.writeAmplificationMax {
       failures.append("\(amplification.withTwoDigits) bytes were written for each one logged")
     }
     // What is only ever made once is there after a round of each kind.
     let settled = rounds.dropFirst(3)
-    guard settled.count >= 4 else { return }
+    hasJudgedGrowth = settled.count >= 4
+    guard hasJudgedGrowth else { return }
     let part = max(2, settled.count / 3)
     let first = settled.prefix(part), last = settled.suffix(part)
     let memory = (first.map(\.residentBytes).max() ?? 0, last.map(\.residentBytes).min() ?? 0)
@@ -240,6 +264,7 @@ struct SoakRun {
   var details: [(name: String, value: Int)] {
     [
       ("commits", rounds.reduce(0) { $0 + $1.commits }), ("kills", rounds.count { $0.wasKilled }),
+      ("checks", checks), ("growthJudged", hasJudgedGrowth ? 1 : 0),
       ("writtenPer100Logged", Int(100 * amplification)),
       ("residentBytesFirst", rounds.first?.residentBytes ?? 0),
       ("residentBytesLast", rounds.last?.residentBytes ?? 0),

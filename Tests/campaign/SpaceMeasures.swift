@@ -17,20 +17,40 @@ enum SpaceLaw {
     let others: Duration = average * (syncsOfCommitMax - 1)
     return longestSync.milliseconds + others.milliseconds + commitMillisecondsMax
   }
+  /// Of those, others may be asked for by the flush that a commit waits for.
+  static let syncsOfOthersMax = 3
+
+  /// For a commit without its own syncs.
+  static func commitMillisecondsWithoutSyncsMax(longestSync: Duration, average: Duration) -> Int {
+    let others: Duration = average * (syncsOfOthersMax - 1)
+    return longestSync.milliseconds + others.milliseconds + commitMillisecondsMax
+  }
+
   private static let spaceMax = 2.2
   private static let spaceExtraMax: UInt64 = 256 << 20
 
-  /// What the directory may take. Live bytes are those of the store's files after everything was flushed and
-  /// compacted: what the same contents take at least. Beside them stand at most half as much that is dead, the
-  /// dead bytes that are not worth a rewrite, logs, spares, and what a flush is writing before it deletes.
-  static func directoryBytesMax(live: UInt64, _ options: ByteStore.Options) -> UInt64 {
-    let extra = 16 << 20 + 4 * options.flushBytes + 4 * options.logBytesMax
+  /// What the directory may take. Live bytes are those of the entries in segments that are still the value of a
+  /// key, after everything was flushed. Beside them stand at most half as much that is dead, the dead bytes that are
+  /// not worth a rewrite, the checkpoint, logs with what is in flight, spares, and what a flush is writing before it
+  /// deletes.
+  static func directoryBytesMax(
+    live: UInt64, inFlight: UInt64 = 0, _ options: ByteStore.Options
+  ) -> UInt64 {
+    let extra = 16 << 20 + 4 * options.flushBytes + 4 * options.logBytesMax + 4 * inFlight
     return UInt64(spaceMax * Double(live)) + min(extra, spaceExtraMax)
   }
 
+  /// What all logs may take while commits come faster than flushes are: four times what starts one, the commits in
+  /// flight, which fill a log of their own as well, and the log in use with the one before.
+  static func logBytesMax(inFlight: UInt64, _ options: ByteStore.Options) -> UInt64 {
+    4 * options.flushBytes + 2 * inFlight + 2 * options.logBytesMax
+  }
+
   /// After a flush, while nothing else goes on: what is dead, a log and a spare.
-  static func directoryBytesAtRestMax(live: UInt64, _ options: ByteStore.Options) -> UInt64 {
-    UInt64(1.5 * Double(live)) + 16 << 20 + 2 * options.logBytesMax
+  static func directoryBytesAtRestMax(
+    live: UInt64, inFlight: UInt64 = 0, _ options: ByteStore.Options
+  ) -> UInt64 {
+    UInt64(1.5 * Double(live)) + 16 << 20 + 2 * options.logBytesMax + 2 * inFlight
   }
 
   /// The bytes of a commit's frame, of which nothing can be saved.
@@ -41,28 +61,15 @@ enum SpaceLaw {
 }
 
 enum DirectoryMeasures {
-  static func bytes(of path: String) -> UInt64 {
+  /// Of all files, or of those whose names begin with `prefix`.
+  static func bytes(of path: String, named prefix: String = "") -> UInt64 {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
     return names.reduce(0) { sum, name in
       var status = stat()
       // One that is gone by now takes nothing.
-      return stat("\(path)/\(name)", &status) == 0 ? sum + UInt64(status.st_size) : sum
+      return name.hasPrefix(prefix) && stat("\(path)/\(name)", &status) == 0
+        ? sum + UInt64(status.st_size) : sum
     }
-  }
-
-  /// Of a copy that is compacted as far as it goes; the store itself must be closed.
-  static func liveBytes(of path: String, _ options: ByteStore.Options) throws -> UInt64 {
-    let copy = path + "-copy"
-    defer { try? FileManager.default.removeItem(atPath: copy) }
-    try FileManager.default.copyItem(atPath: path, toPath: copy)
-    var options = options
-    options.maintenance = .manual
-    let store = try ByteStore.open(copy, options: options)
-    try store.flush(.everything)
-    store.abandon()
-    // What an open would throw away is no part of it.
-    try ByteStore.open(copy, options: options).abandon()
-    return bytes(of: copy)
   }
 }
 

@@ -30,6 +30,8 @@ struct Opened {
   var manifest: Manifest
   var checkpoint: CheckpointFile?
   var table: SharedTable
+  /// The last log, if it is to be appended to: only with a broken rule.
+  var oldLog: LogWriter?
   /// For the layer above, if there is one.
   var recovered: Recovered?
   var reserve = SpaceReserve()
@@ -200,6 +202,10 @@ extension ByteStore {
       let file = try open(log, in: directory)
       defer { file.close() }
       try replay(log, file, &opened)
+    }
+    if !platform.keeps(.freshLogAfterOpen), let log = manifest.logs.last, log.end == nil {
+      opened.oldLog = LogWriter.goingOn(
+        log, of: manifest.storeID, at: opened.last, try open(log, in: directory), platform)
     }
     try cleanUp(&opened)
     return opened

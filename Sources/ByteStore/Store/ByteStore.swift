@@ -165,7 +165,8 @@ package final class ByteStore: Sendable {
     state = Locked(State())
     writer = Locked(
       Writer(
-        manifest: opened.manifest, isManifestSure: opened.isManifestSure, reserve: opened.reserve,
+        manifest: opened.manifest, isManifestSure: opened.isManifestSure, log: opened.oldLog,
+        reserve: opened.reserve,
         leftovers: opened.leftovers, last: opened.last,
         flushedThrough: opened.checkpoint?.header.position.sequence ?? .none))
     noteLogBytesDue(opened.manifest.checkpoint)

@@ -49,6 +49,8 @@ package enum Rule: String, CaseIterable, Sendable {
   case syncSegment
   /// C7: and a checkpoint.
   case syncCheckpoint
+  /// C7: both are read back, for a device may have kept other bytes than it was given.
+  case readBack
   /// C5: a log is deleted once a durable manifest does without it.
   case deleteAfterManifest
   /// C5: an open writes the manifest again before it deletes what it does not name.
@@ -59,6 +61,8 @@ package enum Rule: String, CaseIterable, Sendable {
   case keepLaterCommits
   /// C8: a commit of a log is applied once.
   case replayOnce
+  /// C12: the first commit after an open takes a fresh log.
+  case freshLogAfterOpen
   /// C10: who opens a store keeps everyone else out.
   case lock
   /// C11: a reserve is kept for the day on which the disk is full.

@@ -13,6 +13,8 @@ package struct Finding: Error, Sendable, CustomStringConvertible {
     case falseAlarm = "false alarms"
     /// P7: bytes were dropped and the report does not say so, or the report tells of a loss that was none.
     case wrongReport = "wrong recovery reports"
+    /// C12: a log that was there at an opening is not what it was.
+    case oldLog = "old logs written to"
     /// P9: a commit succeeded after one whose outcome is unknown, or a store did not open after a fault.
     case dishonest = "wrong answers to a fault"
   }

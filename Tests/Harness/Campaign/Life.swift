@@ -45,6 +45,8 @@ struct Life {
   private let scheduler: JobScheduler?
   /// The commit at which the store stood when it was opened.
   private var openedAt = 0
+  /// The disk as that opening left it.
+  private var imageWhenOpened: DiskImage?
   /// Maintenance met a fault, and nobody was there to be told.
   private var mayBePoisoned = false
   /// A put was acknowledged in this life, so that there is a reserve; before that, a power loss may have taken
@@ -85,6 +87,11 @@ struct Life {
   mutating func run() throws(Finding) {
     try oracle.checkBackups(on: disk.image)
     try open()
+    try goOn()
+    try checkOldLogs()
+  }
+
+  private mutating func goOn() throws(Finding) {
     if plan.seed % 8 == 0 { try openBeside() }
     // A process that nobody calls any more goes on in the background until it dies.
     defer { scheduler?.finishAll() }
@@ -165,6 +172,7 @@ struct Life {
     }
     store = opened
     openedAt = sequence
+    imageWhenOpened = disk.image
     mayBePoisoned = false
     return true
   }
@@ -186,6 +194,19 @@ struct Life {
     case .success(let store):
       store.abandon()
       throw Finding(.dishonest, "the store was opened twice")
+    }
+  }
+
+  /// No log that was there when the store was opened has been written to since.
+  private func checkOldLogs() throws(Finding) {
+    guard let before = imageWhenOpened else { return }
+    let after = disk.image
+    for path in before.paths where path.hasPrefix("\(Self.path)/log-") {
+      // Another file of that name is another log.
+      guard after.entry(at: path) == before.entry(at: path),
+        after.contents(of: path) != before.contents(of: path)
+      else { continue }
+      throw Finding(.oldLog, "\(path) is of an earlier opening, and has changed since this one")
     }
   }
 
@@ -213,6 +234,7 @@ struct Life {
     let hasCommitted = Int(closing.lastCommit.value) > openedAt
     let wasClosed = try close(closing) && !mayBePoisoned
     if wasClosed { oracle.acknowledgeSync(through: oracle.acknowledged, at: operations) }
+    try checkOldLogs()
     try open()
     guard let report = store?.recoveryReport, wasClosed, hasCommitted else { return }
     guard report.losses.isEmpty, report.wasClosedCleanly else {

@@ -10,7 +10,7 @@ import Glibc
 
 /// Invariants: there are as many pages as `size` needs, and the bytes of the last one beyond `size` are
 /// zero. A page of zeros that was never written differently is the one page that all files share.
-package struct PagedBytes: Sendable {
+package struct PagedBytes: Sendable, Equatable {
   static let pageBytes = 4096
   private static let zeroPage = [UInt8](repeating: 0, count: pageBytes)
 

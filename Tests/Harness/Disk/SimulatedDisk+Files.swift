@@ -215,6 +215,7 @@ private final class SimulatedFile: OpenFile {
           let asked = isShort && bytes.count > 1 ? 1 + state.random.below(bytes.count - 1) : bytes.count
           let count = try disk.room(for: asked, at: start, ofFile: file, path, &state)
           state.image.write(UnsafeRawBufferPointer(rebasing: bytes[..<count]), at: start, in: file)
+          disk.garble(path, start..<start + count, ofFile: file, &state)
           state.counters.bytesWritten += count
           return count
         })

@@ -27,6 +27,8 @@ package final class SimulatedDisk: Sendable {
     package var recordsTrace = false
     /// Bytes of a file that the device does not give.
     package var unreadable: Unreadable?
+    /// A write that the device keeps otherwise than it was given, and does not say so.
+    package var garbling: Garbling?
     /// What all files with a name may take, in whole pages; beyond it a write is short, then fails, and no
     /// file is made.
     package var capacity: Int?
@@ -53,6 +55,21 @@ package final class SimulatedDisk: Sendable {
         return count
       }
       return start < range.lowerBound ? range.lowerBound - start : nil
+    }
+  }
+
+  package struct Garbling: Sendable {
+    /// In the path of the file.
+    package var name: String
+    /// Of the writes to such files, from 0.
+    package var number: Int
+    /// Of the bits of that write, counted round.
+    package var bit: Int
+
+    package init(_ name: String, number: Int, bit: Int) {
+      self.name = name
+      self.number = number
+      self.bit = bit
     }
   }
 
@@ -85,6 +102,7 @@ package final class SimulatedDisk: Sendable {
     var trace: [TraceEntry] = []
     var history: [Moment] = []
     var faultPoints: [FaultPoint] = []
+    var garbling: Garbling?
     var beforeNextSync: (@Sendable () -> Void)?
   }
 
@@ -94,7 +112,9 @@ package final class SimulatedDisk: Sendable {
   package init(_ image: DiskImage = DiskImage(), options: Options = Options()) {
     self.options = options
     state = Locked(
-      State(image: image, fault: options.fault, random: SeededRandom(seed: options.seed)))
+      State(
+        image: image, fault: options.fault, random: SeededRandom(seed: options.seed),
+        garbling: options.garbling))
   }
 
   // MARK: Looking and steering
@@ -112,6 +132,9 @@ package final class SimulatedDisk: Sendable {
 
   /// What the files take on the disk.
   package var bytesInUse: Int { state.withLock { $0.image.bytesInUse } }
+
+  /// The write that was to be kept otherwise has come.
+  package var hasGarbled: Bool { state.withLock { options.garbling != nil && $0.garbling == nil } }
 
   /// From now on this fault, or none.
   package func setFault(_ plan: FaultPlan?) { state.withLock { $0.fault = plan } }
@@ -190,6 +213,20 @@ package final class SimulatedDisk: Sendable {
     else { return }
     state.counters.faults += 1
     throw SystemFailure(.create, path, ENOSPC)
+  }
+
+  /// What the device makes of a write to a file that it was just given; the caller learns nothing of it.
+  func garble(_ path: String, _ range: Range<Int>, ofFile file: Int, _ state: inout State) {
+    guard let garbling = state.garbling, path.contains(garbling.name), !range.isEmpty else { return }
+    guard garbling.number == 0 else {
+      state.garbling?.number -= 1
+      return
+    }
+    state.garbling = nil
+    let bit = garbling.bit % (8 * range.count)
+    let place = range.lowerBound + bit / 8
+    let byte = state.image.files[file].live[place] ^ 1 << UInt8(bit % 8)
+    [byte].withUnsafeBytes { state.image.write($0, at: place, in: file) }
   }
 
   /// A look at the disk that is no call and cannot fail.

@@ -2,6 +2,14 @@
 
 package import ByteStore
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 package final class WatchedFileSystem: FileSystem {
   package struct Counters: Sendable {
     /// By what stands before the number in a file's name: log, segment, checkpoint, MANIFEST, SPARE.
@@ -13,6 +21,8 @@ package final class WatchedFileSystem: FileSystem {
 
   private struct State {
     var counters = Counters()
+    /// By thread.
+    var timeInSyncs: [UInt: Duration] = [:]
     var beforeNextRead: (@Sendable () -> Void)?
   }
 
@@ -46,7 +56,30 @@ package final class WatchedFileSystem: FileSystem {
     state.withLock { $0.counters.bytesWritten[kind, default: 0] += UInt64(bytes) }
   }
 
-  fileprivate func countSync() { state.withLock { $0.counters.syncs += 1 } }
+  /// How long the syncs took that the calling thread has asked for.
+  package var timeInSyncsOfThisThread: Duration {
+    state.withLock { $0.timeInSyncs[Self.thisThread, default: .zero] }
+  }
+
+  fileprivate func countSync(_ sync: () throws(SystemFailure) -> Void) throws(SystemFailure) {
+    let start = ContinuousClock.now
+    defer {
+      let took = ContinuousClock.now - start
+      state.withLock { state in
+        state.counters.syncs += 1
+        state.timeInSyncs[Self.thisThread, default: .zero] += took
+      }
+    }
+    try sync()
+  }
+
+  private static var thisThread: UInt {
+    #if canImport(Glibc)
+    return pthread_self()
+    #else
+    return UInt(bitPattern: pthread_self())
+    #endif
+  }
 }
 
 private struct WatchedDirectory: OpenDirectory {
@@ -74,8 +107,7 @@ private struct WatchedDirectory: OpenDirectory {
   func remove(_ name: String) throws(SystemFailure) { try base.remove(name) }
 
   func sync() throws(SystemFailure) {
-    watch.countSync()
-    try base.sync()
+    try watch.countSync { () throws(SystemFailure) in try base.sync() }
   }
 
   func lock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
@@ -109,8 +141,7 @@ private struct WatchedFile: OpenFile {
   }
 
   func sync() throws(SystemFailure) {
-    watch.countSync()
-    try base.sync()
+    try watch.countSync { () throws(SystemFailure) in try base.sync() }
   }
 
   func close() { base.close() }

@@ -13,8 +13,8 @@ package struct CorruptionMatrix {
     case all
     /// This many of each store.
     case random(Int)
-    /// Every bit of 2 KiB of each kind of file, then this many of each store.
-    case eachKind(thenRandom: Int)
+    /// Every bit of so many bytes of each kind of file, or of all that it has, then this many of each store.
+    case eachKind(bytes: Int, thenRandom: Int)
   }
 
   private static let slowestAllowed = Duration.seconds(1)
@@ -132,7 +132,7 @@ package struct CorruptionMatrix {
 
 extension FileDamage {
   /// The device says so itself, and the error names the file.
-  fileprivate func explains(_ cause: SystemFailure) -> Bool {
+  func explains(_ cause: SystemFailure) -> Bool {
     cause.path == unreadable?.path && cause.operation.contains("read")
   }
 }

@@ -57,10 +57,14 @@ extension FileDamage {
     _ visit: (FileDamage) -> Void
   ) {
     flip(specimen, flips, &random, visit)
-    let step: Int
-    if case .all = flips { step = 64 } else { step = 512 }
+    // Of zeros and of lengths.
+    let steps: (zeros: Int, lengths: Int)
+    if case .all = flips { steps = (64, 1) } else { steps = (512, 512) }
     for path in specimen.paths {
-      ranges(of: path, in: specimen, step: step).forEach(visit)
+      zeroed(path, in: specimen, step: steps.zeros).forEach(visit)
+      lengths(of: path, in: specimen, step: steps.lengths).forEach {
+        visit(truncate(path, to: $0, in: specimen))
+      }
       unreadable(path, in: specimen).forEach(visit)
       if !path.contains("/log-") { pagesElsewhere(of: path, in: specimen, other).forEach(visit) }
     }
@@ -81,9 +85,9 @@ extension FileDamage {
       }
     case .random(let count):
       flipAtRandom(count, specimen, &random, visit)
-    case .eachKind(let count):
+    case .eachKind(let bytes, let count):
       for path in paths {
-        for byte in bytesOfEachPart(of: path, in: specimen) {
+        for byte in bytesOfEachPart(of: path, in: specimen, bytes: bytes) {
           for bit in 8 * byte..<8 * byte + 8 { visit(flip(bit, of: path, in: specimen)) }
         }
       }
@@ -101,15 +105,16 @@ extension FileDamage {
     }
   }
 
-  /// Of each part of a file so many bytes that all specimens together have 2 KiB of it: those in use first, in
-  /// blocks from all over it. A manifest is shorter, and gives all it has.
-  private static let bytesPerPart = 768
+  /// The rarest parts are in so many specimens.
+  private static let specimensWithPart = 3
 
-  static func bytesOfEachPart(of path: String, in specimen: Specimen) -> [Int] {
+  /// Of each part of a file so many bytes that all specimens together have `bytes` of it: those in use first, in
+  /// blocks from all over it. A manifest is shorter, and gives all it has.
+  static func bytesOfEachPart(of path: String, in specimen: Specimen, bytes: Int) -> [Int] {
     let contents = specimen.contents(of: path)
     let blocks = stride(from: 0, to: contents.size, by: frameAlignment)
       .map { $0..<min($0 + frameAlignment, contents.size) }
-    let count = bytesPerPart / frameAlignment
+    let count = (bytes + specimensWithPart * frameAlignment - 1) / (specimensWithPart * frameAlignment)
     let parts = Dictionary(grouping: blocks) { part(of: path, at: $0.lowerBound) }.values
     let chosen = parts.flatMap { blocks -> [Range<Int>] in
       let used = blocks.filter(contents.hasNonZero)
@@ -142,16 +147,26 @@ extension FileDamage {
 
   // MARK: Ranges
 
+  /// Zeros in a file, or less of it.
   static func ranges(of path: String, in specimen: Specimen, step: Int) -> [FileDamage] {
+    zeroed(path, in: specimen, step: step)
+      + lengths(of: path, in: specimen, step: step).map { truncate(path, to: $0, in: specimen) }
+  }
+
+  private static func zeroed(_ path: String, in specimen: Specimen, step: Int) -> [FileDamage] {
     let contents = specimen.contents(of: path)
     let isManifest = path.hasSuffix("/MANIFEST")
     let starts = stride(from: 0, to: contents.size, by: isManifest ? 4 : step)
     let lengths = isManifest ? [4, 16, contents.size] : [64, 512, 4096, contents.size]
-    let zeroed = starts.flatMap { start in
+    return starts.flatMap { start in
       lengths.map { zero(start..<min(start + $0, contents.size), of: path, in: specimen) }
     }
-    let lengthsLeft = stride(from: 0, to: contents.size, by: isManifest ? 1 : step)
-    return zeroed + lengthsLeft.map { truncate(path, to: $0, in: specimen) }
+  }
+
+  private static func lengths(
+    of path: String, in specimen: Specimen, step: Int
+  ) -> StrideTo<Int> {
+    stride(from: 0, to: specimen.contents(of: path).size, by: path.hasSuffix("/MANIFEST") ? 1 : step)
   }
 
   private static func zero(_ range: Range<Int>, of path: String, in specimen: Specimen) -> FileDamage {
@@ -168,7 +183,8 @@ extension FileDamage {
   }
 
   private static func truncate(_ path: String, to size: Int, in specimen: Specimen) -> FileDamage {
-    let contents = PagedBytes(specimen.contents(of: path).bytes(in: 0..<size))
+    var contents = PagedBytes()
+    contents.take(0..<size, from: specimen.contents(of: path))
     return FileDamage(
       part: part(of: path, at: size), kind: .truncated, text: "\(path) to \(size) bytes",
       image: specimen.replacing(path, with: contents))
@@ -392,7 +408,7 @@ extension Specimen {
 }
 
 extension PagedBytes {
-  fileprivate mutating func replaceByte(at offset: Int, with byte: UInt8) {
+  mutating func replaceByte(at offset: Int, with byte: UInt8) {
     [byte].withUnsafeBytes { write($0, at: offset) }
   }
 }

@@ -37,13 +37,14 @@ package struct MatrixSummary: Sendable {
   package var total: Counts { rows.values.reduce(Counts(), +) }
   package var harm: Int { total.harm }
 
-  /// By part of the store: manifest, log header, log frames, whole log.
-  package var byPart: [String: Counts] {
-    rows.reduce(into: [:]) { parts, row in
-      parts[row.key.part.rawValue, default: Counts()] =
-        parts[row.key.part.rawValue, default: Counts()] + row.value
+  /// By part of the store, all of them, in order: one that nothing damaged has zeros. The name is one word.
+  package var byPart: [(name: String, counts: Counts)] {
+    FileDamage.Part.allCases.map { part in
+      ("\(part)", rows.reduce(Counts()) { $1.key.part == part ? $0 + $1.value : $0 })
     }
   }
+
+  package var neverReached: [String] { byPart.filter { $0.counts.all == 0 }.map { $0.name } }
 
   mutating func count(_ damage: FileDamage, _ outcome: WritableKeyPath<Counts, Int>) {
     rows[Row(part: damage.part, kind: damage.kind), default: Counts()][keyPath: outcome] += 1
@@ -59,6 +60,17 @@ extension MatrixSummary: CustomStringConvertible {
     }
     let harm = firstHarm.map { ["first harm: \($0)"] } ?? []
     return (["\(total.all) damaged stores: \(total)"] + lines + harm).joined(separator: "\n")
+  }
+}
+
+extension MatrixSummary.Counts {
+  /// Each outcome by name.
+  package var outcomes: [(name: String, count: Int)] {
+    [
+      ("detected", detected), ("harmless", identical), ("reportedLoss", reported),
+      ("asAfterACrash", unwritten),
+      ("undetected", harm),
+    ]
   }
 }
 

@@ -5,6 +5,9 @@
 //   3. salvage  gives a store that opens, that `check` calls sound, and of which every value is one that a
 //               commit put for its key; what lies in files that are not damaged is all there
 //
+// What a device does not give today it may give tomorrow: there, a check names it, and a salvage leaves every byte of
+// the originals where it can be found again.
+//
 // Values of the specimens are random, so that a search for their bytes tells in which files they are.
 
 internal import ByteStore
@@ -60,8 +63,6 @@ package struct RepairMatrix {
   }
 
   private mutating func judge(_ damage: FileDamage, _ specimen: Specimen) {
-    // What a device does not give today it may give tomorrow: no salvage sets such a file aside.
-    guard damage.unreadable == nil else { return }
     do throws(Finding) {
       let isNoticed = try Self.isNoticed(damage, seed)
       let isFound = try isFound(damage)
@@ -77,16 +78,16 @@ package struct RepairMatrix {
 
   private static func isNoticed(_ damage: FileDamage, _ seed: UInt64) throws(Finding) -> Bool {
     do throws(ByteStoreError) {
-      _ = try Repaired.contents(SimulatedDisk(damage.image), seed: seed)
+      _ = try Repaired.contents(damage.disk, seed: seed)
       return false
     } catch {
-      if case .system = error { throw Finding(.dishonest, "\(error)") }
+      if case .system(let cause) = error, !damage.explains(cause) { throw Finding(.dishonest, "\(error)") }
       return true
     }
   }
 
   private mutating func isFound(_ damage: FileDamage) throws(Finding) -> Bool {
-    let disk = SimulatedDisk(damage.image)
+    let disk = damage.disk
     defer { summary.checks += 1 }
     let found: Bool
     do throws(ByteStoreError) {
@@ -120,11 +121,12 @@ package struct RepairMatrix {
   private mutating func salvage(
     _ damage: FileDamage, _ specimen: Specimen, isFound: Bool
   ) throws(Finding) {
-    let disk = SimulatedDisk(damage.image)
+    let disk = damage.disk
     let report: SalvageReport
     do throws(ByteStoreError) {
       report = try ByteStore.salvage(Life.path, platform: disk.platform(seed: SeededRandom.seed(seed, 7)))
     } catch {
+      try Self.compareOriginals(damage.image, disk.image)
       guard Self.mayRefuse(damage, error) else { throw Finding(.dishonest, "salvage ended with \(error)") }
       summary.refused += 1
       return
@@ -133,12 +135,12 @@ package struct RepairMatrix {
     guard (report.outcome == .healthy) == !isFound else {
       throw Finding(.dishonest, "salvage says \(report.outcome), after a check that says otherwise")
     }
-    try Self.compareOriginals(damage.image, disk.image, report)
+    if report.outcome != .healthy { try Self.compareOriginals(damage.image, disk.image) }
     let checked = try Self.report(of: SimulatedDisk(disk.image), seed)
     guard checked.isSound else { throw Finding(.falseAlarm, "after salvage: \(checked.findings)") }
     let contents: Contents
     do throws(ByteStoreError) {
-      contents = try Repaired.contents(disk, seed: SeededRandom.seed(seed, 8))
+      contents = try Repaired.contents(SimulatedDisk(disk.image), seed: SeededRandom.seed(seed, 8))
     } catch {
       throw Finding(.falseAlarm, "what was salvaged does not open: \(error)")
     }
@@ -152,14 +154,12 @@ package struct RepairMatrix {
   private static func mayRefuse(_ damage: FileDamage, _ error: ByteStoreError) -> Bool {
     if case .foreignFile = error { return [.replaced, .older, .spliced].contains(damage.kind) }
     if case .noStore = error { return true }
+    if case .system(let cause) = error { return damage.explains(cause) }
     return false
   }
 
   /// Every byte of the originals is there, under one name or another.
-  private static func compareOriginals(
-    _ before: DiskImage, _ after: DiskImage, _ report: SalvageReport
-  ) throws(Finding) {
-    guard report.outcome != .healthy else { return }
+  private static func compareOriginals(_ before: DiskImage, _ after: DiskImage) throws(Finding) {
     let kept = Set(after.paths.compactMap { after.contents(of: $0)?.bytes })
     for path in before.paths where !path.hasSuffix("/LOCK") && !path.hasSuffix("/SPARE") {
       guard let bytes = before.contents(of: path)?.bytes, !kept.contains(bytes) else { continue }
@@ -198,7 +198,9 @@ extension Specimen {
       }
     }
     let damaged = Set(
-      image.paths.filter { image.contents(of: $0)?.bytes != damage.image.contents(of: $0)?.bytes })
+      image.paths.filter {
+        image.contents(of: $0)?.bytes != damage.image.contents(of: $0)?.bytes || $0 == damage.unreadable?.path
+      })
     let isLogDamaged = damaged.contains { $0.contains("/log-") }
     for (key, files) in homes where !damage.losesQuietly {
       let isSafe = files.contains { !damaged.contains($0) }

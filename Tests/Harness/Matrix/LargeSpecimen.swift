@@ -1,0 +1,177 @@
+// A closed store that is too large to be read whole for each damage, and what a read of each key looks at.
+//
+//   1. fill     commits with flushes in between, until its segments have so many bytes
+//   2. change   some keys again and some gone, flushed as needed, so that segments hold dead entries too
+//   3. log      one more commit, and a close: the log holds something
+//   4. map      for each key, the blocks of each file that its first read after an open looks at
+
+internal import ByteStore
+
+struct LargeSpecimen: Sendable {
+  /// Damage is known to concern a key by so many bytes at a time.
+  static let blockBytes = 4096
+  /// Of those that look at a block, so many are known by number.
+  static let readersMax = 4
+
+  let image: DiskImage
+  let paths: [String]
+  let sizes: [Int]
+  /// What an open without any read looks at.
+  private let ofOpen: [String: Set<Int>]
+  /// By file and block, keys whose first read looks there.
+  private let readers: [String: [[Int32]]]
+  /// For each number of a key the last commit that put it; 0 if it is gone.
+  private let versions: [UInt32]
+  private let seed: UInt64
+
+  static var options: ByteStore.Options {
+    var options = ByteStore.Options()
+    options.maintenance = .manual
+    options.segmentBytesMax = 8 << 20
+    options.cacheBytesMax = 1 << 20
+    return options
+  }
+
+  init(bytes: Int, seed: UInt64) throws(ByteStoreError) {
+    var filling = Filling(seed: seed)
+    try filling.fill(bytes)
+    self.seed = seed
+    let image = filling.image
+    let versions = filling.versions
+    let others = ["LOCK", "SPARE", "RESERVE"]
+    let paths = image.paths.filter { path in !others.contains { path.hasSuffix("/\($0)") } }
+    let sizes = paths.map { image.contents(of: $0)?.size ?? 0 }
+    self.image = image
+    self.versions = versions
+    self.paths = paths
+    self.sizes = sizes
+    ofOpen = try Self.blocks(in: image, key: nil)
+    var readers = [String: [[Int32]]](
+      uniqueKeysWithValues: zip(paths, sizes).map { path, size in
+        (path, [[Int32]](repeating: [], count: (size + Self.blockBytes - 1) / Self.blockBytes))
+      })
+    for number in versions.indices {
+      for (path, blocks) in try Self.blocks(in: image, key: Self.key(number)) {
+        for block in blocks where readers[path]?.indices.contains(block) == true {
+          guard readers[path]![block].count < Self.readersMax else { continue }
+          readers[path]![block].append(Int32(number))
+        }
+      }
+    }
+    self.readers = readers
+  }
+
+  var bytes: Int { sizes.reduce(0, +) }
+  var keys: Int { versions.count }
+
+  /// Keys whose first read looks at the block of a byte, four at most.
+  func readers(of path: String, at offset: Int) -> [Int] {
+    readers[path]?[offset / Self.blockBytes].map { Int($0) } ?? []
+  }
+
+  func isReadByOpen(_ path: String, at offset: Int) -> Bool {
+    ofOpen[path]?.contains(offset / Self.blockBytes) ?? false
+  }
+
+  /// Nil if it was removed.
+  func value(_ number: Int) -> [UInt8]? {
+    versions[number] == 0 ? nil : Self.value(number, version: versions[number], seed: seed)
+  }
+
+  static func key(_ number: Int) -> [UInt8] { Array("collection/document-\(number)".utf8) }
+
+  /// A third of it compresses.
+  private static func value(_ number: Int, version: UInt32, seed: UInt64) -> [UInt8] {
+    var random = SeededRandom(seed: SeededRandom.seed(seed, UInt64(number), UInt64(version)))
+    let bytes = [100, 2000, 6000, 10_000][random.below(4)]
+    return random.bytes(bytes - bytes / 3)
+      + [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: bytes / 3)
+  }
+
+  /// What an open, and then a read of `key`, reads from a disk.
+  private static func blocks(
+    in image: DiskImage, key: [UInt8]?
+  ) throws(ByteStoreError) -> [String: Set<Int>] {
+    var recording = SimulatedDisk.Options()
+    recording.recordsTrace = true
+    let disk = SimulatedDisk(image, options: recording)
+    let store = try ByteStore.open(Life.path, options: options, platform: disk.platform(seed: 1))
+    defer { store.abandon() }
+    let opened = disk.trace.count
+    if let key { _ = try store.value(for: key) }
+    var blocks: [String: Set<Int>] = [:]
+    for entry in key == nil ? disk.trace[...] : disk.trace[opened...] {
+      guard entry.operation == .read, case .range(let offset, _) = entry.detail,
+        case .count(let count) = entry.outcome, count > 0
+      else { continue }
+      blocks[entry.path, default: []].formUnion(offset / blockBytes...(offset + count - 1) / blockBytes)
+    }
+    return blocks
+  }
+
+  // MARK: Making
+
+  private struct Filling {
+    let seed: UInt64
+    var versions: [UInt32] = []
+    private let disk = SimulatedDisk()
+    private var random: SeededRandom
+    private var commits: UInt32 = 0
+
+    init(seed: UInt64) {
+      self.seed = seed
+      random = SeededRandom(seed: seed)
+    }
+
+    mutating func fill(_ bytes: Int) throws(ByteStoreError) {
+      let store = try ByteStore.open(
+        Life.path, options: LargeSpecimen.options, platform: disk.platform(seed: seed))
+      while store.statistics.segments.liveBytes < UInt64(bytes) {
+        for _ in 0..<max(1, min(64, bytes >> 20)) {
+          try commit((0..<16).map { _ in newNumber() }, to: store)
+        }
+        try store.flush()
+      }
+      for _ in 0..<max(1, versions.count / 400) {
+        try commit((0..<16).map { _ in random.below(versions.count) }, to: store)
+      }
+      try store.flush()
+      try commit([0, versions.count / 2], to: store)
+      try store.close()
+    }
+
+    private mutating func newNumber() -> Int {
+      versions.append(0)
+      return versions.count - 1
+    }
+
+    private mutating func commit(_ numbers: [Int], to store: ByteStore) throws(ByteStoreError) {
+      commits += 1
+      var batch = Batch(stamp: UInt64(commits))
+      for number in numbers {
+        // Some are gone, most of those that there were already.
+        if random.oneIn(versions[number] == 0 ? 40 : 4) {
+          versions[number] = 0
+          try batch.remove(LargeSpecimen.key(number))
+        } else {
+          versions[number] = commits
+          try batch.put(
+            LargeSpecimen.value(number, version: commits, seed: seed), for: LargeSpecimen.key(number))
+        }
+      }
+      _ = try store.commit(batch)
+    }
+
+    /// Without the files that were deleted on the way.
+    var image: DiskImage {
+      let full = disk.image
+      var slim = DiskImage()
+      slim.addDirectory(String(Life.path.dropFirst()), in: DiskImage.root)
+      slim.syncDirectory(DiskImage.root)
+      for path in full.paths {
+        if let contents = full.contents(of: path) { slim.replace(path, with: contents) }
+      }
+      return slim
+    }
+  }
+}
