@@ -175,8 +175,10 @@ extension StreamBaseKitTests {
       #expect(world.on { stream.hasMore && !all.hasMore })
       await fetch(stream, 1, "c")
       #expect(world.keys(stream) == ["a", "b", "c", "d"] && world.on { stream.hasMore })
-      // Just as many as there are.
+      // Whether there is anything behind the last one shows when it is asked for.
       await fetch(stream, 1, "d")
+      #expect(world.keys(stream).last == "e" && world.on { stream.hasMore })
+      await fetch(stream, 1, "e")
       #expect(world.keys(stream).last == "e" && world.on { !stream.hasMore })
       await settled(stream)
       try await world.put("f")

@@ -3,7 +3,8 @@
 package import Foundation
 import StreamBaseKit
 
-/// Rows by key, with what they showed when they were added or reloaded. Each update has to be one that a table view takes: rows that go are there before it, each once; rows
+/// Rows by key, with what they showed when they were added or reloaded. Each update has to be one that a table view
+/// takes: rows that go are there before it, each once; rows
 /// that come are there after it, each once, and are given by the stream; and the numbers of rows add up.
 package final class ModelTable: StreamTable {
   package struct Row: Equatable {

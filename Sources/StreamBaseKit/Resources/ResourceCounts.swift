@@ -10,7 +10,8 @@
 // A record with writes that a remote has still to confirm is as these make it: if one of them is refused, this one is.
 //
 // The owner of a counter that is to be less has to be there, or not to be there, as it was read: the end of a record
-// does not bring it back. If it could not be read, it has to be there; if it is not, the batch is refused, and tried again.
+// does not bring it back. If it could not be read, it has to be there; if it is not, the batch is refused, and tried
+// again.
 
 import FirebaseFirestore
 import Foundation

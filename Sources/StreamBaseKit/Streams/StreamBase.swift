@@ -184,8 +184,9 @@ open class StreamBase: StreamBaseProtocol {
 
   // MARK: More
 
-  /// Whether there is something behind what was read. It is known once the load is over, and after a `fetchMore` when
-  /// that is done; what comes behind the last record is followed from then on.
+  /// Whether there may be something behind what was read. It is known once the load is over, and after a `fetchMore` when
+  /// that is done: as long as it brings what it was asked for, there may be more. When there is not, what comes behind the
+  /// last record is followed.
   public var hasMore: Bool { frontier != nil }
 
   /// Brings up to `count` records that come after the one with the key `start`, up to `end` if there is one, and keeps
