@@ -115,7 +115,9 @@ let package = Package(
       path: "Tests/StreamHarness", swiftSettings: strict),
     .target(
       name: "LayerHarness",
-      dependencies: ["Pring", "FirebaseFirestore", "FirebaseStorage", "OfflineSync", "DocumentStore", "Harness"],
+      dependencies: [
+        "Pring", "FirebaseFirestore", "FirebaseStorage", "OfflineSync", "DocumentStore", "Harness",
+      ],
       path: "Tests/LayerHarness", swiftSettings: strict),
     .target(
       name: "Harness", dependencies: ["ByteStore", "DocumentStore", "OfflineSync"], path: "Tests/Harness",

@@ -25,7 +25,8 @@ extension PringTests {
     }
 
     @Test func textThatOnlyLooksTheSameIsAnotherText() {
-      let all = Everything(id: "a", value: ["tags": ["\u{e9}": true], "counts": ["\u{e9}": 1], "map": ["\u{e9}": 1]])
+      let all = Everything(
+        id: "a", value: ["tags": ["\u{e9}": true], "counts": ["\u{e9}": 1], "map": ["\u{e9}": 1]])
       #expect(all.updateValue.isEmpty)
       all.tags = ["e\u{301}"]
       all.counts = ["e\u{301}": 1]

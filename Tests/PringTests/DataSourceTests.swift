@@ -66,7 +66,9 @@ extension PringTests {
       source.listen()
       _ = await heard.next()
       #expect(app.onCallbackQueue { source.documents.map(\.price) } == [1, 2])
-      let rows = app.onCallbackQueue { [source.index(of: Item(id: short)), source.documents.index(of: long)] }
+      let rows = app.onCallbackQueue {
+        [source.index(of: Item(id: short)), source.documents.index(of: long)]
+      }
       #expect(rows == [0, 1])
       try await Item.reference.document(long).updateData(["price": 3])
       #expect(await heard.next() == "~1")

@@ -67,7 +67,7 @@ package enum LayerLife {
       do {
         let isDone = try await LayerDatabase.$current.withValue(store) { try await client.perform(turn.step) }
         told(isDone ? .done : .skipped)
-      } catch where turn.step.isTransaction && hasRemote {
+      } catch  where turn.step.isTransaction && hasRemote {
         told(.skipped)
       }
     }
