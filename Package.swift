@@ -106,7 +106,7 @@ let package = Package(
       name: "campaign",
       dependencies: [
         "Harness", "ByteStore", "DocumentStore", "FirebaseFirestore", "FirebaseStorage", "FirebaseCore",
-        "Ballcap", "Pring", "OfflineSync", "StreamHarness",
+        "Ballcap", "Pring", "OfflineSync", "StreamHarness", "LayerHarness",
       ],
       path: "Tests/campaign", swiftSettings: strict),
     .target(
@@ -114,7 +114,10 @@ let package = Package(
       dependencies: ["StreamBaseKit", "FirebaseFirestore", "OfflineSync", "DocumentStore", "Harness"],
       path: "Tests/StreamHarness", swiftSettings: strict),
     .target(
-      name: "LayerHarness", dependencies: ["FirebaseFirestore", "FirebaseStorage"],
+      name: "LayerHarness",
+      dependencies: [
+        "Pring", "FirebaseFirestore", "FirebaseStorage", "OfflineSync", "DocumentStore", "Harness",
+      ],
       path: "Tests/LayerHarness", swiftSettings: strict),
     .target(
       name: "Harness", dependencies: ["ByteStore", "DocumentStore", "OfflineSync"], path: "Tests/Harness",
@@ -160,7 +163,9 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "PringTests",
-      dependencies: ["Pring", "Ballcap", "FirebaseFirestore", "FirebaseStorage", "Harness", "LayerHarness"],
+      dependencies: [
+        "Pring", "Ballcap", "FirebaseFirestore", "FirebaseStorage", "OfflineSync", "Harness", "LayerHarness",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "ProgramTests", dependencies: ["dugout", "campaign", "Harness", "DocumentStore", "ByteStore"],

@@ -24,6 +24,16 @@ extension PringTests {
       #expect(found.updateValue.isEmpty)
     }
 
+    @Test func textThatOnlyLooksTheSameIsAnotherText() {
+      let all = Everything(
+        id: "a", value: ["tags": ["\u{e9}": true], "counts": ["\u{e9}": 1], "map": ["\u{e9}": 1]])
+      #expect(all.updateValue.isEmpty)
+      all.tags = ["e\u{301}"]
+      all.counts = ["e\u{301}": 1]
+      all.map = ["e\u{301}": 1]
+      #expect(Set(all.updateValue.keys) == ["tags", "counts", "map"])
+    }
+
     @Test func onlyWhatHasChangedIsWritten() async throws {
       let item = Item(id: "a")
       item.name = "n"

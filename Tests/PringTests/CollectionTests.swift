@@ -199,6 +199,23 @@ extension PringTests {
       #expect(try await ids("version/1/members") == [] && !members[0].isSaved)
     }
 
+    @Test func idsThatOnlyLookTheSameAreTwoMembers() async throws {
+      let (short, long) = ("\u{e9}", "e\u{301}")
+      let room = Room(id: "r")
+      room.items.insert([item(short, "short"), item(long, "long")])
+      room.guest.id = short
+      try await room.save()
+      #expect(try await ids("version/1/room/r/items").count == 2)
+      room.items.remove(short)
+      room.guest.id = long
+      try await room.update()
+      let left = try await Firestore.firestore().collection("version/1/room/r/items").getDocuments().documents
+      #expect(left.map { $0.get("name") as? String } == ["long"])
+      #expect(room.items.map(\.name) == ["long"])
+      let guest = try #require(try await fields(room)?["guest"] as? String)
+      #expect(guest.utf8.elementsEqual(long.utf8))
+    }
+
     @Test func referencesAndRelationsSaveTheirObjects() async throws {
       let room = Room(id: "r")
       let (ada, eve) = (Member(id: "ada"), Member(id: "eve"))

@@ -54,6 +54,30 @@ extension PringTests {
       source.stop()
     }
 
+    /// The same text, composed in two ways, is two ids.
+    @Test func idsThatOnlyLookTheSameAreTwoRows() async throws {
+      let (short, long) = ("\u{e9}", "e\u{301}")
+      try await make(short, 1)
+      try await make(long, 2)
+      let heard = Heard<String>()
+      let source = Item.order(by: \Item.price).dataSource(options: options)
+      source.on(parse: { _, item, done in done(item) })
+      log(source, heard)
+      source.listen()
+      _ = await heard.next()
+      #expect(app.onCallbackQueue { source.documents.map(\.price) } == [1, 2])
+      let rows = app.onCallbackQueue {
+        [source.index(of: Item(id: short)), source.documents.index(of: long)]
+      }
+      #expect(rows == [0, 1])
+      try await Item.reference.document(long).updateData(["price": 3])
+      #expect(await heard.next() == "~1")
+      try await Item.reference.document(short).delete()
+      #expect(await heard.next() == "-0")
+      #expect(app.onCallbackQueue { source.documents.map(\.price) } == [3])
+      source.stop()
+    }
+
     @Test func anEmptyResultIsToldAndTheNextOneIsTheFirst() async throws {
       let heard = Heard<String>()
       let source = Item.query.dataSource(options: options)

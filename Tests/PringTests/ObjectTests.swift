@@ -114,6 +114,9 @@ extension PringTests {
       let labels = item.allChildrenUpToRootObject.compactMap(\.label)
       #expect(labels == ["stars", "name", "price", "tags"])
       #expect(item.description.hasPrefix("BetterItem {") && item.description.contains("\n  stars: 4\n"))
+      let touched = Touched()
+      touched.score = 7
+      #expect(touched.description.contains("\n  score: Optional(7)\n"))
     }
 
     @Test func kindsOfValuesAreTold() {

@@ -46,17 +46,23 @@ enum Mutants: Campaign {
       guard summary.failures > 0 else { return nil }
       return Killer(harness: "blobs", states: summary.states, finding: "contents are lost")
     }
-    let failure = CrashCampaign.firstFailure(
-      statesMax: statesMax, seed: seed, commitsWaiting: { $0.commitsWaiting }, breaking: rule)
-    if let failure {
-      return Killer(harness: "crash", states: failure.state, finding: failure.finding.kind.rawValue)
-    }
+    // Most are seen soon. What is not is sooner seen in a damaged store than after many more crashes.
+    let few = min(2000, statesMax)
+    if let killer = crash(of: rule, statesMax: few, seed: seed) { return killer }
     let writes = WrongWrites.run(rounds: 200, seed: seed, breaking: rule)
     if writes.failures > 0 {
       return Killer(harness: "wrong writes", states: writes.rounds, finding: "\(writes.failures) not noticed")
     }
-    let matrix = CorruptionMatrix.run(flips: .random(3000), seed: seed, breaking: rule)
-    guard matrix.harm > 0 else { return nil }
-    return Killer(harness: "corrupt", states: matrix.total.all, finding: "\(matrix.harm) undetected")
+    let matrix = CorruptionMatrix.run(flips: .random(3000), seed: seed, breaking: rule, stopsAtFirst: true)
+    if matrix.harm > 0 {
+      return Killer(harness: "corrupt", states: matrix.total.all, finding: "damage is not noticed")
+    }
+    return statesMax > few ? crash(of: rule, statesMax: statesMax, seed: seed) : nil
+  }
+
+  private static func crash(of rule: Rule, statesMax: Int, seed: UInt64) -> Killer? {
+    let failure = CrashCampaign.firstFailure(
+      statesMax: statesMax, seed: seed, commitsWaiting: { $0.commitsWaiting }, breaking: rule)
+    return failure.map { Killer(harness: "crash", states: $0.state, finding: $0.finding.kind.rawValue) }
   }
 }

@@ -50,7 +50,7 @@ public class DocumentLink<T: Document, Stored: Equatable>: HasDocument, HasParen
   var field: Stored? {
     get { known.map(form) ?? stored }
     set {
-      if known.map(form) != newValue { known = nil }
+      if !UntypedForm.areSame(known.map(form), newValue) { known = nil }
       stored = newValue
       isForgotten = false
     }
@@ -58,7 +58,7 @@ public class DocumentLink<T: Document, Stored: Equatable>: HasDocument, HasParen
 
   /// Keeps what was loaded, if the field still has what it was loaded for.
   func keep(_ object: ContentType?, _ asked: Stored) {
-    if let object, field == asked { known = object }
+    if let object, UntypedForm.areSame(field, asked) { known = object }
   }
 
   // MARK: Writing

@@ -3,7 +3,7 @@
 // The members are those that were inserted or loaded here, not those that the database has. What was inserted and removed
 // since the parent was written is remembered by id, the last action alone, until a write has landed that carried it.
 
-private import FirebaseCore
+import FirebaseCore
 public import FirebaseFirestore
 public import FirebaseStorage
 public import Foundation
@@ -31,7 +31,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
     var member: T?
   }
 
-  private(set) var pending: [String: PendingAction] = [:]
+  private(set) var pending: [ExactKey: PendingAction] = [:]
   private var lastNumber = 0
 
   /// Begins with these objects, which are saved with the one that has the collection.
@@ -102,15 +102,15 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
   public func remove(_ id: String) { remove(id, hard: false, nil) }
 
   func remove(_ id: String, hard: Bool, _ member: Element?) {
-    let known = member ?? members.first { $0.id == id }
-    members.removeAll { $0.id == id }
+    let known = member ?? members.first { ExactKey($0.id) == ExactKey(id) }
+    members.removeAll { ExactKey($0.id) == ExactKey(id) }
     note(.remove(hard: hard), id, known)
     if let known { release(known) }
   }
 
   private func note(_ action: Action, _ id: String, _ member: T?) {
     lastNumber += 1
-    pending[id] = PendingAction(number: lastNumber, action: action, member: member)
+    pending[ExactKey(id)] = PendingAction(number: lastNumber, action: action, member: member)
   }
 
   /// A member comes in: where its document is from now on.
@@ -128,8 +128,8 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
 
   /// Deletes the document in this collection at once, without the parent.
   public func delete(id: String, block: (((any Error)?) -> Void)? = nil) {
-    members.removeAll { $0.id == id }
-    pending[id] = nil
+    members.removeAll { ExactKey($0.id) == ExactKey(id) }
+    pending[ExactKey(id)] = nil
     reference.document(id).delete(completion: block)
   }
 
@@ -168,9 +168,9 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
       settle(member)
       packMember(member, type, batch)
     }
-    for (id, entry) in pending.sorted(by: { $0.key < $1.key }) {
+    for (id, entry) in pending.sorted(by: { $0.value.number < $1.value.number }) {
       guard case .remove(let hard) = entry.action else { continue }
-      packRemoval(id, entry.member, hard: hard, batch)
+      packRemoval(id.text, entry.member, hard: hard, batch)
     }
     let carried = pending.mapValues(\.number)
     Packing.of(batch).onEnd { [self] error in
@@ -282,7 +282,7 @@ extension SubCollection: Collection {
   public subscript(i: Int) -> T { members[i] }
 
   /// By the id.
-  public func index(of element: T) -> Int? { members.firstIndex { $0.id == element.id } }
+  public func index(of element: T) -> Int? { members.firstIndex { ExactKey($0.id) == ExactKey(element.id) } }
 
   /// Where the first object is for which the predicate is true; nil if there is none.
   public func index(where predicate: (T) throws -> Bool) rethrows -> Int? {

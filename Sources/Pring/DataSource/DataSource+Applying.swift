@@ -1,5 +1,6 @@
 // Changes become objects in the list, and are told.
 
+private import FirebaseCore
 package import FirebaseFirestore
 
 extension DataSource: ChangeReceiver {
@@ -14,13 +15,13 @@ extension DataSource: ChangeReceiver {
       if isOver { return }
       let id = change.document.documentID
       switch answer {
-      case .waiting: late[id] = changes
+      case .waiting: late[ExactKey(id)] = changes
       case .nothing:
-        late[id] = nil
+        late[ExactKey(id)] = nil
         let isOut = change.kind == .removed || !query.accepts(change.document)
         if isOut { remove(id, changes, &applied, isFirst) }
       case .element(let element):
-        late[id] = nil
+        late[ExactKey(id)] = nil
         put(element, change, changes, &applied, isFirst)
       }
     }
@@ -37,8 +38,8 @@ extension DataSource: ChangeReceiver {
   /// Applies an object that came when the other changes were applied already, unless its document changed again.
   package func applyLate(_ changes: PendingChanges<T>, _ index: Int) {
     let change = changes.changes[index]
-    guard late[change.document.documentID] === changes else { return }
-    late[change.document.documentID] = nil
+    guard late[ExactKey(change.document.documentID)] === changes else { return }
+    late[ExactKey(change.document.documentID)] = nil
     guard let element = changes.lateElement(index) else { return }
     let before = batchBlock == nil ? [] : rows.elements
     let stop = stops
@@ -87,12 +88,13 @@ extension DataSource: ChangeReceiver {
 
   private func tell(_ source: QuerySnapshot?, _ before: [T], _ applied: Applied) {
     guard let batchBlock else { return }
-    let places = Dictionary(before.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
+    let places = Dictionary(
+      before.enumerated().map { (ExactKey($1.id), $0) }, uniquingKeysWith: { first, _ in first })
     batchBlock(
       source,
       BatchedChange(
         before: before, after: rows.elements,
-        deletions: applied.deletions.compactMap { places[$0] }.sorted(),
+        deletions: applied.deletions.compactMap { places[ExactKey($0)] }.sorted(),
         insertions: applied.insertions.compactMap(rows.index).sorted(),
         modifications: applied.modifications.compactMap(rows.index).sorted()))
   }

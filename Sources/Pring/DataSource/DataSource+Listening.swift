@@ -1,5 +1,6 @@
 // Snapshots and pages, and how their objects are made.
 
+private import FirebaseCore
 import FirebaseFirestore
 
 extension DataSource {
@@ -38,9 +39,9 @@ extension DataSource {
     let changes = snapshot.documentChanges(includeMetadataChanges: options.includeMetadataChanges)
     for change in changes {
       if change.type == .removed {
-        heard.remove(change.document.documentID)
+        heard.remove(ExactKey(change.document.documentID))
       } else {
-        heard.insert(change.document.documentID)
+        heard.insert(ExactKey(change.document.documentID))
       }
     }
     receive(
@@ -52,8 +53,8 @@ extension DataSource {
 
   private func hearFirst(_ snapshot: QuerySnapshot) {
     // What an earlier listening has told may be gone.
-    let now = Set(snapshot.documents.map(\.documentID))
-    for id in heard.subtracting(now) { _ = rows.remove(id) }
+    let now = Set(snapshot.documents.map { ExactKey($0.documentID) })
+    for id in heard.subtracting(now) { _ = rows.remove(id.text) }
     heard = now
     guard !snapshot.isEmpty else {
       let stop = stops

@@ -9,6 +9,7 @@
 //
 // All of it happens on the callback queue; `parse` may answer anywhere.
 
+import FirebaseCore
 public import FirebaseFirestore
 public import Foundation
 
@@ -39,14 +40,14 @@ public final class DataSource<T: Document>: ExpressibleByArrayLiteral {
   /// In the order in which they came.
   package var arriving: [PendingChanges<T>] = []
   /// Documents whose objects come late, and the changes that they are part of.
-  var late: [String: PendingChanges<T>] = [:]
+  var late: [ExactKey: PendingChanges<T>] = [:]
   /// The one that brings the first objects.
   weak var firstChanges: PendingChanges<T>?
   var hasFirst = false
   /// How often the listening was ended.
   var stops = 0
   /// The ids of what the listener has told.
-  var heard: Set<String> = []
+  var heard: Set<ExactKey> = []
 
   var changeBlock: ChangeBlock?
   var parseBlock: ParseBlock?
@@ -182,7 +183,7 @@ extension Array where Element: Document {
   public var keys: [String] { map(\.id) }
 
   /// Where the object with this id is; nil if it is not here.
-  public func index(of key: String) -> Int? { firstIndex { $0.id == key } }
+  public func index(of key: String) -> Int? { firstIndex { ExactKey($0.id) == ExactKey(key) } }
 
   /// By the id.
   public func index(of document: Element) -> Int? { index(of: document.id) }

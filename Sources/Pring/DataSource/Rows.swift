@@ -3,6 +3,7 @@
 // Each row keeps what its place follows from: the order that somebody asked for, else the key by which the query sorts,
 // and then its number, which grows as rows arrive. So the row of an id is found by halving, and a new place as well.
 
+private import FirebaseCore
 import FirebaseFirestore
 
 struct Rows<T: Document> {
@@ -17,7 +18,7 @@ struct Rows<T: Document> {
 
   private(set) var elements: [T] = []
   private var rows: [Row] = []
-  private var known: [String: Row] = [:]
+  private var known: [ExactKey: Row] = [:]
   private var lastNumber = 0
   let order: ElementOrder
 
@@ -28,27 +29,27 @@ struct Rows<T: Document> {
 
   var count: Int { rows.count }
 
-  func contains(_ id: String) -> Bool { known[id] != nil }
+  func contains(_ id: String) -> Bool { known[ExactKey(id)] != nil }
 
-  func element(_ id: String) -> T? { known[id]?.element }
+  func element(_ id: String) -> T? { known[ExactKey(id)]?.element }
 
   /// Behind all others, in order or not, unless it is there.
   mutating func append(_ element: T) {
-    guard known[element.id] == nil else { return }
+    guard known[ExactKey(element.id)] == nil else { return }
     lastNumber += 1
     let row = Row(element: element, id: element.id, key: nil, number: lastNumber)
     rows.append(row)
     elements.append(element)
-    known[row.id] = row
+    known[ExactKey(row.id)] = row
   }
 
   /// Nil if there is no such row.
   func index(of id: String) -> Int? {
-    guard let row = known[id] else { return nil }
+    guard let row = known[ExactKey(id)] else { return nil }
     let index = place(of: row)
-    if index < rows.count, rows[index].id == id { return index }
+    if index < rows.count, rows[index].number == row.number { return index }
     // Elements that were changed in place, or put in by hand, are anywhere.
-    return rows.firstIndex { $0.id == id }
+    return rows.firstIndex { $0.number == row.number }
   }
 
   /// Returns where it is.
@@ -61,7 +62,7 @@ struct Rows<T: Document> {
     let index = place(of: row)
     rows.insert(row, at: index)
     elements.insert(row.element, at: index)
-    known[row.id] = row
+    known[ExactKey(row.id)] = row
     return index
   }
 
@@ -70,13 +71,13 @@ struct Rows<T: Document> {
     guard let index = index(of: id) else { return nil }
     rows.remove(at: index)
     elements.remove(at: index)
-    known[id] = nil
+    known[ExactKey(id)] = nil
     return index
   }
 
   /// Returns where it is now. Between equals, it stays in its turn.
   mutating func replace(_ id: String, with element: T, _ key: [UInt8]?) -> (old: Int, new: Int)? {
-    guard let row = known[id], let old = remove(id) else { return nil }
+    guard let row = known[ExactKey(id)], let old = remove(id) else { return nil }
     return (old, insert(Row(element: element, id: id, key: key, number: row.number)))
   }
 

@@ -20,6 +20,8 @@ struct Tracking {
   /// Updates under way, the oldest first.
   var flights: [Flight] = []
   var lastFlight = 0
+  /// The notes are those of this flight.
+  var lastLanded = 0
 }
 
 /// A write of an object on its way.
@@ -144,6 +146,9 @@ extension Object {
       return
     }
     tracking.unwritten.subtract(flight.carried)
+    // A later one may have been told before.
+    guard flight.number > tracking.lastLanded else { return }
+    tracking.lastLanded = flight.number
     tracking.notes = flight.notes
     dropDeletedFiles()
   }

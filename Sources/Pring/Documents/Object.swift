@@ -180,7 +180,10 @@ open class Object: NSObject, Document, HasParent {
   // MARK: As others see it
 
   open override var description: String {
-    let properties = allChildrenUpToRootObject.map { "  \($0.label ?? "_"): \(String(describing: $0.value))" }
+    let properties = allChildrenUpToRootObject.map { child in
+      guard let field = child.value as? any AnyField else { return "  \(child.label ?? "_"): \(child.value)" }
+      return "  \(child.label?.dropFirst() ?? "_"): \(field.anyContent)"
+    }
     let lines = ["  id: \(id)", "  createdAt: \(createdAt)", "  updatedAt: \(updatedAt)"] + properties
     return (["\(type(of: self)) {"] + lines + ["}"]).joined(separator: "\n")
   }
@@ -190,7 +193,7 @@ open class Object: NSObject, Document, HasParent {
   open override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? Object else { return false }
     if self === other { return true }
-    return id == other.id && type(of: self).modelVersion == type(of: other).modelVersion
+    return ExactKey(id) == ExactKey(other.id) && type(of: self).modelVersion == type(of: other).modelVersion
       && (isInstance(of: type(of: other)) || other.isInstance(of: type(of: self)))
   }
 

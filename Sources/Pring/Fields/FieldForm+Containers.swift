@@ -61,8 +61,7 @@ extension Dictionary: FieldForm where Key == String, Value: FieldForm {
   }
 
   static func areSame(_ left: [String: Value], _ right: [String: Value]) -> Bool {
-    left.count == right.count
-      && left.allSatisfy { key, value in right[key].map { Value.areSame(value, $0) } ?? false }
+    UntypedForm.areSame(left, right, Value.areSame)
   }
 
   static var changesInPlace: Bool { Value.changesInPlace }
@@ -99,7 +98,13 @@ extension Set: FieldForm where Element: FieldForm {
     return result
   }
 
-  static func areSame(_ left: Set<Element>, _ right: Set<Element>) -> Bool { left == right }
+  /// Equal text may be of other bytes, which is stored differently.
+  static func areSame(_ left: Set<Element>, _ right: Set<Element>) -> Bool {
+    left.count == right.count
+      && left.allSatisfy { member in
+        right.firstIndex(of: member).map { Element.areSame(member, right[$0]) } ?? false
+      }
+  }
 
   static var samples: (Set<Element>, Set<Element>)? { Element.samples.map { ([$0.0], []) } }
 }

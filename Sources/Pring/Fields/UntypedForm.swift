@@ -29,8 +29,7 @@ enum UntypedForm {
     guard StoredNumber.kind(left) == StoredNumber.kind(right) else { return false }
     if let left = left as? any FieldForm { return areSame(left, right) }
     if let left = left as? [String: Any] {
-      guard let right = right as? [String: Any], left.count == right.count else { return false }
-      return left.allSatisfy { key, value in right[key].map { areSame(value, $0) } ?? false }
+      return (right as? [String: Any]).map { areSame(left, $0) { areSame($0, $1) } } ?? false
     }
     if let left = left as? [Any] {
       guard let right = right as? [Any], left.count == right.count else { return false }
@@ -38,6 +37,17 @@ enum UntypedForm {
     }
     if let left = left as? NSObject { return left.isEqual(right) }
     return false
+  }
+
+  /// Names count by their bytes, as in a document.
+  static func areSame<Value>(
+    _ left: [String: Value], _ right: [String: Value], _ areSame: (Value, Value) -> Bool
+  ) -> Bool {
+    left.count == right.count
+      && left.allSatisfy { name, value in
+        guard let index = right.index(forKey: name) else { return false }
+        return String.areSame(right[index].key, name) && areSame(value, right[index].value)
+      }
   }
 
   private static func areSame<Form: FieldForm>(_ left: Form, _ right: Any) -> Bool {

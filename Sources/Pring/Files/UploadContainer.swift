@@ -44,23 +44,41 @@ public class UploadContainer {
 /// The deletions of the files of an object.
 public class DeleteContainer {
   var files: [StorageReference] = []
+  /// In seconds, for all of them together.
+  var timeout = 30
   private var visited: Set<ObjectIdentifier> = []
 
   init() {}
 
   func visit(_ object: Object) -> Bool { visited.insert(ObjectIdentifier(object)).inserted }
 
-  /// Deletes all of them, whatever becomes of each. `block` is called on `queue`, at once if there are none.
-  func begin(on queue: DispatchQueue, _ block: (((any Error)?) -> Void)?) {
+  /// Deletes all of them beside each other, whatever becomes of each. `block` is called once, on `queue` if there is one:
+  /// when all have ended, or when the time is up; what is still to be deleted is deleted nevertheless. At once if there
+  /// are none.
+  func begin(on queue: DispatchQueue?, _ block: (((any Error)?) -> Void)?) {
     guard !files.isEmpty else {
       block?(nil)
       return
     }
-    let all = files
     let answer = Handed(block)
-    Task {
-      for file in all { try? await file.delete() }
+    let transfers = TransferGroup(count: files.count) { _ in
+      guard let queue else {
+        answer.value?(nil)
+        return
+      }
       queue.async { answer.value?(nil) }
+    }
+    for (index, file) in files.enumerated() {
+      Task {
+        try? await file.delete()
+        transfers.end(index, nil)
+      }
+    }
+    let seconds = timeout
+    DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(seconds)) {
+      transfers.expire(
+        DocumentError(
+          kind: .timeout, description: "The deletions of files took longer than \(seconds) seconds."))
     }
   }
 }

@@ -37,8 +37,10 @@ public final class Field<Value> {
 /// A field of any type.
 protocol AnyField: AnyObject {
   static var valueType: Any.Type { get }
+  var anyContent: Any { get }
 }
 
 extension Field: AnyField {
   static var valueType: Any.Type { Value.self }
+  var anyContent: Any { content }
 }

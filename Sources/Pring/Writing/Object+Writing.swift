@@ -6,7 +6,6 @@
 
 public import FirebaseFirestore
 public import FirebaseStorage
-private import Foundation
 
 extension Object {
   // MARK: Saving
@@ -29,11 +28,7 @@ extension Object {
   public func save(
     _ batch: WriteBatch? = nil, block: ((DocumentReference?, (any Error)?) -> Void)? = nil
   ) -> [String: StorageUploadTask] {
-    guard !isSaved else {
-      let error = DocumentError(
-        kind: .alreadySaved,
-        description: "\(path) is saved already: call update() to write what has changed.")
-      assertionFailure(error.description)
+    if let error = refusal {
       block?(reference, error)
       return [:]
     }
@@ -44,6 +39,16 @@ extension Object {
       case (_, nil): block?(reference, nil)
       }
     }
+  }
+
+  /// Of a save; nil if there is none. Applications rely on the difference, so that nothing is updated in silence.
+  private var refusal: DocumentError? {
+    guard isSaved else { return nil }
+    let error = DocumentError(
+      kind: .alreadySaved,
+      description: "\(path) is saved already: call update() to write what has changed.")
+    assertionFailure(error.description)
+    return error
   }
 
   // MARK: Updating
@@ -70,19 +75,21 @@ extension Object {
 
   /// The same with the writes of a batch, which is committed.
   public func delete(_ batch: WriteBatch? = nil, block: (((any Error)?) -> Void)? = nil) {
-    deleteFiles(UUID().uuidString, container: nil) { [self] _ in
+    deleteFiles(id, container: nil) { [self] _ in
       let batch = batch ?? reference.firestore.batch()
       batch.deleteDocument(reference)
       batch.commit { [self] error in
-        if error == nil {
-          isSaved = false
-          // Their bytes are gone: a later save uploads them again.
-          for file in files { file.downloadURL = nil }
-          remember()
-        }
+        if error == nil { forgetStored() }
         block?(error)
       }
     }
+  }
+
+  private func forgetStored() {
+    isSaved = false
+    // Their bytes are gone: a later save uploads them again.
+    for file in files { file.downloadURL = nil }
+    remember()
   }
 
   // MARK: The steps
@@ -95,41 +102,58 @@ extension Object {
   private func write(
     _ type: BatchType, _ batch: WriteBatch?, _ done: @escaping (Stage, (any Error)?) -> Void
   ) -> [String: StorageUploadTask] {
-    let token = UUID().uuidString
     let commit = { [self] in
       pack(type, batch: batch ?? reference.firestore.batch()).commit { done(.commit, $0) }
     }
-    guard shouldUploadFiles(token) else {
+    guard shouldUploadFiles(id) else {
       commit()
       return [:]
     }
-    return saveFiles(token, container: nil) { error in
+    return saveFiles(id, container: nil) { error in
       if let error { done(.uploads, error) } else { commit() }
     }
   }
 
   // MARK: Async
+  //
+  // Without a way over the callback queue, apart from uploads: objects learn how it went where they are awaited.
 
   /// Returns once everything is durable.
   @discardableResult
   nonisolated(nonsending) public func save() async throws -> DocumentReference {
-    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
-      save(nil) { _, error in done.resume(with: error.map(Result.failure) ?? .success(())) }
-    }
+    if let refusal { throw refusal }
+    try await write(.save)
     return reference
   }
 
   /// Writes what has changed; returns when it is on stable storage.
-  nonisolated(nonsending) public func update() async throws {
-    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
-      update(nil) { error in done.resume(with: error.map(Result.failure) ?? .success(())) }
+  nonisolated(nonsending) public func update() async throws { try await write(.update) }
+
+  nonisolated(nonsending) private func write(_ type: BatchType) async throws {
+    if shouldUploadFiles(id) {
+      try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
+        saveFiles(id, container: nil) { done.resume(with: $0.map(Result.failure) ?? .success(())) }
+      }
     }
+    let batch = pack(type, batch: reference.firestore.batch())
+    let packing = Packing.of(batch)
+    batch.companion = nil
+    do {
+      try await batch.commit()
+    } catch {
+      packing.tell(error)
+      throw error
+    }
+    packing.tell(nil)
+    await packing.removeFiles()
   }
 
   /// Deletes the object; returns when that is on stable storage.
   nonisolated(nonsending) public func delete() async throws {
-    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
-      delete(nil) { error in done.resume(with: error.map(Result.failure) ?? .success(())) }
-    }
+    let deletions = DeleteContainer()
+    deleteFiles(id, container: deletions, block: nil)
+    await withCheckedContinuation { done in deletions.begin(on: nil) { _ in done.resume() } }
+    try await reference.firestore.batch().deleteDocument(reference).commit()
+    forgetStored()
   }
 }

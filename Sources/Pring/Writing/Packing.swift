@@ -1,6 +1,5 @@
 // What objects know about a batch that they are packed into.
 
-private import FirebaseCore
 import FirebaseFirestore
 import FirebaseStorage
 private import Foundation
@@ -17,13 +16,13 @@ final class Packing: BatchCompanion, @unchecked Sendable {
   private var visits: Set<Visit> = []
   /// They keep the objects as well, so that identifiers stay what they are.
   private var landings: [((any Error)?) -> Void] = []
-  private var removals: [StorageReference] = []
+  /// Of what was replaced and removed.
+  let removals = DeleteContainer()
 
   /// A batch that nobody commits any more wrote nothing: what it carried is to be written by the next.
   deinit {
     guard !landings.isEmpty else { return }
-    let error = DocumentError(kind: .lostCompletion, description: "The batch has gone without an end.")
-    for landing in landings { landing(error) }
+    tell(DocumentError(kind: .lostCompletion, description: "The batch has gone without an end."))
   }
 
   static func of(_ batch: WriteBatch) -> Packing {
@@ -44,20 +43,21 @@ final class Packing: BatchCompanion, @unchecked Sendable {
 
   func onEnd(_ landing: @escaping ((any Error)?) -> Void) { landings.append(landing) }
 
-  func remove(_ files: [StorageReference]) { removals += files }
+  func remove(_ files: [StorageReference]) { removals.files += files }
 
   func batchEnded(_ error: (any Error)?, on queue: DispatchQueue?, then: @escaping () -> Void) {
+    tell(error)
+    guard error == nil else { return then() }
+    removals.begin(on: queue) { _ in then() }
+  }
+
+  func tell(_ error: (any Error)?) {
     for landing in landings { landing(error) }
     landings = []
-    guard error == nil, !removals.isEmpty else { return then() }
-    let files = removals
-    let end = Handed(then)
-    removals = []
-    Task {
-      // What is left over if this fails is nobody's any more; the document is right.
-      for file in files { try? await file.delete() }
-      guard let queue else { return end.value() }
-      queue.async { end.value() }
-    }
+  }
+
+  /// What is left over if this fails is nobody's any more; the document is right.
+  nonisolated(nonsending) func removeFiles() async {
+    await withCheckedContinuation { done in removals.begin(on: nil) { _ in done.resume() } }
   }
 }

@@ -1,5 +1,7 @@
 // One stored record as an object.
 
+import FirebaseCore
+
 /// What has a key.
 public protocol KeyedObject: AnyObject {
   /// What names it; nil before it is created.

@@ -1,5 +1,7 @@
 // The keys that a batch will be about.
 
+import FirebaseCore
+
 struct PendingKeys {
   private var keys: [ExactKey] = []
   private var seen = Set<ExactKey>()

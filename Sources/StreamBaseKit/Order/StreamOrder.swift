@@ -1,5 +1,6 @@
 // In which order a stream has its items.
 
+import FirebaseCore
 import FirebaseFirestore
 
 /// By key, or by the value of a child and then by key, as the database has them; descending is all of it reversed.

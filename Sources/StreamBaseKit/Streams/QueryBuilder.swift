@@ -1,5 +1,6 @@
 // Which records a stream has.
 
+import FirebaseCore
 public import FirebaseFirestore
 private import Foundation
 

@@ -1,5 +1,6 @@
 // From changes to batches, and to the delegate.
 
+import FirebaseCore
 import Foundation
 
 extension StreamBase {

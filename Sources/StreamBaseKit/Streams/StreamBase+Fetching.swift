@@ -7,6 +7,7 @@
 //   3. if the first listener has a limit, whatever comes would push records out of it that lie before those that were
 //      fetched; so it gives way to one of the range that it had by then, without a limit
 
+import FirebaseCore
 import FirebaseFirestore
 import Foundation
 

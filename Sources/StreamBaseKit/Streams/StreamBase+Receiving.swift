@@ -1,5 +1,6 @@
 // From snapshots of queries to records.
 
+import FirebaseCore
 import FirebaseFirestore
 import Foundation
 

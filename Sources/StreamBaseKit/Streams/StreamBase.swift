@@ -8,6 +8,7 @@
 //   - What the delegate was told, applied in order, gives the visible items.
 //   - All of it belongs to the callback queue.
 
+import FirebaseCore
 public import FirebaseFirestore
 public import Foundation
 

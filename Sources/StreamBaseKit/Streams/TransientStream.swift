@@ -1,5 +1,7 @@
 // Items that are stored nowhere.
 
+import FirebaseCore
+
 /// A stream of what it is given, by key: for rows that stand for something else. Each call is one batch, and over when
 /// it returns.
 open class TransientStream: StreamBase {

@@ -21,13 +21,15 @@ package struct CorruptionMatrix {
 
   private let seed: UInt64
   private let brokenRule: Rule?
+  private let stopsAtFirst: Bool
   private var summary = MatrixSummary()
 
-  /// `breaking` makes the engine break a rule, which the matrix should notice.
+  /// `breaking` makes the engine break a rule, which the matrix should notice; with `stopsAtFirst`, it looks no further
+  /// then.
   package static func run(
-    flips: Flips, seed: UInt64, breaking rule: Rule? = nil
+    flips: Flips, seed: UInt64, breaking rule: Rule? = nil, stopsAtFirst: Bool = false
   ) -> MatrixSummary {
-    var matrix = CorruptionMatrix(seed: seed, brokenRule: rule)
+    var matrix = CorruptionMatrix(seed: seed, brokenRule: rule, stopsAtFirst: stopsAtFirst)
     let setting = Setting(brokenRule: rule)
     let specimens = Specimen.all(seed: seed, setting)
     let others = Specimen.all(seed: seed &+ 1, setting)
@@ -35,14 +37,18 @@ package struct CorruptionMatrix {
     return matrix.summary
   }
 
-  private init(seed: UInt64, brokenRule: Rule?) {
+  private init(seed: UInt64, brokenRule: Rule?, stopsAtFirst: Bool) {
     self.seed = seed
     self.brokenRule = brokenRule
+    self.stopsAtFirst = stopsAtFirst
   }
 
   private mutating func damage(_ specimen: Specimen, _ other: Specimen, _ flips: Flips) {
+    if stopsAtFirst, summary.firstHarm != nil { return }
     var random = SeededRandom(seed: seed)
-    FileDamage.forEach(in: specimen, other, flips, &random) { judge($0, specimen) }
+    FileDamage.forEach(in: specimen, other, flips, &random) { damage in
+      if !stopsAtFirst || summary.firstHarm == nil { judge(damage, specimen) }
+    }
   }
 
   // MARK: Judging

@@ -5,6 +5,7 @@ import FirebaseFirestore
 import FirebaseStorage
 import Foundation
 import LayerHarness
+import OfflineSync
 import Testing
 
 @testable import FirebaseFirestore
@@ -244,6 +245,30 @@ extension PringTests {
       #expect(await heard.next() == "told true")
       heard.hear("nothing more")
       try await room.reference.firestore.waitForPendingWrites()
+      #expect(await heard.next() == "nothing more")
+    }
+
+    @Test func fault35AnUpdateIsToldOnceAlsoIfDeletionsDoNotEnd() async throws {
+      let remote = LoopbackBlobRemote()
+      Storage.storage().remote = remote
+      let room = Room(id: "r")
+      room.pages = (0..<3).map { File(data: Data("x".utf8), name: "\($0).txt") }
+      try await room.save()
+      remote.isReachable = false
+      room.pages = []
+      let batch = Firestore.firestore().batch()
+      Packing.of(batch).removals.timeout = 0
+      let heard = Heard<String>()
+      room.update(batch) { error in heard.hear("told \(error == nil)") }
+      #expect(await heard.next() == "told true")
+      #expect(try await fields(room)?["pages"] as? [String] == [])
+      // Each has begun, not only the first, and goes on without anybody who waits.
+      while try await Storage.storage().pendingChanges().count < 3 { await Task.yield() }
+      remote.isReachable = true
+      try await Storage.storage().waitForPendingChanges()
+      let last = Storage.storage().reference(withPath: "version/1/room/r/pages/2.txt")
+      #expect(remote.content(bucket: last.bucket, name: last.fullPath) == nil)
+      app.onCallbackQueue { heard.hear("nothing more") }
       #expect(await heard.next() == "nothing more")
     }
 

@@ -44,6 +44,13 @@ class Player: Object {
   }
 }
 
+class Draft: Object {
+  var text = ""
+  var isBeingEdited = false
+
+  override var ignore: [String] { ["isBeingEdited"] }
+}
+
 func saveAndUpdate() async throws {
   let ada = Person(id: "ada")
   ada.name = "Ada"

@@ -47,6 +47,10 @@ extension PringTests {
       player.rank = .high
       try await saveTogether(person("ada", "Ada"), player)
       #expect(try await Player.get("p")?.rank == .high)
+      let draft = Draft(id: "d")
+      draft.isBeingEdited = true
+      try await draft.save()
+      #expect(try await fields(draft)?.keys.contains("isBeingEdited") == false)
       let beacon = Beacon(id: "b")
       try await beacon.save()
       let before = beacon.updatedAt

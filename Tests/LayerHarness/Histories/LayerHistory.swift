@@ -3,30 +3,35 @@
 
 import DocumentStore
 import FirebaseFirestore
-import Foundation
+package import Foundation
 import Harness
 import OfflineSync
 import Pring
 
-struct LayerHistory: Sendable {
-  struct Summary {
-    var counts: [String: Int] = [:]
-    var failure: String?
+package struct LayerHistory: Sendable {
+  package struct Summary: Sendable {
+    package var counts: [String: Int] = [:]
+    package var failure: String?
   }
 
   private static let clientCount = 3
   private static let stepCount = 40
 
-  let seed: UInt64
-  let folder: URL
+  private let seed: UInt64
+  package let folder: URL
 
-  func run() async throws -> Summary {
+  package init(seed: UInt64, folder: URL) {
+    self.seed = seed
+    self.folder = folder
+  }
+
+  package func run() async throws -> Summary {
     let authority = try DocumentStore.openInMemory()
     let remote = try LoopbackRemote(authority: authority, seed: seed)
     let first = connect(0, remote)
-    try await LayerDatabase.$current.withValue(first) { try await LayerClient.makeRooms(first) }
+    try await LayerDatabase.$current.withValue(first) { try await LayerClient.makeRooms() }
     try await first.waitForPendingWrites()
-    try await end(first)
+    await LayerStore.close(first)
     remote.setFaults(faults)
     var outcomes: [Outcome] = []
     try await withThrowingTaskGroup(of: Outcome.self) { group in
@@ -35,16 +40,21 @@ struct LayerHistory: Sendable {
     }
     var summary = Summary()
     var expected = LayerModel()
-    for outcome in outcomes {
-      for step in outcome.steps { expected.apply(step) }
-      summary.counts.merge(outcome.counts) { $0 + $1 }
-    }
+    let steps = outcomes.flatMap(\.steps)
+    for step in steps { expected.apply(step) }
+    for outcome in outcomes { summary.counts.merge(outcome.counts) { $0 + $1 } }
     // Another client sees what the authority has. Its connection is good: what it cannot read would tell nothing.
     remote.setFaults(LoopbackFaults())
     let last = connect(Self.clientCount, remote)
     let found = try await LayerDatabase.$current.withValue(last) { try await LayerClient.read() }
+    summary.counts["contendedLinks"] = expected.settle(steps, as: found)
     summary.failure = found.difference(from: expected)
-    try await end(last)
+    #if !DEBUG
+    summary.failure =
+      try await LayerDatabase.$current.withValue(last) { try await LayerClient.saveWhatIsSaved() }
+      ?? summary.failure
+    #endif
+    await LayerStore.close(last)
     try authority.close()
     return summary
   }
@@ -70,23 +80,7 @@ struct LayerHistory: Sendable {
   }
 
   private func connect(_ number: Int, _ remote: LoopbackRemote) -> Firestore {
-    // The same each time: it is a part of where the store lies.
-    let name = "layers-\(seed)-\(number)"
-    FirebaseApp.configure(
-      name: name, options: FirebaseOptions(directory: folder.appendingPathComponent("\(number)")))
-    guard let app = FirebaseApp.app(name: name) else { preconditionFailure("the app was just made") }
-    let firestore = Firestore.firestore(app: app)
-    let settings = FirestoreSettings()
-    settings.dispatchQueue = DispatchQueue(label: name)
-    settings.remote = remote
-    settings.acknowledgement = .local
-    settings.durability = .buffered
-    firestore.settings = settings
-    return firestore
-  }
-
-  private func end(_ firestore: Firestore) async throws {
-    await withCheckedContinuation { done in firestore.app.delete { _ in done.resume() } }
+    LayerStore.open(number, named: "\(seed)", in: folder, remote, .buffered)
   }
 
   private func client(_ number: Int, _ remote: LoopbackRemote) async throws -> Outcome {
@@ -121,14 +115,14 @@ struct LayerHistory: Sendable {
       }
       step += stay
       guard step < Self.stepCount else { break }
-      try await end(firestore)
+      await LayerStore.close(firestore)
       outcome.count("reopened")
       firestore = connect(number, remote)
       isOnline = true
     }
     try await firestore.enableNetwork()
     try await firestore.waitForPendingWrites()
-    try await end(firestore)
+    await LayerStore.close(firestore)
     return outcome
   }
 }

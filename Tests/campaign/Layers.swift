@@ -1,8 +1,9 @@
 // Random histories of links, counters and transactions through the Pring layer, against a model: several clients of one
-// authority, and processes that are killed.
+// authority, and processes that are killed, with writes that they have still to send.
 
 import Foundation
 import Harness
+import LayerHarness
 
 enum Layers: Campaign {
   static let name = "layers"
@@ -29,21 +30,28 @@ enum Layers: Campaign {
       result.failed += 1
       result.firstFailure = "seed \(options.seed), history \(number): \(failure)"
     }
-    var kills = LayerKills(seed: options.seed, in: folder.appendingPathComponent("kills"))
-    while kills.rounds < max(5, histories / 2), kills.failure == nil { try await kills.round() }
-    result.run += kills.rounds
-    if let failure = kills.failure {
-      result.failed += 1
-      result.firstFailure = result.firstFailure ?? "seed \(options.seed), \(failure)"
-    }
-    let names = LayerStep.names + ["offline", "stepsOffline", "online", "reopened", "transactionsGivenUp"]
+    let names =
+      LayerStep.names + [
+        "offline", "stepsOffline", "online", "reopened", "transactionsGivenUp", "contendedLinks",
+      ]
     result.details = names.map { ($0, counts[$0, default: 0]) }
-    result.details += [
-      ("kills", kills.rounds), ("stepsBeforeKills", kills.stepsDone),
-      ("stepsUnderWayFound", kills.stepsUnderWayFound),
-    ]
+    for hasRemote in [false, true] {
+      let name = hasRemote ? "WithRemote" : ""
+      var kills = LayerKills(
+        seed: options.seed, in: folder.appendingPathComponent("kills\(name)"), hasRemote: hasRemote)
+      while kills.rounds < max(5, histories / 4), kills.failure == nil { try await kills.round() }
+      result.run += kills.rounds
+      if let failure = kills.failure {
+        result.failed += 1
+        result.firstFailure = result.firstFailure ?? "seed \(options.seed), \(failure)"
+      }
+      result.details += [
+        ("kills\(name)", kills.rounds), ("stepsBeforeKills\(name)", kills.stepsDone),
+        ("stepsUnderWayFound\(name)", kills.stepsUnderWayFound),
+      ]
+    }
     // A run of this size meets everything, or the campaign has lost its teeth.
-    if histories >= 20, let unmet = result.details.first(where: { $0.value == 0 }) {
+    if histories >= 40, let unmet = result.details.first(where: { $0.value == 0 }) {
       result.failed += 1
       result.firstFailure = result.firstFailure ?? "no \(unmet.name) in any history"
     }

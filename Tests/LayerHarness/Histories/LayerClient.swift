@@ -4,8 +4,10 @@ import FirebaseFirestore
 import Foundation
 import Pring
 
-struct LayerFailure: Error, CustomStringConvertible {
-  var description: String
+package struct LayerFailure: Error, CustomStringConvertible {
+  package var description: String
+
+  package init(description: String) { self.description = description }
 }
 
 /// To be used inside `LayerDatabase.$current.withValue`.
@@ -22,7 +24,7 @@ struct LayerClient {
     }
   }
 
-  static func makeRooms(_ firestore: Firestore) async throws {
+  static func makeRooms() async throws {
     for index in 0..<LayerModel.roomCount { try await LayerRoom(id: "\(index)").save() }
   }
 
@@ -91,6 +93,17 @@ struct LayerClient {
       return nil
     }
   }
+
+  #if !DEBUG
+  /// What a debug build traps for. Returns what is wrong with the answer.
+  static func saveWhatIsSaved() async throws -> String? {
+    guard let room = try await LayerRoom.get("0") else { return "room 0 is gone" }
+    room.likes += 1000
+    let error = await told { heard in _ = room.save { _, error in heard(error) } }
+    guard error is DocumentError else { return "a second save was told \(String(describing: error))" }
+    return try await LayerRoom.get("0")?.likes == room.likes ? "a second save has written" : nil
+  }
+  #endif
 
   // MARK: Reading
 

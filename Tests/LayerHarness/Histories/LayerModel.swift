@@ -1,12 +1,12 @@
 // What the steps of a history add up to, and the steps.
 //
 // Steps of different clients touch people, notes and entries of their own, and counts that they share. So the outcome does
-// not depend on how the clients took turns.
+// not depend on how the clients took turns, apart from a few links that all of them make and remove.
 
-import Harness
+package import Harness
 
 /// One thing that an app does.
-enum LayerStep {
+package enum LayerStep: Sendable {
   case like(room: Int)
   /// A person becomes a guest, and is written along with the link.
   case invite(room: Int, person: String, name: String)
@@ -20,29 +20,30 @@ enum LayerStep {
   case unshelve(room: Int, id: String)
   case tag(room: Int, tag: String)
 
-  var isTransaction: Bool {
+  package var isTransaction: Bool {
     switch self {
     case .join, .leave: true
     default: false
     }
   }
 
-  var name: String { String(describing: self).prefix { $0 != "(" }.description }
+  package var name: String { String(describing: self).prefix { $0 != "(" }.description }
 
-  static let names = [
+  package static let names = [
     "like", "invite", "dismiss", "join", "leave", "note", "erase", "shelve", "unshelve", "tag",
   ]
 
-  static func random(_ random: inout SeededRandom, client: Int) -> LayerStep {
+  package static func random(_ random: inout SeededRandom, client: Int) -> LayerStep {
     let room = random.below(LayerModel.roomCount)
     let own = "c\(client)-\(random.below(4))"
     let text = "\(random.below(1000))"
+    let anybody = random.oneIn(2) ? own : "all-\(random.below(3))"
     switch random.below(12) {
     case 0, 1: return .like(room: room)
     case 2, 3: return .invite(room: room, person: own, name: text)
     case 4: return .dismiss(room: room, person: own, hard: random.oneIn(3))
-    case 5, 6: return .join(room: room, person: own)
-    case 7: return .leave(room: room, person: own)
+    case 5, 6: return .join(room: room, person: anybody)
+    case 7: return .leave(room: room, person: anybody)
     case 8: return .note(room: room, id: own, text: text)
     case 9: return .erase(room: room, id: own)
     case 10:
@@ -53,10 +54,10 @@ enum LayerStep {
 }
 
 /// The database as it has to be.
-struct LayerModel: Equatable {
-  static let roomCount = 3
+package struct LayerModel: Equatable {
+  package static let roomCount = 3
 
-  struct Room: Equatable {
+  package struct Room: Equatable {
     var likes = 0
     var guests: Set<String> = []
     var members: Set<String> = []
@@ -65,11 +66,13 @@ struct LayerModel: Equatable {
     var tags: Set<String> = []
   }
 
-  var rooms = Array(repeating: Room(), count: roomCount)
+  package var rooms = Array(repeating: Room(), count: roomCount)
   /// The names of those who were invited.
   var people: [String: String] = [:]
 
-  mutating func apply(_ step: LayerStep) {
+  package init() {}
+
+  package mutating func apply(_ step: LayerStep) {
     switch step {
     case .like(let room): rooms[room].likes += 1
     case .invite(let room, let person, let name):
@@ -88,8 +91,28 @@ struct LayerModel: Equatable {
     }
   }
 
+  /// Links that were made and removed by several clients are there or not, as in `found`: nobody knows who was last.
+  /// Returns how many there are.
+  mutating func settle(_ steps: [LayerStep], as found: LayerModel) -> Int {
+    var (joined, left) = (Set<[String]>(), Set<[String]>())
+    for step in steps {
+      switch step {
+      case .join(let room, let person) where person.hasPrefix("all-"): joined.insert(["\(room)", person])
+      case .leave(let room, let person) where person.hasPrefix("all-"): left.insert(["\(room)", person])
+      default: break
+      }
+    }
+    let contended = joined.intersection(left)
+    for place in contended {
+      guard let room = Int(place[0]) else { continue }
+      rooms[room].members.remove(place[1])
+      if found.rooms[room].members.contains(place[1]) { rooms[room].members.insert(place[1]) }
+    }
+    return contended.count
+  }
+
   /// What differs first; nil if nothing does.
-  func difference(from other: LayerModel) -> String? {
+  package func difference(from other: LayerModel) -> String? {
     if people != other.people { return "people: \(people) instead of \(other.people)" }
     for (index, (room, other)) in zip(rooms, other.rooms).enumerated() where room != other {
       return "room \(index): \(room) instead of \(other)"

@@ -1,4 +1,4 @@
-// The classes that the campaign of the layers writes, as an app would declare them.
+// The classes whose objects the histories are about, as an app would declare them.
 
 import FirebaseFirestore
 import Foundation

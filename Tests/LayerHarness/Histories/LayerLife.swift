@@ -1,0 +1,107 @@
+// The life of a process that writes through the layer, and dies at any moment: one client without a remote, or two of
+// one authority that go offline and come back. What it acknowledged is there in the end, of what was under way all or
+// nothing, and links and counts agree.
+//
+// A folder holds it all: `authority`, and the stores of the clients with the writes that they have still to send.
+
+import DocumentStore
+import FirebaseFirestore
+package import Foundation
+import Harness
+import OfflineSync
+import Pring
+
+package enum LayerLife {
+  /// What became of a step.
+  package enum Outcome: UInt8, Sendable {
+    case done = 0x64
+    /// There was nothing to do, or it needed the authority and could not reach it.
+    case skipped = 0x73
+  }
+
+  /// A step, and what comes before it.
+  package struct Turn: Sendable {
+    var client: Int
+    var changesNetwork: Bool
+    package var step: LayerStep
+  }
+
+  private static let clientCount = 2
+  /// Who looks at what there is in the end.
+  private static let observer = 9
+
+  /// What the process with this seed does, whatever becomes of it.
+  package static func turns(_ seed: UInt64, hasRemote: Bool, count: Int = 1000) -> [Turn] {
+    var random = SeededRandom(seed: seed)
+    return (0..<count).map { _ in
+      let client = hasRemote ? random.below(clientCount) : 0
+      return Turn(
+        client: client, changesNetwork: hasRemote && random.oneIn(12),
+        step: .random(&random, client: client))
+    }
+  }
+
+  /// Opens the folder and does all turns. `began` is called once everything is open, `told` after each turn.
+  package static func live(
+    in folder: URL, hasRemote: Bool, _ turns: [Turn], began: () -> Void = {}, told: (Outcome) -> Void
+  ) async throws {
+    let (authority, remote) = try open(folder, hasRemote)
+    let stores = stores(folder, remote)
+    try await LayerDatabase.$current.withValue(stores[0]) {
+      if try await LayerRoom.get("0") == nil { try await LayerClient.makeRooms() }
+    }
+    try await stores[0].waitForPendingWrites()
+    var clients: [LayerClient] = []
+    for store in stores {
+      clients.append(try await LayerDatabase.$current.withValue(store) { try await LayerClient(store) })
+    }
+    var isOnline = Array(repeating: true, count: stores.count)
+    began()
+    for turn in turns {
+      let store = stores[turn.client]
+      if turn.changesNetwork {
+        isOnline[turn.client].toggle()
+        if isOnline[turn.client] { try await store.enableNetwork() } else { try await store.disableNetwork() }
+      }
+      let client = clients[turn.client]
+      do {
+        let isDone = try await LayerDatabase.$current.withValue(store) { try await client.perform(turn.step) }
+        told(isDone ? .done : .skipped)
+      } catch  where turn.step.isTransaction && hasRemote {
+        told(.skipped)
+      }
+    }
+    for store in stores { await LayerStore.close(store) }
+    try authority?.close()
+  }
+
+  /// Sends what is still to be sent, and reads everything.
+  package static func look(in folder: URL, hasRemote: Bool) async throws -> LayerModel {
+    let (authority, remote) = try open(folder, hasRemote)
+    var stores = stores(folder, remote)
+    for store in stores where hasRemote {
+      try await store.enableNetwork()
+      try await store.waitForPendingWrites()
+    }
+    if let remote { stores.append(LayerStore.open(observer, named: name(folder), in: folder, remote)) }
+    let found = try await LayerDatabase.$current.withValue(stores.last) { try await LayerClient.read() }
+    for store in stores { await LayerStore.close(store) }
+    try authority?.close()
+    return found
+  }
+
+  private static func name(_ folder: URL) -> String { "life-\(folder.lastPathComponent)" }
+
+  private static func stores(_ folder: URL, _ remote: LoopbackRemote?) -> [Firestore] {
+    (0..<(remote == nil ? 1 : clientCount)).map {
+      LayerStore.open($0, named: name(folder), in: folder, remote)
+    }
+  }
+
+  private static func open(_ folder: URL, _ hasRemote: Bool) throws -> (DocumentStore?, LoopbackRemote?) {
+    guard hasRemote else { return (nil, nil) }
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let authority = try DocumentStore.open(folder.appendingPathComponent("authority").path)
+    return (authority, try LoopbackRemote(authority: authority))
+  }
+}
