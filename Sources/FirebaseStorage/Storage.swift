@@ -38,19 +38,22 @@ open class Storage: NSObject, NSCopying, @unchecked Sendable {
 
   // MARK: Settings
 
-  /// How long an upload is tried, in seconds. Kept; a store of this machine answers at once.
+  /// With a remote: for how many seconds an upload waits for an answer before it fails with `retryLimitExceeded`. What it
+  /// has put here goes on waiting to be sent. A store of this machine answers at once.
   public var maxUploadRetryTime: TimeInterval {
     get { settings.withLock { $0.maxUploadRetryTime } }
     set { settings.withLock { $0.maxUploadRetryTime = newValue } }
   }
 
-  /// How long a download is tried, in seconds. Kept; a store of this machine answers at once.
+  /// With a remote: for how many seconds a download of what is not here asks one that cannot be reached, since the last
+  /// bytes came. A store of this machine answers at once.
   public var maxDownloadRetryTime: TimeInterval {
     get { settings.withLock { $0.maxDownloadRetryTime } }
     set { settings.withLock { $0.maxDownloadRetryTime = newValue } }
   }
 
-  /// How long other operations are tried, in seconds. Kept; a store of this machine answers at once.
+  /// With a remote: for how many seconds other operations do the one or the other. A store of this machine answers at
+  /// once.
   public var maxOperationRetryTime: TimeInterval {
     get { settings.withLock { $0.maxOperationRetryTime } }
     set { settings.withLock { $0.maxOperationRetryTime = newValue } }
@@ -67,6 +70,11 @@ open class Storage: NSObject, NSCopying, @unchecked Sendable {
   public var callbackQueue: DispatchQueue {
     get { settings.withLock { $0.callbackQueue } }
     set { settings.withLock { $0.callbackQueue = newValue } }
+  }
+
+  /// Of a time in seconds; what is none, or less than nothing, is nothing.
+  static func microseconds(_ seconds: TimeInterval) -> Int64 {
+    seconds > 0 ? Int64(min(seconds, 1e9) * 1e6) : 0
   }
 
   var host: StorageHost { settings.withLock { $0.host } }

@@ -38,8 +38,8 @@ extension BlobSync {
   /// change on that waits for it, also if attaching was cut off.
   package static func checkAreOwn(_ objects: ObjectStore) throws(DocumentStoreError) {
     let areRemotes = try objects.outbox.isRemotes()
-    let changes = try objects.outbox.changes()
-    guard areRemotes || !changes.isEmpty else { return }
+    let hasChanges = try objects.outbox.hasChanges()
+    guard areRemotes || hasChanges else { return }
     throw .failedPrecondition(
       "The buckets in \(objects.blobs.path) are a cache of a remote. Name the remote in Storage.remote.")
   }

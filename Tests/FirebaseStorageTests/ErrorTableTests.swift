@@ -3,6 +3,7 @@
 import ByteStore
 import DocumentStore
 import Foundation
+import OfflineSync
 import Testing
 
 @testable import FirebaseStorage
@@ -363,6 +364,15 @@ struct ErrorTableTests {
       (.closed(evidence), -13000), (.newerFormat(evidence), -13000),
     ]
     for (error, code) in rows {
+      #expect((StorageErrors.translate(error, "b", "o") as NSError).code == code, "\(error)")
+    }
+    let remote: [(BlobSyncError, Int)] = [
+      (.remote(.unavailable("m")), -13000), (.remote(.notFound), -13010), (.remote(.wrongOffset(3)), -13000),
+      (.remote(.rejected("m")), -13000), (.remote(.unauthenticated("m")), -13020),
+      (.remote(.unauthorized("m")), -13021), (.remote(.quotaExceeded("m")), -13013),
+      (.store(.full(evidence)), -13000), (.cancelled, -13040), (.overdue, -13030), (.stopped, -13000),
+    ]
+    for (error, code) in remote {
       #expect((StorageErrors.translate(error, "b", "o") as NSError).code == code, "\(error)")
     }
     let full = StorageErrors.translate(.full(evidence), "b", "o") as NSError

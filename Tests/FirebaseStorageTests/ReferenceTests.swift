@@ -52,6 +52,7 @@ struct ReferenceTests {
 
   @Test(arguments: [
     "gs://", "gs:///", "ftp://dugout/a", "https://example.com", "https://example.com/v1/b/dugout/o/a",
+    "https://example.com/v0/b/a%0Ab/o/a", "gs://" + String(repeating: "b", count: 223),
     "https://example.com/v0/c/dugout/o/a", "https://example.com/v0/b/dugout/x/a", "https://example.com/v0/b",
   ])
   func otherURLsAreRefused(url: String) async throws {

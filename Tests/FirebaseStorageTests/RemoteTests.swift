@@ -17,6 +17,7 @@ struct RemoteTests {
   private func attach(_ bucket: TestBucket, _ acknowledgement: StorageAcknowledgement = .server) {
     bucket.storage.remote = remote
     bucket.storage.acknowledgement = acknowledgement
+    bucket.storage.maxDownloadRetryTime = 0
   }
 
   private func contentOfRemote(_ name: String) -> Data? {
@@ -43,8 +44,10 @@ struct RemoteTests {
     attach(bucket, .local)
     #expect(try await bucket.root.child("folder/a").data(maxSize: .max) == noise(1_400_000))
     #expect(contentOfRemote("folder/a") == nil)
+    let before = try await bucket.root.child("folder/a").getMetadata().generation
     remote.isReachable = true
     try await bucket.storage.waitForPendingChanges()
+    #expect(try await bucket.root.child("folder/a").getMetadata().generation >= before)
     #expect(contentOfRemote("folder/a") == noise(1_400_000))
     #expect(try await bucket.storage.pendingChanges().isEmpty)
     #expect(try remote.object(bucket: "dugout", name: "folder/a").contentType == "text/plain")
@@ -54,7 +57,7 @@ struct RemoteTests {
     let bucket = makeBucket()
     let metadata = try await bucket.root.child("a").putDataAsync(noise(900_000))
     #expect(contentOfRemote("a") == noise(900_000))
-    #expect(metadata.generation == 1)
+    #expect(metadata.generation == (try remote.object(bucket: "dugout", name: "a").generation))
     let updated = StorageMetadata()
     updated.customMetadata = ["k": "v"]
     #expect(try await bucket.root.child("a").updateMetadata(updated).metageneration == 2)
@@ -103,6 +106,72 @@ struct RemoteTests {
     let error = try await storageError { _ = try await reference.putDataAsync(Data("after".utf8)) }
     #expect(error.localizedDescription == "Changes of a are not accepted.")
     #expect(try await reference.data(maxSize: .max) == Data("before".utf8))
+  }
+
+  @Test(arguments: [
+    (BlobRemoteError.unauthenticated("m"), StorageErrorCode.unauthenticated, 401),
+    (.quotaExceeded("m"), .quotaExceeded, 402), (.unauthorized("m"), .unauthorized, 403),
+  ])
+  func aRefusalHasTheCodeOfItsReason(reason: BlobRemoteError, code: StorageErrorCode, status: Int)
+    async throws
+  {
+    let bucket = makeBucket()
+    remote.refuse(name: "a", with: reason)
+    let error = try await storageError {
+      _ = try await bucket.root.child("a").putDataAsync(Data("after".utf8))
+    }
+    #expect(error.code == code && (error as NSError).userInfo["ResponseErrorCode"] as? Int == status)
+    #expect((error as NSError).userInfo["ResponseBody"] as? String == "m")
+    #expect(try await bucket.storage.pendingChanges().isEmpty && remote.openSessions == 0)
+  }
+
+  /// All of it was downloaded before it was refused; and to change its metadata, too.
+  @Test func whatIsNotWantedIsNotBrought() async throws {
+    let (first, second) = (makeBucket(), makeBucket())
+    _ = try await first.root.child("a").putDataAsync(noise(2_000_000))
+    let reference = second.root.child("a")
+    let error = try await storageError { _ = try await reference.data(maxSize: 1_999_999) }
+    guard case .downloadSizeExceeded(2_000_000, 1_999_999) = error else { throw error }
+    let types = StorageMetadata()
+    types.contentType = "text/plain"
+    let updated = try await reference.updateMetadata(types)
+    #expect(updated.contentType == "text/plain" && updated.metageneration == 2)
+    #expect(second.blobFiles.isEmpty)
+    #expect(try await first.root.child("a").getMetadata().contentType == "text/plain")
+  }
+
+  @Test func whatIsDeletedAlreadyIsNotFoundAlsoOffline() async throws {
+    let bucket = makeBucket(.local)
+    remote.isReachable = false
+    _ = try await bucket.root.child("a").putDataAsync(Data("a".utf8))
+    try await bucket.root.child("a").delete()
+    #expect(try await storageError { try await bucket.root.child("a").delete() }.code == .objectNotFound)
+  }
+
+  /// It had no progress, and only the end of it noticed that it was paused.
+  @Test(.timeLimit(.minutes(1))) func aDownloadFromTheRemoteTellsOfItsProgressAndCanBePaused() async throws {
+    let (first, second) = (makeBucket(), makeBucket())
+    _ = try await first.root.child("a").putDataAsync(noise(6_000_000))
+    second.storage.maxDownloadRetryTime = 60
+    // The way breaks when something has come; what has come so far is told of.
+    remote.disconnect(afterCalls: 5)
+    let url = try second.file("other", Data()).deletingLastPathComponent().appendingPathComponent("out")
+    let task = second.root.child("a").write(toFile: url)
+    while task.snapshot.progress?.completedUnitCount ?? 0 < 4 << 18 {
+      try await Task.sleep(for: .milliseconds(5))
+    }
+    #expect(task.snapshot.progress?.totalUnitCount == 6_000_000)
+    task.pause()
+    while task.snapshot.status != .pause { try await Task.sleep(for: .milliseconds(5)) }
+    remote.isReachable = true
+    let paused = task.snapshot.progress?.completedUnitCount
+    task.resume()
+    while task.snapshot.status != .success, task.snapshot.status != .failure {
+      let now = task.snapshot.progress?.completedUnitCount
+      #expect(now ?? 0 >= paused ?? 0)
+      try await Task.sleep(for: .milliseconds(5))
+    }
+    #expect(try Data(contentsOf: url) == noise(6_000_000))
   }
 
   @Test func whatOneAppPutsAnotherOneReads() async throws {

@@ -33,13 +33,13 @@ struct ResumeTests {
   }
 
   @Test func aPausedUploadIsListedAfterARestartAndGoesOn() async throws {
-    let bytes = noise(120_000_000)
+    let bytes = noise(40_000_000)
     let url = try bucket.file("source.bin", bytes)
     try await leaveUpload(of: url, to: "a")
     let pending = try #require(try await bucket.storage.pendingUploads().first)
     #expect(pending.reference == bucket.root.child("a"))
     #expect(pending.fileURL?.lastPathComponent == "source.bin")
-    #expect(pending.totalByteCount == 120_000_000)
+    #expect(pending.totalByteCount == 40_000_000)
     #expect(!pending.isActive)
     #expect(bucket.blobFiles.filter { $0.hasPrefix("staged-") }.count == 1)
     let task = try #require(pending.resume())
@@ -47,14 +47,14 @@ struct ResumeTests {
       task.observe(.success) { done.resume(returning: $0.metadata) }
       task.observe(.failure) { done.resume(throwing: $0.error ?? NothingThrown()) }
     }
-    #expect(metadata?.size == 120_000_000)
+    #expect(metadata?.size == 40_000_000)
     #expect(try await bucket.root.child("a").data(maxSize: .max) == bytes)
     #expect(try await bucket.storage.pendingUploads().isEmpty)
     #expect(bucket.blobFiles.filter { $0.hasPrefix("staged-") }.isEmpty)
   }
 
   @Test func aPausedUploadCanBeCancelledAfterARestart() async throws {
-    let url = try bucket.file("source.bin", noise(120_000_000))
+    let url = try bucket.file("source.bin", noise(40_000_000))
     try await leaveUpload(of: url, to: "a")
     let pending = try #require(try await bucket.storage.pendingUploads().first)
     #expect(try await pending.cancel())
@@ -62,8 +62,33 @@ struct ResumeTests {
     #expect(bucket.blobFiles.filter { $0.hasPrefix("staged-") }.isEmpty)
   }
 
+  @Test func aSourceThatChangesDuringAPauseIsAnErrorAndLeavesNothing() async throws {
+    let reference = bucket.root.child("a")
+    _ = try await reference.putDataAsync(Data("before".utf8))
+    let url = try bucket.file("source.bin", noise(24_000_000))
+    let task = reference.putFile(from: url)
+    await withCheckedContinuation { done in
+      let once = Once(done)
+      task.observe(.progress) { _ in
+        task.pause()
+        once.resume()
+      }
+    }
+    try noise(24_000_000, seed: 2).write(to: url)
+    let error: (any Error)? = await withCheckedContinuation { done in
+      task.observe(.success) { done.resume(returning: $0.error) }
+      task.observe(.failure) { done.resume(returning: $0.error) }
+      task.resume()
+    }
+    let failure = try #require(error as? StorageError)
+    #expect(failure.code == .unknown && failure.localizedDescription.contains("was changed"))
+    #expect(try await reference.data(maxSize: .max) == Data("before".utf8))
+    #expect(try await bucket.storage.pendingUploads().isEmpty)
+    #expect(bucket.blobFiles.allSatisfy { !$0.hasPrefix("staged-") && !$0.hasPrefix("blob-") })
+  }
+
   @Test func aFileThatWasChangedIsUploadedFromTheStart() async throws {
-    let url = try bucket.file("source.bin", noise(120_000_000))
+    let url = try bucket.file("source.bin", noise(40_000_000))
     try await leaveUpload(of: url, to: "a")
     let changed = noise(2_000_000, seed: 9)
     try changed.write(to: url)

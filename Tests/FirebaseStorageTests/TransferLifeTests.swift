@@ -122,6 +122,127 @@ struct TransferLifeTests {
     #expect(notes.all.filter { $0.hasPrefix("late") } == ["late true"])
   }
 
+  // MARK: Places
+
+  private final class Crowd: Sendable {
+    struct State: Sendable {
+      var working = 0
+      var most = 0
+      var prepared = 0
+      var isHeld = true
+    }
+
+    let state = Locked(State())
+
+    func wait(_ condition: (State) -> Bool) { state.withLock(when: { condition($0) }) { _ in } }
+
+    func change(_ body: (inout State) -> Void) {
+      state.withLock { state in
+        body(&state)
+        state.most = max(state.most, state.working)
+      }
+      state.wakeAll()
+    }
+  }
+
+  /// Has something open from its preparation to its end, or to a pause.
+  private final class CrowdWorker: TransferWorker, Sendable {
+    let pausesAtOnce = true
+    let completed: Int64 = 0
+    let total: Int64 = 1
+    private let crowd: Crowd
+    private let isOpen = Locked(false)
+
+    init(_ crowd: Crowd) { self.crowd = crowd }
+
+    private func setOpen(_ isNowOpen: Bool) {
+      let wasOpen = isOpen.withLock { isOpen in
+        defer { isOpen = isNowOpen }
+        return isOpen
+      }
+      if wasOpen != isNowOpen { crowd.change { $0.working += isNowOpen ? 1 : -1 } }
+    }
+
+    func prepare() throws(StorageError) {
+      setOpen(true)
+      crowd.change { $0.prepared += 1 }
+    }
+
+    func advance() throws(StorageError) -> TransferStep { crowd.state.withLock { $0.isHeld } ? .more : .none }
+
+    func finish() throws(StorageError) -> StorageMetadata? {
+      setOpen(false)
+      return nil
+    }
+
+    func stop() throws(StorageError) { setOpen(false) }
+    func discard() { setOpen(false) }
+    func leave() { setOpen(false) }
+  }
+
+  /// All began at once, each with its files open, however few a process may have.
+  @Test(.timeLimit(.minutes(1))) func onlySoManyTransfersAreAtWorkAtATime() async throws {
+    let lane = TransferLane("dugout.test.lane", places: 2)
+    let crowd = Crowd()
+    let storage = bucket.storage
+    let tasks = (0..<20).map { _ in
+      let transfer = Transfer(
+        CrowdWorker(crowd), storage.client, callbackQueue: storage.callbackQueue, metadata: nil, lane: lane)
+      let task = StorageUploadTask(bucket.root.child("a"), transfer)
+      transfer.begin(task)
+      return task
+    }
+    crowd.wait { $0.working == 2 }
+    // Who pauses makes room for the next one; who waits for a place does not wait with its pause.
+    tasks[0].pause()
+    tasks[10].pause()
+    #expect(tasks[10].snapshot.status == .pause)
+    tasks[11].cancel()
+    crowd.wait { $0.prepared == 3 }
+    crowd.change { $0.isHeld = false }
+    tasks[0].resume()
+    tasks[10].resume()
+    for (number, task) in tasks.enumerated() where number != 11 {
+      while task.snapshot.status != .success { try await Task.sleep(for: .milliseconds(1)) }
+    }
+    #expect(crowd.state.withLock { $0.most } == 2 && crowd.state.withLock { $0.working } == 0)
+  }
+
+  // MARK: Going on
+
+  /// All that was staged was compared before anything else got its turn, also behind the first difference.
+  @Test func goingOnTakesOnePieceAtATimeAndEndsWithTheFirstDifference() throws {
+    let client = bucket.storage.client
+    let objects = try client.objects()
+    let bytes = noise(3 << 20)
+    let path = StoragePath(bucket: "dugout", object: "a")
+    let place = ObjectPath(bucket: "dugout", name: try ObjectName("a"))
+    let upload = objects.upload(to: place, from: UploadData(bytes).source, ObjectAttributes())
+    try upload.append(Array(bytes.prefix(2 << 20)))
+    try upload.persist()
+    upload.leave()
+    func worker(_ bytes: Data) throws -> UploadWorker {
+      let worker = UploadWorker(client, path, ObjectAttributes(), { UploadData(bytes) }, patience: 0)
+      try worker.prepare()
+      return worker
+    }
+    let first = try worker(bytes)
+    var steps = 0
+    while first.completed == 0 {
+      _ = try first.advance()
+      steps += 1
+    }
+    #expect(steps == 9 && first.completed == 2 << 20)
+    first.leave()
+    #expect(try objects.uploads().map(\.number) == [upload.number])
+    var other = bytes
+    other[100] ^= 1
+    let second = try worker(other)
+    _ = try second.advance()
+    #expect(try objects.uploads().isEmpty)
+    second.discard()
+  }
+
   // MARK: Downloads to files
 
   /// A name that was there before its bytes: after a power loss the file was empty.

@@ -163,6 +163,23 @@ struct TransferTests {
     #expect(try await parent.listAll().items == [reference])
   }
 
+  @Test func whoHasADownloadURLReadsTheObjectUntilItIsRevoked() async throws {
+    let reference = bucket.root.child("a b")
+    _ = try await reference.putDataAsync(Data("abc".utf8))
+    let url = try await reference.downloadURL()
+    #expect(try await bucket.storage.data(from: url, maxSize: 3) == Data("abc".utf8))
+    let tooLarge = try await storageError { _ = try await bucket.storage.data(from: url, maxSize: 2) }
+    #expect(tooLarge.code == .downloadSizeExceeded)
+    let other = try await reference.revokeDownloadTokens()
+    let error = try await storageError { _ = try await bucket.storage.data(from: url, maxSize: 3) }
+    #expect(error.code == .unauthorized && (error as NSError).userInfo["ResponseErrorCode"] as? Int == 403)
+    #expect(try await bucket.storage.data(from: other, maxSize: 3) == Data("abc".utf8))
+    try await reference.delete()
+    #expect(
+      try await storageError { _ = try await bucket.storage.data(from: other, maxSize: 3) }.code
+        == .objectNotFound)
+  }
+
   @Test(arguments: [
     "", ".", "..", "a\nb", "a\rb", "a\tb", "\u{7F}", String(repeating: "n", count: 1025),
     ".well-known/acme-challenge/x",
@@ -193,6 +210,17 @@ struct TransferTests {
     try changing.check()
     try noise(1001).write(to: url)
     #expect(throws: StorageError.self) { try changing.check() }
+    // The same size, and the same time of modification.
+    let before = try FileManager.default.attributesOfItem(atPath: url.path)
+    let disguised = try UploadFile(url)
+    let writer = try FileHandle(forWritingTo: url)
+    // A system's time for files goes on every few milliseconds.
+    usleep(20_000)
+    try writer.write(contentsOf: Data("other".utf8))
+    try writer.close()
+    let time = try #require(before[.modificationDate])
+    try FileManager.default.setAttributes([.modificationDate: time], ofItemAtPath: url.path)
+    #expect(throws: StorageError.self) { try disguised.check() }
     let vanishing = try UploadFile(url)
     try FileManager.default.removeItem(at: url)
     #expect(throws: StorageError.self) { try vanishing.check() }

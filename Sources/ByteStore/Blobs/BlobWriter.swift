@@ -60,9 +60,7 @@ package final class BlobWriter {
 
   /// Puts what there is on stable storage, but for the last part of a chunk: `BlobStore.resume` goes on from there.
   package func persist() throws(ByteStoreError) {
-    let staged = try stage()
-    try staged.sync()
-    try store.folder.syncNames()
+    try stage().sync()
   }
 
   private func stage() throws(ByteStoreError) -> StagedFile {
@@ -104,22 +102,24 @@ package final class BlobWriter {
 
   // MARK: Going on
 
-  fileprivate convenience init?(
-    _ store: BlobStore, resuming number: StagedNumber, _ body: (RawSpan) throws(ByteStoreError) -> Void
-  ) throws(ByteStoreError) {
+  fileprivate convenience init?(_ store: BlobStore, resuming number: StagedNumber) throws(ByteStoreError) {
+    guard let staged = try StagedFile.resume(number, in: store.folder) else { return nil }
     self.init(store, number)
-    let staged = try StagedFile.resume(number, in: store.folder) { bytes throws(ByteStoreError) in
-      digest.update(bytes)
-      byteCount += UInt64(bytes.byteCount)
-      if byteCount <= UInt64(store.options.packedBytesMax) {
-        memory?.append(copying: bytes)
-      } else {
-        memory = nil
-      }
-      try body(bytes)
-    }
-    guard let staged else { return nil }
     self.staged = staged
+  }
+
+  /// The next chunk of what was staged before, which is written once more; nil where the sound ones end. Until then
+  /// nothing can be appended.
+  package func regain() throws(ByteStoreError) -> [UInt8]? {
+    guard let bytes = try staged?.regain() else { return nil }
+    digest.update(bytes.rawSpan)
+    byteCount += UInt64(bytes.count)
+    if byteCount <= UInt64(store.options.packedBytesMax) {
+      memory?.append(copying: bytes.rawSpan)
+    } else {
+      memory = nil
+    }
+    return bytes
   }
 }
 
@@ -130,11 +130,9 @@ extension BlobStore {
   /// One that nobody else has.
   package func newNumber() -> RandomID { folder.platform.random.randomID() }
 
-  /// Goes on with a content that was staged, before a restart perhaps, from where it is sound; `body` gets what
-  /// there is of it. Nil if nothing is.
-  package func resume(
-    _ number: StagedNumber, _ body: (RawSpan) throws(ByteStoreError) -> Void
-  ) throws(ByteStoreError) -> BlobWriter? {
-    try BlobWriter(self, resuming: number, body)
+  /// Goes on with a content that was staged, before a restart perhaps, once `regain` has given back what is sound of it.
+  /// Nil if nothing is.
+  package func resume(_ number: StagedNumber) throws(ByteStoreError) -> BlobWriter? {
+    try BlobWriter(self, resuming: number)
   }
 }

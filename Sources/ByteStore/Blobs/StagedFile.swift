@@ -9,7 +9,8 @@
 final class StagedFile {
   let number: StagedNumber
   private let file: any OpenFile
-  private let platform: Platform
+  private let folder: BlobFolder
+  private var platform: Platform { folder.platform }
   private var chunks: [BlobChunk] = []
   private var end = UInt64(BlobFormat.pageBytes)
   /// Room for a head, and then what has come since the last whole chunk.
@@ -17,13 +18,15 @@ final class StagedFile {
   private var stored: [UInt8] = []
   private var compressor = BlobCompressor()
   private(set) var bytesSynced: UInt64 = 0
+  /// Its name is on stable storage, without which its bytes are nobody's.
+  private var isNamed = false
 
   private static let emptyBuffer = [UInt8](repeating: 0, count: BlobFormat.chunkHeadBytes)
 
-  private init(_ number: StagedNumber, _ file: any OpenFile, _ platform: Platform) {
+  private init(_ number: StagedNumber, _ file: any OpenFile, _ folder: BlobFolder) {
     self.number = number
     self.file = file
-    self.platform = platform
+    self.folder = folder
     buffer.reserveCapacity(BlobFormat.chunkHeadBytes + BlobFormat.chunkBytes)
   }
 
@@ -35,7 +38,7 @@ final class StagedFile {
     let directory = try folder.made()
     let name = BlobName.staged(number).text
     return try system { () throws(SystemFailure) in
-      let staged = StagedFile(number, try directory.createFile(name), folder.platform)
+      let staged = StagedFile(number, try directory.createFile(name), folder)
       do throws(SystemFailure) {
         try staged.file.writeAll(BlobHead(fileID: number).page.rawSpan, at: 0, folder.platform)
       } catch {
@@ -99,10 +102,13 @@ final class StagedFile {
     end += UInt64(chunk.count)
   }
 
-  /// Puts whole chunks on stable storage. After a failure nothing of the file can be relied on.
+  /// Puts whole chunks on stable storage, and the name that they are found by. After a failure nothing of the file can be
+  /// relied on.
   func sync() throws(ByteStoreError) {
     let written = bytesWritten
     do throws(SystemFailure) { try file.syncOnce(platform) } catch { throw .system(error) }
+    if !isNamed { try folder.syncNames() }
+    isNamed = true
     bytesSynced = written
   }
 
@@ -124,24 +130,23 @@ final class StagedFile {
 
   // MARK: Going on
 
-  /// What is left of a content on its way, as far as it is sound; `body` gets its bytes in order. Nil if there is
-  /// no such file, or nothing that can be read as one.
+  /// What is left of a content on its way; nil if there is no such file, or nothing that can be read as one.
   static func resume(
-    _ number: StagedNumber, in folder: BlobFolder, _ body: (RawSpan) throws(ByteStoreError) -> Void
+    _ number: StagedNumber, in folder: BlobFolder
   ) throws(ByteStoreError) -> StagedFile? {
     guard let file = try folder.open(.staged(number), .readAndWrite) else { return nil }
-    let staged = StagedFile(number, file, folder.platform)
+    let staged = StagedFile(number, file, folder)
     let page = try system { () throws(SystemFailure) in try file.readAll(BlobFormat.pageBytes, at: 0) }
     guard let head = try? BlobHead(decoding: page.rawSpan, file: file.path), head.fileID == number else {
       return nil
     }
     try staged.rewrite(BlobHead(fileID: number).page, at: 0)
-    while let raw = try staged.takeChunk() { try body(raw.rawSpan) }
     return staged
   }
 
   /// The content of the chunk at `end`, which is written once more; nil where the sound ones end.
-  private func takeChunk() throws(ByteStoreError) -> [UInt8]? {
+  func regain() throws(ByteStoreError) -> [UInt8]? {
+    precondition(bytesBuffered == 0, "what was staged before comes before what is appended")
     let (file, offset) = (file, end)
     let bytes = try system { () throws(SystemFailure) in
       try file.readAll(BlobFormat.chunkHeadBytes, at: offset)

@@ -23,6 +23,9 @@ final class ObjectState: Sendable {
 
   struct Sweeping { private let place: UInt8 = 0 }
 
+  /// When the last sweep began, or the store was first asked, by the monotonic clock.
+  let lastSweep = Locked<UInt64?>(nil)
+
   private struct Start {
     var wallMicroseconds: Int64
     var monotonicNanoseconds: UInt64

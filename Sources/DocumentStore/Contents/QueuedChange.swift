@@ -12,7 +12,7 @@
 package struct QueuedChange: Sendable, Equatable {
   package enum Kind: Sendable, Equatable {
     case put(StoredObject)
-    case update(ObjectAttributes)
+    case update(AttributeChanges)
     case delete
   }
 
@@ -32,9 +32,9 @@ package struct QueuedChange: Sendable, Equatable {
     switch kind {
     case .put(let new): return new
     case .delete: return nil
-    case .update(let attributes):
+    case .update(let changes):
       guard var object else { return nil }
-      object.attributes = attributes
+      changes.apply(to: &object.attributes)
       object.metageneration += 1
       object.changed = time
       return object
@@ -54,7 +54,11 @@ enum OutboxRecord {
   private static let absent = "absent"
   private static let time = "queued"
   private static let timeField = StoredFieldPath(unchecked: [time])
-  private static let (put, update, delete) = (Int64(0), Int64(1), Int64(2))
+  /// `replace` was all attributes of the object as they were here; now only what is to change waits.
+  private static let (put, replace, delete, update) = (Int64(0), Int64(1), Int64(2), Int64(3))
+
+  /// By which the changes of an object are found, among those of its name in other buckets.
+  static let nameField = StoredFieldPath(unchecked: [name])
 
   static func change(_ number: Int64) -> DocumentPath {
     let digits = String(number)
@@ -63,8 +67,12 @@ enum OutboxRecord {
   }
 
   static func base(_ path: ObjectPath) -> DocumentPath {
-    DocumentPath(
-      unchecked: [outbox, ShiftedText.id(of: path.bucket), ReservedPath.objects, path.name.id])
+    DocumentPath(unchecked: bases(ofBucket: path.bucket).segments + [path.name.id])
+  }
+
+  /// One record for each object that is not yet as the remote has it.
+  static func bases(ofBucket bucket: String) -> CollectionPath {
+    CollectionPath(unchecked: [outbox, ShiftedText.id(of: bucket), ReservedPath.objects])
   }
 
   static func fields(_ change: QueuedChange) -> StoredMap {
@@ -73,9 +81,9 @@ enum OutboxRecord {
     case .put(let object):
       fields = object.fields
       fields[kind] = .integer(put)
-    case .update(let attributes):
+    case .update(let changes):
       fields = StoredMap([(kind, .integer(update))])
-      attributes.add(to: &fields)
+      changes.add(to: &fields)
     case .delete: fields = StoredMap([(kind, .integer(delete))])
     }
     fields[bucket] = .string(change.path.bucket)
@@ -101,7 +109,8 @@ enum OutboxRecord {
     case put:
       guard let object = StoredObject(at: path, fields) else { return nil }
       what = .put(object)
-    case update: what = .update(ObjectAttributes(fields))
+    case replace: what = .update(AttributeChanges(replacingAllWith: ObjectAttributes(fields)))
+    case update: what = .update(AttributeChanges(fields))
     case delete: what = .delete
     default: return nil
     }

@@ -117,6 +117,11 @@ extension StoredObject {
   /// By which the objects of a content are found.
   static let blobField = StoredFieldPath(unchecked: [Field.blob])
 
+  /// Nil for what has none.
+  static func blob(in fields: StoredMap) -> BlobID? {
+    if case .bytes(let bytes)? = fields[Field.blob] { BlobID(bytes) } else { nil }
+  }
+
   /// Set to the time of the commit that puts a content there.
   static let madeField = StoredFieldPath(unchecked: [Field.made])
   static let changedField = StoredFieldPath(unchecked: [Field.changed])
@@ -161,11 +166,11 @@ extension StoredObject {
 
 extension ObjectAttributes {
   /// Those that are single texts, with the names of their fields.
-  private enum TextField: String, CaseIterable {
+  package enum TextField: String, CaseIterable, Sendable {
     case contentType, cacheControl, contentDisposition, contentEncoding, contentLanguage
   }
 
-  private subscript(field: TextField) -> String? {
+  package subscript(field: TextField) -> String? {
     get {
       switch field {
       case .contentType: contentType

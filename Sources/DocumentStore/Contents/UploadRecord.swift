@@ -47,6 +47,9 @@ enum UploadRecord {
   private static let bytes = "bytes"
   private static let modified = "modified"
 
+  /// By which the uploads of an object are found, among those of its name in other buckets.
+  static let nameField = StoredFieldPath(unchecked: [name])
+
   static func path(_ number: StagedNumber) -> DocumentPath {
     DocumentPath(unchecked: [ReservedPath.uploads, number.description])
   }

@@ -23,6 +23,15 @@ package struct ObjectOutbox: Sendable {
       .compactMap(OutboxRecord.change)
   }
 
+  /// Whether anything waits.
+  package func hasChanges() throws(DocumentStoreError) -> Bool { try last() != nil }
+
+  private func last() throws(DocumentStoreError) -> QueuedChange? {
+    try store.documents(
+      Self.inOrder(StructuredQuery(.collection(OutboxRecord.changes))).limited(to: .last(1))
+    ).first.flatMap(OutboxRecord.change)
+  }
+
   /// Whether the object is not yet as the remote has it.
   package func isWaiting(_ path: ObjectPath) throws(DocumentStoreError) -> Bool {
     try store.document(at: OutboxRecord.base(path)) != nil
@@ -32,89 +41,122 @@ package struct ObjectOutbox: Sendable {
     try query.ordered(by: OrderBy(.documentID))
   }
 
+  /// Of all objects with this name, whatever their buckets are: to settle a change reads no others, however many wait.
+  package static func changes(of name: ObjectName) throws(DocumentStoreError) -> StructuredQuery {
+    try inOrder(
+      StructuredQuery(.collection(OutboxRecord.changes))
+        .filtered(by: .field(OutboxRecord.nameField, .equal, .string(name.text))))
+  }
+
   private func changes(
     of path: ObjectPath, in transaction: StoreTransaction
   ) throws(DocumentStoreError) -> [QueuedChange] {
-    try transaction.documents(Self.inOrder(StructuredQuery(.collection(OutboxRecord.changes))))
-      .compactMap(OutboxRecord.change).filter { $0.path == path }
+    try transaction.documents(Self.changes(of: path.name)).compactMap(OutboxRecord.change)
+      .filter { $0.path == path }
+  }
+
+  /// The objects of a folder of which changes wait, and whether they are here: those behind the entry `last`, up to the
+  /// entry `end` and what is in it. `prefix` is empty or ends with a slash.
+  package func waiting(
+    inBucket bucket: String, below prefix: String, after last: String?, upTo end: String?
+  ) throws(DocumentStoreError) -> [ObjectName: Bool] {
+    var query = try Self.inOrder(StructuredQuery(.collection(OutboxRecord.bases(ofBucket: bucket))))
+    if let last, last != prefix {
+      query =
+        ObjectEntry.isFolder(last)
+        ? try query.starting(.before, [.string(ShiftedText.endID(ofFolder: last))])
+        : try query.starting(.after, [.string(ShiftedText.id(of: last))])
+    } else {
+      query = try query.starting(.before, [.string(ShiftedText.id(of: prefix))])
+    }
+    if let end, !ObjectEntry.isFolder(end) {
+      query = try query.ending(.after, [.string(ShiftedText.id(of: end))])
+    } else if let folder = end ?? (prefix.isEmpty ? nil : prefix) {
+      query = try query.ending(.before, [.string(ShiftedText.endID(ofFolder: folder))])
+    }
+    var waiting: [ObjectName: Bool] = [:]
+    for record in try store.documents(query) {
+      guard let name = ObjectName(id: record.path.id) else { continue }
+      waiting[name] = try objects.object(at: ObjectPath(bucket: bucket, name: name)) != nil
+    }
+    return waiting
   }
 
   // MARK: Queueing
 
-  /// Finishes an upload: the object is here at once, and the change waits.
+  /// Finishes an upload: the object is here at once, and the change waits. What takes long is done before others have to
+  /// wait for it. `queued` is called in the order of the changes' numbers, while no other one is made.
   package func finish(
-    _ upload: ObjectUpload, token: String
+    _ upload: ObjectUpload, token: String, queued: @escaping (QueuedChange) -> Void = { _ in }
   ) throws(DocumentStoreError) -> (object: StoredObject, change: QueuedChange) {
-    try queueing { number throws(DocumentStoreError) in
-      var outbox = self
-      outbox.next = (number, upload.session)
-      let before = try objects.object(at: upload.path)
-      let object = try upload.finish(token: token, for: outbox)
-      if let before, before.blob != object.blob { _ = try? objects.collect(before.blob) }
-      return (
-        object, QueuedChange(number: number, path: upload.path, kind: .put(object), session: upload.session)
-      )
+    let before = try objects.object(at: upload.path)
+    var made: QueuedChange?
+    let queue = ObjectQueue(outbox: self, session: upload.session) { change in
+      made = change
+      queued(change)
     }
+    let object = try upload.finish(token: token, for: queue)
+    guard let made else { preconditionFailure("a change that was made") }
+    if let before, before.blob != object.blob { _ = try? objects.collect(before.blob) }
+    return (object, made)
   }
 
   /// Nil if there is no such object here.
   package func update(
-    _ path: ObjectPath, _ body: (inout ObjectAttributes) -> Void
+    _ path: ObjectPath, _ changes: AttributeChanges, queued: (QueuedChange) -> Void = { _ in }
   ) throws(DocumentStoreError) -> (object: StoredObject, change: QueuedChange)? {
     try queueing { number throws(DocumentStoreError) in
-      var result: (StoredObject, QueuedChange)?
+      var change = QueuedChange(number: number, path: path, kind: .update(changes), session: "")
+      var updated: StoredObject?
       let time = try objects.change { transaction throws(DocumentStoreError) in
-        result = nil
+        updated = nil
         guard let document = try transaction.document(at: path.document) else { return nil }
         var object = try objects.object(of: document)
-        body(&object.attributes)
+        changes.apply(to: &object.attributes)
         try object.attributes.check()
         object.metageneration += 1
-        var outbox = self
-        outbox.next = (number, "")
-        try outbox.add(.update(object.attributes), to: path, document, in: transaction)
+        updated = object
+        try add(change, document, in: transaction)
         let transforms = [FieldTransform(StoredObject.changedField, .serverTimestamp)]
         try transaction.write(.set(path.document, object.fields, transforms: transforms))
-        let change = QueuedChange(
-          number: number, path: path, kind: .update(object.attributes), session: "")
-        result = (object, change)
         return nil
       }
-      if result != nil {
-        result?.0.changed = time
-        result?.1.time = time
-      }
-      return result.map { (object: $0.0, change: $0.1) }
+      guard var object = updated else { return nil }
+      object.changed = time
+      change.time = time
+      queued(change)
+      return (object, change)
     }
   }
 
-  /// Also of an object that is not here: the remote may have it.
-  package func delete(_ path: ObjectPath) throws(DocumentStoreError) -> QueuedChange {
+  /// Also of an object that is not here: the remote may have it. Nil if what waits has left nothing to delete.
+  package func delete(
+    _ path: ObjectPath, queued: (QueuedChange) -> Void = { _ in }
+  ) throws(DocumentStoreError) -> QueuedChange? {
     try queueing { number throws(DocumentStoreError) in
+      let change = QueuedChange(number: number, path: path, kind: .delete, session: "")
+      var isGone = false
       _ = try objects.change { transaction throws(DocumentStoreError) in
         let before = try transaction.document(at: path.document)
-        var outbox = self
-        outbox.next = (number, "")
-        try outbox.add(.delete, to: path, before, in: transaction)
+        isGone = false
+        if before == nil { isGone = try transaction.document(at: OutboxRecord.base(path)) != nil }
+        guard !isGone else { return nil }
+        try add(change, before, in: transaction)
         if before != nil { try transaction.write(.delete(path.document)) }
         return nil
       }
-      return QueuedChange(number: number, path: path, kind: .delete, session: "")
+      guard !isGone else { return nil }
+      queued(change)
+      return change
     }
   }
 
-  /// What the next change is called.
-  private var next: (number: Int64, session: String)?
-
   /// Part of the transaction that makes a change: its last reads, and its first writes.
   func add(
-    _ kind: QueuedChange.Kind, to path: ObjectPath, _ before: StoredDocument?,
-    in transaction: StoreTransaction
+    _ change: QueuedChange, _ before: StoredDocument?, in transaction: StoreTransaction
   ) throws(DocumentStoreError) {
-    guard let next else { preconditionFailure("a change without a number") }
-    let base = OutboxRecord.base(path)
+    let base = OutboxRecord.base(change.path)
     let hasBase = try transaction.document(at: base) != nil
-    let change = QueuedChange(number: next.number, path: path, kind: kind, session: next.session)
     if !hasBase {
       let object = try before.map { document throws(DocumentStoreError) in try objects.object(of: document) }
       try transaction.write(.set(base, OutboxRecord.baseFields(object)))
@@ -131,14 +173,14 @@ package struct ObjectOutbox: Sendable {
         transforms: OutboxRecord.transforms(change)))
   }
 
-  private func queueing<Value>(
+  func queueing<Value>(
     _ body: (Int64) throws(DocumentStoreError) -> Value
   ) throws(DocumentStoreError) -> Value {
     try objects.state.queueing.withLock { queueing throws(DocumentStoreError) in
-      let last: Int64
-      if let known = queueing.last { last = known } else { last = try changes().last?.number ?? 0 }
-      queueing.last = last + 1
-      return try body(last + 1)
+      let before: Int64
+      if let known = queueing.last { before = known } else { before = try last()?.number ?? 0 }
+      queueing.last = before + 1
+      return try body(before + 1)
     }
   }
 
@@ -282,6 +324,14 @@ package struct ObjectOutbox: Sendable {
       }
     }
   }
+}
+
+/// Where the change goes that gives an object a content.
+struct ObjectQueue {
+  let outbox: ObjectOutbox
+  let session: String
+  /// Called while no other change is made.
+  let queued: (QueuedChange) -> Void
 }
 
 extension ObjectStore {

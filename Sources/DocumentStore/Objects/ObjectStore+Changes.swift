@@ -16,8 +16,14 @@ extension ObjectStore {
   /// Makes the object, or gives it another content and other attributes. Returns when that is durable. If it fails,
   /// the object is as before, and nothing is left of the content unless another object has it.
   package func put(
+    _ blob: FinishedBlob, md5: [UInt8], at path: ObjectPath, _ attributes: ObjectAttributes, token: String
+  ) throws(DocumentStoreError) -> StoredObject {
+    try put(blob, md5: md5, at: path, attributes, token: token, endsUpload: nil, for: nil)
+  }
+
+  func put(
     _ blob: FinishedBlob, md5: [UInt8], at path: ObjectPath, _ attributes: ObjectAttributes,
-    token: String, endsUpload number: StagedNumber? = nil, for outbox: ObjectOutbox? = nil
+    token: String, endsUpload number: StagedNumber?, for queue: ObjectQueue?
   ) throws(DocumentStoreError) -> StoredObject {
     var object = StoredObject(
       path: path, blob: blob.id, byteCount: blob.byteCount, md5: md5, made: .epoch, changed: .epoch,
@@ -31,22 +37,48 @@ extension ObjectStore {
     let hold = try hold(blob)
     defer { letGo(of: hold) }
     do throws(DocumentStoreError) {
-      let time = try change { transaction throws(DocumentStoreError) in
-        let before = try transaction.document(at: path.document)
-        // What waits for a remote keeps the content before.
-        let dropped = outbox == nil ? try drop(before, unless: blob.id, transaction) : nil
-        try outbox?.add(.put(object), to: path, before, in: transaction)
-        try transaction.write(.set(path.document, object.fields, transforms: StoredObject.timesOfCommit))
-        if let place = hold.newPlace { try transaction.write(BlobRecord.mutation(blob.id, at: place)) }
-        if let number { try transaction.write(.delete(UploadRecord.path(number))) }
-        return dropped
-      }
-      object.made = time
-      object.changed = time
+      try commit(&object, hold, endsUpload: number, for: queue)
       return object
     } catch {
       forget(hold, after: error)
       throw error
+    }
+  }
+
+  private func commit(
+    _ object: inout StoredObject, _ hold: Hold, endsUpload number: StagedNumber?, for queue: ObjectQueue?
+  ) throws(DocumentStoreError) {
+    guard let queue else {
+      let time = try commit(object, hold, endsUpload: number, as: nil, nil)
+      (object.made, object.changed) = (time, time)
+      return
+    }
+    object = try queue.outbox.queueing { place throws(DocumentStoreError) in
+      var put = object
+      var change = QueuedChange(
+        number: place, path: put.path, kind: .put(put), session: queue.session)
+      let time = try commit(put, hold, endsUpload: number, as: change, queue.outbox)
+      (put.made, put.changed, change.time) = (time, time, time)
+      change.kind = .put(put)
+      queue.queued(change)
+      return put
+    }
+  }
+
+  private func commit(
+    _ object: StoredObject, _ hold: Hold, endsUpload number: StagedNumber?, as change: QueuedChange?,
+    _ outbox: ObjectOutbox?
+  ) throws(DocumentStoreError) -> StoredTimestamp {
+    try self.change { transaction throws(DocumentStoreError) in
+      let place = object.path.document
+      let before = try transaction.document(at: place)
+      // What waits for a remote keeps the content before.
+      let dropped = change == nil ? try drop(before, unless: object.blob, transaction) : nil
+      if let change { try outbox?.add(change, before, in: transaction) }
+      try transaction.write(.set(place, object.fields, transforms: StoredObject.timesOfCommit))
+      if let home = hold.newPlace { try transaction.write(BlobRecord.mutation(object.blob, at: home)) }
+      if let number { try transaction.write(.delete(UploadRecord.path(number))) }
+      return dropped
     }
   }
 
@@ -108,15 +140,17 @@ extension ObjectStore {
   /// A content that stays where it is until this is let go of.
   struct Hold {
     let id: BlobID
-    /// If it was not there before; then the latch is had alone.
+    /// If it was not there before, or could not be read; then the latch is had alone.
     var newPlace: BlobPlace?
+    /// Where a copy is that could not be read: its record is replaced by that of the new one.
+    var damagedPlace: BlobPlace?
   }
 
   func hold(_ blob: FinishedBlob) throws(DocumentStoreError) -> Hold {
     let id = blob.id
     state.latches.share(id)
     do throws(DocumentStoreError) {
-      if try place(of: id) != nil {
+      if let place = try place(of: id), looksSound(id, at: place) {
         blobs.discard(blob)
         return Hold(id: id)
       }
@@ -128,13 +162,14 @@ extension ObjectStore {
     giveBack(state.latches.unshare(id), id)
     state.latches.take(id)
     do throws(DocumentStoreError) {
-      if try place(of: id) != nil {
+      let known = try place(of: id)
+      if let known, looksSound(id, at: known) {
         state.latches.downgrade(id)
         blobs.discard(blob)
         return Hold(id: id)
       }
       do throws(ByteStoreError) {
-        return Hold(id: id, newPlace: try blobs.keep(blob))
+        return Hold(id: id, newPlace: try blobs.keep(blob), damagedPlace: known)
       } catch {
         throw DocumentStoreError(error)
       }
@@ -145,10 +180,27 @@ extension ObjectStore {
     }
   }
 
+  /// Whoever brings a content once more that is there already must not rely on a damaged copy: its head, the table of its
+  /// chunks and its first piece are looked at. What cannot be read for another reason is not replaced.
+  private func looksSound(_ id: BlobID, at place: BlobPlace) -> Bool {
+    do throws(ByteStoreError) {
+      var piece = [UInt8](repeating: 0, count: Int(min(place.byteCount, UInt64(Self.lookBytes))))
+      try blobs.reader(id, at: place).fill(&piece, at: 0)
+      return true
+    } catch {
+      return !error.meansDamage
+    }
+  }
+
+  /// A whole pack frame, or some chunks of a file.
+  private static let lookBytes = 1 << 20
+
   /// The commit that was to name a new content has failed.
   func forget(_ hold: Hold, after error: DocumentStoreError) {
     guard let place = hold.newPlace, !error.leavesOutcomeOpen else { return }
     state.dead.withLock { $0.note(place) }
+    // A file that took the place of a damaged one has its name, and its record.
+    if hold.damagedPlace?.home == .ownFile { return }
     try? blobs.remove(hold.id, at: place)
   }
 

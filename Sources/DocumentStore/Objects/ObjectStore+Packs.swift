@@ -14,8 +14,19 @@ extension ObjectStore {
   private static let deadShareMax = 0.5
   private static let recordsAtOnce = 1000
 
-  /// So much has died in packs since the last sweep of them that another one is worth it.
-  package var isSweepDue: Bool { state.dead.withLock { $0.areWorthASweep(blobs.options) } }
+  /// What nobody goes on with becomes too old while a store is open for weeks, too.
+  private static let nanosecondsBetweenSweeps: UInt64 = 24 * 60 * 60 * 1_000_000_000
+
+  /// So much has died in packs since the last sweep of them that another one is worth it, or a day has passed.
+  package var isSweepDue: Bool {
+    if state.dead.withLock({ $0.areWorthASweep(blobs.options) }) { return true }
+    let now = store.clock.monotonicNanoseconds()
+    return state.lastSweep.withLock { last in
+      let before = last ?? now
+      last = before
+      return now >= before + Self.nanosecondsBetweenSweeps
+    }
+  }
 
   /// The pack that contents are added to stays out of a sweep: if it is half dead, they go to another one from now on.
   func closeDeadPack() {

@@ -31,7 +31,11 @@ extension ObjectStore {
   /// May run at any time, beside everything else.
   @discardableResult
   package func sweep(_ depth: SweepDepth) throws(DocumentStoreError) -> ObjectSweep {
-    try state.sweeping.withLock { _ throws(DocumentStoreError) in try sweepAlone(depth) }
+    try state.sweeping.withLock { _ throws(DocumentStoreError) in
+      let now = store.clock.monotonicNanoseconds()
+      state.lastSweep.withLock { $0 = now }
+      return try sweepAlone(depth)
+    }
   }
 
   private func sweepAlone(_ depth: SweepDepth) throws(DocumentStoreError) -> ObjectSweep {
@@ -86,6 +90,15 @@ extension ObjectStore {
 }
 
 extension ObjectStore {
+  /// The contents that have a record, and those that some object has, or had or will have with what waits for a remote:
+  /// after a sweep they are the same.
+  package func contents() throws(DocumentStoreError) -> (recorded: Set<BlobID>, named: Set<BlobID>) {
+    var recorded = Set<BlobID>()
+    try forEachContent { id, _ throws(DocumentStoreError) in recorded.insert(id) }
+    let objects = try store.documents(StructuredQuery(.collectionGroup(ReservedPath.objects)))
+    return (recorded, Set(objects.compactMap { StoredObject.blob(in: $0.fields) }))
+  }
+
   /// What records name: contents in files of their own, staged ones, and packs.
   package func inUse() throws(DocumentStoreError) -> (
     blobs: Set<BlobID>, staged: Set<StagedNumber>, packs: Set<UInt64>

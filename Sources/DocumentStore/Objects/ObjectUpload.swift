@@ -37,6 +37,15 @@ package final class ObjectUpload {
   /// What would survive a power loss.
   package var bytesSynced: UInt64 { writer.bytesSynced }
 
+  /// The next piece of what was staged before; nil once there is no more, or no sound one. If it throws, `cancel` or
+  /// `leave` is all that is left to do.
+  package func regain() throws(DocumentStoreError) -> [UInt8]? {
+    var piece: [UInt8]?
+    try wrapped { writer throws(ByteStoreError) in piece = try writer.regain() }
+    if let piece { md5.update(piece) }
+    return piece
+  }
+
   /// May write, sync and commit. If it throws, `cancel` is all that is left to do.
   package func append(_ bytes: [UInt8]) throws(DocumentStoreError) {
     md5.update(bytes)
@@ -58,19 +67,24 @@ package final class ObjectUpload {
     try objects.store.commit([.set(UploadRecord.path(writer.number), UploadRecord.fields(upload))])
   }
 
+  /// Under which what comes of it is staged.
+  package var number: StagedNumber { writer.number }
+
   /// A name for it that nobody else has.
   var session: String { writer.number.description }
 
   /// The object, once it is durable with this content. `token` is for its download URL.
-  package func finish(
-    token: String, for outbox: ObjectOutbox? = nil
-  ) throws(DocumentStoreError) -> StoredObject {
+  package func finish(token: String) throws(DocumentStoreError) -> StoredObject {
+    try finish(token: token, for: nil)
+  }
+
+  func finish(token: String, for queue: ObjectQueue?) throws(DocumentStoreError) -> StoredObject {
     var blob: FinishedBlob?
     try wrapped { writer throws(ByteStoreError) in blob = try writer.finish() }
     guard let blob else { preconditionFailure("a content that is finished") }
     let object = try objects.put(
       blob, md5: md5.digest, at: path, attributes, token: token, endsUpload: isRecorded ? writer.number : nil,
-      for: outbox)
+      for: queue)
     leave()
     return object
   }
@@ -110,6 +124,24 @@ extension ObjectStore {
     return ObjectUpload(self, writer, MD5Worker(), path, source, attributes)
   }
 
+  /// For a content that no upload brings: a sweep leaves what is staged of it alone until `release`.
+  package func contentWriter() -> BlobWriter {
+    let writer = blobs.writer()
+    _ = state.uploads.begin(writer.number)
+    return writer
+  }
+
+  /// The content is kept, or nothing is left of it.
+  package func release(_ writer: BlobWriter) { state.uploads.end(writer.number) }
+
+  /// Uploads to an object of which a part is staged, those under way among them: no others are read.
+  package func uploads(to path: ObjectPath) throws(DocumentStoreError) -> [StoredUpload] {
+    try store.documents(
+      StructuredQuery(.collection(ReservedPath.allUploads))
+        .filtered(by: .field(UploadRecord.nameField, .equal, .string(path.name.text)))
+    ).compactMap(UploadRecord.upload).filter { $0.path == path }
+  }
+
   /// Uploads of which a part is staged, those under way among them.
   package func uploads(
     inBucket bucket: String? = nil
@@ -124,22 +156,14 @@ extension ObjectStore {
     state.uploads.isActive(number)
   }
 
-  /// Goes on with an upload that was left, or cut off; `body` gets what there is of it, to compare or to count. Nil
-  /// if nothing is left of it, or somebody works at it.
-  package func resume(
-    _ stored: StoredUpload, _ body: ([UInt8]) -> Void
-  ) throws(DocumentStoreError) -> ObjectUpload? {
+  /// Goes on with an upload that was left, or cut off: what is staged is regained piece by piece before anything is
+  /// appended. Nil if nothing is left of it, or somebody works at it.
+  package func goOn(with stored: StoredUpload) throws(DocumentStoreError) -> ObjectUpload? {
     guard state.uploads.begin(stored.number) else { return nil }
-    let md5 = MD5Worker()
     do throws(ByteStoreError) {
-      let writer = try blobs.resume(stored.number) { bytes throws(ByteStoreError) in
-        let copy = [UInt8](copying: bytes)
-        md5.update(copy)
-        body(copy)
-      }
-      if let writer {
+      if let writer = try blobs.resume(stored.number) {
         return ObjectUpload(
-          self, writer, md5, stored.path, stored.source, stored.attributes, isRecorded: true)
+          self, writer, MD5Worker(), stored.path, stored.source, stored.attributes, isRecorded: true)
       }
     } catch {
       state.uploads.end(stored.number)
@@ -147,6 +171,20 @@ extension ObjectStore {
     }
     state.uploads.end(stored.number)
     return nil
+  }
+
+  /// The same with all that is staged regained at once; `body` gets it, to compare or to count.
+  package func resume(
+    _ stored: StoredUpload, _ body: ([UInt8]) -> Void
+  ) throws(DocumentStoreError) -> ObjectUpload? {
+    guard let upload = try goOn(with: stored) else { return nil }
+    do throws(DocumentStoreError) {
+      while let piece = try upload.regain() { body(piece) }
+      return upload
+    } catch {
+      upload.leave()
+      throw error
+    }
   }
 
   /// Leaves nothing of an upload that nobody works at. False if somebody does.

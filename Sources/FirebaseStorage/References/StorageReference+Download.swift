@@ -74,7 +74,8 @@ extension StorageReference {
     to target: any DownloadTarget, onProgress: ((Progress?) -> Void)? = nil,
     completion: ((StorageTaskSnapshot) -> Void)? = nil
   ) -> StorageDownloadTask {
-    let worker = DownloadWorker(storage.client, path, target)
+    let worker = DownloadWorker(
+      storage.client, path, target, patience: Storage.microseconds(storage.maxDownloadRetryTime))
     let transfer = Transfer(worker, storage.client, callbackQueue: storage.callbackQueue, metadata: nil)
     let task = StorageDownloadTask(self, transfer)
     if let onProgress { task.observe(.progress) { onProgress($0.progress) } }

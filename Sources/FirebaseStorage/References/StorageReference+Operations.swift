@@ -13,7 +13,7 @@ extension StorageReference {
 
   /// What is known about the object.
   public func getMetadata(completion: @escaping (StorageMetadata?, (any Error)?) -> Void) {
-    answer(completion, later: { [self] finish throws(StorageError) in finish(.success(try metadataNow())) })
+    answer(completion, later: { [self] finish throws(StorageError) in try metadataNow(finish) })
   }
 
   /// Reads what is known about the object.
@@ -23,7 +23,7 @@ extension StorageReference {
 
   /// Reads what is known about the object.
   nonisolated(nonsending) public func getMetadata() async throws -> StorageMetadata {
-    try await answered(later: { [self] finish throws(StorageError) in finish(.success(try metadataNow())) })
+    try await answered(later: { [self] finish throws(StorageError) in try metadataNow(finish) })
   }
 
   /// Sets what the metadata names, and clears what it had and has no more. The content stays.
@@ -50,23 +50,57 @@ extension StorageReference {
     return try await answered(later: { [self] finish throws(StorageError) in try updateNow(update, finish) })
   }
 
-  private func metadataNow() throws(StorageError) -> StorageMetadata {
-    switch try known(bringsContent: false) {
-    case .here(let object): return StorageMetadata(object)
-    case .elsewhere(let object): return StorageMetadata(object)
-    case .absent: throw notFound
+  private func metadataNow(_ finish: @escaping Finish<StorageMetadata>) throws(StorageError) {
+    let notFound = notFound
+    try known { found in
+      finish(
+        found.flatMap { found in
+          switch found {
+          case .here(let object): .success(StorageMetadata(object))
+          case .elsewhere(let object): .success(StorageMetadata(object))
+          case .absent: .failure(notFound)
+          }
+        })
     }
   }
 
   private func updateNow(
-    _ update: MetadataUpdate, _ finish: @escaping Finish<StorageMetadata>
+    _ update: AttributeChanges, _ finish: @escaping Finish<StorageMetadata>
   ) throws(StorageError) {
-    guard case .here = try known(bringsContent: true) else { throw notFound }
+    let (client, bucket, path) = (storage.client, bucket, fullPath)
+    _ = try client.objects()
+    guard let sync = client.sync, let place else { return try updateHere(update, finish) }
+    let notFound = notFound
+    try known { [self] found in
+      switch found {
+      case .success(.here):
+        client.perform(askingRemote: true) { [self] in
+          do throws(StorageError) { try updateHere(update, finish) } catch { finish(.failure(error)) }
+        }
+      case .success(.elsewhere):
+        // Nothing of it is here that could wait.
+        sync.updateElsewhere(place, update) { result in
+          finish(
+            result.mapError { StorageErrors.translate($0, bucket, path) }.flatMap { object in
+              object.map { .success(StorageMetadata($0)) } ?? .failure(notFound)
+            })
+        }
+      case .success(.absent): finish(.failure(notFound))
+      case .failure(let error): finish(.failure(error))
+      }
+    }
+  }
+
+  /// With a remote, the change waits for that.
+  private func updateHere(
+    _ update: AttributeChanges, _ finish: @escaping Finish<StorageMetadata>
+  ) throws(StorageError) {
     let (client, bucket, path) = (storage.client, bucket, fullPath)
     let isWaiting = client.waitsForRemote
+    let patience = Storage.microseconds(storage.maxOperationRetryTime)
     let updated = try withObjects { objects, place throws(DocumentStoreError) -> StoredObject? in
       guard let sync = client.sync else { return try objects.update(place) { update.apply(to: &$0) } }
-      let watcher = BlobSync.Watcher { result in
+      let watcher = BlobSync.Watcher(patience: isWaiting ? patience : nil) { result in
         guard isWaiting else { return }
         switch result {
         case .success(let object?): finish(.success(StorageMetadata(object)))
@@ -74,7 +108,7 @@ extension StorageReference {
         case .failure(let error): finish(.failure(StorageErrors.translate(error, bucket, path)))
         }
       }
-      return try sync.update(place, watcher) { update.apply(to: &$0) }
+      return try sync.update(place, update, watcher)
     }
     guard let updated else { throw notFound }
     if !isWaiting { finish(.success(StorageMetadata(updated))) }
@@ -85,7 +119,7 @@ extension StorageReference {
   /// A URL that names the object and has the right to read it: the first of its tokens.
   public func downloadURL(completion: @escaping (URL?, (any Error)?) -> Void) {
     answer(
-      completion, later: { [self] finish throws(StorageError) in finish(.success(try downloadURLNow())) })
+      completion, later: { [self] finish throws(StorageError) in try downloadURLNow(finish) })
   }
 
   /// A URL that names the object, for `reference(for:)`.
@@ -95,18 +129,30 @@ extension StorageReference {
 
   /// A URL that names the object, for `reference(for:)`.
   nonisolated(nonsending) public func downloadURL() async throws -> URL {
-    try await answered(later: { [self] finish throws(StorageError) in finish(.success(try downloadURLNow())) }
+    try await answered(later: { [self] finish throws(StorageError) in try downloadURLNow(finish) }
     )
   }
 
-  private func downloadURLNow() throws(StorageError) -> URL {
+  private func downloadURLNow(_ finish: @escaping Finish<URL>) throws(StorageError) {
+    try known { [self] found in finish(found.flatMap { tokens(of: $0) }.flatMap { downloadURL($0) }) }
+  }
+
+  func tokens(of found: BlobSync.Found) -> Result<[String], StorageError> {
+    switch found {
+    case .here(let object): .success(object.tokens)
+    case .elsewhere(let object): .success(object.downloadTokens)
+    case .absent: .failure(notFound)
+    }
+  }
+
+  func downloadURL(_ tokens: [String]) -> Result<URL, StorageError> {
     let host = storage.host
-    guard let token = try tokens().first,
+    guard let token = tokens.first,
       let url = URL(
         string: "http://\(host.name):\(host.port)/v0/b/\(StoragePath.encoded(bucket))/o/"
           + "\(StoragePath.encoded(fullPath))?alt=media&token=\(StoragePath.encoded(token))")
-    else { throw .unknown(message: "Failed to retrieve a download URL.", serverError: [:]) }
-    return url
+    else { return .failure(.unknown(message: "Failed to retrieve a download URL.", serverError: [:])) }
+    return .success(url)
   }
 
   // MARK: Deletion
@@ -127,15 +173,15 @@ extension StorageReference {
     let (client, bucket, path) = (storage.client, bucket, fullPath)
     _ = try client.objects()
     let isWaiting = client.waitsForRemote
+    let patience = Storage.microseconds(storage.maxOperationRetryTime)
     let wasThere = try withObjects { objects, place throws(DocumentStoreError) -> Bool? in
       guard let sync = client.sync else { return try objects.delete(place) }
-      let watcher = BlobSync.Watcher { result in
+      let watcher = BlobSync.Watcher(patience: isWaiting ? patience : nil) { result in
         if isWaiting {
           finish(result.map { _ in true }.mapError { StorageErrors.translate($0, bucket, path) })
         }
       }
-      try sync.delete(place, watcher)
-      return true
+      return try sync.delete(place, watcher)
     }
     guard wasThere == true else { throw notFound }
     if !isWaiting { finish(.success(true)) }
@@ -143,43 +189,39 @@ extension StorageReference {
 
   // MARK: Objects
 
-  private func tokens() throws(StorageError) -> [String] {
-    switch try known(bringsContent: false) {
-    case .here(let object): return object.tokens
-    case .elsewhere(let object): return object.downloadTokens
-    case .absent: throw notFound
+  /// Nobody waits while a remote is asked: `finish` is called once, later, or at once without one.
+  func known(_ finish: @escaping Finish<BlobSync.Found>) throws(StorageError) {
+    guard let place else { return finish(.success(.absent)) }
+    let (bucket, path) = (bucket, fullPath)
+    let objects = try storage.client.objects()
+    guard let sync = storage.client.sync else {
+      do throws(DocumentStoreError) {
+        return finish(.success(try objects.object(at: place).map { .here($0) } ?? .absent))
+      } catch {
+        throw StorageErrors.translate(error, bucket, path)
+      }
+    }
+    let patience = Storage.microseconds(storage.maxOperationRetryTime)
+    sync.find(place, BlobSync.Wanted(bringsContent: false, patience: patience)) { result in
+      finish(result.mapError { StorageErrors.translate($0, bucket, path) })
     }
   }
 
-  /// Blocks while a remote is asked.
-  private func known(bringsContent: Bool) throws(StorageError) -> BlobSync.Found {
-    let found = try withObjects {
-      objects, place throws(DocumentStoreError) -> Result<BlobSync.Found, BlobSyncError>? in
-      guard let sync = storage.client.sync else {
-        return .success(try objects.object(at: place).map { .here($0) } ?? .absent)
-      }
-      let answer = Locked<Result<BlobSync.Found, BlobSyncError>?>(nil)
-      sync.find(place, bringsContent: bringsContent) { result in
-        answer.withLock { $0 = result }
-        answer.wakeAll()
-      }
-      return answer.withLock(when: { $0 != nil }) { $0 ?? .success(.absent) }
-    }
-    do throws(BlobSyncError) { return try found?.get() ?? .absent } catch {
-      throw StorageErrors.translate(error, bucket, fullPath)
-    }
+  /// Nil for a path that no object can have.
+  private var place: ObjectPath? {
+    (try? ObjectName(fullPath)).map { ObjectPath(bucket: bucket, name: $0) }
   }
 
   private var notFound: StorageError { StorageErrors.objectNotFound(bucket, fullPath) }
 
   /// Nil for a path that no object can have.
-  private func withObjects<Value>(
+  func withObjects<Value>(
     _ body: (ObjectStore, ObjectPath) throws(DocumentStoreError) -> Value?
   ) throws(StorageError) -> Value? {
-    guard let name = try? ObjectName(fullPath) else { return nil }
+    guard let place else { return nil }
     let objects = try storage.client.objects()
     do throws(DocumentStoreError) {
-      return try body(objects, ObjectPath(bucket: bucket, name: name))
+      return try body(objects, place)
     } catch {
       throw StorageErrors.translate(error, bucket, fullPath)
     }

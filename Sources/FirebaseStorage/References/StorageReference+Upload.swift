@@ -95,7 +95,9 @@ extension StorageReference {
     described.path = path.object
     described.bucket = path.bucket
     if described.contentType == nil { described.contentType = defaultType }
-    let worker = UploadWorker(storage.client, path, described.attributes, open)
+    let worker = UploadWorker(
+      storage.client, path, described.attributes, open,
+      patience: Storage.microseconds(storage.maxUploadRetryTime))
     let transfer = Transfer(
       worker, storage.client, callbackQueue: storage.callbackQueue, metadata: described)
     let task = StorageUploadTask(self, transfer)

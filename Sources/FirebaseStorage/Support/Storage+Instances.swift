@@ -31,6 +31,9 @@ extension Storage {
     // A bucket is not demanded here: without one, URLs of all are accepted.
     if url == "gs://" || url.isEmpty { return instance(app, "") }
     do throws(StorageError) {
+      guard url.hasPrefix("gs://") else {
+        ProgrammerError.trap("Storage.storage(url:) takes a URL such as gs://bucket, which \(url) is not.")
+      }
       let path = try StoragePath(url: url)
       guard path.object.isEmpty else {
         ProgrammerError.trap("Storage.storage(url:) takes the URL of a bucket, without a path: \(url)")

@@ -13,15 +13,24 @@ enum StorageErrors {
     .objectNotFound(object: object, serverError: status(404, bucket, object))
   }
 
+  static func unauthorized(_ message: String, _ bucket: String, _ object: String) -> StorageError {
+    .unauthorized(bucket: bucket, object: object, serverError: status(403, bucket, object, message))
+  }
+
   static func badRequest(_ message: String, _ bucket: String, _ object: String) -> StorageError {
     .unknown(message: message, serverError: status(400, bucket, object))
   }
 
-  private static func status(_ code: Int, _ bucket: String, _ object: String) -> [String: Any] {
-    [
+  /// `message` is what the server answered, if it did.
+  private static func status(
+    _ code: Int, _ bucket: String, _ object: String, _ message: String? = nil
+  ) -> [String: Any] {
+    var details: [String: Any] = [
       "ResponseErrorDomain": statusDomain, "ResponseErrorCode": code, "bucket": bucket, "object": object,
       NSUnderlyingErrorKey: NSError(domain: statusDomain, code: code),
     ]
+    details["ResponseBody"] = message
+    return details
   }
 
   /// What the system refused.
@@ -61,12 +70,18 @@ enum StorageErrors {
     case .remote(.notFound): objectNotFound(bucket, object)
     case .remote(.unavailable(let message)), .remote(.rejected(let message)):
       .unknown(message: message, serverError: ["bucket": bucket, "object": object])
+    case .remote(.unauthenticated(let message)):
+      .unauthenticated(serverError: status(401, bucket, object, message))
+    case .remote(.quotaExceeded(let message)):
+      .quotaExceeded(bucket: bucket, serverError: status(402, bucket, object, message))
+    case .remote(.unauthorized(let message)): unauthorized(message, bucket, object)
     case .remote(.wrongOffset(let offset)):
       .unknown(
         message: "The remote is at \(offset), and not where it said that it was.",
         serverError: ["bucket": bucket, "object": object])
     case .store(let error): translate(error, bucket, object)
     case .cancelled: .cancelled
+    case .overdue: .retryLimitExceeded
     case .stopped: closed
     }
   }

@@ -34,7 +34,7 @@ struct StoragePath: Hashable, Sendable {
     guard slash > rest.startIndex else {
       throw .pathError(message: "A bucket has to follow gs://, and none does in \(url).")
     }
-    self.init(bucket: String(rest[..<slash]), object: String(rest[slash...]))
+    self.init(bucket: try Self.checked(String(rest[..<slash]), url), object: String(rest[slash...]))
   }
 
   private init(webURL url: String) throws(StorageError) {
@@ -50,7 +50,21 @@ struct StoragePath: Hashable, Sendable {
     let encoded = parts.dropFirst(7).joined(separator: "/")
     guard let object = encoded.removingPercentEncoding, let bucket = String(parts[5]).removingPercentEncoding
     else { throw .pathError(message: "The path is not correctly percent-encoded in \(url).") }
-    self.init(bucket: bucket, object: object)
+    self.init(bucket: try Self.checked(bucket, url), object: object)
+  }
+
+  private static let bucketBytesMax = 222
+
+  private static func checked(_ bucket: String, _ url: String) throws(StorageError) -> String {
+    let bytes = bucket.utf8
+    guard (1...bucketBytesMax).contains(bytes.count), !bytes.contains(where: { $0 < 0x20 || $0 == 0x7F })
+    else {
+      throw .pathError(
+        message:
+          "A bucket's name has 1 to \(bucketBytesMax) bytes and no control characters, unlike that in \(url)."
+      )
+    }
+    return bucket
   }
 
   private static func normalized(_ path: String) -> String {

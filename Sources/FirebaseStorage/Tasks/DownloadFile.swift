@@ -11,6 +11,7 @@ import Foundation
 /// A file that has its name once it is whole and on stable storage. For the transfer's queue, but for what it was made
 /// with.
 final class DownloadFile: DownloadTarget {
+  let bytesMax = Int64.max
   private let url: URL
   private let fileSystem: any FileSystem
   private var objects: ObjectStore?

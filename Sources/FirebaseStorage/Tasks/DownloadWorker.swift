@@ -10,6 +10,8 @@ import OfflineSync
 
 /// Where a download goes. For one thread at a time.
 protocol DownloadTarget: AnyObject {
+  /// A content of more is not wanted.
+  var bytesMax: Int64 { get }
   /// The content has so many bytes.
   func begin(_ byteCount: UInt64, _ objects: ObjectStore) throws(StorageError)
   func append(_ bytes: [UInt8]) throws(StorageError)
@@ -31,18 +33,29 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
   private var reader: BlobReader?
   private var offset: UInt64 = 0
   /// With a remote: what it has of the object.
-  private var search: RemoteAnswer<Result<BlobSync.Found, BlobSyncError>>?
-  private let isWanted = Guarded(true)
+  private var search: Search?
+  /// For so many microseconds a remote that cannot be reached is asked again.
+  private let patience: Int64
 
-  init(_ client: StorageClient, _ path: StoragePath, _ target: any DownloadTarget) {
+  private struct Search {
+    let search: BlobSync.Search
+    let answer: RemoteAnswer<Result<BlobSync.Found, BlobSyncError>>
+  }
+
+  init(_ client: StorageClient, _ path: StoragePath, _ target: any DownloadTarget, patience: Int64) {
     self.client = client
     self.path = path
     self.target = target
+    self.patience = patience
   }
 
-  var completed: Int64 { Int64(clamping: offset) }
+  /// With a remote, what has come from there counts: the way from here is short.
+  var completed: Int64 {
+    let bytes = max(offset, search?.answer.bytes ?? 0)
+    return total < 0 ? 0 : min(total, Int64(clamping: bytes))
+  }
 
-  var total: Int64 { reader.map { Int64(clamping: $0.byteCount) } ?? -1 }
+  var total: Int64 { (reader?.byteCount ?? search?.answer.total).map { Int64(clamping: $0) } ?? -1 }
 
   func prepare() throws(StorageError) {
     guard reader == nil else { return }
@@ -50,12 +63,12 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
     guard let name = try? ObjectName(path.object) else { throw notFound }
     let place = ObjectPath(bucket: path.bucket, name: name)
     guard let sync = client.sync else { return try open(place, objects) }
-    guard search == nil else { return }
+    if let search { return sync.release(search.search) }
     let answer = RemoteAnswer<Result<BlobSync.Found, BlobSyncError>>()
-    search = answer
-    sync.find(place, bringsContent: true, isWanted: { [isWanted] in isWanted.withLock { $0 } }) {
-      answer.end($0)
-    }
+    let wanted = BlobSync.Wanted(
+      bringsContent: true, bytesMax: UInt64(max(0, target.bytesMax)), patience: patience,
+      progress: { answer.progress($0, of: $1) })
+    search = Search(search: sync.find(place, wanted) { answer.end($0) }, answer: answer)
   }
 
   private var notFound: StorageError { StorageErrors.objectNotFound(path.bucket, path.object) }
@@ -73,11 +86,13 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
   /// False as long as the remote has not answered.
   private func isFound() throws(StorageError) -> Bool {
     guard reader == nil, let search else { return true }
-    switch search.value {
+    switch search.answer.value {
     case nil: return false
     case .failure(let error)?: throw StorageErrors.translate(error, path.bucket, path.object)
     case .success(.here(let object))?: try open(object.path, try client.objects())
-    case .success?: throw notFound
+    case .success(.elsewhere(let object))?:
+      throw .downloadSizeExceeded(total: Int64(clamping: object.byteCount), maxSize: target.bytesMax)
+    case .success(.absent)?: throw notFound
     }
     return true
   }
@@ -97,10 +112,14 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
   }
 
   func whenNew(_ wake: @escaping @Sendable () -> Void) {
-    if let search { search.whenNew(wake) } else { wake() }
+    if let search { search.answer.whenNew(wake) } else { wake() }
   }
 
-  func hold() { search?.wakeNow() }
+  func hold() {
+    guard let search else { return }
+    client.sync?.hold(search.search)
+    search.answer.wakeNow()
+  }
 
   func finish() throws(StorageError) -> StorageMetadata? {
     try target.finish()
@@ -110,7 +129,8 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
   func stop() throws(StorageError) {}
 
   func discard() {
-    isWanted.withLock { $0 = false }
+    if let search { client.sync?.giveUp(search.search) }
+    reader = nil
     target.discard()
   }
 
@@ -121,7 +141,7 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
 final class DownloadData: DownloadTarget, @unchecked Sendable {
   // Unchecked: it is filled on the transfer's queue, and read after the transfer's end.
 
-  private let bytesMax: Int64
+  let bytesMax: Int64
   private(set) var data = Data()
 
   init(bytesMax: Int64) { self.bytesMax = bytesMax }

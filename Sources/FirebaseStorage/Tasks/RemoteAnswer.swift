@@ -7,6 +7,8 @@ final class RemoteAnswer<Value: Sendable>: Sendable {
   private struct State: Sendable {
     var value: Value?
     var bytes: UInt64 = 0
+    /// Nil as long as it is not known.
+    var total: UInt64?
     /// Since somebody was woken.
     var hasNews = false
     var wake: (@Sendable () -> Void)?
@@ -16,8 +18,15 @@ final class RemoteAnswer<Value: Sendable>: Sendable {
 
   var value: Value? { state.withLock { $0.value } }
   var bytes: UInt64 { state.withLock { $0.bytes } }
+  var total: UInt64? { state.withLock { $0.total } }
 
-  func progress(_ bytes: UInt64) { news { $0.bytes = bytes } }
+  /// What began anew is told of again once it is further than it was.
+  func progress(_ bytes: UInt64, of total: UInt64? = nil) {
+    news { state in
+      state.bytes = max(state.bytes, bytes)
+      state.total = total
+    }
+  }
 
   func end(_ value: Value) { news { $0.value = value } }
 

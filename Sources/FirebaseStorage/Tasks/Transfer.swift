@@ -7,6 +7,8 @@
 //     begins when it has noticed.
 //   - All transfers together have a fixed number of threads. A run goes step by step, and after each it is the turn of
 //     others: nobody waits until another one's large file is through.
+//   - Only who has a place of the lane prepares, advances and finishes. What is paused, or waits for a remote, gives its
+//     place back.
 
 import Foundation
 
@@ -18,7 +20,7 @@ final class Transfer: Sendable {
   /// So many pieces are one step.
   private static let piecesPerStep = 4
 
-  private let lane: DispatchQueue
+  private let lane: TransferLane
   private let queue: DispatchQueue
   private let callbackQueue: DispatchQueue
   private let client: StorageClient
@@ -29,6 +31,9 @@ final class Transfer: Sendable {
     var machine: TransferMachine
     /// The worker's run that may go on.
     var run = 0
+    var place = Place.none
+    /// Once there is a place, the run begins; else it goes on.
+    var isBeginning = false
     var observers: [Observer] = []
     var completed: Int64 = 0
     var total: Int64 = -1
@@ -41,6 +46,8 @@ final class Transfer: Sendable {
     /// Told when it is over, not on the callback queue.
     var waiting: [@Sendable (StorageTaskSnapshot) -> Void] = []
   }
+
+  private enum Place { case none, asked, had }
 
   private final class Observer: Sendable {
     let handle = UUID().uuidString
@@ -62,10 +69,10 @@ final class Transfer: Sendable {
 
   init(
     _ worker: any TransferWorker, _ client: StorageClient, callbackQueue: DispatchQueue,
-    metadata: StorageMetadata?
+    metadata: StorageMetadata?, lane: TransferLane = TransferLanes.next()
   ) {
-    lane = TransferLanes.next()
-    queue = DispatchQueue(label: "dugout.storage.transfer", target: lane)
+    self.lane = lane
+    queue = DispatchQueue(label: "dugout.storage.transfer", target: lane.queue)
     self.worker = worker
     self.client = client
     self.callbackQueue = callbackQueue
@@ -110,13 +117,19 @@ final class Transfer: Sendable {
   @discardableResult
   private func handle(_ event: TransferMachine.Event, _ state: inout State) -> Bool {
     guard let effects = state.machine.handle(event) else { return false }
-    if event == .pause { client.work(on: queue) { [worker] in worker.hold() } }
+    if event == .pause {
+      let (isWaiting, run) = (state.place == .asked, state.run)
+      client.work(on: queue) { [self] in
+        worker.hold()
+        // It has not begun, and is not to wait until it can.
+        if isWaiting { stopped(run) }
+      }
+    }
     for effect in effects {
       switch effect {
       case .run:
         state.run += 1
-        let run = state.run
-        queue.async { [self] in work(run, isFirst: true) }
+        enter(isFirst: true, &state)
       case .fire(let status): fire(status, state)
       case .cleanUp: client.work(on: queue) { [worker] in worker.discard() }
       }
@@ -134,7 +147,41 @@ final class Transfer: Sendable {
       queue.async { for body in waiting { body(snapshot) } }
     }
     state.task = nil
+    giveBack(&state)
     client.forget(self)
+  }
+
+  // MARK: Places
+
+  private func enter(isFirst: Bool, _ state: inout State) {
+    switch state.place {
+    case .had:
+      let run = state.run
+      queue.async { [self] in work(run, isFirst: isFirst) }
+    case .asked: state.isBeginning = state.isBeginning || isFirst
+    case .none:
+      state.isBeginning = isFirst
+      state.place = .asked
+      lane.enter { [self] in begin() }
+    }
+  }
+
+  /// There is a place.
+  private func begin() {
+    state.withLock { state in
+      state.place = .had
+      guard !state.machine.isOver else { return giveBack(&state) }
+      let (run, isFirst) = (state.run, state.isBeginning)
+      state.isBeginning = false
+      queue.async { [self] in work(run, isFirst: isFirst) }
+    }
+  }
+
+  /// Behind what is still done with it.
+  private func giveBack(_ state: inout State) {
+    guard state.place == .had else { return }
+    state.place = .none
+    queue.async { [lane] in lane.leave() }
   }
 
   // MARK: Work
@@ -153,7 +200,7 @@ final class Transfer: Sendable {
           if outcome == .none { return try complete(run) }
           tell(run)
           guard isCurrent(run) else { return stopped(run) }
-          if outcome == .waiting { return worker.whenNew { [self] in goOn(run) } }
+          if outcome == .waiting { return wait(run) }
         }
         goOn(run)
       } catch {
@@ -163,9 +210,22 @@ final class Transfer: Sendable {
     if !isDone { left() }
   }
 
+  /// Until there is something new.
+  private func wait(_ run: Int) {
+    state.withLock { if $0.run == run { giveBack(&$0) } }
+    worker.whenNew { [self] in
+      let isCurrent = state.withLock { state in
+        let isCurrent = state.run == run && state.machine.isRunning
+        if isCurrent { enter(isFirst: false, &state) }
+        return isCurrent
+      }
+      if !isCurrent { client.work(on: queue) { [self] in stopped(run) } }
+    }
+  }
+
   /// Behind the other transfers of the lane: it goes on with one queue for as long as there is something in it.
   private func goOn(_ run: Int) {
-    lane.async { [self] in
+    lane.queue.async { [self] in
       queue.async { [self] in work(run, isFirst: false) }
     }
   }
@@ -211,7 +271,11 @@ final class Transfer: Sendable {
     guard !isOver else { return }
     do throws(StorageError) {
       try worker.stop()
-      handle(.stop)
+      state.withLock { state in
+        _ = handle(.stop, &state)
+        // Unless another run has begun meanwhile.
+        if !state.machine.isRunning { giveBack(&state) }
+      }
     } catch {
       fail(error)
     }

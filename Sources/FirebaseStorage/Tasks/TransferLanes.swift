@@ -1,4 +1,4 @@
-// The threads of all transfers.
+// The threads of all transfers, and how many transfers are at work at a time.
 
 import Foundation
 
@@ -6,14 +6,55 @@ import Foundation
 /// process, and a transfer waits for disks.
 enum TransferLanes {
   /// Uploads that end together share a sync, so there are more of them than there are cores.
-  private static let lanes = (0..<16).map { DispatchQueue(label: "dugout.storage.lane.\($0)") }
+  private static let lanes = (0..<16).map { TransferLane("dugout.storage.lane.\($0)", places: places) }
   private static let made = Guarded(0)
 
-  static func next() -> DispatchQueue {
+  /// Of each lane. A transfer has up to three files open, and the store and the rest of the process need some, too.
+  private static var places: Int { max(1, min(8, (sysconf(Int32(_SC_OPEN_MAX)) - 64) / 4 / 16)) }
+
+  static func next() -> TransferLane {
     let number = made.withLock { made in
       made &+= 1
       return made
     }
     return lanes[number % lanes.count]
+  }
+}
+
+/// A thread, and places for transfers that have files open. Who finds none waits for one, in order.
+final class TransferLane: Sendable {
+  let queue: DispatchQueue
+  private let state: Guarded<State>
+
+  private struct State: Sendable {
+    var places: Int
+    var waiting: [@Sendable () -> Void] = []
+  }
+
+  init(_ label: String, places: Int) {
+    queue = DispatchQueue(label: label)
+    state = Guarded(State(places: places))
+  }
+
+  /// Has `body` called on the queue, once there is a place. `leave` gives it back.
+  func enter(_ body: @escaping @Sendable () -> Void) {
+    let isNow = state.withLock { state in
+      guard state.places > 0 else {
+        state.waiting.append(body)
+        return false
+      }
+      state.places -= 1
+      return true
+    }
+    if isNow { queue.async(execute: body) }
+  }
+
+  func leave() {
+    let next = state.withLock { state -> (@Sendable () -> Void)? in
+      guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
+      state.places += 1
+      return nil
+    }
+    if let next { queue.async(execute: next) }
   }
 }

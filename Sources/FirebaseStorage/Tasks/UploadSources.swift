@@ -36,22 +36,31 @@ package final class UploadFile: UploadBytes {
   private let file: any OpenFile
   private let identity: Identity
 
-  /// What tells that a file is the same, and was not written to.
+  /// What tells that a file is the same, and was not written to: also by who sets its time of modification back.
   private struct Identity: Equatable {
-    var number: UInt64
-    var byteCount: UInt64
-    var modified: Int64
+    let device: UInt64
+    let number: UInt64
+    let byteCount: UInt64
+    /// In nanoseconds since 1970.
+    let modified: Int64
+    let changed: Int64
 
     /// Nil unless there is a regular file.
     init?(_ path: String) {
-      guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
-        attributes[.type] as? FileAttributeType == .typeRegular,
-        let byteCount = (attributes[.size] as? NSNumber)?.uint64Value,
-        let modified = attributes[.modificationDate] as? Date
-      else { return nil }
-      self.byteCount = byteCount
-      number = (attributes[.systemFileNumber] as? NSNumber)?.uint64Value ?? 0
-      self.modified = Int64(modified.timeIntervalSince1970 * 1e9)
+      var status = stat()
+      guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+      device = UInt64(truncatingIfNeeded: status.st_dev)
+      number = UInt64(truncatingIfNeeded: status.st_ino)
+      byteCount = UInt64(clamping: status.st_size)
+      #if canImport(Darwin)
+      (modified, changed) = (Self.nanoseconds(status.st_mtimespec), Self.nanoseconds(status.st_ctimespec))
+      #else
+      (modified, changed) = (Self.nanoseconds(status.st_mtim), Self.nanoseconds(status.st_ctim))
+      #endif
+    }
+
+    private static func nanoseconds(_ time: timespec) -> Int64 {
+      Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }
   }
 
@@ -70,6 +79,8 @@ package final class UploadFile: UploadBytes {
     } catch {
       throw unreachable
     }
+    // What was opened is what was looked at.
+    guard Identity(url.path) == identity else { throw unreachable }
   }
 
   deinit { file.close() }

@@ -18,8 +18,14 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
   private let path: StoragePath
   private let attributes: ObjectAttributes
   private let open: () throws(StorageError) -> any UploadBytes
+  /// With a remote: for so many microseconds it has to answer something, or the upload is overdue.
+  private let patience: Int64
+  /// Until all of it is here.
   private var bytes: (any UploadBytes)?
+  private var byteCount: UInt64?
   private var upload: ObjectUpload?
+  /// An upload of the same source that was left, or cut off, as long as what is staged of it is compared.
+  private var earlier: ObjectUpload?
   private var isFinished = false
   /// With a remote: the change that waits, and what becomes of it.
   private var queued: Queued?
@@ -32,12 +38,13 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
 
   init(
     _ client: StorageClient, _ path: StoragePath, _ attributes: ObjectAttributes,
-    _ open: @escaping () throws(StorageError) -> any UploadBytes
+    _ open: @escaping () throws(StorageError) -> any UploadBytes, patience: Int64
   ) {
     self.client = client
     self.path = path
     self.attributes = attributes
     self.open = open
+    self.patience = patience
   }
 
   /// What is on stable storage; before that it could all be lost again. With a remote that is waited for, what that
@@ -48,53 +55,76 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
     return Int64(clamping: queued?.answer.bytes ?? 0)
   }
 
-  var total: Int64 { bytes.map { Int64(clamping: $0.source.byteCount) } ?? -1 }
+  var total: Int64 { byteCount.map { Int64(clamping: $0) } ?? -1 }
 
   func prepare() throws(StorageError) {
     if let queued {
       client.sync?.release(queued.number)
       return
     }
-    guard upload == nil else { return }
+    guard upload == nil, earlier == nil else { return }
     let bytes: any UploadBytes
     if let known = self.bytes { bytes = known } else { bytes = try open() }
     self.bytes = bytes
+    byteCount = bytes.source.byteCount
     let objects = try client.objects()
     try wrapped { () throws(DocumentStoreError) in
       let place = ObjectPath(bucket: path.bucket, name: try ObjectName(path.object))
       try attributes.check()
-      upload = try resumed(place, bytes, objects) ?? objects.upload(to: place, from: bytes.source, attributes)
+      earlier = try earlier(place, bytes.source, objects)
+      if earlier == nil { upload = objects.upload(to: place, from: bytes.source, attributes) }
     }
   }
 
-  /// An upload of the same source to the same object that was left, or cut off.
-  private func resumed(
-    _ place: ObjectPath, _ bytes: any UploadBytes, _ objects: ObjectStore
+  // MARK: Going on
+
+  private func earlier(
+    _ place: ObjectPath, _ source: UploadSource, _ objects: ObjectStore
   ) throws(DocumentStoreError) -> ObjectUpload? {
-    guard bytes.source.byteCount > 0 else { return nil }
-    for stored in try objects.uploads(inBucket: path.bucket)
-    where stored.path == place && stored.source == bytes.source && !objects.isActive(stored.number) {
-      var isSame = true
-      var offset: UInt64 = 0
-      let upload = try objects.resume(stored) { staged in
-        isSame = isSame && (try? bytes.read(staged.count, at: offset)) == staged
-        offset += UInt64(staged.count)
+    guard source.byteCount > 0 else { return nil }
+    for stored in try objects.uploads(to: place)
+    where stored.source == source && !objects.isActive(stored.number) {
+      do throws(DocumentStoreError) {
+        if let upload = try objects.goOn(with: stored) { return upload }
+      } catch {
+        // What cannot be read is of no use.
       }
-      guard let upload else {
-        // Nothing is left of it but its record.
-        try objects.cancel(stored)
-        continue
-      }
-      upload.attributes = attributes
-      if isSame { return upload }
-      upload.cancel()
+      // Nothing is left of it but its record.
+      try objects.cancel(stored)
     }
     return nil
   }
 
+  /// One piece of what is staged has to be what the source has there. What is not, or cannot be read, is thrown away.
+  private func compare(_ earlier: ObjectUpload, _ bytes: any UploadBytes) throws(StorageError) {
+    let offset = earlier.byteCount
+    do throws(DocumentStoreError) {
+      guard let staged = try earlier.regain() else {
+        earlier.attributes = attributes
+        // From here on it counts as progress.
+        try earlier.persist()
+        (self.earlier, upload) = (nil, earlier)
+        return
+      }
+      if (try? bytes.read(staged.count, at: offset)) == staged { return }
+    } catch {
+      // As if it differed.
+    }
+    earlier.cancel()
+    self.earlier = nil
+    upload = try client.objects().upload(to: earlier.path, from: bytes.source, attributes)
+  }
+
+  // MARK: Working
+
   func advance() throws(StorageError) -> TransferStep {
     if let queued { return try answer(to: queued) }
-    guard let upload, let bytes else { return .none }
+    guard let bytes else { return .none }
+    if let earlier {
+      try compare(earlier, bytes)
+      return .more
+    }
+    guard let upload else { return .none }
     let piece = try bytes.read(Self.pieceBytes, at: upload.byteCount)
     guard piece.isEmpty else {
       try wrapped { () throws(DocumentStoreError) in try upload.append(piece) }
@@ -109,13 +139,15 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
 
   private func enqueue(_ upload: ObjectUpload, _ sync: BlobSync) throws(StorageError) -> Queued {
     let answer = RemoteAnswer<Result<StoredObject?, BlobSyncError>>()
-    let watcher = BlobSync.Watcher(progress: { answer.progress($0) }, end: { answer.end($0) })
+    let watcher = BlobSync.Watcher(
+      patience: client.waitsForRemote ? patience : nil, progress: { answer.progress($0) },
+      end: { answer.end($0) })
     var done: (object: StoredObject, change: QueuedChange)?
     try wrapped { () throws(DocumentStoreError) in
       done = try sync.put(upload, token: Self.newToken(), watcher)
     }
     guard let done else { throw StorageErrors.closed }
-    self.upload = nil
+    (self.upload, bytes) = (nil, nil)
     let queued = Queued(object: done.object, number: done.change.number, answer: answer)
     self.queued = queued
     return queued
@@ -126,7 +158,10 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
     switch queued.answer.value {
     case nil: return .waiting
     case .success?: return .none
-    case .failure(let error)?: throw StorageErrors.translate(error, path.bucket, path.object)
+    case .failure(let error)?:
+      // What is overdue goes on waiting, whatever becomes of this task.
+      if error == .overdue { self.queued = nil }
+      throw StorageErrors.translate(error, path.bucket, path.object)
     }
   }
 
@@ -148,12 +183,12 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
     try bytes.check()
     var object: StoredObject?
     try wrapped { () throws(DocumentStoreError) in object = try upload.finish(token: Self.newToken()) }
-    self.upload = nil
+    (self.upload, self.bytes) = (nil, nil)
     isFinished = true
     return object.map(StorageMetadata.init)
   }
 
-  private static func newToken() -> String { UUID().uuidString.lowercased() }
+  static func newToken() -> String { UUID().uuidString.lowercased() }
 
   func stop() throws(StorageError) {
     guard let upload else { return }
@@ -163,13 +198,15 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
   /// Of what waits for a remote, too.
   func discard() {
     upload?.cancel()
-    upload = nil
+    earlier?.cancel()
+    (upload, earlier, bytes) = (nil, nil, nil)
     if let queued { client.sync?.cancel(queued.number) }
   }
 
   func leave() {
     upload?.leave()
-    upload = nil
+    earlier?.leave()
+    (upload, earlier, bytes) = (nil, nil, nil)
   }
 
   private func wrapped(_ body: () throws(DocumentStoreError) -> Void) throws(StorageError) {

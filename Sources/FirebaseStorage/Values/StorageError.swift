@@ -16,13 +16,13 @@ public enum StorageErrorCode: Int, Error, Sendable {
   case bucketNotFound = -13011
   /// There is no such project.
   case projectNotFound = -13012
-  /// The disk is full.
+  /// The remote has no room for it. A full disk of this machine is `unknown`, with errno 28.
   case quotaExceeded = -13013
   /// The remote does not know the user.
   case unauthenticated = -13020
   /// The remote refused it.
   case unauthorized = -13021
-  /// It was tried for too long.
+  /// The remote has not answered in time. The change that it was asked for waits.
   case retryLimitExceeded = -13030
   /// The bytes are not those that were stored.
   case nonMatchingChecksum = -13031
@@ -60,13 +60,13 @@ public enum StorageError: Error, CustomNSError, @unchecked Sendable {
   case bucketNotFound(bucket: String)
   /// There is no such project.
   case projectNotFound(project: String)
-  /// The disk is full.
+  /// The remote has no room for it. A full disk of this machine is `unknown`, with errno 28.
   case quotaExceeded(bucket: String, serverError: [String: Any])
   /// The remote does not know the user.
   case unauthenticated(serverError: [String: Any])
   /// The remote refused it.
   case unauthorized(bucket: String, object: String, serverError: [String: Any])
-  /// It was tried for too long.
+  /// The remote has not answered in time. The change that it was asked for waits, and is among `pendingChanges()`.
   case retryLimitExceeded
   /// A content is not what was stored.
   case nonMatchingChecksum

@@ -65,40 +65,15 @@ extension StorageMetadata {
   }
 
   /// Changes what differs from what this metadata was made from.
-  var update: MetadataUpdate { MetadataUpdate(from: initial, to: settable) }
-}
-
-/// What an update of metadata changes; a nil clears.
-struct MetadataUpdate: Sendable {
-  private var texts: [StorageMetadata.WritableText: String?] = [:]
-  private var custom: [String: String?] = [:]
-  private var clearsCustom = false
-
-  init(from initial: StorageMetadata.Settable, to settable: StorageMetadata.Settable) {
-    for field in StorageMetadata.WritableText.allCases {
-      let (before, after) = (initial.texts[field], settable.texts[field])
-      if before != after { texts.updateValue(after, forKey: field) }
+  var update: AttributeChanges {
+    var changes = AttributeChanges()
+    for field in WritableText.allCases where initial.texts[field] != settable.texts[field] {
+      changes.set(field, settable.texts[field])
     }
-    clearsCustom = initial.custom != nil && settable.custom == nil
+    changes.clearsCustom = initial.custom != nil && settable.custom == nil
     let (before, after) = (initial.custom ?? [:], settable.custom ?? [:])
-    for name in before.keys where after[name] == nil { custom.updateValue(nil, forKey: name) }
-    for (name, value) in after where before[name] != value { custom.updateValue(value, forKey: name) }
-  }
-
-  func apply(to attributes: inout ObjectAttributes) {
-    for (field, value) in texts {
-      switch field {
-      case .cacheControl: attributes.cacheControl = value
-      case .contentDisposition: attributes.contentDisposition = value
-      case .contentEncoding: attributes.contentEncoding = value
-      case .contentLanguage: attributes.contentLanguage = value
-      case .contentType: attributes.contentType = value
-      }
-    }
-    if clearsCustom {
-      attributes.custom = [:]
-    } else {
-      for (name, value) in custom { attributes.custom[name] = value }
-    }
+    for name in before.keys where after[name] == nil { changes.setCustom(name, nil) }
+    for (name, value) in after where before[name] != value { changes.setCustom(name, value) }
+    return changes
   }
 }

@@ -126,9 +126,7 @@ open class StorageMetadata: NSObject, NSCopying, @unchecked Sendable {
     var custom: [String: String]?
   }
 
-  enum WritableText: CaseIterable, Sendable {
-    case cacheControl, contentDisposition, contentEncoding, contentLanguage, contentType
-  }
+  typealias WritableText = ObjectAttributes.TextField
 
   var settable: Settable {
     var settable = Settable(custom: customMetadata)

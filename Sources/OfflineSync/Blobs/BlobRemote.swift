@@ -80,12 +80,18 @@ public enum BlobRemoteError: Error, Hashable, Sendable {
   case wrongOffset(UInt64)
   /// The server does not want it, and never will.
   case rejected(String)
+  /// The server does not know who asks. A remote that can sign in anew does so first.
+  case unauthenticated(String)
+  /// Who asks may not do it.
+  case unauthorized(String)
+  /// The server has no room for it.
+  case quotaExceeded(String)
 
-  /// Whether it is worth trying again.
+  /// Whether it is worth trying again. What is not is taken back.
   public var isTransient: Bool {
     switch self {
     case .unavailable, .notFound, .wrongOffset: true
-    case .rejected: false
+    case .rejected, .unauthenticated, .unauthorized, .quotaExceeded: false
     }
   }
 }

@@ -3,7 +3,8 @@
 //   a change of it waits    what is here is what the user sees, and the remote is not asked
 //   the same generation     what is here is still right
 //   another one             its content is brought, verified, and kept here
-//   no answer               what is here is better than nothing
+//   no answer               what is here is better than nothing; if nothing is, it is tried again for a while, and what
+//                           has come so far is gone on with
 
 internal import ByteStore
 package import DocumentStore
@@ -12,61 +13,134 @@ extension BlobSync {
   package enum Found: Sendable {
     /// As the store has it.
     case here(StoredObject)
-    /// The remote has a content that is not here, and nobody asked for it.
+    /// The remote has a content that is not here, and nobody asked for it, or not for so many bytes.
     case elsewhere(RemoteObject)
     case absent
   }
 
+  /// What somebody wants to know of an object.
+  package struct Wanted: Sendable {
+    var bringsContent: Bool
+    /// A content of more is not brought.
+    var bytesMax: UInt64
+    /// For so many microseconds in all it is waited for a remote that cannot be reached, until there is something new.
+    var patience: Int64
+    /// Told how many bytes of a content are here, and of how many.
+    var progress: @Sendable (UInt64, UInt64) -> Void
+
+    package init(
+      bringsContent: Bool, bytesMax: UInt64 = .max, patience: Int64 = 0,
+      progress: @escaping @Sendable (UInt64, UInt64) -> Void = { _, _ in }
+    ) {
+      self.bringsContent = bringsContent
+      self.bytesMax = bytesMax
+      self.patience = patience
+      self.progress = progress
+    }
+  }
+
   /// A search under way.
-  final class Search: @unchecked Sendable {
+  package final class Search: @unchecked Sendable {
     // Unchecked, because what changes is touched on the scheduler alone, which does one thing at a time.
 
     let path: ObjectPath
-    let bringsContent: Bool
-    let isWanted: @Sendable () -> Bool
+    let wanted: Wanted
     let end: @Sendable (Result<Found, BlobSyncError>) -> Void
     /// What is on its way here.
     var object: RemoteObject?
     var writer: BlobWriter?
     var md5 = MD5Stream()
+    var isOnItsWay = false
     /// So often the remote had another content before this one was here.
     var attempts = 0
+    var backoff = Backoff(seed: UInt64.random(in: 0...UInt64.max))
+    /// For the remote, since there was something new.
+    var waited: Int64 = 0
+    var isHeld = false
+    /// It has come to a place where it waits until it is not held any more.
+    var isParked = false
+    var isOver = false
 
     init(
-      _ path: ObjectPath, bringsContent: Bool, _ isWanted: @escaping @Sendable () -> Bool,
-      _ end: @escaping @Sendable (Result<Found, BlobSyncError>) -> Void
+      _ path: ObjectPath, _ wanted: Wanted, _ end: @escaping @Sendable (Result<Found, BlobSyncError>) -> Void
     ) {
       self.path = path
-      self.bringsContent = bringsContent
-      self.isWanted = isWanted
+      self.wanted = wanted
       self.end = end
     }
   }
 
   private static let attemptsMax = 5
+  /// Each has a file open, and up to a mebibyte in memory.
+  private static let contentsOnTheirWayMax = 16
 
-  /// `end` is called once, on the scheduler. What is not wanted any more is given up between two pieces.
+  // MARK: Users
+
+  /// `end` is called once, on the scheduler.
+  @discardableResult
   package func find(
-    _ path: ObjectPath, bringsContent: Bool, isWanted: @escaping @Sendable () -> Bool = { true },
-    _ end: @escaping @Sendable (Result<Found, BlobSyncError>) -> Void
-  ) {
-    let search = Search(path, bringsContent: bringsContent, isWanted, end)
-    scheduler.run { [self] in look(search) }
+    _ path: ObjectPath, _ wanted: Wanted, _ end: @escaping @Sendable (Result<Found, BlobSyncError>) -> Void
+  ) -> Search {
+    let search = Search(path, wanted, end)
+    scheduler.run { [self] in
+      searches[ObjectIdentifier(search)] = search
+      goOn(search)
+    }
+    return search
   }
 
-  private func look(_ search: Search) {
-    if let failure { return search.end(.failure(failure)) }
-    do throws(BlobSyncError) {
-      if let found = try lookNow(search) { search.end(.success(found)) }
-    } catch {
-      search.end(.failure(error))
+  /// Brings nothing more, between two pieces, until it is released.
+  package func hold(_ search: Search) { scheduler.run { search.isHeld = true } }
+
+  package func release(_ search: Search) {
+    scheduler.run { [self] in
+      search.isHeld = false
+      guard search.isParked else { return }
+      search.isParked = false
+      if search.writer != nil { enter(search) }
+      goOn(search)
     }
   }
 
-  /// Nil if a content is on its way now.
+  /// Nobody wants it any more.
+  package func giveUp(_ search: Search) {
+    scheduler.run { [self] in finish(search, .failure(.cancelled)) }
+  }
+
+  // MARK: Looking
+
+  private func goOn(_ search: Search) {
+    guard !search.isOver else { return }
+    guard !search.isHeld else {
+      search.isParked = true
+      return leave(search)
+    }
+    if search.writer != nil { bring(search) } else { look(search) }
+  }
+
+  private func look(_ search: Search) {
+    do throws(BlobSyncError) {
+      if let failure { return finish(search, .success(try localAnswer(search, after: failure))) }
+      if let found = try lookNow(search) { finish(search, .success(found)) }
+    } catch {
+      failed(search, error)
+    }
+  }
+
+  /// A store that nothing can be written to can still be read.
+  private func localAnswer(_ search: Search, after failure: BlobSyncError) throws(BlobSyncError) -> Found {
+    guard case .store = failure, let local = try local(search.path) else { throw failure }
+    return .here(local)
+  }
+
+  private func local(_ path: ObjectPath) throws(BlobSyncError) -> StoredObject? {
+    try stored { () throws(DocumentStoreError) in try objects.object(at: path) }
+  }
+
+  /// Nil if a content is on its way now, or will be.
   private func lookNow(_ search: Search) throws(BlobSyncError) -> Found? {
     let path = search.path
-    let local = try stored { () throws(DocumentStoreError) in try objects.object(at: path) }
+    let local = try local(path)
     let isWaiting = try stored { () throws(DocumentStoreError) in try objects.outbox.isWaiting(path) }
     if isWaiting { return local.map { .here($0) } ?? .absent }
     let remoteObject: RemoteObject?
@@ -90,46 +164,62 @@ extension BlobSync {
       }
       return changed.map { .here($0) } ?? .absent
     }
-    guard search.bringsContent else { return .elsewhere(remoteObject) }
+    guard search.wanted.bringsContent, remoteObject.byteCount <= search.wanted.bytesMax else {
+      return .elsewhere(remoteObject)
+    }
+    guard contentsOnTheirWay < Self.contentsOnTheirWayMax else {
+      waitingSearches.append(search)
+      return nil
+    }
     search.object = remoteObject
-    search.writer = objects.blobs.writer()
+    search.writer = objects.contentWriter()
     search.md5 = MD5Stream()
-    scheduler.run { [self] in bring(search) }
+    enter(search)
+    scheduler.run { [self] in goOn(search) }
     return nil
   }
+
+  // MARK: Bringing
 
   private func bring(_ search: Search) {
     guard let object = search.object, let writer = search.writer else { return }
     do throws(BlobSyncError) {
-      if let failure { throw failure }
-      guard search.isWanted() else { throw .cancelled }
       let bytes = try found { () throws(BlobRemoteError) in
         try remote.read(object, from: writer.byteCount, count: Self.pieceBytes)
       }
+      search.waited = 0
+      search.backoff.reset()
       guard let bytes else {
         // Another content has come in its place.
-        writer.abandon()
+        letGo(of: search)
         search.attempts += 1
         guard search.attempts < Self.attemptsMax else {
+          search.attempts = 0
           throw .remote(.unavailable("The object keeps changing."))
         }
-        return scheduler.run { [self] in look(search) }
+        return scheduler.run { [self] in goOn(search) }
       }
       guard bytes.isEmpty else {
+        guard UInt64(bytes.count) <= object.byteCount - writer.byteCount else { throw differs(search) }
         search.md5.update(bytes.rawSpan)
         try stored { () throws(DocumentStoreError) in
           do throws(ByteStoreError) { try writer.append(bytes.rawSpan) } catch {
             throw DocumentStoreError(error)
           }
         }
-        return scheduler.run { [self] in bring(search) }
+        search.wanted.progress(writer.byteCount, object.byteCount)
+        return scheduler.run { [self] in goOn(search) }
       }
       try receive(search, object, writer)
       scheduler.run { [self] in answer(search) }
     } catch {
-      writer.abandon()
-      search.end(.failure(error))
+      failed(search, error)
     }
+  }
+
+  private func differs(_ search: Search) -> BlobSyncError {
+    letGo(of: search)
+    return .remote(.unavailable("What came is not what the remote has: its length or its checksum differs."))
   }
 
   private func receive(
@@ -137,7 +227,7 @@ extension BlobSync {
   ) throws(BlobSyncError) {
     let md5 = search.md5.digest
     guard writer.byteCount == object.byteCount, object.md5.isEmpty || object.md5 == md5 else {
-      throw .remote(.unavailable("What came is not what the remote has: its length or its checksum differs."))
+      throw differs(search)
     }
     try stored { () throws(DocumentStoreError) in
       let blob: FinishedBlob
@@ -147,15 +237,64 @@ extension BlobSync {
         object.attributes)
       try objects.outbox.receive(blob, arrived)
     }
+    search.writer = nil
+    objects.release(writer)
+    leave(search)
   }
 
   /// As it is now: a change may have come meanwhile.
   private func answer(_ search: Search) {
     do throws(BlobSyncError) {
-      let object = try stored { () throws(DocumentStoreError) in try objects.object(at: search.path) }
-      search.end(.success(object.map { .here($0) } ?? .absent))
+      finish(search, .success(try local(search.path).map { .here($0) } ?? .absent))
     } catch {
-      search.end(.failure(error))
+      finish(search, .failure(error))
+    }
+  }
+
+  // MARK: Waiting and ending
+
+  private func failed(_ search: Search, _ error: BlobSyncError) {
+    let left = search.wanted.patience - search.waited
+    guard case .remote(.unavailable) = error, left > 0 else { return finish(search, .failure(error)) }
+    let delay = min(max(search.backoff.next(), 1000), left)
+    search.waited += delay
+    scheduler.run(after: delay) { [weak self] in self?.goOn(search) }
+  }
+
+  func finish(_ search: Search, _ result: Result<Found, BlobSyncError>) {
+    guard !search.isOver else { return }
+    search.isOver = true
+    searches[ObjectIdentifier(search)] = nil
+    letGo(of: search)
+    search.end(result)
+  }
+
+  /// Nothing is left of what has come.
+  private func letGo(of search: Search) {
+    if let writer = search.writer {
+      writer.abandon()
+      objects.release(writer)
+    }
+    (search.writer, search.object) = (nil, nil)
+    leave(search)
+  }
+
+  private func enter(_ search: Search) {
+    guard !search.isOnItsWay else { return }
+    search.isOnItsWay = true
+    contentsOnTheirWay += 1
+  }
+
+  /// Somebody else may bring something now.
+  private func leave(_ search: Search) {
+    if search.isOnItsWay {
+      search.isOnItsWay = false
+      contentsOnTheirWay -= 1
+    }
+    guard !waitingSearches.isEmpty, contentsOnTheirWay < Self.contentsOnTheirWayMax else { return }
+    let next = waitingSearches.removeFirst()
+    scheduler.run { [self] in
+      if next.isOver { leave(next) } else { goOn(next) }
     }
   }
 

@@ -18,7 +18,6 @@ extension BlobSync {
   ) {
     let folder = ListedFolder(bucket: bucket, prefix: folder.isEmpty ? "" : folder + "/")
     scheduler.run { [self] in
-      if let failure { return end(.failure(failure)) }
       end(Result { () throws(BlobSyncError) in try page(of: folder, after: last, limit) })
     }
   }
@@ -33,9 +32,14 @@ extension BlobSync {
     of folder: ListedFolder, after last: String?, _ limit: Int
   ) throws(BlobSyncError) -> ObjectPage {
     do throws(BlobSyncError) {
+      if let failure { throw failure }
       return try remotePage(of: folder, after: last, limit)
     } catch {
-      guard case .remote(.unavailable) = error else { throw error }
+      switch error {
+      // A store that nothing can be written to can still be read.
+      case .remote(.unavailable), .store: break
+      default: throw error
+      }
       return try stored { () throws(DocumentStoreError) in
         try objects.list(bucket: folder.bucket, below: folder.prefix, after: last, limit: limit)
       }
@@ -45,7 +49,6 @@ extension BlobSync {
   private func remotePage(
     of folder: ListedFolder, after last: String?, _ limit: Int
   ) throws(BlobSyncError) -> ObjectPage {
-    let waiting = try waiting(in: folder)
     let told = try asked { () throws(BlobRemoteError) in
       try remote.list(bucket: folder.bucket, below: folder.prefix, after: last, count: limit)
     }
@@ -53,6 +56,11 @@ extension BlobSync {
     let end = known.max { $0.precedesInUTF8($1) }
     guard told.isLast || end != nil else {
       throw .remote(.rejected("The remote's list of \(folder.prefix) does not go on."))
+    }
+    // What lies behind this part is for the next one.
+    let waiting = try stored { () throws(DocumentStoreError) in
+      try objects.outbox.waiting(
+        inBucket: folder.bucket, below: folder.prefix, after: last, upTo: told.isLast ? nil : end)
     }
     var entries: [String] = []
     for entry in known where ObjectEntry.isValid(entry, below: folder.prefix) {
@@ -62,28 +70,12 @@ extension BlobSync {
       guard let entry = ObjectEntry.text(of: name.text, below: folder.prefix),
         last?.precedesInUTF8(entry) ?? true
       else { continue }
-      // What lies behind this part is for the next one.
       if told.isLast || end.map({ !$0.precedesInUTF8(entry) }) ?? true { entries.append(entry) }
     }
     let sorted = entries.sortedInUTF8()
     var page = ObjectPage(entries: Array(sorted.prefix(limit)))
     page.next = sorted.count > limit ? sorted[limit - 1] : told.isLast ? nil : end
     return page
-  }
-
-  /// The objects of which changes wait, and whether they are here.
-  private func waiting(in folder: ListedFolder) throws(BlobSyncError) -> [ObjectName: Bool] {
-    try stored { () throws(DocumentStoreError) in
-      var waiting: [ObjectName: Bool] = [:]
-      for change in try objects.outbox.changes() {
-        let name = change.path.name
-        guard change.path.bucket == folder.bucket, waiting[name] == nil,
-          name.text.utf8.starts(with: folder.prefix.utf8)
-        else { continue }
-        waiting[name] = try objects.object(at: change.path) != nil
-      }
-      return waiting
-    }
   }
 
   /// Whether an entry of the remote is there once what waits has happened.

@@ -12,6 +12,8 @@ package import DocumentStore
 package enum BlobSyncError: Error, Hashable, Sendable {
   case remote(BlobRemoteError)
   case store(DocumentStoreError)
+  /// Nothing was heard of it for as long as was allowed. It goes on waiting.
+  case overdue
   /// Its user took it back.
   case cancelled
   /// The app has gone. What waits goes on waiting.
@@ -24,33 +26,40 @@ package final class BlobSync: @unchecked Sendable {
 
   /// Told how a change goes on. Called on the scheduler.
   package struct Watcher: Sendable {
+    /// After so many microseconds without news it is told that the change is overdue, and no more; nil for never.
+    package var patience: Int64?
     /// How many bytes the remote has.
     var progress: @Sendable (UInt64) -> Void
     /// How it ended: with the object as it is then.
     var end: @Sendable (Result<StoredObject?, BlobSyncError>) -> Void
 
     package init(
-      progress: @escaping @Sendable (UInt64) -> Void = { _ in },
+      patience: Int64? = nil, progress: @escaping @Sendable (UInt64) -> Void = { _ in },
       end: @escaping @Sendable (Result<StoredObject?, BlobSyncError>) -> Void
     ) {
+      self.patience = patience
       self.progress = progress
       self.end = end
     }
   }
 
   static let pieceBytes = 256 << 10
+  /// The remote has to have had a chance.
+  private static let patienceMin: Int64 = 1_000_000
 
   let objects: ObjectStore
   let remote: any BlobRemote
   let scheduler: any SyncScheduler
-  /// Why nothing works any more.
+  /// Why nothing is sent any more.
   private(set) var failure: BlobSyncError?
-  /// Held from the commit of a change until it is in the queue: both have the same order.
-  private let queueing = Locked(Queueing())
-  /// In the order of their numbers.
-  private var queue: [QueuedChange]
+  /// In the order of their numbers, which is that of their commits.
+  private var queue: ChangeQueue
   private var watchers: [Int64: Watcher] = [:]
+  /// What has become of changes, as far as the store could not take it down yet.
+  private var outcomes: [Int64: Outcome] = [:]
   private var held: Set<Int64> = []
+  /// So often the remote has answered.
+  private var answers = 0
   private var sending: Sending?
   /// A change that was sent without an answer: the remote may have done it.
   private var unanswered: Int64?
@@ -63,7 +72,17 @@ package final class BlobSync: @unchecked Sendable {
   /// Told once nothing waits that was made before, by the number of the last one.
   private var waits: [(number: Int64, end: @Sendable (BlobSyncError?) -> Void)] = []
 
-  private struct Queueing { private let place: UInt8 = 0 }
+  /// Searches that have not ended, and among them those that wait until fewer contents are on their way here.
+  var searches: [ObjectIdentifier: Search] = [:]
+  var waitingSearches: [Search] = []
+  var contentsOnTheirWay = 0
+
+  private enum Outcome {
+    case done(ObjectStanding?)
+    /// There is no such object.
+    case absent
+    case takenBack(BlobSyncError)
+  }
 
   private struct Sending {
     let change: QueuedChange
@@ -80,7 +99,7 @@ package final class BlobSync: @unchecked Sendable {
     self.objects = objects
     self.remote = remote
     self.scheduler = scheduler
-    queue = try objects.outbox.changes()
+    queue = ChangeQueue(try objects.outbox.changes())
     scheduler.run { [weak self] in self?.sendNext() }
   }
 
@@ -90,36 +109,41 @@ package final class BlobSync: @unchecked Sendable {
   package func put(
     _ upload: ObjectUpload, token: String, _ watcher: Watcher
   ) throws(DocumentStoreError) -> (object: StoredObject, change: QueuedChange) {
-    try queueing.withLock { _ throws(DocumentStoreError) in
-      let done = try objects.outbox.finish(upload, token: token)
-      add(done.change, watcher)
-      return done
-    }
+    try objects.outbox.finish(upload, token: token) { [self] change in add(change, watcher) }
   }
 
   /// Nil if there is no such object here.
   package func update(
-    _ path: ObjectPath, _ watcher: Watcher, _ body: (inout ObjectAttributes) -> Void
+    _ path: ObjectPath, _ changes: AttributeChanges, _ watcher: Watcher
   ) throws(DocumentStoreError) -> StoredObject? {
-    try queueing.withLock { _ throws(DocumentStoreError) in
-      guard let done = try objects.outbox.update(path, body) else { return nil }
-      add(done.change, watcher)
-      return done.object
-    }
+    try objects.outbox.update(path, changes) { change in add(change, watcher) }?.object
   }
 
-  package func delete(_ path: ObjectPath, _ watcher: Watcher) throws(DocumentStoreError) {
-    try queueing.withLock { _ throws(DocumentStoreError) in
-      add(try objects.outbox.delete(path), watcher)
-    }
+  /// False if what waits has left nothing to delete: then nobody is told anything.
+  @discardableResult
+  package func delete(_ path: ObjectPath, _ watcher: Watcher) throws(DocumentStoreError) -> Bool {
+    try objects.outbox.delete(path) { change in add(change, watcher) } != nil
   }
 
+  /// Called while no other change is made.
   private func add(_ change: QueuedChange, _ watcher: Watcher) {
     scheduler.run { [self] in
       if let failure { return watcher.end(.failure(failure)) }
       queue.append(change)
       watchers[change.number] = watcher
+      if let patience = watcher.patience { look(at: change.number, in: max(patience, Self.patienceMin)) }
       sendNext()
+    }
+  }
+
+  /// Until the next look, the remote has to have answered something.
+  private func look(at number: Int64, in patience: Int64) {
+    let before = answers
+    scheduler.run(after: patience) { [weak self] in
+      guard let self, let watcher = watchers[number] else { return }
+      if answers != before || held.contains(number) { return look(at: number, in: patience) }
+      watchers[number] = nil
+      watcher.end(.failure(.overdue))
     }
   }
 
@@ -127,15 +151,16 @@ package final class BlobSync: @unchecked Sendable {
   /// way, the remote may have done it; then it comes back as what the remote has.
   package func cancel(_ number: Int64, _ done: @escaping @Sendable (Bool) -> Void = { _ in }) {
     scheduler.run { [self] in
-      guard failure == nil, let place = queue.firstIndex(where: { $0.number == number }) else {
-        return done(false)
-      }
-      let change = queue[place]
+      guard failure == nil, let change = queue[number] else { return done(false) }
       if sending?.change.number == number { sending = nil }
       // What cannot be reached now forgets the session by itself.
       if change.put != nil { try? remote.abandon(upload: change.session) }
-      takeBack(change, .cancelled)
-      done(true)
+      let before = watchers[number]
+      watchers[number] = Watcher { result in
+        before?.end(result)
+        if case .failure(.cancelled) = result { done(true) } else { done(false) }
+      }
+      settle(change, .takenBack(.cancelled))
     }
   }
 
@@ -163,7 +188,7 @@ package final class BlobSync: @unchecked Sendable {
     scheduler.run { [self] in
       if let failure { return end(failure) }
       guard let last = queue.last else { return end(nil) }
-      waits.append((last.number, end))
+      waits.append((last, end))
     }
   }
 
@@ -180,19 +205,18 @@ package final class BlobSync: @unchecked Sendable {
   private func sendNext() {
     guard failure == nil, sending == nil, retry == nil else { return }
     var blocked: Set<ObjectPath> = []
-    for change in queue {
-      if held.contains(change.number) { blocked.insert(change.path) }
-      guard !blocked.contains(change.path) else { continue }
-      sending = Sending(change: change)
-      return nextStep()
+    let next = queue.first { change in
+      if held.contains(change.number), outcomes[change.number] == nil { blocked.insert(change.path) }
+      return !blocked.contains(change.path)
     }
+    guard let next else { return }
+    sending = Sending(change: next)
+    nextStep()
   }
 
   private enum Step {
     case more
-    case done(ObjectStanding?)
-    /// There is no such object.
-    case absent
+    case over(Outcome)
   }
 
   private func nextStep() {
@@ -207,13 +231,15 @@ package final class BlobSync: @unchecked Sendable {
   private func step() {
     guard failure == nil, var sending else { return }
     self.sending = nil
+    if let outcome = outcomes[sending.change.number] { return settle(sending.change, outcome) }
     do throws(BlobSyncError) {
-      switch try send(&sending) {
+      let step = try send(&sending)
+      answers += 1
+      switch step {
       case .more:
         self.sending = sending
         nextStep()
-      case .done(let standing): acknowledge(sending.change, standing)
-      case .absent: findAbsent(sending.change)
+      case .over(let outcome): settle(sending.change, outcome)
       }
     } catch {
       refused(&sending, error)
@@ -231,15 +257,32 @@ package final class BlobSync: @unchecked Sendable {
         return true
       }
       // Who has deleted it, if this was tried before, nobody knows; it is gone as was wanted.
-      return isDeleted == true || unanswered == change.number ? .done(nil) : .absent
-    case .update(let attributes):
-      let updated = try found { () throws(BlobRemoteError) in
-        var object = RemoteObject(bucket: bucket, name: name, byteCount: 0)
-        object.attributes = attributes
-        return try remote.update(object)
-      }
+      return .over(isDeleted == true || unanswered == change.number ? .done(nil) : .absent)
+    case .update(let changes):
       // What is here stays the content of its own generation: the remote may have got another one meanwhile.
-      return updated == nil ? .absent : .done(nil)
+      return .over(try updated(change.path, changes) == nil ? .absent : .done(nil))
+    }
+  }
+
+  /// The object at the remote with these changes, and with all that others have changed; nil if there is none.
+  private func updated(
+    _ path: ObjectPath, _ changes: AttributeChanges
+  ) throws(BlobSyncError) -> RemoteObject? {
+    try found { () throws(BlobRemoteError) in
+      var object = try remote.object(bucket: path.bucket, name: path.name.text)
+      changes.apply(to: &object.attributes)
+      return try remote.update(object)
+    }
+  }
+
+  /// Changes attributes of an object of which nothing is here: the remote has to be reached.
+  package func updateElsewhere(
+    _ path: ObjectPath, _ changes: AttributeChanges,
+    _ end: @escaping @Sendable (Result<RemoteObject?, BlobSyncError>) -> Void
+  ) {
+    scheduler.run { [self] in
+      if let failure { return end(.failure(failure)) }
+      end(Result { () throws(BlobSyncError) in try updated(path, changes) })
     }
   }
 
@@ -253,7 +296,7 @@ package final class BlobSync: @unchecked Sendable {
       let stored = try asked { () throws(BlobRemoteError) in
         try remote.finish(upload: session, as: RemoteObject(object))
       }
-      return .done(stored.standing)
+      return .over(.done(stored.standing))
     }
     var piece = [UInt8](repeating: 0, count: Int(min(UInt64(Self.pieceBytes), object.byteCount - offset)))
     do throws(DocumentStoreError) {
@@ -283,16 +326,25 @@ package final class BlobSync: @unchecked Sendable {
       sending.offset = offset
       self.sending = sending
       nextStep()
-    case .remote(.unavailable), .remote(.notFound), .remote(.wrongOffset):
+    case .remote(let reason) where reason.isTransient:
       unanswered = sending.change.number
       tryLater()
-    case .remote(.rejected): takeBack(sending.change, error)
+    case .remote: giveUp(sending.change, error)
     case .store(.corrupted):
       // It can never be sent. The object here stays damaged for all to see; what the remote has comes back.
-      takeBack(sending.change, error)
-    case .store: fail(error)
-    case .cancelled, .stopped: break
+      giveUp(sending.change, error)
+    case .store(let reason):
+      guard reason.mayPass else { return fail(error) }
+      unanswered = sending.change.number
+      tryLater()
+    case .cancelled, .overdue, .stopped: break
     }
+  }
+
+  /// Leaves nothing of it at the remote either.
+  private func giveUp(_ change: QueuedChange, _ reason: BlobSyncError) {
+    if change.put != nil { try? remote.abandon(upload: change.session) }
+    settle(change, .takenBack(reason))
   }
 
   private func tryLater() {
@@ -308,37 +360,31 @@ package final class BlobSync: @unchecked Sendable {
 
   // MARK: Answers
 
-  private func acknowledge(_ change: QueuedChange, _ standing: ObjectStanding?) {
-    backoff.reset()
+  /// What the store cannot take down now, it is given again later: a full disk is no reason to send anything twice.
+  private func settle(_ change: QueuedChange, _ outcome: Outcome) {
     do throws(DocumentStoreError) {
-      let object = try objects.outbox.acknowledge(change, standing)
-      settled(change, .success(object ?? nil))
+      switch outcome {
+      case .done(let standing):
+        let object = try objects.outbox.acknowledge(change, standing)
+        settled(change, .success(object ?? nil))
+      case .absent:
+        try objects.outbox.findAbsent(change)
+        settled(change, .failure(.remote(.notFound)))
+      case .takenBack(let reason):
+        try objects.outbox.takeBack(change)
+        settled(change, .failure(reason))
+      }
     } catch {
-      fail(.store(error))
-    }
-  }
-
-  private func findAbsent(_ change: QueuedChange) {
-    backoff.reset()
-    do throws(DocumentStoreError) {
-      try objects.outbox.findAbsent(change)
-      settled(change, .failure(.remote(.notFound)))
-    } catch {
-      fail(.store(error))
-    }
-  }
-
-  private func takeBack(_ change: QueuedChange, _ reason: BlobSyncError) {
-    do throws(DocumentStoreError) {
-      try objects.outbox.takeBack(change)
-      settled(change, .failure(reason))
-    } catch {
-      fail(.store(error))
+      guard error.mayPass else { return fail(.store(error)) }
+      outcomes[change.number] = outcome
+      tryLater()
     }
   }
 
   private func settled(_ change: QueuedChange, _ result: Result<StoredObject?, BlobSyncError>) {
-    queue.removeAll { $0.number == change.number }
+    backoff.reset()
+    queue.remove(change.number)
+    outcomes[change.number] = nil
     held.remove(change.number)
     watchers.removeValue(forKey: change.number)?.end(result)
     let first = queue.first?.number ?? .max
@@ -353,10 +399,11 @@ package final class BlobSync: @unchecked Sendable {
     guard failure == nil else { return }
     failure = error
     sending = nil
-    let (watchers, waits) = (watchers, waits)
-    (self.watchers, self.waits) = ([:], [])
+    let (watchers, waits, searches) = (watchers, waits, searches)
+    (self.watchers, self.waits, self.waitingSearches) = ([:], [], [])
     for watcher in watchers.values { watcher.end(.failure(error)) }
     for wait in waits { wait.end(error) }
+    for search in searches.values { finish(search, .failure(error)) }
   }
 
   // MARK: The remote
@@ -372,6 +419,16 @@ package final class BlobSync: @unchecked Sendable {
     } catch {
       if error == .notFound { return nil }
       throw .remote(error)
+    }
+  }
+}
+
+extension DocumentStoreError {
+  /// Nothing was written, and the same may succeed once there is room, or fewer files are open.
+  fileprivate var mayPass: Bool {
+    switch self {
+    case .full, .failed: true
+    default: false
     }
   }
 }

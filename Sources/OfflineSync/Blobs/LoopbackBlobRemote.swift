@@ -30,14 +30,23 @@ public final class LoopbackBlobRemote: BlobRemote {
     /// What breaks the connection then has been done, and its answer is lost.
     var losesAnswer = false
     var bytesReceived: UInt64 = 0
-    /// Names of objects that are not accepted.
-    var rejects: Set<String> = []
+    /// Why changes of objects with these names are not accepted.
+    var refusals: [String: BlobRemoteError] = [:]
   }
 
   private let state = Served(State())
+  /// Else they are counted.
+  private let hasGenerationsOfTheClock: Bool
 
-  /// Has nothing yet, and can be reached.
-  public init() {}
+  /// Has nothing yet, and can be reached. Its generations are microseconds since 1970, as those of a bucket without a
+  /// remote: an object's does not fall when the remote answers.
+  public init() { hasGenerationsOfTheClock = true }
+
+  /// The generations are those after `generation`, one by one.
+  package init(countingFrom generation: Int64) {
+    hasGenerationsOfTheClock = false
+    state.served { $0.lastGeneration = generation }
+  }
 
   /// Whether calls get through.
   public var isReachable: Bool {
@@ -60,7 +69,14 @@ public final class LoopbackBlobRemote: BlobRemote {
   }
 
   /// Has changes of objects of this name rejected from now on.
-  public func reject(name: String) { state.served { _ = $0.rejects.insert(name) } }
+  public func reject(name: String) {
+    refuse(name: name, with: .rejected("Changes of \(name) are not accepted."))
+  }
+
+  /// Has changes of objects of this name refused from now on, for this reason.
+  public func refuse(name: String, with reason: BlobRemoteError) {
+    state.served { $0.refusals[name] = reason }
+  }
 
   /// Of all uploads, those that were sent twice counted twice.
   public var bytesReceived: UInt64 { state.served { $0.bytesReceived } }
@@ -118,7 +134,8 @@ public final class LoopbackBlobRemote: BlobRemote {
       let content = state.sessions[id] ?? []
       guard UInt64(content.count) == object.byteCount else { throw .wrongOffset(UInt64(content.count)) }
       state.sessions[id] = nil
-      state.lastGeneration += 1
+      let time = hasGenerationsOfTheClock ? Self.now?.microseconds ?? 0 : 0
+      state.lastGeneration = max(state.lastGeneration + 1, time)
       var stored = object
       stored.generation = state.lastGeneration
       stored.metageneration = 1
@@ -185,7 +202,7 @@ public final class LoopbackBlobRemote: BlobRemote {
   }
 
   private static func check(_ name: String, _ state: State) throws(BlobRemoteError) {
-    if state.rejects.contains(name) { throw .rejected("Changes of \(name) are not accepted.") }
+    if let reason = state.refusals[name] { throw reason }
   }
 
   public func delete(bucket: String, name: String) throws(BlobRemoteError) {

@@ -42,6 +42,27 @@ struct ObjectStoreTests {
     try store.objects.content(at: try path(name))?.reader.readAll()
   }
 
+  /// The fresh bytes were thrown away for a copy that nobody could read: the upload succeeded, and all reads failed.
+  @Test(arguments: [500, 50_000]) func whoBringsAContentAgainReplacesADamagedOne(count: Int) throws {
+    let store = try open()
+    try put(bytes(count), "a", in: store)
+    let folder = try disk.openDirectory("/store/blobs")
+    for name in try folder.names() {
+      let file = try folder.openFile(name, .readAndWrite)
+      let size = try file.size()
+      let junk = [UInt8](repeating: 0xAA, count: 64)
+      _ = try file.write(junk.rawSpan, at: count < 2000 ? size - 200 : size / 2)
+      file.close()
+    }
+    #expect(throws: (any Error).self) { _ = try content("a", in: store) }
+    try put(bytes(count), "b", in: store)
+    #expect(try content("a", in: store) == bytes(count) && content("b", in: store) == bytes(count))
+    try store.objects.sweep(.everything)
+    #expect(try content("a", in: store) == bytes(count))
+    try store.close()
+    #expect(try content("b", in: open()) == bytes(count))
+  }
+
   @Test func equalContentsAreStoredOnce() throws {
     let store = try open()
     let (large, small) = (bytes(50_000), bytes(500))

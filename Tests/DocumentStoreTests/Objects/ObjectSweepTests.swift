@@ -135,8 +135,12 @@ struct ObjectSweepTests {
     clock.setWall(microseconds: clock.wallMicroseconds() + 400 * Self.dayMicroseconds)
     #expect(try store.objects.sweep(.names).uploads == 0)
     #expect(try store.objects.uploads().count == 1)
+    #expect(!store.objects.isSweepDue)
     clock.advance(nanoseconds: 8 * Self.day)
+    // A process that runs for weeks asks after a day.
+    #expect(store.objects.isSweepDue)
     #expect(try store.objects.sweep(.names).uploads == 1)
+    #expect(!store.objects.isSweepDue)
   }
 
   @Test func anUploadFromAClockThatWasAheadIsSweptAllTheSame() throws {

@@ -121,6 +121,14 @@ package struct BlobCampaign {
 struct BlobExpectation {
   /// By name: contents by number, nil for none. One that is not here is not there.
   var objects: [String: Set<Int?>] = [:]
+  /// What was staged, and said to survive, of contents that nobody has gone on with.
+  var parts: [StagedNumber: BlobPart] = [:]
+}
+
+/// The front of a content, by number.
+struct BlobPart: Equatable {
+  var content: Int
+  var bytesMin: Int
 }
 
 /// A fresh process on what a crash left.
@@ -166,6 +174,22 @@ struct BlobJudge {
         return "\(name) has a wrong digest"
       }
     }
+    return try problemOfParts(in: store.objects)
+  }
+
+  private func problemOfParts(in objects: ObjectStore) throws -> String? {
+    let uploads = try objects.uploads()
+    for (number, part) in expected.parts {
+      guard let stored = uploads.first(where: { $0.number == number }) else { return "an upload is lost" }
+      var staged: [UInt8] = []
+      guard let upload = try objects.resume(stored, { staged += $0 }) else {
+        return "the staged part of an upload is lost"
+      }
+      upload.leave()
+      guard staged.count >= part.bytesMin, BlobWorkload.content(part.content).starts(with: staged) else {
+        return "of a staged part, \(staged.count) bytes are left, and not \(part.bytesMin)"
+      }
+    }
     return nil
   }
 
@@ -178,6 +202,11 @@ struct BlobJudge {
       return "the staged content \(number) is leaked"
     }
     if let pack = inventory.packs.first(where: { !packs.contains($0) }) { return "pack \(pack) is leaked" }
+    let contents = try store.objects.contents()
+    if let id = contents.recorded.symmetricDifference(contents.named).first {
+      return
+        "the content \(id) has \(contents.named.contains(id) ? "no record" : "a record, and no object has it")"
+    }
     return nil
   }
 }

@@ -29,6 +29,8 @@ final class BlobLife {
   private var acknowledged: [String: Int] = [:]
   /// After an error whose outcome is open, what else an object may be.
   private var open: [String: Set<Int?>] = [:]
+  /// Parts of contents that were left, and have to survive.
+  private var parts: [StagedNumber: BlobPart] = [:]
   /// What each object could be from a call of the disk on, until the next entry's.
   private var moments: [(call: Int, expected: BlobExpectation)] = []
   private(set) var problem: String?
@@ -72,6 +74,7 @@ final class BlobLife {
       if let step, step.name == name, let outcome = step.outcome { allowed.insert(outcome) }
       expected.objects[name] = allowed
     }
+    expected.parts = parts
     moments.append((disk.counters.operations, expected))
   }
 
@@ -94,9 +97,11 @@ final class BlobLife {
       try finish(upload, step.bytes, step)
     case .staged:
       let upload = objects.upload(to: path, from: source, ObjectAttributes())
-      try fill(upload, Array(step.bytes.prefix(step.bytes.count / 2)))
+      let part = Array(step.bytes.prefix(step.bytes.count / 2))
+      try fill(upload, part)
       try cancelling(upload) { () throws(DocumentStoreError) in try upload.persist() }
       upload.leave()
+      parts[upload.number] = BlobPart(content: step.content, bytesMin: (part.count >> 18) << 18)
     case .resumed: try resume(objects)
     case .cancelled:
       let upload = objects.upload(to: path, from: source, ObjectAttributes())
@@ -123,9 +128,12 @@ final class BlobLife {
   /// What is staged is finished with the rest of the content that it began with.
   private func resume(_ objects: ObjectStore) throws(DocumentStoreError) {
     guard let stored = try objects.uploads().first else { return }
+    parts[stored.number] = nil
     var staged: [UInt8] = []
     guard let upload = try objects.resume(stored, { staged += $0 }) else { return }
-    let contents = (0..<6).filter { BlobWorkload.content($0).count == Int(stored.source.byteCount) }
+    let contents = BlobWorkload.contents.indices.filter {
+      BlobWorkload.content($0).count == Int(stored.source.byteCount)
+    }
     guard let content = contents.first, BlobWorkload.content(content).starts(with: staged) else {
       problem = "a staged part is not what was uploaded"
       return upload.cancel()

@@ -16,7 +16,8 @@ struct BlobWorkload: Sendable {
   }
 
   static let names = ["a", "b", "folder/c", "folder/d"]
-  private static let contents = 6
+  /// Longer than a chunk: what is staged of it survives.
+  private static let longContent = 6
 
   let steps: [Step]
 
@@ -26,19 +27,24 @@ struct BlobWorkload: Sendable {
       let weighted: [Kind] = [
         .put, .put, .put, .put, .staged, .resumed, .cancelled, .delete, .delete, .update, .sweep, .reopen,
       ]
+      let kind = weighted[random.below(weighted.count)]
+      let isLong = kind == .staged && random.oneIn(2)
       steps.append(
         Step(
-          kind: weighted[random.below(weighted.count)], name: Self.names[random.below(Self.names.count)],
-          content: random.below(Self.contents)))
+          kind: kind, name: Self.names[random.below(Self.names.count)],
+          content: isLong ? Self.longContent : random.below(Self.contents.count)))
     }
     self.steps = steps
   }
 
+  static func content(_ number: Int) -> [UInt8] { contents[number] }
+
   /// Empty, small, packed, compressible, and in a file of its own, of one chunk and of several.
-  static func content(_ number: Int) -> [UInt8] {
-    let sizes = [0, 100, 1500, 1990, 5000, 300_000]
+  static let contents: [[UInt8]] = [0, 100, 1500, 1990, 5000, 300_000, 700_000].enumerated().map {
+    number, size in
     var random = SeededRandom(seed: UInt64(number) &+ 77)
-    if number % 2 == 1 { return [UInt8](repeating: UInt8(number), count: sizes[number]) }
-    return random.bytes(sizes[number])
+    if number == longContent { return (0..<size).map { UInt8(truncatingIfNeeded: $0 >> 10) } }
+    if number % 2 == 1 { return [UInt8](repeating: UInt8(number), count: size) }
+    return random.bytes(size)
   }
 }

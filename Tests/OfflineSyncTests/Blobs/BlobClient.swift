@@ -62,12 +62,23 @@ final class BlobClient {
   /// What is found of an object, its content brought here.
   func find(_ name: String) throws -> Result<[UInt8]?, BlobSyncError> {
     let answer = Locked<Result<BlobSync.Found, BlobSyncError>?>(nil)
-    sync.find(try path(name), bringsContent: true) { result in answer.withLock { $0 = result } }
+    sync.find(try path(name), BlobSync.Wanted(bringsContent: true)) { result in
+      answer.withLock { $0 = result }
+    }
     scheduler.play(for: 0)
     switch try #require(answer.withLock { $0 }) {
     case .success(.here): return .success(try content(name))
     case .success: return .success(nil)
     case .failure(let error): return .failure(error)
     }
+  }
+
+  /// Changes of one object.
+  func update(
+    _ name: String, _ watcher: BlobSync.Watcher, _ body: (inout AttributeChanges) -> Void
+  ) throws {
+    var changes = AttributeChanges()
+    body(&changes)
+    _ = try sync.update(try path(name), changes, watcher)
   }
 }

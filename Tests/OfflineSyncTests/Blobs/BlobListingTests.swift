@@ -7,7 +7,7 @@ import OfflineSync
 import Testing
 
 struct BlobListingTests {
-  private let remote = LoopbackBlobRemote()
+  private let remote = LoopbackBlobRemote(countingFrom: 0)
   private let client: BlobClient
 
   init() throws { client = try BlobClient(remote) }

@@ -7,7 +7,7 @@ import OfflineSync
 import Testing
 
 struct BlobSyncTests {
-  private let remote = LoopbackBlobRemote()
+  private let remote = LoopbackBlobRemote(countingFrom: 0)
 
   private typealias Client = BlobClient
 
@@ -112,7 +112,7 @@ struct BlobSyncTests {
     let client = try Client(remote)
     remote.isReachable = false
     try put(bytes(5000, seed: 1), "a", client)
-    _ = try client.sync.update(client.path("a"), ends.watcher("update")) { $0.contentType = "text/plain" }
+    try client.update("a", ends.watcher("update")) { $0.set(.contentType, "text/plain") }
     try put(bytes(6000, seed: 2), "b", client)
     try client.sync.delete(client.path("b"), ends.watcher("delete"))
     try put(bytes(7000, seed: 3), "a", client)
@@ -139,7 +139,7 @@ struct BlobSyncTests {
       client.scheduler.play(for: 100_000_000)
     }
     remote.disconnect(afterCalls: 0, losingAnswer: true)
-    _ = try client.sync.update(client.path("a"), ends.watcher("update")) { $0.custom["k"] = "v" }
+    try client.update("a", ends.watcher("update")) { $0.setCustom("k", "v") }
     client.scheduler.play(for: 0)
     remote.isReachable = true
     client.scheduler.play(for: 100_000_000)
@@ -167,13 +167,112 @@ struct BlobSyncTests {
     #expect(try client.content("a") == bytes(5000, seed: 1))
     #expect(try client.objects.object(at: client.path("a"))?.generation == 1)
     #expect(try client.objects.blobs.inventory().blobs.count == 1)
+    #expect(remote.openSessions == 0)
+  }
+
+  /// One that names what it changes leaves alone what others have changed: it used to send all that it knew.
+  @Test func anUpdateLosesNothingThatOthersHaveChanged() throws {
+    let (first, second) = (try Client(remote), try Client(remote, life: 9))
+    try put(bytes(3000), "a", first)
+    first.scheduler.play(for: 0)
+    _ = try second.find("a")
+    try first.update("a", ends.watcher("first")) { $0.setCustom("first", "1") }
+    first.scheduler.play(for: 0)
+    try second.update("a", ends.watcher("second")) {
+      $0.setCustom("second", "2")
+      $0.set(.contentType, nil)
+    }
+    let later = try second.afterPowerLoss()
+    later.scheduler.play(for: 0)
+    let known = try remote.object(bucket: "bucket", name: "a")
+    #expect(known.customMetadata == ["first": "1", "second": "2"] && known.contentType == nil)
+    _ = try later.find("a")
+    #expect(try later.objects.object(at: later.path("a"))?.attributes == known.attributes)
+  }
+
+  @Test func whatIsDeletedHereAlreadyCannotBeDeletedAgain() throws {
+    let client = try Client(remote)
+    try put(bytes(3000), "a", client)
+    client.scheduler.play(for: 0)
+    remote.isReachable = false
+    #expect(try client.sync.delete(client.path("a"), ends.watcher("delete")))
+    #expect(try !client.sync.delete(client.path("a"), ends.watcher("again")))
+    #expect(try client.sync.changes().count == 1)
+    // Of what is not here nobody knows whether the remote has it.
+    #expect(try client.sync.delete(client.path("b"), ends.watcher("b")))
+  }
+
+  // MARK: Full disks
+
+  /// A full disk, or too many open files, used to be the end of the bucket until a restart.
+  @Test(arguments: [DiskFault.noSpace, .tooManyOpenFiles])
+  func aDiskThatIsFullForAWhileIsTheEndOfNothing(fault: DiskFault) throws {
+    let client = try Client(remote)
+    try put(bytes(900_000, seed: 1), "sent", client)
+    let cancelled = try put(bytes(5000, seed: 2), "cancelled", client)
+    client.sync.hold(cancelled.number)
+    client.disk.failNext(fault, isSticky: true)
+    client.sync.cancel(cancelled.number)
+    client.scheduler.play(for: 100_000_000)
+    #expect(client.disk.counters.faults > 0 && ends.all.isEmpty)
+    client.disk.setFault(nil)
+    client.scheduler.play(for: 100_000_000)
+    #expect(ends.all.sorted() == ["cancelled: cancelled", "sent: 1"])
+    #expect(contentOfRemote("sent") == bytes(900_000, seed: 1) && contentOfRemote("cancelled") == nil)
+    // What was answered when nothing could be written was not sent again.
+    #expect(remote.bytesReceived == 900_000)
+    #expect(try client.sync.changes().isEmpty)
+    try client.store.checkInvariants()
+  }
+
+  @Test func aStoreThatCannotBeWrittenToIsStillRead() throws {
+    let client = try Client(remote)
+    try put(bytes(3000), "a", client)
+    client.scheduler.play(for: 0)
+    try client.sync.delete(client.path("other"), ends.watcher("other"))
+    client.disk.failNext(.inputOutput, isSticky: true)
+    client.scheduler.play(for: 0)
+    #expect(ends.all.last?.hasPrefix("other: store") == true)
+    client.disk.setFault(nil)
+    #expect(try client.find("a") == .success(bytes(3000)))
+  }
+
+  // MARK: Many changes
+
+  /// To settle one read all that waited.
+  @Test func settlingAChangeReadsNoOthers() throws {
+    let client = try Client(remote)
+    remote.isReachable = false
+    for number in 0..<300 { try put(bytes(10, seed: UInt64(number) + 1), "\(number)", client) }
+    let store = client.store
+    let explanation = try store.explain(ObjectOutbox.changes(of: ObjectName("7")))
+    #expect(explanation.documentsRead <= 1 && explanation.results == 1)
+    remote.isReachable = true
+    client.scheduler.play(for: 100_000_000)
+    #expect(ends.all.count == 300)
+    #expect(try client.sync.changes().isEmpty)
+  }
+
+  @Test func whatIsNotAnsweredInTimeIsOverdueAndGoesOnWaiting() throws {
+    let client = try Client(remote)
+    remote.isReachable = false
+    var watcher = ends.watcher("a")
+    watcher.patience = 5_000_000
+    _ = try client.sync.put(try client.upload(bytes(3000), "a"), token: "token", watcher)
+    client.scheduler.play(for: 4_000_000)
+    #expect(ends.all.isEmpty)
+    client.scheduler.play(for: 2_000_000)
+    #expect(ends.all == ["a: overdue"])
+    remote.isReachable = true
+    client.scheduler.play(for: 100_000_000)
+    #expect(contentOfRemote("a") == bytes(3000) && ends.all.count == 1)
   }
 
   @Test func aCancelledChangeVanishesAndThoseBehindItGoOn() throws {
     let client = try Client(remote)
     remote.isReachable = false
     let first = try put(bytes(5000, seed: 1), "a", client)
-    _ = try client.sync.update(client.path("a"), ends.watcher("update")) { $0.custom["k"] = "v" }
+    try client.update("a", ends.watcher("update")) { $0.setCustom("k", "v") }
     try put(bytes(300_000, seed: 2), "b", client)
     let answers = Locked<[Bool]>([])
     for _ in 0..<2 { client.sync.cancel(first.number) { isGone in answers.withLock { $0.append(isGone) } } }
@@ -250,6 +349,99 @@ struct BlobSyncTests {
     #expect(contentOfRemote("a") == nil)
   }
 
+  /// A sweep took what had come for nobody's.
+  @Test func aSweepLeavesAloneWhatIsOnItsWayHere() throws {
+    let client = try Client(remote)
+    try putAtRemote(bytes(2_000_000), "a")
+    let found = Locked(false)
+    client.sync.find(try client.path("a"), BlobSync.Wanted(bringsContent: true)) { result in
+      if case .success(.here) = result { found.withLock { $0 = true } }
+    }
+    client.scheduler.play(for: 0, max: 6)
+    #expect(try client.objects.blobs.inventory().staged.count == 1)
+    #expect(try client.objects.sweep(.names).staged == 0)
+    client.scheduler.play(for: 0)
+    #expect(found.withLock { $0 })
+    #expect(try client.content("a") == bytes(2_000_000))
+    #expect(try client.objects.blobs.inventory().staged.isEmpty)
+  }
+
+  @Test func whatIsTooLargeIsNotBrought() throws {
+    let client = try Client(remote)
+    try putAtRemote(bytes(5000), "a")
+    let size = Locked<UInt64>(0)
+    client.sync.find(try client.path("a"), BlobSync.Wanted(bringsContent: true, bytesMax: 4999)) { result in
+      if case .success(.elsewhere(let object)) = result { size.withLock { $0 = object.byteCount } }
+    }
+    client.scheduler.play(for: 0)
+    #expect(size.withLock { $0 } == 5000)
+    #expect(try client.content("a") == nil)
+  }
+
+  /// What has come so far used to be thrown away.
+  @Test func aDownloadGoesOnWhereTheConnectionBroke() throws {
+    let client = try Client(remote)
+    try putAtRemote(bytes(1_500_000), "a")
+    let steps = Locked<[UInt64]>([])
+    let result = Locked<Result<BlobSync.Found, BlobSyncError>?>(nil)
+    let wanted = BlobSync.Wanted(bringsContent: true, patience: 60_000_000) { done, total in
+      #expect(total == 1_500_000)
+      steps.withLock { $0.append(done) }
+    }
+    let search = client.sync.find(try client.path("a"), wanted) { end in result.withLock { $0 = end } }
+    remote.disconnect(afterCalls: 3)
+    client.scheduler.play(for: 20_000_000)
+    let before = steps.withLock { $0 }
+    #expect(before == [256 << 10, 512 << 10] && result.withLock { $0 == nil })
+    remote.isReachable = true
+    client.sync.hold(search)
+    client.scheduler.play(for: 100_000_000)
+    #expect(steps.withLock { $0 } == before, "held")
+    client.sync.release(search)
+    client.scheduler.play(for: 0)
+    #expect(steps.withLock { $0 }.last == 1_500_000 && steps.withLock { $0.count } == 6)
+    #expect(try client.content("a") == bytes(1_500_000))
+  }
+
+  @Test func whatIsNotHereIsLookedForUntilThePatienceEnds() throws {
+    let client = try Client(remote)
+    remote.isReachable = false
+    let result = Locked<Result<BlobSync.Found, BlobSyncError>?>(nil)
+    client.sync.find(try client.path("a"), BlobSync.Wanted(bringsContent: true, patience: 30_000_000)) {
+      end in
+      result.withLock { $0 = end }
+    }
+    client.scheduler.play(for: 29_000_000)
+    #expect(result.withLock { $0 == nil })
+    client.scheduler.play(for: 2_000_000)
+    guard case .failure(.remote(.unavailable))? = result.withLock({ $0 }) else {
+      Issue.record("no failure")
+      return
+    }
+  }
+
+  @Test func whatNobodyWantsAnyMoreLeavesNothing() throws {
+    let client = try Client(remote)
+    try putAtRemote(bytes(2_000_000), "a")
+    let search = client.sync.find(try client.path("a"), BlobSync.Wanted(bringsContent: true)) { _ in }
+    client.scheduler.play(for: 0, max: 6)
+    client.sync.hold(search)
+    client.scheduler.play(for: 0)
+    client.sync.giveUp(search)
+    client.scheduler.play(for: 0)
+    #expect(try client.objects.blobs.inventory().staged.isEmpty)
+    // More at once than are brought at a time.
+    let count = Locked(0)
+    for number in 0..<40 {
+      try putAtRemote(bytes(3000, seed: UInt64(number) + 1), "\(number)")
+      client.sync.find(try client.path("\(number)"), BlobSync.Wanted(bringsContent: true)) { result in
+        if case .success(.here) = result { count.withLock { $0 += 1 } }
+      }
+    }
+    client.scheduler.play(for: 0)
+    #expect(count.withLock { $0 } == 40)
+  }
+
   // MARK: Attaching
 
   @Test func objectsFromBeforeTheRemoteAreRefusedUploadedOrDiscarded() throws {
@@ -294,9 +486,7 @@ struct BlobSyncTests {
         try client.sync.delete(client.path(name), ends.watcher("delete"))
         #expect(try client.content(name) == nil)
       case 5:
-        _ = try client.sync.update(client.path(name), ends.watcher("update")) {
-          $0.custom["step"] = "\(step)"
-        }
+        try client.update(name, ends.watcher("update")) { $0.setCustom("step", "\(step)") }
       case 6: if let last = remembered.randomChoice(&random) { client.sync.cancel(last.number) }
       case 7: remote.disconnect(afterCalls: random.below(12), losingAnswer: random.oneIn(2))
       case 8: remote.isReachable = true

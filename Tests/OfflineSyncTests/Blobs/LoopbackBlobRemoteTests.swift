@@ -4,7 +4,7 @@ import OfflineSync
 import Testing
 
 struct LoopbackBlobRemoteTests {
-  private let remote = LoopbackBlobRemote()
+  private let remote = LoopbackBlobRemote(countingFrom: 0)
 
   private func object(_ count: Int) -> RemoteObject {
     RemoteObject(bucket: "bucket", name: "folder/name", byteCount: UInt64(count), contentType: "text/plain")
