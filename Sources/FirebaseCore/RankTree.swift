@@ -34,6 +34,37 @@ package struct RankTree<Element> {
 
   @inlinable package init() {}
 
+  /// These elements in this order, in linear time: each becomes the right end of the tree, above those of the end whose
+  /// priorities are smaller. The handle of each is its place in `elements`.
+  @inlinable package init(_ elements: [Element]) {
+    nodes.reserveCapacity(elements.count)
+    // The right end from the root down. What leaves it is finished, and can be counted.
+    var end: [Handle] = []
+    for element in elements {
+      let handle = make(element)
+      var below = Self.none
+      while let last = end.last, nodes[Int(last)].priority < nodes[Int(handle)].priority {
+        countBelow(last)
+        below = end.removeLast()
+      }
+      nodes[Int(handle)].left = below
+      if below != Self.none { nodes[Int(below)].parent = handle }
+      if let parent = end.last {
+        nodes[Int(parent)].right = handle
+        nodes[Int(handle)].parent = parent
+      } else {
+        root = handle
+      }
+      end.append(handle)
+    }
+    while let last = end.popLast() { countBelow(last) }
+  }
+
+  @inlinable mutating func countBelow(_ node: Handle) {
+    nodes[Int(node)].count = Int32(
+      count(of: nodes[Int(node)].left) + count(of: nodes[Int(node)].right) + 1)
+  }
+
   @inlinable package var count: Int { count(of: root) }
 
   @inlinable package func element(_ handle: Handle) -> Element {

@@ -1,10 +1,11 @@
 // Writes of objects together.
 
-import Ballcap
 import FirebaseFirestore
 import Foundation
 import LayerHarness
 import Testing
+
+@testable import Ballcap
 
 extension BallcapTests {
   @Suite final class Batches {
@@ -83,16 +84,23 @@ extension BallcapTests {
       try await Batch().delete(document: people[0]).commit()
     }
 
-    @Test func savingTellsTheObjectItsTimes() async throws {
+    @Test func savingTellsTheObjectItsTimesAtOnceAndAgain() async throws {
       let ada = Document<User>(id: "ada")
-      let made = ada.createdAt
+      let old = Timestamp(seconds: 1, nanoseconds: 0)
+      (ada.createdAt, ada.updatedAt) = (old, old)
       let batch = Batch().save(ada)
       let committed = await withCheckedContinuation { done in
+        let queue = Firestore.firestore().settings.dispatchQueue
+        queue.suspend()
         batch.commit { _ in done.resume(returning: (ada.createdAt, ada.updatedAt)) }
+        // Before the commit is told, this machine's time is shown.
+        #expect(abs(ada.createdAt.dateValue().timeIntervalSinceNow) < 60)
+        #expect(ada.updatedAt == ada.createdAt)
+        queue.resume()
       }
       let stored = try #require(try await Document<User>.get(id: "ada"))
       #expect(committed == (stored.createdAt, stored.updatedAt))
-      #expect(committed.0 > made)
+      #expect(committed.0 > old && committed.0 == committed.1)
     }
 
     @Test func anObjectThatCouldNotBeSavedKeepsItsTimes() async throws {

@@ -79,6 +79,80 @@ extension BallcapTests {
       #expect(Document<User>(id: "ada").cache?.age == 2)
     }
 
+    @Test func whoFindsNothingLeavesNothingInIt() async throws {
+      let ada = Document<User>(id: "ada", from: User(name: "Ada"))
+      typealias Look = (Document<User>) async throws -> Bool
+      let looks: [Look] = [
+        { try await Document<User>.get(id: $0.id) == nil },
+        { ada in
+          await withCheckedContinuation { done in
+            Document<User>.get(id: ada.id) { found, _ in done.resume(returning: found == nil) }
+          }
+        },
+        { try Document<User>(snapshot: try await $0.documentReference.getDocument()).data == nil },
+        { ada in
+          let heard = Heard<Bool>()
+          let disposer: Disposer = ada.listen { found, _ in heard.hear(found == nil) }
+          defer { disposer.dispose() }
+          return await heard.next()
+        },
+        { ada in
+          for try await found in Document<User>.updates(id: ada.id) { return found == nil }
+          return false
+        },
+        { ada in
+          for try await found in ada.updates { return found == nil }
+          return false
+        },
+      ]
+      for look in looks {
+        try await ada.save()
+        #expect(Document<User>(id: "ada").cache == User(name: "Ada"))
+        // Not through an object.
+        try await Firestore.firestore().document("users/ada").delete()
+        #expect(try await look(ada))
+        #expect(Document<User>(id: "ada").cache == nil)
+      }
+      // What is made again is there again, whoever found nothing before.
+      let absent = try await ada.documentReference.getDocument()
+      try await ada.save()
+      _ = try Document<User>(snapshot: absent)
+      #expect(Document<User>(id: "ada").cache == User(name: "Ada"))
+    }
+
+    @Test func aCommitThatIsToldLateDoesNotReplaceWhatWasReadAfterIt() async throws {
+      let reference = Firestore.firestore().document("users/ada")
+      try await reference.setData(["name": "Ada", "age": 1, "tags": []])
+      let committed = try await reference.getDocument()
+      try await reference.updateData(["age": 2])
+      _ = try await Document<User>.get(id: "ada")
+      cache.setCommitted(committed, at: reference, 0)
+      #expect(Document<User>(id: "ada").cache?.age == 2)
+    }
+
+    @Test func readersAndWritersTogetherLeaveTheLastState() async throws {
+      let ids = ["ada", "eve"]
+      await withTaskGroup(of: Void.self) { group in
+        for id in ids {
+          group.addTask {
+            for age in 1...40 { try? await Document<User>(id: id, from: User(age: age)).save() }
+          }
+          for _ in 0..<2 {
+            group.addTask {
+              var last = 0
+              for _ in 0..<60 {
+                _ = try? await Document<User>.get(id: id)
+                let age = Document<User>(id: id).cache?.age ?? last
+                if age < last { Issue.record("\(id) was \(last) and is \(age)") }
+                last = age
+              }
+            }
+          }
+        }
+      }
+      for id in ids { #expect(Document<User>(id: id).cache?.age == 40) }
+    }
+
     @Test func whatDoesNotDecodeIsNilAndTypedReadsThrow() throws {
       cache.set(key: "users/odd", data: ["name": 7])
       #expect(Document<User>(id: "odd").cache == nil)

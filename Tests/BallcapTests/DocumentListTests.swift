@@ -8,7 +8,7 @@ import Testing
 @Suite struct DocumentListTests {
   private let items = Firestore.memory().collection("items")
 
-  private func listed(_ id: Int, _ rank: Int) -> ListedDocument<Document<Item>> {
+  private func listed(_ id: Int, _ rank: Int) -> ListedDocument {
     let place = items.document("\(id)")
     return ListedDocument(Document(documentReference: place, from: Item(rank: rank)), at: place)
   }

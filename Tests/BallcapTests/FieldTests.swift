@@ -57,6 +57,14 @@ extension BallcapTests {
       #expect(try await Document<Counter>.get(id: "c")?.data?.names == ["b"])
     }
 
+    @Test func anElementThatNoArrayCanHoldIsAnErrorOfEncoding() async {
+      struct Table: Codable, Modelable { var rows: OperableArray<[Int]> = [] }
+      for rows in [OperableArray<[Int]>.arrayUnion([[1]]), .arrayRemove([[1]]), .value([[1]])] {
+        let table = Document<Table>(id: "t", from: Table(rows: rows))
+        #expect(await outcome { table.save(completion: $0) } is EncodingError, "\(rows)")
+      }
+    }
+
     @Test func anArrayTakesElementsThatAreNoScalars() async throws {
       struct Point: Codable, Hashable { var x = 0, y = 0 }
       struct Path: Codable, Modelable { var points: OperableArray<Point> = [] }

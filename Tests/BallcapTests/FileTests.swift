@@ -47,6 +47,20 @@ extension BallcapTests {
       }
     }
 
+    @Test(arguments: [
+      ("page.bin", File.MIMEType.octetStream(nil), File.MIMEType.octetStream("bin")),
+      ("page", .octetStream(nil), .octetStream(nil)), ("page", .octetStream("bin"), .octetStream("bin")),
+      ("data.json", .custom("application/json", ""), .custom("application/json", "json")),
+      ("data", .custom("application/json", "json"), .custom("application/json", "json")),
+      ("a.png", .png, .png),
+    ])
+    func kindsAreTheSameAfterARoundTrip(name: String, type: File.MIMEType, known: File.MIMEType) throws {
+      let file = File(place("a/x"), data: text, name: name, mimeType: type)
+      #expect(file.mimeType == known)
+      let found = try JSONDecoder().decode(File.self, from: JSONEncoder().encode(file))
+      #expect(found == file && found.mimeType == known)
+    }
+
     @Test func unknownKindsAreKept() {
       #expect(File.MIMEType(ext: "jpeg") == .jpeg)
       #expect(File.MIMEType(ext: "xyz") == .custom("", "xyz"))
@@ -125,6 +139,20 @@ extension BallcapTests {
     }
 
     @Test func aDeletionThatFailsLeavesWhatIsHere() async throws {
+      // A file where the folder of the storage is to be.
+      let folder = app.folder.appendingPathExtension("broken")
+      try Data("x".utf8).write(to: folder)
+      FirebaseApp.configure(name: "broken", options: FirebaseOptions(directory: folder))
+      let broken = try #require(FirebaseApp.app(name: "broken"))
+      let kept = File(Storage.storage(app: broken).reference(withPath: "a/kept"), data: text, mimeType: .plain)
+      kept.url = URL(string: "https://example.com/kept")
+      await #expect(throws: StorageError.self) { try await kept.delete() }
+      #expect(kept.data == text && kept.url != nil)
+      _ = await broken.delete()
+      try Foundation.FileManager.default.removeItem(at: folder)
+    }
+
+    @Test func aDeletionThatFindsNothingForgetsWhatIsHere() async throws {
       let saved = file("a/b", text)
       try await saved.save()
       try await saved.delete()
@@ -174,7 +202,7 @@ extension BallcapTests {
       let found = try #require(try await Document<Album>.get(id: "x")?.data)
       #expect(found.cover?.mimeType == .custom("a/b", "c"))
       #expect(found.cover == cover)
-      #expect(found.pages.first?.path == page.path)
+      #expect(found.pages == [page])
     }
 
     // MARK: Objects with files
@@ -198,6 +226,13 @@ extension BallcapTests {
       #expect(cell.load { file, _ in again = file?.data } == nil)
       #expect(again == text)
       cell.cancel()
+      let other = Cell(stranger(saved))
+      let awaited = try await other.load()
+      #expect(awaited.data == text && awaited === other.file)
+      let repeated = try await other.load()
+      #expect(repeated === awaited)
+      let missing = Cell(file("a/missing"))
+      await #expect(throws: StorageError.self) { _ = try await missing.load() }
     }
 
     // MARK: Batches
@@ -223,6 +258,30 @@ extension BallcapTests {
       let empty = await outcome { StorageBatch().save(file("batch/empty")).commit($0) }
       guard case StorageBatchError.invalidData? = empty as? StorageBatchError else {
         return #expect(Bool(false), "\(String(describing: empty))")
+      }
+    }
+
+    @Test func aBatchIsToldOnTheCallbackQueueWhateverHappens() async {
+      var isCommitted = false
+      let told = await withCheckedContinuation { done in
+        app.onCallbackQueue {
+          StorageBatch().save(file("batch/nothing")).commit { _ in
+            done.resume(returning: (TestApp.isCallbackQueue, isCommitted))
+          }
+          isCommitted = true
+        }
+      }
+      #expect(told == (true, true))
+    }
+
+    @Test func aBatchThatNobodyKeepsIsToldThatItTookTooLong() async {
+      let error = await outcome { done in
+        let batch = StorageBatch().save(file("batch/unkept", Data(count: 64 << 20)))
+        batch.timeout = 0
+        batch.commit(done)
+      }
+      guard case StorageBatchError.timeout? = error as? StorageBatchError else {
+        return #expect(Bool(false), "\(String(describing: error))")
       }
     }
 
@@ -256,15 +315,21 @@ extension BallcapTests {
 
     /// Whoever waited for the time to be up held on to all bytes until then.
     @Test func aBatchThatHasEndedKeepsNothing() async throws {
-      weak var kept: File?
+      let freed = Heard<Bool>()
       func commit() async throws {
-        let file = file("batch/kept", text)
-        kept = file
+        let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 1000, alignment: 1)
+        let data = Data(
+          bytesNoCopy: bytes.baseAddress!, count: 1000,
+          deallocator: .custom { bytes, _ in
+            bytes.deallocate()
+            freed.hear(true)
+          })
+        let file = file("batch/kept", data)
         try await StorageBatch().save(file).commit()
+        FileManager.shared.delete(key: file.path)
       }
       try await commit()
-      for _ in 0..<500 where kept != nil { try await Task.sleep(for: .milliseconds(10)) }
-      #expect(kept == nil)
+      #expect(await freed.next())
     }
 
     @Test func theEndOfATransferLeavesItsSuccessorRegistered() async throws {
@@ -278,8 +343,11 @@ extension BallcapTests {
       }
       #expect(error == nil)
       #expect(second.uploadTask != nil && second.uploadTask === task)
+      // The last to be told.
+      let ended = Heard<Bool>()
+      _ = task?.observe(.failure) { _ in ended.hear(true) }
       task?.cancel()
-      for _ in 0..<500 where second.uploadTask != nil { try await Task.sleep(for: .milliseconds(10)) }
+      #expect(await ended.next())
       #expect(second.uploadTask == nil)
     }
 

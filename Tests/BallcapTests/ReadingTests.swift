@@ -160,14 +160,6 @@ extension BallcapTests {
       registration?.remove()
     }
 
-    @Test func momentsThatAreNotSetYetAreEstimated() async throws {
-      struct Timed: Codable, Modelable { var at = Timestamp() }
-      try await Document<Timed>(id: "x").save()
-      let document = Document<Timed>(Timed.collectionReference.document("x"))
-      try document._set(snapshot: try await document.documentReference.getDocument())
-      #expect(document.data != nil && document.snapshot != nil)
-    }
-
     @Test func loopsFollowADocument() async throws {
       var updates = Player.updates(id: "p").makeAsyncIterator()
       #expect(try await updates.next().map { $0 == nil } == true)

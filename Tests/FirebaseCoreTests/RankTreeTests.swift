@@ -31,6 +31,28 @@ import Testing
     }
   }
 
+  @Test func itIsMadeOfManyAtOnce() {
+    for count in Array(0..<40) + [1000] {
+      var tree = RankTree(Array(0..<count))
+      tree.checkInvariants()
+      #expect(elements(tree) == Array(0..<count))
+      for place in 0..<count {
+        #expect(tree.rank(of: RankTree<Int>.Handle(place)) == place)
+        #expect(tree.element(tree.handle(at: place)) == place)
+      }
+      // It goes on from there.
+      var array = Array(0..<count)
+      tree.insert(-1, at: count / 2)
+      array.insert(-1, at: count / 2)
+      if count > 0 {
+        tree.remove(0)
+        array.removeAll { $0 == 0 }
+      }
+      tree.checkInvariants()
+      #expect(elements(tree) == array)
+    }
+  }
+
   @Test func aPartitionCountsWhatComesBefore() {
     var tree = RankTree<Int>()
     for value in stride(from: 0, to: 200, by: 2) { tree.insert(value, at: tree.count) }

@@ -7,7 +7,7 @@ import Testing
   @Test(arguments: ["5", "6"]) func codeWrittenForTheOriginalCompiles(mode: String) async throws {
     var compiler = SwiftCompiler(build: try SwiftCompiler.runningBuild())
     compiler.mode = mode
-    for name in ["Surface", "ScopedImport"] {
+    for name in ["Surface", "FileSurface", "ScopedImport"] {
       let file = RepositoryTree.root.appendingPathComponent("Tests/Fixtures/Ballcap/\(name).swift")
       expectNone(try await compiler.typecheck(file))
     }

@@ -42,7 +42,7 @@ extension DataRepresentable where Self: Object {
   }
 
   func taken(from snapshot: DocumentSnapshot?, _ error: (any Error)?) -> (Self?, (any Error)?) {
-    guard let snapshot, snapshot.exists else { return (nil, error) }
+    guard let snapshot, Self.finds(snapshot) else { return (nil, error) }
     do {
       try _set(snapshot: snapshot)
       return (self, nil)

@@ -26,7 +26,7 @@ extension DataRepresentable where Self: Object {
   }
 
   static func made(from snapshot: DocumentSnapshot?, _ error: (any Error)?) -> (Self?, (any Error)?) {
-    guard let snapshot, snapshot.exists else { return (nil, error) }
+    guard let snapshot, finds(snapshot) else { return (nil, error) }
     do { return (try Self(snapshot: snapshot), nil) } catch { return (nil, error) }
   }
 
@@ -95,7 +95,7 @@ extension DataRepresentable where Self: Object {
     documentReference: DocumentReference, source: FirestoreSource = FirestoreSource.default
   ) async throws -> Self? {
     let snapshot = try await documentReference.getDocument(source: source)
-    return snapshot.exists ? try Self(snapshot: snapshot) : nil
+    return finds(snapshot) ? try Self(snapshot: snapshot) : nil
   }
 
   /// Reads the document with this id; nil if there is none.

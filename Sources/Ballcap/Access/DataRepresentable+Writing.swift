@@ -28,7 +28,7 @@ extension DataRepresentable where Self: Object {
     batch.save(self, reference: reference).commit(completion)
   }
 
-  /// Writes the fields that have changed, to `reference` if it is given; fails if there is no document.
+  /// Writes every field of the model to the document, or to the one at `reference`, which has to be there.
   public func update(reference: DocumentReference? = nil, completion: (((any Error)?) -> Void)? = nil) {
     batch.update(self, reference: reference).commit(completion)
   }
@@ -52,7 +52,7 @@ extension DataRepresentable where Self: Object {
     try await batch.save(self, reference: reference).commit()
   }
 
-  /// Writes the fields that have changed, to `reference` if it is given; throws if there is no document.
+  /// Writes every field of the model to the document, or to the one at `reference`; throws if it is not there.
   nonisolated(nonsending) public func update(reference: DocumentReference? = nil) async throws {
     try await batch.update(self, reference: reference).commit()
   }

@@ -47,7 +47,7 @@ extension DataRepresentable where Self: Object {
   /// }
   /// ```
   public static func updates(documentReference: DocumentReference) -> DocumentUpdates<Self> {
-    DocumentUpdates(documentReference) { $0.exists ? try Self(snapshot: $0) : nil }
+    DocumentUpdates(documentReference) { finds($0) ? try Self(snapshot: $0) : nil }
   }
 
   /// The document as it is and as it becomes, for as long as the loop runs.
@@ -58,7 +58,7 @@ extension DataRepresentable where Self: Object {
   /// This object, kept as its document is, after each change.
   public var updates: DocumentUpdates<Self> {
     DocumentUpdates(documentReference) { [self] snapshot in
-      guard snapshot.exists else { return nil }
+      guard Self.finds(snapshot) else { return nil }
       try _set(snapshot: snapshot)
       return self
     }

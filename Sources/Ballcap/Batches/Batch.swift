@@ -156,8 +156,9 @@ public final class Batch {
       told(
         result.map {
           places.map { place in
+            let time = CachedDocument.now
             let snapshot = place.publishedSnapshot()
-            DocumentCache.shared.setCommitted(snapshot, at: place)
+            DocumentCache.shared.setCommitted(snapshot, at: place, time)
             return snapshot
           }
         })

@@ -21,13 +21,25 @@ struct CachedDocument: @unchecked Sendable {
   /// better.
   private(set) var isProvisional = false
 
-  init(_ snapshot: DocumentSnapshot) {
-    content = snapshot.exists ? .snapshot(snapshot) : .absent
-    reference = snapshot.reference
-    version = snapshot.version ?? Self.now
+  /// What was read, at some time. Of what was not there nobody knows since when, or whether it still is not: that is
+  /// for the database to say.
+  init(read snapshot: DocumentSnapshot) {
+    self.init(snapshot, version: snapshot.version ?? 0)
+    isProvisional = !snapshot.exists || snapshot.metadata.hasPendingWrites
+  }
+
+  /// What the database had at `time`, or somewhat later.
+  init(current snapshot: DocumentSnapshot, at time: Int64) {
+    self.init(snapshot, version: snapshot.version ?? time)
     // That something is gone may be a deletion that is taken back.
     isProvisional =
       snapshot.exists ? snapshot.metadata.hasPendingWrites : snapshot.reference.firestore.hasRemote
+  }
+
+  private init(_ snapshot: DocumentSnapshot, version: Int64) {
+    content = snapshot.exists ? .snapshot(snapshot) : .absent
+    reference = snapshot.reference
+    self.version = version
   }
 
   init(_ dictionary: [String: Any], _ reference: DocumentReference?) {
@@ -43,7 +55,7 @@ struct CachedDocument: @unchecked Sendable {
     version = Self.now
   }
 
-  private static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000_000) }
+  static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000_000) }
 
   static func absent(_ reference: DocumentReference?) -> CachedDocument {
     CachedDocument(absent: reference)
@@ -59,6 +71,23 @@ struct CachedDocument: @unchecked Sendable {
     version > other.version && belongs(to: other.reference) && !isProvisional && !other.isProvisional
   }
 
+  var isAbsent: Bool {
+    if case .absent = content { true } else { false }
+  }
+
+  /// The same where the database is to be asked.
+  var provisional: CachedDocument {
+    var new = self
+    new.isProvisional = true
+    return new
+  }
+
+  /// Whether this is what was looked up for a provisional state that is still there, or for one before it.
+  func settles(_ present: CachedDocument?) -> Bool {
+    guard let present, present.isProvisional else { return false }
+    return present.version <= version && belongs(to: present.reference)
+  }
+
   /// This state in the place of another one, which may have been the later one.
   func replacing(_ other: CachedDocument?) -> CachedDocument {
     var new = self
@@ -68,10 +97,11 @@ struct CachedDocument: @unchecked Sendable {
 
   /// As the database has it now, if that is what counts and if it can be said at once.
   func settled(at place: DocumentReference?) -> CachedDocument? {
+    let time = Self.now
     guard isProvisional, let place = reference ?? place, let snapshot = place.publishedSnapshot() else {
       return nil
     }
-    return CachedDocument(snapshot)
+    return CachedDocument(current: snapshot, at: time)
   }
 
   var dictionary: [String: Any]? {

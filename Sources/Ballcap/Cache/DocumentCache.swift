@@ -2,8 +2,10 @@
 //
 // Invariants:
 //   - At most 1000 paths, those that were used last.
-//   - Of a document that is read from two sides, the later state stays; what was deleted does not come back with a
-//     state that was read before.
+//   - Of a document that is read or committed from two sides, the later state stays; what was deleted does not come back
+//     with a state that was read before.
+//   - That a document turned out not to be there makes the cache ask the database, too: a reading that found nothing has
+//     no version.
 //   - A state with writes that a remote has not answered is looked up in the database when somebody asks for it: what
 //     was rejected is not remembered.
 //   - What is read goes to a journal, since most of it is never asked for: the next one who asks brings the journal
@@ -70,7 +72,8 @@ final class DocumentCache: Sendable {
     guard let entry, entry.belongs(to: reference) else { return nil }
     guard let settled = entry.settled(at: reference) else { return entry }
     state.withLock { state in
-      if state.entries.value(for: path)?.isProvisional == true { state.entries.insert(settled, for: path) }
+      state.settle()
+      if settled.settles(state.entries.value(for: path)) { state.entries.insert(settled, for: path) }
     }
     return settled
   }
@@ -93,20 +96,23 @@ final class DocumentCache: Sendable {
   func set(key: String, data: [String: Any]) { put(CachedDocument(data, nil), at: key) }
 
   /// What was read; costs little.
-  func note(_ snapshot: DocumentSnapshot) {
+  func note(_ snapshot: DocumentSnapshot) { state.withLock { $0.note(snapshot) } }
+
+  /// The same for many, of which the last ones count.
+  func note(_ snapshots: [QueryDocumentSnapshot]) {
     state.withLock { state in
-      if state.journal.count < Self.countMax {
-        state.journal.append(snapshot)
-      } else {
-        state.journal[state.journalStart] = snapshot
-        state.journalStart = (state.journalStart + 1) % Self.countMax
-      }
+      for snapshot in snapshots.suffix(Self.countMax) { state.note(snapshot) }
     }
   }
 
-  /// What the database has once a write of it was committed.
-  func setCommitted(_ snapshot: DocumentSnapshot?, at reference: DocumentReference) {
-    put(snapshot.map(CachedDocument.init) ?? .absent(reference), at: reference.path)
+  /// What the database has once a write of it was committed, looked up at `time` or later. Somebody may have read what
+  /// came after it.
+  func setCommitted(_ snapshot: DocumentSnapshot?, at reference: DocumentReference, _ time: Int64) {
+    let entry = snapshot.map { CachedDocument(current: $0, at: time) } ?? .absent(reference)
+    state.withLock { state in
+      state.settle()
+      state.insert(entry, reference.path)
+    }
   }
 
   private func put(_ entry: CachedDocument, at path: String) {
@@ -124,18 +130,36 @@ final class DocumentCache: Sendable {
 }
 
 extension DocumentCache.State {
+  fileprivate mutating func note(_ snapshot: DocumentSnapshot) {
+    if journal.count < DocumentCache.countMax {
+      journal.append(snapshot)
+    } else {
+      journal[journalStart] = snapshot
+      journalStart = (journalStart + 1) % DocumentCache.countMax
+    }
+  }
+
   /// Brings what was read into the order of use.
   fileprivate mutating func settle() {
     guard !journal.isEmpty else { return }
     for offset in journal.indices {
       let snapshot = journal[(journalStart + offset) % journal.count]
       let path = snapshot.reference.path
-      let entry = CachedDocument(snapshot)
-      let known = entries.value(for: path)
-      if let known, known.isNewer(than: entry) { continue }
-      entries.insert(entry.replacing(known), for: path)
+      // That something is not there is no news of what nobody knew.
+      if !snapshot.exists, entries.value(for: path) == nil { continue }
+      insert(CachedDocument(read: snapshot), path)
     }
     journal.removeAll(keepingCapacity: true)
     journalStart = 0
+  }
+
+  /// Unless a newer state is known. Whether what is gone came again, or the clocks do not agree, is for the database to say.
+  fileprivate mutating func insert(_ entry: CachedDocument, _ path: String) {
+    let known = entries.value(for: path)
+    if let known, known.isNewer(than: entry) {
+      if entry.isAbsent { entries.insert(entry.provisional, for: path) }
+      return
+    }
+    entries.insert(entry.replacing(known), for: path)
   }
 }

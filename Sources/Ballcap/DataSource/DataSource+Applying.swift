@@ -2,30 +2,33 @@
 
 public import FirebaseFirestore
 
-extension DataSource: ChangeReceiver {
-  /// A change whose object is there.
-  private struct Step {
-    let kind: Pending.Change.Kind
-    let reference: DocumentReference
-    /// Nil for a removal, and for what cannot be shown.
-    let document: ListedDocument<T>?
+/// A change whose object is there.
+private struct Step {
+  let kind: PendingChange.Kind
+  let reference: DocumentReference
+  /// Nil for a removal, and for what cannot be shown.
+  let document: ListedDocument?
 
-    init(_ change: Pending.Change, _ element: T?) {
-      kind = change.kind
-      reference = change.reference
-      document = element.map { ListedDocument($0, found: change.document) }
-    }
-
-    init(_ kind: Pending.Change.Kind, _ document: T, at reference: DocumentReference) {
-      self.kind = kind
-      self.reference = reference
-      self.document = ListedDocument(document, at: reference)
-    }
+  init(_ change: PendingChange, _ element: Object?) {
+    kind = change.kind
+    reference = change.reference
+    document = element.map { ListedDocument($0, found: change.document) }
   }
 
+  init(_ kind: PendingChange.Kind, _ document: Object, at reference: DocumentReference) {
+    self.kind = kind
+    self.reference = reference
+    self.document = ListedDocument(document, at: reference)
+  }
+}
+
+extension DataSource: ChangeReceiver {
   /// Changes whose objects need nobody else.
-  func apply(_ source: QuerySnapshot?, _ changes: [Pending.Change], _ make: (Pending.Change) -> T?) {
-    tell(source, apply(changes.map { Step($0, make($0)) }), isNews: !changes.isEmpty)
+  func apply(_ source: QuerySnapshot?, _ changes: [Pending.Change]) {
+    var steps: [Step] = []
+    steps.reserveCapacity(changes.count)
+    for change in changes { steps.append(Step(change, decoded(change, of: source))) }
+    tell(source, apply(steps), isNews: !changes.isEmpty)
   }
 
   package func apply(_ changes: PendingChanges<T>) {
@@ -55,40 +58,62 @@ extension DataSource: ChangeReceiver {
 
   package func reportTimeout(_ source: QuerySnapshot?) { report(DataSourceError.timeout, source) }
 
+  // MARK: The first documents
+
+  /// Whether what comes now is all there is, and can be shown as it comes.
+  var isBlank: Bool { retrieveBlock == nil && list.count == 0 && arriving.isEmpty && late.isEmpty }
+
+  /// The first documents of all, in the order of the query, which has each once.
+  func fill(_ source: QuerySnapshot?, _ documents: [QueryDocumentSnapshot]) {
+    let (elements, found) = T.objects(of: documents) { report($0, source) }
+    // Blocks that were told an error may have done anything.
+    guard isBlank else {
+      let steps = zip(found, elements).map { Step(PendingChange(kind: .added, document: $0), $1) }
+      return tell(source, apply(steps), isNews: true)
+    }
+    list.fill(elements, found)
+    guard isHeard else {
+      hasTold = true
+      return
+    }
+    let all = Snapshot(([], list.elements, []), SnapshotContent(list, .elements([]), .everywhere))
+    tell(source, all, isNews: !documents.isEmpty)
+  }
+
+  // MARK: Changes
+
   private func apply(_ steps: [Step]) -> Snapshot {
-    if list.count == 0, steps.allSatisfy({ $0.kind == .added }), !steps.isEmpty { return fill(steps) }
+    list.needTree()
+    let hadTwins = list.hasTwins
     var source: SnapshotContent<T>.Before?
     var sorted: [DocumentReference] = []
     if !list.isOrdered {
       source = .elements(list.elements)
       sorted = list.sort()
     }
-    list.needTree()
+    let twins = hadTwins ? list.elements : []
     _ = list.takeEdits()
     var plan = Plan()
     for step in steps { plan.add(step, list, isLate: late.removeValue(forKey: step.reference) != nil) }
     // Where things were is looked up before anything moves, and is another place if all was sorted just now.
     plan.lookUp(list, knowsPlaces: source == nil)
-    return carryOut(plan, source, sorted)
+    let snapshot = carryOut(plan, source, sorted)
+    guard hadTwins else { return snapshot }
+    if case .elements(let before)? = source { return compared(before) }
+    return compared(twins)
   }
 
-  /// The first documents of all, in the order of the query, which has each once.
-  private func fill(_ steps: [Step]) -> Snapshot {
-    let new = steps.compactMap(\.document)
-    if !late.isEmpty {
-      for step in steps { late[step.reference] = nil }
-    }
-    list.fill(new)
-    let places = SnapshotContent<T>.Places(insertions: new.map(\.reference))
-    return Snapshot(([], new.map(\.element), []), SnapshotContent(list, .elements([]), places))
+  private func compared(_ before: [T]) -> Snapshot {
+    let (changes, indices) = SnapshotContent.comparing(before, list.elements)
+    return Snapshot(changes, SnapshotContent(list, .elements(before), .known(indices)))
   }
 
   /// What is to be done: additions of what is new, modifications and removals of what is there. Nothing else counts.
   private struct Plan {
     var deletions: [DocumentReference] = []
-    var insertions: [ListedDocument<T>] = []
-    var modifications: [ListedDocument<T>] = []
-    var places = SnapshotContent<T>.Places()
+    var insertions: [ListedDocument] = []
+    var modifications: [ListedDocument] = []
+    var changed = SnapshotContent<T>.Changed()
 
     mutating func add(_ step: Step, _ list: DocumentList<T>, isLate: Bool) {
       let isKnown = list.contains(step.reference)
@@ -110,14 +135,14 @@ extension DataSource: ChangeReceiver {
     mutating func lookUp(_ list: DocumentList<T>, knowsPlaces: Bool) {
       for reference in deletions {
         guard let element = list.element(reference) else { continue }
-        places.deletions.append((knowsPlaces ? list.index(of: reference) : nil, element))
+        changed.deletions.append((knowsPlaces ? list.index(of: reference) : nil, element))
       }
       for document in modifications {
         guard let element = list.element(document.reference) else { continue }
         let index = knowsPlaces ? list.index(of: document.reference) : nil
-        places.modifications.append((index, element, document.reference))
+        changed.modifications.append((index, element, document.reference))
       }
-      places.insertions = insertions.map(\.reference)
+      changed.insertions = insertions.map { $0.reference }
     }
   }
 
@@ -129,18 +154,20 @@ extension DataSource: ChangeReceiver {
     for document in plan.modifications { moved += list.replace(with: document) }
     for document in plan.insertions { moved += list.insert(document) }
     // What else has moved, because it was changed in place or came by hand, is a modification too.
-    var places = plan.places
-    var modified = plan.modifications.map(\.element)
+    var changed = plan.changed
+    var modified = plan.modifications.map { $0.element as! T }
     if !moved.isEmpty {
-      let planned = Set((plan.modifications + plan.insertions).map(\.reference))
+      let planned = Set((plan.modifications + plan.insertions).map { $0.reference })
       for reference in Set(moved).subtracting(planned) {
         guard let element = list.element(reference) else { continue }
         modified.append(element)
-        places.modifications.append((nil, element, reference))
+        changed.modifications.append((nil, element, reference))
       }
     }
-    let changes: Changes = (places.deletions.map(\.element), plan.insertions.map(\.element), modified)
-    return Snapshot(changes, SnapshotContent(list, source ?? .edits(list.takeEdits()), places))
+    let changes: Changes = (
+      changed.deletions.map { $0.element }, plan.insertions.map { $0.element as! T }, modified
+    )
+    return Snapshot(changes, SnapshotContent(list, source ?? .edits(list.takeEdits()), .few(changed)))
   }
 
   // MARK: Telling
@@ -153,9 +180,11 @@ extension DataSource: ChangeReceiver {
     for observer in observers.values { observer(source, snapshot) }
   }
 
+  private var isHeard: Bool { changedBlock != nil || loop != nil || !observers.isEmpty }
+
   /// A step in which nothing happens.
   var unchanged: Snapshot {
-    Snapshot(([], [], []), SnapshotContent(list, .edits([])))
+    Snapshot(([], [], []), SnapshotContent(list, .edits([]), .nowhere))
   }
 
   // MARK: By hand

@@ -35,13 +35,20 @@ extension DataSource {
       forget(replaced)
       return receive(snapshot, snapshot.documentChanges.compactMap(renewal))
     }
-    receive(snapshot, news(of: snapshot).compactMap(pendingChange))
+    let news = news(of: snapshot)
+    if isBlank, !query.hasPredicates, news.allSatisfy({ $0.type == .added }) {
+      return fill(snapshot, news.map { $0.document })
+    }
+    receive(snapshot, news.compactMap(pendingChange))
   }
 
   /// From here on, `next` and `listen` begin behind the last document of the snapshot.
   func advance(behind snapshot: QuerySnapshot) {
-    // A time that a remote has still to set is in no order yet: there, the next page begins a little earlier.
-    if let last = snapshot.lastDocument, query.query.canStart(beside: last) {
+    // A time that a remote has still to set is in no order yet: there, the next page begins a little earlier. Nothing
+    // else keeps a query from beginning beside what it found.
+    if let last = snapshot.lastDocument,
+      !last.metadata.hasPendingWrites || query.query.canStart(beside: last)
+    {
       lastDocument = last
     } else {
       lastDocument = snapshot.documents.last(where: query.query.canStart) ?? lastDocument

@@ -42,6 +42,7 @@ extension DataSource {
 
   private func show(_ page: QuerySnapshot) {
     let documents = query.hasPredicates ? page.documents.filter(query.accepts) : page.documents
+    if isBlank { return fill(page, documents) }
     receive(page, documents.map { Pending.Change(kind: .added, document: $0) })
   }
 

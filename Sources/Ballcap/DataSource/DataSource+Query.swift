@@ -65,18 +65,84 @@ extension DataSource {
       return query.addSnapshotListener(includeMetadataChanges: includeMetadataChanges) {
         [self] snapshot, error in
         guard let snapshot else { return listener(nil, error) }
-        let filtered = snapshot.filtered(after: told, accepts)
-        // What changed among documents that nobody sees is no news.
-        let isNews = told.map { !filtered.hasSameContent(as: $0) } ?? true
-        told = filtered
-        if isNews { listener(filtered, nil) }
+        if let news = news(of: snapshot, after: &told) { listener(news, nil) }
       }
+    }
+
+    /// What the predicates let through; nil if what changed is among documents that nobody sees.
+    fileprivate func news(of snapshot: QuerySnapshot, after told: inout QuerySnapshot?) -> QuerySnapshot? {
+      guard hasPredicates else { return snapshot }
+      let filtered = snapshot.filtered(after: told, accepts)
+      let isNews = told.map { !filtered.hasSameContent(as: $0) } ?? true
+      told = filtered
+      return isNews ? filtered : nil
     }
 
     /// Reads once what the query finds.
     public func get(completion: @escaping FIRQuerySnapshotBlock) {
       guard hasPredicates else { return query.getDocuments(completion: completion) }
       query.getDocuments { [self] snapshot, error in completion(snapshot?.filtered(accepts), error) }
+    }
+
+    /// Reads once what the query finds.
+    nonisolated(nonsending) public func get() async throws -> QuerySnapshot {
+      let found = try await query.getDocuments()
+      return hasPredicates ? found.filtered(accepts) : found
+    }
+
+    /// The results as they are, and then each time they change, as `listen` tells them:
+    ///
+    /// ```swift
+    /// for try await snapshot in Document<Item>.order(by: "name").snapshots() {
+    ///   print(snapshot.count)
+    /// }
+    /// ```
+    ///
+    /// An error of the database ends the loop.
+    public func snapshots(includeMetadataChanges: Bool = true) -> SnapshotsSequence {
+      SnapshotsSequence(query: self, includeMetadataChanges: includeMetadataChanges)
+    }
+  }
+}
+
+extension DataSource.Query {
+  /// Each iterator listens by itself, until it is gone or its task is cancelled.
+  public struct SnapshotsSequence: AsyncSequence {
+    public typealias Element = QuerySnapshot
+    public typealias Failure = any Error
+
+    fileprivate let query: DataSource<T>.Query
+    fileprivate let includeMetadataChanges: Bool
+
+    public func makeAsyncIterator() -> Iterator {
+      let found = query.query.snapshots(includeMetadataChanges: includeMetadataChanges)
+      return Iterator(query: query, found: found.makeAsyncIterator())
+    }
+
+    /// Takes one state of the results after the other.
+    public struct Iterator: AsyncIteratorProtocol {
+      fileprivate let query: DataSource<T>.Query
+      fileprivate var found: FirebaseFirestore.Query.QuerySnapshotsSequence.Iterator
+      private var told: QuerySnapshot?
+
+      fileprivate init(
+        query: DataSource<T>.Query, found: FirebaseFirestore.Query.QuerySnapshotsSequence.Iterator
+      ) {
+        self.query = query
+        self.found = found
+      }
+
+      /// The next state; nil once the task is cancelled or the database terminated.
+      public mutating func next() async throws -> QuerySnapshot? { try await next(isolation: nil) }
+
+      public mutating func next(
+        isolation actor: isolated (any Actor)?
+      ) async throws(any Error) -> QuerySnapshot? {
+        while let snapshot = try await found.next(isolation: actor) {
+          if let news = query.news(of: snapshot, after: &told) { return news }
+        }
+        return nil
+      }
     }
   }
 }

@@ -8,7 +8,7 @@ extension DataSource {
   /// Makes the objects of the changes, and applies them when it is their turn.
   func receive(_ source: QuerySnapshot?, _ changes: [Pending.Change]) {
     guard let retrieveBlock else {
-      if arriving.isEmpty { return apply(source, changes) { decoded($0, of: source) } }
+      if arriving.isEmpty { return apply(source, changes) }
       let arrived = Pending(source, changes)
       arriving.append(arrived)
       return arrived.answer(changes.map { decoded($0, of: source) })
@@ -21,7 +21,7 @@ extension DataSource {
     arrived.expireLater(option.timeout, post)
   }
 
-  private func decoded(_ change: Pending.Change, of source: QuerySnapshot?) -> T? {
+  func decoded(_ change: Pending.Change, of source: QuerySnapshot?) -> T? {
     guard change.kind != .removed else { return nil }
     do {
       return try T(snapshot: change.document)

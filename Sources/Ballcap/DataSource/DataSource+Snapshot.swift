@@ -21,6 +21,9 @@ extension DataSource {
     /// The list after the change.
     public var after: [Element] { content.after }
 
+    /// How many there were, without an array of them.
+    var countBefore: Int { content.count + indices.steps.gone.count - indices.steps.come.count }
+
     /// Where the changes are: of deletions in `before`, of insertions in `after`, and of modifications in both.
     public var indices: DataSourceIndices { content.indices }
 

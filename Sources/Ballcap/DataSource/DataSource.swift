@@ -31,7 +31,7 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
   ) -> Void
   /// What is told of a change: the database's snapshot, and the list before and after.
   public typealias ChangedBlock = (QuerySnapshot?, Snapshot) -> Void
-  /// What is told when listening fails.
+  /// What is told when `retrieve` has not answered in time.
   public typealias ErrorBlock = (QuerySnapshot?, DataSourceError) -> Void
   /// The elements that are gone, new and changed.
   public typealias Changes = (deletions: [Element], insertions: [Element], modifications: [Element])

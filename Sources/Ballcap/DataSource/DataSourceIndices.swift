@@ -11,6 +11,15 @@ public struct DataSourceIndices: Hashable, Sendable {
   /// The same in `before`.
   public let oldModifications: [Int]
 
+  init(
+    deletions: [Int] = [], insertions: [Int] = [], modifications: [Int] = [], oldModifications: [Int] = []
+  ) {
+    self.deletions = deletions
+    self.insertions = insertions
+    self.modifications = modifications
+    self.oldModifications = oldModifications
+  }
+
   /// For lists that know no more than rows that go, by their old index, and rows that come, by their new one: a
   /// modification is both.
   public var steps: (gone: [Int], come: [Int]) {

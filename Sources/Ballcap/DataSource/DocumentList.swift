@@ -3,24 +3,33 @@
 //
 // Invariants:
 //   - There is an array or a tree, or both with the same content.
-//   - Each reference is there once; `handles` has the tree's place of each.
+//   - `handles` has the tree's place of each reference. Only an array of a user's may have one reference twice; then the
+//     last one counts, and an edit of it leaves it there once (DocumentList+Twins).
 //   - If `isOrdered`, each element has the place that the order gave it.
 //   - `ids` is nil until somebody looks for an id that no reference has, and then has all of them.
+//
+// A copy shares everything, until one of the two is edited: that one copies all of it.
 
 import FirebaseCore
 import FirebaseFirestore
 
 struct DocumentList<T: Object & DataRepresentable> {
-  typealias Listed = ListedDocument<T>
-  typealias Placed = PlacedDocument<T>
-  typealias Handle = RankTree<Placed>.Handle
+  typealias Handle = RankTree<PlacedDocument>.Handle
+
+  /// What the elements of the array stand for, as long as there is no tree.
+  private enum Listing {
+    case own
+    /// What the query found, and they were made of.
+    case found([QueryDocumentSnapshot])
+    case listed([ListedDocument])
+    case placed([PlacedDocument])
+  }
 
   private(set) var order: DocumentOrder<T>
   private var array: [T]?
-  /// Of the array, as long as there is no tree.
-  private var listed: [Listed]?
-  private var tree = RankTree<Placed>()
-  private var handles: [DocumentReference: Handle] = [:]
+  private var listing = Listing.own
+  private(set) var tree = RankTree<PlacedDocument>()
+  private(set) var handles: [DocumentReference: Handle] = [:]
   private var ids: [String: [DocumentReference]]?
   private var hasTree = false
   private(set) var isOrdered: Bool
@@ -44,14 +53,16 @@ struct DocumentList<T: Object & DataRepresentable> {
 
   // MARK: Looking
 
-  subscript(index: Int) -> T { array?[index] ?? tree.element(tree.handle(at: index)).element }
+  private func typed(_ placed: PlacedDocument) -> T { placed.element as! T }
+
+  subscript(index: Int) -> T { array?[index] ?? typed(tree.element(tree.handle(at: index))) }
 
   /// Made anew unless it is kept.
   var elements: [T] {
     if let array { return array }
     var elements: [T] = []
     elements.reserveCapacity(tree.count)
-    tree.forEach { elements.append($0.element) }
+    tree.forEach { elements.append(typed($0)) }
     return elements
   }
 
@@ -67,7 +78,7 @@ struct DocumentList<T: Object & DataRepresentable> {
   /// Only with a tree.
   func index(of reference: DocumentReference) -> Int? { handles[reference].map(tree.rank) }
 
-  func element(_ reference: DocumentReference) -> T? { handles[reference].map { tree.element($0).element } }
+  func element(_ reference: DocumentReference) -> T? { handles[reference].map { typed(tree.element($0)) } }
 
   /// Of the first element with the same id, which may be another document's.
   mutating func reference(of element: T) -> DocumentReference? {
@@ -89,30 +100,27 @@ struct DocumentList<T: Object & DataRepresentable> {
 
   /// Others, in this order. Those that are here already still stand for what they stood for.
   mutating func set(_ elements: [T]) {
-    var known: [ObjectIdentifier: Listed] = [:]
-    if hasTree {
-      tree.forEach { known[ObjectIdentifier($0.element)] = $0.document }
-    } else {
-      for document in listed ?? [] { known[ObjectIdentifier(document.element)] = document }
-    }
+    var known: [ObjectIdentifier: ListedDocument] = [:]
+    needTree()
+    tree.forEach { known[ObjectIdentifier($0.element)] = $0.document }
     self = DocumentList(elements, order)
-    listed = elements.map { known[ObjectIdentifier($0)] ?? Listed($0, at: $0.documentReference) }
+    listing = .listed(
+      elements.map { known[ObjectIdentifier($0)] ?? ListedDocument($0, at: $0.documentReference) })
   }
 
   /// The first documents, which the query has in order. No tree is needed for them.
-  mutating func fill(_ documents: [Listed]) {
+  mutating func fill(_ elements: [T], _ found: [QueryDocumentSnapshot]) {
     precondition(count == 0, "only an empty list is filled")
-    array = documents.map(\.element)
-    listed = documents
-    ids = nil
-    hasTree = false
+    self = DocumentList(elements, order)
+    listing = .found(found)
     isOrdered = true
     if case .query = order { return }
-    sort()
+    let sorted = sorted(placed()).map { $0.document }
+    array = sorted.map { $0.element as! T }
+    listing = .placed(sorted)
   }
 
   mutating func setOrder(_ order: DocumentOrder<T>) {
-    needTree()
     self.order = order
     sort()
   }
@@ -121,40 +129,49 @@ struct DocumentList<T: Object & DataRepresentable> {
   /// already.
   @discardableResult
   mutating func sort() -> [DocumentReference] {
-    needTree()
-    var placed: [(place: Int, document: Placed)] = []
-    tree.forEach { placed.append((placed.count, place($0.document))) }
-    if let sorted = try? placed.sorted(by: { try order.areInOrder($0.document, $1.document) }) {
-      placed = sorted
-    }
-    build(placed.map(\.document))
+    let sorted = sorted(placed().map { order.place($0.document) })
+    build(sorted.map { $0.document })
+    array = nil
     isOrdered = true
-    let kept = Set(LongestRise.places(in: placed.map(\.place)))
-    return placed.indices.filter { !kept.contains($0) }.map { placed[$0].document.reference }
+    let kept = Set(LongestRise.places(in: sorted.map { $0.place }))
+    return sorted.indices.filter { !kept.contains($0) }.map { sorted[$0].document.reference }
+  }
+
+  private func sorted(_ placed: [PlacedDocument]) -> [(place: Int, document: PlacedDocument)] {
+    let entries = placed.enumerated().map { (place: $0.offset, document: $0.element) }
+    return (try? entries.sorted { try order.areInOrder($0.document, $1.document) }) ?? entries
+  }
+
+  /// All, in their present order.
+  private func placed() -> [PlacedDocument] {
+    if hasTree {
+      var placed: [PlacedDocument] = []
+      placed.reserveCapacity(tree.count)
+      tree.forEach { placed.append($0) }
+      return placed
+    }
+    let elements = array ?? []
+    switch listing {
+    case .own: return elements.map { order.place(ListedDocument($0, at: $0.documentReference)) }
+    case .found(let found): return zip(elements, found).map { order.place(ListedDocument($0, found: $1)) }
+    case .listed(let documents): return documents.map { order.place($0) }
+    case .placed(let documents): return documents
+    }
   }
 
   /// Has to be called before a list is looked into by references, or edited.
   mutating func needTree() {
-    guard !hasTree else { return }
-    let documents = listed ?? (array ?? []).map { Listed($0, at: $0.documentReference) }
-    build(documents.map(place))
-    listed = nil
+    if !hasTree { build(placed()) }
   }
 
-  private mutating func build(_ placed: [Placed]) {
-    tree = RankTree()
-    handles = [:]
+  private mutating func build(_ placed: [PlacedDocument]) {
+    tree = RankTree(placed)
+    handles = Dictionary(minimumCapacity: placed.count)
+    for (place, document) in placed.enumerated() { handles[document.reference] = Handle(place) }
+    listing = .own
     ids = nil
-    for entry in placed {
-      // Of two elements of one document, the array of a user may have both.
-      handles[entry.reference] = tree.insert(entry, at: tree.count)
-    }
-    // What was an array and has not moved still is one.
-    if hasTree { array = nil }
     hasTree = true
   }
-
-  private func place(_ document: Listed) -> Placed { Placed(document: document, note: order.note(document)) }
 
   // MARK: One at a time
 
@@ -180,20 +197,20 @@ struct DocumentList<T: Object & DataRepresentable> {
   /// Behind all others, in order or not.
   mutating func append(_ element: T) {
     needTree()
-    attach(place(Listed(element, at: element.documentReference)), at: tree.count)
+    attach(order.place(ListedDocument(element, at: element.documentReference)), at: tree.count)
     isOrdered = false
   }
 
   /// At the place that the order gives it. Returns the elements that were placed anew on the way, because they have
   /// changed since.
-  mutating func insert(_ document: Listed) -> [DocumentReference] {
+  mutating func insert(_ document: ListedDocument) -> [DocumentReference] {
     needTree()
     var moved: [DocumentReference] = []
-    insert(place(document), &moved)
+    insert(order.place(document), &moved)
     return moved
   }
 
-  private mutating func insert(_ entry: Placed, _ moved: inout [DocumentReference]) {
+  private mutating func insert(_ entry: PlacedDocument, _ moved: inout [DocumentReference]) {
     while true {
       let (rank, stale) = search(entry)
       // Each once: what equals not even itself would be stale for ever.
@@ -206,42 +223,48 @@ struct DocumentList<T: Object & DataRepresentable> {
       moved += unmoved
       for reference in unmoved {
         guard let document = detach(reference) else { continue }
-        insert(place(document), &moved)
+        insert(order.place(document), &moved)
       }
     }
   }
 
   /// Where the entry belongs, and whom the search met that has changed since it was placed.
-  private func search(_ entry: Placed) -> (rank: Int, stale: [DocumentReference]) {
+  private func search(_ entry: PlacedDocument) -> (rank: Int, stale: [DocumentReference]) {
     var stale: [DocumentReference] = []
     let rank = try? tree.partition { other in
-      if other.isStale { stale.append(other.reference) }
+      if order.isStale(other) { stale.append(other.reference) }
       return try order.areInOrder(entry, other)
     }
     // An order that throws has nothing to say.
     return (rank ?? tree.count, rank == nil ? [] : stale)
   }
 
-  private mutating func attach(_ entry: Placed, at rank: Int) {
+  private mutating func attach(_ entry: PlacedDocument, at rank: Int) {
     array = nil
     handles[entry.reference] = tree.insert(entry, at: rank)
     ids?[entry.element.id, default: []].append(entry.reference)
   }
 
-  private mutating func detach(_ reference: DocumentReference) -> Listed? {
-    guard let handle = handles.removeValue(forKey: reference) else { return nil }
-    array = nil
-    let document = tree.element(handle).document
-    edits.append(.removed(tree.rank(of: handle), document.element))
-    tree.remove(handle)
-    ids?[document.element.id]?.removeAll { $0 == reference }
-    return document
+  private mutating func detach(_ reference: DocumentReference) -> ListedDocument? {
+    guard let handle = handles[reference] else { return nil }
+    for twin in twins(of: reference, besides: handle) { detach(twin) }
+    handles[reference] = nil
+    return detach(handle)
   }
 
   @discardableResult
-  mutating func remove(_ reference: DocumentReference) -> T? {
+  private mutating func detach(_ handle: Handle) -> ListedDocument {
+    array = nil
+    let placed = tree.element(handle)
+    edits.append(.removed(tree.rank(of: handle), typed(placed)))
+    tree.remove(handle)
+    ids?[placed.element.id]?.removeAll { $0 == placed.reference }
+    return placed.document
+  }
+
+  mutating func remove(_ reference: DocumentReference) {
     needTree()
-    return detach(reference)?.element
+    _ = detach(reference)
   }
 
   mutating func remove(at index: Int) {
@@ -250,13 +273,13 @@ struct DocumentList<T: Object & DataRepresentable> {
   }
 
   /// In its place if that is still right, else where it belongs now.
-  mutating func replace(with document: Listed) -> [DocumentReference] {
+  mutating func replace(with document: ListedDocument) -> [DocumentReference] {
     needTree()
     guard let handle = handles[document.reference] else { return [] }
-    let entry = place(document)
+    let entry = order.place(document)
     let rank = tree.rank(of: handle)
-    let old = tree.element(handle).element
-    guard stays(entry, at: rank) else {
+    let old = typed(tree.element(handle))
+    guard !hasTwins, stays(entry, at: rank) else {
       remove(document.reference)
       return insert(document)
     }
@@ -268,7 +291,7 @@ struct DocumentList<T: Object & DataRepresentable> {
   }
 
   /// Whether an entry fits between its neighbours. An order that throws leaves everything where it is.
-  private func stays(_ entry: Placed, at rank: Int) -> Bool {
+  private func stays(_ entry: PlacedDocument, at rank: Int) -> Bool {
     do {
       if rank > 0, try order.areInOrder(entry, tree.element(tree.handle(at: rank - 1))) { return false }
       if rank + 1 < tree.count, try order.areInOrder(tree.element(tree.handle(at: rank + 1)), entry) {

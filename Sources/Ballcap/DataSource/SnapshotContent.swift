@@ -11,8 +11,17 @@ final class SnapshotContent<T: Object & DataRepresentable> {
     case edits([DocumentList<T>.Edit])
   }
 
+  /// Where the changes are.
+  enum Places {
+    case nowhere
+    /// All is new, in the order of the list.
+    case everywhere
+    case few(Changed)
+    case known(DataSourceIndices)
+  }
+
   /// Which documents changed, in the order of the elements in `changes`.
-  struct Places {
+  struct Changed {
     /// With where they were; nil for what has yet to be looked for.
     var deletions: [(old: Int?, element: T)] = []
     var insertions: [DocumentReference] = []
@@ -24,11 +33,13 @@ final class SnapshotContent<T: Object & DataRepresentable> {
   private let source: Before
   private let places: Places
 
-  init(_ list: DocumentList<T>, _ source: Before, _ places: Places = Places()) {
+  init(_ list: DocumentList<T>, _ source: Before, _ places: Places) {
     self.list = list
     self.source = source
     self.places = places
   }
+
+  var count: Int { list.count }
 
   private(set) lazy var after: [T] = list.elements
 
@@ -38,14 +49,22 @@ final class SnapshotContent<T: Object & DataRepresentable> {
     case .edits(let edits): DocumentList.undo(edits, in: after)
     }
 
-  private(set) lazy var indices: DataSourceIndices = {
+  private(set) lazy var indices: DataSourceIndices =
+    switch places {
+    case .nowhere: DataSourceIndices()
+    case .everywhere: DataSourceIndices(insertions: Array(0..<list.count))
+    case .known(let indices): indices
+    case .few(let changed): find(changed)
+    }
+
+  private func find(_ changed: Changed) -> DataSourceIndices {
     list.needTree()
     return DataSourceIndices(
-      deletions: places.deletions.map { $0.old ?? oldIndex(of: $0.element) },
-      insertions: places.insertions.map(newIndex),
-      modifications: places.modifications.map { newIndex(of: $0.reference) },
-      oldModifications: places.modifications.map { $0.old ?? oldIndex(of: $0.element) })
-  }()
+      deletions: changed.deletions.map { $0.old ?? oldIndex(of: $0.element) },
+      insertions: changed.insertions.map { newIndex(of: $0) },
+      modifications: changed.modifications.map { newIndex(of: $0.reference) },
+      oldModifications: changed.modifications.map { $0.old ?? oldIndex(of: $0.element) })
+  }
 
   private func newIndex(of reference: DocumentReference) -> Int {
     guard let index = list.index(of: reference) else { preconditionFailure("what was inserted is there") }

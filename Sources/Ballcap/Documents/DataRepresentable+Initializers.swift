@@ -17,7 +17,7 @@ extension DataRepresentable where Self: Object {
     self.init(id: id, from: Model(), collectionReference: collectionReference)
   }
 
-  /// A document with this id and no data, in the collection of its type unless another is named.
+  /// The same in fewer letters.
   public init(_ id: String, collectionReference: CollectionReference? = nil) {
     self.init(id: id, from: Model(), collectionReference: collectionReference)
   }

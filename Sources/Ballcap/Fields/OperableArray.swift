@@ -40,9 +40,18 @@ public enum OperableArray<Element: Codable>: Codable, ExpressibleByArrayLiteral,
     }
   }
 
-  /// As fields hold them: each element is encoded as if it were a field.
+  /// As fields hold them: each element is encoded as if it were a field. What no array can hold is an error of encoding
+  /// here, where somebody can still say which value it was.
   private static func encoded(_ elements: [Element]) throws -> [Any] {
-    try elements.compactMap { element in try Firestore.Encoder().encode(["element": element])["element"] }
+    let encoded = try elements.compactMap { element in
+      try Firestore.Encoder().encode(["element": element])["element"]
+    }
+    do throws(UserDataError) {
+      _ = try UserData.fields(from: ["elements": encoded], in: nil)
+    } catch {
+      throw error.asEncodingError(of: elements)
+    }
+    return encoded
   }
 }
 

@@ -73,7 +73,7 @@ public final class File: Storable {
   init(at storageReference: StorageReference, _ mimeType: MIMEType, url: URL?, metadata: [String: String]) {
     self.storageReference = storageReference
     path = storageReference.fullPath
-    self.mimeType = mimeType
+    self.mimeType = mimeType.named(Self.fileExtension(of: path))
     self.url = url
     self.metadata = metadata
   }

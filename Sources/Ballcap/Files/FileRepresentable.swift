@@ -1,5 +1,6 @@
 // Objects that show a file.
 
+private import FirebaseCore
 public import FirebaseStorage
 import Foundation
 
@@ -37,6 +38,16 @@ extension FileRepresentable {
       if let data { file = old.copy(with: data) }
       completion?(file, error)
     }
+  }
+
+  /// The same, to be awaited. Returns the file that has the bytes.
+  @discardableResult
+  nonisolated(nonsending) public func load(_ size: Int64 = Int64(10e8)) async throws -> File {
+    try await withCheckedThrowingContinuation { done in
+      load(size) { file, error in
+        done.resume(with: Result { try Handed((error == nil ? file : nil).orThrow(error)) })
+      }
+    }.value
   }
 
   /// Ends the download under way.

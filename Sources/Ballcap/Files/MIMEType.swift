@@ -59,6 +59,16 @@ extension File.MIMEType: FileKind {
     }
   }
 
+  /// With the extension of a name where it has none of its own: all that a document knows of it is the name.
+  func named(_ found: String?) -> Self {
+    guard let found, fileExtension.isEmpty else { return self }
+    return switch self {
+    case .octetStream: .octetStream(found)
+    case .custom(let value, _): .custom(value, found)
+    default: self
+    }
+  }
+
   init?(rawValue: String, ext: String? = nil) {
     if rawValue == Self.unknownText {
       self = .octetStream(ext ?? "")

@@ -5,7 +5,8 @@ import FirebaseFirestore
 public import UIKit
 
 extension UITableView {
-  /// Shows a change of a data source whose documents are the rows of a section. To be called by `onChanged`.
+  /// Shows a change of a data source whose documents are the rows of a section. To be called by `onChanged`. A table that
+  /// has not shown what was there before, since it was not laid out until now, is loaded anew.
   ///
   /// ```swift
   /// source.onChanged { [weak tableView] _, change in tableView?.apply(change) }
@@ -15,6 +16,11 @@ extension UITableView {
     with animation: UITableView.RowAnimation = .automatic, completion: ((Bool) -> Void)? = nil
   ) {
     let (old, new) = change.indices.steps
+    guard numberOfSections > section, numberOfRows(inSection: section) == change.countBefore else {
+      reloadData()
+      completion?(true)
+      return
+    }
     performBatchUpdates(
       {
         deleteRows(at: old.map { IndexPath(row: $0, section: section) }, with: animation)
@@ -29,6 +35,11 @@ extension UICollectionView {
     _ change: DataSource<T>.Snapshot, section: Int = 0, completion: ((Bool) -> Void)? = nil
   ) {
     let (old, new) = change.indices.steps
+    guard numberOfSections > section, numberOfItems(inSection: section) == change.countBefore else {
+      reloadData()
+      completion?(true)
+      return
+    }
     performBatchUpdates(
       {
         deleteItems(at: old.map { IndexPath(item: $0, section: section) })

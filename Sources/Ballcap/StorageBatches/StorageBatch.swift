@@ -105,19 +105,18 @@ public final class StorageBatch {
     }
     for (index, operation) in operations.enumerated() {
       switch operation {
+      case .save(let file) where file.data == nil && file.originalURL == nil:
+        // Told as everything else is: not before the caller knows what it has begun.
+        let error = StorageBatchError.invalidData(file)
+        queue.async { transfers.end(index, error) }
       case .save(let file):
-        let task = file.save { _, error in transfers.end(index, Self.translate(error, file)) }
+        let task = file.save { _, error in transfers.end(index, error) }
         if let task { transfers.begin(task) }
       case .delete(let file): file.delete { error in transfers.end(index, error) }
       }
     }
     queue.asyncAfter(deadline: .now() + .seconds(timeout)) { transfers.expire(StorageBatchError.timeout) }
     return operations.map(\.file)
-  }
-
-  private static func translate(_ error: (any Error)?, _ file: File) -> (any Error)? {
-    if case FileError.invalidData? = error as? FileError { return StorageBatchError.invalidData(file) }
-    return error
   }
 
   /// Returns when all transfers have ended.

@@ -53,19 +53,19 @@ func saveWithCompletion(_ city: Document<City>, _ done: @escaping () -> Void) {
   }
 }
 
-func refresh(_ city: Document<City>) async throws {
+func refresh(_ city: Document<City>, _ told: @escaping (City?, (any Error)?) -> Void) async throws {
   try await city.get(.serverOnly)
-  city.get { fresh, error in print(fresh?.data?.people as Any, error as Any) }
+  city.get { fresh, error in told(fresh?.data, error) }
 }
 
 func listenUntil(_ bag: DisposeBag, _ changed: @escaping (City?) -> Void) {
   Document<City>.listen(id: "tokyo") { city, error in changed(city?.data) }.disposed(by: bag)
 }
 
-func followUntilDeleted(_ id: String) async throws {
+func followUntilDeleted(_ id: String, _ show: (Int) -> Void) async throws {
   for try await city in Document<City>.updates(id: id) {
     guard let city else { break }
-    print(city[\.people])
+    show(city[\.people])
   }
 }
 
@@ -123,6 +123,20 @@ func download(_ file: File) async throws -> Data {
   try await file.getData()
 }
 
+func downloadAgain(_ file: File) async throws -> Data {
+  try await file.reload()
+}
+
+final class PictureCell: FileRepresentable {
+  var file: File
+
+  init(_ file: File) { self.file = file }
+
+  func show() async throws -> Int {
+    try await load().data?.count ?? 0
+  }
+}
+
 func replace(_ old: [File], by new: [File]) async throws {
   try await StorageBatch().save(new).delete(old).commit()
 }
@@ -173,6 +187,14 @@ func watchCities(_ changed: @escaping ([String]) -> Void) -> DataSource<Document
     .listen()
 }
 
+func pickCities(_ changed: @escaping ([String]) -> Void) -> DataSource<Document<City>> {
+  let picked: DataSource<Document<City>> = [Document(id: "tokyo"), Document(id: "bern")]
+  picked.sorted { $0.id < $1.id }.onChanged { _, snapshot in changed(snapshot.after.keys) }
+  picked.add(document: Document(id: "basel"))
+  picked.remove(document: Document(id: "tokyo"))
+  return picked
+}
+
 func show(_ rows: inout [String], _ snapshot: DataSource<Document<City>>.Snapshot) {
   for change in snapshot.difference {
     switch change {
@@ -188,13 +210,13 @@ func countUntil(_ limit: Int) async throws -> Int {
   return cities.count
 }
 
-func favourites() -> DataSource<Document<City>> {
+func favourites(_ changed: @escaping ([String]) -> Void) -> DataSource<Document<City>> {
   DataSource<Document<City>>.Query(Firestore.firestore().collection("favourites"))
     .dataSource()
     .retrieve { _, document, done in
       Document<City>.get(id: document.documentID) { city, _ in done(city) }
     }
-    .onChanged { _, snapshot in print(snapshot.after.keys) }
+    .onChanged { _, snapshot in changed(snapshot.after.map { $0[\.title] }) }
     .listen()
 }
 
@@ -205,11 +227,30 @@ func evenCities(_ told: @escaping ([String]) -> Void) -> any ListenerRegistratio
   }
 }
 
+func largeOrNamed(_ title: String) async throws -> [String] {
+  let filter = Filter.orFilter([
+    Filter.whereField("people", isGreaterThan: 250_000), Filter.whereField("title", isEqualTo: title),
+  ])
+  return try await Document<City>.filter(filter).get().documents.map(\.documentID)
+}
+
 func readAll() async throws -> [String] {
   let cities = Document<City>.order(by: "title").limit(to: 10).dataSource()
   try await cities.get()
   while cities.hasMore { try await cities.next() }
   return cities.map(\.id)
+}
+
+func watchTheFirst(_ changed: @escaping ([String]) -> Void) -> DataSource<Document<City>> {
+  Document<City>.order(by: "title").limit(to: 2).dataSource()
+    .onChanged { _, snapshot in changed(snapshot.after.keys) }
+    .listen()
+}
+
+func showMore(of cities: DataSource<Document<City>>) {
+  cities.next { isEmpty in
+    if isEmpty { print("That is all.") }
+  }
 }
 
 @Observable

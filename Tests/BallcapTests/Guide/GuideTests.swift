@@ -36,8 +36,10 @@ extension BallcapTests {
       let bern = Document<City>(id: "bern", from: City(title: "Bern"))
       await withCheckedContinuation { done in saveWithCompletion(bern) { done.resume() } }
       try await Document<City>(id: "bern", from: City(title: "Bern", people: 5)).save()
-      try await refresh(bern)
+      let fresh = Heard<City?>()
+      try await refresh(bern) { city, error in fresh.hear(error == nil ? city : nil) }
       #expect(bern[\.people] == 5)
+      #expect(await fresh.next()?.people == 5)
       #expect(showAtOnce("bern") == "Bern")
       #expect(showAtOnce("nowhere") == "…")
     }
@@ -53,8 +55,14 @@ extension BallcapTests {
         #expect(await heard.next()?.title == "Tokyo")
         withExtendedLifetime(bag) {}
       }
+      let shown = Heard<Int>()
+      let following = Task { try await followUntilDeleted("tokyo") { shown.hear($0) } }
+      #expect(await shown.next() == 0)
+      tokyo[\.people] = 7
+      try await tokyo.update()
+      #expect(await shown.next() == 7)
       try await tokyo.delete()
-      try await followUntilDeleted("tokyo")
+      try await following.value
     }
 
     @Test func batchesAndCountersWork() async throws {
@@ -82,6 +90,12 @@ extension BallcapTests {
       #expect(found.path == "profile/ada/avatar.png")
       Ballcap.FileManager.shared.delete(key: found.path)
       #expect(try await download(found) == Data("picture".utf8))
+      _ = try await found.storageReference.putDataAsync(Data("newer picture".utf8))
+      #expect(try await download(found) == Data("picture".utf8))
+      #expect(try await downloadAgain(found) == Data("newer picture".utf8))
+      Ballcap.FileManager.shared.delete(key: found.path)
+      let cell = PictureCell(try #require(try await Document<Profile>.get(id: "ada")?.data?.avatar))
+      #expect(try await cell.show() == 13)
       let other = File(profile, name: "other", data: Data("more".utf8), mimeType: .plain)
       #expect(await outcome { uploadWithProgress(other, $0) } == nil)
       try await replace([other], by: [File(profile, name: "new", data: Data("new".utf8), mimeType: .plain)])
@@ -114,7 +128,23 @@ extension BallcapTests {
       for index in 0..<25 { try await Document<City>(id: "\(index)", from: City(title: "T\(index)")).save() }
       #expect(try await readAll().count == 27)
       try await Firestore.firestore().document("favourites/a").setData([:])
-      let favourites = favourites()
+      let liked = Heard<[String]>()
+      let favourites = favourites { liked.hear($0) }
+      #expect(await liked.next() == ["A"])
+      try await Firestore.firestore().document("favourites/b").setData([:])
+      #expect(await Set(liked.next()) == ["A", "B"])
+      #expect(try await Set(largeOrNamed("A")) == ["a", "b"])
+      let picked = Heard<[String]>()
+      let pick = pickCities { picked.hear($0) }
+      #expect(await picked.next() == ["basel", "bern", "tokyo"])
+      #expect(await picked.next() == ["basel", "bern"])
+      #expect(pick.count == 2)
+      let page = Heard<[String]>()
+      let first = watchTheFirst { page.hear($0) }
+      #expect(await page.next() == ["a", "b"])
+      app.onCallbackQueue { showMore(of: first) }
+      #expect(await page.next() == ["a", "b", "0", "1"])
+      app.onCallbackQueue { first.stop() }
       var rows: [String] = []
       let shown = Document<City>.order(by: "title").dataSource()
       for try await change in shown.changes {

@@ -1,5 +1,5 @@
 // Code as it was written for the original, with nothing but its two imports: every call of the layer that needs no
-// files. It compiles in Swift 5 mode and in Swift 6 mode; nobody runs it.
+// files, which FileSurface has. It compiles in Swift 5 mode and in Swift 6 mode; nobody runs it.
 
 import Ballcap
 import FirebaseFirestore
@@ -159,6 +159,30 @@ private func hierarchy() {
   let query: DataSource<Document<Article>>.Query = shop.collection(path: .items)
   let article: Document<Article> = items.child(id: "x", type: Document<Article>.self)
   _ = (query, article)
+}
+
+/// Only below others, and without a model.
+private final class Folder: Object, HierarchicalStructurable {
+  enum CollectionKeys: String { case pages }
+}
+
+private func folders() {
+  let folders = [Folder(), Folder(id: "a"), Folder(collectionReference: Folder.collectionReference)]
+  let pages: CollectionReference = folders[0].collection(path: .pages)
+  let query: DataSource<Document<Article>>.Query = folders[1].collection(path: .pages)
+  _ = (pages, query)
+}
+
+private func disposing(_ registration: ListenerRegistration) {
+  let kinds: [Disposer.ObserveType] = [.none, .array(registration), .value(registration)]
+  let listener: ListenerRegistration? = kinds[1].listener
+  let disposables: [ReferenceObservationDisposable] = [Disposer(kinds[2]), NoDisposer(), AnyDisposer(Disposer())]
+  for disposable in disposables { disposable.dispose() }
+  _ = listener
+  do {
+    throw DataCacheableError.serverValueHasNotBeenDetermined
+  } catch DataCacheableError.serverValueHasNotBeenDetermined {
+  } catch {}
 }
 
 private final class Screen {

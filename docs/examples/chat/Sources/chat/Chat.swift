@@ -35,10 +35,16 @@ struct Chat {
   /// Where this terminal was when it was left.
   init() async throws {
     let known = try await Document<Seat>.get(id: "terminal")
-    seat = known ?? Document<Seat>(id: "terminal", from: Seat(name: NSUserName()))
+    seat = known ?? Document<Seat>(id: "terminal", from: Seat(name: Self.userName))
     room = try await ChatRoom.named(seat[\.room])
     Terminal.show(known == nil ? "Welcome, \(seat[\.name])." : "Welcome back, \(seat[\.name]).")
     Terminal.show(Self.help)
+  }
+
+  /// In a container, a user may have no name.
+  private static var userName: String {
+    let name = NSUserName().filter { isName(String($0)) }
+    return name.isEmpty ? "guest" : name
   }
 
   private mutating func run() async throws {
@@ -71,12 +77,18 @@ struct Chat {
 
   private mutating func enter(_ id: String) async throws {
     room = try await ChatRoom.named(id)
-    try await room.enter(seat[\.name])
     for friend in Friend.all { try await room.enter(friend.name) }
     seat[\.room] = id
-    try await seat.save()
+    try await sit(as: seat[\.name])
     Terminal.show("-- \(id) --")
     follow()
+  }
+
+  /// From now on, under this name.
+  private func sit(as name: String) async throws {
+    try await room.enter(name)
+    seat[\.name] = name
+    try await seat.save()
   }
 
   /// What is said here is shown as it is said, whoever says it.
@@ -105,10 +117,10 @@ struct Chat {
     try await room.say(answer, as: friend.name)
   }
 
-  private mutating func rename(to name: String) async throws {
+  private func rename(to name: String) async throws {
     try await room.leave(seat[\.name])
-    seat[\.name] = name
-    try await enter(room.id)
+    try await sit(as: name)
+    Terminal.show("You are \(name) now.")
   }
 
   private func setAvatar(_ path: String) async throws {
@@ -122,7 +134,7 @@ struct Chat {
 
   /// Lets what was said last be shown first.
   private func end() async {
-    try? await Task.sleep(for: .milliseconds(100))
+    try? await Task.sleep(for: .milliseconds(300))
     following?.cancel()
     Terminal.show("Good-bye.")
   }

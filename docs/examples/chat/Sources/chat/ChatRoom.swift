@@ -63,12 +63,13 @@ struct ChatRoom: Sendable {
     try await member.update()
   }
 
-  /// Each member with what is known of the picture.
+  /// Each member who is here, with what is known of the picture. Who left is still known, with the picture.
   func memberLines() async throws -> [String] {
+    let here = Set(try await Room.get(id: id)?[\.members] ?? [])
     let members = room.members.order(by: "name").dataSource()
     try await members.get()
     var lines: [String] = []
-    for member in members {
+    for member in members where here.contains(member.id) {
       guard let avatar = member[\.avatar] else {
         lines.append(member[\.name])
         continue

@@ -1,0 +1,48 @@
+// Documents that are in a list twice: only what a user put there by hand can be.
+
+import FirebaseCore
+import FirebaseFirestore
+
+extension DocumentList {
+  /// Whether some reference is there more than once. Only with a tree.
+  var hasTwins: Bool { handles.count != tree.count }
+
+  /// The other places of what is at a handle; few lists have any, and only those are looked through.
+  func twins(of reference: DocumentReference, besides handle: Handle) -> [Handle] {
+    guard hasTwins else { return [] }
+    return (0..<tree.count).map { tree.handle(at: $0) }
+      .filter { $0 != handle && tree.element($0).reference == reference }
+  }
+}
+
+extension SnapshotContent {
+  /// What leads from one array to another where references do not tell the elements apart: what goes and comes is what
+  /// differs, and of what does both, once, it is a modification.
+  static func comparing(
+    _ before: [T], _ after: [T]
+  ) -> (changes: DataSource<T>.Changes, indices: DataSourceIndices) {
+    var gone: [(index: Int, element: T)] = []
+    var come: [(index: Int, element: T)] = []
+    for change in after.difference(from: before, by: { $0 === $1 }) {
+      switch change {
+      case .remove(let index, let element, _): gone.append((index, element))
+      case .insert(let index, let element, _): come.append((index, element))
+      }
+    }
+    var (new, modified): ([(index: Int, element: T)], [(old: Int, new: Int, element: T)]) = ([], [])
+    for (index, element) in come {
+      let same = gone.firstIndex { $0.element.documentReference == element.documentReference }
+      if let same {
+        modified.append((gone.remove(at: same).index, index, element))
+      } else {
+        new.append((index, element))
+      }
+    }
+    return (
+      (gone.map { $0.element }, new.map { $0.element }, modified.map { $0.element }),
+      DataSourceIndices(
+        deletions: gone.map { $0.index }, insertions: new.map { $0.index },
+        modifications: modified.map { $0.new }, oldModifications: modified.map { $0.old })
+    )
+  }
+}
