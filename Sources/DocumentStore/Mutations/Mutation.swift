@@ -65,6 +65,11 @@ public struct Mutation: Sendable, Equatable {
       .place(document.fields, createTime: document.createTime, updateTime: document.updateTime), .none)
   }
 
+  /// The same write for another state of the document.
+  package func requiring(_ precondition: Precondition) -> Mutation {
+    Mutation(path, change, precondition)
+  }
+
   /// What is computed when the write is committed.
   public var transforms: [FieldTransform] {
     switch change {

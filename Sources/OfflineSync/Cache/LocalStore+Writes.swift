@@ -73,28 +73,36 @@ extension LocalStore {
       tokens[CacheKeys.queueName(user)] = token
       transaction.put(tokens.map { ($0, .bytes($1)) }, at: CacheKeys.tokens)
     }
-    return try remove(batch, &transaction)
+    return try remove(batch, &transaction) { batch.version(of: $0, version, results) }
   }
 
   /// A batch will never happen. The documents as they look now.
   package func reject(_ id: BatchID) throws(DocumentStoreError) -> [SyncedDocument] {
     guard let batch = queue[id] else { return [] }
     var transaction = begin()
-    return try remove(batch, &transaction)
+    return try remove(batch, &transaction) { _ in nil }
   }
 
+  /// `version` is when a document was as the batch has made it; nil if it never was.
   private func remove(
-    _ batch: PendingBatch, _ transaction: inout CacheTransaction
+    _ batch: PendingBatch, _ transaction: inout CacheTransaction,
+    _ version: (DocumentPath) -> SnapshotVersion?
   ) throws(DocumentStoreError) -> [SyncedDocument] {
     var seen: [DocumentPath: SyncedDocument] = [:]
     for path in batch.paths { seen[path] = try transaction.seen(path, isPending: true) }
+    var followers: [DocumentPath: [BatchID: PendingBatch]] = [:]
+    for path in batch.paths {
+      followers[path] = settleFollowers(of: batch, path, version(path), &transaction)
+    }
     queues[user]?.remove(batch.id)
     transaction.remove(CacheKeys.batch(batch.id, of: user))
     var documents: [SyncedDocument] = []
     for path in batch.paths {
       let remote = try transaction.remote(path)
       let visible = local(
-        remote, insteadOf: try transaction.remoteBefore(path), without: batch, seen: seen[path] ?? remote)
+        remote, insteadOf: try transaction.remoteBefore(path), without: batch,
+        changed: followers[path] ?? [:],
+        seen: seen[path] ?? remote)
       try transaction.touch(path, visible: visible)
       documents.append(visible)
       if !isPending(path) { dropBase(path, &transaction) }
@@ -102,5 +110,18 @@ extension LocalStore {
     }
     try finish(&transaction)
     return documents
+  }
+
+  /// Batches that are for what this one makes of a document. Returns what they were before.
+  private func settleFollowers(
+    of batch: PendingBatch, _ path: DocumentPath, _ version: SnapshotVersion?,
+    _ transaction: inout CacheTransaction
+  ) -> [BatchID: PendingBatch] {
+    let before = queues[user]?.settleFollowers(of: batch, path, version) ?? [:]
+    for id in before.keys {
+      guard let settled = queues[user]?[id] else { continue }
+      transaction.put([("b", .bytes(BatchCodec.encode(settled)))], at: CacheKeys.batch(id, of: user))
+    }
+    return before
   }
 }

@@ -91,9 +91,9 @@ package final class LocalStore {
 
   func local(
     _ remote: SyncedDocument, insteadOf old: SyncedDocument, without gone: PendingBatch? = nil,
-    seen: SyncedDocument
+    changed: [BatchID: PendingBatch] = [:], seen: SyncedDocument
   ) -> SyncedDocument {
-    queues[user]?.local(remote, insteadOf: old, without: gone, seen: seen) ?? remote
+    queues[user]?.local(remote, insteadOf: old, without: gone, changed: changed, seen: seen) ?? remote
   }
 
   package var lastRemoteVersion: SnapshotVersion { globals.version }

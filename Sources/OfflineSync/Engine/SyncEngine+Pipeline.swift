@@ -9,7 +9,7 @@ extension SyncEngine {
     guard isNetworkEnabled, writing.lookup == nil else { return }
     while writing.pipeline.count < WriteSide.pipelineMax {
       guard let next = local.queues[local.user]?.next(after: writing.pipeline.last?.id),
-        !waitsForBase(next)
+        !waitsForAnswer(next)
       else { break }
       writing.pipeline.append(next)
       if writing.phase == .open, writing.isHandshakeComplete { try send(next) }
@@ -23,9 +23,10 @@ extension SyncEngine {
     }
   }
 
-  /// With a resolver, what a batch builds on is known once the batches before it of the same documents were answered:
-  /// somebody else may come in between.
-  private func waitsForBase(_ batch: PendingBatch) -> Bool {
+  /// What a batch that follows another is for is known when that was answered. With a resolver, what any batch builds on
+  /// is known once the batches before it of the same documents were: somebody else may come in between.
+  private func waitsForAnswer(_ batch: PendingBatch) -> Bool {
+    if writing.pipeline.contains(where: batch.follows) { return true }
     guard local.resolver != nil else { return false }
     let paths = Set(batch.paths)
     return writing.pipeline.contains { !paths.isDisjoint(with: $0.paths) }

@@ -49,6 +49,11 @@ package struct WriteQueue: Sendable {
     (id.map { order.next(after: $0) } ?? order.first).flatMap { batches[$0] }
   }
 
+  /// The first one behind another that is about a document.
+  func next(after id: BatchID, about path: DocumentPath) -> PendingBatch? {
+    chains[path]?.batches.next(after: id).flatMap { batches[$0] }
+  }
+
   package func previous(before id: BatchID) -> BatchID? { order.previous(before: id) }
 
   package mutating func append(_ batch: PendingBatch) {
@@ -87,6 +92,11 @@ package struct WriteQueue: Sendable {
     chains[path]?.decider = decider
   }
 
+  /// The same writes for other states of their documents. Neither was for any state.
+  mutating func replace(_ batch: PendingBatch) {
+    if batches[batch.id] != nil { batches[batch.id] = batch }
+  }
+
   // MARK: What the user sees
 
   /// The document with all that is pending of it.
@@ -97,10 +107,10 @@ package struct WriteQueue: Sendable {
   }
 
   /// The same, when what lies under the chain was `old` and is `new` now, and `gone` has left the chain. `seen` is what
-  /// the user saw until then.
+  /// the user saw until then. Of those that stay, some may have been others: `changed` is what they were.
   func local(
     _ new: SyncedDocument, insteadOf old: SyncedDocument, without gone: PendingBatch? = nil,
-    seen: SyncedDocument
+    changed: [BatchID: PendingBatch] = [:], seen: SyncedDocument
   ) -> SyncedDocument {
     guard let chain = chains[new.path] else { return new }
     // One in which no write shows is the remote's.
@@ -116,18 +126,21 @@ package struct WriteQueue: Sendable {
     }
     if let decider = chain.decider { before = before.drop { $0 < decider } }
     var states = (was: old, is: new)
-    for id in before { apply(id, to: &states) }
+    for id in before { apply(id, changed, to: &states) }
     if let gone { states.was = gone.applied(to: states.was) }
     for id in rest {
       if states.was.looksLike(states.is) { return same }
-      apply(id, to: &states)
+      apply(id, changed, to: &states)
     }
     return states.is
   }
 
-  private func apply(_ id: BatchID, to states: inout (was: SyncedDocument, is: SyncedDocument)) {
+  private func apply(
+    _ id: BatchID, _ changed: [BatchID: PendingBatch],
+    to states: inout (was: SyncedDocument, is: SyncedDocument)
+  ) {
     guard let batch = batches[id] else { return }
-    states = (batch.applied(to: states.was), batch.applied(to: states.is))
+    states = ((changed[id] ?? batch).applied(to: states.was), batch.applied(to: states.is))
   }
 
   /// Nil if all is as it should be.
