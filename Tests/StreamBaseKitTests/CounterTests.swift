@@ -110,8 +110,9 @@ extension StreamBaseKitTests {
     }
 
     @Test func racingEndsAndUpdatesOfOneRecordAreCountedOnce() async throws {
-      // Two bases know nothing of each other's lanes.
+      // As if they were of two databases, they know nothing of each other's lanes.
       let (other, otherContext) = Self.open(world.firestore, errors)
+      other.lanes = ResourceLanes()
       for round in 0..<30 {
         let key = "\(round)"
         await run { context.create(Note(key, rank: round % 2 == 0 ? 20 : 1)) }

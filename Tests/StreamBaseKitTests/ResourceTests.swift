@@ -261,6 +261,22 @@ extension StreamBaseKitTests {
       base.resource(Note.self, path: "/notes/$board/@")
       let context = ResourceContext(base: base, resources: ["board": Board(key: "b")])
       #expect(context.ref(Note("n")).path == "notes/b/all/n")
+      #expect(ResourceBase.refToPath(context.ref(Note("n"))) == "/notes/b/n")
+    }
+
+    @Test func aPathIsToldAsItWasRegistered() {
+      final class Own: BaseItem {}
+      final class Deep: BaseItem {}
+      let world = StreamWorld()
+      let base = ResourceBase(firebase: world.firestore)
+      base.resource(Own.self, path: "/shops/$board/items/@")
+      base.resource(Deep.self, path: "/shops/$board/open/today/@")
+      let context = ResourceContext(base: base, resources: ["board": Board(key: "b")])
+      #expect(ResourceBase.refToPath(context.ref(Own(key: "o"))) == "/shops/b/items/o")
+      #expect(context.ref(Deep(key: "d")).path == "shops/b/open/today/items/d")
+      #expect(ResourceBase.refToPath(context.ref(Deep(key: "d"))) == "/shops/b/open/today/d")
+      #expect(ResourceBase.refToPath(world.firestore.document("x/y/items/z")) == "/x/y/items/z")
+      withExtendedLifetime(base) {}
     }
 
     @Test func fault12WhatIsNotRegisteredOrNotThereReachesTheErrorHandler() {

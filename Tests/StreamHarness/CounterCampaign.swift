@@ -17,6 +17,9 @@ package enum CounterCampaign {
 
   package struct Outcome: Sendable {
     package var records = 0
+    /// Records that the counter with the predicate counts.
+    package var high = 0
+    /// Batches that waited, and were refused when they were sent.
     package var refused = 0
     package var problem: String?
   }
@@ -25,20 +28,23 @@ package enum CounterCampaign {
 
   private final class Board: BaseItem {}
 
-  /// Whether it is high is in its key, so that every client knows.
+  /// Updates change whether it is high.
   private final class Note: BaseItem {
     var text = 0
+    var rank = 0
 
-    override func update(_ dict: [String: Any]?) { text = dict?["text"] as? Int ?? 0 }
+    override func update(_ dict: [String: Any]?) {
+      text = dict?["text"] as? Int ?? 0
+      rank = dict?["rank"] as? Int ?? 0
+    }
 
-    override var dict: [String: Any] { ["text": text] }
+    override var dict: [String: Any] { ["text": text, "rank": rank] }
 
-    static func isHigh(_ key: String?) -> Bool { key?.hasSuffix("0") == true || key?.hasSuffix("5") == true }
+    static func isHigh(_ rank: Int) -> Bool { rank >= 10 }
   }
 
   private final class Base: ResourceBase {
     var underWay = 0
-    var refused = 0
 
     override func didCreateAndPersistInstance(
       _ instance: any BaseItemProtocol, context: ResourceContext, error: NSError?
@@ -52,9 +58,11 @@ package enum CounterCampaign {
       _ instance: any BaseItemProtocol, context: ResourceContext, error: NSError?
     ) { end(error) }
 
-    func end(_ error: NSError?) {
-      underWay -= 1
-      if error != nil { refused += 1 }
+    private func end(_ error: NSError?) { if !Self.isUnread(error) { underWay -= 1 } }
+
+    /// A read that finds nothing offline. The error handler is told, whether or not a hook is.
+    static func isUnread(_ error: NSError?) -> Bool {
+      error?.code == FirestoreErrorCode.Code.unavailable.rawValue
     }
   }
 
@@ -66,6 +74,8 @@ package enum CounterCampaign {
     let base: Base
     let contexts: [ResourceContext]
     var isOnline = true
+    /// By the remote.
+    var refused = 0
 
     init(_ folder: URL, _ number: Int, _ remote: (any Remote)?) {
       let name = "counters-\(number)"
@@ -77,19 +87,35 @@ package enum CounterCampaign {
       let settings = FirestoreSettings()
       settings.dispatchQueue = queue
       settings.remote = remote
-      settings.acknowledgement = .local
+      // One hears of its writes when they wait, and one when they were answered, and tries again what was refused.
+      settings.acknowledgement = number == 0 ? .local : .server
       firestore.settings = settings
       base = Base(firebase: firestore)
       base.resource(Board.self, path: "/boards/@")
       base.resource(Note.self, path: "/notes/$board/@")
       base.counter(Board.self, name: "count", countingType: Note.self)
-      base.counter(Board.self, name: "high", countingType: Note.self) { Note.isHigh($0.key) }
-      // A read that finds nothing offline ends an operation.
-      base.errorHandler = { [unowned base] error in
-        if error.code == FirestoreErrorCode.Code.unavailable.rawValue { base.end(error) }
+      base.counter(Board.self, name: "high", countingType: Note.self) {
+        ($0 as? Note).map { Note.isHigh($0.rank) } ?? false
       }
+      base.errorHandler = { [unowned base] error in if Base.isUnread(error) { base.underWay -= 1 } }
       let root = ResourceContext(base: base, resources: nil)
       contexts = CounterCampaign.boards.map { root.push(["board": Board(key: $0)]) }
+      firestore.addWriteQueueListener { [unowned self] progress, _ in
+        refused = progress?.rejectedCount ?? refused
+      }
+    }
+
+    func setOnline(_ isOnline: Bool) async throws {
+      self.isOnline = isOnline
+      if isOnline { try await firestore.enableNetwork() } else { try await firestore.disableNetwork() }
+    }
+
+    /// Until no more operations than these are under way. Offline, those that wait for answers would be so for ever.
+    func settle(_ most: Int) async throws {
+      while queue.sync(execute: { base.underWay > most }) {
+        if !isOnline { try await setOnline(true) }
+        await Task.yield()
+      }
     }
 
     func close() async { await withCheckedContinuation { done in app.delete { _ in done.resume() } } }
@@ -98,10 +124,11 @@ package enum CounterCampaign {
   // MARK: A life
 
   /// Opens the folder and works in it: so many operations, or until the process is killed. Without a remote, there is
-  /// one client and no authority. `began` is called once everything is open.
+  /// one client and no authority. `began` is called once everything is open. Returns how many batches were refused.
+  @discardableResult
   package static func live(
     in folder: URL, hasRemote: Bool, operations: Int?, seed: UInt64, _ began: () -> Void = {}
-  ) async throws {
+  ) async throws -> Int {
     var random = SeededRandom(seed: seed)
     let (authority, remote) = try open(folder, hasRemote)
     let clients = (0..<(hasRemote ? clientCount : 1)).map { Client(folder, $0, remote) }
@@ -110,32 +137,31 @@ package enum CounterCampaign {
     while done < operations ?? .max {
       let client = clients[random.below(clients.count)]
       if hasRemote, random.oneIn(25) {
-        client.isOnline.toggle()
-        if client.isOnline {
-          try await client.firestore.enableNetwork()
-        } else {
-          try await client.firestore.disableNetwork()
-        }
+        try await client.setOnline(!client.isOnline)
       }
-      let (board, key, kind) = (random.below(boards.count), random.below(keysPerBoard), random.below(5))
+      let (board, key, kind) = (random.below(boards.count), random.below(keysPerBoard), random.below(6))
+      let rank = random.below(20)
       client.queue.sync {
         client.base.underWay += 1
         let note = Note(key: "\(key)")
-        note.text = done
+        (note.text, note.rank) = (done, rank)
         switch kind {
         case 0, 1: client.contexts[board].create(note)
-        case 2: client.contexts[board].update(note)
+        case 2, 3: client.contexts[board].update(note)
         default: client.contexts[board].destroy(note)
         }
       }
-      while client.queue.sync(execute: { client.base.underWay > 8 }) { await Task.yield() }
+      try await client.settle(8)
       done += 1
     }
+    var refused = 0
     for client in clients {
-      while client.queue.sync(execute: { client.base.underWay > 0 }) { await Task.yield() }
+      try await client.settle(0)
+      refused += client.queue.sync { client.refused }
       await client.close()
     }
     try authority?.close()
+    return refused
   }
 
   private static func open(_ folder: URL, _ hasRemote: Bool) throws -> (DocumentStore?, LoopbackRemote?) {
@@ -162,14 +188,19 @@ package enum CounterCampaign {
       let notes = try await firestore.collection("notes/\(board)/items").getDocuments(source: source)
         .documents
       let counted = try await firestore.document("boards/\(board)").getDocument(source: source)
-      let expected = [notes.count, notes.count { Note.isHigh($0.documentID) }]
+      let high = notes.count { Note.isHigh($0.get("rank") as? Int ?? 0) }
+      let expected = [notes.count, high]
       let found = ["count", "high"].map { counted.get($0) as? Int ?? 0 }
       outcome.records += notes.count
+      outcome.high += high
       if found != expected, outcome.problem == nil {
         outcome.problem = "board \(board) says \(found), and a recount \(expected)"
       }
     }
-    for client in clients { await client.close() }
+    for client in clients {
+      outcome.refused += client.queue.sync { client.refused }
+      await client.close()
+    }
     try authority?.close()
     return outcome
   }

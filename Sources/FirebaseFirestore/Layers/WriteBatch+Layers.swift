@@ -95,7 +95,7 @@ extension EncodedFields {
 /// What a document has to be for the batch to happen.
 package enum LayerRequirement: Sendable {
   case nothing, absent, present
-  /// As this snapshot has it, which was confirmed by whoever decides.
+  /// As this snapshot has it. If writes of it wait, it is what they make of it, if none of them is refused.
   case unchanged(DocumentSnapshot)
 
   fileprivate var precondition: Precondition {
@@ -139,6 +139,12 @@ extension WriteBatch {
     _ document: DocumentReference, requiring requirement: LayerRequirement
   ) -> WriteBatch {
     add(document) { .delete($0.path, precondition: requirement.precondition) }
+  }
+
+  /// Writes nothing.
+  @discardableResult
+  package func verify(_ document: DocumentReference, requiring requirement: LayerRequirement) -> WriteBatch {
+    add(document) { .verify($0.path, requirement.precondition) }
   }
 
   /// Adds to numbers of `document`, and none becomes less than 0. Makes the document if there is none.

@@ -14,7 +14,8 @@ public import Foundation
 /// rooms.create(BaseItem(key: "lobby"))
 /// ```
 ///
-/// All of it belongs to the callback queue of the database. Writes of one record happen in the order of the calls.
+/// All of it belongs to the callback queue of the database. Writes of one record happen in the order of the calls,
+/// and write what it has when they are asked for.
 open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
   /// Where records are.
   public let firebase: Firestore
@@ -31,10 +32,16 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
 
   private var paths: [ObjectIdentifier: (type: any BaseItemProtocol.Type, path: String)] = [:]
   private(set) var counters: [ResourceCounter] = []
-  let lanes = ResourceLanes()
+  var lanes: ResourceLanes
+  private static let registered = PerDatabase { RegisteredPaths() }
+  private let registered: RegisteredPaths
 
   /// Knows no classes yet.
-  public init(firebase: Firestore) { self.firebase = firebase }
+  public init(firebase: Firestore) {
+    self.firebase = firebase
+    lanes = ResourceLanes.shared[firebase]
+    registered = Self.registered[firebase]
+  }
 
   public var debugDescription: String {
     let paths = paths.values.map { "\($0.type) at \($0.path)" }.sorted()
@@ -48,6 +55,7 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
     precondition(paths[ObjectIdentifier(type)] == nil, "\(type) has a path already.")
     precondition(ResourcePath(path).isSound, "\"\(path)\" is no path: it has an empty component.")
     paths[ObjectIdentifier(type)] = (type, path)
+    registered.add(ResourcePath(path), padding: paddingCollection)
   }
 
   open func counter(
@@ -62,7 +70,8 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
   ) {
     precondition(paths[ObjectIdentifier(type)] != nil, "\(type) has to be registered before its counters.")
     counters.append(
-      ResourceCounter(owner: type, name: name, counted: countingType, predicate: predicate))
+      ResourceCounter(
+        id: counters.count, owner: type, name: name, counted: countingType, predicate: predicate))
   }
 
   // MARK: For subclasses: creating
@@ -142,11 +151,11 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
 
   // MARK: Paths
 
-  /// "/a/b/c", without a standard padding. A document in a collection of yours that has the same name loses that too.
+  /// "/a/b/c", as a base that is there has registered it: without the collection that was put in. Where none has
+  /// registered anything, it is the whole path.
   open class func refToPath(_ ref: DocumentReference) -> String {
-    var components = splitPath(ref.path)
-    if components[components.count - 2] == standardPadding { components.remove(at: components.count - 2) }
-    return "/" + components.joined(separator: "/")
+    let components = splitPath(ref.path)
+    return "/" + (registered[ref.firestore].components(of: components) ?? components).joined(separator: "/")
   }
 
   /// The parts of a path.

@@ -7,7 +7,11 @@
 //   destroying   it is there; and if a predicate decides whether it was counted, it is as it was read
 //   updating     the same; or it is absent, and counted as new
 //
-// As it was read cannot be said of a record with writes that a remote has still to confirm. It is there, then.
+// A record with writes that a remote has still to confirm is as these make it: if one of them is refused, this one is.
+//
+// The owner of a counter that is to be less has to be there, or not to be there, as it was read: the end of a record
+// does not bring it back. If it could not be read, it has to be there; if it is not, the batch is refused, and tried
+// again.
 
 import FirebaseFirestore
 import Foundation
@@ -57,17 +61,23 @@ struct ResourceCounts {
     return base.document(try base.place(of: owner, owner.key, context))
   }
 
-  /// `owners` says what was read of those that are to have less. One that is not there keeps being nothing.
+  /// `owners` says what was read of those that are to have less.
   func add(to batch: WriteBatch, _ owners: [DocumentReference: DocumentSnapshot]) {
     for change in changes {
-      let owner = owners[change.owner]
-      guard change.isDecrement, let owner else {
+      guard change.isDecrement else {
         batch.count(change.counts, inDocument: change.owner, requiring: .nothing)
         continue
       }
-      let counts = owner.exists ? change.counts : change.counts.filter { $0.by > 0 }
-      guard !counts.isEmpty else { continue }
-      batch.count(counts, inDocument: change.owner, requiring: owner.exists ? .present : .nothing)
+      guard owners[change.owner]?.exists == false else {
+        batch.count(change.counts, inDocument: change.owner, requiring: .present)
+        continue
+      }
+      let counts = change.counts.filter { $0.by > 0 }
+      if counts.isEmpty {
+        batch.verify(change.owner, requiring: .absent)
+      } else {
+        batch.count(counts, inDocument: change.owner, requiring: .absent)
+      }
     }
   }
 }
@@ -86,7 +96,6 @@ extension ResourceBase {
     let counting = counters.filter { instance.isInstance(of: $0.counted) }
     if counting.isEmpty { return .nothing }
     if !stored.exists { return .absent }
-    let canTell = !stored.metadata.hasPendingWrites
-    return canTell && counting.contains { $0.predicate != nil } ? .unchanged(stored) : .present
+    return counting.contains { $0.predicate != nil } ? .unchanged(stored) : .present
   }
 }

@@ -44,6 +44,7 @@ extension ResourceRegistry {
 
 /// A number of records, kept in a field of another record.
 struct ResourceCounter {
+  let id: Int
   let owner: any BaseItemProtocol.Type
   let name: String
   let counted: any BaseItemProtocol.Type

@@ -1,12 +1,12 @@
 // One creation, update or end of a record.
 //
-//   1. the hook before it
+//   1. the hook before it; then it is noted what is to be written
 //   2. its turn among the writes of the record
 //   3. for updates and ends, what is stored, and the owners of counters that are to be less
 //   4. one batch of the record and the counters
 //   5. the log and the hook after it, while the batch is on its way
 //   6. when the batch is durable or refused, the last hook; but if it was refused because something was not what was
-//      read, everything from 3 on is done again, without 5
+//      read, everything from 2 on is done again, without 5, and without what later writes have written
 
 import FirebaseFirestore
 import Foundation
@@ -25,6 +25,36 @@ struct ResourceWrite {
     self.context = context
   }
 
+  /// One try.
+  private struct Attempt {
+    let place: ResourcePlace
+    let draft: ResourceDraft
+    let turn: ResourceLanes.Turn
+    var number = 1
+    var leave: () -> Void = {}
+
+    var isFirst: Bool { number == 1 }
+  }
+
+  /// Waits for its turn, again and again if it has to.
+  private func begin(_ place: ResourcePlace, _ body: @escaping (Attempt) -> Void) {
+    let turn = base.lanes.turn(at: place.path)
+    var attempt = Attempt(place: place, draft: ResourceDraft(base, instance), turn: turn)
+    base.lanes.enter(turn) { leave in
+      attempt.leave = leave
+      body(attempt)
+    }
+  }
+
+  private func again(_ attempt: Attempt, _ body: @escaping (Attempt) -> Void) {
+    var next = attempt
+    next.number += 1
+    base.lanes.refuse(attempt.turn) { leave in
+      next.leave = leave
+      body(next)
+    }
+  }
+
   // MARK: Creating
 
   func create() {
@@ -40,31 +70,36 @@ struct ResourceWrite {
         base.willCreateInstance(instance, key: key, context: context, done: $0)
       } then: {
         instance.key = key
-        base.lanes.enter(place.path) { leave in
-          issueCreation(place)
-          leave()
-        }
+        begin(place, attemptCreation)
       }
     }
   }
 
-  private func issueCreation(_ place: ResourcePlace) {
+  private func attemptCreation(_ attempt: Attempt) {
     let isUnique = base.isCounted(instance) || base.ownsCounters(instance)
     let batch = base.firebase.batch()
-    let document = base.document(place)
-    write(to: batch) { () throws(UserDataError) in
-      var fields = try UserData.fields(from: instance.dict, in: base.firebase)
+    let document = base.document(attempt.place)
+    write(attempt.draft, to: batch) { fields in
       for name in ownCounters where fields.has(name) { fields.set(name, to: 0) }
       batch.makeFields(fields, forDocument: document, requiring: isUnique ? .absent : .nothing)
     }
-    count(in: batch, [:], 1, before: { _ in false }, after: { $0.counts(instance) })
+    count(in: batch, [:], attempt, before: { _ in false }, after: attempt.draft.counts)
+    base.lanes.issue(attempt.turn, .all)
     batch.commit { [self] error in
       let error = error.map { $0 as NSError }
+      // What is to go before it may have been refused too.
+      if isWorthAnother(error, attempt), base.lanes.isBehindOthers(attempt.turn) {
+        return again(attempt, attemptCreation)
+      }
+      base.lanes.end(attempt.turn, hasHappened: error == nil)
       base.report(error)
       base.didCreateAndPersistInstance(instance, context: context, error: error)
     }
-    log(place, old: nil, new: instance)
-    base.didCreateInstance(instance, context: context)
+    if attempt.isFirst {
+      log(attempt.place, old: nil, new: instance)
+      base.didCreateInstance(instance, context: context)
+    }
+    attempt.leave()
   }
 
   // MARK: Updating
@@ -72,39 +107,44 @@ struct ResourceWrite {
   func update() {
     withPlace { () throws(ResourceError) in
       try base.place(of: instance, instance.key, context)
-    } then: {
-      place in
+    } then: { place in
       after {
         base.willUpdateInstance(instance, context: context, done: $0)
       } then: {
-        base.lanes.enter(place.path) { leave in attemptUpdate(place, 1, leave) }
+        begin(place, attemptUpdate)
       }
     }
   }
 
-  private func attemptUpdate(_ place: ResourcePlace, _ attempt: Int, _ leave: @escaping () -> Void) {
-    let before = { (stored: DocumentSnapshot) in isCounted(stored) }
-    let after = { (counter: ResourceCounter) in counter.counts(instance) }
-    read(place, before, after, leave) { stored, owners in
+  private func attemptUpdate(_ attempt: Attempt) {
+    read(attempt, isUpdate: true) { error in
+      endUpdate(attempt, error)
+    } then: { stored, draft, owners in
       let batch = base.firebase.batch()
-      write(to: batch) { () throws(UserDataError) in
-        var fields = try UserData.fields(from: instance.dict, in: base.firebase)
+      write(draft, to: batch) { fields in
         for name in ownCounters { fields.leaveOut(name) }
         batch.replaceFields(
           fields, forDocument: stored.reference, requiring: base.requirement(instance, stored))
       }
-      count(in: batch, owners, attempt, before: isCounted(stored), after: after)
+      count(in: batch, owners, attempt, before: isCounted(stored), after: draft.counts)
+      base.lanes.issue(attempt.turn, .fields(draft.names))
       batch.commit { [self] error in
         let error = error.map { $0 as NSError }
-        if isWorthAnother(error, attempt) { return attemptUpdate(place, attempt + 1) {} }
-        base.report(error)
-        base.didUpdateAndPersistInstance(instance, context: context, error: error)
+        if isWorthAnother(error, attempt) { return again(attempt, attemptUpdate) }
+        endUpdate(attempt, error)
       }
-      guard attempt == 1 else { return }
-      log(place, old: stored, new: instance)
-      base.didUpdateInstance(instance, context: context)
-      leave()
+      if attempt.isFirst {
+        log(attempt.place, old: stored, new: instance)
+        base.didUpdateInstance(instance, context: context)
+      }
+      attempt.leave()
     }
+  }
+
+  private func endUpdate(_ attempt: Attempt, _ error: NSError?) {
+    base.lanes.end(attempt.turn, hasHappened: error == nil)
+    base.report(error)
+    base.didUpdateAndPersistInstance(instance, context: context, error: error)
   }
 
   // MARK: Destroying
@@ -112,35 +152,42 @@ struct ResourceWrite {
   func destroy() {
     withPlace { () throws(ResourceError) in
       try base.place(of: instance, instance.key, context)
-    } then: {
-      place in
+    } then: { place in
       after {
         base.willDestroyInstance(instance, context: context, done: $0)
       } then: {
-        base.lanes.enter(place.path) { leave in attemptDestruction(place, 1, leave) }
+        begin(place, attemptDestruction)
       }
     }
   }
 
-  private func attemptDestruction(_ place: ResourcePlace, _ attempt: Int, _ leave: @escaping () -> Void) {
-    let before = { (stored: DocumentSnapshot) in isCounted(stored) }
-    read(place, before, { _ in false }, leave) { stored, owners in
+  private func attemptDestruction(_ attempt: Attempt) {
+    read(attempt, isUpdate: false) { error in
+      endDestruction(attempt, error)
+    } then: { stored, _, owners in
       let batch = base.firebase.batch()
       if stored.exists {
         batch.deleteDocument(stored.reference, requiring: base.requirement(instance, stored))
         count(in: batch, owners, attempt, before: isCounted(stored), after: { _ in false })
       }
+      base.lanes.issue(attempt.turn, .all)
       batch.commit { [self] error in
         let error = error.map { $0 as NSError }
-        if isWorthAnother(error, attempt) { return attemptDestruction(place, attempt + 1) {} }
-        base.report(error)
-        base.didDestroyAndPersistInstance(instance, context: context, error: error)
+        if isWorthAnother(error, attempt) { return again(attempt, attemptDestruction) }
+        endDestruction(attempt, error)
       }
-      guard attempt == 1 else { return }
-      if stored.exists { log(place, old: stored, new: nil) }
-      base.didDestroyInstance(instance, context: context)
-      leave()
+      if attempt.isFirst {
+        if stored.exists { log(attempt.place, old: stored, new: nil) }
+        base.didDestroyInstance(instance, context: context)
+      }
+      attempt.leave()
     }
+  }
+
+  private func endDestruction(_ attempt: Attempt, _ error: NSError?) {
+    base.lanes.end(attempt.turn, hasHappened: error == nil)
+    base.report(error)
+    base.didDestroyAndPersistInstance(instance, context: context, error: error)
   }
 
   // MARK: The steps
@@ -159,22 +206,41 @@ struct ResourceWrite {
     }
   }
 
-  /// What is stored, and of the owners of counters that will be less, what is known. Without the record, the operation
-  /// ends here.
+  /// What is stored, what of the draft is still to be written, and of the owners of counters that will be less, what is
+  /// known. Without the record, or if later writes have covered everything, it ends here.
   private func read(
-    _ place: ResourcePlace, _ before: @escaping (DocumentSnapshot) -> (ResourceCounter) -> Bool,
-    _ after: @escaping (ResourceCounter) -> Bool, _ leave: @escaping () -> Void,
-    _ body: @escaping (DocumentSnapshot, [DocumentReference: DocumentSnapshot]) -> Void
+    _ attempt: Attempt, isUpdate: Bool, orEnd end: @escaping (NSError?) -> Void,
+    then body: @escaping (DocumentSnapshot, ResourceDraft, [DocumentReference: DocumentSnapshot]) -> Void
   ) {
-    base.document(place).getDocument { stored, error in
+    base.document(attempt.place).getDocument { stored, error in
       guard let stored else {
-        base.report(error.map { $0 as NSError })
-        return leave()
+        let error = error.map { $0 as NSError }
+        if attempt.isFirst {
+          base.lanes.end(attempt.turn, hasHappened: false)
+          base.report(error)
+        } else {
+          end(error)
+        }
+        return attempt.leave()
       }
-      let counts = try? ResourceCounts(base, instance, context, before: before(stored), after: after)
+      guard let draft = rest(of: attempt, over: stored, isUpdate: isUpdate) else {
+        end(nil)
+        return attempt.leave()
+      }
+      let counts = try? ResourceCounts(
+        base, instance, context, before: isCounted(stored),
+        after: { isUpdate && draft.counts($0) })
       let owners = (counts?.changes ?? []).filter(\.isDecrement).map(\.owner)
-      readOwners(owners[...], [:]) { body(stored, $0) }
+      readOwners(owners[...], [:]) { body(stored, draft, $0) }
     }
+  }
+
+  /// Without what later writes have written; nil if they have left nothing to do.
+  private func rest(of attempt: Attempt, over stored: DocumentSnapshot, isUpdate: Bool) -> ResourceDraft? {
+    guard let written = base.lanes.written(after: attempt.turn) else { return attempt.draft }
+    guard isUpdate, case .fields(let names) = written else { return nil }
+    let rest = attempt.draft.without(names, over: stored, base, instance)
+    return rest.names.isEmpty ? nil : rest
   }
 
   private func readOwners(
@@ -197,10 +263,12 @@ struct ResourceWrite {
     return { $0.counts(old) }
   }
 
-  private func write(to batch: WriteBatch, _ body: () throws(UserDataError) -> Void) {
-    do throws(UserDataError) {
-      try body()
-    } catch {
+  private func write(
+    _ draft: ResourceDraft, to batch: WriteBatch, _ body: (inout EncodedFields) -> Void
+  ) {
+    switch draft.fields {
+    case .success(var fields): body(&fields)
+    case .failure(let error):
       batch.fail(
         NSError(
           domain: FirestoreErrorDomain, code: FirestoreErrorCode.Code.invalidArgument.rawValue,
@@ -209,14 +277,14 @@ struct ResourceWrite {
   }
 
   private func count(
-    in batch: WriteBatch, _ owners: [DocumentReference: DocumentSnapshot], _ attempt: Int,
+    in batch: WriteBatch, _ owners: [DocumentReference: DocumentSnapshot], _ attempt: Attempt,
     before: (ResourceCounter) -> Bool, after: (ResourceCounter) -> Bool
   ) {
     do throws(ResourceError) {
       let counts = try ResourceCounts(base, instance, context, before: before, after: after)
       counts.add(to: batch, owners)
       // Once for each write, however often it is tried.
-      guard attempt == 1 else { return }
+      guard attempt.isFirst else { return }
       for counter in counts.skipped {
         base.didSkipCounter(counter.name, of: counter.owner, counting: instance, context: context)
       }
@@ -231,8 +299,8 @@ struct ResourceWrite {
   }
 
   /// Whether it was refused because something had changed since it was read.
-  private func isWorthAnother(_ error: NSError?, _ attempt: Int) -> Bool {
-    guard let error, error.domain == FirestoreErrorDomain, attempt < Self.attemptsMax,
+  private func isWorthAnother(_ error: NSError?, _ attempt: Attempt) -> Bool {
+    guard let error, error.domain == FirestoreErrorDomain, attempt.number < Self.attemptsMax,
       base.isCounted(instance)
     else { return false }
     switch FirestoreErrorCode.Code(rawValue: error.code) {

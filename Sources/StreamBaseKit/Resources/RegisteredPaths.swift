@@ -1,0 +1,43 @@
+// From places back to paths as they were registered.
+
+private import FirebaseCore
+
+/// The paths that the bases of a database have registered, with their paddings.
+final class RegisteredPaths: Sendable {
+  private struct Entry {
+    let path: ResourcePath
+    let padding: String
+  }
+
+  private let entries = Guarded<[Entry]>([])
+
+  func add(_ path: ResourcePath, padding: String) {
+    entries.withLock { $0.append(Entry(path: path, padding: padding)) }
+  }
+
+  /// The components of a document's path without the one that was put in; nil if nothing is registered there.
+  func components(of document: [String]) -> [String]? {
+    entries.withLock { entries in
+      entries.lazy.compactMap { $0.path.components(at: document, padding: $0.padding) }.first
+    }
+  }
+}
+
+extension ResourcePath {
+  /// What the path was resolved to, if that gave this document.
+  fileprivate func components(at document: [String], padding: String) -> [String]? {
+    var resolved = document
+    if (components.count - 1).isMultiple(of: 2) {
+      guard document.count == components.count + 1, document[document.count - 2] == padding else {
+        return nil
+      }
+      resolved.remove(at: document.count - 2)
+    }
+    guard resolved.count == components.count else { return nil }
+    for case (.literal(let text), let found) in zip(components, resolved)
+    where !text.utf8.elementsEqual(found.utf8) {
+      return nil
+    }
+    return resolved
+  }
+}

@@ -1,0 +1,26 @@
+// What several objects of one database share.
+
+private import FirebaseCore
+import FirebaseFirestore
+
+/// Makes one for each database, and keeps none of them: they are there as long as somebody has them.
+final class PerDatabase<Value: AnyObject & Sendable>: Sendable {
+  private struct Known {
+    weak var value: Value?
+  }
+
+  private let known = Guarded<[ObjectIdentifier: Known]>([:])
+  private let make: @Sendable () -> Value
+
+  init(_ make: @escaping @Sendable () -> Value) { self.make = make }
+
+  subscript(firestore: Firestore) -> Value {
+    known.withLock { known in
+      if let value = known[ObjectIdentifier(firestore)]?.value { return value }
+      let value = make()
+      known = known.filter { $0.value.value != nil }
+      known[ObjectIdentifier(firestore)] = Known(value: value)
+      return value
+    }
+  }
+}
