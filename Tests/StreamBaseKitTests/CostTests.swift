@@ -49,6 +49,32 @@ extension StreamBaseKitTests {
       #expect(world.on { stream.findIndexPath("100000")![1] } == 2500)
     }
 
+    private final class Keyed: BaseItem {
+      nonisolated(unsafe) static var reads = 0
+      override var key: String? {
+        get {
+          Self.reads += 1
+          return super.key
+        }
+        set { super.key = newValue }
+      }
+    }
+
+    @Test func behindALimitOnlyTheRowsThatCrossItAreLookedAt() {
+      func item(_ index: Int) -> (key: ExactKey, item: BaseItem?) {
+        (ExactKey("\(100_000 + index)"), Keyed(key: "\(100_000 + index)"))
+      }
+      var visible = VisibleItems(StreamOrder())
+      _ = visible.update((1...Self.count).map(item), limit: 50)
+      Keyed.reads = 0
+      let step = visible.update([item(0)], limit: 50)
+      #expect(step.deleted == [49] && step.added == [0])
+      #expect(step.touched.map(\.text) == ["100000", "100050"])
+      let back = visible.update([(ExactKey("100000"), nil)], limit: 50)
+      #expect(back.deleted == [0] && back.added == [49])
+      #expect(Keyed.reads < 10)
+    }
+
     @Test func fault9ASectionIsNotMadeAnewForARowInItsMiddle() {
       let stream = TransientStream()
       stream.reset((0..<Self.count).map { Note("\(100_000 + $0 * 2)") })

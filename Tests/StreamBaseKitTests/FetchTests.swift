@@ -141,11 +141,50 @@ extension StreamBaseKitTests {
         $0.predicate = isWanted
         $0.autoFetch = true
       }
-      #expect(world.keys(stream) == ["100", "105", "110"])
+      // One more than the limit, which says that there are more.
+      #expect(world.keys(stream) == ["100", "105", "110", "115"])
       await fetch(stream, 2, world.on { stream[stream.count - 1].key! })
-      #expect(world.keys(stream) == ["100", "105", "110", "115", "120"])
-      await fetch(stream, 50, "120")
+      #expect(world.keys(stream) == ["100", "105", "110", "115", "120", "125"])
+      await fetch(stream, 50, "125")
       #expect(world.keys(stream).count == 8)
+    }
+
+    @Test func withAutoFetchAStricterPredicateAndRemovalsReadOnBehindWhatWasFetched() async throws {
+      try await world.put((0..<40).map { ("\(100 + $0)", $0) })
+      let (stream, _) = await world.stream(limit: 3) {
+        $0.predicate = { _ in true }
+        $0.autoFetch = true
+      }
+      await fetch(stream, 2, "103")
+      #expect(world.keys(stream) == ["100", "101", "102", "103", "104", "105"])
+      world.on { stream.predicate = { (($0 as? Note)?.rank ?? 0) % 5 == 0 } }
+      await world.wait { stream.count >= 4 }
+      #expect(world.keys(stream) == ["100", "105", "110", "115"])
+      try await world.delete("105", "110")
+      await world.wait { stream.count >= 4 }
+      #expect(world.keys(stream) == ["100", "115", "120", "125"])
+      world.on { stream.predicate = { (($0 as? Note)?.rank ?? 0) >= 38 } }
+      await world.wait { stream.count == 2 && !stream.isFetching }
+      #expect(world.on { !stream.hasMore })
+    }
+
+    @Test func aStreamKnowsWhetherThereIsMore() async throws {
+      try await world.put("a", "b", "c", "d", "e")
+      let (all, _) = await world.stream()
+      let (stream, _) = await world.stream(limit: 2)
+      #expect(world.on { stream.hasMore && !all.hasMore })
+      await fetch(stream, 1, "c")
+      #expect(world.keys(stream) == ["a", "b", "c", "d"] && world.on { stream.hasMore })
+      // Whether there is anything behind the last one shows when it is asked for.
+      await fetch(stream, 1, "d")
+      #expect(world.keys(stream).last == "e" && world.on { stream.hasMore })
+      await fetch(stream, 1, "e")
+      #expect(world.keys(stream).last == "e" && world.on { !stream.hasMore })
+      await settled(stream)
+      try await world.put("f")
+      #expect(world.keys(stream).last == "f" && world.on { !stream.hasMore })
+      let (short, _) = await world.stream(limit: 6)
+      #expect(world.on { !short.hasMore })
     }
 
     // MARK: Failures

@@ -364,6 +364,99 @@ extension StreamBaseKitTests {
         ])
     }
 
+    /// Says with each call that items have changed.
+    private final class Meddler: StreamChangeRecorder {
+      var meddle: () -> Void = {}
+      /// What was told while a batch was.
+      private(set) var isInside = false
+      private(set) var nested = 0
+      private var left = 4
+
+      private func call() {
+        guard left > 0 else { return }
+        left -= 1
+        meddle()
+      }
+
+      override func streamWillChange() {
+        if isInside { nested += 1 }
+        isInside = true
+        super.streamWillChange()
+        call()
+      }
+
+      override func streamItemsAdded(_ paths: [IndexPath]) {
+        super.streamItemsAdded(paths)
+        call()
+      }
+
+      override func streamDidChange() {
+        call()
+        super.streamDidChange()
+        isInside = false
+      }
+
+      override func streamItemsChanged(_ paths: [IndexPath]) {
+        if isInside { nested += 1 }
+        isInside = true
+        super.streamItemsChanged(paths)
+        call()
+        isInside = false
+      }
+    }
+
+    @Test func whatADelegateSaysDuringABatchIsToldBehindIt() {
+      let stream = TransientStream()
+      stream.add(Note("b"))
+      let meddler = Meddler()
+      stream.delegate = meddler
+      meddler.meddle = { [unowned stream] in stream.handleItemChanged(stream[0]) }
+      _ = meddler.take()
+      stream.add(Note("c"))
+      #expect(meddler.nested == 0)
+      #expect(
+        meddler.take() == [.batch(deleted: [], added: paths(1)), .changed(paths(0)), .changed(paths(0))])
+      stream.handleItemChanged(stream[1])
+      #expect(meddler.take() == [.changed(paths(1))])
+    }
+
+    @Test func whatADelegateOfAUnionSaysDuringABatchIsToldBehindIt() {
+      let (first, second) = (TransientStream(), TransientStream())
+      second.add(Note("b"))
+      let union = UnionStream(sources: first, second)
+      union.batchDelay = nil
+      let meddler = Meddler()
+      union.delegate = meddler
+      meddler.meddle = { [unowned second] in second.handleItemChanged(second[0]) }
+      _ = meddler.take()
+      first.add(Note("a"))
+      #expect(meddler.nested == 0)
+      #expect(
+        meddler.take() == [.batch(deleted: [], added: paths(0)), .changed(paths(1)), .changed(paths(1))])
+    }
+
+    @Test func aUnionOfAStreamOfNothingIsToldOnTheQueueOfItsDatabase() async {
+      final class Placed: StreamChangeRecorder {
+        var places: [Bool] = []
+        override func streamDidChange() {
+          places.append(DispatchQueue.getSpecific(key: StreamWorld.queueKey) == true)
+        }
+      }
+      let placed = Placed()
+      let (union, local) = world.on {
+        let local = StreamBase(type: Note.self, ref: world.notes, limit: 0)
+        local.batchDelay = nil
+        let union = UnionStream(sources: TransientStream(), local)
+        union.batchDelay = 0.01
+        union.delegate = placed
+        local.batching { $0.append(Note("a")) }
+        return (union, local)
+      }
+      await world.wait { placed.places.count == 1 }
+      #expect(world.on { placed.places } == [true])
+      withExtendedLifetime((union, local)) {}
+    }
+
     // MARK: Local items
 
     @Test func aTransientStreamIsWhatItIsGiven() {

@@ -3,10 +3,18 @@
 package import Foundation
 import StreamBaseKit
 
-/// Rows by key. Each update has to be one that a table view takes: rows that go are there before it, each once; rows
+/// Rows by key, with what they showed when they were added or reloaded. Each update has to be one that a table view
+/// takes: rows that go are there before it, each once; rows
 /// that come are there after it, each once, and are given by the stream; and the numbers of rows add up.
 package final class ModelTable: StreamTable {
-  package private(set) var sections: [[String]]
+  package struct Row: Equatable {
+    let key: String
+    let text: Int
+  }
+
+  package private(set) var rows: [[Row]]
+  /// The keys of the rows.
+  package var sections: [[String]] { rows.map { $0.map(\.key) } }
   /// The first thing that was wrong.
   package private(set) var problem: String?
   package private(set) var batches = 0
@@ -17,23 +25,30 @@ package final class ModelTable: StreamTable {
   /// What the stream has now, for whoever asks during an update.
   private let count: (_ section: Int) -> Int
   private let key: (IndexPath) -> String?
+  private let text: (IndexPath) -> Int
   private var isUpdating = false
   private var deleted: [IndexPath] = []
   private var added: [IndexPath] = []
 
-  package init(sections: Int, count: @escaping (Int) -> Int, key: @escaping (IndexPath) -> String?) {
-    self.sections = Array(repeating: [], count: sections)
+  package init(
+    sections: Int, count: @escaping (Int) -> Int, key: @escaping (IndexPath) -> String?,
+    text: @escaping (IndexPath) -> Int = { _ in 0 }
+  ) {
+    rows = Array(repeating: [], count: sections)
     self.count = count
     self.key = key
+    self.text = text
   }
+
+  private func row(_ path: IndexPath) -> Row { Row(key: key(path) ?? "", text: text(path)) }
 
   private func refuse(_ text: @autoclosure () -> String) {
     if problem == nil { problem = "batch \(batches): \(text())" }
   }
 
   package func reloadTable() {
-    for section in sections.indices {
-      sections[section] = (0..<count(section)).map { key(IndexPath(row: $0, section: section)) ?? "" }
+    for section in rows.indices {
+      rows[section] = (0..<count(section)).map { row(IndexPath(row: $0, section: section)) }
     }
   }
 
@@ -41,7 +56,6 @@ package final class ModelTable: StreamTable {
     if isUpdating { refuse("an update inside an update") }
     isUpdating = true
     (deleted, added) = ([], [])
-    checkState("at the beginning")
   }
 
   package func deleteTableRows(_ paths: [IndexPath]) {
@@ -58,8 +72,12 @@ package final class ModelTable: StreamTable {
   package func reloadTableRows(_ paths: [IndexPath]) {
     if isUpdating { refuse("rows reloaded inside of an update") }
     rowsReloaded += paths.count
-    for path in paths where !isRow(path) || sections[path[0]][path[1]] != key(path) {
-      refuse("row \(path) was reloaded, and is another")
+    for path in paths {
+      guard isRow(path), rows[path[0]][path[1]].key == key(path) else {
+        refuse("row \(path) was reloaded, and is another")
+        continue
+      }
+      rows[path[0]][path[1]] = row(path)
     }
   }
 
@@ -71,8 +89,8 @@ package final class ModelTable: StreamTable {
     rowsAdded += added.count
     if deleted.isEmpty, added.isEmpty { refuse("a batch of nothing") }
     apply()
-    checkState("at the end")
-    for path in added where isRow(path) && sections[path[0]][path[1]] != key(path) {
+    checkCounts()
+    for path in added where isRow(path) && rows[path[0]][path[1]].key != key(path) {
       refuse("row \(path) is not what was added")
     }
   }
@@ -83,39 +101,36 @@ package final class ModelTable: StreamTable {
     }
     for path in deleted.sorted(by: >) {
       guard isRow(path) else { return refuse("row \(path) is deleted, and there is none") }
-      sections[path[0]].remove(at: path[1])
+      rows[path[0]].remove(at: path[1])
     }
     for path in added.sorted() {
-      guard sections.indices.contains(path[0]), (0...sections[path[0]].count).contains(path[1]) else {
+      guard rows.indices.contains(path[0]), (0...rows[path[0]].count).contains(path[1]) else {
         return refuse("row \(path) is added behind the end")
       }
-      sections[path[0]].insert(key(path) ?? "", at: path[1])
+      rows[path[0]].insert(row(path), at: path[1])
     }
   }
 
   private func isRow(_ path: IndexPath) -> Bool {
-    sections.indices.contains(path[0]) && sections[path[0]].indices.contains(path[1])
+    rows.indices.contains(path[0]) && rows[path[0]].indices.contains(path[1])
   }
 
   /// Whoever is told of a change finds it done.
-  private func checkState(_ moment: String) {
-    guard moment == "at the end" else { return }
-    for section in sections.indices where sections[section].count != count(section) {
-      refuse("section \(section) has \(sections[section].count) rows, and the stream \(count(section))")
+  private func checkCounts() {
+    for section in rows.indices where rows[section].count != count(section) {
+      refuse("section \(section) has \(rows[section].count) rows, and the stream \(count(section))")
     }
   }
 
   /// All rows, against the stream and against what they have to be.
-  package func compare(_ expected: [[String]]) {
+  package func compare(_ expected: [[Row]]) {
     guard problem == nil else { return }
-    for section in sections.indices where sections[section] != expected[section] {
+    for (section, (found, expected)) in zip(rows, expected).enumerated() where found != expected {
       let row =
-        zip(sections[section], expected[section]).enumerated().first { $1.0 != $1.1 }?.offset
-        ?? min(sections[section].count, expected[section].count)
+        zip(found, expected).enumerated().first { $1.0 != $1.1 }?.offset ?? min(found.count, expected.count)
       return refuse(
-        "section \(section) differs from a fresh computation in row \(row): \(sections[section].dropFirst(row).prefix(3)) "
-          + "for \(expected[section].dropFirst(row).prefix(3)), \(sections[section].count) rows for "
-          + "\(expected[section].count)")
+        "section \(section) differs from a fresh computation in row \(row): \(found.dropFirst(row).prefix(3)) "
+          + "for \(expected.dropFirst(row).prefix(3)), \(found.count) rows for \(expected.count)")
     }
   }
 }

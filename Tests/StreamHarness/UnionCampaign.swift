@@ -4,7 +4,8 @@
 //     → one union, with a delay → one stream in sections → an adapter → a table that refuses what a table view would
 //
 // After each commit, dice decide whose delay is over. Now and then all are, and the table is compared with what a fresh
-// computation makes of the records.
+// computation makes of the records. Between the sections and the adapter somebody meddles: while something is told, it
+// says that items have changed.
 
 import FirebaseFirestore
 import Foundation
@@ -13,7 +14,12 @@ import StreamBaseKit
 
 package struct UnionCampaign {
   package struct Summary: Sendable {
+    /// Those that did something.
     package var changes = 0
+    /// Of the union, at the beginning and when there were fewest.
+    package var itemsAtStart = 0
+    package var itemsLeast = Int.max
+    package var meddled = 0
     package var comparisons = 0
     package var batches = 0
     package var rowsDeleted = 0
@@ -32,7 +38,7 @@ package struct UnionCampaign {
   private static let batchMax = 40
 
   /// The records of one collection, as they must be.
-  fileprivate struct Row {
+  fileprivate struct Row: Equatable {
     var rank: Int
     var group: Int
     var isHidden: Bool
@@ -69,11 +75,12 @@ package struct UnionCampaign {
   private var suppressed: Set<String> = []
   private var limit: Int?
   private var showsHidden = false
-  /// What dice seldom choose is done at the start of every run, however short.
-  private var rare = [2, 1, 0]
+  /// What dice seldom choose is done at the start of every run, however short, and every tenth of it.
+  private static let everyRare = [2, 1, 0]
+  private var rare = everyRare
   private var summary = Summary()
 
-  /// `items` records at the beginning, and so many changes of them.
+  /// A union of `items` at least at the beginning, and so many changes of what is below it.
   package static func run(items: Int, changes: Int, seed: UInt64) async throws -> Summary {
     var campaign = UnionCampaign(items, seed)
     return try await campaign.run(changes)
@@ -97,6 +104,7 @@ package struct UnionCampaign {
     let partitioned: PartitionedStream
     let table: ModelTable
     let adapter: StreamTableAdapter
+    let meddler: Meddler
 
     init(_ firestore: Firestore) {
       let orders: [(StreamBase.Ordering, Bool)] = [
@@ -120,9 +128,12 @@ package struct UnionCampaign {
         partitioned.count(inSection: $0)
       } key: {
         partitioned[$0].key
+      } text: {
+        (partitioned[$0] as? Item)?.text ?? -1
       }
       adapter = StreamTableAdapter(table: table)
-      partitioned.delegate = adapter
+      meddler = Meddler(adapter, streams)
+      partitioned.delegate = meddler
     }
 
     private static func join(_ streams: [StreamBase], _ timer: HandTimer) -> (UnionStream, PartitionedStream)
@@ -135,6 +146,53 @@ package struct UnionCampaign {
     }
 
     func fireAll() { for timer in timers { timer.fire() } }
+  }
+
+  /// Passes everything on, and now and then calls back before that.
+  fileprivate final class Meddler: StreamBaseDelegate {
+    private static let every = 7
+    private let adapter: StreamTableAdapter
+    private let streams: [StreamBase]
+    private var calls = 0
+    private(set) var meddled = 0
+
+    init(_ adapter: StreamTableAdapter, _ streams: [StreamBase]) {
+      self.adapter = adapter
+      self.streams = streams
+    }
+
+    private func meddle() {
+      calls += 1
+      let stream = streams[calls / Self.every % streams.count]
+      guard calls.isMultiple(of: Self.every), !stream.isEmpty else { return }
+      meddled += 1
+      stream.handleItemChanged(stream[calls % stream.count])
+    }
+
+    func streamWillChange() {
+      adapter.streamWillChange()
+      meddle()
+    }
+
+    func streamItemsDeleted(_ paths: [IndexPath]) {
+      adapter.streamItemsDeleted(paths)
+      meddle()
+    }
+
+    func streamItemsAdded(_ paths: [IndexPath]) {
+      meddle()
+      adapter.streamItemsAdded(paths)
+    }
+
+    func streamDidChange() {
+      meddle()
+      adapter.streamDidChange()
+    }
+
+    func streamItemsChanged(_ paths: [IndexPath]) {
+      meddle()
+      adapter.streamItemsChanged(paths)
+    }
   }
 
   // MARK: The run
@@ -151,11 +209,14 @@ package struct UnionCampaign {
       return world.streams.reduce(0) { $0 + $1.count } < shown
     }) { await Task.yield() }
     compare(world)
+    summary.itemsAtStart = summary.itemsLeast
     var sinceComparison = 0
     while summary.changes < changes, summary.failure == nil {
+      let tenth = summary.changes * 10 / changes
       let count = try await change(world)
       summary.changes += count
       sinceComparison += count
+      if summary.changes * 10 / changes > tenth { rare = Self.everyRare }
       step(world)
       if sinceComparison > max(1000, items / 40) || summary.changes >= changes {
         sinceComparison = 0
@@ -167,16 +228,21 @@ package struct UnionCampaign {
       summary.rowsDeleted = world.table.rowsDeleted
       summary.rowsAdded = world.table.rowsAdded
       summary.rowsReloaded = world.table.rowsReloaded
+      summary.meddled = world.meddler.meddled
     }
     try await firestore.terminate()
     return summary
   }
 
   private mutating func fill() async throws {
-    for start in stride(from: 0, to: items, by: 500) {
-      let batch = firestore.batch()
-      for _ in start..<min(start + 500, items) { come(random.below(3), batch) }
-      try await batch.commit()
+    var missing = items
+    while missing > 0 {
+      for start in stride(from: 0, to: missing, by: 500) {
+        let batch = firestore.batch()
+        for _ in start..<min(start + 500, missing) { _ = come(random.below(3), batch) }
+        try await batch.commit()
+      }
+      missing = items - expected().reduce(0) { $0 + $1.count }
     }
   }
 
@@ -187,8 +253,8 @@ package struct UnionCampaign {
     switch rare.popLast() ?? random.below(400) {
     case 0:
       count(.limit)
-      let visible = rows[1].count
-      limit = random.oneIn(3) ? nil : max(0, visible - random.below(200))
+      let visible = rows[1].values.count { !$0.isHidden }
+      limit = limit != nil && random.oneIn(3) ? nil : max(0, visible - 1 - random.below(200))
       queue.sync { world.streams[1].afterPredicateLimit = limit }
       return 1
     case 1:
@@ -198,8 +264,8 @@ package struct UnionCampaign {
       queue.sync { world.streams[0].predicate = shows ? nil : { ($0 as? Item)?.isHidden == false } }
       return 1
     case 2...10:
+      guard let key = key(2) else { return 0 }
       count(.local)
-      guard let key = key(2) else { return 1 }
       if suppressed.remove(key) == nil { suppressed.insert(key) }
       let isSuppressed = suppressed.contains(key)
       queue.sync {
@@ -208,55 +274,64 @@ package struct UnionCampaign {
       return 1
     default:
       let batch = firestore.batch()
-      let changes = 1 + random.below(Self.batchMax)
       // Of one record, only the last change of a batch would be seen.
       var touched = Set<String>()
-      for _ in 0..<changes { change(batch, &touched) }
+      var changes = 0
+      for _ in 0...random.below(Self.batchMax) where change(batch, &touched) { changes += 1 }
       try await batch.commit()
       return changes
     }
   }
 
-  private mutating func change(_ batch: WriteBatch, _ touched: inout Set<String>) {
+  /// Whether there was something to change.
+  private mutating func change(_ batch: WriteBatch, _ touched: inout Set<String>) -> Bool {
     let source = random.below(3)
     let kinds: [Kind] = [.come, .go, .rank, .rank, .group, .hide, .text, .text]
     let kind = kinds[random.below(kinds.count)]
-    guard kind != .come else { return come(source, batch, &touched) }
-    guard let key = key(source), touched.insert("\(source)/\(key)").inserted, var row = rows[source][key]
-    else {
-      return
+    guard kind != .come else {
+      guard come(source, batch, &touched) else { return false }
+      count(.come)
+      return true
     }
-    count(kind)
+    guard let key = key(source), !touched.contains("\(source)/\(key)"), var row = rows[source][key] else {
+      return false
+    }
     let reference = firestore.collection("s\(source)").document(key)
     switch kind {
     case .go:
+      count(.go)
+      touched.insert("\(source)/\(key)")
       rows[source][key] = nil
       suppressed.remove(source == 2 ? key : "")
       batch.deleteDocument(reference)
-      return
+      return true
     case .rank: row.rank = rank()
     case .group: row.group = random.below(Self.sections)
     case .hide: row.isHidden.toggle()
     default: row.text += 1
     }
+    guard rows[source][key] != row else { return false }
+    count(kind)
+    touched.insert("\(source)/\(key)")
     rows[source][key] = row
     batch.setData(data(row), forDocument: reference)
+    return true
   }
 
-  private mutating func come(_ source: Int, _ batch: WriteBatch) {
+  private mutating func come(_ source: Int, _ batch: WriteBatch) -> Bool {
     var touched = Set<String>()
-    come(source, batch, &touched)
+    return come(source, batch, &touched)
   }
 
   /// Some keys are in several collections.
-  private mutating func come(_ source: Int, _ batch: WriteBatch, _ touched: inout Set<String>) {
-    count(.come)
+  private mutating func come(_ source: Int, _ batch: WriteBatch, _ touched: inout Set<String>) -> Bool {
     let key = "k\(random.below(items * 4))"
-    guard rows[source][key] == nil, touched.insert("\(source)/\(key)").inserted else { return }
+    guard rows[source][key] == nil, touched.insert("\(source)/\(key)").inserted else { return false }
     let row = Row(rank: rank(), group: random.below(Self.sections), isHidden: random.oneIn(10), text: 0)
     rows[source][key] = row
     keys[source].append(key)
     batch.setData(data(row), forDocument: firestore.collection("s\(source)").document(key))
+    return true
   }
 
   /// Many are the same.
@@ -291,6 +366,7 @@ package struct UnionCampaign {
   private mutating func compare(_ world: World) {
     summary.comparisons += 1
     let expected = expected()
+    summary.itemsLeast = min(summary.itemsLeast, expected.reduce(0) { $0 + $1.count })
     summary.failure = queue.sync {
       world.fireAll()
       world.table.compare(expected)
@@ -301,14 +377,16 @@ package struct UnionCampaign {
     }
   }
 
-  /// The keys of each section, from what is stored.
-  private func expected() -> [[String]] {
+  /// The rows of each section, from what is stored.
+  private func expected() -> [[ModelTable.Row]] {
     var shown: [String: Row] = rows[2].filter { !suppressed.contains($0.key) }
     let second = rows[1].filter { !$0.value.isHidden }.sorted { Self.areInOrder($1, $0) }
     for (key, row) in second.prefix(limit ?? .max) { shown[key] = row }
     for (key, row) in rows[0] where showsHidden || !row.isHidden { shown[key] = row }
-    var sections = Array(repeating: [String](), count: Self.sections)
-    for (key, row) in shown.sorted(by: Self.areInOrder) { sections[row.group].append(key) }
+    var sections = Array(repeating: [ModelTable.Row](), count: Self.sections)
+    for (key, row) in shown.sorted(by: Self.areInOrder) {
+      sections[row.group].append(ModelTable.Row(key: key, text: row.text))
+    }
     return sections
   }
 

@@ -56,6 +56,9 @@ struct VisibleItems {
     return items.settle(key, item)
   }
 
+  /// Those behind the limit are listed too.
+  var listedCount: Int { items.count }
+
   func checkInvariants() { items.checkInvariants() }
 
   // MARK: Changing
@@ -106,9 +109,10 @@ struct VisibleItems {
     if kept < stayed {
       let gone = Self.last(stayed - kept, of: countBefore, without: step.deleted)
       step.deleted = Self.merged(step.deleted, gone)
-      var rest = stayed - kept
-      for row in count..<items.count where rest > 0 {
+      var (row, rest) = (count, stayed - kept)
+      while rest > 0 {
         let key = ExactKey(items[row].key ?? "")
+        row += 1
         guard !inserted.contains(key) else { continue }
         step.touched.append(key)
         rest -= 1

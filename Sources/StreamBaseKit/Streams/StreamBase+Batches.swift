@@ -61,15 +61,30 @@ extension StreamBase {
       hasAnotherRound = true
       return
     }
-    isAnnouncing = true
-    repeat {
-      hasAnotherRound = false
-      applyOnce()
-    } while hasAnotherRound
-    isAnnouncing = false
-    guard loadIsDue else { return }
+    announce { applyOnce() }
+    guard loadIsDue else {
+      fetchUpToLimit()
+      return
+    }
     loadIsDue = false
     finishLoad(nil)
+  }
+
+  /// Items that stay where they are have other content. If something is being told, that comes first.
+  func announceChanged(_ keys: [ExactKey]) {
+    guard isAnnouncing else { return announce { tellChanged(keys) } }
+    for key in keys { pending.insert(key) }
+    hasAnotherRound = true
+  }
+
+  private func announce(_ body: () -> Void) {
+    isAnnouncing = true
+    body()
+    while hasAnotherRound {
+      hasAnotherRound = false
+      applyOnce()
+    }
+    isAnnouncing = false
   }
 
   private func applyOnce() {
@@ -88,7 +103,7 @@ extension StreamBase {
     for item in gone { item.update(nil) }
   }
 
-  func tellChanged(_ keys: [ExactKey]) {
+  private func tellChanged(_ keys: [ExactKey]) {
     let rows = keys.compactMap(visible.row)
     guard !rows.isEmpty else { return }
     delegate?.streamItemsChanged(IndexPath.paths(rows))

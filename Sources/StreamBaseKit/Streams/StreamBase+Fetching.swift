@@ -17,8 +17,8 @@ extension StreamBase {
     let inflight = Inflight()
     fixFirstSegment(source)
     let cursor = source.cursor(start, records[ExactKey(start)]?.item)
-    let end = end.map { QuerySource.Cursor.values([$0]) } ?? source.end
-    page(count, count, cursor, end) { [weak self] error in
+    let range = PageRange(end: end.map { .values([$0]) } ?? source.end, isOpen: end == nil)
+    page(count, count, cursor, range) { [weak self] error in
       withExtendedLifetime(inflight) {}
       self?.isFetching = false
       if let error { self?.delegate?.streamDidFail(error) }
@@ -28,11 +28,11 @@ extension StreamBase {
 
   /// Reads `count` records, and with `autoFetch` more of them until `wanted` are accepted.
   private func page(
-    _ count: Int, _ wanted: Int, _ start: QuerySource.Cursor, _ end: QuerySource.Cursor?,
+    _ count: Int, _ wanted: Int, _ start: QuerySource.Cursor, _ range: PageRange,
     _ done: @escaping (NSError?) -> Void
   ) {
     guard let source else { return done(nil) }
-    let query = source.query(from: start, to: end, limit: count + 1)
+    let query = source.query(from: start, to: range.end, limit: count + 1)
     query.getDocuments { [weak self] snapshot, error in
       guard let self, let snapshot else { return done(error.map { $0 as NSError }) }
       let isWhole = snapshot.count <= count
@@ -40,9 +40,11 @@ extension StreamBase {
       var documents = snapshot.documents
       if let first = documents.first, source.isAt(start, first) { documents.removeFirst() }
       documents = Array(documents.prefix(count))
-      let accepted = take(documents, start, isWhole ? end : documents.last.map(QuerySource.Cursor.document))
-      if autoFetch, accepted < wanted, !isWhole, let last = documents.last {
-        page(count, wanted - accepted, .document(last), end, done)
+      let last = documents.last.map(QuerySource.Cursor.document)
+      let accepted = take(documents, start, isWhole ? range.end : last)
+      reach(isWhole && range.isOpen ? .end : .to(last ?? start))
+      if autoFetch, accepted < wanted, !isWhole, let last {
+        page(count, wanted - accepted, last, range, done)
       } else {
         done(nil)
       }
@@ -67,7 +69,9 @@ extension StreamBase {
     }
     let fixed = newSegment()
     segments.swapAt(0, segments.count - 1)
-    let end = first.count > limit ? first.last.map(QuerySource.Cursor.document) : source.end
+    let last = first.count > limit ? first.last.map(QuerySource.Cursor.document) : nil
+    let end = last ?? source.end
+    reach(last.map { .to($0) } ?? .end)
     listen(fixed, to: source.query(from: source.start, to: end, limit: nil)) { [weak self, weak first] in
       if let first { self?.retire(first) }
     }
@@ -80,6 +84,25 @@ extension StreamBase {
     receive { for key in segment.keys { release(key, segment) } }
   }
 
+  // MARK: How far
+
+  private func reach(_ place: Reach) {
+    // Behind the end, everything is followed.
+    if case .end = reach { return }
+    reach = place
+  }
+
+  /// Where to go on; nil if there is no more.
+  var frontier: QuerySource.Cursor? {
+    switch reach {
+    case .to(let place): return place
+    case .end: return nil
+    case .first:
+      guard let limit = source?.limit, let first = segments.first, first.count > limit else { return nil }
+      return first.last.map(QuerySource.Cursor.document)
+    }
+  }
+
   // MARK: Without being asked
 
   /// The first snapshot is there. It is all, unless the predicate left too little of it.
@@ -88,18 +111,18 @@ extension StreamBase {
     loadIsDue = true
   }
 
-  /// Whether that is necessary, and possible.
+  /// Whether that is necessary, and possible. As with the first query, there is to be one item more than the limit.
   @discardableResult
   func fetchUpToLimit(thenEndLoad: Bool = false) -> Bool {
-    guard autoFetch, predicate != nil, let source, let limit = source.limit, !isFetching,
-      let last = segments.first?.last, segments.count == 1, segments[0].count > limit
-    else { return false }
-    let accepted = records.values.count { accepts($0.item) }
-    let wanted = Swift.min(limit, afterPredicateLimit ?? .max)
+    guard autoFetch, predicate != nil, let source, let limit = source.limit, !isFetching, let frontier else {
+      return false
+    }
+    let accepted = pending.isDue ? records.values.count { accepts($0.item) } : visible.listedCount
+    let wanted = Swift.min(limit + 1, afterPredicateLimit ?? .max)
     guard accepted < wanted else { return false }
     isFetching = true
     fixFirstSegment(source)
-    page(limit, wanted - accepted, .document(last), source.end) { [weak self] error in
+    page(limit, wanted - accepted, frontier, PageRange(end: source.end, isOpen: true)) { [weak self] error in
       guard let self else { return }
       isFetching = false
       if let error { delegate?.streamDidFail(error) }
@@ -109,4 +132,20 @@ extension StreamBase {
     }
     return true
   }
+}
+
+/// Up to where the order was read.
+enum Reach {
+  /// As far as the first query goes.
+  case first
+  case to(QuerySource.Cursor)
+  /// Everything, whatever comes.
+  case end
+}
+
+/// Where pages end.
+private struct PageRange {
+  let end: QuerySource.Cursor?
+  /// That is where the stream ends.
+  let isOpen: Bool
 }

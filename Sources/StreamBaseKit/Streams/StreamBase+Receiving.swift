@@ -91,7 +91,7 @@ extension StreamBase {
     isEndingEvent = false
     let hasNothingToWaitFor = batchDelay == nil || !pending.isDue
     if !steady.isEmpty || hasNothingToWaitFor { applyPending() } else { batchIsDue() }
-    tellChanged(steady)
+    announceChanged(steady)
   }
 
   // MARK: Records

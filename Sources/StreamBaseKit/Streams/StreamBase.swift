@@ -64,7 +64,7 @@ open class StreamBase: StreamBaseProtocol {
     }
   }
 
-  /// Goes on reading where the predicate leaves fewer items than were asked for.
+  /// Goes on reading where the predicate leaves fewer items than were asked for, also when items go.
   public var autoFetch = false
 
   public weak var delegate: (any StreamBaseDelegate)? { didSet { load.news(for: delegate)?.tell() } }
@@ -74,6 +74,8 @@ open class StreamBase: StreamBaseProtocol {
   let type: BaseItem.Type
   /// Nil for a stream that is not connected.
   let source: QuerySource?
+  /// The callback queue of its database; nil without one.
+  let queue: DispatchQueue?
   var records: [ExactKey: Record] = [:]
   var visible: VisibleItems
   var pending = PendingKeys()
@@ -88,6 +90,7 @@ open class StreamBase: StreamBaseProtocol {
   var isAnnouncing = false
   var hasAnotherRound = false
   var isFetching = false
+  var reach = Reach.first
   /// The listeners, in the order of their ranges; the first is the one that the stream began with.
   var segments: [StreamSegment] = []
   var segmentCount = 0
@@ -100,6 +103,7 @@ open class StreamBase: StreamBaseProtocol {
   public init() {
     type = BaseItem.self
     source = nil
+    queue = nil
     visible = VisibleItems(StreamOrder())
     comparator = StreamOrder().comparator
     load = InitialLoad(isOver: true)
@@ -125,7 +129,9 @@ open class StreamBase: StreamBaseProtocol {
     self.type = type
     visible = VisibleItems(source.order)
     comparator = queryBuilder.buildComparator()
-    timer = QueueTimer(source.ref.firestore.callbackQueue)
+    let queue = source.ref.firestore.callbackQueue
+    self.queue = queue
+    timer = QueueTimer(queue)
     // A limit of nothing needs no query.
     let isConnected = queryBuilder.limit != 0
     load = InitialLoad(isOver: !isConnected)
@@ -178,6 +184,11 @@ open class StreamBase: StreamBaseProtocol {
 
   // MARK: More
 
+  /// Whether there may be something behind what was read. It is known once the load is over, and after a `fetchMore` when
+  /// that is done: as long as it brings what it was asked for, there may be more. When there is not, what comes behind the
+  /// last record is followed.
+  public var hasMore: Bool { frontier != nil }
+
   /// Brings up to `count` records that come after the one with the key `start`, up to `end` if there is one, and keeps
   /// them up to date. `start` is where to go on in the direction of the stream, so its last item's key, also in a
   /// descending one. It is meant for the order by keys; in the order by a child, `start` has to be the key of an item
@@ -202,8 +213,9 @@ open class StreamBase: StreamBaseProtocol {
       changedInEvent?.append(key)
       return
     }
+    guard !isAnnouncing else { return announceChanged([key]) }
     applyPending()
-    if settles(key) { tellChanged([key]) }
+    if settles(key) { announceChanged([key]) }
   }
 
   /// Lets `fn` edit all items, the invisible ones too, in whatever order; what that changes comes as a batch. It takes

@@ -6,19 +6,19 @@
 //   - A key for which that may not hold is pending, and a batch is on its way.
 //   - What the delegate was told, applied in order, gives the items.
 
-public import FirebaseFirestore
-package import Foundation
+public import Foundation
 
 /// The visible items of several streams in the order of the first of them.
 ///
 /// It keeps the streams and takes over their delegates. Where several have the same key, the first of them counts. A
-/// batch costs as much as it changes, however long the streams are.
+/// batch costs as much as it changes, however long the streams are. Delayed batches come on the callback queue of the
+/// first stream that has a database, or on the main queue if none has.
 open class UnionStream: StreamBaseProtocol {
   public weak var delegate: (any StreamBaseDelegate)? { didSet { load.news(for: delegate)?.tell() } }
 
   /// Changes are collected for so long after the last of them, and at most ten times as long. Nil applies them at
   /// once.
-  package var batchDelay: TimeInterval? = 0.1
+  public var batchDelay: TimeInterval? = 0.1
   package var timer: any BatchTimer
 
   private let sources: [StreamBase]
@@ -37,8 +37,7 @@ open class UnionStream: StreamBaseProtocol {
     self.sources = sources
     loading = sources.count
     visible = VisibleItems(sources[0].visible.order)
-    let firestore = sources.lazy.compactMap { $0.source?.ref.firestore }.first
-    timer = QueueTimer(firestore?.callbackQueue ?? .main)
+    timer = QueueTimer(sources.lazy.compactMap(\.queue).first ?? .main)
     begin()
   }
 
@@ -86,7 +85,7 @@ open class UnionStream: StreamBaseProtocol {
     for key in keys where visible.isListed(key) && !pending.contains(key) {
       if visible.staysInPlace(key) { steady.append(key) } else { pending.insert(key) }
     }
-    tellChanged(steady)
+    announceChanged(steady)
     batchIsDue()
   }
 
@@ -114,11 +113,24 @@ open class UnionStream: StreamBaseProtocol {
       hasAnotherRound = true
       return
     }
+    announce { applyOnce() }
+  }
+
+  /// If something is being told, that comes first.
+  private func announceChanged(_ keys: [ExactKey]) {
+    guard !keys.isEmpty else { return }
+    guard isAnnouncing else { return announce { tellChanged(keys) } }
+    for key in keys { pending.insert(key) }
+    hasAnotherRound = true
+  }
+
+  private func announce(_ body: () -> Void) {
     isAnnouncing = true
-    repeat {
+    body()
+    while hasAnotherRound {
       hasAnotherRound = false
       applyOnce()
-    } while hasAnotherRound
+    }
     isAnnouncing = false
   }
 

@@ -65,9 +65,8 @@ func showSending(_ text: String, _ sending: TransientStream) -> Message {
 }
 
 func rowsOfChat(_ stream: StreamBase) -> [String] {
-  let hasMore = stream.count > 50
   let rows = stream.reversed().map { ($0 as? Message)?.text ?? "" }
-  return hasMore ? ["Earlier messages"] + rows : rows
+  return stream.hasMore ? ["Earlier messages"] + rows : rows
 }
 
 func byFame(_ messages: StreamBase) -> PartitionedStream {

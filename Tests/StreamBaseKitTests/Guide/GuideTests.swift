@@ -69,6 +69,7 @@ extension StreamBaseKitTests {
           type: Message.self, ref: firestore.collection("messages"), limit: 2, ascending: false)
       }
       await wait { recent.count == 3 }
+      #expect(on { rowsOfChat(recent) } == ["Earlier messages", "M6", "M7", "M8"])
       await withCheckedContinuation { done in on { fetchOlder(recent) { done.resume() } } }
       await wait { recent.count == 9 }
       #expect(on { rowsOfChat(recent) } == (0..<9).map { "M\($0)" })

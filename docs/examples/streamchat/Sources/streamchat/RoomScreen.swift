@@ -42,7 +42,7 @@ final class RoomScreen {
   }
 
   /// From the top to the bottom.
-  var lines: [String] { rows.lines(hasMore: stream.count > Self.page) }
+  var lines: [String] { rows.lines(hasMore: stream.hasMore) }
 }
 
 /// A table of text. It is kept by the rows that a batch names, as a table view would be.
