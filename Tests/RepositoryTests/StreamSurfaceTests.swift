@@ -1,0 +1,13 @@
+// Code written for the original of StreamBaseKit compiles in both language modes.
+
+import Foundation
+import Testing
+
+@Suite struct StreamSurfaceTests {
+  @Test(arguments: ["5", "6"]) func codeWrittenForTheOriginalCompiles(mode: String) async throws {
+    var compiler = SwiftCompiler(build: try SwiftCompiler.runningBuild())
+    compiler.mode = mode
+    let file = RepositoryTree.root.appendingPathComponent("Tests/Fixtures/StreamBaseKit/Surface.swift")
+    expectNone(try await compiler.typecheck(file))
+  }
+}
