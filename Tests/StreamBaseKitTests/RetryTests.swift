@@ -80,7 +80,8 @@ extension StreamBaseKitTests {
         .set(note, StoredMap([("rank", .integer(rank)), ("text", .string(text))])),
         .patch(
           board, StoredMap(), mask: FieldMask([]),
-          transforms: [FieldTransform(StoredFieldPath(unchecked: ["high_count"]), .increment(.integer(high)))]),
+          transforms: [FieldTransform(StoredFieldPath(unchecked: ["high_count"]), .increment(.integer(high)))]
+        ),
       ])
     }
 

@@ -414,7 +414,8 @@ extension StreamBaseKitTests {
       _ = meddler.take()
       stream.add(Note("c"))
       #expect(meddler.nested == 0)
-      #expect(meddler.take() == [.batch(deleted: [], added: paths(1)), .changed(paths(0)), .changed(paths(0))])
+      #expect(
+        meddler.take() == [.batch(deleted: [], added: paths(1)), .changed(paths(0)), .changed(paths(0))])
       stream.handleItemChanged(stream[1])
       #expect(meddler.take() == [.changed(paths(1))])
     }
@@ -430,7 +431,8 @@ extension StreamBaseKitTests {
       _ = meddler.take()
       first.add(Note("a"))
       #expect(meddler.nested == 0)
-      #expect(meddler.take() == [.batch(deleted: [], added: paths(0)), .changed(paths(1)), .changed(paths(1))])
+      #expect(
+        meddler.take() == [.batch(deleted: [], added: paths(0)), .changed(paths(1)), .changed(paths(1))])
     }
 
     @Test func aUnionOfAStreamOfNothingIsToldOnTheQueueOfItsDatabase() async {

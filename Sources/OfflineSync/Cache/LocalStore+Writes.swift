@@ -100,7 +100,8 @@ extension LocalStore {
     for path in batch.paths {
       let remote = try transaction.remote(path)
       let visible = local(
-        remote, insteadOf: try transaction.remoteBefore(path), without: batch, changed: followers[path] ?? [:],
+        remote, insteadOf: try transaction.remoteBefore(path), without: batch,
+        changed: followers[path] ?? [:],
         seen: seen[path] ?? remote)
       try transaction.touch(path, visible: visible)
       documents.append(visible)

@@ -32,7 +32,9 @@ extension PendingBatch {
 
   /// Whether there is a document behind it that a batch can follow.
   func makes(_ path: DocumentPath) -> Bool {
-    guard let last = mutations(of: path).last?.mutation, last.precondition != .impossible else { return false }
+    guard let last = mutations(of: path).last?.mutation, last.precondition != .impossible else {
+      return false
+    }
     switch last.change {
     case .set, .patch: return true
     case .delete, .verify, .place: return false
@@ -41,7 +43,9 @@ extension PendingBatch {
 
   /// Whether it changes nothing of a document that is there.
   func leavesAlone(_ path: DocumentPath) -> Bool {
-    mutations(of: path).allSatisfy { $0.mutation.change == .verify || $0.mutation.precondition == .exists(false) }
+    mutations(of: path).allSatisfy {
+      $0.mutation.change == .verify || $0.mutation.precondition == .exists(false)
+    }
   }
 
   /// The same batch, once what it is for has a time, or will never be.

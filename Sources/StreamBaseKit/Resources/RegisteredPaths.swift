@@ -28,11 +28,14 @@ extension ResourcePath {
   fileprivate func components(at document: [String], padding: String) -> [String]? {
     var resolved = document
     if (components.count - 1).isMultiple(of: 2) {
-      guard document.count == components.count + 1, document[document.count - 2] == padding else { return nil }
+      guard document.count == components.count + 1, document[document.count - 2] == padding else {
+        return nil
+      }
       resolved.remove(at: document.count - 2)
     }
     guard resolved.count == components.count else { return nil }
-    for case (.literal(let text), let found) in zip(components, resolved) where !text.utf8.elementsEqual(found.utf8) {
+    for case (.literal(let text), let found) in zip(components, resolved)
+    where !text.utf8.elementsEqual(found.utf8) {
       return nil
     }
     return resolved

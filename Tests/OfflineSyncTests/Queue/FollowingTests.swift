@@ -36,7 +36,8 @@ import Testing
     if isOffline { world.remote.setReachable(false) }
     let known = try #require(try world.authority.document(at: Self.note)).updateTime
     let ends = Locked<[Bool]>([])
-    for (rank, precondition) in [(1, Precondition.updateTime(known)), (0, .asMadeBefore), (2, .asMadeBefore)] {
+    for (rank, precondition) in [(1, Precondition.updateTime(known)), (0, .asMadeBefore), (2, .asMadeBefore)]
+    {
       client.write(
         [Self.write(Int64(rank), precondition), increment(Self.counter, by: rank > 0 ? 1 : -1)], .server
       ) { error in ends.withLock { $0.append(error == nil) } }
@@ -65,7 +66,9 @@ import Testing
   @Test func whereverAnotherClientComesInTheCountsAreExact() throws {
     var counts: Set<Int> = [try accepted(moment: 0, isOffline: true)]
     #expect(counts == [0])
-    for moment in stride(from: 0, to: 40, by: 3) { counts.insert(try accepted(moment: moment, isOffline: false)) }
+    for moment in stride(from: 0, to: 40, by: 3) {
+      counts.insert(try accepted(moment: moment, isOffline: false))
+    }
     #expect(counts == [0, 1, 2, 3])
   }
 
