@@ -108,10 +108,12 @@ struct RemoteTests {
     #expect(try await reference.data(maxSize: .max) == Data("before".utf8))
   }
 
-  @Test(arguments: [
-    (BlobRemoteError.unauthenticated("m"), StorageErrorCode.unauthenticated, 401),
-    (.quotaExceeded("m"), .quotaExceeded, 402), (.unauthorized("m"), .unauthorized, 403),
-  ])
+  private static let refusals: [(BlobRemoteError, StorageErrorCode, Int)] = [
+    (.unauthenticated("m"), .unauthenticated, 401), (.quotaExceeded("m"), .quotaExceeded, 402),
+    (.unauthorized("m"), .unauthorized, 403),
+  ]
+
+  @Test(arguments: refusals)
   func aRefusalHasTheCodeOfItsReason(reason: BlobRemoteError, code: StorageErrorCode, status: Int)
     async throws
   {
