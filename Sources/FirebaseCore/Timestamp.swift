@@ -35,14 +35,12 @@ public final class Timestamp: NSObject, NSCopying, Sendable {
 
   /// The moment of the date, truncated to nanoseconds. Traps outside the years 1 to 9999.
   public convenience init(date: Date) {
+    if let problem = Self.problem(date: date) { ProgrammerError.trap(problem) }
     let interval = date.timeIntervalSince1970
     // Rounding down is what borrows a second for a negative fraction. A Date counts from 2001 in a
     // Double, so near 1970 it has no moment whose fraction is close enough to 1 to become 1.
     let whole = interval.rounded(.down)
-    guard let seconds = Int64(exactly: whole) else {
-      ProgrammerError.trap("Timestamp seconds out of range: \(interval)")
-    }
-    self.init(seconds: seconds, nanoseconds: Int32((interval - whole) * 1_000_000_000))
+    self.init(seconds: Int64(whole), nanoseconds: Int32((interval - whole) * 1_000_000_000))
   }
 
   /// Now, by this machine's clock.
@@ -59,6 +57,15 @@ public final class Timestamp: NSObject, NSCopying, Sendable {
   public func compare(_ other: Timestamp) -> ComparisonResult {
     if self < other { return .orderedAscending }
     return other < self ? .orderedDescending : .orderedSame
+  }
+
+  /// The same of a date.
+  package static func problem(date: Date) -> String? {
+    let interval = date.timeIntervalSince1970
+    guard let seconds = Int64(exactly: interval.rounded(.down)) else {
+      return "Timestamp seconds out of range: \(interval)"
+    }
+    return problem(seconds: seconds, nanoseconds: 0)
   }
 
   /// Says why this is no moment between the years 1 and 9999. Nil if it is one.

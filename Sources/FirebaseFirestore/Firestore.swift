@@ -22,6 +22,8 @@ public final class Firestore: NSObject, Sendable {
   /// Given for an instance that was opened by its place.
   private let place: StorePlace?
   private let state: Guarded<State>
+  /// Waited for by those who need the store closed; nobody is in it before the end.
+  let ending = DispatchGroup()
 
   private struct State {
     var settings = FirestoreSettings.Values() {
@@ -119,30 +121,29 @@ public final class Firestore: NSObject, Sendable {
 
   /// The same, for calls that fail after the end rather than trap.
   func livingClient() throws -> FirestoreClient {
-    enum Outcome {
-      case client(FirestoreClient)
-      case terminated
-      case noHost
+    while true {
+      let (existing, isTerminated, settings) = state.withLock { ($0.client, $0.isTerminated, $0.settings) }
+      if let existing { return existing }
+      guard !isTerminated else { throw FirestoreErrors.terminated }
+      // Made outside the lock, since settings that cannot be trap.
+      let client = makeClient(settings)
+      let isFirst = state.withLock { state in
+        guard state.client == nil, !state.isTerminated, state.settings == settings else { return false }
+        state.client = client
+        return true
+      }
+      if isFirst { return client }
     }
-    let outcome = state.withLock { state -> Outcome in
-      if let client = state.client { return .client(client) }
-      guard !state.isTerminated else { return .terminated }
-      let settings = state.settings
-      guard settings.isSSLEnabled || settings.host != FirestoreSettings.hostDefault else { return .noHost }
-      let client = FirestoreClient(
-        place: place(settings), durability: settings.durability == .synced ? .synced : .buffered,
-        remote: settings.clientRemote(of: self))
-      state.client = client
-      return .client(client)
-    }
-    switch outcome {
-    case .client(let client): return client
-    case .terminated:
-      throw FirestoreErrors.make(.failedPrecondition, "The client has already been terminated.")
-    case .noHost:
+  }
+
+  private func makeClient(_ settings: FirestoreSettings.Values) -> FirestoreClient {
+    guard settings.isSSLEnabled || settings.host != FirestoreSettings.hostDefault else {
       ProgrammerError.trap(
         "You can't set the 'sslEnabled' setting to false unless you also set a non-default 'host'.")
     }
+    return FirestoreClient(
+      place: place(settings), durability: settings.durability == .synced ? .synced : .buffered,
+      remote: settings.clientRemote(of: self))
   }
 
   private func place(_ settings: FirestoreSettings.Values) -> StorePlace {
@@ -152,7 +153,7 @@ public final class Firestore: NSObject, Sendable {
 
   /// Where it is, as long as nobody works there; nil if somebody does.
   var idlePlace: StorePlace? {
-    state.withLock { $0.client == nil ? place($0.settings) : nil }
+    state.withLock { $0.client == nil ? $0.settings : nil }.map { place($0) }
   }
 
   /// The directory of this database.
@@ -169,12 +170,21 @@ public final class Firestore: NSObject, Sendable {
   /// Where callbacks run, one after the other, also if the queue of the settings would let several run at once.
   package var callbackQueue: DispatchQueue { state.withLock { $0.callbackQueue } }
 
-  /// Ends the instance. The client, if it has one, is still to be closed.
-  func end() -> FirestoreClient? {
-    state.withLock { state in
+  // MARK: The end
+
+  /// Ends the instance before it returns; the store is closed behind it. Whoever needs it closed asks `ending`.
+  func end() {
+    let client = state.withLock { state in
       state.isTerminated = true
+      if state.client != nil { ending.enter() }
       defer { state.client = nil }
       return state.client
+    }
+    guard let client else { return }
+    client.silence()
+    DispatchQueue.global().async { [ending] in
+      client.close()
+      ending.leave()
     }
   }
 }

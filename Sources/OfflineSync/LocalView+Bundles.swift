@@ -21,8 +21,9 @@ extension LocalView {
     return loaded >= createTime
   }
 
-  /// Commits the documents that are newer than those that are there. That the bundle was loaded, and its queries,
-  /// are part of the last commit: if something fails before, it can be loaded again.
+  /// Commits the documents that are newer than those that are there, with the times that the bundle gives them: so a
+  /// later bundle is newer than this one, and what the user has written since is newer than both. That the bundle was
+  /// loaded, and its queries, are part of the last commit: if something fails before, it can be loaded again.
   ///
   /// With a remote they come into the cache as if it had told them, and the queue stays over them. Its queries are known
   /// up to their time: whoever listens to one of them hears from the remote what is new since then.
@@ -56,13 +57,23 @@ extension LocalView {
     try store.transaction { transaction in
       var mutations: [Mutation] = []
       for document in documents {
-        if let stored = try transaction.document(at: document.path), stored.updateTime >= document.version {
-          continue
-        }
-        mutations.append(document.fields.map { .set(document.path, $0) } ?? .delete(document.path))
+        let stored = try transaction.document(at: document.path)
+        if let stored, stored.updateTime >= document.version { continue }
+        mutations.append(Self.mutation(document, over: stored))
       }
       for mutation in mutations + others { try transaction.write(mutation) }
     }
+  }
+
+  private static func mutation(_ document: BundledDocument, over stored: StoredDocument?) -> Mutation {
+    guard let fields = document.fields else { return .delete(document.path) }
+    // Nothing is changed before the first microsecond: that time says that a write is pending.
+    var time = document.version
+    if time.microseconds == 0, let first = StoredTimestamp(microseconds: 1) { time = first }
+    return .place(
+      StoredDocument(
+        path: document.path, createTime: min(stored?.createTime ?? time, time), updateTime: time,
+        fields: fields))
   }
 
   /// The text of a query, as its bundle has it.

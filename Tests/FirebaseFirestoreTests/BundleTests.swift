@@ -19,12 +19,14 @@ import Testing
       + " \"totalDocuments\": \(documents), \"totalBytes\": \"1000\"}}"
   }
 
-  private static func document(_ id: String, _ fields: String) -> [String] {
+  private static func document(
+    _ id: String, _ fields: String, at updateTime: String = "2026-01-01T12:00:00.5+02:00"
+  ) -> [String] {
     [
-      "{\"documentMetadata\": {\"name\": \"\(root)/a/\(id)\", \"readTime\": \"2096-01-02T00:00:00Z\","
+      "{\"documentMetadata\": {\"name\": \"\(root)/a/\(id)\", \"readTime\": \"2026-01-02T00:00:00Z\","
         + " \"exists\": true, \"queries\": [\"top\"]}}",
       "{\"document\": {\"name\": \"\(root)/a/\(id)\", \"createTime\": \"2026-01-01T00:00:00Z\","
-        + " \"updateTime\": \"2096-01-01T12:00:00.5+02:00\", \"fields\": {\(fields)}}}",
+        + " \"updateTime\": \"\(updateTime)\", \"fields\": {\(fields)}}}",
     ]
   }
 
@@ -76,15 +78,35 @@ import Testing
     let firestore = Firestore.memory()
     try await firestore.document("a/one").setData(["n": "mine"])
     try await firestore.document("a/gone").setData(["n": 1])
-    let old = Self.document("one", "\"n\": {\"integerValue\": \"1\"}").map {
-      $0.replacingOccurrences(of: "2096-", with: "1996-")
-    }
+    let old = Self.document("one", "\"n\": {\"integerValue\": \"1\"}")
     let gone =
       "{\"documentMetadata\": {\"name\": \"\(Self.root)/a/gone\", \"readTime\": \"2096-01-02T00:00:00Z\","
       + " \"exists\": false}}"
     try await firestore.loadBundle(Self.bundle([Self.metadata(documents: 2)] + old + [gone]))
     #expect(try await firestore.document("a/one").getDocument()["n"] as? String == "mine")
     #expect(try await !firestore.document("a/gone").getDocument().exists)
+    try await firestore.terminate()
+  }
+
+  /// A document has the version that its bundle gives it, and not the time of the load.
+  @Test func aLaterBundleTakesThePlaceOfAnEarlierOneAndNotOfTheUsersWrites() async throws {
+    let firestore = Firestore.memory()
+    func load(_ n: Int, _ id: String, createTime: String, updateTime: String) async throws -> Int? {
+      let document = Self.document("one", "\"n\": {\"integerValue\": \"\(n)\"}", at: updateTime)
+      try await firestore.loadBundle(
+        Self.bundle([Self.metadata(documents: 1, createTime: createTime, id: id)] + document))
+      return try await firestore.document("a/one").getDocument()["n"] as? Int
+    }
+    let (january, february, march) = ("2026-01-05T00:00:00Z", "2026-02-05T00:00:00Z", "2026-03-05T00:00:00Z")
+    #expect(try await load(1, "b", createTime: january, updateTime: january) == 1)
+    #expect(try await load(2, "b", createTime: february, updateTime: february) == 2)
+    #expect(try await load(3, "other", createTime: march, updateTime: january) == 2, "an older document")
+    try await firestore.document("a/one").updateData(["n": 10])
+    #expect(try await load(4, "b", createTime: march, updateTime: march) == 10, "the user was later")
+    // The time that says that a write is pending is nobody's version.
+    try await firestore.document("a/one").delete()
+    #expect(try await load(5, "c", createTime: march, updateTime: "1970-01-01T00:00:00Z") == 5)
+    #expect(try await !firestore.document("a/one").getDocument().metadata.hasPendingWrites)
     try await firestore.terminate()
   }
 
@@ -115,6 +137,13 @@ import Testing
     [metadata(documents: 1), document("one", "")[0], document("two", "")[1]],
     [metadata(documents: 1)] + document("one", "\"n\": {\"integerValue\": \"seven\"}"),
     [metadata(documents: 0), "{\"namedQuery\": {\"name\": \"q\", \"bundledQuery\": {\"parent\": \"x\"}}}"],
+    [
+      metadata(documents: 0),
+      query.replacingOccurrences(
+        of: "\"collectionId\": \"a\"", with: "\"collectionId\": \"a\", \"allDescendants\": true"
+      )
+      .replacingOccurrences(of: "\"parent\": \"\(root)\"", with: "\"parent\": \"\(root)/a/one\""),
+    ],
   ]
 
   @Test(arguments: broken.indices) func aBundleThatIsBrokenLeavesNothingBehind(index: Int) async throws {

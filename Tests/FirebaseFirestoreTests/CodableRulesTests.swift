@@ -54,6 +54,42 @@ import Testing
     #expect(try decoder.decode([String].self, from: ["a", "b"]) == ["a", "b"])
   }
 
+  /// Whatever else is in a dictionary is nobody's concern, and what is asked for has its path.
+  @Test func whatNobodyAsksForMayBeAnything() throws {
+    struct Model: Codable {
+      var value: Int
+      var list: [Int]?
+    }
+    let rest: [String: Any] = ["id": UUID(), "when": Date.distantPast, "many": UInt64.max]
+    #expect(try decoder.decode(Model.self, from: rest.merging(["value": 1]) { $1 }).value == 1)
+    #expect(try decoder.decode(Box<UInt64>.self, from: ["value": UInt64.max]).value == .max)
+    #expect(try decoder.decode(Box<UInt64>.self, from: ["value": NSNumber(value: UInt64.max)]).value == .max)
+    #expect(try decoder.decode(Box<Double>.self, from: ["value": UInt64.max]).value == 0x1p64)
+    #expect(try decoder.decode(Box<Date>.self, from: ["value": Date.distantPast]).value == .distantPast)
+    #expect(
+      decodingFailure { _ = try decoder.decode(Box<Int>.self, from: ["value": UInt64.max]) }
+        == "dataCorrupted at value")
+    #expect(
+      decodingFailure { _ = try decoder.decode(Model.self, from: ["value": 1, "list": [1, UUID()]]) }
+        == "typeMismatch at list.Index 1")
+    #expect(
+      decodingFailure { _ = try decoder.decode(Box<Timestamp>.self, from: ["value": Date.distantPast]) }
+        == "typeMismatch at value")
+  }
+
+  @Test func aDateThatIsNoTimestampIsAnErrorWithItsPath() throws {
+    struct Message: Codable {
+      @ServerTimestamp var sent: Date?
+    }
+    do {
+      _ = try encoder.encode(Box(value: Message(sent: .distantPast)))
+      Issue.record("it was encoded")
+    } catch EncodingError.invalidValue(_, let context) {
+      #expect(context.codingPath.map(\.stringValue) == ["value", "sent"])
+      #expect(context.debugDescription == "Timestamp seconds out of range: -62135769600")
+    }
+  }
+
   // MARK: Pass-through
 
   @Test func valueTypesPassThroughBothWays() throws {

@@ -3,6 +3,7 @@
 import DocumentStore
 import FirebaseFirestore
 import Foundation
+import OfflineSync
 import Testing
 
 @Suite struct LifecycleTests {
@@ -44,6 +45,37 @@ import Testing
     #expect(snapshot.data()?["n"] as? Int == 7)
     database.firestore.settings = queue
     #expect(try await database.firestore.collection("a").getDocuments().count == 20)
+    await database.close()
+  }
+
+  @Test func theEndHasComeWhenTerminateReturns() async throws {
+    let database = try TestDatabase()
+    let settings = database.firestore.settings
+    for round in 0..<10 {
+      let old = database.firestore
+      old.document("a/\(round)").setData(["n": round], completion: nil)
+      old.terminate(completion: nil)
+      #expect(database.firestore !== old)
+      // Behind the closing, which goes on.
+      try await old.clearPersistence()
+      database.firestore.settings = settings
+    }
+    #expect(try await database.firestore.collection("a").getDocuments().isEmpty)
+    await database.close()
+  }
+
+  @Test func aClientThatWasClosedNeverOpensItsStoreAgain() async throws {
+    let database = try TestDatabase()
+    let old = database.firestore
+    try await old.document("a/b").setData(["n": 1])
+    let client = old.client()
+    let path = try DocumentPath(["a", "b"])
+    try await old.terminate()
+    do {
+      _ = try await client.document(at: path, source: .default, after: 0)
+      Issue.record("it was opened again")
+    } catch FirestoreErrorCode.failedPrecondition {}
+    try await old.clearPersistence()
     await database.close()
   }
 

@@ -78,6 +78,35 @@ import Testing
     try await firestore.terminate()
   }
 
+  @Test func synchronousReadsSayWhatTheyDoNotKnow() async throws {
+    let firestore = client()
+    let reference = firestore.document("rooms/eros")
+    #expect(await code { _ = try reference.read() } == 14)
+    #expect(await code { _ = try reference.read(source: .cache) } == 14)
+    #expect(await code { _ = try reference.read(source: .server) } == 14)
+    #expect(await code { _ = try firestore.collection("rooms").read(source: .server) } == 14)
+    _ = try await reference.getDocument(source: .server)
+    #expect(try !reference.read().exists, "the remote has said that there is none")
+    try await reference.setData(["n": 1])
+    #expect(try reference.read()["n"] as? Int == 1)
+    try await firestore.terminate()
+  }
+
+  @Test func anAggregateThatCannotBeAskedForIsUnavailable() async throws {
+    let firestore = client()
+    remote.setReachable(false)
+    // Known to be away, so that it is asked once.
+    #expect(await code { _ = try await firestore.document("rooms/eros").getDocument() } == 14)
+    do {
+      _ = try await firestore.collection("rooms").count.getAggregation(source: .server)
+      Issue.record("it was answered")
+    } catch {
+      #expect((error as NSError).code == 14)
+      #expect((error as NSError).localizedDescription == "Failed to get result from server.")
+    }
+    try await firestore.terminate()
+  }
+
   @Test func aggregatesOverTheCacheNeedNoNetworkAndCountWhatIsPending() async throws {
     try authority.commit(
       (1...3).map { .set(try room("\($0)"), StoredMap([("n", .integer(Int64($0)))])) })

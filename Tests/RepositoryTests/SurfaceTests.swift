@@ -49,6 +49,28 @@ import Testing
     print("members of the original: \(used) used")
   }
 
+  /// What takes a field takes its name and its path: each is called by itself, of a query and of a filter.
+  @Test func everyFieldIsNamedInBothWays() throws {
+    let tree = try RepositoryTree.repository()
+    let code = try #require(tree.texts[Self.usage])
+    var calls = 0
+    for entry in Self.entries(on: try #require(tree.texts[Self.page])) where !entry.isAddition {
+      guard let call = entry.member.wholeMatch(of: #/(whereField|order|sum|average)\((_|by):(?:(\w+):)?\)/#),
+        ["Query", "Filter", "AggregateField"].contains(entry.type)
+      else { continue }
+      let label = call.2 == "_" ? "" : "\(call.2): "
+      let rest = call.3.map { ", \($0): " } ?? ")"
+      for argument in [#""\w+""#, #"(?:path|FieldPath\.documentID\(\))"#] {
+        let before = entry.type == "Query" ? #"(?:\)|query|\s)\."# : "\(entry.type)\\."
+        let pattern = "\(before)\(call.1)\\(\(label)\(argument)\(rest == ")" ? "\\)" : rest)"
+        #expect(
+          try code.firstMatch(of: Regex(pattern)) != nil, "\(Self.usage) has no call like \(pattern)")
+        calls += 1
+      }
+    }
+    #expect(calls == 2 * (10 + 10 + 2 + 2))
+  }
+
   @Test func everyAdditionIsDescribed() throws {
     let tree = try RepositoryTree.repository()
     let guides = try ["beyond-firestore", "offline"].map { try #require(tree.texts["docs/guides/\($0).md"]) }

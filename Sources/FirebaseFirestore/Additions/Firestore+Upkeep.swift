@@ -51,6 +51,8 @@ extension Firestore {
     public func evict(collection: String, olderThan date: Date) async throws -> Int
   {
     let query = try self.collection(collection).runnable
+    // No document was changed before the year 1.
+    if Timestamp.problem(date: date) != nil, date < Date() { return 0 }
     let limit = Timestamp(date: date).stored
     let client = client()
     await client.wait(for: client.lastIssuedWrite)

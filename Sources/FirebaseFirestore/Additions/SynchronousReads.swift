@@ -12,14 +12,13 @@ extension DocumentReference {
   /// ```
   ///
   /// It may wait for the disk. Not for a thread that must not wait, such as that of a user interface.
+  ///
+  /// With a remote it answers from what is here: `unavailable` if nothing is known of the document, and for `.server`.
   public func read(source: FirestoreSource = .default) throws -> DocumentSnapshot {
     let client = firestore.client()
-    let (path, source) = (try storedPath, client.synchronous(source))
     return DocumentSnapshot(
       self,
-      try client.readNow(after: client.lastIssuedWrite) { view throws(DocumentStoreError) in
-        try view.document(at: path, source: source)
-      })
+      try client.documentNow(at: try storedPath, source: source.readSource, after: client.lastIssuedWrite))
   }
 
   /// The same as a value of `type`.
@@ -33,20 +32,12 @@ extension DocumentReference {
 extension Query {
   /// Answers the query on this thread, once the writes that this instance issued before are done. It may wait for
   /// the disk, and for an index that the query needs and that is not there.
+  ///
+  /// With a remote it answers from what is here, and throws `unavailable` for `.server`.
   public func read(source: FirestoreSource = .default) throws -> QuerySnapshot {
     let client = firestore.client()
-    let (query, source) = (try runnable, client.synchronous(source))
     return QuerySnapshot(
       self,
-      try client.readNow(after: client.lastIssuedWrite) { view throws(DocumentStoreError) in
-        try view.documents(query, source: source)
-      })
-  }
-}
-
-extension FirestoreClient {
-  /// With a remote, what is here: nobody waits on a thread for the remote.
-  fileprivate func synchronous(_ source: FirestoreSource) -> ReadSource {
-    remote == nil ? source.readSource : .cache
+      try client.documentsNow(try runnable, source: source.readSource, after: client.lastIssuedWrite))
   }
 }

@@ -32,8 +32,18 @@ public final class AggregateQuery: NSObject, Sendable {
   public func getAggregation(
     source: AggregateSource, completion: @escaping (AggregateQuerySnapshot?, (any Error)?) -> Void
   ) {
+    let tell = query.firestore.told(completion)
+    let client = query.firestore.client()
     let read = Result { try startReading(source) }
-    query.firestore.answer(completion) { try await read.get().snapshot() }
+    switch read {
+    case .failure(let error): client.inOrderOfReads(tell) { throw error }
+    case .success(let read):
+      client.aggregate(
+        fields.map(\.aggregate), over: read.structured, source: source, after: read.lastWrite
+      ) { [self] values in
+        tell(values.map { AggregateQuerySnapshot(self, $0) })
+      }
+    }
   }
 
   /// Throws `unavailable` where the server has to be asked and cannot be reached.

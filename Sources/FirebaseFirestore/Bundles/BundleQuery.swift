@@ -50,7 +50,10 @@ enum BundleQuery {
     part { () throws(BundleError) in
       guard let from = (json["from"] as? [[String: Any]])?.first, let id = from["collectionId"] as? String
       else { throw BundleError("it is of no collection") }
-      if from["allDescendants"] as? Bool ?? false, parent.isEmpty { return .collectionGroup(id) }
+      if from["allDescendants"] as? Bool ?? false {
+        guard parent.isEmpty else { throw BundleError("it is of a collection group below a document") }
+        return .collectionGroup(id)
+      }
       guard let path = try? CollectionPath(parent + [id]) else {
         throw BundleError("it is of no collection")
       }

@@ -58,7 +58,7 @@ extension Firestore {
   ) -> LoadBundleTask {
     let task = LoadBundleTask()
     let load = BundleLoad(self, task, data)
-    answer({ completion?($0, $1) }) { try await load.run() }
+    load.begin(told { completion?($0, $1) })
     return task
   }
 
@@ -67,24 +67,28 @@ extension Firestore {
   /// The query of this name in a bundle that was loaded; nil if there is none. `completion` runs on the callback
   /// queue.
   public func getQuery(named name: String, completion: @escaping (Query?) -> Void) {
-    let client = client()
-    answer({ query, _ in completion(query) }) { [self] in try await query(named: name, client) }
+    query(named: name, told { query, _ in completion(query) })
   }
 
   /// The query that a bundle brought under this name; nil if there is none.
   nonisolated(nonsending) public func getQuery(named name: String) async -> Query? {
-    try? await query(named: name, client())
+    await withCheckedContinuation { found in
+      query(named: name) { found.resume(returning: try? $0.get()) }
+    }
   }
 
-  nonisolated(nonsending) private func query(named name: String, _ client: FirestoreClient) async throws
-    -> Query
-  {
-    let text = try await client.performed { view throws(DocumentStoreError) in try view.namedQuery(name) }
-    guard let text, let json = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
-    else {
-      throw FirestoreErrors.make(.notFound, "There is no query named \(name).")
-    }
-    return Query(self, try BundleQuery.query(json, BundleValues(self)))
+  private func query(named name: String, _ done: @escaping @Sendable (Result<Query, any Error>) -> Void) {
+    let client = client()
+    client.work(
+      after: client.lastIssuedWrite,
+      { [self] view in
+        guard let text = try view.namedQuery(name),
+          let json = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
+        else {
+          throw FirestoreErrors.make(.notFound, "There is no query named \(name).")
+        }
+        return Query(self, try BundleQuery.query(json, BundleValues(self)))
+      }, done)
   }
 }
 
@@ -103,9 +107,11 @@ private struct BundleLoad: Sendable {
   }
 
   nonisolated(nonsending) func run() async throws -> LoadBundleTaskProgress {
-    let write = client.lastIssuedWrite
-    await client.wait(for: write)
-    return try await client.performed { view in Result { try load(into: view) } }.get()
+    try await withCheckedThrowingContinuation { done in begin { done.resume(with: $0) } }
+  }
+
+  func begin(_ done: @escaping @Sendable (Result<LoadBundleTaskProgress, any Error>) -> Void) {
+    client.work(after: client.lastIssuedWrite, { view in try load(into: view) }, done)
   }
 
   private func load(into view: LocalView) throws -> LoadBundleTaskProgress {

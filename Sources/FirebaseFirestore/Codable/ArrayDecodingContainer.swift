@@ -79,6 +79,6 @@ struct ArrayDecodingContainer: UnkeyedDecodingContainer {
       throw DecodingError.valueNotFound(
         type, decoder.context("Unkeyed container is at end.", at: IndexKey(currentIndex)))
     }
-    return elements[currentIndex]
+    return elements[currentIndex].withTimes(decoder.options.times)
   }
 }

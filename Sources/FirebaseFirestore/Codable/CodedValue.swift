@@ -16,6 +16,8 @@ enum CodedValue {
   case sentinel(FieldValue)
   case array(CodedArray)
   case map(CodedMap)
+  /// What no document can hold, in something that is read: whoever asks for just that gets it.
+  case other(Any)
   /// On the way out of a document: below them, only what is asked for is decoded.
   case recordMap(RecordMap)
   case recordArray([RecordValue])
@@ -64,6 +66,7 @@ extension CodedValue {
     case .stored(.array), .array, .recordArray: "an array"
     case .stored(.map), .map, .recordMap: "a dictionary"
     case .sentinel: "a FieldValue"
+    case .other(let other): "\(type(of: other))"
     }
   }
 }
@@ -134,7 +137,7 @@ extension CodedValue {
       for entry in map.entries { entry.value.sortMaps() }
     case .array(let array):
       for element in array.elements { element.sortMaps() }
-    case .stored, .timestamp, .reference, .decimal, .sentinel, .recordMap, .recordArray: break
+    case .stored, .timestamp, .reference, .decimal, .sentinel, .other, .recordMap, .recordArray: break
     }
   }
 }

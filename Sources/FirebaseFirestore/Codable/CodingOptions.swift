@@ -32,12 +32,14 @@ final class DecodingOptions {
   let userInfo: [CodingUserInfoKey: Any]
   /// The document that is decoded, if it is one.
   let reference: DocumentReference?
+  /// What stands for times that are still to be set.
+  let times: ServerTimestampBehavior
 
   init(
     date: FirebaseDataDecoder.DateDecodingStrategy, data: FirebaseDataDecoder.DataDecodingStrategy,
     nonConformingFloat: FirebaseDataDecoder.NonConformingFloatDecodingStrategy,
     key: FirebaseDataDecoder.KeyDecodingStrategy, userInfo: [CodingUserInfoKey: Any],
-    reference: DocumentReference?
+    reference: DocumentReference?, times: ServerTimestampBehavior
   ) {
     self.date = date
     self.data = data
@@ -45,6 +47,7 @@ final class DecodingOptions {
     self.key = key
     self.userInfo = userInfo
     self.reference = reference
+    self.times = times
   }
 
   var convertsKeys: Bool {

@@ -54,6 +54,8 @@ struct FieldCollector {
       return .double(decimal.doubleValue)
     case .reference(let reference):
       return .reference(try self.reference(reference, at: path))
+    case .other(let other):
+      throw UserDataError(.unsupportedType("\(type(of: other))"), field: path)
     case .recordMap, .recordArray:
       preconditionFailure("what is read from a document is not written")
     }

@@ -50,17 +50,34 @@ enum DecodableEntries {
 /// a lookup is compiled code and not work for the runtime.
 final class FieldCursor {
   let decoder: ValueDecoder
-  let entries: DecodableEntries
+  private let entries: DecodableEntries
+  /// With a strategy for keys: what the entries are called then, in the order of these names. The values stay where
+  /// they are until somebody asks for them.
+  private let renamed: [RenamedEntry]?
   /// Behind the entry that was found last.
   private var next = 0
 
   init(_ decoder: ValueDecoder, _ entries: DecodableEntries) {
     self.decoder = decoder
-    self.entries =
-      decoder.options.convertsKeys && !decoder.keysAreExact ? Self.convert(entries, decoder) : entries
+    self.entries = entries
+    let converts = decoder.options.convertsKeys && !decoder.keysAreExact
+    renamed = converts ? RenamedEntry.all(of: entries, decoder) : nil
   }
 
-  func value(of name: String) -> CodedValue? { position(of: name).map(entries.value) }
+  var count: Int { renamed?.count ?? entries.count }
+
+  func name(at position: Int) -> String { renamed?[position].name ?? entries.name(at: position) }
+
+  func value(of name: String) -> CodedValue? {
+    guard let position = position(of: name) else { return nil }
+    return entries.value(at: place(position)).withTimes(decoder.options.times)
+  }
+
+  private func place(_ position: Int) -> Int { renamed?[position].place ?? position }
+
+  private func compareName(at position: Int, to name: String) -> Int {
+    renamed?[position].name.comparedInUTF8(to: name) ?? entries.compareName(at: position, to: name)
+  }
 
   func position(of name: String) -> Int? {
     guard let position = find(name, next) else { return nil }
@@ -69,14 +86,14 @@ final class FieldCursor {
   }
 
   private func find(_ name: String, _ next: Int) -> Int? {
-    let count = entries.count
-    if next < count, entries.compareName(at: next, to: name) == 0 { return next }
-    if next > 0, entries.compareName(at: next - 1, to: name) == 0 { return next - 1 }
+    let count = count
+    if next < count, compareName(at: next, to: name) == 0 { return next }
+    if next > 0, compareName(at: next - 1, to: name) == 0 { return next - 1 }
     var low = 0
     var high = count
     while low < high {
       let middle = (low + high) / 2
-      let order = entries.compareName(at: middle, to: name)
+      let order = compareName(at: middle, to: name)
       if order == 0 { return middle }
       if order < 0 { low = middle + 1 } else { high = middle }
     }
@@ -90,9 +107,9 @@ final class FieldCursor {
   func string(_ name: String) -> String? {
     guard let position = position(of: name) else { return nil }
     switch entries {
-    case .record(let map): return map.value(at: position).string
+    case .record(let map): return map.value(at: place(position)).string
     case .stored(let entries):
-      if case .string(let string) = entries[position].value { return string }
+      if case .string(let string) = entries[place(position)].value { return string }
       return nil
     case .coded: return nil
     }
@@ -101,9 +118,9 @@ final class FieldCursor {
   func integer(_ name: String) -> Int64? {
     guard let position = position(of: name) else { return nil }
     switch entries {
-    case .record(let map): return map.value(at: position).integer
+    case .record(let map): return map.value(at: place(position)).integer
     case .stored(let entries):
-      if case .integer(let integer) = entries[position].value { return integer }
+      if case .integer(let integer) = entries[place(position)].value { return integer }
       return nil
     case .coded: return nil
     }
@@ -112,9 +129,9 @@ final class FieldCursor {
   func double(_ name: String) -> Double? {
     guard let position = position(of: name) else { return nil }
     switch entries {
-    case .record(let map): return map.value(at: position).double
+    case .record(let map): return map.value(at: place(position)).double
     case .stored(let entries):
-      if case .double(let double) = entries[position].value { return double }
+      if case .double(let double) = entries[place(position)].value { return double }
       return nil
     case .coded: return nil
     }
@@ -123,31 +140,11 @@ final class FieldCursor {
   func boolean(_ name: String) -> Bool? {
     guard let position = position(of: name) else { return nil }
     switch entries {
-    case .record(let map): return map.value(at: position).boolean
+    case .record(let map): return map.value(at: place(position)).boolean
     case .stored(let entries):
-      if case .boolean(let boolean) = entries[position].value { return boolean }
+      if case .boolean(let boolean) = entries[place(position)].value { return boolean }
       return nil
     case .coded: return nil
-    }
-  }
-
-  // MARK: Key strategies
-
-  private static func convert(_ entries: DecodableEntries, _ decoder: ValueDecoder) -> DecodableEntries {
-    // Backwards, because of entries of one name a map keeps the last.
-    let converted = CodedMap(
-      (0..<entries.count).reversed().map { index in
-        (convert(entries.name(at: index), decoder), entries.value(at: index))
-      })
-    converted.sort()
-    return .coded(converted.entries)
-  }
-
-  private static func convert(_ name: String, _ decoder: ValueDecoder) -> String {
-    switch decoder.options.key {
-    case .useDefaultKeys: name
-    case .convertFromSnakeCase: SnakeCase.decode(name)
-    case .custom(let convert): convert(decoder.path(to: NameKey(name))).stringValue
     }
   }
 }

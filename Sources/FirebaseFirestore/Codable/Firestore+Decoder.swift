@@ -27,7 +27,7 @@ extension Firestore {
     /// A value from what `DocumentSnapshot.data()` returns, or from any value that can be in it.
     ///
     /// Throws `DecodingError` with the path to what does not fit, and whatever the type's own
-    /// `init(from:)` throws; `NSNull` fits optional types only.
+    /// `init(from:)` throws; `NSNull` fits optional types only. What nobody asks for may be anything.
     public func decode<T: Decodable>(_ type: T.Type, from container: Any) throws -> T {
       try decode(type, from: container, in: nil)
     }
@@ -36,14 +36,7 @@ extension Firestore {
     public func decode<T: Decodable>(
       _ type: T.Type, from container: Any, in document: DocumentReference?
     ) throws -> T {
-      let value: CodedValue
-      do throws(UserDataError) {
-        value = try UserData.coded(container)
-      } catch {
-        let path: [any CodingKey] = (error.field ?? []).map(NameKey.init)
-        throw DecodingError.dataCorrupted(
-          DecodingError.Context(codingPath: path, debugDescription: error.message))
-      }
+      let value = UserData.read(container)
       value.sortMaps()
       return try decode(type, from: value, document)
     }
@@ -58,13 +51,15 @@ extension Firestore {
 
     /// The same from a record: fields that nobody asks for are not decoded.
     func decodeFields<T: Decodable>(
-      _ type: T.Type, from fields: DocumentRecord.Fields, reference: DocumentReference
+      _ type: T.Type, from fields: DocumentRecord.Fields, reference: DocumentReference,
+      times: ServerTimestampBehavior
     ) throws -> T {
-      try decode(type, from: CodedValue(fields), reference)
+      try decode(type, from: CodedValue(fields), reference, times)
     }
 
     private func decode<T: Decodable>(
-      _ type: T.Type, from value: CodedValue, _ reference: DocumentReference?
+      _ type: T.Type, from value: CodedValue, _ reference: DocumentReference?,
+      _ times: ServerTimestampBehavior = .none
     ) throws -> T {
       guard !value.isNull || type is any ExpressibleByNilLiteral.Type else {
         throw DecodingError.valueNotFound(
@@ -74,7 +69,7 @@ extension Firestore {
       let options = DecodingOptions(
         date: dateDecodingStrategy, data: dataDecodingStrategy,
         nonConformingFloat: nonConformingFloatDecodingStrategy, key: keyDecodingStrategy,
-        userInfo: userInfo, reference: reference)
+        userInfo: userInfo, reference: reference, times: times)
       return try ValueDecoder(value, options).decode(type, from: value, at: nil)
     }
   }

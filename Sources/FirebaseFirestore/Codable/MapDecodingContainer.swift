@@ -10,7 +10,7 @@ struct MapDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   var codingPath: [any CodingKey] { decoder.codingPath }
 
   var allKeys: [Key] {
-    (0..<cursor.entries.count).compactMap { Key(stringValue: cursor.entries.name(at: $0)) }
+    (0..<cursor.count).compactMap { Key(stringValue: cursor.name(at: $0)) }
   }
 
   func contains(_ key: Key) -> Bool { cursor.position(of: key.stringValue) != nil }

@@ -1,6 +1,7 @@
 // The property that the commit sets to its own time.
 
 public import FirebaseCore
+private import Foundation
 
 /// What a moment can be kept as.
 public protocol ServerTimestampWrappable {
@@ -12,7 +13,14 @@ public protocol ServerTimestampWrappable {
 
 extension Date: ServerTimestampWrappable {
   public static func wrap(_ timestamp: Timestamp) -> Date { timestamp.dateValue() }
-  public static func unwrap(_ value: Date) -> Timestamp { Timestamp(date: value) }
+  /// Throws `EncodingError` outside the years 1 to 9999.
+  public static func unwrap(_ value: Date) throws -> Timestamp {
+    if let problem = Timestamp.problem(date: value) {
+      throw EncodingError.invalidValue(
+        value, EncodingError.Context(codingPath: [], debugDescription: problem))
+    }
+    return Timestamp(date: value)
+  }
 }
 
 extension Timestamp: ServerTimestampWrappable {
@@ -43,11 +51,18 @@ public struct ServerTimestamp<Value: ServerTimestampWrappable & Codable>: Codabl
 
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
-    if let wrappedValue {
-      try container.encode(Value.unwrap(wrappedValue))
-    } else {
-      try container.encode(FieldValue.serverTimestamp())
+    guard let wrappedValue else { return try container.encode(FieldValue.serverTimestamp()) }
+    let timestamp: Timestamp
+    do {
+      timestamp = try Value.unwrap(wrappedValue)
+    } catch EncodingError.invalidValue(let value, let context) {
+      // A value does not know where it stands.
+      throw EncodingError.invalidValue(
+        value,
+        EncodingError.Context(
+          codingPath: encoder.codingPath + context.codingPath, debugDescription: context.debugDescription))
     }
+    try container.encode(timestamp)
   }
 }
 

@@ -9,6 +9,8 @@ package struct UserDataError: Error, Hashable, Sendable {
     case unsupportedType(String)
     /// An integer above `Int64.max`.
     case numberTooLarge(String)
+    /// Of a timestamp, in the words of its own trap.
+    case dateOutOfRange(String)
     case nestedArray
     /// So deep that the value cannot even be walked through.
     case nestedTooDeeply
@@ -55,6 +57,7 @@ package struct UserDataError: Error, Hashable, Sendable {
     switch reason {
     case .unsupportedType(let type): "Unsupported type: \(type)\(place)"
     case .numberTooLarge(let number): "NSNumber (\(number)) is too large\(place)"
+    case .dateOutOfRange(let problem): "\(problem)\(place)"
     case .nestedTooDeeply: "Maps and arrays may be nested 20 deep\(place)"
     case .nestedArray: "Nested arrays are not supported\(place)"
     case .sentinelInArray(let name): "\(name) is not currently supported inside arrays\(place)"

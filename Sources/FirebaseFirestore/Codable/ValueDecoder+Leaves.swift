@@ -42,6 +42,7 @@ extension ValueDecoder {
     if T.self == Int8.self { return same(try integer(Int8.self, value, at: key)) }
     if T.self == Int128.self { return same(try integer(Int128.self, value, at: key)) }
     if T.self == UInt128.self { return same(try integer(UInt128.self, value, at: key)) }
+    if case .other(let other) = value, let same = other as? T { return same }
     let isDictionary = options.convertsKeys && type is any StringKeyed.Type
     return try T(from: child(value, at: key, keysAreExact: isDictionary))
   }
@@ -57,9 +58,21 @@ extension ValueDecoder {
       case .stored(.integer(let integer)): I(exactly: integer)
       case .stored(.double(let double)): I(exactly: double)
       case .decimal(let decimal): I(exactly: decimal.doubleValue)
+      case .other(let other): try I(exactly: largeInteger(other, type, value, at: key))
       default: throw mismatch(type, value, at: key)
       }
     guard let exact else { throw corrupted("The number does not fit in \(type).", at: key) }
+    return exact
+  }
+
+  /// One above `Int64.max`.
+  private func largeInteger(
+    _ other: Any, _ type: Any.Type, _ value: CodedValue, at key: (any CodingKey)?
+  ) throws -> UInt128 {
+    if let number = other as? NSNumber { return UInt128(number.uint64Value) }
+    guard let integer = other as? any FixedWidthInteger, let exact = UInt128(exactly: integer) else {
+      throw mismatch(type, value, at: key)
+    }
     return exact
   }
 
@@ -69,6 +82,7 @@ extension ValueDecoder {
     case (.stored(.double(let double)), _): return double
     case (.stored(.integer(let integer)), _): return Double(integer)
     case (.decimal(let decimal), _): return decimal.doubleValue
+    case (.other(let other), _): return Double(try largeInteger(other, type, value, at: key))
     case (.stored(.string(let text)), .convertFromString(let infinity, let negativeInfinity, let nan)):
       if text == infinity { return .infinity }
       if text == negativeInfinity { return -.infinity }
@@ -106,6 +120,8 @@ extension ValueDecoder {
   private func date(_ value: CodedValue, at key: (any CodingKey)?) throws -> Date {
     switch options.date {
     case .timestamp:
+      // One that no timestamp can be.
+      if case .other(let other) = value, let date = other as? Date { return date }
       return try timestamp(Date.self, value, at: key).dateValue()
     case .secondsSince1970:
       return Date(timeIntervalSince1970: try double(Date.self, value, at: key))

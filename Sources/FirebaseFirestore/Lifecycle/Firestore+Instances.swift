@@ -38,7 +38,9 @@ extension Firestore {
       // Outside the lock: an app that is gone already runs it at once.
       app.addTeardown {
         instance.forget()
-        instance.end()?.close()
+        instance.end()
+        // The app is gone when its stores are.
+        instance.ending.wait()
       }
     }
     return instance

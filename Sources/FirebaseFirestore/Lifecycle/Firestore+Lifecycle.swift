@@ -66,42 +66,47 @@ extension Firestore {
 
   // MARK: Ending
 
-  /// Ends this instance: writes under way are finished, listeners hear nothing more, the store is closed. Any
-  /// later call traps, but for this one and `clearPersistence`. The next `firestore()` makes a new instance.
+  /// Ends this instance. When this returns, listeners hear nothing more, the next `firestore()` makes a new instance,
+  /// and any later call of this one traps, but for `terminate` and `clearPersistence`. Writes under way are finished
+  /// behind it, then the store is closed, and then comes the completion.
   public func terminate(completion: (((any Error)?) -> Void)? = nil) {
-    answer({ (_: Void?, error) in completion?(error) }) { [self] in try await terminate() }
+    forget()
+    end()
+    let tell = told { (_: Void?, error) in completion?(error) }
+    ending.notify(queue: .global()) { tell(.success(())) }
   }
 
   /// Ends everything and closes the store; later calls of the instance fail.
   nonisolated(nonsending) public func terminate() async throws {
     forget()
-    guard let client = end() else { return }
-    await withCheckedContinuation { done in
-      DispatchQueue.global().async {
-        client.close()
-        done.resume()
-      }
-    }
+    end()
+    await withCheckedContinuation { done in ending.notify(queue: .global()) { done.resume() } }
   }
 
   /// Deletes the database with all that is in it. Fails with `failedPrecondition` once it was used and not
-  /// terminated, here or elsewhere in the process.
+  /// terminated, here or elsewhere in the process; behind a `terminate` of this instance it waits for that.
   public func clearPersistence(completion: (((any Error)?) -> Void)? = nil) {
-    answer({ (_: Void?, error) in completion?(error) }) { [self] in try await clearPersistence() }
+    clear(told { (_: Void?, error) in completion?(error) })
   }
 
   /// Deletes the database, which must not be in use.
   nonisolated(nonsending) public func clearPersistence() async throws {
-    let running = FirestoreErrors.make(
-      .failedPrecondition, "Persistence cannot be cleared while the client is running.")
-    guard let place = idlePlace else { throw running }
-    let isErased = try await withCheckedThrowingContinuation {
-      (done: CheckedContinuation<Bool, any Error>) in
-      DispatchQueue.global().async {
-        let result = Result { () throws(DocumentStoreError) in try AppStores.shared.erase(place) }
-        done.resume(with: result.mapError(FirestoreErrors.translate))
-      }
+    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
+      clear { done.resume(with: $0) }
     }
-    guard isErased else { throw running }
+  }
+
+  private func clear(_ done: @escaping @Sendable (Result<Void, any Error>) -> Void) {
+    let place = idlePlace
+    ending.notify(queue: .global()) {
+      done(
+        Result {
+          let running = FirestoreErrors.make(
+            .failedPrecondition, "Persistence cannot be cleared while the client is running.")
+          guard let place else { throw running }
+          let result = Result { () throws(DocumentStoreError) in try AppStores.shared.erase(place) }
+          guard try result.mapError(FirestoreErrors.translate).get() else { throw running }
+        })
+    }
   }
 }

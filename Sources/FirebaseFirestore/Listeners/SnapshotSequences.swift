@@ -18,7 +18,8 @@ extension Query {
   }
 
   /// Snapshots of a query. Each iterator listens by itself, until it is gone or its task is cancelled, or until the
-  /// database is terminated. No snapshot is left out, and no callback queue is needed.
+  /// database is terminated. What a listener would be told waits until the loop takes it; several commits that come
+  /// quickly may be one snapshot. No callback queue is needed.
   public struct QuerySnapshotsSequence: AsyncSequence, Sendable {
     public typealias Element = QuerySnapshot
     public typealias Failure = any Error
@@ -68,7 +69,8 @@ extension DocumentReference {
   }
 
   /// Snapshots of a document. Each iterator listens by itself, until it is gone or its task is cancelled, or until the
-  /// database is terminated. No snapshot is left out, and no callback queue is needed.
+  /// database is terminated. What a listener would be told waits until the loop takes it; several commits that come
+  /// quickly may be one snapshot. No callback queue is needed.
   public struct DocumentSnapshotsSequence: AsyncSequence, Sendable {
     public typealias Element = DocumentSnapshot
     public typealias Failure = any Error

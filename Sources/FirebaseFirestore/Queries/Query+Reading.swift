@@ -14,8 +14,16 @@ extension Query {
   public func getDocuments(
     source: FirestoreSource, completion: @escaping (QuerySnapshot?, (any Error)?) -> Void
   ) {
+    let tell = firestore.told(completion)
+    let client = firestore.client()
     let read = Result { try startReading(source) }
-    firestore.answer(completion) { try await read.get().snapshot() }
+    switch read {
+    case .failure(let error): client.inOrderOfReads(tell) { throw error }
+    case .success(let read):
+      client.documents(read.structured, source: read.source, after: read.lastWrite) { [self] viewed in
+        tell(viewed.map { QuerySnapshot(self, $0) })
+      }
+    }
   }
 
   /// Answers on the caller's thread, unless writes that were issued earlier are still under way, or an index has to be

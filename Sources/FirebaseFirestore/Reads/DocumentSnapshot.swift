@@ -84,10 +84,11 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
     as type: T.Type, with serverTimestampBehavior: ServerTimestampBehavior = .none,
     decoder: Firestore.Decoder = Firestore.Decoder()
   ) throws -> T {
-    guard let record = record(serverTimestampBehavior) else {
-      return try decoder.decode(type, from: NSNull())
-    }
-    return try decoder.decodeFields(type, from: record.fields, reference: reference)
+    guard let record else { return try decoder.decode(type, from: NSNull()) }
+    // Only a document with pending writes has times that are still to be set.
+    return try decoder.decodeFields(
+      type, from: record.fields, reference: reference,
+      times: metadata.hasPendingWrites ? serverTimestampBehavior : .none)
   }
 
   /// With something in the place of times that the remote has still to set. Only a document with pending writes has

@@ -9,6 +9,16 @@ extension StoredDocument {
   }
 }
 
+extension CodedValue {
+  /// Of this value alone: what is below it is looked at when somebody asks for it.
+  func withTimes(_ behavior: ServerTimestampBehavior) -> CodedValue {
+    guard behavior != .none, case .stored(let stored) = self, case .pendingTimestamp = stored else {
+      return self
+    }
+    return .stored(stored.withTimes(behavior))
+  }
+}
+
 extension StoredMap {
   fileprivate func withTimes(_ behavior: ServerTimestampBehavior) -> StoredMap {
     StoredMap(entries.map { ($0.name, $0.value.withTimes(behavior)) })

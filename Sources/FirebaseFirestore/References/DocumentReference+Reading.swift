@@ -14,9 +14,17 @@ extension DocumentReference {
   public func getDocument(
     source: FirestoreSource, completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void
   ) {
+    let tell = firestore.told(completion)
+    let client = firestore.client()
     // Taken here, so that the read sees the writes that were issued before this call.
     let read = Result { try startReading(source) }
-    firestore.answer(completion) { try await read.get().snapshot() }
+    switch read {
+    case .failure(let error): client.inOrderOfReads(tell) { throw error }
+    case .success(let read):
+      client.document(at: read.path, source: read.source, after: read.lastWrite) { [self] viewed in
+        tell(viewed.map { DocumentSnapshot(self, $0) })
+      }
+    }
   }
 
   /// Reads on the caller's thread, unless writes that were issued earlier are still under way.

@@ -48,6 +48,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     var acknowledgement = FirestoreAcknowledgement.server
     var cacheBudgets: [String: Int64] = [:]
     var conflicts: ConflictChoice?
+    var remotePatience: Double = 60
     /// Which of the two ways to choose a cache was used.
     var hasCacheSettings = false
     var hasOldCacheSettings = false
@@ -58,6 +59,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
         && left.durability == right.durability && left.remote === right.remote
         && left.remoteAttachment == right.remoteAttachment && left.acknowledgement == right.acknowledgement
         && left.cacheBudgets == right.cacheBudgets && left.conflicts === right.conflicts
+        && left.remotePatience == right.remotePatience
     }
 
     /// On Linux the main queue is a new object each time.
@@ -116,6 +118,12 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
   public var acknowledgement: FirestoreAcknowledgement {
     get { values.acknowledgement }
     set { guarded.withLock { $0.acknowledgement = newValue } }
+  }
+
+  /// With a remote: the seconds that one question to it is worth. For tests, which have less of it.
+  package var remotePatience: Double {
+    get { values.remotePatience }
+    set { guarded.withLock { $0.remotePatience = newValue } }
   }
 
   /// With a remote: what becomes of writes that waited while others changed their document. Without one, the last write
@@ -210,6 +218,7 @@ extension FirestoreSettings.Values {
     guard let remote else { return nil }
     var options = SyncEngine.Options()
     options.resolver = conflicts?.resolver(for: firestore)
+    options.silence = Int64(remotePatience * 1_000_000) / 12
     if cache != .memoryEager {
       options.cacheBytesMax = UInt64(exactly: cache.size)
       for (path, bytes) in cacheBudgets {
@@ -218,7 +227,7 @@ extension FirestoreSettings.Values {
     }
     return ClientRemote(
       remote: remote.remote, attachment: remoteAttachment,
-      acknowledgement: acknowledgement == .local ? .local : .server,
+      acknowledgement: acknowledgement == .local ? .local : .server, patience: remotePatience,
       collector: cache == .memoryEager ? .eager : .lru, options: options)
   }
 }

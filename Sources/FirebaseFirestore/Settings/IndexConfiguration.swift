@@ -13,29 +13,48 @@ extension Firestore {
   /// runs on the callback queue, with `invalidArgument` if it is no such text.
   @available(*, deprecated, message: "The indexes that queries need are made without being asked for.")
   public func setIndexConfiguration(_ json: String, completion: (((any Error)?) -> Void)? = nil) {
-    setIndexConfiguration(Data(json.utf8), completion)
+    setIndexConfiguration(Data(json.utf8), told { (_: Void?, error) in completion?(error) })
+  }
+
+  /// The same; returns when the indexes are there.
+  @available(*, deprecated, message: "The indexes that queries need are made without being asked for.")
+  nonisolated(nonsending) public func setIndexConfiguration(_ json: String) async throws {
+    try await configureIndexes(Data(json.utf8))
   }
 
   /// The same with the text of a stream.
   @available(*, deprecated, message: "The indexes that queries need are made without being asked for.")
   public func setIndexConfiguration(_ stream: InputStream, completion: (((any Error)?) -> Void)? = nil) {
-    setIndexConfiguration(stream.everything, completion)
+    setIndexConfiguration(stream.everything, told { (_: Void?, error) in completion?(error) })
   }
 
-  private func setIndexConfiguration(_ json: Data?, _ completion: (((any Error)?) -> Void)?) {
-    let client = client()
-    answer({ (_: Void?, error) in completion?(error) }) {
-      guard let json, let definitions = try? IndexConfiguration.definitions(in: json) else {
-        throw FirestoreErrors.make(.invalidArgument, "Invalid Json format.")
-      }
-      try await client.performed { view throws(DocumentStoreError) in
+  /// The same with the text of a stream; returns when the indexes are there.
+  @available(*, deprecated, message: "The indexes that queries need are made without being asked for.")
+  nonisolated(nonsending) public func setIndexConfiguration(_ stream: InputStream) async throws {
+    try await configureIndexes(stream.everything)
+  }
+
+  nonisolated(nonsending) private func configureIndexes(_ json: Data?) async throws {
+    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
+      setIndexConfiguration(json) { done.resume(with: $0) }
+    }
+  }
+
+  private func setIndexConfiguration(
+    _ json: Data?, _ done: @escaping @Sendable (Result<Void, any Error>) -> Void
+  ) {
+    client().work(
+      after: 0,
+      { view in
+        guard let json, let definitions = try? IndexConfiguration.definitions(in: json) else {
+          throw FirestoreErrors.make(.invalidArgument, "Invalid Json format.")
+        }
         for index in view.store.indexList where !index.isAutomatic && !definitions.contains(index.definition)
         {
           view.store.dropIndex(index.definition)
         }
         for definition in definitions { try view.store.createIndex(definition) }
-      }
-    }
+      }, done)
   }
 }
 

@@ -21,17 +21,18 @@ struct Delivery<Value>: @unchecked Sendable {
 }
 
 extension Firestore {
-  /// Has `completion` called with the result of `body` on the callback queue.
-  func answer<Value: Sendable>(
-    _ completion: @escaping (Value?, (any Error)?) -> Void,
-    _ body: @escaping @Sendable () async throws -> Value
-  ) {
+  /// What tells `completion` a result on the callback queue.
+  func told<Value: Sendable>(
+    _ completion: @escaping (Value?, (any Error)?) -> Void
+  ) -> @Sendable (Result<Value, any Error>) -> Void {
     let callback = Callback<(Value?, (any Error)?)> { completion($0.0, $0.1) }
     let queue = callbackQueue
-    Task {
-      let result: (Value?, (any Error)?)
-      do { result = (try await body(), nil) } catch { result = (nil, error) }
-      let delivery = Delivery(value: result)
+    return { result in
+      let delivery: Delivery<(Value?, (any Error)?)> =
+        switch result {
+        case .success(let value): Delivery(value: (value, nil))
+        case .failure(let error): Delivery(value: (nil, error))
+        }
       queue.async { callback(delivery.value) }
     }
   }

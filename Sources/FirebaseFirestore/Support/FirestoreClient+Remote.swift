@@ -12,6 +12,8 @@ package struct ClientRemote: Sendable {
   package var remote: any Remote
   package var attachment: RemoteAttachment
   package var acknowledgement: SyncDriver.Acknowledgement
+  /// The seconds that one question to the remote is worth.
+  package var patience: Double
   package var collector: LocalStore.Collector
   package var options: SyncEngine.Options
 }
@@ -20,18 +22,20 @@ extension FirestoreClient {
   // MARK: Writing
 
   func write(
-    _ mutations: [Mutation], through driver: SyncDriver, _ acknowledgement: SyncDriver.Acknowledgement,
-    taken: @escaping @Sendable () -> Void, _ finished: @escaping @Sendable (Result<Void, any Error>) -> Void
+    _ collected: Result<[Mutation], any Error>, through driver: SyncDriver,
+    _ acknowledgement: SyncDriver.Acknowledgement, taken: @escaping @Sendable () -> Void,
+    _ finished: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) {
-    // What a store would refuse, a remote would, too; here it can still be said at once. In its turn, though.
-    var refusal: DocumentStoreError?
-    do throws(DocumentStoreError) { try DocumentStore.check(mutations) } catch { refusal = error }
-    guard refusal == nil, !mutations.isEmpty else {
-      let result: Result<Void, any Error> =
-        refusal.map { .failure(FirestoreErrors.translate($0)) } ?? .success(())
+    let checked = Result {
+      let mutations = try collected.get()
+      // What a store would refuse, a remote would, too; here it can still be said at once. In its turn, though.
+      try DocumentStore.check(mutations)
+      return mutations
+    }.mapError(FirestoreErrors.translate(any:))
+    guard case .success(let mutations) = checked, !mutations.isEmpty else {
       return driver.inspect { _ in
         taken()
-        finished(result)
+        finished(checked.map { _ in })
       }
     }
     driver.write(mutations, acknowledgement, taken: taken) { error in
@@ -39,10 +43,10 @@ extension FirestoreClient {
     }
   }
 
-  /// Done when every write that was issued before is durable and visible, or has failed; with a remote, when it has
-  /// answered them.
+  /// Done when every write that was issued before is durable and visible, or has failed, and its completion is on its
+  /// way; with a remote, when it has answered them.
   func waitForPendingWrites(_ done: @escaping @Sendable (Result<Void, any Error>) -> Void) {
-    guard remote != nil else { return resume(after: lastIssuedWrite) { done(.success(())) } }
+    guard remote != nil else { return afterAcknowledgements { done(.success(())) } }
     inOrderOfDriver { driver in
       switch driver {
       case .failure(let error): done(.failure(error))
@@ -90,14 +94,7 @@ extension FirestoreClient {
   ) async throws -> ViewedDocuments {
     guard source == .cache else { return try RemoteReads.documents(try await first(query, driver), source) }
     return try await inspected(driver) { engine throws(DocumentStoreError) in
-      let documents = try engine.local.documents(query)
-      return ViewedDocuments(
-        documents.map {
-          ViewedDocument(
-            path: $0.path, record: $0.stored.map { DocumentRecord($0) },
-            hasPendingWrites: $0.pending == .local,
-            isFromCache: true)
-        }, isFromCache: true)
+      RemoteReads.cached(try engine.local.documents(query))
     }
   }
 
@@ -121,23 +118,17 @@ extension FirestoreClient {
     }
   }
 
-  nonisolated(nonsending) func aggregate(
+  func aggregate(
     _ aggregates: [Aggregate], over query: StructuredQuery, at choice: ClientRemote,
-    through driver: SyncDriver
-  ) async throws -> [StoredValue] {
-    let user = try await inspected(driver) { engine throws(DocumentStoreError) in
-      guard engine.isNetworkEnabled else { return (isOnline: false, user: String?.none) }
-      return (isOnline: true, user: engine.local.user)
-    }
-    guard user.isOnline else {
-      throw FirestoreErrors.make(.unavailable, "Failed to get result from server.")
-    }
-    return try await withCheckedThrowingContinuation {
-      (done: CheckedContinuation<[StoredValue], any Error>) in
-      let answer = FirstAnswer<[StoredValue]> {
-        done.resume(with: $0.mapError { FirestoreErrors.translate(.remote($0)) })
-      }
-      choice.remote.aggregate(aggregates, over: query, as: user.user) { answer.take($0) }
+    through driver: SyncDriver, _ done: @escaping Answer<[StoredValue]>
+  ) {
+    driver.inspect { engine in
+      guard engine.isNetworkEnabled else { return done(.failure(RemoteAggregate.unavailable)) }
+      let question = RemoteAggregate(
+        aggregates: aggregates, query: query, remote: choice.remote, user: engine.local.user,
+        patience: Patience(seconds: choice.patience),
+        attemptsMax: engine.isOffline ? 1 : RemoteAggregate.attemptsMax, done: done)
+      question.ask()
     }
   }
 

@@ -6,11 +6,13 @@
 //   - Writes reach the store in the order of the calls. Each takes its place there without waiting for the one
 //     before it: those that are issued together share a sync.
 //   - A read waits for the writes that were issued before it, and for no other.
+//   - Once closed, it never opens the store again: whoever still has it gets `failedPrecondition`.
+//   - Nothing that a completion is called for runs on the threads of Swift's tasks: who waits for it may hold them all.
 
-package import DocumentStore
+import DocumentStore
 import FirebaseCore
 import Foundation
-package import OfflineSync
+import OfflineSync
 
 package final class FirestoreClient: Sendable {
   private let place: StorePlace
@@ -25,10 +27,15 @@ package final class FirestoreClient: Sendable {
   private let acknowledging = DispatchQueue(label: "dugout.firestore.acknowledging")
   /// Where reads have their indexes made, one after the other.
   private let preparing = DispatchQueue(label: "dugout.firestore.indexes")
+  /// Where reads that have a completion are made, in the order of the calls.
+  let reading = DispatchQueue(label: "dugout.firestore.reads")
+  /// Where that happens what takes its time.
+  private let working = DispatchQueue(label: "dugout.firestore.work", attributes: .concurrent)
   private let state = Guarded(State())
 
   private struct State {
     var use: StoreUse?
+    var isClosed = false
     var driver: SyncDriver?
     /// Of the acknowledging queue.
     var acknowledgements = 0
@@ -51,7 +58,9 @@ package final class FirestoreClient: Sendable {
 
   /// Only on the queue.
   private func openStore() throws(DocumentStoreError) -> LocalView {
-    if let use = state.withLock({ $0.use }) { return use.view }
+    let (open, isClosed) = state.withLock { ($0.use, $0.isClosed) }
+    if let open { return open.view }
+    guard !isClosed else { throw FirestoreErrors.terminatedStore }
     let use = try AppStores.shared.use(place, durability)
     do throws(DocumentStoreError) {
       guard let remote else {
@@ -95,8 +104,8 @@ package final class FirestoreClient: Sendable {
     _ = try result.mapError(FirestoreErrors.translate).get()
   }
 
-  /// Waits for the writes under way, then gives the store back.
-  func close() {
+  /// From now on no listener is told anything.
+  func silence() {
     let listeners = state.withLock { state in
       defer {
         state.listeners = [:]
@@ -105,7 +114,14 @@ package final class FirestoreClient: Sendable {
       return state.listeners.values
     }
     for listener in listeners { listener.stop() }
+  }
+
+  /// Waits for the writes under way, then gives the store back, for good.
+  func close() {
+    silence()
     queue.sync {
+      // Here, and not before: what was issued earlier may have the store to open.
+      state.withLock { $0.isClosed = true }
       finishing.sync {}
       acknowledging.sync {}
       let use = state.withLock { state in
@@ -121,9 +137,11 @@ package final class FirestoreClient: Sendable {
 
   // MARK: Writing
 
-  /// Enqueues the writes and returns. `finished` is told their outcome on a queue of ours.
-  package func write(
-    _ mutations: [Mutation], finished: @escaping @Sendable (Result<Void, any Error>) -> Void
+  /// Enqueues the writes and returns. `finished` is told their outcome on a queue of ours, in the order of the calls,
+  /// also of those that cannot be written.
+  func write(
+    _ mutations: Result<[Mutation], any Error>,
+    finished: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) {
     state.withLock { state in
       state.issued += 1
@@ -131,17 +149,18 @@ package final class FirestoreClient: Sendable {
       // Under the lock, so that the queue's order is the order of the numbers.
       queue.async { [self] in
         if let remote { return send(mutations, number, remote, finished) }
-        let begun = Result { () throws(DocumentStoreError) in
+        let begun = Result {
+          let mutations = try mutations.get()
           let view = try openStore()
           return (view, try view.begin(mutations))
         }
         finishing.async { [self] in
-          let result = Result { () throws(DocumentStoreError) in
+          let result = Result {
             let (view, write) = try begun.get()
             _ = try view.finish(write)
           }
           markFinished(number)
-          acknowledge { finished(result.mapError(FirestoreErrors.translate)) }
+          acknowledge { finished(result.mapError(FirestoreErrors.translate(any:))) }
         }
       }
     }
@@ -149,7 +168,7 @@ package final class FirestoreClient: Sendable {
 
   /// Only on the queue.
   private func send(
-    _ mutations: [Mutation], _ number: UInt64, _ remote: ClientRemote,
+    _ mutations: Result<[Mutation], any Error>, _ number: UInt64, _ remote: ClientRemote,
     _ finished: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) {
     do throws(DocumentStoreError) {
@@ -177,6 +196,11 @@ package final class FirestoreClient: Sendable {
   }
 
   // MARK: Order
+
+  /// Has `body` run when everybody has been told of the writes that were issued before. Without a remote.
+  func afterAcknowledgements(_ body: @escaping @Sendable () -> Void) {
+    queue.async { [self] in finishing.async { [self] in acknowledge(body) } }
+  }
 
   /// Only on the finishing queue. What waits there comes first; if nothing does, there is no reason to change
   /// threads.
@@ -238,6 +262,21 @@ package final class FirestoreClient: Sendable {
 
   // MARK: Other work
 
+  /// Has `body` run where it may take its time, behind the writes up to `write`.
+  func work<Value: Sendable>(
+    after write: UInt64, _ body: @escaping @Sendable (LocalView) throws -> Value,
+    _ done: @escaping @Sendable (Result<Value, any Error>) -> Void
+  ) {
+    resume(after: write) { [self] in
+      queue.async { [self] in
+        let view = Result { try openStore() }
+        working.async {
+          done(Result { try body(view.get()) }.mapError(FirestoreErrors.translate(any:)))
+        }
+      }
+    }
+  }
+
   /// Has `body` run on the queue of the writes, unless the store cannot be opened.
   func perform(_ body: @escaping @Sendable (LocalView) -> Void) {
     queue.async { [self] in
@@ -254,7 +293,7 @@ package final class FirestoreClient: Sendable {
 
   /// Runs a read that has an index made first. Those that wait for one take one thread together, and not the caller's,
   /// which may be that of a user interface.
-  nonisolated(nonsending) private func prepared<Value: Sendable>(
+  nonisolated(nonsending) func prepared<Value: Sendable>(
     _ body: @escaping @Sendable (LocalView) throws(DocumentStoreError) -> Value
   ) async throws -> Value {
     try await performed(on: preparing, body)
@@ -288,56 +327,8 @@ package final class FirestoreClient: Sendable {
   /// The number of the last write that was issued; what a read that begins now has to see.
   package var lastIssuedWrite: UInt64 { state.withLock { $0.issued } }
 
-  nonisolated(nonsending) package func document(
-    at path: DocumentPath, source: ReadSource, after write: UInt64
-  ) async throws -> ViewedDocument {
-    if remote != nil {
-      await wait(for: write)
-      if let driver = try await openedDriver() {
-        return try await document(at: path, source: source, through: driver)
-      }
-    }
-    return try await read(after: write) { view throws(DocumentStoreError) in
-      try view.document(at: path, source: source)
-    }
-  }
-
-  nonisolated(nonsending) package func documents(
-    _ query: StructuredQuery, source: ReadSource, after write: UInt64
-  ) async throws -> ViewedDocuments {
-    if remote != nil {
-      await wait(for: write)
-      if let driver = try await openedDriver() {
-        return try await documents(query, source: source, through: driver)
-      }
-    }
-    let ready = try await read(after: write) { view throws(DocumentStoreError) in
-      try view.readyDocuments(query, source: source)
-    }
-    if let ready { return ready }
-    return try await prepared { view throws(DocumentStoreError) in try view.documents(query, source: source) }
-  }
-
-  nonisolated(nonsending) package func aggregate(
-    _ aggregates: [Aggregate], over query: StructuredQuery, source: AggregateSource, after write: UInt64
-  ) async throws -> [StoredValue] {
-    if source == .server, let remote {
-      await wait(for: write)
-      if let driver = try await openedDriver() {
-        return try await aggregate(aggregates, over: query, at: remote, through: driver)
-      }
-    }
-    let ready = try await read(after: write) { view throws(DocumentStoreError) in
-      try view.readyAggregate(aggregates, over: query)
-    }
-    if let ready { return ready }
-    return try await prepared { view throws(DocumentStoreError) in
-      try view.aggregate(aggregates, over: query)
-    }
-  }
-
   /// Reads on the caller's thread if the writes up to `write` have finished, else when they have.
-  nonisolated(nonsending) private func read<Value>(
+  nonisolated(nonsending) func read<Value>(
     after write: UInt64, _ body: (LocalView) throws(DocumentStoreError) -> Value
   ) async throws -> Value {
     await wait(for: write)
@@ -360,23 +351,27 @@ package final class FirestoreClient: Sendable {
     if isDone { body() }
   }
 
+  /// Has a read that has an index made first run with the others of its kind.
+  func prepare(_ body: @escaping @Sendable () -> Void) { preparing.async(execute: body) }
+
   /// Reads while the caller's thread waits for the writes up to `write`.
   func readNow<Value>(
     after write: UInt64, _ body: (LocalView) throws(DocumentStoreError) -> Value
   ) throws -> Value {
+    let view = try openedStoreNow(after: write)
+    do throws(DocumentStoreError) { return try body(view) } catch { throw FirestoreErrors.translate(error) }
+  }
+
+  /// Waits for the writes up to `write`, on the caller's thread.
+  func openedStoreNow(after write: UInt64) throws -> LocalView {
     if state.withLock({ $0.finished < write }) {
       let finished = DispatchSemaphore(value: 0)
       resume(after: write) { finished.signal() }
       finished.wait()
     }
-    let view: LocalView
-    if let use = state.withLock({ $0.use }) {
-      view = use.view
-    } else {
-      view = try queue.sync { Result { () throws(DocumentStoreError) in try openStore() } }
-        .mapError(FirestoreErrors.translate).get()
-    }
-    do throws(DocumentStoreError) { return try body(view) } catch { throw FirestoreErrors.translate(error) }
+    if let use = state.withLock({ $0.use }) { return use.view }
+    return try queue.sync { Result { () throws(DocumentStoreError) in try openStore() } }
+      .mapError(FirestoreErrors.translate).get()
   }
 
   nonisolated(nonsending) private func openedStore() async throws -> LocalView {

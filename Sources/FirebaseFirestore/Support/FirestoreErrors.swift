@@ -29,6 +29,13 @@ enum FirestoreErrors {
       domain: FirestoreErrorDomain, code: code.rawValue, userInfo: [NSLocalizedDescriptionKey: message])
   }
 
+  /// A call that came behind the end of its instance.
+  static var terminated: any Error { translate(terminatedStore) }
+
+  static var terminatedStore: DocumentStoreError {
+    .failedPrecondition("The client has already been terminated.")
+  }
+
   /// Of the engine's errors; others are what they are.
   static func translate(any error: any Error) -> any Error {
     if let error = error as? DocumentStoreError { return translate(error) }

@@ -22,6 +22,15 @@ final class FirstAnswer<Value: Sendable>: Sendable {
     }
   }
 
+  /// One of several questions that have so much time in all.
+  convenience init(_ patience: Patience, _ end: @escaping @Sendable (Answer) -> Void) {
+    let begin = DispatchTime.now()
+    self.init(within: patience.secondsForOne) { answer in
+      patience.spend(Double(DispatchTime.now().uptimeNanoseconds - begin.uptimeNanoseconds) / 1e9)
+      end(answer)
+    }
+  }
+
   func take(_ answer: Answer) {
     let end = waiting.withLock { waiting in
       defer { waiting = nil }
@@ -29,4 +38,22 @@ final class FirstAnswer<Value: Sendable>: Sendable {
     }
     end?(answer)
   }
+}
+
+/// How long one call of a user waits for a remote, however often it asks. What the user does in between does not count.
+final class Patience: Sendable {
+  private let secondsEach: Double
+  private let left: Guarded<Double>
+
+  /// `each` is for one question, if that is less.
+  init(seconds: Double, each: Double = 60) {
+    secondsEach = each
+    left = Guarded(seconds)
+  }
+
+  var isOver: Bool { left.withLock { $0 <= 0 } }
+
+  var secondsForOne: Double { min(secondsEach, left.withLock { max(0, $0) }) }
+
+  func spend(_ seconds: Double) { left.withLock { $0 -= seconds } }
 }

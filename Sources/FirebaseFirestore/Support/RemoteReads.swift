@@ -5,6 +5,14 @@ import Foundation
 import OfflineSync
 
 enum RemoteReads {
+  /// Nobody waits on a thread for a remote.
+  static var notOnThisThread: any Error {
+    FirestoreErrors.make(
+      .unavailable,
+      "read(source: .server) does not wait for the remote. Use getDocument(source:) or getDocuments(source:)."
+    )
+  }
+
   /// A document of a state of its query.
   static func document(
     _ path: DocumentPath, _ snapshot: ViewSnapshot, _ source: ReadSource
@@ -40,6 +48,15 @@ enum RemoteReads {
           path: document.path, record: DocumentRecord(document),
           hasPendingWrites: document.isPending, isFromCache: snapshot.isFromCache)
       }, isFromCache: snapshot.isFromCache)
+  }
+
+  static func cached(_ documents: [SyncedDocument]) -> ViewedDocuments {
+    ViewedDocuments(
+      documents.map {
+        ViewedDocument(
+          path: $0.path, record: $0.stored.map { DocumentRecord($0) },
+          hasPendingWrites: $0.pending == .local, isFromCache: true)
+      }, isFromCache: true)
   }
 
   /// A document as the cache has it; an error if nothing is known of it.

@@ -31,9 +31,7 @@ extension Firestore {
     completion: @escaping (Any?, (any Error)?) -> Void
   ) {
     let run = unsafe TransactionRun(self, options, Self.throwing(block))
-    answer({ (result: Delivery<Any?>?, error) in completion(result?.value ?? nil, error) }) {
-      try await run.result()
-    }
+    run.begin(told { (result: Delivery<Any?>?, error) in completion(result?.value ?? nil, error) })
   }
 
   /// Runs the block until nobody was faster, five times at most; returns what the block returned.
@@ -82,42 +80,49 @@ private struct TransactionRun: @unchecked Sendable {
   }
 
   nonisolated(nonsending) func result() async throws -> Delivery<Any?> {
-    let client = try client.get()
-    await client.wait(for: lastWrite)
-    if let remote = client.remote, let driver = try await client.openedDriver() {
-      let state = try await client.inspected(driver) { engine throws(DocumentStoreError) in
-        (isOnline: engine.isNetworkEnabled, user: engine.local.user)
-      }
-      guard state.isOnline else {
-        throw FirestoreErrors.make(
-          .unavailable, "A transaction needs the remote, and the network is disabled.")
-      }
-      return try await client.performed { _ in
-        var backoff = Backoff(seed: .random(in: 0...UInt64.max))
-        // Others are at the remote, too: already the second attempt waits.
-        _ = backoff.next()
-        return Result {
-          try run {
-            RemoteTransaction(remote.remote, as: state.user)
-          } waiting: { _ in
-            Thread.sleep(forTimeInterval: Double(backoff.next()) / 1_000_000)
-          }
-        }
-      }.get()
-    }
-    return try await client.performed { view in
-      Result {
-        try run {
-          try view.store.beginTransaction()
-        } waiting: {
-          view.store.waitBeforeAttempt($0)
-        }
-      }
-    }.get()
+    try await withCheckedThrowingContinuation { done in begin { done.resume(with: $0) } }
   }
 
+  func begin(_ done: @escaping @Sendable (Result<Delivery<Any?>, any Error>) -> Void) {
+    let client: FirestoreClient
+    do { client = try self.client.get() } catch { return done(.failure(error)) }
+    client.work(after: lastWrite, { try result(client, $0) }, done)
+  }
+
+  private func result(_ client: FirestoreClient, _ view: LocalView) throws -> Delivery<Any?> {
+    guard let remote = client.remote, let driver = client.openDriver else {
+      return try run {
+        try view.store.beginTransaction()
+      } waiting: { attempt in
+        view.store.waitBeforeAttempt(attempt)
+        return true
+      }
+    }
+    let state = try driver.inspectNow { engine throws(DocumentStoreError) in
+      (isOnline: engine.isNetworkEnabled, user: engine.local.user)
+    }
+    guard state.isOnline else {
+      throw FirestoreErrors.make(
+        .unavailable, "A transaction needs the remote, and the network is disabled.")
+    }
+    var backoff = Backoff(seed: .random(in: 0...UInt64.max))
+    // Others are at the remote, too: already the second attempt waits.
+    _ = backoff.next()
+    let patience = Patience(seconds: remote.patience * Self.patienceOfAll, each: remote.patience)
+    return try run {
+      RemoteTransaction(remote.remote, as: state.user, patience)
+    } waiting: { _ in
+      guard !patience.isOver else { return false }
+      Thread.sleep(forTimeInterval: Double(backoff.next()) / 1_000_000)
+      return true
+    }
+  }
+
+  /// 270 seconds for all that it waits for, where one answer has 60.
+  private static let patienceOfAll = 4.5
+
   private func run(
-    _ begin: () throws -> any TransactionBase, waiting: (_ attempt: Int) -> Void
+    _ begin: () throws -> any TransactionBase, waiting: (_ attempt: Int) -> Bool
   ) throws -> Delivery<Any?> {
     var attempt = 1
     while true {
@@ -125,7 +130,7 @@ private struct TransactionRun: @unchecked Sendable {
         return Delivery(value: try self.attempt(begin))
       } catch let error where attempt < maxAttempts && Self.isWorthAnotherAttempt(error) {
         attempt += 1
-        waiting(attempt)
+        guard waiting(attempt) else { throw FirestoreErrors.translate(any: error) }
       } catch {
         throw FirestoreErrors.translate(any: error)
       }

@@ -20,6 +20,7 @@ extension StoreTransaction: TransactionBase {
 final class RemoteTransaction: TransactionBase {
   private let remote: any Remote
   private let user: String?
+  private let patience: Patience
   private let state = Guarded(State())
 
   private struct State: Sendable {
@@ -28,9 +29,10 @@ final class RemoteTransaction: TransactionBase {
     var mutations: [Mutation] = []
   }
 
-  init(_ remote: any Remote, as user: String?) {
+  init(_ remote: any Remote, as user: String?, _ patience: Patience) {
     self.remote = remote
     self.user = user
+    self.patience = patience
   }
 
   func document(at path: DocumentPath) throws -> StoredDocument? {
@@ -85,7 +87,7 @@ final class RemoteTransaction: TransactionBase {
   ) throws -> Value {
     let answer = Guarded<Result<Value, RemoteError>?>(nil)
     let isAnswered = DispatchSemaphore(value: 0)
-    let first = FirstAnswer<Value> { result in
+    let first = FirstAnswer<Value>(patience) { result in
       answer.withLock { $0 = result }
       isAnswered.signal()
     }

@@ -160,10 +160,8 @@ public final class WriteBatch: NSObject, Sendable {
       return state.failure.map(Result.failure) ?? .success(state.mutations)
     }
     guard let collected else { Self.trapCommitted() }
-    switch collected {
-    case .success(let mutations): firestore.client().write(mutations, finished: finished)
-    case .failure(let error): finished(.failure(error))
-    }
+    // One that cannot be stored takes its place among the others, so that its outcome overtakes none.
+    firestore.client().write(collected, finished: finished)
   }
 
   private static func trapCommitted() -> Never {

@@ -31,7 +31,7 @@ package final class SyncDriver: @unchecked Sendable {
   private var timers: [SyncTimer: Int] = [:]
   private var listeners: [ListenerID: Handler] = [:]
   /// Of the listeners, those that wait for one answer.
-  private var reads: Set<ListenerID> = []
+  private var reads = WaitingReads()
   private var syncListeners: [ListenerID: @Sendable () -> Void] = [:]
   private var queueListeners: [ListenerID: QueueHandler] = [:]
   /// What they were told last.
@@ -210,9 +210,24 @@ package final class SyncDriver: @unchecked Sendable {
         handler(result)
         self?.unlisten(id)
       }
-      reads.insert(id)
+      reads.add(id)
       handle(.listen(id, query, ListenRules(includesMetadataChanges: true, waitsForSync: true)))
+      watchReads()
     }
+  }
+
+  /// A remote that is connected and says nothing is as good as none: what is here is the answer then.
+  private func watchReads() {
+    guard !reads.isEmpty, timers[.readSilence] == nil else { return }
+    start(.readSilence, engine.options.silence)
+  }
+
+  private func endSilentReads() {
+    for id in reads.overdue() {
+      let unanswered = OfflineSyncError.remote(RemoteError(.unavailable, "The remote has not answered."))
+      listeners[id]?(engine.events.last(of: id).map { .success($0) } ?? .failure(unanswered))
+    }
+    watchReads()
   }
 
   package func waitForPendingWrites(_ completion: @escaping Completion) {
@@ -230,6 +245,23 @@ package final class SyncDriver: @unchecked Sendable {
       handle(event)
       done(failure)
     }
+  }
+
+  /// The same, while the caller's thread waits.
+  package func inspectNow<Value: Sendable>(
+    _ body: @escaping @Sendable (SyncEngine) throws(DocumentStoreError) -> Value
+  ) throws(DocumentStoreError) -> Value {
+    if scheduler.isCurrent { return try body(engine) }
+    let found = Locked<Result<Value, DocumentStoreError>?>(nil)
+    let isDone = DispatchSemaphore(value: 0)
+    inspect { engine in
+      let result = Result { () throws(DocumentStoreError) in try body(engine) }
+      found.withLock { $0 = result }
+      isDone.signal()
+    }
+    isDone.wait()
+    guard let result = found.withLock({ $0 }) else { preconditionFailure("it was just looked at") }
+    return try result.get()
   }
 
   package func setRejectionHandler(_ handler: (@Sendable ([Mutation], RemoteError) -> Void)?) {
@@ -259,7 +291,7 @@ package final class SyncDriver: @unchecked Sendable {
     if failure == nil { try? engine.local.flush() }
     let end = failure ?? .remote(RemoteError(.cancelled, "The client has been terminated."))
     failure = end
-    for id in reads { listeners[id]?(.failure(end)) }
+    for id in reads.all { listeners[id]?(.failure(end)) }
     for completion in Array(writes.values) + Array(waits.values) { completion(end) }
     letGo()
   }
@@ -327,7 +359,7 @@ package final class SyncDriver: @unchecked Sendable {
     scheduler.run(after: microseconds) { [weak self] in
       guard let self, timers[timer] == number else { return }
       timers[timer] = nil
-      handle(.timer(timer))
+      if timer == .readSilence { endSilentReads() } else { handle(.timer(timer)) }
     }
   }
 
@@ -345,8 +377,12 @@ package final class SyncDriver: @unchecked Sendable {
     // One that was closed has nothing to say any more.
     guard watchStream?.number == number else { return }
     switch event {
-    case .opened: handle(.watchOpened)
-    case .changed(let change, let version): handle(.watchChanged(change, version))
+    case .opened:
+      reads.hear()
+      handle(.watchOpened)
+    case .changed(let change, let version):
+      reads.hear()
+      handle(.watchChanged(change, version))
     case .closed(let error):
       watchStream = nil
       handle(.watchClosed(error))
@@ -395,7 +431,7 @@ package final class SyncDriver: @unchecked Sendable {
     watchStream = nil
     writeStream = nil
     timers = [:]
-    reads = []
+    reads = WaitingReads()
     syncListeners = [:]
     queueListeners = [:]
     writes = [:]

@@ -24,6 +24,8 @@ package final class SyncEngine {
     package var cacheBytesMax: UInt64?
     /// The same for single collections.
     package var budgets: [CollectionPath: UInt64] = [:]
+    /// Microseconds. A remote that says nothing for twice as long leaves reads to what is here.
+    package var silence: Int64 = 5_000_000
 
     package init() {}
   }
@@ -48,6 +50,8 @@ package final class SyncEngine {
   var writing: WriteSide
   var limbo = LimboSide()
   package internal(set) var isNetworkEnabled = true
+  /// As far as users are told.
+  package var isOffline: Bool { online.state == .offline }
   var completions: [String: [BatchID: CallID]] = [:]
   var waits: [(batch: BatchID, call: CallID)] = []
   /// Of the current user's writes, since the user came.
@@ -158,6 +162,7 @@ package final class SyncEngine {
       if let threshold = options.cacheBytesMax { try collect(threshold, percentile: 10) }
       try keepBudgets(options.budgets)
       effects.append(.startTimer(.collection, microseconds: Self.collectionPeriod))
+    case .readSilence: break
     }
   }
 

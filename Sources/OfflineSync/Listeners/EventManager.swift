@@ -38,6 +38,9 @@ struct EventManager {
 
   func query(of id: ListenerID) -> StructuredQuery? { textOf[id].flatMap { queries[$0]?.query } }
 
+  /// The last state of what a listener listens to, told or not, as the first one that it is told.
+  func last(of id: ListenerID) -> ViewSnapshot? { textOf[id].flatMap { queries[$0]?.last?.asFirst } }
+
   /// Whether somebody listens to a query and wants to know what the remote says of it.
   func asksRemote(_ text: String) -> Bool { queries[text]?.asksRemote ?? false }
 

@@ -1,6 +1,6 @@
 // How long to wait before the next attempt: nothing at first, then more each time, and never the same for two clients.
 
-package struct Backoff {
+package struct Backoff: Sendable {
   private static let first: Double = 1
   private static let factor = 1.5
   private static let most: Double = 60

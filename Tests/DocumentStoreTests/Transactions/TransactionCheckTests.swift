@@ -86,6 +86,21 @@ import Testing
       check.decide(history.copy, pending: [pending(4, 5, nil), pending(5, 7, document(7, at: 5))]) != nil)
   }
 
+  /// A transaction that stays open does not keep everything that is written meanwhile: it is tried again.
+  @Test func theHistoryKeepsToItsBytes() throws {
+    var history = CommitHistory()
+    history.keep(from: 1)
+    var (large, dropped) = (change(1, nil), 0)
+    large.recordBytes = 1 << 20
+    for number in 1...200 {
+      dropped += history.add(UInt64(number), [large]).reduce(0) { $0 + $1.changes.count }
+      #expect((number - dropped) << 20 <= CommitHistory.bytesMax)
+      if number == 60 { #expect(dropped == 0 && history.reaches(backTo: 1)) }
+    }
+    #expect(dropped > 100 && !history.reaches(backTo: 1) && !history.reaches(backTo: UInt64(dropped)))
+    #expect(history.reaches(backTo: UInt64(dropped + 1)))
+  }
+
   @Test func theHistoryGoesWithThoseWhoNeededIt() throws {
     var history = CommitHistory()
     history.keep(from: 1)

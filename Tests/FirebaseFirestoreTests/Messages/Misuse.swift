@@ -345,6 +345,15 @@ struct Misuse: Sendable {
     Misuse(
       "Failed to get FirebaseApp instance. Please call FirebaseApp.configure() before using Firestore"
     ) { _ in _ = Firestore.firestore() },
+    Misuse("Default app has already been configured.") { firestore in
+      for _ in 0..<2 { FirebaseApp.configure(options: firestore.app.options) }
+    },
+    Misuse("App named second has already been configured.") { firestore in
+      for _ in 0..<2 { FirebaseApp.configure(name: "second", options: firestore.app.options) }
+    },
+    Misuse("Timestamp seconds out of range: -62135769600 (found in field a.b)") {
+      try await $0.document("a/b").setData(["a": ["b": Date.distantPast]])
+    },
     Misuse(
       "Firestore instance has already been started and its settings can no longer be changed. You can only set "
         + "settings before calling any other methods on a Firestore instance."

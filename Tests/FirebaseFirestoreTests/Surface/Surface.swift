@@ -211,12 +211,17 @@ enum Surface {
     query = query.whereFilter(
       Filter.orFilter([
         Filter.andFilter([
-          Filter.whereField("a", isEqualTo: 1), Filter.whereField(path, isNotEqualTo: 1),
-          Filter.whereField("a", isGreaterThan: 1), Filter.whereField(path, isGreaterOrEqualTo: 1),
-          Filter.whereField("a", isLessThan: 1), Filter.whereField(path, isLessThanOrEqualTo: 1),
+          Filter.whereField("a", isEqualTo: 1), Filter.whereField(path, isEqualTo: 1),
+          Filter.whereField("a", isNotEqualTo: 1), Filter.whereField(path, isNotEqualTo: 1),
+          Filter.whereField("a", isGreaterThan: 1), Filter.whereField(path, isGreaterThan: 1),
+          Filter.whereField("a", isGreaterOrEqualTo: 1), Filter.whereField(path, isGreaterOrEqualTo: 1),
+          Filter.whereField("a", isLessThan: 1), Filter.whereField(path, isLessThan: 1),
+          Filter.whereField("a", isLessThanOrEqualTo: 1), Filter.whereField(path, isLessThanOrEqualTo: 1),
         ]),
-        Filter.whereField("a", arrayContains: 1), Filter.whereField(path, arrayContainsAny: [1]),
-        Filter.whereField("a", in: [1]), Filter.whereField(path, notIn: [1]),
+        Filter.whereField("a", arrayContains: 1), Filter.whereField(path, arrayContains: 1),
+        Filter.whereField("a", arrayContainsAny: [1]), Filter.whereField(path, arrayContainsAny: [1]),
+        Filter.whereField("a", in: [1]), Filter.whereField(path, in: [1]),
+        Filter.whereField("a", notIn: [1]), Filter.whereField(path, notIn: [1]),
       ]))
     query = query.order(by: "a").order(by: path).order(by: "a", descending: true)
       .order(by: FieldPath.documentID(), descending: false)
@@ -448,6 +453,11 @@ enum Surface {
     settings.cacheSizeBytes = FirestoreCacheSizeUnlimited
     firestore.setIndexConfiguration("{}") { error in print(error as Any) }
     firestore.setIndexConfiguration(stream) { error in print(error as Any) }
+  }
+
+  @available(*, deprecated) static func deprecated(_ firestore: Firestore, _ json: String) async throws {
+    try await firestore.setIndexConfiguration(json)
+    try await firestore.setIndexConfiguration(InputStream(data: Data()))
   }
 
   struct Wrapped: Codable {

@@ -1,0 +1,62 @@
+// Fields of a map under the names that a strategy for keys gives them. Only the names are looked at.
+
+import DocumentStore
+import FirebaseCore
+
+struct RenamedEntry {
+  let name: String
+  /// Among the fields of the map.
+  let place: Int
+
+  /// In the order of the new names; of several fields with one new name, the first counts.
+  static func all(of entries: DecodableEntries, _ decoder: ValueDecoder) -> [RenamedEntry] {
+    var renamed: [RenamedEntry] = []
+    renamed.reserveCapacity(entries.count)
+    switch decoder.options.key {
+    case .useDefaultKeys:
+      for place in 0..<entries.count {
+        renamed.append(RenamedEntry(name: entries.name(at: place), place: place))
+      }
+    case .convertFromSnakeCase:
+      knownNames.withLock { known in
+        for place in 0..<entries.count {
+          renamed.append(RenamedEntry(name: known.convert(entries.name(at: place)), place: place))
+        }
+      }
+    case .custom(let convert):
+      for place in 0..<entries.count {
+        let name = convert(decoder.path(to: NameKey(entries.name(at: place)))).stringValue
+        renamed.append(RenamedEntry(name: name, place: place))
+      }
+    }
+    renamed.sort { left, right in
+      let order = left.name.comparedInUTF8(to: right.name)
+      return order < 0 || (order == 0 && left.place < right.place)
+    }
+    var last: String?
+    renamed.removeAll { entry in
+      defer { last = entry.name }
+      return last?.isSameUTF8(as: entry.name) ?? false
+    }
+    return renamed
+  }
+
+  private static let knownNames = Guarded(KnownNames())
+
+  /// Documents of one kind have the same names, again and again.
+  private struct KnownNames {
+    private static let countMax = 10_000
+
+    private var converted: [String: String] = [:]
+
+    mutating func convert(_ name: String) -> String {
+      if let known = converted[name] { return known }
+      let new = SnakeCase.decode(name)
+      // Names that differ in their normalisation alone are one key of a dictionary, and two fields.
+      if converted.count < Self.countMax, name.utf8.count < 64, name.utf8.allSatisfy({ $0 < 128 }) {
+        converted[name] = new
+      }
+      return new
+    }
+  }
+}

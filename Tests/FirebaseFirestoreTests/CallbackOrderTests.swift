@@ -1,0 +1,88 @@
+// In which order callers hear of what they have asked for, and that they hear of it whatever their threads do.
+
+import ByteStore
+import FirebaseFirestore
+import Foundation
+import Testing
+
+@Suite struct CallbackOrderTests {
+  private final class Heard: Sendable {
+    private let lines = Locked<[String]>([])
+
+    func note(_ line: String) {
+      lines.withLock { $0.append(line) }
+      lines.wakeAll()
+    }
+
+    func all(_ count: Int) -> [String] { lines.withLock(when: { $0.count >= count }) { $0 } }
+  }
+
+  /// So deep that it cannot even be looked at: it fails before it is written.
+  private static var tooDeep: [String: Any] { (0..<120).reduce(["n": 1]) { map, _ in ["m": map] } }
+
+  @Test func whoWaitsForWritesIsToldBehindTheirCompletions() async throws {
+    let database = try TestDatabase()
+    let firestore = database.firestore
+    for round in 0..<10 {
+      let heard = Heard()
+      for number in 0..<5 {
+        firestore.document("a/\(number)").setData(number == 3 ? Self.tooDeep : ["n": round]) { error in
+          heard.note("\(number)\(error == nil ? "" : " failed")")
+        }
+      }
+      firestore.waitForPendingWrites { _ in heard.note("all") }
+      #expect(heard.all(6) == ["0", "1", "2", "3 failed", "4", "all"])
+    }
+    await database.close()
+  }
+
+  @Test func answersComeInTheOrderOfTheQuestions() async throws {
+    let database = try TestDatabase()
+    let firestore = database.firestore
+    let heard = Heard()
+    var asked: [String] = []
+    for number in 0..<20 {
+      let document = firestore.document("a/\(number)")
+      if number % 3 == 0 { document.setData(["n": number], completion: nil) }
+      document.getDocument { snapshot, _ in heard.note("\(number) \(snapshot?["n"] as? Int ?? -1)") }
+      asked.append("\(number) \(number % 3 == 0 ? number : -1)")
+      firestore.collection("a").order(by: FieldPath.documentID()).limit(to: 1).getDocuments { _, _ in
+        heard.note("query")
+      }
+      asked.append("query")
+    }
+    #expect(heard.all(asked.count) == asked)
+    await database.close()
+  }
+
+  /// More of them than there are threads for tasks.
+  @Test func completionsComeWhileAllTasksWaitForThem() async throws {
+    let database = try TestDatabase()
+    let document = database.firestore.document("a/b")
+    try await document.setData(["n": 1])
+    let answered = await withTaskGroup(of: Bool.self) { group in
+      for _ in 0...ProcessInfo.processInfo.activeProcessorCount {
+        group.addTask { Self.waits { done in document.getDocument { _, _ in done() } } }
+        group.addTask {
+          Self.waits { done in document.parent.count.getAggregation(source: .server) { _, _ in done() } }
+        }
+        group.addTask {
+          Self.waits { done in
+            document.firestore.runTransaction({ transaction, _ in
+              try? transaction.getDocument(document).data()
+            }) { _, _ in done() }
+          }
+        }
+      }
+      return await group.reduce(into: [Bool]()) { $0.append($1) }
+    }
+    #expect(answered.allSatisfy { $0 })
+    await database.close()
+  }
+
+  private static func waits(_ body: (@escaping @Sendable () -> Void) -> Void) -> Bool {
+    let isDone = DispatchSemaphore(value: 0)
+    body { isDone.signal() }
+    return isDone.wait(timeout: .now() + 20) == .success
+  }
+}
