@@ -60,7 +60,8 @@ import Testing
   /// In seconds, at so many times the log that starts a flush.
   private func delay(_ debt: Double, _ bytes: Int, of all: Int = 0) -> Double {
     Pace.delay(
-      forBytes: bytes, ofAll: all, logBytes: UInt64(debt * Double(Self.flushBytes)), flushBytes: Self.flushBytes)
+      forBytes: bytes, ofAll: all, logBytes: UInt64(debt * Double(Self.flushBytes)),
+      flushBytes: Self.flushBytes)
   }
 
   @Test func aSmallCommitNeverWaitsLong() {

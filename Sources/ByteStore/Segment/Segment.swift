@@ -162,7 +162,8 @@ final class Segment: Sendable {
   ) throws(ByteStoreError) -> Bool {
     let offset = opened.header.offset(ofPage: page)
     guard page + pages <= self.pages, pages <= SegmentFormat.runPagesMax else { return false }
-    try buffer.load(pages * SegmentFormat.pageBytes) { (target: inout MutableRawSpan) throws(ByteStoreError) in
+    let count = pages * SegmentFormat.pageBytes
+    try buffer.load(count) { (target: inout MutableRawSpan) throws(ByteStoreError) in
       try self.readWhole(opened.file, "a run of \(pages) pages", at: offset, into: &target)
       try self.check(target.bytes, at: offset)
     }

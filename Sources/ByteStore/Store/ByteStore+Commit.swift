@@ -130,7 +130,8 @@ extension ByteStore {
   package func pace(forBytes bytes: Int) {
     guard case .inBackground = options.maintenance else { return }
     let flushBytes = logBytesDue.load(ordering: .relaxed)
-    guard Pace.isBehind(logBytes: logBytesBehind.load(ordering: .relaxed), flushBytes: flushBytes) else { return }
+    let logBytes = logBytesBehind.load(ordering: .relaxed)
+    guard Pace.isBehind(logBytes: logBytes, flushBytes: flushBytes) else { return }
     // What it takes of a log.
     let bytes = max(bytes, LogFormat.pageBytes)
     bytesPaced.wrappingAdd(bytes, ordering: .relaxed)

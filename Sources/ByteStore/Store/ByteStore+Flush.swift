@@ -261,7 +261,8 @@ extension ByteStore {
     switch extent {
     case .scope(.asNeeded):
       slots = FlushPlan.victims(
-        of: candidates, segmentBytesMax: options.segmentBytesMax, budgetBytes: 4 * logBytesDue.load(ordering: .relaxed))
+        of: candidates, segmentBytesMax: options.segmentBytesMax,
+        budgetBytes: 4 * logBytesDue.load(ordering: .relaxed))
     case .leastSpace:
       slots = uses.filter { $0.liveEntries == 0 }.map(\.segment.slot)
     case .upTo(let budget):

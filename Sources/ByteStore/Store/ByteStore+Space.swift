@@ -85,7 +85,8 @@ extension ByteStore {
       try turnToNewLog(for: group, capacity: preferred, &writer)
     } catch {
       let least = max(LogWriter.capacity(for: group), options.logBytesMin.roundedUpToPages)
-      guard case .refused(let cause) = error, cause.meansFull, least < preferred || isSmall else { throw error }
+      guard case .refused(let cause) = error, cause.meansFull, least < preferred || isSmall
+      else { throw error }
       // A large log is a comfort.
       discardSpare(&writer)
       try prepare(least, true, &writer)

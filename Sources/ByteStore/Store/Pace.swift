@@ -42,7 +42,9 @@ enum Pace {
   }
 
   /// In seconds. `allBytes` are those of all commits that wait now, this one included.
-  static func delay(forBytes bytes: Int, ofAll allBytes: Int, logBytes: UInt64, flushBytes: UInt64) -> Double {
+  static func delay(
+    forBytes bytes: Int, ofAll allBytes: Int, logBytes: UInt64, flushBytes: UInt64
+  ) -> Double {
     let debt = debt(logBytes, flushBytes)
     guard debt > debtFree else { return 0 }
     let all = Double(max(bytes, allBytes))
