@@ -79,7 +79,7 @@ struct MutantTests {
   /// What few states do not show. `campaign mutants`, which is built with optimization, looks at all rules, and further.
   private static let rare: Set<Rule> = [
     .writeManifestBeforeDeletingOnOpen, .keepReserve, .laterFrameIsNoDamage, .noMarkerAfterPoison,
-    .syncDirectoryAfterCreating, .oneSpareAtATime, .neverRetrySync, .checkBodies,
+    .syncDirectoryAfterCreating, .oneSpareAtATime, .neverRetrySync, .checkBodies, .writeAgainOnOpen,
   ]
   /// What only damage shows.
   private static let ofDamage: Set<Rule> = [

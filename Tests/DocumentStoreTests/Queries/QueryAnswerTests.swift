@@ -4,11 +4,12 @@ import Testing
 
 @testable import DocumentStore
 
-/// The same documents and the same queries, asked of a store and worked out the long way.
+/// The same documents and the same queries, asked of a store and worked out the long way. `campaign queries`, which is
+/// built with optimization, asks many more.
 @Suite("Answers of a store")
 struct QueryAnswerTests {
   @Test(
-    "are those of the naive evaluator, whatever the indexes", arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
+    "are those of the naive evaluator, whatever the indexes", arguments: [1, 2, 3, 4] as [UInt64])
   func naive(seed: UInt64) throws {
     let directory = TemporaryDirectory()
     var generator = DocumentGenerator(seed: seed)
@@ -17,11 +18,11 @@ struct QueryAnswerTests {
     if seed % 2 == 1 { options.scanMax = 0 }
     let store = try DocumentStore.open(directory.path, options: options)
     let documents = fill(store, generator.documents(150))
-    try compare(store, documents, seed: seed, queries: 400)
+    try compare(store, documents, seed: seed, queries: 150)
     try store.close()
     // What was made for queries is there again.
     let reopened = try DocumentStore.open(directory.path)
-    try compare(reopened, documents, seed: seed, queries: 100)
+    try compare(reopened, documents, seed: seed, queries: 50)
   }
 
   @Test("are the same without indexes")
@@ -32,7 +33,7 @@ struct QueryAnswerTests {
     var generator = DocumentGenerator(seed: 4)
     let store = try DocumentStore.open(directory.path, options: options)
     let documents = fill(store, generator.documents(150))
-    try compare(store, documents, seed: 4, queries: 400)
+    try compare(store, documents, seed: 4, queries: 150)
     #expect(store.indexList.isEmpty)
   }
 
@@ -46,7 +47,7 @@ struct QueryAnswerTests {
     let store = try DocumentStore.open(directory.path, options: options)
     let documents = fill(store, generator.documents(100))
     var queries = QueryGenerator(seed: 9, about: documents)
-    for number in 0..<300 {
+    for number in 0..<150 {
       let query = queries.query()
       guard (try? query.check()) != nil else { continue }
       weak var run: QueryRun?

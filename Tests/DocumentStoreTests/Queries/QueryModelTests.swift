@@ -5,7 +5,7 @@ import Harness
 import Testing
 
 @Suite struct QueryModelTests {
-  private static let worlds = 400
+  private static let worlds = 150
   private static let queriesPerWorld = 50
 
   @Test func answersAreThoseOfTheNaiveEvaluator() {
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test func aggregatesAreThoseOfTheNaiveEvaluator() {
-    for world in 0..<200 {
+    for world in 0..<100 {
       let seed = SeededRandom.seed(29, UInt64(world))
       var generator = DocumentGenerator(seed: seed)
       let documents = generator.documents(1 + world % 50)
