@@ -144,7 +144,8 @@ extension BallcapTests {
       try Data("x".utf8).write(to: folder)
       FirebaseApp.configure(name: "broken", options: FirebaseOptions(directory: folder))
       let broken = try #require(FirebaseApp.app(name: "broken"))
-      let kept = File(Storage.storage(app: broken).reference(withPath: "a/kept"), data: text, mimeType: .plain)
+      let place = Storage.storage(app: broken).reference(withPath: "a/kept")
+      let kept = File(place, data: text, mimeType: .plain)
       kept.url = URL(string: "https://example.com/kept")
       await #expect(throws: StorageError.self) { try await kept.delete() }
       #expect(kept.data == text && kept.url != nil)

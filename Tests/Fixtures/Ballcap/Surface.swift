@@ -176,7 +176,9 @@ private func folders() {
 private func disposing(_ registration: ListenerRegistration) {
   let kinds: [Disposer.ObserveType] = [.none, .array(registration), .value(registration)]
   let listener: ListenerRegistration? = kinds[1].listener
-  let disposables: [ReferenceObservationDisposable] = [Disposer(kinds[2]), NoDisposer(), AnyDisposer(Disposer())]
+  let disposables: [ReferenceObservationDisposable] = [
+    Disposer(kinds[2]), NoDisposer(), AnyDisposer(Disposer()),
+  ]
   for disposable in disposables { disposable.dispose() }
   _ = listener
   do {
