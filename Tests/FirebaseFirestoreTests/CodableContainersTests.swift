@@ -226,8 +226,8 @@ private enum Keys: String, CodingKey {
 
   @Test func whatIsNoValueCannotBeDecodedFrom() {
     #expect(
-      decodingFailure { _ = try decoder.decode(Box<Int>.self, from: ["a": ["value": NSObject()]]) }
-        == "dataCorrupted at a.value")
+      decodingFailure { _ = try decoder.decode(Box<Box<Int>>.self, from: ["value": ["value": NSObject()]]) }
+        == "typeMismatch at value.value")
   }
 
   @Test func encodingErrorsNameTheWholePath() {

@@ -74,6 +74,8 @@ struct ResumeTests {
         once.resume()
       }
     }
+    // Or the task would pause once more.
+    task.removeAllObservers()
     try noise(24_000_000, seed: 2).write(to: url)
     let error: (any Error)? = await withCheckedContinuation { done in
       task.observe(.success) { done.resume(returning: $0.error) }

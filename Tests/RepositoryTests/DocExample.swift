@@ -32,7 +32,7 @@ enum DocExample {
     ],
     "StorageReference.swift": ["let data = Data()"],
     "StorageError.swift": ["let reference = Storage.storage().reference()"],
-    "List.swift": ["class Item: Object {}"],
+    "DataSource+Query.swift": [item], "List.swift": ["class Item: Object {}"],
     "NestedCollection.swift": ["class Message: Object {}"],
     "Reference.swift": [member], "Relation.swift": [member], "ReferenceCollection.swift": [member],
     "Pring/DataSource.swift": [member],

@@ -45,7 +45,35 @@ struct LoopMount {
       truncate(image, off_t(kind.bytes)) == 0
     else { throw Failure(description: "no file of \(kind.bytes) bytes can be made") }
     try Self.run(kind.makeArguments + [image])
+    if discards { try allocateMetadata() }
     try mount()
+  }
+
+  /// Room for what the file system itself keeps: that it cannot write this back, after its journal had it, it tells
+  /// nobody, and what was synced is gone.
+  private func allocateMetadata() throws {
+    let said = try Self.run(["dumpe2fs", image])
+    let words = said.split(whereSeparator: \.isNewline).map { $0.split(separator: ":", maxSplits: 1) }
+    func values(_ name: String) -> [Substring] {
+      words.filter { $0.count == 2 && $0[0].trimmingCharacters(in: .whitespaces) == name }.map { $0[1] }
+    }
+    guard let size = values("Block size").first.flatMap({ Int($0.trimmingCharacters(in: .whitespaces)) })
+    else {
+      throw Failure(description: "dumpe2fs does not tell the size of blocks")
+    }
+    var free = IndexSet()
+    for range in values("Free blocks").flatMap({ $0.split(separator: ",") }) {
+      let ends = range.split(separator: "-").compactMap { Int($0.trimmingCharacters(in: .whitespaces)) }
+      if ends.count == 2, ends[0] <= ends[1] { free.insert(integersIn: ends[0]...ends[1]) }
+    }
+    let file = try FileHandle(forUpdating: URL(fileURLWithPath: image))
+    defer { try? file.close() }
+    for block in 0..<Int(kind.bytes) / size where !free.contains(block) {
+      try file.seek(toOffset: UInt64(block * size))
+      guard let bytes = try file.read(upToCount: size) else { continue }
+      try file.seek(toOffset: UInt64(block * size))
+      try file.write(contentsOf: bytes)
+    }
   }
 
   func mount() throws {
@@ -56,7 +84,10 @@ struct LoopMount {
   func unmount() throws {
     // Whoever was killed a moment ago may still be on its way out.
     for attempt in 0... {
-      do { return try Self.run(["umount", path]) } catch {
+      do {
+        try Self.run(["umount", path])
+        return
+      } catch {
         guard attempt < 100 else { throw error }
         usleep(20_000)
       }
@@ -76,17 +107,22 @@ struct LoopMount {
     }
   }
 
-  private static func run(_ words: [String]) throws {
+  /// What it printed.
+  @discardableResult
+  private static func run(_ words: [String]) throws -> String {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = words
-    process.standardOutput = FileHandle.nullDevice
+    let output = Pipe()
+    process.standardOutput = output
     process.standardError = FileHandle.nullDevice
     try process.run()
+    let said = output.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()
     guard process.terminationStatus == 0 else {
       throw Failure(description: "\(words.joined(separator: " ")) ended with \(process.terminationStatus)")
     }
+    return String(decoding: said, as: UTF8.self)
   }
 }
 #endif

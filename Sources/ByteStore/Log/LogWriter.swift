@@ -59,13 +59,10 @@ struct LogWriter {
 
   /// Appends where an earlier opening stopped: nobody does who keeps the rules (C12).
   static func goingOn(
-    _ log: Manifest.Log, of storeID: RandomID, at end: LogHeader.LogEnd, _ file: any OpenFile,
-    _ platform: Platform
+    _ header: LogHeader, at end: LogHeader.LogEnd, _ file: any OpenFile, _ platform: Platform
   ) -> LogWriter {
-    let header = LogHeader(
-      fileID: log.fileID, storeID: storeID, number: log.number, capacity: log.capacity, previous: end)
-    return LogWriter(
-      header: header, name: StoreFile.log(log.number), file: file, platform: platform, end: end.length,
+    LogWriter(
+      header: header, name: StoreFile.log(header.number), file: file, platform: platform, end: end.length,
       durableThrough: end.length, lastSequence: end.sequence)
   }
 

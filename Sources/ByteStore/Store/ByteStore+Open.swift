@@ -204,8 +204,10 @@ extension ByteStore {
       try replay(log, file, &opened)
     }
     if !platform.keeps(.freshLogAfterOpen), let log = manifest.logs.last, log.end == nil {
-      opened.oldLog = LogWriter.goingOn(
-        log, of: manifest.storeID, at: opened.last, try open(log, in: directory), platform)
+      let header = LogHeader(
+        fileID: log.fileID, storeID: manifest.storeID, number: log.number, capacity: log.capacity,
+        previous: opened.last)
+      opened.oldLog = LogWriter.goingOn(header, at: opened.last, try open(log, in: directory), platform)
     }
     try cleanUp(&opened)
     return opened
