@@ -130,12 +130,21 @@ import Testing
     await database.close()
   }
 
+  private static func nested(_ depth: Int) -> String {
+    String(repeating: "{\"mapValue\": {\"fields\": {\"a\": ", count: depth) + "{\"nullValue\": null}"
+      + String(repeating: "}}}", count: depth)
+  }
+
   private static let broken: [[String]] = [
     [], ["{}"], [query], ["{\"metadata\": {\"id\": \"b\"}}"],
     [metadata(documents: 1)], [metadata(documents: 1), document("one", "")[1]],
     [metadata(documents: 1), document("one", "")[0]],
     [metadata(documents: 1), document("one", "")[0], document("two", "")[1]],
     [metadata(documents: 1)] + document("one", "\"n\": {\"integerValue\": \"seven\"}"),
+    // What could not be read again.
+    [metadata(documents: 1)] + document("one", "\"n\": \(nested(21))"),
+    [metadata(documents: 1)]
+      + document("one", "\"\(String(repeating: "n", count: 1501))\": {\"nullValue\": null}"),
     [metadata(documents: 0), "{\"namedQuery\": {\"name\": \"q\", \"bundledQuery\": {\"parent\": \"x\"}}}"],
     [
       metadata(documents: 0),

@@ -137,8 +137,8 @@ extension ByteStore {
     bytesPaced.wrappingAdd(bytes, ordering: .relaxed)
     defer { bytesPaced.wrappingSubtract(bytes, ordering: .relaxed) }
     var waited = 0.0
-    // In steps: a flush that ends meanwhile lets everyone go on.
-    while !isClosing {
+    // In steps: a flush that ends meanwhile lets everyone go on, and so does a failure that ends all writing.
+    while state.withLock({ endOfWriting($0) == nil }) {
       let delay = Pace.delay(
         forBytes: bytes, ofAll: bytesPaced.load(ordering: .relaxed),
         logBytes: logBytesBehind.load(ordering: .relaxed), flushBytes: flushBytes)
@@ -147,6 +147,12 @@ extension ByteStore {
       usleep(UInt32(step * 1e6))
       waited += step
     }
+  }
+
+  /// Whether writers wait for flushes.
+  var isBehind: Bool {
+    Pace.isBehind(
+      logBytes: logBytesBehind.load(ordering: .relaxed), flushBytes: logBytesDue.load(ordering: .relaxed))
   }
 
   private enum Turn {

@@ -105,7 +105,9 @@ extension ByteStore {
     guard isNew else { return }
     options.maintenance.run(.flush) { [self] in
       state.withLock { $0.isFlushScheduled = false }
-      try? flush(scopeDue)
+      guard (try? flush(scopeDue)) != nil else { return }
+      // Writers wait, and none of them would ask for the next one.
+      if isBehind { scheduleFlush() }
     }
   }
 

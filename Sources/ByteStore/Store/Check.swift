@@ -52,6 +52,8 @@ extension ByteStore {
     defer {
       state.withLock { $0.isFlushing = false }
       state.wakeAll()
+      // None could be planned meanwhile.
+      if isBehind { scheduleFlush() }
     }
     var check = Check(directory, lock, platform, inspect, progress)
     blobs.holdRemovals()

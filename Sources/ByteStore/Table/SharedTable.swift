@@ -116,7 +116,8 @@ final class SharedTable: Sendable {
     for pages in table.withLock({ $0.pageAddresses }) {
       for index in 0..<pages.count {
         let page = pages.address(index)
-        if !table.withLock({ $0.isLoaded(page) }) { try body(page) }
+        // Another thread may have got all of them, and fewer than were counted.
+        if table.withLock({ $0.source != nil && !$0.isLoaded(page) }) { try body(page) }
       }
     }
   }

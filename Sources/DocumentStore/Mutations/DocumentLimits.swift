@@ -1,7 +1,7 @@
 // What a document may hold and a request may ask for, checked before anything is written.
 
 /// The limits of one document and of one request, and the arithmetic of sizes.
-enum DocumentLimits {
+package enum DocumentLimits {
   static let documentBytesMax = 1 << 20
   /// Of all that a commit is asked for, not of what becomes of it: adding one to a number in each of a
   /// hundred large documents asks for little. How much a commit may write is ByteStore's to say.
@@ -14,7 +14,8 @@ enum DocumentLimits {
   /// Of one document in one commit.
   static let transformsMax = 500
 
-  static func check(_ document: StoredDocument) throws(DocumentStoreError) {
+  /// For documents that come whole from elsewhere.
+  package static func check(_ document: StoredDocument) throws(DocumentStoreError) {
     do throws(Refusal) {
       _ = try bytes(of: document.fields, in: document.path)
     } catch {

@@ -78,10 +78,15 @@ struct BundleReader {
         exists: metadata["exists"] as? Bool ?? false, queries: metadata["queries"] as? [String] ?? [])
     }
     if let document = json["document"] as? [String: Any] {
-      return .document(
-        path: try values.path(document["name"]),
-        fields: try values.fields(document["fields"] as? [String: Any] ?? [:]),
-        updateTime: try values.timestamp(document["updateTime"]))
+      let path = try values.path(document["name"])
+      let fields = try values.fields(document["fields"] as? [String: Any] ?? [:])
+      let time = try values.timestamp(document["updateTime"])
+      // It is stored as it is: what is beyond the limits could not be read again.
+      do throws(DocumentStoreError) {
+        try DocumentLimits.check(
+          StoredDocument(path: path, createTime: time, updateTime: time, fields: fields))
+      } catch { throw BundleError("\(error)") }
+      return .document(path: path, fields: fields, updateTime: time)
     }
     throw BundleError("The bundle has an element of an unknown kind before byte \(offset).")
   }

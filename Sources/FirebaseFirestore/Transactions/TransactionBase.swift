@@ -72,6 +72,8 @@ final class RemoteTransaction: TransactionBase {
     let checks = versions.sorted { $0.key.description < $1.key.description }.map { path, version in
       Mutation.verify(path, version == .none ? .exists(false) : .updateTime(version.stored))
     }
+    // It surely has not happened yet.
+    if patience.isOver { throw OfflineSyncError.remote(FirstAnswer<Void>.unanswered) }
     do {
       _ = try wait { remote.commit(checks + mutations, as: user, $0) }
     } catch OfflineSyncError.remote(FirstAnswer<Void>.unanswered) {

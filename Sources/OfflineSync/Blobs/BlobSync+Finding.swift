@@ -54,6 +54,8 @@ extension BlobSync {
     /// So often the remote had another content before this one was here.
     var attempts = 0
     var backoff = Backoff(seed: UInt64.random(in: 0...UInt64.max))
+    /// So many bytes have come at most.
+    var furthest: UInt64 = 0
     /// For the remote, since there was something new.
     var waited: Int64 = 0
     var isHeld = false
@@ -187,8 +189,6 @@ extension BlobSync {
       let bytes = try found { () throws(BlobRemoteError) in
         try remote.read(object, from: writer.byteCount, count: Self.pieceBytes)
       }
-      search.waited = 0
-      search.backoff.reset()
       guard let bytes else {
         // Another content has come in its place.
         letGo(of: search)
@@ -206,6 +206,13 @@ extension BlobSync {
           do throws(ByteStoreError) { try writer.append(bytes.rawSpan) } catch {
             throw DocumentStoreError(error)
           }
+        }
+        // Only what brings it further than before is a reason to wait longer: a content that never comes right would be
+        // brought again and again.
+        if writer.byteCount > search.furthest {
+          search.furthest = writer.byteCount
+          search.waited = 0
+          search.backoff.reset()
         }
         search.wanted.progress(writer.byteCount, object.byteCount)
         return scheduler.run { [self] in goOn(search) }

@@ -204,11 +204,15 @@ package final class BlobSync: @unchecked Sendable {
 
   private func sendNext() {
     guard failure == nil, sending == nil, retry == nil else { return }
+    // What has an answer waits for the store alone, wherever it stands.
+    let answered = outcomes.keys.min().flatMap { queue[$0] }
     var blocked: Set<ObjectPath> = []
-    let next = queue.first { change in
-      if held.contains(change.number), outcomes[change.number] == nil { blocked.insert(change.path) }
-      return !blocked.contains(change.path)
-    }
+    let next =
+      answered
+      ?? queue.first { change in
+        if held.contains(change.number) { blocked.insert(change.path) }
+        return !blocked.contains(change.path)
+      }
     guard let next else { return }
     sending = Sending(change: next)
     nextStep()

@@ -10,6 +10,7 @@ extension LocalStore {
   package func write(
     _ mutations: [Mutation], at time: StoredTimestamp, _ durability: StoreDurability? = nil
   ) throws(DocumentStoreError) -> Written {
+    try checkFollowing(mutations)
     var transaction = begin()
     var seen: [DocumentPath: SyncedDocument] = [:]
     for mutation in mutations where seen[mutation.path] == nil {
@@ -37,6 +38,16 @@ extension LocalStore {
       throw error
     }
     return (batch, documents)
+  }
+
+  /// What a write is to follow may have been answered since it was read: the time that it has now is another condition.
+  private func checkFollowing(_ mutations: [Mutation]) throws(DocumentStoreError) {
+    for mutation in mutations where mutation.precondition == .asMadeBefore {
+      let path = mutation.path
+      guard queue.batches(about: path).contains(where: { $0.makes(path) }) else {
+        throw .failedPrecondition("The writes of \(path) that this one follows were answered: read it again.")
+      }
+    }
   }
 
   /// The same for documents that are there already, and that the remote does not know.

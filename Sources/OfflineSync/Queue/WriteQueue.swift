@@ -115,6 +115,8 @@ package struct WriteQueue: Sendable {
     guard let chain = chains[new.path] else { return new }
     // One in which no write shows is the remote's.
     guard seen.pending == .local else { return local(new) }
+    // Those that are others now may show in `seen`, also where nothing below them differs.
+    guard changed.isEmpty else { return local(new) }
     var same = seen
     same.createTime = new.createTime
     var (before, rest) = (ArraySlice<BatchID>(), chain.batches.all)

@@ -74,10 +74,12 @@ extension DocumentJSON {
       return content.text.flatMap { Data(base64Encoded: $0) }.map { .bytes([UInt8]($0)) }
     case "referenceValue": return content.text.flatMap(reference).map { .reference($0) }
     case "geoPointValue":
-      return StoredGeoPoint(
-        latitude: content["latitude"].flatMap(double) ?? 0,
-        longitude: content["longitude"].flatMap(double) ?? 0
-      ).map { .geoPoint($0) }
+      // Zero may be left out.
+      guard content.members?.allSatisfy({ ["latitude", "longitude"].contains($0.name) }) == true,
+        let latitude = double(content["latitude"] ?? .number("0")),
+        let longitude = double(content["longitude"] ?? .number("0"))
+      else { return nil }
+      return StoredGeoPoint(latitude: latitude, longitude: longitude).map { .geoPoint($0) }
     case "vectorValue":
       guard let list = content.elements else { return nil }
       let numbers = list.compactMap(double)
@@ -99,14 +101,16 @@ extension DocumentJSON {
     switch content {
     case .string(let text): Int64(text)
     // Also 1.0 and 1e3.
-    case .number(let digits): Int64(digits) ?? Double(digits).flatMap { Int64(exactly: $0) }
+    case .number(let digits):
+      Int64(digits)
+        ?? Double(digits).flatMap { abs($0) <= Double(1 << 53) ? Int64(exactly: $0) : nil }
     default: nil
     }
   }
 
   private static func double(_ content: JSON) -> Double? {
     switch content {
-    case .number(let digits): Double(digits)
+    case .number(let digits): Double(digits).flatMap { $0.isFinite ? $0 : nil }
     case .string("NaN"): .nan
     case .string("Infinity"): .infinity
     case .string("-Infinity"): -.infinity
