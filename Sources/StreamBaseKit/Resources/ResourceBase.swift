@@ -95,14 +95,14 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
 
   // MARK: Updating
 
-  /// Called before a record is created or updated; `done` says whether it is.
+  /// Called before a record is updated; `done` says whether it is.
   open func willUpdateInstance(
     _ instance: any BaseItemProtocol, context: ResourceContext, done: @escaping ResourceDoneHandler
   ) {
     done(nil)
   }
 
-  /// Called when a record is created or updated here.
+  /// Called when a record is updated here.
   open func didUpdateInstance(_ instance: any BaseItemProtocol, context: ResourceContext) {}
 
   /// Called when that is stored, or has failed.

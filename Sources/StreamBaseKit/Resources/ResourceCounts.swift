@@ -7,7 +7,8 @@
 //   destroying   it is there; and if a predicate decides whether it was counted, it is as it was read
 //   updating     the same; or it is absent, and counted as new
 //
-// A record with writes that a remote has still to confirm is as these make it: if one of them is refused, this one is.
+// A record with writes that a remote has still to confirm is as these make it: where a predicate decides, this one is
+// refused if one of them is.
 //
 // The owner of a counter that is to be less has to be there, or not to be there, as it was read: the end of a record
 // does not bring it back. If it could not be read, it has to be there; if it is not, the batch is refused, and tried
