@@ -37,7 +37,7 @@ enum Fuzz: Campaign {
     }
   }
 
-  private struct UnknownTarget: Error, CustomStringConvertible {
+  struct UnknownTarget: Error, CustomStringConvertible {
     var name: String
     var known: [String]
 
