@@ -37,7 +37,7 @@ enum Fuzz: Campaign {
     }
   }
 
-  struct UnknownTarget: Error, CustomStringConvertible {
+  private struct UnknownTarget: Error, CustomStringConvertible {
     var name: String
     var known: [String]
 

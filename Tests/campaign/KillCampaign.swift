@@ -12,20 +12,10 @@ import Foundation
 enum KillCampaign: Campaign {
   static let name = "kill"
   static let summary =
-    "kills processes and file systems after acknowledged writes and at system calls, and looks for all commits; "
-    + "--target full: a device runs full under them"
+    "kills processes and file systems after acknowledged writes and at system calls, and looks for all commits"
   static let amount = (option: "--rounds", standard: Optional(500))
-  static let hasTargets = true
 
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {
-    if let target = options.target {
-      guard target == "full" else { throw Fuzz.UnknownTarget(name: target, known: ["full"]) }
-      var result = CampaignResult(run: 0, failed: 0)
-      #if os(Linux)
-      try fillDevices(options, &result)
-      #endif
-      return result
-    }
     let folder = FileManager.default.temporaryDirectory
       .appendingPathComponent("dugout-kill-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -48,6 +38,7 @@ enum KillCampaign: Campaign {
     try killAtCalls(options, in: folder, &result)
     #if os(Linux)
     try shutDownFileSystems(options, in: folder, &result)
+    try fillDevices(options, &result)
     #endif
     return result
   }

@@ -31,21 +31,22 @@ struct LoopMount {
   let image: String
   let path: String
 
-  /// What files gave up goes back to whatever holds the image.
-  private let discards: Bool
+  /// Whatever holds the image has less room than the image says, and what files gave up goes back to it.
+  private let mayRunFull: Bool
 
   /// Makes the file system and mounts it; throws if the machine or the user's rights do not allow that.
-  init(_ kind: Kind, in folder: URL, discards: Bool = false) throws {
+  init(_ kind: Kind, in folder: URL, mayRunFull: Bool = false) throws {
     self.kind = kind
-    self.discards = discards
+    self.mayRunFull = mayRunFull
     image = folder.appendingPathComponent("\(kind.rawValue).image").path
     path = folder.appendingPathComponent(kind.rawValue).path
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     guard FileManager.default.createFile(atPath: image, contents: nil),
       truncate(image, off_t(kind.bytes)) == 0
     else { throw Failure(description: "no file of \(kind.bytes) bytes can be made") }
-    try Self.run(kind.makeArguments + [image])
-    if discards { try allocateMetadata() }
+    // Blocks of a page: what is asked of the device is whole pages then (askForSinglePages).
+    try Self.run(kind.makeArguments + (mayRunFull ? ["-b", "4096"] : []) + [image])
+    if mayRunFull { try allocateMetadata() }
     try mount()
   }
 
@@ -77,7 +78,23 @@ struct LoopMount {
   }
 
   func mount() throws {
-    try Self.run(["mount", "-o", discards ? "loop,discard" : "loop", "-t", kind.rawValue, image, path])
+    try Self.run(["mount", "-o", mayRunFull ? "loop,discard" : "loop", "-t", kind.rawValue, image, path])
+    if mayRunFull { try askForSinglePages() }
+  }
+
+  /// Of a request that there is room for in part, a loop device writes that part and reports success: what a sync has
+  /// promised is not there. For a single page there is room or there is none.
+  private func askForSinglePages() throws {
+    let mounts = try String(contentsOfFile: "/proc/mounts", encoding: .utf8).split(separator: "\n")
+    let words = mounts.map { $0.split(separator: " ") }
+    let mount = words.last { $0.count > 1 && $0[1] == path }
+    guard let device = mount?[0].split(separator: "/").last else {
+      throw Failure(description: "\(path) is not among the mounts")
+    }
+    let limit = URL(fileURLWithPath: "/sys/block/\(device)/queue/max_sectors_kb")
+    do { try Data("4".utf8).write(to: limit) } catch {
+      throw Failure(description: "the device of \(path) takes no limit of its requests: \(error)")
+    }
   }
 
   /// What is not on the image yet is lost.

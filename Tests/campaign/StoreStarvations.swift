@@ -35,7 +35,7 @@ struct StoreStarvations {
     do {
       small = try SmallMount(megabytes: megabytes)
       do {
-        mount = try LoopMount(.ext4, in: URL(fileURLWithPath: small.path), discards: true)
+        mount = try LoopMount(.ext4, in: URL(fileURLWithPath: small.path), mayRunFull: true)
       } catch {
         small.unmount()
         throw error
