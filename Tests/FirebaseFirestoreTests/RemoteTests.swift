@@ -379,7 +379,7 @@ import Testing
   }
 
   /// A listener has the last reference to its database, and it goes away on the driver's own queue.
-  @Test(.timeLimit(.minutes(5))) func aDatabaseMayEndWithItsLastListener() async throws {
+  @Test(.timeLimit(.minutes(1))) func aDatabaseMayEndWithItsLastListener() async throws {
     let (ends, continuation) = AsyncStream<Void>.makeStream()
     do {
       let remote = EndingRemote(remote) { continuation.yield() }

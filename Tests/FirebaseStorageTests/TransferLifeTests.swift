@@ -181,7 +181,7 @@ struct TransferLifeTests {
   }
 
   /// All began at once, each with its files open, however few a process may have.
-  @Test(.timeLimit(.minutes(5))) func onlySoManyTransfersAreAtWorkAtATime() async throws {
+  @Test(.timeLimit(.minutes(1))) func onlySoManyTransfersAreAtWorkAtATime() async throws {
     let lane = TransferLane("dugout.test.lane", places: 2)
     let crowd = Crowd()
     let storage = bucket.storage

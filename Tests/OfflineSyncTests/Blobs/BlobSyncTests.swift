@@ -224,6 +224,39 @@ struct BlobSyncTests {
     try client.store.checkInvariants()
   }
 
+  /// Nothing has been written where there is no room, so that it can be tried again.
+  @Test func aDiskThatIsFullForAWhileIsTheEndOfNothing() throws {
+    var options = SimulatedDisk.Options()
+    options.capacity = 6 << 20
+    let client = try Client(remote, SimulatedDisk(options: options))
+    try put(bytes(900_000, seed: 1), "sent", client)
+    let root = try client.disk.openDirectory("/")
+    let filler = try root.createFile("filler")
+    defer { filler.close() }
+    let filling = client.disk.platform(seed: 7)
+    let page = [UInt8](repeating: 1, count: 4096)
+    var length: UInt64 = 0
+    while (try? filler.writeAll(page.span.bytes, at: length, filling)) != nil { length += UInt64(page.count) }
+    // Until the log that is there has no room left either.
+    var refusal: DocumentStoreError?
+    for number in 0..<10_000 where refusal == nil {
+      let path = try DocumentPath(["fillers", "\(number)"])
+      do throws(DocumentStoreError) {
+        _ = try client.store.commit([.set(path, StoredMap([("a", .bytes(page))]))])
+      } catch { refusal = error }
+    }
+    guard case .full = refusal else { return #expect(Bool(false), "\(String(describing: refusal))") }
+    client.scheduler.play(for: 100_000_000)
+    #expect(ends.all.isEmpty)
+    try root.remove("filler")
+    client.scheduler.play(for: 100_000_000)
+    #expect(ends.all == ["sent: 1"])
+    // What was answered when nothing could be written was not sent again.
+    #expect(contentOfRemote("sent") == bytes(900_000, seed: 1) && remote.bytesReceived == 900_000)
+    #expect(try client.sync.changes().isEmpty)
+    try client.store.checkInvariants()
+  }
+
   @Test func aStoreThatCannotBeWrittenToIsStillRead() throws {
     let client = try Client(remote)
     try put(bytes(3000), "a", client)
