@@ -269,6 +269,31 @@ struct BlobSyncTests {
     #expect(try client.find("a") == .success(bytes(3000)))
   }
 
+  // MARK: Remotes that are wrong
+
+  /// It used to be brought again and again without an end.
+  @Test func aContentThatNeverComesRightIsAnErrorOnceThePatienceIsOver() throws {
+    let wrong = WrongBlobRemote(remote)
+    try putAtRemote(bytes(700_000), "a")
+    let client = try Client(wrong)
+    let answers = Locked<[Bool]>([])
+    let wanted = BlobSync.Wanted(bringsContent: true, patience: 20_000_000)
+    client.sync.find(try client.path("a"), wanted) { result in
+      answers.withLock { answers in
+        if case .failure(.remote(.unavailable)) = result {
+          answers.append(false)
+        } else {
+          answers.append(true)
+        }
+      }
+    }
+    client.scheduler.play(for: 100_000_000, max: 100_000)
+    #expect(answers.withLock { $0 } == [false])
+    #expect((2...40).contains(wrong.objectsAsked), "\(wrong.objectsAsked) attempts in twenty seconds")
+    _ = try client.objects.sweep(.names)
+    #expect(client.disk.image.paths.allSatisfy { !$0.contains("staged") })
+  }
+
   // MARK: Many changes
 
   /// To settle one read all that waited.
@@ -549,5 +574,48 @@ struct BlobSyncTests {
 extension Array {
   fileprivate func randomChoice(_ random: inout SeededRandom) -> Element? {
     isEmpty ? nil : self[random.below(count)]
+  }
+}
+
+/// Says of all contents what is not true.
+private final class WrongBlobRemote: BlobRemote {
+  private let base: LoopbackBlobRemote
+  private let asked = Locked(0)
+  var objectsAsked: Int { asked.withLock { $0 } }
+
+  init(_ base: LoopbackBlobRemote) { self.base = base }
+
+  func object(bucket: String, name: String) throws(BlobRemoteError) -> RemoteObject {
+    asked.withLock { $0 += 1 }
+    var object = try base.object(bucket: bucket, name: name)
+    object.md5 = Array(repeating: 7, count: 16)
+    return object
+  }
+
+  func read(_ object: RemoteObject, from offset: UInt64, count: Int) throws(BlobRemoteError) -> [UInt8] {
+    try base.read(object, from: offset, count: count)
+  }
+
+  func offset(ofUpload id: String) throws(BlobRemoteError) -> UInt64 { try base.offset(ofUpload: id) }
+
+  func append(_ bytes: [UInt8], at offset: UInt64, toUpload id: String) throws(BlobRemoteError) {
+    try base.append(bytes, at: offset, toUpload: id)
+  }
+
+  func finish(upload id: String, as object: RemoteObject) throws(BlobRemoteError) -> RemoteObject {
+    try base.finish(upload: id, as: object)
+  }
+
+  func abandon(upload id: String) throws(BlobRemoteError) { try base.abandon(upload: id) }
+  func update(_ object: RemoteObject) throws(BlobRemoteError) -> RemoteObject { try base.update(object) }
+
+  func delete(bucket: String, name: String) throws(BlobRemoteError) {
+    try base.delete(bucket: bucket, name: name)
+  }
+
+  func list(
+    bucket: String, below prefix: String, after last: String?, count: Int
+  ) throws(BlobRemoteError) -> RemoteListing {
+    try base.list(bucket: bucket, below: prefix, after: last, count: count)
   }
 }
