@@ -116,6 +116,28 @@ import Testing
 
   // MARK: Flushes that fail
 
+  /// The story: one was tried again when as much again had come together, however long that took.
+  @Test(arguments: [DiskFault.noSpace, .tooManyOpenFiles])
+  func aFlushThatFailedIsTriedAgainSomeTimeLater(fault: DiskFault) throws {
+    let clock = SimulatedClock()
+    let machine = TestStore()
+    let store = try open(machine, flushBytes: 64 << 10, clock)
+    for number in 0..<8 { try store.put([UInt8](repeating: 7, count: 15_000), for: "key\(number)") }
+    machine.disk.failNext(fault, isSticky: true)
+    store.performMaintenance()
+    #expect(store.statistics.flushFailure != nil)
+    machine.disk.setFault(nil)
+    try store.put([1], for: "too soon")
+    store.performMaintenance()
+    #expect(store.statistics.flushFailure != nil)
+    clock.advance(nanoseconds: 3_000_000_000)
+    try store.put([1], for: "in time")
+    store.performMaintenance()
+    #expect(store.statistics.flushFailure == nil)
+    #expect(store.statistics.logs.bytes < 8 << 10)
+    try store.close()
+  }
+
   /// The story: only damage ended the growth. Where a flush found no descriptor for its files, each of them failed,
   /// and commits went on to logs and memory.
   @Test func whateverKeepsFlushesFromSucceedingTheLogsAreBounded() throws {

@@ -218,6 +218,22 @@ import Testing
     try forged.useWithoutTrapping()
   }
 
+  /// The story: it went into each checkpoint from there on, for nobody missed an ordinal.
+  @Test func aListOfFreeOrdinalsThatNamesOneTwiceIsRightAfterAFlush() throws {
+    let machine = try Self.flushedStore()
+    let path = try #require(machine.paths("/checkpoint-").first)
+    let forged = try machine.changing(path) { bytes in
+      var file = ForgedCheckpoint(bytes)
+      file.forge(.freeTwice)
+      bytes = file.bytes
+    }
+    let store = try forged.open()
+    for key in 0..<3 { try store.put([1], for: "new\(key)") }
+    try store.flush()
+    try store.close()
+    #expect(try forged.check().findings == [])
+  }
+
   /// The story: slots beyond all pages were believed, and the first read looked up an ordinal that there
   /// was not.
   @Test(arguments: [UInt64(0), 700, 0xFFFF_FFFF])

@@ -96,13 +96,14 @@ extension ByteStore {
     let refusal = try state.withLock { state throws(ByteStoreError) -> ByteStoreError? in
       if let end = endOfWriting(state) { throw end }
       if options.isReadOnly { throw .readOnly(directory: path) }
-      if let refusal = refusalOfGrowth(by: batch, &state) { return refusal }
+      if let refusal = refusalOfGrowth(by: batch, state) { return refusal }
       state.queue.append(ticket)
       commitsQueued.store(state.queue.count, ordering: .relaxed)
       return nil
     }
     if let refusal {
-      scheduleFlush()
+      // Whoever commits in two halves may hold a lock here: whether a flush is due is found out elsewhere.
+      scheduleMaintenance()
       throw refusal
     }
     return PendingCommit(ticket: ticket)

@@ -40,7 +40,9 @@ extension ByteStore {
       if options.isReadOnly { throw .readOnly(directory: path) }
       state.isFlushing = true
     }
+    let start = platform.clock.monotonicNanoseconds()
     let result = Result { () throws(ByteStoreError) in try runFlushWithinSpace(scope) }
+    let end = platform.clock.monotonicNanoseconds()
     state.withLock { state in
       state.isFlushing = false
       switch result {
@@ -49,7 +51,7 @@ extension ByteStore {
       case .failure(let error):
         state.failedFlush = FailedFlush(
           error: error, logBytes: logBytesBehind.load(ordering: .relaxed),
-          nanoseconds: platform.clock.monotonicNanoseconds())
+          retryNanoseconds: end &+ max(Self.nanosecondsBetweenRetries, 20 &* (end &- start)))
         if case .system(let cause) = error, cause.isSync { fail([], .unknown(cause), &state) }
         if case .outcomeUnknown(let cause) = error { fail([], .unknown(cause), &state) }
       }
@@ -64,13 +66,13 @@ extension ByteStore {
       ($0.logBytes, $0.manifest.logs.count, hasSpaceToGiveBack($0))
     }
     guard !canGiveSpaceBack else { return true }
-    let failed = state.withLock { $0.failedFlush }
     let due = logBytesDue.load(ordering: .relaxed)
-    if needsCheckpoint, failed == nil { return true }
-    // One that failed is not tried again with every commit, only when as much again has come together, or when commits
-    // are refused for it.
-    if let failed { return failed.isWantedAgain || bytes >= failed.logBytes + due }
-    return bytes >= due || logs > Self.logsMax
+    let isDue = bytes >= due || logs > Self.logsMax || needsCheckpoint
+    guard isDue, let failed = state.withLock({ $0.failedFlush }) else { return isDue }
+    // One that failed is not tried again with every commit, only when as much again has come together, or some time
+    // later: the cause may be gone.
+    return bytes >= failed.logBytes + due
+      || platform.clock.monotonicNanoseconds() >= failed.retryNanoseconds
   }
 
   /// There is one with pages that cannot be read: a commit needed one, or they were found again, in memory.
@@ -83,6 +85,7 @@ extension ByteStore {
   /// So many times the bytes that start a flush may come together while flushes fail: each open reads all of them,
   /// and all of them are in memory.
   private static let logPartMax: UInt64 = 4
+  /// At least. One that took long before it failed is tried less often, so that it costs a twentieth of the time.
   private static let nanosecondsBetweenRetries: UInt64 = 2_000_000_000
 
   /// A flush that failed, and no other has succeeded since.
@@ -90,23 +93,18 @@ extension ByteStore {
     var error: ByteStoreError
     /// How many bytes of log there were then.
     var logBytes: UInt64
-    /// When that was, on the monotonic clock.
-    var nanoseconds: UInt64
-    /// A commit was refused because of it, some time later: the cause may be gone.
-    var isWantedAgain = false
+    /// When it is tried again, on the monotonic clock, if anybody commits or is refused.
+    var retryNanoseconds: UInt64
   }
 
   /// Why no commit may be added to the logs any more: they would grow without end, for a flush has been tried with
   /// that much. One that succeeds takes this back, and now and then the refusal of a commit has one tried.
-  func refusalOfGrowth(by batch: Batch, _ state: inout State) -> ByteStoreError? {
+  func refusalOfGrowth(by batch: Batch, _ state: borrowing State) -> ByteStoreError? {
     // One without operations makes those before it durable, which adds nothing.
     guard batch.count > 0, let failed = state.failedFlush,
-      failed.logBytes >= Self.logPartMax * logBytesDue.load(ordering: .relaxed),
-      let refusal = refusal(because: failed.error, of: batch)
+      failed.logBytes >= Self.logPartMax * logBytesDue.load(ordering: .relaxed)
     else { return nil }
-    let age = platform.clock.monotonicNanoseconds() &- failed.nanoseconds
-    if age >= Self.nanosecondsBetweenRetries { state.failedFlush?.isWantedAgain = true }
-    return refusal
+    return refusal(because: failed.error, of: batch)
   }
 
   private func refusal(because error: ByteStoreError, of batch: Batch) -> ByteStoreError? {

@@ -91,6 +91,7 @@ extension ByteStore {
   private func runScheduledMaintenance() {
     state.withLock { $0.isMaintenanceScheduled = false }
     if performMaintenance() { scheduleMaintenance() }
+    scheduleFlush()
   }
 
   /// Has a flush run now, if it is time and none is running.

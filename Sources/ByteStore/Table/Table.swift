@@ -378,7 +378,8 @@ struct Table: Sendable {
       segments[slot]?.liveEntries = 0
     }
     for ordinal in 0..<ordinals { count(Location(bits: locations[ordinal])) }
-    collectForgottenOrdinals()
+    // A made-up list may name one twice, and another not at all.
+    findFreeOrdinals()
     return true
   }
 
@@ -447,6 +448,10 @@ struct Table: Sendable {
   /// Finds again what `installFree` has forgotten; all pages must be loaded.
   mutating func collectForgottenOrdinals() {
     guard ordinals - keys > free.count + freedNow.count else { return }
+    findFreeOrdinals()
+  }
+
+  private mutating func findFreeOrdinals() {
     let freed = Set(freedNow)
     free = (0..<UInt32(ordinals)).filter { locations[Int($0)] == 0 && !freed.contains($0) }
   }
