@@ -51,6 +51,25 @@ extension PringTests {
       #expect(try await item.reference.getDocument().version == before)
     }
 
+    /// The story: the one before it was taken for the last that took off, and what the last had written was written
+    /// again.
+    @Test func whereTheLastUpdateLandsFirstNothingIsWrittenTwice() async throws {
+      let item = Item(id: "a")
+      try await item.save()
+      item.name = "first"
+      let (_, first) = try #require(item.takeOff())
+      item.name = "second"
+      let (_, second) = try #require(item.takeOff())
+      item.land(second, nil)
+      #expect(item.takeOff() == nil)
+      item.price = 3
+      let (changes, third) = try #require(item.takeOff())
+      #expect(changes.map(\.path) == [["price"]])
+      item.land(third, nil)
+      item.land(first, nil)
+      #expect(item.updateValue.isEmpty && item.takeOff() == nil)
+    }
+
     @Test func aMapIsReplacedAsAWhole() async throws {
       let item = Item(id: "a")
       item.tags = ["a", "b"]

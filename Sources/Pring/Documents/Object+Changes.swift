@@ -22,6 +22,13 @@ struct Tracking {
   var lastFlight = 0
   /// The notes are those of this flight.
   var lastLanded = 0
+
+  /// As of the write that took off last, and has not failed.
+  var latestNotes: [Any] {
+    // Where that one has landed, one before it may still be under way.
+    guard let last = flights.last, last.number > lastLanded else { return notes }
+    return last.notes
+  }
 }
 
 /// A write of an object on its way.
@@ -105,7 +112,7 @@ extension Object {
   /// Begins an update: what it has to write, and what lands when it is over. Nil if nothing has changed.
   func takeOff() -> (changes: [FieldChange], flight: Flight)? {
     adoptChildren()
-    let base = tracking.flights.last?.notes ?? tracking.notes
+    let base = tracking.latestNotes
     var changes: [FieldChange] = []
     var carried: Set<Int> = []
     for (index, property) in activeProperties where isPending(index, property, since: base) {

@@ -68,8 +68,7 @@ extension Object {
 
   /// As of the last write that took off.
   var noteFiles: [File] {
-    let notes = tracking.flights.last?.notes ?? tracking.notes
-    return zip(schema.properties, notes).flatMap { property, note -> [File] in
+    return zip(schema.properties, tracking.latestNotes).flatMap { property, note -> [File] in
       switch property.role {
       case .value, .collection, .link: []
       case .file, .nested, .list: (note as? any FileNote)?.files ?? []
