@@ -2,6 +2,8 @@
 //
 // Invariants:
 //   - The mark is durable before any other file but the lock is made, and goes after the manifest is durable.
+//   - Where another backup was cut off, it is there without a break until then: what that one removed may come back
+//     with a power loss, whatever syncs say later, if one of its syncs has failed (F4).
 //   - So a directory with the mark and without a manifest is a backup that was cut off, and never a store.
 //   - A manifest is there once every file that it names is durable and verified.
 
@@ -11,6 +13,8 @@ struct BackupTarget {
   let durability: DurabilityReport
   private let lock: any DirectoryLock
   private let platform: Platform
+  /// Another backup was cut off here.
+  private var wasMarked = false
 
   /// Makes the directory if need be, and clears away a backup that was cut off there. Anything else in it
   /// is an error, and left as it is.
@@ -24,7 +28,7 @@ struct BackupTarget {
     case .acquired(let acquired): lock = acquired
     case .held(let holder): throw .locked(directory: directory.path, holder: holder)
     }
-    let target = BackupTarget(directory: directory, durability: durability, lock: lock, platform: platform)
+    var target = BackupTarget(directory: directory, durability: durability, lock: lock, platform: platform)
     do throws(ByteStoreError) {
       try check(directory, platform)
       try target.mark()
@@ -80,14 +84,22 @@ struct BackupTarget {
 
   // MARK: The mark
 
-  private func mark() throws(ByteStoreError) {
-    try system { () throws(SystemFailure) in
+  private mutating func mark() throws(ByteStoreError) {
+    do throws(SystemFailure) {
       let names = try directory.names()
-      // Anew even if it is there: a sync that failed may have dropped it, and shows it on (F4).
+      wasMarked = names.contains(StoreFile.backupMark)
       try removeFiles(names)
       guard platform.keeps(.markBackup) else { return }
-      try directory.createFile(StoreFile.backupMark).close()
+      if wasMarked {
+        // Anew, though it is there: a sync that failed may have dropped it, and shows it on (F4).
+        try directory.createFile(StoreFile.newManifest).close()
+        try directory.rename(StoreFile.newManifest, to: StoreFile.backupMark)
+      } else {
+        try directory.createFile(StoreFile.backupMark).close()
+      }
       try directory.sync()
+    } catch {
+      throw .system(error)
     }
   }
 
@@ -113,6 +125,10 @@ struct BackupTarget {
         try directory.sync()
       }
       try removeFiles(names)
+      // The mark goes last, once no power loss brings back a file that was removed.
+      guard names.contains(StoreFile.backupMark), !wasMarked else { return }
+      try directory.sync()
+      try directory.remove(StoreFile.backupMark)
     }
   }
 
@@ -122,13 +138,10 @@ struct BackupTarget {
     try folder.sync()
   }
 
-  /// The mark goes last, once no power loss brings back a file that was removed, here or before.
+  /// All but the mark.
   private func removeFiles(_ names: [String]) throws(SystemFailure) {
     let files = names.filter { Self.isOfBackup($0) && $0 != StoreFile.backupMark }
     for name in files.sorted() { try directory.remove(name) }
     if names.contains(BlobName.folder) { try removeContents() }
-    guard names.contains(StoreFile.backupMark) else { return }
-    try directory.sync()
-    try directory.remove(StoreFile.backupMark)
   }
 }
