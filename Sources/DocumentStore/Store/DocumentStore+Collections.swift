@@ -23,7 +23,8 @@ extension DocumentStore {
       // Past all documents of the group, however many; those of ids that are longer than keys are gone through.
       guard prefix.count <= StoredKey.keptBytes else { continue }
       guard let behind = prefix.behindAllWithPrefix else { break }
-      try cursor.seek(behind.rawSpan)
+      // Never back: a key that somebody made up may lead to a document of another group.
+      try cursor.seekForward(to: behind)
     }
     return ids
   }
