@@ -1,5 +1,6 @@
 // Buckets with a remote behind them, as an app sees them.
 
+import ByteStore
 import FirebaseStorage
 import Foundation
 import OfflineSync
@@ -167,8 +168,13 @@ struct RemoteTests {
     while task.snapshot.status != .pause { try await Task.sleep(for: .milliseconds(5)) }
     remote.isReachable = true
     let paused = task.snapshot.progress?.completedUnitCount
+    // The status says success before the file has its name; those who are told are told behind that.
+    let isOver = Locked(false)
+    for status in [StorageTaskStatus.success, .failure] {
+      task.observe(status) { _ in isOver.withLock { $0 = true } }
+    }
     task.resume()
-    while task.snapshot.status != .success, task.snapshot.status != .failure {
+    while !isOver.withLock({ $0 }) {
       let now = task.snapshot.progress?.completedUnitCount
       #expect(now ?? 0 >= paused ?? 0)
       try await Task.sleep(for: .milliseconds(5))

@@ -4,6 +4,7 @@ import ByteStore
 import DocumentStore
 import Foundation
 import Harness
+import OfflineSync
 import Testing
 
 @testable import FirebaseStorage
@@ -206,6 +207,72 @@ struct TransferLifeTests {
       while task.snapshot.status != .success { try await Task.sleep(for: .milliseconds(1)) }
     }
     #expect(crowd.state.withLock { $0.most } == 2 && crowd.state.withLock { $0.working } == 0)
+  }
+
+  /// What the system says if there is no limit counted as less than no file.
+  @Test func everyLimitOfOpenFilesLeavesPlaces() {
+    #expect(TransferLanes.places(filesMax: -1) == 8)
+    #expect(TransferLanes.places(filesMax: .max) == 8)
+    for few in [0, 1, 64, 100, 127, 128] { #expect(TransferLanes.places(filesMax: few) == 1) }
+    #expect(TransferLanes.places(filesMax: 256) == 3 && TransferLanes.places(filesMax: 1024) == 8)
+  }
+
+  // MARK: Ends
+
+  #if os(Linux)
+  /// Whoever kept a task that had ended kept its files open.
+  @Test(.timeLimit(.minutes(1))) func aDownloadThatIsOverHasNoFileOpen() async throws {
+    let reference = bucket.root.child("a")
+    _ = try await reference.putDataAsync(noise(3_000_000))
+    let url = try bucket.file("other", Data()).deletingLastPathComponent().appendingPathComponent("out")
+    let tasks: [StorageDownloadTask] = [
+      reference.getData(maxSize: .max) { _, _ in }, reference.write(toFile: url),
+    ]
+    for task in tasks {
+      while task.snapshot.status != .success { try await Task.sleep(for: .milliseconds(2)) }
+      #expect(task.snapshot.progress?.completedUnitCount == 3_000_000)
+    }
+    let folder = bucket.folder.lastPathComponent
+    let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap {
+      try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
+    }
+    #expect(open.contains { $0.contains(folder) }, "the store is open")
+    #expect(!open.contains { $0.contains(folder) && ($0.contains("/blob-") || $0.hasSuffix("/out")) })
+    withExtendedLifetime(tasks) {}
+  }
+  #endif
+
+  /// Whoever cancelled when the patience was just over was told that nothing was left, and the change went on waiting.
+  @Test(.timeLimit(.minutes(1))) func aCancelThatMeetsTheEndOfThePatienceLeavesNothing() async throws {
+    let remote = LoopbackBlobRemote()
+    remote.isReachable = false
+    bucket.storage.remote = remote
+    let client = bucket.storage.client
+    func overdueWorker(_ name: String) async throws -> UploadWorker {
+      let worker = UploadWorker(
+        client, StoragePath(bucket: "dugout", object: name), ObjectAttributes(),
+        { UploadData(Data(name.utf8)) }, patience: 0)
+      try worker.prepare()
+      var failure: StorageError?
+      while failure == nil {
+        do throws(StorageError) { _ = try worker.advance() } catch { failure = error }
+        try await Task.sleep(for: .milliseconds(5))
+      }
+      #expect(failure?.code == .retryLimitExceeded)
+      worker.giveUp()
+      return worker
+    }
+    // It fails; and one is cancelled before anybody was told of that.
+    _ = try await overdueWorker("a")
+    let cancelled = try await overdueWorker("b")
+    #expect(try await bucket.storage.pendingChanges().map(\.reference.name) == ["a", "b"])
+    cancelled.discard()
+    while try await bucket.storage.pendingChanges().count > 1 { try await Task.sleep(for: .milliseconds(5)) }
+    #expect(try await bucket.storage.pendingChanges().map(\.reference.name) == ["a"])
+    remote.isReachable = true
+    try await bucket.storage.waitForPendingChanges()
+    #expect(remote.content(bucket: "dugout", name: "a") == Array("a".utf8))
+    #expect(remote.content(bucket: "dugout", name: "b") == nil)
   }
 
   // MARK: Going on

@@ -1,4 +1,5 @@
-// Uploads, deletes, sweeps and crashes: nothing acknowledged is lost, and nothing is leaked (docs/reliability.md, C6).
+// Uploads, deletes, sweeps and crashes: nothing acknowledged is lost, and nothing is leaked (docs/reliability.md, C6); the
+// same with a remote, on a line that breaks: in the end both sides have the same.
 
 import Harness
 
@@ -8,16 +9,30 @@ enum Blobs: Campaign {
     "uploads, deletes and sweeps objects on a disk that fails, and looks for lost and leaked ones"
   static let amount = (option: "--states", standard: Optional(20_000))
 
+  /// For each history with a remote.
+  private static let statesPerHistory = 50
+  /// So many meet everything.
+  private static let historiesMin = 40
+
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {
-    let summary = BlobCampaign.run(states: options.amount ?? 1_000_000, seed: options.seed)
-    let unreached = summary.neverReached
-    var result = CampaignResult(run: summary.states, failed: summary.failures + unreached.count)
+    let states = options.amount ?? 1_000_000
+    let summary = BlobCampaign.run(states: states, seed: options.seed)
+    let remote = BlobRemoteCampaign.run(
+      histories: max(historiesMin, states / statesPerHistory), seed: options.seed)
+    let unreached = summary.neverReached + remote.neverReached.map { "\($0.rawValue) with a remote" }
+    var result = CampaignResult(
+      run: summary.states, failed: summary.failures + remote.failures + unreached.count)
     result.details =
       summary.steps.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
       + summary.reached.sorted { $0.key.rawValue < $1.key.rawValue }.map {
         ("crashes before " + $0.key.rawValue, $0.value)
       }
-    result.firstFailure = summary.firstFailure ?? unreached.first.map { "no \($0) in any workload" }
+    result.details.append(("historiesWithRemote", remote.histories))
+    for kind in BlobRemoteCampaign.Kind.allCases {
+      result.details.append(("remote: " + kind.rawValue, remote.counts[kind, default: 0]))
+    }
+    result.firstFailure =
+      summary.firstFailure ?? remote.firstFailure ?? unreached.first.map { "no \($0) in any workload" }
     return result
   }
 }

@@ -39,7 +39,8 @@ package final class BlobStore: Sendable {
 
   // MARK: Keeping
 
-  /// Returns once the content is on stable storage under its name. If it fails, nothing is left of it.
+  /// Returns once the content is on stable storage under its name. If it fails, nothing is left of it, but for a file under
+  /// its name that nobody relies on before the next opening: what no record names, a sweep removes.
   package func keep(_ blob: FinishedBlob) throws(ByteStoreError) -> BlobPlace {
     switch blob.content {
     case .memory(let frame): return try packWriter.append(frame, of: Int(blob.byteCount), blob.id)
@@ -61,13 +62,9 @@ package final class BlobStore: Sendable {
     try system { () throws(SystemFailure) in
       try directory.rename(BlobName.staged(number).text, to: name)
     }
-    do throws(ByteStoreError) {
-      if folder.platform.keeps(.syncDirectoryOfBlob) { try folder.syncNames() }
-    } catch {
-      // Nothing refers to it yet, and it must not look as if it could be relied on.
-      try? directory.remove(name)
-      throw error
-    }
+    // If that fails, the file stays: a record may name it already, whose damaged copy it has replaced. Nothing that is kept
+    // later relies on it, as nothing more is kept.
+    if folder.platform.keeps(.syncDirectoryOfBlob) { try folder.syncNames() }
   }
 
   /// For a content that turned out to be there already, or that nobody wants any more.

@@ -66,6 +66,13 @@ enum OutboxRecord {
     return DocumentPath(unchecked: changes.segments + [id])
   }
 
+  /// Nil for what is no place of a change: such a one would never be found again by its number.
+  static func number(_ path: DocumentPath) -> Int64? {
+    // Numbers near the end are no store's.
+    guard let number = Int64(path.id), (1..<Int64.max / 2).contains(number) else { return nil }
+    return change(number) == path ? number : nil
+  }
+
   static func base(_ path: ObjectPath) -> DocumentPath {
     DocumentPath(unchecked: bases(ofBucket: path.bucket).segments + [path.name.id])
   }
@@ -99,7 +106,7 @@ enum OutboxRecord {
   /// Nil for what is no record of a change.
   static func change(_ document: StoredDocument) -> QueuedChange? {
     let fields = document.fields
-    guard let number = Int64(document.path.id), case .integer(let kind)? = fields[kind],
+    guard let number = number(document.path), case .integer(let kind)? = fields[kind],
       let bucket = fields[bucket]?.plainText, let session = fields[session]?.plainText,
       let name = fields[name]?.plainText.flatMap({ try? ObjectName($0) })
     else { return nil }

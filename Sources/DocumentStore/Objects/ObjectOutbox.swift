@@ -24,12 +24,21 @@ package struct ObjectOutbox: Sendable {
   }
 
   /// Whether anything waits.
-  package func hasChanges() throws(DocumentStoreError) -> Bool { try last() != nil }
+  package func hasChanges() throws(DocumentStoreError) -> Bool { try lastNumber() > 0 }
 
-  private func last() throws(DocumentStoreError) -> QueuedChange? {
-    try store.documents(
-      Self.inOrder(StructuredQuery(.collection(OutboxRecord.changes))).limited(to: .last(1))
-    ).first.flatMap(OutboxRecord.change)
+  /// The greatest number that a record has, and be it damaged: no other one takes its place. What has none is no record of
+  /// ours, and is passed over. 0 if there is none.
+  private func lastNumber() throws(DocumentStoreError) -> Int64 {
+    let all = try Self.inOrder(StructuredQuery(.collection(OutboxRecord.changes)))
+    var count = 1
+    while true {
+      let records = try store.documents(all.limited(to: .last(count)))
+      if let number = records.reversed().lazy.compactMap({ OutboxRecord.number($0.path) }).first {
+        return number
+      }
+      guard records.count == count else { return 0 }
+      count *= 2
+    }
   }
 
   /// Whether the object is not yet as the remote has it.
@@ -178,7 +187,7 @@ package struct ObjectOutbox: Sendable {
   ) throws(DocumentStoreError) -> Value {
     try objects.state.queueing.withLock { queueing throws(DocumentStoreError) in
       let before: Int64
-      if let known = queueing.last { before = known } else { before = try last()?.number ?? 0 }
+      if let known = queueing.last { before = known } else { before = try lastNumber() }
       queueing.last = before + 1
       return try body(before + 1)
     }
@@ -214,7 +223,8 @@ package struct ObjectOutbox: Sendable {
     _ change: QueuedChange, _ body: (_ base: StoredObject?, _ stored: QueuedChange) -> StoredObject?
   ) throws(DocumentStoreError) -> StoredObject?? {
     var result: StoredObject??
-    var contents: Set<BlobID> = []
+    // In an order that is always the same.
+    var contents: [BlobID] = []
     _ = try objects.change { transaction throws(DocumentStoreError) in
       result = nil
       let (path, place) = (change.path, OutboxRecord.base(change.path))
@@ -224,7 +234,7 @@ package struct ObjectOutbox: Sendable {
       let rest = try changes(of: path, in: transaction).filter { $0.number != change.number }
       let before = try transaction.document(at: path.document).flatMap(StoredObject.init)
       let base = try transaction.document(at: place).flatMap { StoredObject(at: path, $0.fields) }
-      contents = Set([before, base, stored.put].compactMap { $0?.blob })
+      contents = [before, base, stored.put].compactMap { $0?.blob }
       // With the times of its commit, which the record has.
       let now = body(base, stored)
       let object = rest.reduce(now) { $1.applied(to: $0) }
@@ -237,7 +247,9 @@ package struct ObjectOutbox: Sendable {
       return nil
     }
     // What no record has any more.
-    for id in contents { _ = try? objects.collect(id) }
+    for (place, id) in contents.enumerated() where !contents[..<place].contains(id) {
+      _ = try? objects.collect(id)
+    }
     return result
   }
 

@@ -46,7 +46,8 @@ extension Storage {
     }
   }
 
-  /// Returns once the remote has answered all changes that wait now, of all buckets of the app.
+  /// Returns once the remote has answered all changes that wait now, of all buckets of the app. Throws once all others are
+  /// answered if a file of some cannot be read: these go on waiting.
   nonisolated(nonsending) public func waitForPendingChanges() async throws {
     let name = bucket
     let sync = try await reference().answered { [self] () throws(StorageError) in

@@ -30,7 +30,10 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
   private let client: StorageClient
   private let path: StoragePath
   private let target: any DownloadTarget
+  /// Until all of it is read: whoever keeps a task that has ended keeps no file open.
   private var reader: BlobReader?
+  /// Once it was opened.
+  private var byteCount: UInt64?
   private var offset: UInt64 = 0
   /// With a remote: what it has of the object.
   private var search: Search?
@@ -55,7 +58,7 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
     return total < 0 ? 0 : min(total, Int64(clamping: bytes))
   }
 
-  var total: Int64 { (reader?.byteCount ?? search?.answer.total).map { Int64(clamping: $0) } ?? -1 }
+  var total: Int64 { (byteCount ?? search?.answer.total).map { Int64(clamping: $0) } ?? -1 }
 
   func prepare() throws(StorageError) {
     guard reader == nil else { return }
@@ -80,6 +83,7 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
       throw StorageErrors.translate(error, path.bucket, path.object)
     }
     guard let reader else { throw notFound }
+    byteCount = reader.byteCount
     try target.begin(reader.byteCount, objects)
   }
 
@@ -123,6 +127,7 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
 
   func finish() throws(StorageError) -> StorageMetadata? {
     try target.finish()
+    reader = nil
     return nil
   }
 

@@ -291,8 +291,9 @@ final class Transfer: Sendable {
   }
 
   private func fail(_ error: StorageError) {
-    worker.discard()
+    worker.giveUp()
     state.withLock { state in
+      // Who has ended it meanwhile was told so, and has said what becomes of it.
       guard !state.machine.isOver else { return }
       state.error = error
       handle(.fail, &state)

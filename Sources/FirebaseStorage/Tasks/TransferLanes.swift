@@ -4,13 +4,21 @@ import Foundation
 
 /// A fixed number of them, however many transfers there are: the system has only so many threads for all queues of a
 /// process, and a transfer waits for disks.
-enum TransferLanes {
+package enum TransferLanes {
   /// Uploads that end together share a sync, so there are more of them than there are cores.
-  private static let lanes = (0..<16).map { TransferLane("dugout.storage.lane.\($0)", places: places) }
+  private static let lanes = (0..<laneCount).map { number in
+    TransferLane("dugout.storage.lane.\(number)", places: places(filesMax: sysconf(Int32(_SC_OPEN_MAX))))
+  }
+  private static let laneCount = 16
+  private static let placesMax = 8
   private static let made = Guarded(0)
 
-  /// Of each lane. A transfer has up to three files open, and the store and the rest of the process need some, too.
-  private static var places: Int { max(1, min(8, (sysconf(Int32(_SC_OPEN_MAX)) - 64) / 4 / 16)) }
+  /// Of each lane, if a process may have so many files open; less than none is no limit. A transfer has up to three, and
+  /// the store and the rest of the process need some, too.
+  package static func places(filesMax: Int) -> Int {
+    guard filesMax >= 0 else { return placesMax }
+    return max(1, min(placesMax, (filesMax - 64) / 4 / laneCount))
+  }
 
   static func next() -> TransferLane {
     let number = made.withLock { made in

@@ -31,6 +31,9 @@ protocol TransferWorker: AnyObject, Sendable {
   func stop() throws(StorageError)
   /// Leaves nothing.
   func discard()
+  /// It has failed: leaves nothing but what goes on waiting for the remote. If it was cancelled at the same time, `discard`
+  /// comes as well.
+  func giveUp()
   /// Leaves what is staged.
   func leave()
 }
@@ -38,4 +41,5 @@ protocol TransferWorker: AnyObject, Sendable {
 extension TransferWorker {
   func whenNew(_ wake: @escaping @Sendable () -> Void) { wake() }
   func hold() {}
+  func giveUp() { discard() }
 }

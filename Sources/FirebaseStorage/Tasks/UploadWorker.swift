@@ -29,6 +29,8 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
   private var isFinished = false
   /// With a remote: the change that waits, and what becomes of it.
   private var queued: Queued?
+  /// The change goes on waiting, whatever becomes of this task, unless that is cancelled.
+  private var isOverdue = false
 
   private struct Queued {
     let object: StoredObject
@@ -159,8 +161,7 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
     case nil: return .waiting
     case .success?: return .none
     case .failure(let error)?:
-      // What is overdue goes on waiting, whatever becomes of this task.
-      if error == .overdue { self.queued = nil }
+      isOverdue = error == .overdue
       throw StorageErrors.translate(error, path.bucket, path.object)
     }
   }
@@ -202,6 +203,8 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
     (upload, earlier, bytes) = (nil, nil, nil)
     if let queued { client.sync?.cancel(queued.number) }
   }
+
+  func giveUp() { if !isOverdue { discard() } }
 
   func leave() {
     upload?.leave()

@@ -5,6 +5,9 @@
 //   another one             its content is brought, verified, and kept here
 //   no answer               what is here is better than nothing; if nothing is, it is tried again for a while, and what
 //                           has come so far is gone on with
+//
+// So many contents are on their way at a time. One that waits for its next attempt is none of them: others take its place,
+// and it enters again.
 
 internal import ByteStore
 package import DocumentStore
@@ -50,10 +53,11 @@ extension BlobSync {
     var object: RemoteObject?
     var writer: BlobWriter?
     var md5 = MD5Stream()
+    /// It has one of the places for contents on their way.
     var isOnItsWay = false
     /// So often the remote had another content before this one was here.
     var attempts = 0
-    var backoff = Backoff(seed: UInt64.random(in: 0...UInt64.max))
+    var backoff = Backoff(seed: 0)
     /// So many bytes have come at most.
     var furthest: UInt64 = 0
     /// For the remote, since there was something new.
@@ -75,6 +79,9 @@ extension BlobSync {
   private static let attemptsMax = 5
   /// Each has a file open, and up to a mebibyte in memory.
   private static let contentsOnTheirWayMax = 16
+  /// So have those that wait. Beyond so many, the least that has come of one of them is let go of; what is held is its
+  /// user's.
+  private static let contentsWaitingMax = 64
 
   // MARK: Users
 
@@ -85,6 +92,7 @@ extension BlobSync {
   ) -> Search {
     let search = Search(path, wanted, end)
     scheduler.run { [self] in
+      search.backoff = Backoff(seed: dice.next())
       searches[ObjectIdentifier(search)] = search
       goOn(search)
     }
@@ -99,7 +107,6 @@ extension BlobSync {
       search.isHeld = false
       guard search.isParked else { return }
       search.isParked = false
-      if search.writer != nil { enter(search) }
       goOn(search)
     }
   }
@@ -169,14 +176,11 @@ extension BlobSync {
     guard search.wanted.bringsContent, remoteObject.byteCount <= search.wanted.bytesMax else {
       return .elsewhere(remoteObject)
     }
-    guard contentsOnTheirWay < Self.contentsOnTheirWayMax else {
-      waitingSearches.append(search)
-      return nil
-    }
+    guard enter(search) else { return nil }
     search.object = remoteObject
     search.writer = objects.contentWriter()
     search.md5 = MD5Stream()
-    enter(search)
+    begunSearches.append(search)
     scheduler.run { [self] in goOn(search) }
     return nil
   }
@@ -184,7 +188,7 @@ extension BlobSync {
   // MARK: Bringing
 
   private func bring(_ search: Search) {
-    guard let object = search.object, let writer = search.writer else { return }
+    guard let object = search.object, let writer = search.writer, enter(search) else { return }
     do throws(BlobSyncError) {
       let bytes = try found { () throws(BlobRemoteError) in
         try remote.read(object, from: writer.byteCount, count: Self.pieceBytes)
@@ -245,6 +249,7 @@ extension BlobSync {
       try objects.outbox.receive(blob, arrived)
     }
     search.writer = nil
+    begunSearches.removeAll { $0 === search }
     objects.release(writer)
     leave(search)
   }
@@ -266,6 +271,17 @@ extension BlobSync {
     let delay = min(max(search.backoff.next(), 1000), left)
     search.waited += delay
     scheduler.run(after: delay) { [weak self] in self?.goOn(search) }
+    // While it waits, it keeps nobody from what the remote does give.
+    if search.writer?.byteCount == 0 { letGo(of: search) } else { leave(search) }
+    letGoOfTheLeast()
+  }
+
+  /// Of what waits. Whoever had the bad luck to wait last may have almost all.
+  private func letGoOfTheLeast() {
+    let waiting = begunSearches.filter { !$0.isOnItsWay && !$0.isHeld }
+    guard waiting.count > Self.contentsWaitingMax else { return }
+    let least = waiting.min { ($0.writer?.byteCount ?? 0) < ($1.writer?.byteCount ?? 0) }
+    if let least { letGo(of: least) }
   }
 
   func finish(_ search: Search, _ result: Result<Found, BlobSyncError>) {
@@ -281,28 +297,35 @@ extension BlobSync {
     if let writer = search.writer {
       writer.abandon()
       objects.release(writer)
+      begunSearches.removeAll { $0 === search }
     }
     (search.writer, search.object) = (nil, nil)
     leave(search)
   }
 
-  private func enter(_ search: Search) {
-    guard !search.isOnItsWay else { return }
+  /// False if there is no place for it: it goes on once there is one.
+  private func enter(_ search: Search) -> Bool {
+    guard !search.isOnItsWay else { return true }
+    guard contentsOnTheirWay < Self.contentsOnTheirWayMax else {
+      waitingSearches.append(search)
+      return false
+    }
     search.isOnItsWay = true
     contentsOnTheirWay += 1
+    return true
   }
 
-  /// Somebody else may bring something now.
+  /// Its place is that of the first who waits for one: nobody who comes meanwhile takes it.
   private func leave(_ search: Search) {
-    if search.isOnItsWay {
-      search.isOnItsWay = false
-      contentsOnTheirWay -= 1
-    }
-    guard !waitingSearches.isEmpty, contentsOnTheirWay < Self.contentsOnTheirWayMax else { return }
-    let next = waitingSearches.removeFirst()
-    scheduler.run { [self] in
-      if next.isOver { leave(next) } else { goOn(next) }
-    }
+    guard search.isOnItsWay else { return }
+    search.isOnItsWay = false
+    contentsOnTheirWay -= 1
+    guard let place = waitingSearches.firstIndex(where: { !$0.isOver }) else { return waitingSearches = [] }
+    let next = waitingSearches[place]
+    waitingSearches.removeFirst(place + 1)
+    next.isOnItsWay = true
+    contentsOnTheirWay += 1
+    scheduler.run { [self] in goOn(next) }
   }
 
   func stored<Value>(

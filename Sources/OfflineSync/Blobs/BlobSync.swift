@@ -4,10 +4,21 @@
 //   2. send    piece by piece; between two pieces others get their turn. What cannot be reached is tried again later
 //   3. settle  the remote has it, or refuses it for ever: then its effect here is taken back, and the next one is sent
 //
+// A content that the disk does not give keeps back the changes of its object, and no others. It is tried again and again;
+// after some attempts whoever waits for it is told. Then it is taken back if another content or a deletion waits behind it.
+//
 // Everything happens on one scheduler, one call of the remote at a time. BlobSync+Finding.swift has the way back.
 
 internal import ByteStore
 package import DocumentStore
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
 
 package enum BlobSyncError: Error, Hashable, Sendable {
   case remote(BlobRemoteError)
@@ -46,6 +57,8 @@ package final class BlobSync: @unchecked Sendable {
   static let pieceBytes = 256 << 10
   /// The remote has to have had a chance.
   private static let patienceMin: Int64 = 1_000_000
+  /// So often a content that cannot be read is tried before anybody is told.
+  private static let readAttemptsMax = 5
 
   let objects: ObjectStore
   let remote: any BlobRemote
@@ -58,17 +71,21 @@ package final class BlobSync: @unchecked Sendable {
   /// What has become of changes, as far as the store could not take it down yet.
   private var outcomes: [Int64: Outcome] = [:]
   private var held: Set<Int64> = []
+  private var unreadable: [Int64: Unreadable] = [:]
   /// So often the remote has answered.
   private var answers = 0
   private var sending: Sending?
-  /// A change that was sent without an answer: the remote may have done it.
-  private var unanswered: Int64?
+  /// Deletions of which the remote may find nothing, and which are done then: it has deleted it without saying so, or what
+  /// was to be deleted never came there.
+  private var mayBeGone: Set<Int64> = []
   /// Of the step that is to come; one that was superseded does nothing.
   private var lastStep = 0
   /// The remote could not be reached, and this is the timer that waits.
   private var retry: Int?
   private var lastTimer = 0
-  private var backoff = Backoff(seed: UInt64.random(in: 0...UInt64.max))
+  /// For all delays, so that a seed decides them.
+  var dice: SeededDice
+  private var backoff: Backoff
   /// Told once nothing waits that was made before, by the number of the last one.
   private var waits: [(number: Int64, end: @Sendable (BlobSyncError?) -> Void)] = []
 
@@ -76,12 +93,25 @@ package final class BlobSync: @unchecked Sendable {
   var searches: [ObjectIdentifier: Search] = [:]
   var waitingSearches: [Search] = []
   var contentsOnTheirWay = 0
+  /// Those of whose contents something may have come, in the order in which they began.
+  var begunSearches: [Search] = []
 
   private enum Outcome {
     case done(ObjectStanding?)
     /// There is no such object.
     case absent
     case takenBack(BlobSyncError)
+  }
+
+  /// A put whose content the disk does not give.
+  private struct Unreadable {
+    var error: BlobSyncError
+    var attempts = 0
+    var backoff: Backoff
+    /// Until the next attempt.
+    var isAside = false
+    /// Nobody waits for it any more.
+    var isToldOf = false
   }
 
   private struct Sending {
@@ -94,11 +124,14 @@ package final class BlobSync: @unchecked Sendable {
   }
 
   package init(
-    _ objects: ObjectStore, _ remote: any BlobRemote, _ scheduler: any SyncScheduler
+    _ objects: ObjectStore, _ remote: any BlobRemote, _ scheduler: any SyncScheduler,
+    seed: UInt64 = UInt64.random(in: 0...UInt64.max)
   ) throws(DocumentStoreError) {
     self.objects = objects
     self.remote = remote
     self.scheduler = scheduler
+    dice = SeededDice(seed: seed)
+    backoff = Backoff(seed: ~seed)
     queue = ChangeQueue(try objects.outbox.changes())
     scheduler.run { [weak self] in self?.sendNext() }
   }
@@ -141,7 +174,9 @@ package final class BlobSync: @unchecked Sendable {
     let before = answers
     scheduler.run(after: patience) { [weak self] in
       guard let self, let watcher = watchers[number] else { return }
-      if answers != before || held.contains(number) { return look(at: number, in: patience) }
+      let isTakenBack = if case .takenBack? = outcomes[number] { true } else { false }
+      // What is to be taken back does not go on waiting, as it would be told that it does.
+      if answers != before || held.contains(number) || isTakenBack { return look(at: number, in: patience) }
       watchers[number] = nil
       watcher.end(.failure(.overdue))
     }
@@ -183,12 +218,13 @@ package final class BlobSync: @unchecked Sendable {
   /// What waits now, in order.
   package func changes() throws(DocumentStoreError) -> [QueuedChange] { try objects.outbox.changes() }
 
-  /// Told when all that waits now was answered.
+  /// Told when all that waits now was answered, or cannot be sent.
   package func wait(_ end: @escaping @Sendable (BlobSyncError?) -> Void) {
     scheduler.run { [self] in
       if let failure { return end(failure) }
       guard let last = queue.last else { return end(nil) }
       waits.append((last, end))
+      endWaits()
     }
   }
 
@@ -210,7 +246,8 @@ package final class BlobSync: @unchecked Sendable {
     let next =
       answered
       ?? queue.first { change in
-        if held.contains(change.number) { blocked.insert(change.path) }
+        let isAside = unreadable[change.number]?.isAside == true
+        if isAside || held.contains(change.number) { blocked.insert(change.path) }
         return !blocked.contains(change.path)
       }
     guard let next else { return }
@@ -261,7 +298,7 @@ package final class BlobSync: @unchecked Sendable {
         return true
       }
       // Who has deleted it, if this was tried before, nobody knows; it is gone as was wanted.
-      return .over(isDeleted == true || unanswered == change.number ? .done(nil) : .absent)
+      return .over(isDeleted == true || mayBeGone.contains(change.number) ? .done(nil) : .absent)
     case .update(let changes):
       // What is here stays the content of its own generation: the remote may have got another one meanwhile.
       return .over(try updated(change.path, changes) == nil ? .absent : .done(nil))
@@ -313,6 +350,7 @@ package final class BlobSync: @unchecked Sendable {
     } catch {
       throw .store(error)
     }
+    unreadable[sending.change.number] = nil
     let bytes = piece
     try asked { () throws(BlobRemoteError) in try remote.append(bytes, at: offset, toUpload: session) }
     let end = offset + UInt64(bytes.count)
@@ -331,7 +369,7 @@ package final class BlobSync: @unchecked Sendable {
       self.sending = sending
       nextStep()
     case .remote(let reason) where reason.isTransient:
-      unanswered = sending.change.number
+      if case .delete = sending.change.kind { mayBeGone.insert(sending.change.number) }
       tryLater()
     case .remote: giveUp(sending.change, error)
     case .store(.corrupted):
@@ -339,10 +377,43 @@ package final class BlobSync: @unchecked Sendable {
       giveUp(sending.change, error)
     case .store(let reason):
       guard reason.mayPass else { return fail(error) }
-      unanswered = sending.change.number
-      tryLater()
+      if reason.isOfAllFiles { tryLater() } else { putAside(sending.change, error) }
     case .cancelled, .overdue, .stopped: break
     }
+  }
+
+  /// Others go on, until it is tried again.
+  private func putAside(_ change: QueuedChange, _ error: BlobSyncError) {
+    let number = change.number
+    var known = unreadable[number] ?? Unreadable(error: error, backoff: Backoff(seed: dice.next()))
+    known.error = error
+    known.attempts += 1
+    known.isAside = true
+    let delay = known.backoff.next()
+    unreadable[number] = known
+    scheduler.run(after: delay) { [weak self] in
+      guard let self, unreadable[number] != nil else { return }
+      unreadable[number]?.isAside = false
+      sendNext()
+    }
+    if known.attempts >= Self.readAttemptsMax { tellOfUnreadable(change, error) }
+    sendNext()
+  }
+
+  /// If another content or a deletion waits behind it, it is not worth waiting for. Else whoever waits for it may take it
+  /// back. Only if that does not happen, those who wait behind it are told, too: they are updates, and go on waiting.
+  private func tellOfUnreadable(_ change: QueuedChange, _ error: BlobSyncError) {
+    let next = queue.first { $0.number > change.number && $0.path == change.path && $0.isOfItsOwn }
+    if let next {
+      if case .delete = next.kind { mayBeGone.insert(next.number) }
+      return giveUp(change, error)
+    }
+    if let watcher = watchers.removeValue(forKey: change.number) { return watcher.end(.failure(error)) }
+    unreadable[change.number]?.isToldOf = true
+    for number in watchers.keys.sorted() where queue[number]?.path == change.path && number > change.number {
+      watchers.removeValue(forKey: number)?.end(.failure(error))
+    }
+    endWaits()
   }
 
   /// Leaves nothing of it at the remote either.
@@ -389,13 +460,30 @@ package final class BlobSync: @unchecked Sendable {
     backoff.reset()
     queue.remove(change.number)
     outcomes[change.number] = nil
+    unreadable[change.number] = nil
+    mayBeGone.remove(change.number)
     held.remove(change.number)
     watchers.removeValue(forKey: change.number)?.end(result)
-    let first = queue.first?.number ?? .max
+    endWaits()
+    sendNext()
+  }
+
+  /// Of those behind which nothing waits that could be sent.
+  private func endWaits() {
+    guard !waits.isEmpty else { return }
+    var stuck: Set<ObjectPath> = []
+    let next = queue.first { change in
+      if unreadable[change.number]?.isToldOf == true { stuck.insert(change.path) }
+      return !stuck.contains(change.path)
+    }
+    let first = next?.number ?? .max
+    let told = unreadable.filter { $0.value.isToldOf }.min { $0.key < $1.key }
     let over = waits.filter { $0.number < first }
     waits.removeAll { $0.number < first }
-    for wait in over { wait.end(nil) }
-    sendNext()
+    for wait in over {
+      let isComplete = told.map { $0.key > wait.number } ?? true
+      wait.end(isComplete ? nil : told?.value.error)
+    }
   }
 
   /// What memory has may be ahead of the store: the next one goes on from what that has.
@@ -427,6 +515,16 @@ package final class BlobSync: @unchecked Sendable {
   }
 }
 
+extension QueuedChange {
+  /// What it makes of an object does not depend on what that was.
+  fileprivate var isOfItsOwn: Bool {
+    switch kind {
+    case .put, .delete: true
+    case .update: false
+    }
+  }
+}
+
 extension DocumentStoreError {
   /// Nothing was written, and the same may succeed once there is room, or fewer files are open.
   fileprivate var mayPass: Bool {
@@ -434,5 +532,11 @@ extension DocumentStoreError {
     case .full, .failed: true
     default: false
     }
+  }
+
+  /// The process has too many files open, or too little memory, which says nothing of the file that was to be read.
+  fileprivate var isOfAllFiles: Bool {
+    guard case .failed(let evidence) = self, let code = evidence.code else { return true }
+    return [EMFILE, ENFILE, ENOMEM].contains(code)
   }
 }

@@ -32,6 +32,8 @@ public final class LoopbackBlobRemote: BlobRemote {
     var bytesReceived: UInt64 = 0
     /// Why changes of objects with these names are not accepted.
     var refusals: [String: BlobRemoteError] = [:]
+    /// Of contents of these names no more than so many bytes are given.
+    var stalls: [String: UInt64] = [:]
   }
 
   private let state = Served(State())
@@ -78,6 +80,9 @@ public final class LoopbackBlobRemote: BlobRemote {
     state.served { $0.refusals[name] = reason }
   }
 
+  /// Has reads of the content of this name, from so many bytes on, find the server silent; nil ends that.
+  package func stall(name: String, from offset: UInt64?) { state.served { $0.stalls[name] = offset } }
+
   /// Of all uploads, those that were sent twice counted twice.
   public var bytesReceived: UInt64 { state.served { $0.bytesReceived } }
 
@@ -88,6 +93,9 @@ public final class LoopbackBlobRemote: BlobRemote {
 
   /// How many uploads have begun and not ended.
   public var openSessions: Int { state.served { $0.sessions.count } }
+
+  /// Which these are.
+  package var openSessionIDs: Set<String> { state.served { Set($0.sessions.keys) } }
 
   // MARK: The server
 
@@ -178,6 +186,9 @@ public final class LoopbackBlobRemote: BlobRemote {
       guard let found = state.objects[Key(bucket: object.bucket, name: object.name)],
         found.object.generation == object.generation
       else { throw .notFound }
+      if let end = state.stalls[object.name], offset >= end {
+        throw .unavailable("The loopback remote gives no more of \(object.name).")
+      }
       guard offset < UInt64(found.content.count) else { return [] }
       let start = Int(offset)
       return Array(found.content[start..<min(found.content.count, start + count)])

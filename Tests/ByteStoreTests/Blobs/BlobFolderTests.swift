@@ -53,6 +53,34 @@ struct BlobFolderTests {
     #expect(try open(machine, packBytesMax: 20_000).blobs.inventory().packs.sorted() == [1, 2, 3])
   }
 
+  /// A content that is brought once more, for a copy that was damaged, takes the place of its file. When its name could not
+  /// be synced the file went, and with it what a record named.
+  @Test(arguments: [Crash.kill, .powerLoss(.nothing, seed: 1), .powerLoss(.everything, seed: 1)])
+  func aFailedSyncOfTheNamesTakesNoContentAwayThatIsNamedAlready(crash: Crash) throws {
+    let bytes = content(2 << 20)
+    let healthy = TestStore()
+    let first = try healthy.open()
+    _ = try keep(bytes, in: first)
+    let before = healthy.disk.trace.count
+    _ = try keep(bytes, in: first)
+    let call = try #require(
+      healthy.disk.trace[before...].firstIndex {
+        $0.operation == .syncDirectory && $0.path.hasSuffix("/blobs")
+      })
+
+    let machine = TestStore()
+    let store = try machine.open()
+    let (id, place) = try keep(bytes, in: store)
+    machine.disk.setFault(FaultPlan(.inputOutput, at: call))
+    #expect(throws: ByteStoreError.self) { try keep(bytes, in: store) }
+    #expect(machine.disk.counters.faults == 1)
+    #expect(try store.blobs.reader(id, at: place).readAll() == bytes)
+    store.abandon()
+    let next = try machine.after(crash).open()
+    #expect(try next.blobs.reader(id, at: place).readAll() == bytes)
+    #expect(try next.blobs.inventory().staged.isEmpty)
+  }
+
   /// The system may forget a name that it could not write, and the next sync succeeds without it (F4): a content kept
   /// after that was acknowledged, and gone after a power loss.
   @Test(arguments: [3000, 2 << 20])

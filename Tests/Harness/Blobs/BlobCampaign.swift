@@ -153,7 +153,7 @@ struct BlobJudge {
       if let problem = try problem(of: store) { return problem }
       try store.objects.sweep(.everything)
       if let problem = try problem(of: store) { return "\(problem), after a sweep" }
-      return try leak(in: store)
+      return try Self.leak(in: store)
     } catch {
       return "the store failed: \(error)"
     }
@@ -194,7 +194,7 @@ struct BlobJudge {
   }
 
   /// What is on disk and nothing refers to.
-  private func leak(in store: DocumentStore) throws -> String? {
+  static func leak(in store: DocumentStore) throws -> String? {
     let (blobs, staged, packs) = try store.objects.inUse()
     let inventory = try store.objects.blobs.inventory()
     if let id = inventory.blobs.first(where: { !blobs.contains($0) }) { return "the content \(id) is leaked" }

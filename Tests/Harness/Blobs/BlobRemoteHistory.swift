@@ -1,0 +1,422 @@
+// A client of a remote of objects: changes on- and offline, cancellations, sweeps, a line that breaks and a process that
+// dies. In the end both sides have the same, and that is what was wanted last.
+//
+//   1. steps    that dice choose; between them the client does some of what it has to do
+//   2. peace    the line holds, nothing is held, and all that waits is sent; whoever waited was told, and once
+//   3. compare  each object here with the remote's, and with what it may be: its content, and what is said about it
+//   4. sweep    and count: no file that no record names, at the remote no upload but those that were given up
+//
+// A change that was to be cancelled may have happened at the remote. So an object may be what the last change that was
+// not cancelled made of it, or what one behind that would have.
+
+import ByteStore
+import DocumentStore
+import OfflineSync
+
+final class BlobRemoteHistory: @unchecked Sendable {
+  // Unchecked: a history happens on one thread.
+
+  typealias Kind = BlobRemoteCampaign.Kind
+
+  private static let bucket = "bucket"
+  private static let names = ["a", "b", "folder/c"]
+  /// The remote takes no change of it.
+  private static let refused = "refused"
+  /// Only others write it.
+  private static let foreign = "foreign"
+  /// In pieces of the remote, the last one of these has two.
+  private static let contentCount = 6
+  private static let patience: Int64 = 20_000_000
+
+  private struct Change {
+    enum What {
+      /// A content by its number.
+      case put(Int)
+      case delete
+      case update(step: String)
+    }
+
+    let what: What
+    /// Nil as long as nobody knows whether it was made.
+    var number: Int64?
+    /// It did not wait any more when a process began: another one may have its number.
+    var isSettled = false
+    var cancels = 0
+    /// So many of them came too late, for sure.
+    var cancelsInVain = 0
+
+    var hasHappened: Bool { number != nil && cancels == cancelsInVain }
+
+    init(_ what: What) { self.what = what }
+  }
+
+  private struct Client {
+    let store: DocumentStore
+    let sync: BlobSync
+    let scheduler = VirtualScheduler()
+
+    init(_ disk: SimulatedDisk, _ remote: LoopbackBlobRemote, seed: UInt64) throws {
+      store = try DocumentStore.open(
+        BlobLife.path, options: BlobLife.options, platform: disk.platform(seed: seed))
+      if try !store.objects.outbox.isRemotes() { try store.objects.outbox.belongToRemote() }
+      sync = try BlobSync(store.objects, remote, scheduler, seed: seed)
+    }
+  }
+
+  private let seed: UInt64
+  private var random: SeededRandom
+  private let remote = LoopbackBlobRemote(countingFrom: 0)
+  private var disk = SimulatedDisk()
+  private var life: UInt64 = 0
+  /// From some call of the disk on, nothing does anything any more, until the process is killed.
+  private var isDoomed = false
+  /// By name, in their order.
+  private var changes: [String: [Change]] = [:]
+  private var foreignContent: Int?
+  private var foreignWrites = 0
+  /// Uploads that the remote may keep the beginning of, since nobody could tell it.
+  private var sessionsGivenUp: Set<String> = []
+  /// Those of this life who have to be told how something ended.
+  private var waiters: Set<Int> = []
+  private var lastWaiter = 0
+  private var tellsInVain = 0
+  private(set) var counts: [Kind: Int] = [:]
+  private(set) var trace: UInt64 = 0
+
+  init(seed: UInt64) {
+    self.seed = seed
+    random = SeededRandom(seed: seed)
+  }
+
+  /// What was wrong.
+  func run() -> String? {
+    do {
+      remote.reject(name: Self.refused)
+      var client = try open()
+      for _ in 0..<20 + random.below(20) {
+        do {
+          if let problem = try step(&client) { return problem }
+          // In bits, so that what follows finds it half done.
+          client.scheduler.play(for: random.oneIn(3) ? 30_000_000 : 0, max: random.below(12))
+        } catch {
+          guard isDoomed, disk.counters.faults > 0 else { throw error }
+        }
+        if isDoomed, disk.counters.faults > 0 { try restart(&client, crash()) }
+        if let problem = problemOfTells { return problem }
+      }
+      disk.setFault(nil)
+      isDoomed = false
+      return try problemInTheEnd(&client)
+    } catch {
+      return "the client failed: \(error)"
+    }
+  }
+
+  private func open() throws -> Client {
+    try Client(disk, remote, seed: SeededRandom.seed(seed, life))
+  }
+
+  private func restart(_ client: inout Client, _ crash: Crash) throws {
+    client.scheduler.clear()
+    noteDisk()
+    disk = SimulatedDisk(disk.image(after: crash))
+    isDoomed = false
+    waiters = []
+    life += 1
+    client = try open()
+    let waiting = Set(try client.sync.changes().map(\.number))
+    for (name, made) in changes {
+      for (place, change) in made.enumerated() {
+        guard let number = change.number, !waiting.contains(number) else { continue }
+        changes[name]?[place].isSettled = true
+      }
+    }
+  }
+
+  private func noteDisk() { trace = SeededRandom.seed(trace, UInt64(disk.counters.operations)) }
+
+  private func crash() -> Crash {
+    if random.oneIn(3) { return .kill }
+    let survivors = Survivors.allCases[random.below(Survivors.allCases.count)]
+    return .powerLoss(survivors, seed: random.next())
+  }
+
+  // MARK: Steps
+
+  private static let steps: [Kind] = [
+    .puts, .puts, .puts, .puts, .puts, .updates, .deletes, .deletes, .cancels, .cancels, .holds, .finds,
+    .finds,
+    .refusals, .writesAtTheRemote, .writesAtTheRemote, .stalls, .offline, .offline, .breaks, .breaks, .online,
+    .online,
+    .sweeps, .kills, .powerLosses, .strikes,
+  ]
+
+  /// What was wrong.
+  private func step(_ client: inout Client) throws -> String? {
+    let kind = Self.steps[random.below(Self.steps.count)]
+    let name = Self.names[random.below(Self.names.count)]
+    switch kind {
+    case .puts: return try put(name, client)
+    case .refusals: return try put(Self.refused, client)
+    case .updates:
+      let step = "\(random.below(100))"
+      var changes = AttributeChanges()
+      changes.setCustom("step", step)
+      let isMade = try queue(.update(step: step), name, client) { path, watcher in
+        try client.sync.update(path, changes, watcher) != nil
+      }
+      if isMade { note(.updates) }
+    case .deletes:
+      let isMade = try queue(.delete, name, client) { path, watcher in try client.sync.delete(path, watcher) }
+      if isMade { note(.deletes) }
+    case .cancels: try cancel(client)
+    case .holds:
+      guard let change = try client.sync.changes().first else { break }
+      client.sync.hold(change.number)
+      note(.holds)
+    case .finds:
+      note(.finds)
+      let wanted = BlobSync.Wanted(bringsContent: true, patience: Self.patience)
+      let path = try path(random.oneIn(2) ? Self.foreign : name)
+      let waiter = newWaiter()
+      client.sync.find(path, wanted) { [weak self] result in
+        self?.tell(waiter)
+        if case .success(.here) = result { self?.note(.brought) }
+      }
+    case .writesAtTheRemote: try writeAtTheRemote()
+    case .stalls:
+      remote.stall(name: Self.foreign, from: random.oneIn(3) ? nil : [0, 256 << 10][random.below(2)])
+      note(.stalls)
+    case .offline:
+      remote.isReachable = false
+      note(.offline)
+    case .breaks:
+      remote.disconnect(afterCalls: random.below(12), losingAnswer: random.oneIn(2))
+      note(.breaks)
+    case .online:
+      remote.isReachable = true
+      note(.online)
+    case .sweeps:
+      try client.store.objects.sweep(.everything)
+      note(.sweeps)
+    case .kills:
+      try restart(&client, .kill)
+      note(.kills)
+    case .powerLosses:
+      let survivors = Survivors.allCases[random.below(Survivors.allCases.count)]
+      try restart(&client, .powerLoss(survivors, seed: random.next()))
+      note(.powerLosses)
+    case .strikes:
+      isDoomed = true
+      disk.setFault(
+        FaultPlan(.inputOutput, at: disk.counters.operations + random.below(60), isSticky: true))
+      note(.strikes)
+    case .putsOffline, .brought: break
+    }
+    return nil
+  }
+
+  private func note(_ kind: Kind) { counts[kind, default: 0] += 1 }
+
+  private func path(_ name: String) throws -> ObjectPath {
+    ObjectPath(bucket: Self.bucket, name: try ObjectName(name))
+  }
+
+  private func content(_ name: String, _ client: Client) throws -> [UInt8]? {
+    try client.store.objects.content(at: path(name))?.reader.readAll()
+  }
+
+  // MARK: Who waits
+
+  private func newWaiter() -> Int {
+    lastWaiter += 1
+    waiters.insert(lastWaiter)
+    return lastWaiter
+  }
+
+  private func tell(_ waiter: Int) { if waiters.remove(waiter) == nil { tellsInVain += 1 } }
+
+  private var problemOfTells: String? {
+    tellsInVain == 0 ? nil : "\(tellsInVain) were told more than once how something ended"
+  }
+
+  // MARK: Changes
+
+  private func put(_ name: String, _ client: Client) throws -> String? {
+    let content = random.below(Self.contentCount)
+    let bytes = BlobWorkload.content(content)
+    note(.puts)
+    if !remote.isReachable { note(.putsOffline) }
+    let place = changes[name, default: []].count
+    changes[name, default: []].append(Change(.put(content)))
+    let source = UploadSource(file: nil, byteCount: UInt64(bytes.count), modified: 0)
+    let upload = client.store.objects.upload(to: try path(name), from: source, ObjectAttributes())
+    let session = upload.number.description
+    if name == Self.refused { sessionsGivenUp.insert(session) }
+    let waiter = newWaiter()
+    do {
+      for start in stride(from: 0, to: bytes.count, by: 100_000) {
+        try upload.append(Array(bytes[start..<min(bytes.count, start + 100_000)]))
+      }
+      let watcher = BlobSync.Watcher { [weak self] result in
+        self?.tell(waiter)
+        guard case .failure(.remote(.rejected)) = result else { return }
+        self?.note(.refusals)
+        self?.hasGivenUp(session)
+      }
+      let number = try client.sync.put(upload, token: "token", watcher).change.number
+      changes[name]?[place].number = number
+    } catch {
+      upload.cancel()
+      throw error
+    }
+    return try self.content(name, client) == bytes ? nil : "\(name) is not here once it was put"
+  }
+
+  /// The remote was told in the same moment, if it could be reached.
+  private func hasGivenUp(_ session: String) {
+    if remote.isReachable, !isDoomed { sessionsGivenUp.remove(session) }
+  }
+
+  /// False if `body` says that there is nothing to change.
+  private func queue(
+    _ what: Change.What, _ name: String, _ client: Client,
+    _ body: (ObjectPath, BlobSync.Watcher) throws -> Bool
+  ) throws -> Bool {
+    let path = try path(name)
+    let place = changes[name, default: []].count
+    changes[name, default: []].append(Change(what))
+    let waiter = newWaiter()
+    guard try body(path, BlobSync.Watcher { [weak self] _ in self?.tell(waiter) }) else {
+      waiters.remove(waiter)
+      changes[name]?.removeLast()
+      return false
+    }
+    let number = try client.sync.changes().last { $0.path == path }?.number
+    changes[name]?[place].number = number
+    return true
+  }
+
+  private func cancel(_ client: Client) throws {
+    let waiting = try client.sync.changes()
+    guard !waiting.isEmpty else { return }
+    let change = waiting[random.below(waiting.count)]
+    let name = change.path.name.text
+    let place = changes[name, default: []].lastIndex { $0.number == change.number && !$0.isSettled }
+    note(.cancels)
+    if change.put != nil { sessionsGivenUp.insert(change.session) }
+    if let place { changes[name]?[place].cancels += 1 }
+    client.sync.cancel(change.number) { [weak self] isGone in
+      guard let self, !isDoomed else { return }
+      if isGone { return hasGivenUp(change.session) }
+      if let place { changes[name]?[place].cancelsInVain += 1 }
+    }
+  }
+
+  /// Others do so, who have a line of their own.
+  private func writeAtTheRemote() throws {
+    remote.isReachable = true
+    note(.writesAtTheRemote)
+    if foreignContent != nil, random.oneIn(4) {
+      foreignContent = nil
+      return try remote.delete(bucket: Self.bucket, name: Self.foreign)
+    }
+    let content = random.below(Self.contentCount)
+    let bytes = BlobWorkload.content(content)
+    foreignWrites += 1
+    let session = "foreign \(foreignWrites)"
+    try remote.append(bytes, at: 0, toUpload: session)
+    _ = try remote.finish(
+      upload: session,
+      as: RemoteObject(bucket: Self.bucket, name: Self.foreign, byteCount: UInt64(bytes.count)))
+    foreignContent = content
+  }
+
+  // MARK: The end
+
+  private func problemInTheEnd(_ client: inout Client) throws -> String? {
+    remote.isReachable = true
+    remote.stall(name: Self.foreign, from: nil)
+    for change in try client.sync.changes() { client.sync.release(change.number) }
+    client.scheduler.play(for: 3_600_000_000)
+    let waiting = try client.sync.changes()
+    guard waiting.isEmpty else { return "in the end \(waiting.count) changes wait" }
+    guard waiters.isEmpty else { return "\(waiters.count) were never told how something ended" }
+    for name in Self.names + [Self.refused, Self.foreign] {
+      if let problem = try problem(of: name, client) { return problem }
+    }
+    if let problem = problemOfTells { return problem }
+    // A pack that is still added to would be passed over.
+    try restart(&client, .kill)
+    try client.store.objects.sweep(.everything)
+    if let leak = try BlobJudge.leak(in: client.store) { return leak }
+    let leaked = remote.openSessionIDs.subtracting(sessionsGivenUp)
+    guard leaked.isEmpty else { return "the remote has \(leaked.count) uploads that nobody gave up" }
+    noteDisk()
+    for kind in Kind.allCases { trace = SeededRandom.seed(trace, UInt64(counts[kind, default: 0])) }
+    trace = SeededRandom.seed(trace, remote.bytesReceived, life)
+    try client.store.checkInvariants()
+    try client.store.close()
+    return nil
+  }
+
+  private func problem(of name: String, _ client: Client) throws -> String? {
+    let path = try path(name)
+    let waiter = newWaiter()
+    client.sync.find(path, BlobSync.Wanted(bringsContent: true, patience: Self.patience)) { [weak self] _ in
+      self?.tell(waiter)
+    }
+    client.scheduler.play(for: Self.patience)
+    guard waiters.isEmpty else { return "whoever looked for \(name) was never told" }
+    let (here, there) = (try content(name, client), remote.content(bucket: Self.bucket, name: name))
+    guard here == there else {
+      return "\(name) has \(here?.count ?? -1) bytes here, and \(there?.count ?? -1) at the remote"
+    }
+    guard try !client.store.objects.outbox.isWaiting(path) else { return "\(name) waits for nothing" }
+    let isAllowed = allowed(name).contains { $0.map(BlobWorkload.content) == there }
+    guard isAllowed else {
+      return "\(name) has \(there?.count ?? -1) bytes on both sides, and was to have others"
+    }
+    return try problemOfMetadata(name, client)
+  }
+
+  private func problemOfMetadata(_ name: String, _ client: Client) throws -> String? {
+    guard let here = try client.store.objects.object(at: path(name)) else { return nil }
+    let there = try remote.object(bucket: Self.bucket, name: name)
+    guard here.attributes == there.attributes, here.remoteGeneration == there.generation else {
+      return "what is said about \(name) differs"
+    }
+    guard let custom = custom(name), here.attributes.custom != custom else { return nil }
+    return "\(name) has \(here.attributes.custom) on both sides, and was to have \(custom)"
+  }
+
+  /// Nil if nobody can know.
+  private func custom(_ name: String) -> [String: String]? {
+    var custom: [String: String] = [:]
+    for change in changes[name, default: []].reversed() {
+      guard change.hasHappened else { return nil }
+      switch change.what {
+      case .put: return custom
+      case .delete: return nil
+      case .update(let step): if custom.isEmpty { custom["step"] = step }
+      }
+    }
+    return nil
+  }
+
+  /// Contents by number, nil for none.
+  private func allowed(_ name: String) -> [Int?] {
+    if name == Self.foreign { return [foreignContent] }
+    if name == Self.refused { return [nil] }
+    var allowed: [Int?] = []
+    for change in changes[name, default: []].reversed() {
+      switch change.what {
+      case .put(let content): allowed.append(content)
+      case .delete: allowed.append(nil)
+      case .update: continue
+      }
+      if change.hasHappened { return allowed }
+    }
+    return allowed + [nil]
+  }
+}

@@ -1,0 +1,335 @@
+// What is wrong with one object holds up no other, and whoever waits is told once.
+
+import ByteStore
+import DocumentStore
+import Harness
+import OfflineSync
+import Testing
+
+struct BlobTroubleTests {
+  private let remote = LoopbackBlobRemote(countingFrom: 0)
+
+  /// What was told, in its order.
+  private final class Told: Sendable {
+    private let lines = Locked<[String]>([])
+    var all: [String] { lines.withLock { $0 } }
+
+    func add(_ line: String) { lines.withLock { $0.append(line) } }
+
+    func watcher(_ name: String, patience: Int64? = nil) -> BlobSync.Watcher {
+      BlobSync.Watcher(patience: patience) { [self] result in
+        switch result {
+        case .success: add("\(name): done")
+        case .failure(.store(.failed)): add("\(name): unreadable")
+        case .failure(let error): add("\(name): \(error)")
+        }
+      }
+    }
+  }
+
+  private let told = Told()
+
+  private func bytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
+    var random = SeededRandom(seed: seed)
+    return random.bytes(count)
+  }
+
+  private func put(
+    _ bytes: [UInt8], _ name: String, _ client: BlobClient, _ watcher: BlobSync.Watcher? = nil
+  ) throws -> QueuedChange {
+    try client.sync.put(try client.upload(bytes, name), token: "token", watcher ?? told.watcher(name)).change
+  }
+
+  private func contentOfRemote(_ name: String) -> [UInt8]? { remote.content(bucket: "bucket", name: name) }
+
+  private func putAtRemote(_ bytes: [UInt8], _ name: String) throws {
+    try remote.append(bytes, at: 0, toUpload: "other \(name)")
+    _ = try remote.finish(
+      upload: "other \(name)",
+      as: RemoteObject(bucket: "bucket", name: name, byteCount: UInt64(bytes.count)))
+  }
+
+  // MARK: Downloads that stall
+
+  private func find(_ name: String, _ client: BlobClient, patience: Int64, _ steps: Locked<[UInt64]>? = nil)
+    throws
+  {
+    let wanted = BlobSync.Wanted(bringsContent: true, patience: patience) { done, _ in
+      steps?.withLock { $0.append(done) }
+    }
+    client.sync.find(try client.path(name), wanted) { [told] result in
+      if case .success(.here) = result { told.add("found \(name)") } else { told.add("not found \(name)") }
+    }
+  }
+
+  /// Sixteen of which nothing more came kept all others waiting, for as long as they had patience.
+  @Test func downloadsThatStallLeaveTheirPlacesToOthersAndGoOnLater() throws {
+    let client = try BlobClient(remote)
+    let steps = Locked<[UInt64]>([])
+    for number in 0..<20 {
+      try putAtRemote(bytes(600_000, seed: UInt64(number) + 1), "\(number)")
+      remote.stall(name: "\(number)", from: number % 2 == 0 ? 256 << 10 : 0)
+      try find("\(number)", client, patience: 600_000_000, number == 0 ? steps : nil)
+    }
+    try putAtRemote(bytes(700_000), "other")
+    try find("other", client, patience: 0)
+    client.scheduler.play(for: 0)
+    #expect(told.all == ["found other"])
+    for number in 0..<20 { remote.stall(name: "\(number)", from: nil) }
+    client.scheduler.play(for: 200_000_000)
+    #expect(told.all.count == 21 && told.all.allSatisfy { $0.hasPrefix("found") })
+    // What had come was gone on with.
+    #expect(steps.withLock { $0 } == [256 << 10, 512 << 10, 600_000])
+    #expect(try client.content("19") == bytes(600_000, seed: 20))
+    #expect(try client.objects.blobs.inventory().staged.isEmpty)
+  }
+
+  /// Each that waits for its next attempt has a file open.
+  @Test func ofManyDownloadsThatStallOnlySomeKeepWhatHasCome() throws {
+    let client = try BlobClient(remote)
+    for number in 0..<100 {
+      try putAtRemote(bytes(300_000, seed: UInt64(number) + 1), "\(number)")
+      remote.stall(name: "\(number)", from: 256 << 10)
+      try find("\(number)", client, patience: 600_000_000)
+    }
+    client.scheduler.play(for: 0)
+    let kept = try client.objects.blobs.inventory().staged.count
+    #expect((16...80).contains(kept), "\(kept) parts are kept")
+    for number in 0..<100 { remote.stall(name: "\(number)", from: nil) }
+    client.scheduler.play(for: 200_000_000)
+    #expect(Set(told.all) == Set((0..<100).map { "found \($0)" }) && told.all.count == 100)
+    #expect(try client.objects.blobs.inventory().staged.isEmpty)
+  }
+
+  private func stall(_ names: some Sequence<Int>, from offset: UInt64?) {
+    for name in names { remote.stall(name: "\(name)", from: offset) }
+  }
+
+  /// Whoever hiccuped when there were many began anew, and be it just before its end.
+  @Test func ofManyDownloadsThatWaitTheLeastIsLetGoOf() throws {
+    let client = try BlobClient(remote)
+    let steps = Locked<[UInt64]>([])
+    stall(0..<70, from: 256 << 10)
+    for number in 0..<70 {
+      try putAtRemote(bytes(300_000, seed: UInt64(number) + 1), "\(number)")
+      try find("\(number)", client, patience: 600_000_000)
+    }
+    try putAtRemote(bytes(1_000_000), "100")
+    stall([100], from: 768 << 10)
+    try find("100", client, patience: 600_000_000, steps)
+    client.scheduler.play(for: 0)
+    stall([100], from: nil)
+    client.scheduler.play(for: 30_000_000)
+    #expect(told.all == ["found 100"])
+    #expect(steps.withLock { $0 } == [256 << 10, 512 << 10, 768 << 10, 1_000_000])
+    stall(0..<70, from: nil)
+    client.scheduler.play(for: 200_000_000)
+    #expect(told.all.count == 71 && told.all.allSatisfy { $0.hasPrefix("found") })
+    #expect(try client.objects.blobs.inventory().staged.isEmpty)
+  }
+
+  @Test func downloadsThatAreHeldTakeNothingFromThoseThatWait() throws {
+    let client = try BlobClient(remote)
+    var searches: [BlobSync.Search] = []
+    for number in 0..<70 {
+      try putAtRemote(bytes(300_000, seed: UInt64(number) + 1), "\(number)")
+      remote.stall(name: "\(number)", from: 256 << 10)
+      let wanted = BlobSync.Wanted(bringsContent: true, patience: 600_000_000)
+      searches.append(client.sync.find(try client.path("\(number)"), wanted) { _ in })
+      // In parts, so that none is let go of.
+      guard number == 34 || number == 69 else { continue }
+      client.scheduler.play(for: 0)
+      for search in searches { client.sync.hold(search) }
+      client.scheduler.play(for: 100_000_000)
+    }
+    #expect(try client.objects.blobs.inventory().staged.count == 70)
+    let steps = Locked<[UInt64]>([])
+    try putAtRemote(bytes(300_000), "100")
+    stall([100], from: 256 << 10)
+    try find("100", client, patience: 600_000_000, steps)
+    client.scheduler.play(for: 0)
+    stall([100], from: nil)
+    client.scheduler.play(for: 30_000_000)
+    #expect(told.all == ["found 100"] && steps.withLock { $0 } == [256 << 10, 300_000])
+    for search in searches { client.sync.giveUp(search) }
+    client.scheduler.play(for: 0)
+    #expect(try client.objects.blobs.inventory().staged.isEmpty)
+  }
+
+  /// Two were called for one place, and the one that found it taken was the last again.
+  @Test func downloadsThatWaitForAPlaceAreServedInTheirOrder() throws {
+    let client = try BlobClient(remote)
+    for number in 0..<80 {
+      try putAtRemote(bytes(3000, seed: UInt64(number) + 1), "\(number)")
+      try find("\(number)", client, patience: 0)
+    }
+    client.scheduler.play(for: 0)
+    #expect(told.all == (0..<80).map { "found \($0)" })
+  }
+
+  // MARK: Contents that cannot be read
+
+  private func clientThatCannotRead(_ content: [UInt8]) throws -> BlobClient {
+    let id = try #require(BlobID(ContentDigest.sha256(of: content.rawSpan)))
+    var options = SimulatedDisk.Options()
+    options.unreadable = SimulatedDisk.Unreadable(path: "/store/blobs/blob-\(id)", range: 0..<1 << 30)
+    return try BlobClient(remote, SimulatedDisk(options: options))
+  }
+
+  /// It was tried again for ever, and nothing behind it was ever sent.
+  @Test func aContentThatCannotBeReadIsToldOfAndOthersAreSent() throws {
+    let client = try clientThatCannotRead(bytes(900_000))
+    let first = try put(bytes(900_000), "a", client)
+    try client.update("a", told.watcher("update")) { $0.setCustom("k", "v") }
+    _ = try put(bytes(3000, seed: 3), "b", client)
+    client.sync.wait { [told] error in told.add(error == nil ? "all sent" : "not all sent") }
+    client.scheduler.play(for: 0)
+    #expect(told.all == ["b: done"])
+    client.scheduler.play(for: 200_000_000)
+    // First who waits for it, and as it is not taken back, who waits behind it.
+    #expect(told.all == ["b: done", "a: unreadable", "update: unreadable", "not all sent"])
+    // Nothing of it is lost: it waits, and can be taken back.
+    #expect(try client.sync.changes().map(\.number) == [first.number, first.number + 1])
+    client.sync.wait { [told] error in told.add(error == nil ? "all sent" : "still not all") }
+    client.scheduler.play(for: 0)
+    #expect(told.all.last == "still not all")
+    client.sync.cancel(first.number) { [told] isGone in told.add("cancelled \(isGone)") }
+    client.scheduler.play(for: 0)
+    #expect(told.all.last == "cancelled true" && told.all.count == 6)
+    #expect(contentOfRemote("a") == nil && contentOfRemote("b") == bytes(3000, seed: 3))
+    #expect(try client.sync.changes().isEmpty && remote.openSessions == 0)
+    client.sync.wait { [told] error in told.add(error == nil ? "all sent" : "not all sent") }
+    client.scheduler.play(for: 0)
+    #expect(told.all.last == "all sent")
+  }
+
+  /// Whoever put it again was told that it could not be read, and took the good one back.
+  @Test func aContentThatCannotBeReadDoesNotKeepBackWhatReplacesIt() throws {
+    let client = try clientThatCannotRead(bytes(900_000))
+    _ = try put(bytes(900_000), "a", client)
+    try client.update("a", BlobSync.Watcher { _ in }) { $0.setCustom("k", "v") }
+    _ = try put(bytes(10, seed: 2), "a", client, told.watcher("second a"))
+    client.sync.wait { [told] error in told.add(error == nil ? "all sent" : "not all sent") }
+    client.scheduler.play(for: 200_000_000)
+    #expect(told.all == ["a: unreadable", "second a: done", "all sent"])
+    #expect(contentOfRemote("a") == bytes(10, seed: 2))
+    #expect(try client.content("a") == bytes(10, seed: 2))
+    #expect(try client.sync.changes().isEmpty && remote.openSessions == 0)
+  }
+
+  /// Also if it came when all had been told; and the remote, which never had anything, has nothing left of it.
+  @Test func whatCannotBeReadCanBeDeleted() throws {
+    let client = try clientThatCannotRead(bytes(900_000))
+    _ = try put(bytes(900_000), "a", client)
+    client.scheduler.play(for: 200_000_000)
+    #expect(told.all == ["a: unreadable"])
+    #expect(try client.sync.delete(client.path("a"), told.watcher("delete")))
+    client.scheduler.play(for: 200_000_000)
+    #expect(told.all == ["a: unreadable", "delete: done"])
+    #expect(try client.sync.changes().isEmpty && remote.openSessions == 0)
+    #expect(try client.content("a") == nil)
+  }
+
+  /// What could not be reached was one number: the next one that was tried meanwhile took its place.
+  @Test func aDeletionThatHappenedIsDoneWhateverWasTriedMeanwhile() throws {
+    let client = try clientThatCannotRead(bytes(900_000))
+    try putAtRemote(bytes(3000), "b")
+    _ = try put(bytes(900_000), "a", client)
+    client.scheduler.play(for: 0)
+    remote.disconnect(afterCalls: 0, losingAnswer: true)
+    try client.sync.delete(client.path("b"), told.watcher("delete"))
+    // The other one is tried again, too, and is the first.
+    client.scheduler.play(for: 30_000_000)
+    #expect(contentOfRemote("b") == nil && told.all == [])
+    remote.isReachable = true
+    client.scheduler.play(for: 200_000_000)
+    #expect(told.all == ["delete: done", "a: unreadable"])
+  }
+
+  @Test func aContentThatCanBeReadAgainIsSent() throws {
+    let client = try clientThatCannotRead(bytes(900_000))
+    _ = try put(bytes(900_000), "a", client)
+    client.scheduler.play(for: 200_000_000)
+    #expect(told.all == ["a: unreadable"] && contentOfRemote("a") == nil)
+    let next = try client.afterPowerLoss()
+    next.scheduler.play(for: 0)
+    #expect(contentOfRemote("a") == bytes(900_000))
+  }
+
+  // MARK: Answers
+
+  /// The store can take nothing down, but that something is gone, until what this returns is called.
+  private func fill(_ client: BlobClient) throws -> () throws -> Void {
+    let root = try client.disk.openDirectory("/")
+    let filler = try root.createFile("filler")
+    defer { filler.close() }
+    let filling = client.disk.platform(seed: 7)
+    let page = [UInt8](repeating: 1, count: 4096)
+    var length: UInt64 = 0
+    while (try? filler.writeAll(page.span.bytes, at: length, filling)) != nil { length += UInt64(page.count) }
+    // Until the log that is there has no room left either, and be it for little.
+    for count in [4000, 10] {
+      var isFull = false
+      for number in 0..<20_000 where !isFull {
+        let path = try DocumentPath(["fillers", "\(number)"])
+        let value = StoredMap([("a", .bytes([UInt8](repeating: UInt8(count % 7), count: count)))])
+        isFull = (try? client.store.commit([.set(path, value)])) == nil
+      }
+      try #require(isFull)
+    }
+    return { try root.remove("filler") }
+  }
+
+  /// Whoever had cancelled was told that it was overdue and went on waiting, and that it had not been taken back; then it
+  /// was.
+  @Test func whatIsCancelledIsNeverOverdue() throws {
+    var options = SimulatedDisk.Options()
+    options.capacity = 6 << 20
+    let client = try BlobClient(remote, SimulatedDisk(options: options))
+    _ = try put(bytes(3000, seed: 2), "a", client, BlobSync.Watcher { _ in })
+    client.scheduler.play(for: 0)
+    remote.isReachable = false
+    let change = try put(bytes(5000), "a", client, told.watcher("a", patience: 5_000_000))
+    client.scheduler.play(for: 0)
+    let makeRoom = try fill(client)
+    client.sync.cancel(change.number) { [told] isGone in told.add("cancelled \(isGone)") }
+    client.scheduler.play(for: 30_000_000)
+    #expect(told.all == [])
+    try makeRoom()
+    client.scheduler.play(for: 100_000_000)
+    #expect(told.all == ["a: cancelled", "cancelled true"])
+    #expect(try client.sync.changes().isEmpty)
+    #expect(try client.content("a") == bytes(3000, seed: 2))
+  }
+
+  // MARK: Records
+
+  /// The first change behind such a record took the number of one that waited, and its place.
+  @Test func aRecordThatIsNoneOfTheQueueIsNoPlaceToCountFrom() throws {
+    let client = try BlobClient(remote)
+    remote.isReachable = false
+    _ = try put(bytes(10, seed: 1), "a", client)
+    for id in ["00000000000000000007", "09223372036854775807", "8", "zzz"] {
+      let path = DocumentPath(unchecked: ["__outbox__", "changes", "__objects__", id])
+      _ = try client.store.commit([.set(path, StoredMap([("kind", .integer(9))]))])
+    }
+    let next = try client.afterPowerLoss()
+    #expect(try next.sync.changes().map(\.number) == [1])
+    // A damaged one keeps its number.
+    #expect(try put(bytes(20, seed: 2), "b", next).number == 8)
+    remote.isReachable = true
+    next.scheduler.play(for: 100_000_000)
+    #expect(contentOfRemote("a") == bytes(10, seed: 1) && contentOfRemote("b") == bytes(20, seed: 2))
+    #expect(try next.sync.changes().isEmpty)
+  }
+
+  // MARK: Histories
+
+  @Test func inTheEndBothSidesHaveWhatWasWantedLast() {
+    let summary = BlobRemoteCampaign.run(histories: 40, seed: 1)
+    #expect(summary.failures == 0, "\(summary.firstFailure ?? "")")
+    #expect(summary.neverReached == [])
+    let again = BlobRemoteCampaign.run(histories: 5, seed: 2)
+    #expect(again.trace == BlobRemoteCampaign.run(histories: 5, seed: 2).trace && again.trace != 0)
+  }
+}
