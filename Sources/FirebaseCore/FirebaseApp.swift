@@ -90,7 +90,8 @@ public final class FirebaseApp: NSObject, Sendable {
   /// completion with true. With false and without effect if the app was deleted before.
   ///
   /// All of this happens on the calling thread and before the call returns. What the stores hold stays
-  /// on disk.
+  /// on disk. The block of a transaction is not waited for, since it may need the calling thread: what it
+  /// reads or commits behind this fails.
   public func delete(_ completion: @escaping (Bool) -> Void) {
     let isMine = Self.registry.withLock { registry in
       guard registry.apps[name] === self else { return false }

@@ -24,6 +24,10 @@ public final class Firestore: NSObject, Sendable {
   private let state: Guarded<State>
   /// Waited for by those who need the store closed; nobody is in it before the end.
   let ending = DispatchGroup()
+  /// Where the end comes, and where it is told. Of its own: what it waits for may have all threads of the global one.
+  let endQueue = DispatchQueue(label: "dugout.firestore.end")
+  /// Signalled when the end has to wait for nothing that takes its time.
+  private let mayClose = DispatchSemaphore(value: 0)
 
   private struct State {
     var settings = FirestoreSettings.Values() {
@@ -182,10 +186,18 @@ public final class Firestore: NSObject, Sendable {
     }
     guard let client else { return }
     client.silence()
-    DispatchQueue.global().async { [ending] in
-      client.close()
+    endQueue.async { [ending, mayClose] in
+      client.close(mayClose)
       ending.leave()
     }
+  }
+
+  /// The same, and returns when the store is closed. The block of a transaction may need the calling thread, or be on
+  /// it: none is waited for.
+  func endNow() {
+    mayClose.signal()
+    end()
+    ending.wait()
   }
 }
 

@@ -6,6 +6,7 @@
 // that the view is the store.
 
 internal import ByteStore
+package import Dispatch
 public import DocumentStore
 
 /// Where a read may look.
@@ -59,6 +60,8 @@ public final class LocalView: Sendable {
   /// What is below the view.
   public let store: DocumentStore
   let attached = Locked<SyncDriver?>(nil)
+  /// Where the indexes are made that a user declares as a whole, one declaration after the other.
+  package let indexConfiguration = DispatchQueue(label: "dugout.indexes.configuration")
 
   /// Begins a view of a store.
   public init(over store: DocumentStore) { self.store = store }

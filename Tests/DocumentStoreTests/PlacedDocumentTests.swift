@@ -15,6 +15,22 @@ import Testing
     #expect(try store.document(at: path) == placed)
   }
 
+  /// What is written is later than what it is written over, also where both come in one commit.
+  @Test func aWriteOfADocumentThatIsAheadOfTheClockIsLaterThanIt() throws {
+    let store = try DocumentStore.openInMemory()
+    let path = try DocumentPath(["rooms", "eros"])
+    let ahead = StoredTimestamp(seconds: 3_976_214_400, nanoseconds: 0)!
+    let placed = StoredDocument(path: path, createTime: ahead, updateTime: ahead, fields: StoredMap())
+    let time = try store.commit([.place(placed), .merge(path, StoredMap([("n", .integer(1))]))])
+    #expect(time < ahead)
+    #expect(try store.document(at: path)?.updateTime.microseconds == ahead.microseconds + 1)
+    // One commit is one change, however many writes it has.
+    try store.commit([
+      .set(path, StoredMap([("n", .integer(2))])), .set(path, StoredMap([("n", .integer(3))])),
+    ])
+    #expect(try store.document(at: path)?.updateTime.microseconds == ahead.microseconds + 2)
+  }
+
   @Test func documentsUnderReservedNamesAreFoundAndNotAmongOthers() throws {
     let store = try DocumentStore.openInMemory()
     let time = StoredTimestamp(seconds: 5, nanoseconds: 0)!

@@ -110,6 +110,26 @@ import Testing
     try await firestore.terminate()
   }
 
+  /// Whoever made the bundle has a clock that is seventy years ahead: what is written here later is later all the same.
+  @Test func aClockThatIsAheadDoesNotTakeTheUsersWritesBack() async throws {
+    let firestore = Firestore.memory()
+    func load(_ n: Int, _ id: String, updateTime: String) async throws -> Int? {
+      let document = Self.document("one", "\"n\": {\"integerValue\": \"\(n)\"}", at: updateTime)
+      try await firestore.loadBundle(Self.bundle([Self.metadata(documents: 1, id: id)] + document))
+      return try await firestore.document("a/one").getDocument()["n"] as? Int
+    }
+    #expect(try await load(1, "one", updateTime: "2096-01-01T00:00:00Z") == 1)
+    for n in 2...3 { try await firestore.document("a/one").setData(["n": n]) }
+    #expect(try await load(4, "two", updateTime: "2096-01-01T00:00:00Z") == 3, "the user was later")
+    #expect(try await load(5, "three", updateTime: "2096-01-01T00:00:00.000001Z") == 3, "and later again")
+    #expect(try await load(6, "four", updateTime: "2096-01-02T00:00:00Z") == 6)
+    // The last moment that there is has none behind it: that is no reason to refuse a write.
+    #expect(try await load(7, "five", updateTime: "9999-12-31T23:59:59.999999Z") == 7)
+    try await firestore.document("a/one").updateData(["n": 8])
+    #expect(try await firestore.document("a/one").getDocument()["n"] as? Int == 8)
+    try await firestore.terminate()
+  }
+
   @Test func observersAreToldBeforeTheCompletion() async throws {
     let database = try TestDatabase()
     let log = Log()

@@ -55,6 +55,34 @@ import Testing
     await database.close()
   }
 
+  @Test func theEndIsToldBehindAllThatWasAskedBefore() async throws {
+    let database = try TestDatabase()
+    let firestore = database.firestore
+    let document = firestore.document("a/b")
+    try await document.setData(["n": 1])
+    let heard = Heard()
+    let isEnding = DispatchSemaphore(value: 0)
+    firestore.runTransaction({ transaction, _ in
+      isEnding.wait()
+      // As long as an end takes that does not wait for it.
+      Thread.sleep(forTimeInterval: 0.2)
+      return (try? transaction.getDocument(document))?.get("n")
+    }) { value, _ in heard.note("transaction \(value as? Int ?? -1)") }
+    for _ in 0..<20 {
+      document.getDocument { snapshot, _ in heard.note("read \(snapshot?["n"] as? Int ?? -1)") }
+    }
+    document.parent.whereField("n", isEqualTo: 1).order(by: "m").getDocuments { _, error in
+      heard.note("query\(error == nil ? "" : " failed")")
+    }
+    firestore.terminate { _ in heard.note("end") }
+    isEnding.signal()
+    let lines = heard.all(23)
+    #expect(lines.last == "end")
+    #expect(lines.count { $0 == "read 1" } == 20)
+    #expect(lines.contains("transaction 1") && lines.contains("query"))
+    await database.close()
+  }
+
   /// More of them than there are threads for tasks.
   @Test func completionsComeWhileAllTasksWaitForThem() async throws {
     let database = try TestDatabase()

@@ -336,6 +336,27 @@ import Testing
         == "value.Index 0: NSNumber (18446744073709551615) is too large")
   }
 
+  @Test func integersOf128BitsAreExactOrRefusedWithTheirPath() throws {
+    #expect(try stored(Int128(Int64.min)) == .integer(.min))
+    #expect(try stored(UInt128(Int64.max)) == .integer(.max))
+    #expect(
+      encodingFailure { _ = try stored(Int128(Int64.min) - 1) }
+        == "value: NSNumber (-9223372036854775809) is too small")
+    #expect(
+      encodingFailure { _ = try stored([Int128.min]) }
+        == "value.Index 0: NSNumber (\(Int128.min)) is too small")
+    #expect(
+      encodingFailure { _ = try stored(["k": UInt128.max]) }
+        == "value.k: NSNumber (\(UInt128.max)) is too large")
+    // In a dictionary that is read, every number may be, and counts for whoever has room for it.
+    #expect(try decoder.field(Int128.self, from: Int128.min) == .min)
+    #expect(try decoder.field(UInt128.self, from: UInt128.max) == .max)
+    #expect(try decoder.field(Double.self, from: Int128.min) == -0x1p127)
+    #expect(decodingFailure { _ = try decoder.field(Int.self, from: Int128.min) } == "dataCorrupted at value")
+    #expect(
+      decodingFailure { _ = try decoder.field(UInt128.self, from: Int128.min) } == "dataCorrupted at value")
+  }
+
   @Test func encodedNumbersAreNumberObjectsAndBooleansAreNot() throws {
     let integer = try encoder.field(7)
     #expect(integer is NSNumber && integer as? Int64 == 7 && integer as? Double == 7)

@@ -246,6 +246,20 @@ import Testing
     #expect(try decoder.decode(Keys.self, from: [name: 1]).all == [expected])
   }
 
+  /// The sign for kelvin is canonically the letter K: one key of a dictionary, and two fields.
+  @Test func namesThatDifferInTheirNormalisationAloneStayApart() throws {
+    struct Keys: Decodable {
+      var all: [[UInt8]]
+      init(from decoder: any Decoder) throws {
+        all = try decoder.container(keyedBy: Name.self).allKeys.map { Array($0.stringValue.utf8) }
+      }
+    }
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    let fields = StoredMap([("a_K", .integer(1)), ("a_\u{212A}", .integer(2))])
+    let names = try decoder.decodeFields(Keys.self, from: fields, reference: nil).all
+    #expect(names == [Array("aK".utf8), Array("a\u{212A}".utf8)])
+  }
+
   // MARK: User info
 
   @Test func userInfoReachesTheValues() throws {

@@ -40,6 +40,32 @@ struct FirstAnswerTests {
     #expect(error.code == .deadlineExceeded)
   }
 
+  /// Those who wait for an answer may have all threads.
+  @Test func timeIsOverAlsoWhileEverybodyWaits() {
+    let goesOn = DispatchSemaphore(value: 0)
+    for _ in 0..<400 { DispatchQueue.global().async { goesOn.wait() } }
+    defer { for _ in 0..<400 { goesOn.signal() } }
+    let isTold = DispatchSemaphore(value: 0)
+    _ = FirstAnswer<Int>(within: 0.01) { _ in isTold.signal() }
+    #expect(isTold.wait(timeout: .now() + 10) == .success)
+  }
+
+  @Test func anEndOfAllPatienceEndsTheQuestionAndThePause() {
+    let heard = Heard()
+    let patience = Patience(seconds: 600, each: 600)
+    let answer = FirstAnswer<Int>(patience) { heard.note($0) }
+    patience.end(with: OpenQuestions.terminated)
+    #expect(heard.first == .failure(OpenQuestions.terminated))
+    #expect(!patience.pause(600) && patience.isOver && patience.secondsForOne == 0)
+    answer.take(.success(1))
+    #expect(heard.count == 1)
+    let late = Heard()
+    let never = FirstAnswer<Int>(patience) { late.note($0) }
+    #expect(late.first == .failure(OpenQuestions.terminated))
+    never.take(.success(1))
+    #expect(late.count == 1)
+  }
+
   @Test func anAnswerThatComesTooLateIsNoSecondOne() {
     let heard = Heard()
     let answer = FirstAnswer<Int>(within: 0.001) { heard.note($0) }

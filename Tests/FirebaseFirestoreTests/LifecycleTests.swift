@@ -132,6 +132,61 @@ import Testing
     await database.close()
   }
 
+  // MARK: The end of the app
+
+  @Test func anAppIsDeletedInTheBlockOfATransaction() throws {
+    let database = try TestDatabase()
+    let (app, firestore) = (database.app, database.firestore)
+    let isDeleted = DispatchSemaphore(value: 0)
+    let isTold = DispatchSemaphore(value: 0)
+    firestore.runTransaction({ _, _ in
+      app.delete { _ in isDeleted.signal() }
+      return nil
+    }) { _, _ in isTold.signal() }
+    #expect(isDeleted.wait(timeout: .now() + 30) == .success)
+    #expect(isTold.wait(timeout: .now() + 30) == .success)
+  }
+
+  /// As one that waits for a callback on the thread where the app is deleted, also where an end has begun already.
+  @Test(arguments: [false, true])
+  func anAppIsDeletedWhileABlockWaitsForTheThreadOfTheCall(isTerminated: Bool) throws {
+    let database = try TestDatabase()
+    let (app, firestore) = (database.app, database.firestore)
+    let isRunning = DispatchSemaphore(value: 0)
+    let goesOn = DispatchSemaphore(value: 0)
+    let isDeleted = DispatchSemaphore(value: 0)
+    let isTold = DispatchSemaphore(value: 0)
+    firestore.runTransaction({ _, _ in
+      isRunning.signal()
+      goesOn.wait()
+      return nil
+    }) { _, _ in isTold.signal() }
+    #expect(isRunning.wait(timeout: .now() + 30) == .success)
+    if isTerminated { firestore.terminate(completion: nil) }
+    Thread.detachNewThread { app.delete { _ in isDeleted.signal() } }
+    #expect(isDeleted.wait(timeout: .now() + 30) == .success)
+    goesOn.signal()
+    #expect(isTold.wait(timeout: .now() + 30) == .success)
+  }
+
+  /// Whoever fills it may be the one who waits for the end.
+  @Test func aStreamThatHasNoEndYetKeepsNoDatabaseOpen() throws {
+    let database = try TestDatabase()
+    let (isRead, goesOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let stream = SlowStream(isRead, goesOn)
+    let isTold = DispatchSemaphore(value: 0)
+    let isOver = DispatchSemaphore(value: 0)
+    database.firestore.loadBundle(stream) { _, error in
+      #expect((error as NSError?)?.code == FirestoreErrorCode.failedPrecondition.rawValue)
+      isTold.signal()
+    }
+    #expect(isRead.wait(timeout: .now() + 30) == .success)
+    database.firestore.terminate { _ in isOver.signal() }
+    #expect(isOver.wait(timeout: .now() + 30) == .success)
+    goesOn.signal()
+    #expect(isTold.wait(timeout: .now() + 30) == .success)
+  }
+
   // MARK: Without an app
 
   @Test func aDirectoryIsOpenedWithoutAnApp() async throws {
@@ -171,5 +226,27 @@ import Testing
     #expect(try await one.document("a/b").getDocument()["n"] as? Int == 1)
     #expect(try await !two.document("a/b").getDocument().exists)
     try await one.terminate()
+  }
+}
+
+/// Has nothing, and says so late.
+private final class SlowStream: InputStream {
+  private let isRead: DispatchSemaphore
+  private let goesOn: DispatchSemaphore
+
+  init(_ isRead: DispatchSemaphore, _ goesOn: DispatchSemaphore) {
+    self.isRead = isRead
+    self.goesOn = goesOn
+    super.init(data: Data())
+  }
+
+  override func open() {}
+
+  override func close() {}
+
+  override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength length: Int) -> Int {
+    isRead.signal()
+    goesOn.wait()
+    return 0
   }
 }

@@ -106,6 +106,56 @@ import Testing
     #expect(await firestore.configured("{\"indexes\": [{\"fields\": 1}]}") == "Invalid Json format.")
     await database.close()
   }
+
+  @Test func ofTwoIndexConfigurationsThatComeAtOnceTheLaterOneIsThereAndNothingElse() async throws {
+    let database = try TestDatabase()
+    let firestore = database.firestore
+    let batch = firestore.batch()
+    for n in 0..<200 {
+      batch.setData(
+        ["a": n, "b": n, "c": n, "d": n, "e": n, "f": n], forDocument: firestore.document("x/\(n)"))
+    }
+    try await batch.commit()
+    func json(_ fields: [String]) -> String {
+      let indexes = fields.map { field in
+        "{\"collectionGroup\": \"x\", \"fields\": [{\"fieldPath\": \"\(field)\", \"order\": \"ASCENDING\"}]}"
+      }
+      return "{\"indexes\": [\(indexes.joined(separator: ", "))]}"
+    }
+    let old: any OldConfiguration = firestore
+    let (earlier, later) = (json(["a", "b", "c", "d"]), json(["e", "f"]))
+    #expect(await old.configured(later) == nil)
+    let expected = Set(try await firestore.indexes())
+    #expect(expected.count == 2)
+    for _ in 0..<10 {
+      old.setIndexConfiguration(earlier, completion: nil)
+      #expect(await old.configured(later) == nil)
+      #expect(Set(try await firestore.indexes()) == expected)
+    }
+    await database.close()
+  }
+
+  @Test func allIndexesGoWithThoseThatWereDeclaredJustBefore() async throws {
+    let database = try TestDatabase()
+    let firestore = database.firestore
+    let batch = firestore.batch()
+    for n in 0..<200 { batch.setData(["a": n, "b": n], forDocument: firestore.document("x/\(n)")) }
+    try await batch.commit()
+    let indexes = ["a", "b"].map { field in
+      "{\"collectionGroup\": \"x\", \"fields\": [{\"fieldPath\": \"\(field)\", \"order\": \"ASCENDING\"}]}"
+    }
+    let json = "{\"indexes\": [\(indexes.joined(separator: ", "))]}"
+    let old: any OldConfiguration = firestore
+    let manager = try #require(firestore.persistentCacheIndexManager)
+    for _ in 0..<10 {
+      old.setIndexConfiguration(json, completion: nil)
+      manager.deleteAllIndexes()
+      // Refused in its turn, behind both.
+      #expect(await old.configured("{") == "Invalid Json format.")
+      #expect(try await firestore.indexes().isEmpty)
+    }
+    await database.close()
+  }
 }
 
 /// Names what is deprecated, so that tests may use it.

@@ -78,6 +78,156 @@ import Testing
     try await firestore.terminate()
   }
 
+  /// A commit on its way: whether it happened, nobody knows at the end either.
+  @Test func aTransactionWhoseCommitTheEndCutsOffIsNotTriedAgain() throws {
+    setPatience(600)
+    defer { firestore.terminate(completion: nil) }
+    remote.losesCommits = true
+    let document = firestore.document("rooms/eros")
+    let attempts = Locked(0)
+    let isTold = DispatchSemaphore(value: 0)
+    let codes = Locked<[Int]>([])
+    firestore.runTransaction({ transaction, _ in
+      attempts.withLock { $0 += 1 }
+      transaction.setData(["n": 2], forDocument: document)
+      return nil
+    }) { _, error in
+      codes.withLock { $0.append((error as NSError?)?.code ?? 0) }
+      isTold.signal()
+    }
+    try #require(remote.isCommitting.wait(timeout: .now() + 30) == .success)
+    firestore.terminate(completion: nil)
+    #expect(isTold.wait(timeout: .now() + 30) == .success)
+    #expect(codes.withLock { $0 } == [4] && attempts.withLock { $0 } == 1)
+  }
+
+  private func setPatience(_ seconds: Double) {
+    let settings = firestore.settings
+    settings.remotePatience = seconds
+    firestore.settings = settings
+  }
+
+  /// `done` is told the code of each.
+  private func startTransactions(_ count: Int, _ done: @escaping @Sendable (Int) -> Void) {
+    let document = firestore.document("rooms/eros")
+    for _ in 0..<count {
+      firestore.runTransaction({ transaction, errorPointer in
+        do {
+          return try transaction.getDocument(document).data()
+        } catch {
+          errorPointer?.pointee = error as NSError
+          return nil
+        }
+      }) { _, error in done((error as NSError?)?.code ?? 0) }
+    }
+  }
+
+  /// More than there are threads for those who work; their own patience would last much longer.
+  @Test func sixtyTransactionsWaitBesideEachOtherAndEndWithTheDatabase() throws {
+    setPatience(600)
+    defer { firestore.terminate(completion: nil) }
+    remote.isSilent = true
+    let codes = Locked<[Int]>([])
+    startTransactions(60) { code in codes.withLock { $0.append(code) } }
+    for _ in 0..<60 { try #require(remote.isAsked.wait(timeout: .now() + 30) == .success) }
+    let isOver = DispatchSemaphore(value: 0)
+    let toldBefore = Locked(0)
+    firestore.terminate { _ in
+      let count = codes.withLock { $0.count }
+      toldBefore.withLock { $0 = count }
+      isOver.signal()
+    }
+    #expect(isOver.wait(timeout: .now() + 30) == .success)
+    #expect(toldBefore.withLock { $0 } == 60)
+    #expect(codes.withLock { $0.allSatisfy { $0 == 1 } })
+  }
+
+  /// Threads of one kind are 255 at most, and these take all of theirs.
+  @Test func threeHundredTransactionsThatWaitLeaveThreadsToOtherDatabases() throws {
+    setPatience(600)
+    remote.isSilent = true
+    let isOver = DispatchSemaphore(value: 0)
+    defer {
+      firestore.terminate { _ in isOver.signal() }
+      isOver.wait()
+    }
+    startTransactions(300) { _ in }
+    for _ in 0..<250 { try #require(remote.isAsked.wait(timeout: .now() + 30) == .success) }
+    let other = Firestore.memory()
+    let settings = FirestoreSettings()
+    settings.dispatchQueue = DispatchQueue(label: "dugout.test.other")
+    other.settings = settings
+    let isRead = DispatchSemaphore(value: 0)
+    other.document("rooms/eros").setData(["n": 1], completion: nil)
+    other.document("rooms/eros").getDocument { _, _ in isRead.signal() }
+    #expect(isRead.wait(timeout: .now() + 30) == .success)
+    other.terminate(completion: nil)
+  }
+
+  /// Whatever the form of the call: the remote would be asked for a minute.
+  @Test func anAggregateThatWaitsHearsOfTheEnd() async throws {
+    setPatience(600)
+    remote.isSilent = true
+    let count = firestore.collection("rooms").count
+    let heard = Locked<[Int]>([])
+    let waiting = Task { _ = try await count.getAggregation(source: .server) }
+    count.getAggregation(source: .server) { _, error in
+      heard.withLock { $0.append((error as NSError?)?.code ?? 0) }
+    }
+    for _ in 0..<2 { try #require(await comes(remote.isAskedToCount)) }
+    try await firestore.terminate()
+    // What is behind the end on the queue of callbacks is behind all that came before it.
+    await withCheckedContinuation { done in firestore.terminate { _ in done.resume() } }
+    #expect(heard.withLock { $0 } == [1])
+    #expect(await failure { try await waiting.value }?.code == 1)
+    #expect(!isThere(remote.isAskedToCount), "nobody goes on asking")
+  }
+
+  /// The way to the remote goes on for the other one.
+  @Test func whoSharesAStoreHearsOfTheEndOfItsInstance() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    remote.isSilent = true
+    setPatience(600)
+    let settings = firestore.settings
+    let first = try Firestore.open(at: folder, settings: settings)
+    let second = try Firestore.open(at: folder, settings: settings)
+    let document = first.document("rooms/eros")
+    let waiting = Task { _ = try await document.getDocument(source: .server) }
+    try #require(await comes(remote.isWatched))
+    try await first.terminate()
+    #expect(await failure { try await waiting.value }?.code == 1)
+    try await second.terminate()
+  }
+
+  private func isThere(_ sign: DispatchSemaphore) -> Bool { sign.wait(timeout: .now()) == .success }
+
+  /// Holds no thread: there may be as few as processors, and what makes it come needs one.
+  private func comes(_ sign: DispatchSemaphore, seconds: Double = 30) async -> Bool {
+    let end = ContinuousClock.now + .seconds(seconds)
+    while !isThere(sign) {
+      guard ContinuousClock.now < end else { return false }
+      try? await Task.sleep(for: .milliseconds(2))
+    }
+    return true
+  }
+
+  @Test func aReadThatWaitsHearsOfTheEndBeforeItHasCome() {
+    remote.isSilent = true
+    let heard = Locked<[String]>([])
+    let isOver = DispatchSemaphore(value: 0)
+    firestore.document("rooms/eros").getDocument(source: .server) { _, error in
+      let code = (error as NSError?)?.code ?? 0
+      heard.withLock { $0.append("read \(code)") }
+    }
+    firestore.terminate { _ in
+      heard.withLock { $0.append("end") }
+      isOver.signal()
+    }
+    #expect(isOver.wait(timeout: .now() + 30) == .success)
+    #expect(heard.withLock { $0 } == ["read 1", "end"])
+  }
+
   @Test func allAttemptsOfATransactionHaveSoMuchTimeTogether() throws {
     remote.isSilent = true
     let patience = Patience(seconds: 0.02, each: 0.01)
@@ -100,6 +250,11 @@ private final class SilentRemote: Remote {
 
   private let remote: LoopbackRemote
   private let state = Locked(State())
+  /// Once for each question about documents.
+  let isAsked = DispatchSemaphore(value: 0)
+  let isAskedToCount = DispatchSemaphore(value: 0)
+  let isCommitting = DispatchSemaphore(value: 0)
+  let isWatched = DispatchSemaphore(value: 0)
 
   init(_ remote: LoopbackRemote) { self.remote = remote }
 
@@ -118,7 +273,8 @@ private final class SilentRemote: Remote {
   func openWatchStream(
     as user: String?, _ handler: @escaping @Sendable (WatchStreamEvent) -> Void
   ) -> any WatchStream {
-    remote.openWatchStream(as: user) { [self] event in if !isSilent { handler(event) } }
+    isWatched.signal()
+    return remote.openWatchStream(as: user) { [self] event in if !isSilent { handler(event) } }
   }
 
   func openWriteStream(
@@ -131,6 +287,7 @@ private final class SilentRemote: Remote {
     at paths: [DocumentPath], as user: String?,
     _ answer: @escaping @Sendable (Result<[RemoteDocument], RemoteError>) -> Void
   ) {
+    isAsked.signal()
     remote.documents(at: paths, as: user) { [self] in if !isSilent { answer($0) } }
   }
 
@@ -138,6 +295,7 @@ private final class SilentRemote: Remote {
     _ mutations: [Mutation], as user: String?,
     _ answer: @escaping @Sendable (Result<SnapshotVersion, RemoteError>) -> Void
   ) {
+    isCommitting.signal()
     remote.commit(mutations, as: user) { [self] in if !isSilent, !losesCommits { answer($0) } }
   }
 
@@ -145,6 +303,7 @@ private final class SilentRemote: Remote {
     _ aggregates: [Aggregate], over query: StructuredQuery, as user: String?,
     _ answer: @escaping @Sendable (Result<[StoredValue], RemoteError>) -> Void
   ) {
+    isAskedToCount.signal()
     remote.aggregate(aggregates, over: query, as: user) { [self] in if !isSilent { answer($0) } }
   }
 }

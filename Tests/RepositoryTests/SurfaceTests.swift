@@ -7,6 +7,9 @@ import Testing
 @Suite struct SurfaceTests {
   private static let usage = "Tests/FirebaseFirestoreTests/Surface/Surface.swift"
   private static let page = "docs/firestore-surface.md"
+  private static let declarations = "Tests/Fixtures/Firestore/declarations.txt"
+  /// The directory of the original's description, which is not part of this repository.
+  private static let contract = ProcessInfo.processInfo.environment["FIRESTORE_CONTRACT"]
 
   @Test(arguments: ["5", "6"]) func codeWrittenForTheOriginalCompiles(mode: String) async throws {
     var compiler = SwiftCompiler(build: try SwiftCompiler.runningBuild())
@@ -24,6 +27,70 @@ import Testing
     let (missing, extra) = (members.subtracting(listed).sorted(), listed.subtracting(members).sorted())
     #expect(missing.isEmpty, "not on \(Self.page): \(missing.joined(separator: ", "))")
     #expect(extra.isEmpty, "on \(Self.page), but not there: \(extra.joined(separator: ", "))")
+  }
+
+  /// Whole declarations: labels, types, defaults, async and throws, and what a type inherits and conforms to.
+  @Test func everyDeclarationOfTheOriginalIsHere() async throws {
+    let compiler = SwiftCompiler(build: try SwiftCompiler.runningBuild())
+    var symbols: [SwiftCompiler.PublicSymbol] = []
+    for module in ["FirebaseFirestore", "FirebaseCore"] {
+      symbols += try await compiler.publicSymbols(of: module)
+    }
+    let here = Dictionary(grouping: symbols, by: \.owner).mapValues { symbols in
+      Set(symbols.map { Declaration($0.declaration) })
+    }
+    let kin = Dictionary(symbols.map { ($0.path, $0.kin) }, uniquingKeysWith: { $0.union($1) })
+    let list = try Self.originals()
+    var covered = 0
+    for entry in list.entries {
+      let isHere = here[entry.type]?.contains(entry.here) ?? false
+      #expect(isHere, "not declared so in \(entry.type): \(entry.here.text)")
+      covered += isHere ? 1 : 0
+    }
+    for (type, expected) in list.kin {
+      let missing = expected.subtracting(try #require(kin[type], "there is no \(type)")).sorted()
+      #expect(missing.isEmpty, "\(type) is no \(missing.joined(separator: ", "))")
+    }
+    print("declarations of the original: \(covered)/\(list.entries.count) covered, \(list.kin.count) types")
+  }
+
+  /// Every name of the description's first section is in the list that is compared.
+  @Test(.enabled(if: contract != nil, "FIRESTORE_CONTRACT names no directory: its names are NOT looked for"))
+  func theListHasWhatTheDescriptionHas() throws {
+    let text = try String(contentsOfFile: try #require(Self.contract) + "/firestore.md", encoding: .utf8)
+    let section = try #require(text.firstMatch(of: #/(?s)\n# 1 Surface(.+?)\n# 2 /#)).1
+    let listed = Set(try Self.originals().entries.map { "\($0.type).\($0.name)" })
+    var names = Set<String>()
+    for block in section.matches(of: #/(?s)```swift\n(.+?)```/#) {
+      var type = ""
+      for line in block.1.split(separator: "\n") {
+        let code = line.components(separatedBy: "//")[0]
+        if let heading = code.prefixMatch(of: #/(?:class|protocol|enum|extension) (\w+)/#) {
+          type = String(heading.1)
+        }
+        for member in code.matches(of: #/\bfunc (\w+)|\b(?:var|let|case) ([\w`]+(?:, \w+)*)|\b(init)\b/#) {
+          let found = member.1 ?? member.2 ?? member.3 ?? ""
+          for name in found.replacing("`", with: "").components(separatedBy: ", ") {
+            // A constant of the module, and what needs a server.
+            names.insert(name.hasPrefix("FirestoreCacheSize") ? ".\(name)" : "\(type).\(name)")
+          }
+        }
+      }
+    }
+    names.remove("Firestore.pipeline")
+    // Where Apple's frameworks are.
+    names.remove("Query.filter")
+    try #require(names.count > 140)
+    let missing = names.subtracting(listed).sorted()
+    #expect(missing.isEmpty, "not in \(Self.declarations): \(missing.joined(separator: ", "))")
+    print("names of the description: \(names.count - missing.count)/\(names.count) listed")
+  }
+
+  private static func originals() throws -> DeclarationList {
+    let file = RepositoryTree.root.appendingPathComponent(declarations)
+    let list = DeclarationList(try String(contentsOf: file, encoding: .utf8))
+    try #require(list.entries.count > 280)
+    return list
   }
 
   /// By the words of both: the file has the name of each member, the labels of its arguments, or a closure behind them,

@@ -74,6 +74,13 @@ struct SwiftCompiler {
     var path: String
     /// Whether it has a comment, or is there for something else that has one: a requirement, or what it overrides.
     var isDocumented: Bool
+    /// As the compiler prints it.
+    var declaration: String
+    /// The names of what it inherits and conforms to, without those of their modules.
+    var kin: Set<String>
+
+    /// The path of the type that it is a member of; empty if it is none.
+    var owner: String { path.split(separator: ".").dropLast().joined(separator: ".") }
   }
 
   /// From the module's symbol graph.
@@ -99,10 +106,20 @@ struct SwiftCompiler {
     }
     let decoded = try JSONDecoder().decode(SymbolGraph.self, from: data)
     let derived = Set(decoded.relationships.filter(\.isDerived).map(\.source))
+    let names = Dictionary(
+      decoded.symbols.map { ($0.identifier.precise, $0.pathComponents.last ?? "") }, uniquingKeysWith: { $1 })
+    var kin: [String: Set<String>] = [:]
+    for relationship in decoded.relationships where relationship.isKinship {
+      let fallback = relationship.targetFallback?.split(separator: ".").last.map(String.init)
+      guard let name = names[relationship.target] ?? fallback else { continue }
+      kin[relationship.source, default: []].insert(name)
+    }
     return decoded.symbols.map { symbol in
       PublicSymbol(
         path: symbol.pathComponents.joined(separator: "."),
-        isDocumented: symbol.docComment != nil || derived.contains(symbol.identifier.precise))
+        isDocumented: symbol.docComment != nil || derived.contains(symbol.identifier.precise),
+        declaration: symbol.declarationFragments.map(\.spelling).joined(),
+        kin: kin[symbol.identifier.precise] ?? [])
     }
   }
 
@@ -110,15 +127,21 @@ struct SwiftCompiler {
     struct Symbol: Decodable {
       struct Identifier: Decodable { var precise: String }
       struct Comment: Decodable {}
+      struct Fragment: Decodable { var spelling: String }
       var identifier: Identifier
       var pathComponents: [String]
       var docComment: Comment?
+      var declarationFragments: [Fragment]
     }
     struct Relationship: Decodable {
       struct Origin: Decodable {}
       var kind: String
       var source: String
+      var target: String
+      var targetFallback: String?
       var sourceOrigin: Origin?
+
+      var isKinship: Bool { ["inheritsFrom", "conformsTo"].contains(kind) }
 
       var isDerived: Bool {
         sourceOrigin != nil

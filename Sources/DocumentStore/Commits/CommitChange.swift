@@ -17,6 +17,20 @@ struct CommitChange: Sendable {
 
   var isNone: Bool { isBeforeKnown && before == after }
 
+  /// Later than that of the document that is replaced, also where a bundle brought that one and the clock of whoever
+  /// made the bundle is ahead of ours: what is written now is newer than both. The same if this very commit brought it.
+  func updateTime(at time: StoredTimestamp) -> StoredTimestamp {
+    var new = time
+    if let old = before?.updateTime, old >= new { new = Self.next(old) ?? time }
+    if let placed = after?.updateTime, placed > new { new = Self.next(placed) ?? time }
+    return new
+  }
+
+  /// Nil behind the last moment that there is.
+  private static func next(_ time: StoredTimestamp) -> StoredTimestamp? {
+    StoredTimestamp(microseconds: time.microseconds + 1)
+  }
+
   var noted: IndexChanges.Change {
     IndexChanges.Change(path: path, before: notedBefore, after: after)
   }

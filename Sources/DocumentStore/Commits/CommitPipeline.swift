@@ -161,7 +161,8 @@ final class CommitPipeline: Sendable {
       if place == resolved.changes.count {
         resolved.changes.append(try before(request.targets[place], bases[place], order, &resolved.foundation))
       }
-      let after = try mutation.apply(to: resolved.changes[place].after, at: time)
+      let change = resolved.changes[place]
+      let after = try mutation.apply(to: change.after, at: time, updated: change.updateTime(at: time))
       if let after, mutation.buildsOnOthers { try DocumentLimits.check(after) }
       resolved.changes[place].after = after
     }

@@ -90,12 +90,12 @@ public struct Mutation: Sendable, Equatable {
   // MARK: Applying
 
   /// The document after this mutation, or nil if there is none then. It keeps its update time if its
-  /// fields stay the same. Throws `notFound`, `alreadyExists` or `failedPrecondition` if the
-  /// precondition does not hold.
+  /// fields stay the same, and else gets `updated`, or `time` without it. Throws `notFound`, `alreadyExists` or
+  /// `failedPrecondition` if the precondition does not hold.
   package func apply(
-    to base: StoredDocument?, at time: StoredTimestamp
+    to base: StoredDocument?, at time: StoredTimestamp, updated: StoredTimestamp? = nil
   ) throws(DocumentStoreError) -> StoredDocument? {
-    try outcome(on: base, at: time).document
+    try outcome(on: base, at: time, updated: updated).document
   }
 
   package struct Outcome: Sendable, Equatable {
@@ -106,7 +106,7 @@ public struct Mutation: Sendable, Equatable {
 
   /// What `apply` does, and what a remote answers.
   package func outcome(
-    on base: StoredDocument?, at time: StoredTimestamp
+    on base: StoredDocument?, at time: StoredTimestamp, updated: StoredTimestamp? = nil
   ) throws(DocumentStoreError) -> Outcome {
     try precondition.check(base, at: path, for: change.action)
     var after: StoredMap
@@ -122,7 +122,7 @@ public struct Mutation: Sendable, Equatable {
       after = (base?.fields ?? StoredMap()).replacing(mask.paths, from: fields)
     }
     let results = transforms.map { $0.apply(to: &after, at: time) }
-    let updateTime = base.flatMap { $0.fields == after ? $0.updateTime : nil } ?? time
+    let updateTime = base.flatMap { $0.fields == after ? $0.updateTime : nil } ?? updated ?? time
     let document = StoredDocument(
       path: path, createTime: base?.createTime ?? time, updateTime: updateTime, fields: after)
     return Outcome(document: document, transformResults: results)

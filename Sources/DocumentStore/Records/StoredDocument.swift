@@ -8,7 +8,8 @@ public struct StoredDocument: Sendable, Equatable {
   public let path: DocumentPath
   /// Kept by later writes, new after a removal.
   public let createTime: StoredTimestamp
-  /// Of the last commit that changed it.
+  /// Of the last commit that changed it; ahead of that if what was there before was ahead of the clock, or if it came
+  /// with its times, from a bundle or a remote.
   public let updateTime: StoredTimestamp
   /// What it has.
   public let fields: StoredMap

@@ -44,7 +44,8 @@ extension Firestore {
   }
 
   /// Deletes the documents of a collection that were last changed before `date`, and says how many. Those that
-  /// someone changes meanwhile stay. With a remote they are gone from the cache alone, and those that a listener sees
+  /// someone changes meanwhile stay, and so do those whose time is ahead of the clock, because whoever made their bundle
+  /// had one that is: they count as changed then. With a remote they are gone from the cache alone, and those that a listener sees
   /// or that have pending writes stay.
   @discardableResult
   nonisolated(nonsending)

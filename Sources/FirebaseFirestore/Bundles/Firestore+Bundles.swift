@@ -17,7 +17,7 @@ extension Firestore {
   public func loadBundle(
     _ bundleData: Data, completion: ((LoadBundleTaskProgress?, (any Error)?) -> Void)?
   ) -> LoadBundleTask {
-    start({ bundleData }, completion)
+    start(.data(bundleData), completion)
   }
 
   /// The same from a stream, which is read by another thread.
@@ -31,8 +31,7 @@ extension Firestore {
   public func loadBundle(
     _ bundleStream: InputStream, completion: ((LoadBundleTaskProgress?, (any Error)?) -> Void)?
   ) -> LoadBundleTask {
-    let stream = Delivery(value: bundleStream)
-    return start({ stream.value.everything }, completion)
+    start(.stream(Delivery(value: bundleStream)), completion)
   }
 
   /// Loads a bundle, and returns when its documents are on stable storage.
@@ -40,7 +39,7 @@ extension Firestore {
   nonisolated(nonsending)
     public func loadBundle(_ bundleData: Data) async throws -> LoadBundleTaskProgress
   {
-    try await BundleLoad(self, LoadBundleTask()) { bundleData }.run()
+    try await BundleLoad(self, LoadBundleTask(), .data(bundleData)).run()
   }
 
   /// Loads a bundle from a stream, and returns when its documents are on stable storage.
@@ -48,16 +47,14 @@ extension Firestore {
   nonisolated(nonsending)
     public func loadBundle(_ bundleStream: InputStream) async throws -> LoadBundleTaskProgress
   {
-    let stream = Delivery(value: bundleStream)
-    return try await BundleLoad(self, LoadBundleTask()) { stream.value.everything }.run()
+    try await BundleLoad(self, LoadBundleTask(), .stream(Delivery(value: bundleStream))).run()
   }
 
   private func start(
-    _ data: @escaping @Sendable () -> Data?,
-    _ completion: ((LoadBundleTaskProgress?, (any Error)?) -> Void)?
+    _ source: BundleLoad.Source, _ completion: ((LoadBundleTaskProgress?, (any Error)?) -> Void)?
   ) -> LoadBundleTask {
     let task = LoadBundleTask()
-    let load = BundleLoad(self, task, data)
+    let load = BundleLoad(self, task, source)
     load.begin(told { completion?($0, $1) })
     return task
   }
@@ -96,13 +93,18 @@ extension Firestore {
 private struct BundleLoad: Sendable {
   let firestore: Firestore
   let task: LoadBundleTask
-  let data: @Sendable () -> Data?
+  let source: Source
   let client: FirestoreClient
 
-  init(_ firestore: Firestore, _ task: LoadBundleTask, _ data: @escaping @Sendable () -> Data?) {
+  enum Source: Sendable {
+    case data(Data)
+    case stream(Delivery<InputStream>)
+  }
+
+  init(_ firestore: Firestore, _ task: LoadBundleTask, _ source: Source) {
     self.firestore = firestore
     self.task = task
-    self.data = data
+    self.source = source
     client = firestore.client()
   }
 
@@ -111,13 +113,22 @@ private struct BundleLoad: Sendable {
   }
 
   func begin(_ done: @escaping @Sendable (Result<LoadBundleTaskProgress, any Error>) -> Void) {
-    client.work(after: client.lastIssuedWrite, { view in try load(into: view) }, done)
+    let lastWrite = client.lastIssuedWrite
+    let begin: @Sendable (Data?) -> Void = { data in
+      client.work(after: lastWrite, { view in try load(data, into: view) }, done)
+    }
+    switch source {
+    case .data(let data): begin(data)
+    case .stream(let stream):
+      // Whoever fills it may do so for long, or never: that is nothing for the end of the database to wait for.
+      FirestoreClient.waitingPlace().async { begin(stream.value.everything) }
+    }
   }
 
-  private func load(into view: LocalView) throws -> LoadBundleTaskProgress {
+  private func load(_ data: Data?, into view: LocalView) throws -> LoadBundleTaskProgress {
     var progress = Progress()
     do {
-      try load(into: view, &progress)
+      try load(data, into: view, &progress)
       return tell(progress, .success)
     } catch {
       tell(progress, .error)
@@ -137,8 +148,8 @@ private struct BundleLoad: Sendable {
     var totalBytes = 0
   }
 
-  private func load(into view: LocalView, _ progress: inout Progress) throws {
-    guard let data = data() else { throw BundleError("The bundle cannot be read.") }
+  private func load(_ data: Data?, into view: LocalView, _ progress: inout Progress) throws {
+    guard let data else { throw BundleError("The bundle cannot be read.") }
     var reader = BundleReader(data, BundleValues(firestore))
     guard
       case .metadata(let id, let createTime, let totalDocuments, let totalBytes)? = try reader.next()?.element

@@ -50,12 +50,12 @@ struct RenamedEntry {
     private var converted: [String: String] = [:]
 
     mutating func convert(_ name: String) -> String {
+      // Names that differ in their normalisation alone are one key of a dictionary, and two fields: the sign for kelvin
+      // finds the letter K. So other names are not even looked up.
+      guard name.utf8.count < 64, name.utf8.allSatisfy({ $0 < 128 }) else { return SnakeCase.decode(name) }
       if let known = converted[name] { return known }
       let new = SnakeCase.decode(name)
-      // Names that differ in their normalisation alone are one key of a dictionary, and two fields.
-      if converted.count < Self.countMax, name.utf8.count < 64, name.utf8.allSatisfy({ $0 < 128 }) {
-        converted[name] = new
-      }
+      if converted.count < Self.countMax { converted[name] = new }
       return new
     }
   }

@@ -7,7 +7,7 @@ private import FirebaseCore
 package struct UserDataError: Error, Hashable, Sendable {
   package enum Reason: Hashable, Sendable {
     case unsupportedType(String)
-    /// An integer above `Int64.max`.
+    /// An integer above `Int64.max`, or below `Int64.min`.
     case numberTooLarge(String)
     /// Of a timestamp, in the words of its own trap.
     case dateOutOfRange(String)
@@ -56,7 +56,7 @@ package struct UserDataError: Error, Hashable, Sendable {
   package var message: String {
     switch reason {
     case .unsupportedType(let type): "Unsupported type: \(type)\(place)"
-    case .numberTooLarge(let number): "NSNumber (\(number)) is too large\(place)"
+    case .numberTooLarge(let number): "\(Self.outOfRange(number))\(place)"
     case .dateOutOfRange(let problem): "\(problem)\(place)"
     case .nestedTooDeeply: "Maps and arrays may be nested 20 deep\(place)"
     case .nestedArray: "Nested arrays are not supported\(place)"
@@ -73,6 +73,11 @@ package struct UserDataError: Error, Hashable, Sendable {
     case .foreignReference(let found, let expected):
       "Document Reference is for database \(found) but should be for database \(expected)\(place)"
     }
+  }
+
+  /// Of an integer that does not fit in 64 bits.
+  static func outOfRange(_ number: String) -> String {
+    "NSNumber (\(number)) is too \(number.hasPrefix("-") ? "small" : "large")"
   }
 
   private var place: String {

@@ -58,22 +58,24 @@ extension ValueDecoder {
       case .stored(.integer(let integer)): I(exactly: integer)
       case .stored(.double(let double)): I(exactly: double)
       case .decimal(let decimal): I(exactly: decimal.doubleValue)
-      case .other(let other): try I(exactly: largeInteger(other, type, value, at: key))
+      case .other(let other): Self.exactly(try largeInteger(other, type, value, at: key))
       default: throw mismatch(type, value, at: key)
       }
     guard let exact else { throw corrupted("The number does not fit in \(type).", at: key) }
     return exact
   }
 
-  /// One above `Int64.max`.
+  private static func exactly<I: FixedWidthInteger>(_ integer: some FixedWidthInteger) -> I? {
+    I(exactly: integer)
+  }
+
+  /// One that 64 bits with a sign do not hold.
   private func largeInteger(
     _ other: Any, _ type: Any.Type, _ value: CodedValue, at key: (any CodingKey)?
-  ) throws -> UInt128 {
-    if let number = other as? NSNumber { return UInt128(number.uint64Value) }
-    guard let integer = other as? any FixedWidthInteger, let exact = UInt128(exactly: integer) else {
-      throw mismatch(type, value, at: key)
-    }
-    return exact
+  ) throws -> any FixedWidthInteger {
+    if let number = other as? NSNumber { return number.uint64Value }
+    guard let integer = other as? any FixedWidthInteger else { throw mismatch(type, value, at: key) }
+    return integer
   }
 
   /// The nearest double: large integers may lose digits, as everywhere in Firestore's libraries.
@@ -82,7 +84,9 @@ extension ValueDecoder {
     case (.stored(.double(let double)), _): return double
     case (.stored(.integer(let integer)), _): return Double(integer)
     case (.decimal(let decimal), _): return decimal.doubleValue
-    case (.other(let other), _): return Double(try largeInteger(other, type, value, at: key))
+    case (.other(let other), _):
+      let integer = try largeInteger(other, type, value, at: key)
+      return Self.nearest(integer)
     case (.stored(.string(let text)), .convertFromString(let infinity, let negativeInfinity, let nan)):
       if text == infinity { return .infinity }
       if text == negativeInfinity { return -.infinity }
@@ -91,6 +95,8 @@ extension ValueDecoder {
     default: throw mismatch(type, value, at: key)
     }
   }
+
+  private static func nearest(_ integer: some FixedWidthInteger) -> Double { Double(integer) }
 
   private func float(_ value: CodedValue, at key: (any CodingKey)?) throws -> Float {
     let double = try double(Float.self, value, at: key)

@@ -42,7 +42,7 @@ extension ValueEncoder {
 
   private func integer(_ value: some FixedWidthInteger, at key: (any CodingKey)?) throws -> CodedValue {
     guard let exact = Int64(exactly: value) else {
-      throw invalid(value, "NSNumber (\(value)) is too large", at: key)
+      throw invalid(value, UserDataError.outOfRange("\(value)"), at: key)
     }
     return .stored(.integer(exact))
   }

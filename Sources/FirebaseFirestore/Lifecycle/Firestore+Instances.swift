@@ -38,9 +38,8 @@ extension Firestore {
       // Outside the lock: an app that is gone already runs it at once.
       app.addTeardown {
         instance.forget()
-        instance.end()
         // The app is gone when its stores are.
-        instance.ending.wait()
+        instance.endNow()
       }
     }
     return instance

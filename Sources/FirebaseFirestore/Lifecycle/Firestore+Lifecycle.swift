@@ -67,20 +67,25 @@ extension Firestore {
   // MARK: Ending
 
   /// Ends this instance. When this returns, listeners hear nothing more, the next `firestore()` makes a new instance,
-  /// and any later call of this one traps, but for `terminate` and `clearPersistence`. Writes under way are finished
-  /// behind it, then the store is closed, and then comes the completion.
+  /// and any later call of this one traps, but for `terminate` and `clearPersistence`. What was asked before is finished
+  /// behind it: reads, transactions and writes have their completions; those that wait for a remote, and bundles whose
+  /// stream has not ended, fail. Then the store is closed, and then comes this completion. A transaction's block must not
+  /// wait for it.
+  ///
+  /// Of instances that share a directory, the last one ends the way to the remote: writes of the others, and who waits
+  /// for them, are told when the remote has answered, or then.
   public func terminate(completion: (((any Error)?) -> Void)? = nil) {
     forget()
     end()
     let tell = told { (_: Void?, error) in completion?(error) }
-    ending.notify(queue: .global()) { tell(.success(())) }
+    ending.notify(queue: endQueue) { tell(.success(())) }
   }
 
   /// Ends everything and closes the store; later calls of the instance fail.
   nonisolated(nonsending) public func terminate() async throws {
     forget()
     end()
-    await withCheckedContinuation { done in ending.notify(queue: .global()) { done.resume() } }
+    await withCheckedContinuation { done in ending.notify(queue: endQueue) { done.resume() } }
   }
 
   /// Deletes the database with all that is in it. Fails with `failedPrecondition` once it was used and not
@@ -98,7 +103,7 @@ extension Firestore {
 
   private func clear(_ done: @escaping @Sendable (Result<Void, any Error>) -> Void) {
     let place = idlePlace
-    ending.notify(queue: .global()) {
+    ending.notify(queue: endQueue) {
       done(
         Result {
           let running = FirestoreErrors.make(

@@ -45,6 +45,8 @@ extension Firestore {
   ) {
     client().work(
       after: 0,
+      // One after the other: of two that come at once, the later one is what is there at the end, and nothing else.
+      inTurn: { $0.indexConfiguration },
       { view in
         guard let json, let definitions = try? IndexConfiguration.definitions(in: json) else {
           throw FirestoreErrors.make(.invalidArgument, "Invalid Json format.")

@@ -21,9 +21,12 @@ public final class PersistentCacheIndexManager: NSObject, Sendable {
 
   /// Drops them all, also those that were declared.
   public func deleteAllIndexes() {
-    firestore.client().perform { view in
-      for index in view.store.indexList { view.store.dropIndex(index.definition) }
-    }
+    // Behind the declarations that came before: what those make goes, too.
+    firestore.client().work(
+      after: 0, inTurn: { $0.indexConfiguration },
+      { view in
+        for index in view.store.indexList { view.store.dropIndex(index.definition) }
+      }, { _ in })
   }
 
   public override func isEqual(_ object: Any?) -> Bool {

@@ -73,7 +73,7 @@ extension FirestoreClient {
   /// that come before the announcement are part of it.
   private func announceSync() {
     guard let queue = beginAnnouncement() else { return }
-    DispatchQueue.global().async { [self] in
+    announcing.async { [self] in
       // Behind the commit that is being followed: its states are on their queues then.
       openView?.store.waitForFollowing()
       queue.async { [self] in

@@ -86,6 +86,7 @@ extension FirestoreClient {
         }
         return done(.success(try RemoteReads.cached(known)))
       }
+      let done = questions.once(on: reading, done)
       driver.first(StructuredQuery(.document(path))) { [self] first in
         inOrderOfReads(done) { done(.success(try RemoteReads.document(path, try first.get(), source))) }
       }
@@ -110,6 +111,7 @@ extension FirestoreClient {
         }
         return done(.success(RemoteReads.cached(known)))
       }
+      let done = questions.once(on: reading, done)
       driver.first(query) { [self] first in
         inOrderOfReads(done) { done(.success(try RemoteReads.documents(try first.get(), source))) }
       }

@@ -101,8 +101,9 @@ extension FirestoreClient {
   nonisolated(nonsending) private func first(
     _ query: StructuredQuery, _ driver: SyncDriver
   ) async throws -> ViewSnapshot {
-    try await withCheckedThrowingContinuation { answer in
-      driver.first(query) { answer.resume(with: $0.mapError(FirestoreErrors.translate)) }
+    try await withCheckedThrowingContinuation { (answer: CheckedContinuation<ViewSnapshot, any Error>) in
+      let done: Answer<ViewSnapshot> = questions.once(on: reading) { answer.resume(with: $0) }
+      driver.first(query) { done($0.mapError(FirestoreErrors.translate)) }
     }
   }
 
@@ -122,12 +123,14 @@ extension FirestoreClient {
     _ aggregates: [Aggregate], over query: StructuredQuery, at choice: ClientRemote,
     through driver: SyncDriver, _ done: @escaping Answer<[StoredValue]>
   ) {
+    let patience = Patience(seconds: choice.patience)
+    let done = questions.once(on: reading, done) { patience.end(with: OpenQuestions.terminated) }
     driver.inspect { engine in
       guard engine.isNetworkEnabled else { return done(.failure(RemoteAggregate.unavailable)) }
       let question = RemoteAggregate(
         aggregates: aggregates, query: query, remote: choice.remote, user: engine.local.user,
-        patience: Patience(seconds: choice.patience),
-        attemptsMax: engine.isOffline ? 1 : RemoteAggregate.attemptsMax, done: done)
+        patience: patience, attemptsMax: engine.isOffline ? 1 : RemoteAggregate.attemptsMax,
+        done: done)
       question.ask()
     }
   }

@@ -7,6 +7,7 @@
 //     before it: those that are issued together share a sync.
 //   - A read waits for the writes that were issued before it, and for no other.
 //   - Once closed, it never opens the store again: whoever still has it gets `failedPrecondition`.
+//   - What was asked before the end is answered before the end; whoever waits for the remote then hears of the end.
 //   - Nothing that a completion is called for runs on the threads of Swift's tasks: who waits for it may hold them all.
 
 import DocumentStore
@@ -29,8 +30,14 @@ package final class FirestoreClient: Sendable {
   private let preparing = DispatchQueue(label: "dugout.firestore.indexes")
   /// Where reads that have a completion are made, in the order of the calls.
   let reading = DispatchQueue(label: "dugout.firestore.reads")
-  /// Where that happens what takes its time.
+  /// Where announcements wait for those whom a commit is for.
+  let announcing = DispatchQueue(label: "dugout.firestore.announcements")
+  /// Where that happens what takes its time, as long as it waits for nobody but the store.
   private let working = DispatchQueue(label: "dugout.firestore.work", attributes: .concurrent)
+  /// All that takes its time, from the call on.
+  private let works = DispatchGroup()
+  /// Those who wait for the remote, where it is not the engine that says when they have waited enough.
+  let questions = OpenQuestions()
   private let state = Guarded(State())
 
   private struct State {
@@ -116,9 +123,16 @@ package final class FirestoreClient: Sendable {
     for listener in listeners { listener.stop() }
   }
 
-  /// Waits for the writes under way, then gives the store back, for good.
-  func close() {
+  /// Waits for what is under way, then gives the store back, for good. What takes its time is not waited for any longer
+  /// once `mayClose` is signalled: it finds the store closed.
+  func close(_ mayClose: DispatchSemaphore) {
     silence()
+    questions.endAll()
+    // Before the queue of the writes is taken: reads and works may need it, to wait for writes or to open the store.
+    reading.sync {}
+    preparing.sync {}
+    works.notify(queue: queue) { mayClose.signal() }
+    mayClose.wait()
     queue.sync {
       // Here, and not before: what was issued earlier may have the store to open.
       state.withLock { $0.isClosed = true }
@@ -133,6 +147,8 @@ package final class FirestoreClient: Sendable {
       }
       try? use?.end()
     }
+    // A driver that has ended has answered its reads, which are told in their turn.
+    reading.sync {}
   }
 
   // MARK: Writing
@@ -262,19 +278,34 @@ package final class FirestoreClient: Sendable {
 
   // MARK: Other work
 
-  /// Has `body` run where it may take its time, behind the writes up to `write`.
+  /// Has `body` run where it may take its time, behind the writes up to `write`: by itself, or in the turn that the
+  /// view has for its kind.
   func work<Value: Sendable>(
-    after write: UInt64, _ body: @escaping @Sendable (LocalView) throws -> Value,
+    after write: UInt64, inTurn turn: (@Sendable (LocalView) -> DispatchQueue)? = nil,
+    _ body: @escaping @Sendable (LocalView) throws -> Value,
     _ done: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) {
+    works.enter()
     resume(after: write) { [self] in
       queue.async { [self] in
         let view = Result { try openStore() }
-        working.async {
+        let place = (try? view.get()).flatMap { turn?($0) } ?? workPlace
+        place.async { [self] in
           done(Result { try body(view.get()) }.mapError(FirestoreErrors.translate(any:)))
+          works.leave()
         }
       }
     }
+  }
+
+  /// With a remote, a queue for each: a concurrent one gives threads that wait no company for a long time, and all
+  /// that are asked for wait for the same remote.
+  private var workPlace: DispatchQueue { remote == nil ? working : Self.waitingPlace() }
+
+  /// A queue for one who may wait for long, and with hundreds of others. Of a priority that no other queue of ours has:
+  /// threads are counted by priority, and those who wait leave none to anybody else of theirs.
+  static func waitingPlace() -> DispatchQueue {
+    DispatchQueue(label: "dugout.firestore.waiting", qos: .userInitiated)
   }
 
   /// Has `body` run on the queue of the writes, unless the store cannot be opened.

@@ -14,6 +14,8 @@ struct RemoteAggregate: Sendable {
   let patience: Patience
   let attemptsMax: Int
   let done: @Sendable (Result<[StoredValue], any Error>) -> Void
+  /// Of its own: what works in the global one may have all threads of that.
+  let pauses = DispatchQueue(label: "dugout.firestore.aggregate")
 
   static var unavailable: any Error {
     FirestoreErrors.make(.unavailable, "Failed to get result from server.")
@@ -27,6 +29,8 @@ struct RemoteAggregate: Sendable {
   }
 
   private func ask(attempt: Int, _ backoff: Backoff) {
+    // All may have come to its end in the pause.
+    if patience.isOver { return take(patience.unanswered, attempt, backoff) }
     let answer = FirstAnswer<[StoredValue]>(patience) { result in
       switch result {
       case .success(let values): done(.success(values))
@@ -43,7 +47,7 @@ struct RemoteAggregate: Sendable {
     }
     var backoff = backoff
     let pause = backoff.next()
-    DispatchQueue.global().asyncAfter(deadline: .now() + .microseconds(Int(pause))) { [backoff] in
+    pauses.asyncAfter(deadline: .now() + .microseconds(Int(pause))) { [backoff] in
       ask(attempt: attempt + 1, backoff)
     }
   }

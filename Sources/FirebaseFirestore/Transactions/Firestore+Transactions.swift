@@ -109,12 +109,13 @@ private struct TransactionRun: @unchecked Sendable {
     // Others are at the remote, too: already the second attempt waits.
     _ = backoff.next()
     let patience = Patience(seconds: remote.patience * Self.patienceOfAll, each: remote.patience)
+    // Who ends the database does not wait for a remote that may be silent.
+    let question = client.questions.open { patience.end(with: OpenQuestions.terminated) }
+    defer { client.questions.close(question) }
     return try run {
       RemoteTransaction(remote.remote, as: state.user, patience)
     } waiting: { _ in
-      guard !patience.isOver else { return false }
-      Thread.sleep(forTimeInterval: Double(backoff.next()) / 1_000_000)
-      return true
+      patience.pause(Double(backoff.next()) / 1_000_000)
     }
   }
 

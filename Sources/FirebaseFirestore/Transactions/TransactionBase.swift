@@ -73,10 +73,12 @@ final class RemoteTransaction: TransactionBase {
       Mutation.verify(path, version == .none ? .exists(false) : .updateTime(version.stored))
     }
     // It surely has not happened yet.
-    if patience.isOver { throw OfflineSyncError.remote(FirstAnswer<Void>.unanswered) }
+    if patience.isOver { throw OfflineSyncError.remote(patience.unanswered) }
     do {
       _ = try wait { remote.commit(checks + mutations, as: user, $0) }
-    } catch OfflineSyncError.remote(FirstAnswer<Void>.unanswered) {
+    } catch OfflineSyncError.remote(let error)
+      where error == FirstAnswer<Void>.unanswered || error == OpenQuestions.terminated
+    {
       // It may have been committed: another attempt could do it twice.
       throw UnansweredCommit()
     }

@@ -3,7 +3,8 @@
 //   __writers__/<queue>:<run>         a: the numbers of the batches that were taken, as ranges: first, last, first, last;
 //                                     k: of these, those whose outcome is kept; f: those before it were answered
 //   __writes__/<queue>:<run>:<batch>  r: what transforms of numbers gave, one list for each mutation;
-//                                     v: the times of documents that it left as they were, 0 for the others
+//                                     v: the times of documents that it left as they were, 0 for the others;
+//                                     o: what those others had as their times before, 0 for what was not there
 //
 // It is written in the commit of the batch itself, so that its time is the commit's. `<queue>` is escaped as in
 // CacheKeys. A batch is known by its number and the run of the client that made it: copies of a client count on from
@@ -38,8 +39,8 @@ enum LoopbackLedger {
         return list
       }
     }
-    var versions: [StoredValue] = []
-    if case .array(let values)? = document.fields["v"] { versions = values }
+    let versions = integers(document.fields["v"])
+    let olds = integers(document.fields["o"])
     return mutations.enumerated().map { index, mutation in
       let values = index < lists.count ? lists[index] : []
       let results = mutation.transforms.enumerated().map { place, transform in
@@ -48,18 +49,28 @@ enum LoopbackLedger {
       }
       var version = SnapshotVersion(time)
       // Nobody is told of a document that was left as it was: it has the time that it had.
-      if index < versions.count, case .integer(let old) = versions[index], old != 0 {
-        version = SnapshotVersion(microseconds: old)
+      if index < versions.count, versions[index] != 0 {
+        version = SnapshotVersion(microseconds: versions[index])
+      } else if index < olds.count, let next = StoredTimestamp(microseconds: olds[index] &+ 1) {
+        // As the store dates what replaces a document whose time is ahead of the clock.
+        version = max(version, SnapshotVersion(next))
       }
       return WriteResult(version: version, transformResults: results)
     }
   }
 
-  static func fields(_ results: [[StoredValue]], _ versions: [Int64]) -> StoredMap {
+  static func fields(_ results: [[StoredValue]], _ versions: [Int64], olds: [Int64]) -> StoredMap {
     StoredMap([
+      ("o", .array(olds.map { .integer($0) })),
       ("r", .array(results.map { .map(StoredMap([("v", .array($0))])) })),
       ("v", .array(versions.map { .integer($0) })),
     ])
+  }
+
+  /// The numbers of a list; 0 in the place of anything else.
+  private static func integers(_ value: StoredValue?) -> [Int64] {
+    guard case .array(let values)? = value else { return [] }
+    return values.map { if case .integer(let number) = $0 { number } else { 0 } }
   }
 }
 

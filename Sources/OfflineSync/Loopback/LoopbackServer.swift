@@ -133,13 +133,17 @@ package final class LoopbackServer {
         try transaction.write(.delete(LoopbackLedger.write(id)))
       }
       try transaction.write(.set(LoopbackLedger.writer(write.id), writer.fields))
-      let versions = write.mutations.map { mutation -> Int64 in
-        guard let original = originals[mutation.path], let after = documents[mutation.path] ?? nil,
-          after.fields == original.fields
-        else { return 0 }
-        return original.updateTime.microseconds
+      var versions: [Int64] = []
+      var olds: [Int64] = []
+      for mutation in write.mutations {
+        let after = documents[mutation.path] ?? nil
+        let old = originals[mutation.path]?.updateTime.microseconds ?? 0
+        // One that became another on the way has a new time, whatever it is in the end.
+        let isSame = after != nil && after == originals[mutation.path]
+        versions.append(isSame ? old : 0)
+        olds.append(isSame || after == nil ? 0 : old)
       }
-      try transaction.write(.set(path, LoopbackLedger.fields(results, versions)))
+      try transaction.write(.set(path, LoopbackLedger.fields(results, versions, olds: olds)))
     }
     guard let taken = try store.document(at: path) else { return try forgottenOutcome(of: write) }
     return (SnapshotVersion(taken.createTime), LoopbackLedger.results(taken, write.mutations))

@@ -74,6 +74,33 @@ import Testing
     #expect(counts == [0, 1, 2, 3])
   }
 
+  /// A bundle brought it to the authority, and whoever made that has a clock that is ahead.
+  @Test func aWriteOfWhatIsAheadOfTheClockIsAcceptedAndSoIsTheOneThatFollows() throws {
+    let world = try LoopbackWorld()
+    let ahead = try #require(StoredTimestamp(seconds: 3_976_214_400, nanoseconds: 0))
+    let fields = StoredMap([("rank", .integer(0))])
+    try world.authority.commit([
+      .place(StoredDocument(path: Self.note, createTime: ahead, updateTime: ahead, fields: fields))
+    ])
+    let client = try world.client(on: SimulatedDisk())
+    _ = client.listen(to: StructuredQuery(.document(Self.note)), ListenRules()) { _ in }
+    world.pass(seconds: 1)
+    world.remote.setReachable(false)
+    let ends = Locked<[OfflineSyncError?]>([])
+    let writes: [(Int64, Precondition)] = [(1, .updateTime(ahead)), (2, .asMadeBefore)]
+    for (rank, precondition) in writes {
+      client.write([Self.write(rank, precondition)], .server) { error in ends.withLock { $0.append(error) } }
+    }
+    world.pass(seconds: 1)
+    world.remote.setReachable(true)
+    world.pass(seconds: 20)
+    #expect(ends.withLock { $0 } == [nil, nil])
+    let authority = try #require(try world.authority.document(at: Self.note))
+    #expect(authority.fields["rank"] == .integer(2) && authority.updateTime > ahead)
+    #expect(world.ask(client) { try? $0.local.document(Self.note).fields } == authority.fields)
+    #expect(world.ask(client) { try? $0.local.document(Self.note).version.stored } == authority.updateTime)
+  }
+
   // MARK: In the queue
 
   /// A cache that knows the note at time 5, and has three writes of it that wait; `middle` is the second.

@@ -1,0 +1,92 @@
+// For layers that go on by themselves once a call has begun. The user may have ended the instance meanwhile, and made
+// no mistake: what would trap fails with `cancelled` here.
+
+private import DocumentStore
+private import FirebaseCore
+private import Foundation
+private import OfflineSync
+
+extension Firestore {
+  /// A new batch, also behind the end.
+  package func layerBatch() -> WriteBatch { WriteBatch(self) }
+
+  /// Tells `body` on the callback queue whose database this is, and again at each step of the user's writes and when
+  /// the user changes, until it returns true. A failure comes last; without a remote it is nobody's.
+  ///
+  /// The first answer comes behind the calls before this one, and before the outcome of a write that is issued later.
+  package func followUser(until body: @escaping (Result<String?, any Error>) -> Bool) {
+    let (queue, client) = (callbackQueue, try? livingClient())
+    let listening = Listening { [weak client] in client?.forget($0) }
+    var isOver = false
+    let callback = Callback<Result<String?, any Error>> { result in
+      guard !isOver else { return }
+      isOver = body(result) || result.failure != nil
+      if isOver { listening.remove() }
+    }
+    let tell: @Sendable (Result<String?, any Error>) -> Void = { result in
+      queue.async { callback(result) }
+    }
+    listening.atEnd { tell(.failure(Self.ended)) }
+    guard let client else { return listening.stop() }
+    guard client.remote != nil else { return tell(.success(nil)) }
+    client.remember(listening)
+    // One that is remembered behind the end is not ended by it.
+    guard (try? checkLiving()) != nil else { return listening.remove() }
+    client.inOrderOfDriver { driver in
+      switch driver {
+      case .failure(let error): tell(.failure(error))
+      case .success(let driver):
+        let id = driver.listenToQueue { progress in
+          tell(progress.map(\.user).mapError(FirestoreErrors.translate))
+        }
+        listening.attach { driver.unlistenToQueue(id) }
+      }
+    }
+  }
+
+  fileprivate static var ended: any Error {
+    FirestoreErrors.make(.cancelled, "The client has been terminated.")
+  }
+}
+
+extension DocumentReference {
+  /// As `getDocument(completion:)`.
+  package func getDocumentOrFail(_ completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void) {
+    let tell = firestore.told(completion)
+    guard let client = try? firestore.livingClient() else { return tell(.failure(Firestore.ended)) }
+    do {
+      client.document(at: try storedPath, source: .default, after: client.lastIssuedWrite) { [self] viewed in
+        tell(viewed.map { DocumentSnapshot(self, $0) })
+      }
+    } catch {
+      client.inOrderOfReads(tell) { throw error }
+    }
+  }
+}
+
+extension WriteBatch {
+  /// As `commit(completion:)`, for a batch without a companion.
+  package func commitOrFail(_ completion: @escaping ((any Error)?) -> Void) {
+    let queue = firestore.callbackQueue
+    let callback = Callback<(any Error)?>(completion)
+    let tell: @Sendable (Result<Void, any Error>) -> Void = { result in
+      let delivery = Delivery(value: result.failure)
+      queue.async { callback(delivery.value) }
+    }
+    guard let client = try? firestore.livingClient() else { return tell(.failure(Firestore.ended)) }
+    let mutations = state.withLock { state -> Result<[Mutation], any Error> in
+      precondition(!state.isCommitted, "A batch is committed once.")
+      state.isCommitted = true
+      return state.failure.map(Result.failure) ?? .success(state.mutations)
+    }
+    client.write(mutations, finished: tell)
+  }
+}
+
+extension DocumentSnapshot {
+  /// Bytes that sort as a query sorts a field of the outermost map, and nothing as null. A time that the remote has still
+  /// to set is behind all others.
+  package func sortBytes(of field: String) -> [UInt8] {
+    (stateRecord?.value(at: StoredFieldPath(unchecked: [field])) ?? .null).sortBytes
+  }
+}
