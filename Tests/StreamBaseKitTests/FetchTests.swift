@@ -187,6 +187,35 @@ extension StreamBaseKitTests {
       #expect(world.on { !short.hasMore })
     }
 
+    @Test(arguments: [true, false]) func aFetchThatBeginsEarlierLeavesTheStreamAsFarAsItWas(isAscending: Bool)
+      async throws
+    {
+      let keys = ["a", "b", "c", "d", "e", "f", "g"]
+      let inOrder = isAscending ? keys : keys.reversed()
+      func reached(_ stream: StreamBase) -> String? {
+        guard case .document(let document)? = world.on({ stream.frontier }) else { return nil }
+        return document.documentID
+      }
+      // Some share a rank, so that the key decides.
+      try await world.put(keys.enumerated().map { ($1, $0 / 3) })
+      for ordering in [StreamBase.Ordering.key, .child("rank")] {
+        let (stream, _) = await world.stream(limit: 1, ascending: isAscending, ordering)
+        await fetch(stream, 3, inOrder[1])
+        #expect(world.keys(stream) == Array(inOrder.prefix(5)) && reached(stream) == inOrder[4])
+        await fetch(stream, 1, inOrder[0])
+        await fetch(stream, 1, inOrder[2])
+        #expect(reached(stream) == inOrder[4])
+        if ordering == .key { await fetch(stream, 5, inOrder[0], end: inOrder[2]) }
+        #expect(reached(stream) == inOrder[4])
+        await fetch(stream, 1, inOrder[4])
+        #expect(world.keys(stream) == Array(inOrder.prefix(6)) && reached(stream) == inOrder[5])
+      }
+      // Without a limit, everything is followed.
+      let (whole, _) = await world.stream(ascending: isAscending)
+      await fetch(whole, 1, inOrder[0])
+      #expect(world.on { !whole.hasMore })
+    }
+
     // MARK: Failures
 
     private func refusing(

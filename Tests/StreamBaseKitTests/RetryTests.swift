@@ -164,6 +164,113 @@ extension StreamBaseKitTests {
       try await client.world.firestore.terminate()
     }
 
+    /// The later write of another user is answered when that one is back, and nobody waits for it.
+    @Test func whatIsRefusedDoesNotWaitForAUserWhoIsAway() async throws {
+      try begin()
+      let client = Client(remote, .server)
+      let firestore = client.world.firestore
+      try await firestore.changeUser("ada")
+      try await client.readAndGoOffline("notes/b/items/1", "boards/b")
+      await client.issue("did update") { client.context.update(Note("1", text: "of ada", rank: 20)) }
+      try await firestore.changeUser("bob")
+      await client.issue("did update") { client.context.update(Note("1", text: "of bob", rank: 1)) }
+      try await firestore.changeUser("ada")
+      try change(1)
+      try await client.finish(1)
+      #expect(client.world.on { client.base.heard.last } == "persisted update 0")
+      #expect(try field("text") == .string("of ada"))
+      #expect(try counts() == [.integer(2), .integer(2)])
+      try await firestore.changeUser("bob")
+      try await client.finish(2)
+      #expect(try field("text") == .string("of bob"))
+      #expect(try counts() == [.integer(2), .integer(1)])
+      try await firestore.terminate()
+    }
+
+    /// What was refused is the user's who wrote it: nobody else writes it.
+    @Test func whatIsRefusedWaitsForItsUserWhoHasGone() async throws {
+      try begin()
+      let client = Client(remote, .server)
+      let firestore = client.world.firestore
+      try await firestore.changeUser("ada")
+      try await client.readAndGoOffline("notes/b/items/1", "boards/b")
+      await client.issue("did update") { client.context.update(Note("1", text: "of ada", rank: 20)) }
+      try change(1)
+      let writers = Writers()
+      var rules = LoopbackRules()
+      rules.mayWrite = { user, _ in
+        writers.add(user)
+        return nil
+      }
+      remote.setRules(rules)
+      // Until ada has gone, the callback queue does not hear of the refusal.
+      client.world.queue.suspend()
+      try await firestore.enableNetwork()
+      while try await !firestore.pendingWrites().isEmpty { await Task.yield() }
+      try await firestore.changeUser("bob")
+      client.world.queue.resume()
+      // Whoever asked whose database it is was told before this.
+      for _ in 0..<3 {
+        try await firestore.waitForPendingWrites()
+        client.world.on {}
+      }
+      #expect(try field("text") == .string("another"))
+      #expect(client.world.on { client.base.finished } == 0)
+      try await firestore.changeUser("ada")
+      try await client.finish(1)
+      #expect(client.world.on { client.base.heard.last } == "persisted update 0")
+      #expect(try field("text") == .string("of ada") && counts() == [.integer(2), .integer(2)])
+      #expect(Set(writers.all) == ["ada"])
+      try await firestore.terminate()
+    }
+
+    private final class Writers: @unchecked Sendable {
+      // Unchecked: under the lock.
+      private let lock = NSLock()
+      private var users: [String?] = []
+
+      func add(_ user: String?) { lock.withLock { users.append(user) } }
+
+      var all: [String?] { lock.withLock { users } }
+    }
+
+    // MARK: The end
+
+    /// It is read by itself, and the database may be gone when the answer comes.
+    @Test(arguments: [true, false]) func aWriteThatTheEndOvertakesFails(isUpdate: Bool) async throws {
+      let world = StreamWorld()
+      try await world.put([("1", 5)])
+      let base = HearingBase(firebase: world.firestore)
+      base.errorHandler = { _ in }
+      base.resource(Note.self, path: "/notes/@")
+      let context = ResourceContext(base: base, resources: nil)
+      world.on {
+        if isUpdate { context.update(Note("1", text: "late", rank: 7)) } else { context.destroy(Note("1")) }
+        world.firestore.terminate()
+      }
+      await world.wait { base.finished == 1 }
+      #expect(world.on { base.heard.last } == "persisted \(isUpdate ? "update" : "destruction") 1")
+    }
+
+    @Test func whatWasRefusedEndsWithTheDatabaseIfItsUserIsAway() async throws {
+      try begin()
+      let client = Client(remote, .server)
+      let firestore = client.world.firestore
+      try await firestore.changeUser("ada")
+      try await client.readAndGoOffline("notes/b/items/1", "boards/b")
+      await client.issue("did update") { client.context.update(Note("1", text: "of ada", rank: 20)) }
+      try change(1)
+      client.world.queue.suspend()
+      try await firestore.enableNetwork()
+      while try await !firestore.pendingWrites().isEmpty { await Task.yield() }
+      try await firestore.changeUser("bob")
+      client.world.queue.resume()
+      try await firestore.terminate()
+      await client.world.wait { client.base.finished == 1 }
+      #expect(client.world.on { client.base.heard.last } == "persisted update 1")
+      #expect(client.world.on { client.base.lanes.isEmpty })
+    }
+
     // MARK: Owners
 
     @Test(arguments: [true, false]) func theEndOfARecordBringsNoOwnerBackThatCouldNotBeRead(isThere: Bool)
@@ -213,11 +320,15 @@ extension StreamBaseKitTests {
         order.append("0 again")
         if case .fields(let names)? = lanes.written(after: turns[0]) { order += names.map { "not \($0)" } }
         leave()
+      } whenFree: {
+        lanes.resume(turns[0])
       }
       // What becomes of 1 and 2 is not known, and 2 is in the lane.
       lanes.refuse(turns[1]) { leave in
         order.append("1 again")
         leave()
+      } whenFree: {
+        lanes.resume(turns[1])
       }
       lanes.end(turns[2], hasHappened: true)
       #expect(order == ["0", "1", "2"])
@@ -227,6 +338,81 @@ extension StreamBaseKitTests {
       lanes.end(turns[0], hasHappened: true)
       #expect(lanes.isBehindOthers(turns[3]))
       lanes.end(turns[1], hasHappened: true)
+      #expect(lanes.isEmpty)
+    }
+
+    /// Turns of these users, all on their way.
+    private func issued(_ lanes: ResourceLanes, by users: String...) -> [ResourceLanes.Turn] {
+      let turns = users.map { _ in lanes.turn(at: "x") }
+      for (index, turn) in turns.enumerated() {
+        lanes.enter(turn) { leave in
+          lanes.issue(turn, .fields(["\(index)"]))
+          leave()
+        }
+        lanes.note(turn, isOf: users[index])
+      }
+      return turns
+    }
+
+    private func names(_ written: ResourceLanes.Written?) -> Set<String>? {
+      guard case .fields(let names)? = written else { return nil }
+      return names
+    }
+
+    @Test func whatIsRefusedWaitsForThoseOfItsUserAloneAndTheOthersCountOnceTheyHaveHappened() {
+      let lanes = ResourceLanes()
+      let turns = issued(lanes, by: "ada", "ada", "bob", "ada")
+      var free = 0
+      var again = 0
+      func refuse() {
+        lanes.refuse(turns[0]) { leave in
+          again += 1
+          leave()
+        } whenFree: {
+          free += 1
+        }
+      }
+      refuse()
+      #expect(free == 0)
+      lanes.end(turns[1], hasHappened: true)
+      lanes.end(turns[3], hasHappened: false)
+      #expect(free == 1 && again == 0)
+      lanes.resume(turns[0])
+      #expect(again == 1 && names(lanes.written(after: turns[0])) == ["1"])
+      lanes.issue(turns[0], .fields(["0"]))
+      // Before the next try, that of the other user happens.
+      lanes.end(turns[2], hasHappened: true)
+      refuse()
+      #expect(free == 2 && names(lanes.written(after: turns[0])) == ["1", "2"])
+      #expect(lanes.withdraw(turns[0]) && !lanes.withdraw(turns[0]))
+      lanes.resume(turns[0])
+      #expect(again == 1)
+      lanes.end(turns[0], hasHappened: false)
+      #expect(lanes.isEmpty)
+    }
+
+    @Test func whoseAWriteIsMayBecomeKnownLater() {
+      let lanes = ResourceLanes()
+      let turns = issued(lanes, by: "ada", "ada")
+      let late = lanes.turn(at: "x")
+      lanes.enter(late) { leave in
+        lanes.issue(late, .all)
+        leave()
+      }
+      var order: [Int] = []
+      for index in [0, 1] {
+        lanes.refuse(turns[index]) { leave in
+          order.append(index)
+          leave()
+        } whenFree: {
+          // Whoever asks first, they go on in their order.
+          if index == 1 { lanes.resume(turns[1]) }
+        }
+      }
+      #expect(order == [] && lanes.isBehindOthers(late))
+      lanes.note(late, isOf: "bob")
+      #expect(order == [0, 1] && !lanes.isBehindOthers(late))
+      for turn in turns + [late] { lanes.end(turn, hasHappened: true) }
       #expect(lanes.isEmpty)
     }
   }

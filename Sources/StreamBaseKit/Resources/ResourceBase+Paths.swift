@@ -39,7 +39,7 @@ extension ResourceBase {
   }
 
   func document(_ place: ResourcePlace) -> DocumentReference {
-    firebase.document(place.document.joined(separator: "/"))
+    DocumentReference(firebase, place.document)
   }
 
   /// Of something that cannot even be tried. In debug builds, an app that does not handle errors ends here.

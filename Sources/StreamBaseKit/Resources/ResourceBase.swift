@@ -169,7 +169,8 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
   /// Where a record with a key is. Ends the program if its class or the context does not say.
   open func ref(_ instance: any BaseItemProtocol, context: ResourceContext) -> DocumentReference {
     do throws(ResourceError) {
-      return document(try place(of: instance, instance.key, context))
+      return firebase.document(
+        try place(of: instance, instance.key, context).document.joined(separator: "/"))
     } catch {
       refuse(error)
     }

@@ -4,6 +4,8 @@
 //   - The turns of a lane are in the order in which their writes were asked for.
 //   - At most one of them is being read for and issued at a time: what one reads has all that those before it wrote.
 //   - One that is over stays known until all before it are over, so that these can tell what was written behind them.
+//   - Nobody waits for the write of another user, who may be away: it is answered when that user is back. It counts once it
+//     has happened.
 
 /// Of the writes of one record, each begins when the one before has been issued. One that was refused because of what
 /// others did goes back to its place: before those that wait, and behind nothing that came later and may still happen.
@@ -29,11 +31,23 @@ final class ResourceLanes: @unchecked Sendable {
     /// While it is under way, and if it has happened.
     fileprivate var written: Written?
     fileprivate var isOver = false
+    /// Whose write it is, once that is known.
+    fileprivate var owner: Owner?
 
     fileprivate init(_ path: String, _ number: Int) {
       self.path = path
       self.number = number
     }
+
+    /// True as long as nobody knows better.
+    func isOf(_ user: String?) -> Bool { owner.map { $0 == Owner(user: user) } ?? true }
+
+    fileprivate func isOfOwner(of other: Turn) -> Bool { other.owner.map { isOf($0.user) } ?? true }
+  }
+
+  fileprivate struct Owner: Equatable {
+    /// Nil is nobody.
+    let user: String?
   }
 
   typealias Body = (_ leave: @escaping () -> Void) -> Void
@@ -42,8 +56,20 @@ final class ResourceLanes: @unchecked Sendable {
     var isTaken = false
     var waiting: [(turn: Turn, body: Body)] = []
     var turns: [Turn] = []
-    /// Refused, until it is known what becomes of these later ones.
-    var refused: [(turn: Turn, later: Set<Int>, body: Body)] = []
+    /// Those that were refused, until they are resumed.
+    var refused: [Refused] = []
+  }
+
+  /// One refusal, which waits.
+  private final class Refused {
+    let turn: Turn
+    var later: Set<Int>
+    let body: Body
+    let whenFree: () -> Void
+
+    init(_ turn: Turn, behind later: Set<Int>, _ body: @escaping Body, _ whenFree: @escaping () -> Void) {
+      (self.turn, self.later, self.body, self.whenFree) = (turn, later, body, whenFree)
+    }
   }
 
   private var lanes: [String: Lane] = [:]
@@ -103,27 +129,46 @@ final class ResourceLanes: @unchecked Sendable {
     settle(turn)
   }
 
-  /// It is to be tried again. `body` waits until it is known what becomes of later ones that are on their way: if they
-  /// were refused too, they come behind it, and if not, they count.
-  func refuse(_ turn: Turn, _ body: @escaping Body) {
+  /// Whose write it is. Others do not wait for it then.
+  func note(_ turn: Turn, isOf user: String?) {
+    turn.owner = Owner(user: user)
+    relieve(turn) { !$0.isOfOwner(of: turn) }
+  }
+
+  /// It is to be tried again. It waits until it is known what becomes of later ones of its user that are on their way: if
+  /// they were refused too, they come behind it, and if not, they count. Then `whenFree` is called, and `resume` runs
+  /// `body` when it is its turn.
+  func refuse(_ turn: Turn, _ body: @escaping Body, whenFree: @escaping () -> Void) {
     turn.written = nil
-    let later = behind(turn).filter { $0.written != nil && !$0.isOver }
+    let later = behind(turn).filter { $0.written != nil && !$0.isOver && $0.isOfOwner(of: turn) }
+    lanes[turn.path]?.refused.append(Refused(turn, behind: Set(later.map(\.number)), body, whenFree))
     settle(turn)
-    if later.isEmpty {
-      enter(turn, body)
-    } else {
-      lanes[turn.path]?.refused.append((turn, Set(later.map(\.number)), body))
-    }
+    if later.isEmpty { whenFree() }
   }
 
-  /// What was written by those that came later, and may have happened.
+  /// The user of the write is here: those of that user that wait for no other go on, in their order.
+  func resume(_ turn: Turn) {
+    let free = lanes[turn.path]?.refused.filter { $0.later.isEmpty && $0.turn.isOfOwner(of: turn) } ?? []
+    lanes[turn.path]?.refused.removeAll { refused in free.contains { $0 === refused } }
+    for refused in free.sorted(by: { $0.turn.number < $1.turn.number }) { enter(refused.turn, refused.body) }
+  }
+
+  /// It is not tried again. False if it does not wait for that.
+  func withdraw(_ turn: Turn) -> Bool {
+    guard let place = lanes[turn.path]?.refused.firstIndex(where: { $0.turn === turn }) else { return false }
+    lanes[turn.path]?.refused.remove(at: place)
+    return true
+  }
+
+  /// What was written by those that came later, and has happened, or may happen before the user changes.
   func written(after turn: Turn) -> Written? {
-    behind(turn).compactMap(\.written).reduce(nil) { $0?.with($1) ?? $1 }
+    let counted = behind(turn).filter { $0.isOver || $0.isOfOwner(of: turn) }
+    return counted.compactMap(\.written).reduce(nil) { $0?.with($1) ?? $1 }
   }
 
-  /// Whether one that came before may still happen.
+  /// Whether one of its user that came before may still happen.
   func isBehindOthers(_ turn: Turn) -> Bool {
-    lanes[turn.path]?.turns.first { !$0.isOver }.map { $0 !== turn } ?? false
+    lanes[turn.path]?.turns.prefix { $0 !== turn }.contains { !$0.isOver && $0.isOfOwner(of: turn) } ?? false
   }
 
   private func behind(_ turn: Turn) -> ArraySlice<Turn> {
@@ -134,14 +179,18 @@ final class ResourceLanes: @unchecked Sendable {
   }
 
   private func settle(_ turn: Turn) {
-    guard var lane = lanes.removeValue(forKey: turn.path) else { return }
-    lane.turns.removeFirst(lane.turns.prefix { $0.isOver }.count)
-    for index in lane.refused.indices { lane.refused[index].later.remove(turn.number) }
-    let free = lane.refused.filter { $0.later.isEmpty }
-    lane.refused.removeAll { $0.later.isEmpty }
-    lanes[turn.path] = lane
-    for (turn, _, body) in free { enter(turn, body) }
+    guard let over = lanes[turn.path]?.turns.prefix(while: { $0.isOver }) else { return }
+    lanes[turn.path]?.turns.removeFirst(over.count)
+    relieve(turn) { _ in true }
     forget(turn.path)
+  }
+
+  /// Those of the refused that fulfil the condition do not wait for it any more.
+  private func relieve(_ turn: Turn, _ condition: (Turn) -> Bool) {
+    let relieved = lanes[turn.path]?.refused.filter {
+      condition($0.turn) && $0.later.remove(turn.number) != nil && $0.later.isEmpty
+    }
+    for refused in relieved ?? [] { refused.whenFree() }
   }
 
   private func forget(_ path: String) {

@@ -7,6 +7,9 @@
 //   5. the log and the hook after it, while the batch is on its way
 //   6. when the batch is durable or refused, the last hook; but if it was refused because something was not what was
 //      read, everything from 2 on is done again, without 5, and without what later writes have written
+//
+// What is done again is done while its user is here, and waits if that user is away. Once a write has begun, the database
+// may be terminated at any time: the write fails then.
 
 import FirebaseFirestore
 import Foundation
@@ -46,13 +49,64 @@ struct ResourceWrite {
     }
   }
 
-  private func again(_ attempt: Attempt, _ body: @escaping (Attempt) -> Void) {
+  private typealias End = (NSError?) -> Void
+
+  private func again(_ attempt: Attempt, orEnd end: @escaping End, _ body: @escaping (Attempt) -> Void) {
     var next = attempt
     next.number += 1
-    base.lanes.refuse(attempt.turn) { leave in
-      next.leave = leave
-      body(next)
+    wait(next, orEnd: end, body)
+  }
+
+  /// Until it is known what becomes of later writes of its user, and the user is here.
+  private func wait(_ attempt: Attempt, orEnd end: @escaping End, _ body: @escaping (Attempt) -> Void) {
+    var attempt = attempt
+    let (firebase, lanes, turn) = (base.firebase, base.lanes, attempt.turn)
+    lanes.refuse(turn) { leave in
+      attempt.leave = leave
+      body(attempt)
+    } whenFree: {
+      firebase.followUser { result in
+        switch result {
+        case .success(let user):
+          guard turn.isOf(user) else { return false }
+          lanes.resume(turn)
+        case .failure(let error):
+          if lanes.withdraw(turn) { end(error as NSError) }
+        }
+        return true
+      }
     }
+  }
+
+  /// Calls `commit`: at once the first time, and then if the user is here still, whose write it is.
+  private func issue(
+    _ attempt: Attempt, _ written: ResourceLanes.Written, orEnd end: @escaping End,
+    again body: @escaping (Attempt) -> Void, _ commit: @escaping () -> Void
+  ) {
+    let (lanes, turn) = (base.lanes, attempt.turn)
+    guard attempt.isFirst else {
+      return base.firebase.followUser { result in
+        switch result {
+        case .success(let user) where turn.isOf(user):
+          lanes.issue(turn, written)
+          commit()
+        case .success:
+          wait(attempt, orEnd: end, body)
+          attempt.leave()
+        case .failure(let error):
+          end(error as NSError)
+          attempt.leave()
+        }
+        return true
+      }
+    }
+    // It is known before the outcome is.
+    base.firebase.followUser { result in
+      if case .success(let user) = result { lanes.note(turn, isOf: user) }
+      return true
+    }
+    lanes.issue(turn, written)
+    commit()
   }
 
   // MARK: Creating
@@ -77,29 +131,36 @@ struct ResourceWrite {
 
   private func attemptCreation(_ attempt: Attempt) {
     let isUnique = base.isCounted(instance) || base.ownsCounters(instance)
-    let batch = base.firebase.batch()
+    let batch = base.firebase.layerBatch()
     let document = base.document(attempt.place)
     write(attempt.draft, to: batch) { fields in
       for name in ownCounters where fields.has(name) { fields.set(name, to: 0) }
       batch.makeFields(fields, forDocument: document, requiring: isUnique ? .absent : .nothing)
     }
     count(in: batch, [:], attempt, before: { _ in false }, after: attempt.draft.counts)
-    base.lanes.issue(attempt.turn, .all)
-    batch.commit { [self] error in
-      let error = error.map { $0 as NSError }
-      // What is to go before it may have been refused too.
-      if isWorthAnother(error, attempt), base.lanes.isBehindOthers(attempt.turn) {
-        return again(attempt, attemptCreation)
+    issue(attempt, .all, orEnd: endCreation(attempt), again: attemptCreation) {
+      batch.commitOrFail { error in
+        let error = error.map { $0 as NSError }
+        // What is to go before it may have been refused too.
+        if isWorthAnother(error, attempt), base.lanes.isBehindOthers(attempt.turn) {
+          return again(attempt, orEnd: endCreation(attempt), attemptCreation)
+        }
+        endCreation(attempt)(error)
       }
+      if attempt.isFirst {
+        log(attempt.place, old: nil, new: instance)
+        base.didCreateInstance(instance, context: context)
+      }
+      attempt.leave()
+    }
+  }
+
+  private func endCreation(_ attempt: Attempt) -> End {
+    { error in
       base.lanes.end(attempt.turn, hasHappened: error == nil)
       base.report(error)
       base.didCreateAndPersistInstance(instance, context: context, error: error)
     }
-    if attempt.isFirst {
-      log(attempt.place, old: nil, new: instance)
-      base.didCreateInstance(instance, context: context)
-    }
-    attempt.leave()
   }
 
   // MARK: Updating
@@ -117,34 +178,36 @@ struct ResourceWrite {
   }
 
   private func attemptUpdate(_ attempt: Attempt) {
-    read(attempt, isUpdate: true) { error in
-      endUpdate(attempt, error)
-    } then: { stored, draft, owners in
-      let batch = base.firebase.batch()
+    let end = endUpdate(attempt)
+    read(attempt, isUpdate: true, orEnd: end) { stored, draft, owners in
+      let batch = base.firebase.layerBatch()
       write(draft, to: batch) { fields in
         for name in ownCounters { fields.leaveOut(name) }
         batch.replaceFields(
           fields, forDocument: stored.reference, requiring: base.requirement(instance, stored))
       }
       count(in: batch, owners, attempt, before: isCounted(stored), after: draft.counts)
-      base.lanes.issue(attempt.turn, .fields(draft.names))
-      batch.commit { [self] error in
-        let error = error.map { $0 as NSError }
-        if isWorthAnother(error, attempt) { return again(attempt, attemptUpdate) }
-        endUpdate(attempt, error)
+      issue(attempt, .fields(draft.names), orEnd: end, again: attemptUpdate) {
+        batch.commitOrFail { error in
+          let error = error.map { $0 as NSError }
+          if isWorthAnother(error, attempt) { return again(attempt, orEnd: end, attemptUpdate) }
+          end(error)
+        }
+        if attempt.isFirst {
+          log(attempt.place, old: stored, new: instance)
+          base.didUpdateInstance(instance, context: context)
+        }
+        attempt.leave()
       }
-      if attempt.isFirst {
-        log(attempt.place, old: stored, new: instance)
-        base.didUpdateInstance(instance, context: context)
-      }
-      attempt.leave()
     }
   }
 
-  private func endUpdate(_ attempt: Attempt, _ error: NSError?) {
-    base.lanes.end(attempt.turn, hasHappened: error == nil)
-    base.report(error)
-    base.didUpdateAndPersistInstance(instance, context: context, error: error)
+  private func endUpdate(_ attempt: Attempt) -> End {
+    { error in
+      base.lanes.end(attempt.turn, hasHappened: error == nil)
+      base.report(error)
+      base.didUpdateAndPersistInstance(instance, context: context, error: error)
+    }
   }
 
   // MARK: Destroying
@@ -162,32 +225,34 @@ struct ResourceWrite {
   }
 
   private func attemptDestruction(_ attempt: Attempt) {
-    read(attempt, isUpdate: false) { error in
-      endDestruction(attempt, error)
-    } then: { stored, _, owners in
-      let batch = base.firebase.batch()
+    let end = endDestruction(attempt)
+    read(attempt, isUpdate: false, orEnd: end) { stored, _, owners in
+      let batch = base.firebase.layerBatch()
       if stored.exists {
         batch.deleteDocument(stored.reference, requiring: base.requirement(instance, stored))
         count(in: batch, owners, attempt, before: isCounted(stored), after: { _ in false })
       }
-      base.lanes.issue(attempt.turn, .all)
-      batch.commit { [self] error in
-        let error = error.map { $0 as NSError }
-        if isWorthAnother(error, attempt) { return again(attempt, attemptDestruction) }
-        endDestruction(attempt, error)
+      issue(attempt, .all, orEnd: end, again: attemptDestruction) {
+        batch.commitOrFail { error in
+          let error = error.map { $0 as NSError }
+          if isWorthAnother(error, attempt) { return again(attempt, orEnd: end, attemptDestruction) }
+          end(error)
+        }
+        if attempt.isFirst {
+          if stored.exists { log(attempt.place, old: stored, new: nil) }
+          base.didDestroyInstance(instance, context: context)
+        }
+        attempt.leave()
       }
-      if attempt.isFirst {
-        if stored.exists { log(attempt.place, old: stored, new: nil) }
-        base.didDestroyInstance(instance, context: context)
-      }
-      attempt.leave()
     }
   }
 
-  private func endDestruction(_ attempt: Attempt, _ error: NSError?) {
-    base.lanes.end(attempt.turn, hasHappened: error == nil)
-    base.report(error)
-    base.didDestroyAndPersistInstance(instance, context: context, error: error)
+  private func endDestruction(_ attempt: Attempt) -> End {
+    { error in
+      base.lanes.end(attempt.turn, hasHappened: error == nil)
+      base.report(error)
+      base.didDestroyAndPersistInstance(instance, context: context, error: error)
+    }
   }
 
   // MARK: The steps
@@ -195,7 +260,14 @@ struct ResourceWrite {
   private func withPlace(
     _ find: () throws(ResourceError) -> ResourcePlace, then body: (ResourcePlace) -> Void
   ) {
-    do throws(ResourceError) { body(try find()) } catch { base.report(error) }
+    do throws(ResourceError) {
+      let place = try find()
+      // To begin behind the end of the database is a mistake, which traps.
+      _ = base.firebase.client()
+      body(place)
+    } catch {
+      base.report(error)
+    }
   }
 
   private func after(
@@ -209,10 +281,10 @@ struct ResourceWrite {
   /// What is stored, what of the draft is still to be written, and of the owners of counters that will be less, what is
   /// known. Without the record, or if later writes have covered everything, it ends here.
   private func read(
-    _ attempt: Attempt, isUpdate: Bool, orEnd end: @escaping (NSError?) -> Void,
+    _ attempt: Attempt, isUpdate: Bool, orEnd end: @escaping End,
     then body: @escaping (DocumentSnapshot, ResourceDraft, [DocumentReference: DocumentSnapshot]) -> Void
   ) {
-    base.document(attempt.place).getDocument { stored, error in
+    base.document(attempt.place).getDocumentOrFail { stored, error in
       guard let stored else {
         let error = error.map { $0 as NSError }
         if attempt.isFirst {
@@ -248,7 +320,7 @@ struct ResourceWrite {
     _ body: @escaping ([DocumentReference: DocumentSnapshot]) -> Void
   ) {
     guard let owner = owners.first else { return body(known) }
-    owner.getDocument { snapshot, _ in
+    owner.getDocumentOrFail { snapshot, _ in
       var known = known
       known[owner] = snapshot
       readOwners(owners.dropFirst(), known, body)

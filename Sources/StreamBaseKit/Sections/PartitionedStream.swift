@@ -159,6 +159,8 @@ open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
 
   // MARK: Rows
 
+  var rowsTouched: Int { rows.touched }
+
   /// Traps if something is not where it belongs. More than linear.
   package func checkInvariants() {
     rows.checkInvariants()

@@ -23,6 +23,8 @@ struct SectionedRows<Item> {
 
   private var rows = RankTree<Row>()
   private var sections: [RankTree<RankTree<Row>.Handle>]
+  /// How many rows were looked at to find places, and written.
+  private(set) var touched = 0
 
   init(sections count: Int) { sections = Array(repeating: RankTree(), count: count) }
 
@@ -91,7 +93,12 @@ struct SectionedRows<Item> {
 
   private mutating func put(_ handle: RankTree<Row>.Handle, inSection section: Int) {
     let rank = rows.rank(of: handle)
-    let index = sections[section].partition { rows.rank(of: $0) > rank }
+    var compared = 0
+    let index = sections[section].partition {
+      compared += 1
+      return rows.rank(of: $0) > rank
+    }
+    touched += compared + 1
     var row = rows.element(handle)
     row.section = section
     row.place = sections[section].insert(handle, at: index)

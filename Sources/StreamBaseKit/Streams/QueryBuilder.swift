@@ -84,6 +84,33 @@ struct QuerySource {
     }
   }
 
+  /// Whether one place comes behind another. A value of the child alone is where the records with it begin.
+  func isBehind(_ cursor: Cursor, _ other: Cursor) -> Bool {
+    let (place, start) = place(of: cursor)
+    let (otherPlace, otherStart) = self.place(of: other)
+    if start != otherStart { return order.areInOrder(otherStart, start) }
+    guard let place else { return false }
+    return otherPlace.map { order.areInOrder($0, place) } ?? true
+  }
+
+  /// Where a cursor is, nil if it names nobody; and what all records with its value have in common.
+  private func place(of cursor: Cursor) -> (place: StreamOrder.Place?, start: StreamOrder.Place) {
+    let key: String?
+    let bytes: [UInt8]
+    switch cursor {
+    case .document(let document):
+      key = document.documentID
+      // Of the document itself: there, a time that the remote has still to set is not the null that `data()` has.
+      bytes = order.child.map(document.sortBytes) ?? []
+    case .values(let values):
+      key = values.count == (order.child == nil ? 1 : 2) ? values.last as? String : nil
+      bytes = order.child == nil ? [] : SortBytes.of(values.first, in: order.firestore)
+    }
+    return (
+      key.map { StreamOrder.Place(value: bytes, key: $0) }, StreamOrder.Place(value: bytes, key: "")
+    )
+  }
+
   /// What a stream begins with: one record more than its limit.
   var first: Query { query(from: start, to: end, limit: limit.map { $0 + 1 }) }
 

@@ -87,10 +87,16 @@ extension StreamBase {
 
   // MARK: How far
 
+  /// What was reached once stays reached, wherever a later fetch began.
   private func reach(_ place: Reach) {
+    switch (reach, place) {
     // Behind the end, everything is followed.
-    if case .end = reach { return }
-    reach = place
+    case (.end, _): return
+    // So it is where the stream began without a limit.
+    case (.first, .to) where source?.limit == nil: return
+    case (.to(let old), .to(let new)) where source?.isBehind(new, old) != true: return
+    default: reach = place
+    }
   }
 
   /// Where to go on; nil if there is no more.
