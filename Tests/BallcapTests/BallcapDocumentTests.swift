@@ -2,6 +2,7 @@
 
 import Ballcap
 import FirebaseFirestore
+import FirebaseStorage
 import Foundation
 import LayerHarness
 import Testing
@@ -218,6 +219,44 @@ extension BallcapTests {
         try await Firestore.firestore().document("bare/x").getDocument().data() as? [String: Int] == [
           "value": 1
         ])
+    }
+
+    @Test func classesThatAreNoObjectsHaveTheSameDefaults() async throws {
+      final class Bare: DataRepresentable {
+        var data: User?
+        static func == (left: Bare, right: Bare) -> Bool { left.data == right.data }
+        func hash(into hasher: inout Hasher) {}
+      }
+      #expect(Bare.collectionReference.path == "users" && Bare().shouldIncludedInTimestamp)
+      final class Lone: Documentable, DataRepresentable {
+        static var name: String { "lone" }
+        var data: User?
+        var documentReference: DocumentReference!
+        var storageReference: StorageReference { Storage.storage().reference(withPath: path) }
+        var createdAt = Timestamp()
+        var updatedAt = Timestamp()
+        init() { documentReference = Self.collectionReference.document() }
+        init(_ documentReference: DocumentReference) { self.documentReference = documentReference }
+        static func == (left: Lone, right: Lone) -> Bool { left.data == right.data }
+        func hash(into hasher: inout Hasher) {}
+      }
+      let lone = Lone()
+      lone.data = User(name: "Ada")
+      #expect(lone.path.hasPrefix("lone/") && lone.shouldIncludedInTimestamp)
+      try await Batch().save(lone).commit()
+      #expect(try await lone.documentReference.getDocument().data()?["updatedAt"] is Timestamp)
+    }
+
+    @Test func modelsMayBeClassesAndInherit() {
+      class Shape: Codable, Modelable {
+        var sides = 3
+        required init() {}
+        static func == (left: Shape, right: Shape) -> Bool { left.sides == right.sides }
+      }
+      final class Star: Shape { var rays = 5 }
+      #expect(Shape.name == "shape" && Star.name == "star" && Star.collectionReference.path == "star")
+      #expect(Star().debugDescription == "star {\n  sides: 3\n  rays: 5\n}")
+      #expect(Document<Shape>(id: "x").path == "shape/x")
     }
 
     @Test func classesMayNameTheirOwnCollection() async throws {

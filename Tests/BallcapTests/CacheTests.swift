@@ -120,6 +120,37 @@ extension BallcapTests {
       #expect(Document<User>(id: "ada").cache == User(name: "Ada"))
     }
 
+    @Test func whatWasForgottenIsFilledAgainByWhateverIsRead() async throws {
+      let ada = Document<User>(id: "ada", from: User(name: "Ada"))
+      try await ada.save()
+      let old = try await ada.documentReference.getDocument()
+      let forgets: [() throws -> Void] = [
+        { self.cache.delete(reference: ada.documentReference) }, { self.cache.delete(key: ada.path) },
+        // What only a commit can tell.
+        { try self.cache.set(Document<Counter>(id: "c"), reference: ada.documentReference) },
+      ]
+      for forget in forgets {
+        #expect(ada.cache == User(name: "Ada"))
+        try forget()
+        #expect(ada.cache == nil)
+        _ = try Document<User>(snapshot: old)
+      }
+      // Nobody said what the commit led to: it is looked up.
+      cache.setCommitted(nil, at: ada.documentReference, 0)
+      #expect(ada.cache == User(name: "Ada"))
+      // Whoever looked before does not know, and who looks behind it does, however old the document is.
+      let before = try #require(CachedDocument.unknown(ada.documentReference).settled(at: nil))
+      let unknown = CachedDocument.unknown(ada.documentReference)
+      let time = CachedDocument.now
+      while CachedDocument.now == time {}
+      let behind = try #require(unknown.settled(at: nil))
+      #expect(!before.settles(unknown) && behind.settles(unknown))
+      // What was deleted stays away.
+      try await ada.delete()
+      _ = try Document<User>(snapshot: old)
+      #expect(ada.cache == nil)
+    }
+
     @Test func aCommitThatIsToldLateDoesNotReplaceWhatWasReadAfterIt() async throws {
       let reference = Firestore.firestore().document("users/ada")
       try await reference.setData(["name": "Ada", "age": 1, "tags": []])

@@ -307,6 +307,19 @@ extension BallcapTests {
       #expect(found == ["4", "2", "0"])
     }
 
+    @Test func theFirstDocumentsThatAPredicateAcceptsAreListedAtOnce() async throws {
+      for rank in 0..<6 { try await save("\(rank)", rank) }
+      let source = Document<Item>.order(by: "rank", descending: true).filter(using: isEven).dataSource()
+      var changes = source.changes.makeAsyncIterator()
+      let first = try #require(try await changes.next())
+      #expect(first.before.isEmpty && first.after.keys == ["4", "2", "0"])
+      #expect(first.changes.insertions.keys == ["4", "2", "0"] && first.indices.insertions == [0, 1, 2])
+      // A tree has a place of each, and is for changes.
+      #expect(source.list.handles.isEmpty)
+      try await save("3", 8)
+      #expect(try await changes.next()?.after.keys == ["3", "4", "2", "0"])
+    }
+
     @Test func aQueryWithAPredicateTellsStepsThatLeadFromOneStateToTheNext() async throws {
       var dice = Dice(seed: 11)
       for rank in 0..<8 { try await save("\(rank)", rank) }

@@ -20,6 +20,10 @@ struct CachedDocument: @unchecked Sendable {
   /// A remote may still reject what led to this state, or it came beside one of which that is true: the database knows
   /// better.
   private(set) var isProvisional = false
+  /// When somebody looked, if this is what the database had then.
+  private var lookedUp: Int64?
+  /// What it is, nobody said: `version` is when that became so.
+  private var isUnknown = false
 
   /// What was read, at some time. Of what was not there nobody knows since when, or whether it still is not: that is
   /// for the database to say.
@@ -31,6 +35,7 @@ struct CachedDocument: @unchecked Sendable {
   /// What the database had at `time`, or somewhat later.
   init(current snapshot: DocumentSnapshot, at time: Int64) {
     self.init(snapshot, version: snapshot.version ?? time)
+    lookedUp = time
     // That something is gone may be a deletion that is taken back.
     isProvisional =
       snapshot.exists ? snapshot.metadata.hasPendingWrites : snapshot.reference.firestore.hasRemote
@@ -49,16 +54,19 @@ struct CachedDocument: @unchecked Sendable {
     version = 0
   }
 
-  private init(absent reference: DocumentReference?) {
+  private init(unknown reference: DocumentReference) {
     content = .absent
     self.reference = reference
     version = Self.now
+    isProvisional = true
+    isUnknown = true
   }
 
   static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000_000) }
 
-  static func absent(_ reference: DocumentReference?) -> CachedDocument {
-    CachedDocument(absent: reference)
+  /// Something else than before, and nobody said what: the database is to be asked.
+  static func unknown(_ reference: DocumentReference) -> CachedDocument {
+    CachedDocument(unknown: reference)
   }
 
   func belongs(to other: DocumentReference?) -> Bool {
@@ -84,8 +92,10 @@ struct CachedDocument: @unchecked Sendable {
 
   /// Whether this is what was looked up for a provisional state that is still there, or for one before it.
   func settles(_ present: CachedDocument?) -> Bool {
-    guard let present, present.isProvisional else { return false }
-    return present.version <= version && belongs(to: present.reference)
+    guard let present, present.isProvisional, belongs(to: present.reference) else { return false }
+    // The document may be older than what is not known of it, but the look at it has to be later.
+    if present.isUnknown { return lookedUp.map { $0 > present.version } ?? false }
+    return present.version <= version
   }
 
   /// This state in the place of another one, which may have been the later one.

@@ -4,6 +4,7 @@
 //   - At most 1000 paths, those that were used last.
 //   - Of a document that is read or committed from two sides, the later state stays; what was deleted does not come back
 //     with a state that was read before.
+//   - What was forgotten is as if nobody had read it: any state fills it again, the older ones too.
 //   - That a document turned out not to be there makes the cache ask the database, too: a reading that found nothing has
 //     no version.
 //   - A state with writes that a remote has not answered is looked up in the database when somebody asks for it: what
@@ -108,7 +109,8 @@ final class DocumentCache: Sendable {
   /// What the database has once a write of it was committed, looked up at `time` or later. Somebody may have read what
   /// came after it.
   func setCommitted(_ snapshot: DocumentSnapshot?, at reference: DocumentReference, _ time: Int64) {
-    let entry = snapshot.map { CachedDocument(current: $0, at: time) } ?? .absent(reference)
+    // What is not known now, the database may know when somebody asks.
+    let entry = snapshot.map { CachedDocument(current: $0, at: time) } ?? .unknown(reference)
     state.withLock { state in
       state.settle()
       state.insert(entry, reference.path)
@@ -122,9 +124,15 @@ final class DocumentCache: Sendable {
     }
   }
 
-  func delete(reference: DocumentReference) { put(.absent(reference), at: reference.path) }
+  func delete(reference: DocumentReference) { delete(key: reference.path) }
 
-  func delete(key: String) { put(.absent(nil), at: key) }
+  /// Forgets it. That the document is gone is not what this says: a commit does.
+  func delete(key: String) {
+    state.withLock { state in
+      state.settle()
+      state.entries.remove(key)
+    }
+  }
 
   func clear() { state.withLock { $0 = State() } }
 }

@@ -36,8 +36,8 @@ extension DataSource {
       return receive(snapshot, snapshot.documentChanges.compactMap(renewal))
     }
     let news = news(of: snapshot)
-    if isBlank, !query.hasPredicates, news.allSatisfy({ $0.type == .added }) {
-      return fill(snapshot, news.map { $0.document })
+    if isBlank, news.allSatisfy({ $0.type == .added }) {
+      return fill(snapshot, news.map { $0.document }.filter(query.accepts))
     }
     receive(snapshot, news.compactMap(pendingChange))
   }

@@ -18,8 +18,9 @@ extension Modelable {
     (["\(Self.name) {"] + propertyLines + ["}"]).joined(separator: "\n")
   }
 
-  /// A line for each property, in the order of their declaration.
+  /// A line for each property, in the order of their declaration; of a class, those that it inherits come first.
   var propertyLines: [String] {
-    Mirror(reflecting: self).children.map { "  \($0.label ?? "_"): \($0.value)" }
+    let mirrors = sequence(first: Mirror(reflecting: self), next: \.superclassMirror)
+    return Array(mirrors).reversed().flatMap(\.children).map { "  \($0.label ?? "_"): \($0.value)" }
   }
 }
