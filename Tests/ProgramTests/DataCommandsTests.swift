@@ -77,6 +77,45 @@ import Testing
     #expect(table.output == "path,topic\nrooms/eros,\"love, \"\"true\"\"\"\n")
   }
 
+  @Test func aFileMayBeginWithAMarkOfTheByteOrder() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/lines"
+    let mark = "\u{FEFF}"
+    let store = folder.path + "/store"
+    try Data((mark + #"{"path": "a/b"}"# + "\n" + mark + "\n" + #"{"path": "a/c"}"#).utf8)
+      .write(to: URL(fileURLWithPath: path))
+    #expect(try dugout.run("import", store, path).output == "2 documents imported.\n")
+    try Data((mark + #"{"path": "a/d"}"# + "\nno").utf8).write(to: URL(fileURLWithPath: path))
+    // The mark is three bytes of the file.
+    #expect(try dugout.run("import", store, path).complaint.contains(", byte 19: the line is no JSON object"))
+  }
+
+  @Test func anImportHoldsNoMoreOfItsFileThanALineAndAPiece() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/lines"
+    let long = String(repeating: "x", count: 3 << 20)
+    let lines = (0..<60_000).map { "line \($0) " + String(repeating: "-", count: 100) } + [long, "", "last"]
+    try Data(lines.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: path))
+    let reader = try LineReader(path)
+    #expect(reader.bytes > 9 << 20)
+    var most = 0
+    var place: UInt64 = 0
+    for line in lines {
+      let read = try #require(try reader.next())
+      guard read.count == line.utf8.count, read.elementsEqual(line.utf8), reader.lineStart == place else {
+        Issue.record("the line at byte \(place) was read wrong")
+        return
+      }
+      place = min(place + UInt64(line.utf8.count) + 1, reader.bytes)
+      #expect(reader.bytesDone == place)
+      if line.hasPrefix("line") { most = max(most, reader.bytesHeld) }
+    }
+    #expect(try reader.next() == nil)
+    // A piece, and the beginning of a line from the one before.
+    #expect(most <= 2 << 20)
+    #expect(reader.bytesHeld <= 5 << 20)
+  }
+
   @Test func anImportThatIsCutOffKeepsWhatItWroteAndGoesOn() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()
@@ -130,6 +169,34 @@ import Testing
     try write("a", isGood: true)
     #expect(try dugout.run("import", folder.path, path).output == "1000 documents imported.\n")
     #expect(try dugout.run("query", folder.path, "a", "--count").output == "count  1000\n")
+  }
+
+  @Test func whoSaysSomethingElseThanHeMeansIsToldWhatToSay() throws {
+    let folder = try TemporaryFolder()
+    let store = folder.path + "/store"
+    func complaint(_ words: String..., status: Int32 = 2) throws -> String {
+      let outcome = try dugout.run(words)
+      #expect(outcome.status == status, "\(words)")
+      return outcome.complaint
+    }
+    try #require(dugout.run("set", store, "users/ada", "{name: \"Ada\"}").status == 0)
+    let fields = "the fields of a document look like {name: \"Ada\", age: 36}."
+    #expect(try complaint("set", store, "users/eve", "name=Eve").contains(fields))
+    #expect(try complaint("set", store, "users/eve").contains("\"dugout set --help\" tells more."))
+    #expect(try complaint("get", store, "users").contains("\"dugout ls\" lists the documents"))
+    #expect(try complaint("delete", store, "users where name == \"Ada\"").contains("add --query"))
+    #expect(try complaint("index", "create", store, "users/ada/posts", "n").contains("such as posts"))
+    #expect(try complaint("import", store, store, status: 65).contains("is a store. \"dugout export"))
+    #expect(try complaint("export", store, folder.path, status: 74).contains("is a directory: name a file"))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["store"])
+    #expect(
+      try dugout.run("query", store, "user").output
+        == "no documents; there is no collection user. Did you mean users?\n")
+    #expect(
+      try dugout.run("query", store, "group posts").output
+        == "no documents; there is no collection posts. \"dugout ls\" lists those that are there.\n")
+    #expect(try dugout.run("query", store, "users where age > 3").output == "no documents\n")
+    #expect(try dugout.run("query", store, "user", "--json").output == "{\"documents\":[]}\n")
   }
 
   @Test func badInputIsNamed() throws {

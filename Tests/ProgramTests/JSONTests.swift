@@ -42,6 +42,13 @@ import Testing
     }
   }
 
+  @Test func aMarkOfTheByteOrderIsNoPartOfTheText() throws {
+    #expect(try read("\u{FEFF}{\"a\": \"\u{FEFF}\"}").description == "{\"a\":\"\u{FEFF}\"}")
+    #expect { try read("\u{FEFF}{\"a\" 1}") } throws: { "\($0)" == "a colon is expected at byte 8" }
+    #expect(throws: JSONError.self) { try read("\u{FEFF}") }
+    #expect(throws: JSONError.self) { try read("\u{FEFF}\u{FEFF}1") }
+  }
+
   @Test func depthIsBounded() throws {
     func nested(_ depth: Int) -> String {
       String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
@@ -53,18 +60,59 @@ import Testing
 
   @Test func anErrorSaysWhere() {
     #expect { try read(#"{"a": 1, "b" 2}"#) } throws: { "\($0)" == "a colon is expected at byte 13" }
+    // Of names, the first one that was there already.
+    #expect {
+      try read(#"{"d": 1, "b": 2, "c": 3, "b": 4, "d": 5, "e": 6}"#)
+    } throws: {
+      "\($0)" == "\"b\" is twice in the object at byte 25"
+    }
   }
 
   @Test func allValuesOfADocumentComeBack() throws {
     var generator = DocumentGenerator(seed: 9)
     for document in generator.documents(60) {
       let line = DocumentJSON.object(of: document).description
-      // What a write is waiting for is no value yet.
-      if line.contains("pendingTimestampValue") { continue }
       let read = try DocumentJSON.document(Data(line.utf8))
       #expect(read.path == document.path)
       #expect(read.fields == document.fields, "\(line)")
     }
+  }
+
+  @Test func aPendingTimeComesBackWithWhatWasThereBefore() throws {
+    func read(_ value: String) throws -> StoredValue? {
+      try DocumentJSON.document(Data(#"{"path": "a/b", "fields": {"t": \#(value)}}"#.utf8)).fields["t"]
+    }
+    let time = StoredTimestamp(seconds: 1_767_323_045, nanoseconds: 678_000_000)
+    let inside = StoredValue.map(StoredMap([("a", .array([.string("b")]))]))
+    for previous in [nil, StoredValue.null, .integer(7), inside] {
+      let value = StoredValue.pendingTimestamp(try #require(time), previous: previous)
+      #expect(try read(DocumentJSON.object(of: value).description) == value)
+    }
+    let pending = #""pendingTimestampValue": "2026-01-02T03:04:05Z""#
+    let deep = String(repeating: #"{"mapValue": {"fields": {"a": "#, count: 25)
+    let end = String(repeating: "}}}", count: 25)
+    let long = String(repeating: "a", count: 2 << 20)
+    func maps(_ count: Int, _ inside: String) -> String {
+      String(repeating: #"{"mapValue": {"fields": {"a": "#, count: count) + inside
+        + String(repeating: "}}}", count: count)
+    }
+    func waiting(_ previous: String) -> String { #"{\#(pending), "previousValue": \#(previous)}"# }
+    // Each alone is what a document can hold.
+    let large = waiting(#"{"stringValue": "\#(String(repeating: "a", count: 700 << 10))"}"#)
+    _ = try read(#"{"mapValue": {"fields": {"a": \#(large), "b": \#(large)}}}"#)
+    _ = try read(waiting(maps(10, waiting(maps(10, #"{"nullValue": null}"#)))))
+    // What no record can hold, and what is over the limits.
+    let refused = [
+      "7", "{\(pending)}", #"{"arrayValue": {"values": [{"arrayValue": {}}]}}"#,
+      #"\#(deep){"nullValue": null}\#(end)"#, #"{"stringValue": "\#(long)"}"#,
+      maps(18, waiting(maps(5, #"{"nullValue": null}"#))), maps(1, waiting(#"{"stringValue": "\#(long)"}"#)),
+    ]
+    for previous in refused {
+      #expect(throws: JSONProblem.self) { try read(#"{\#(pending), "previousValue": \#(previous)}"#) }
+    }
+    #expect(throws: JSONProblem.self) { try read(#"{\#(pending), "stringValue": "a"}"#) }
+    #expect(throws: JSONProblem.self) { try read(#"{"pendingTimestampValue": "soon"}"#) }
+    #expect(throws: JSONProblem.self) { try read(#"{"previousValue": {"nullValue": null}}"#) }
   }
 
   @Test func namesThatLookAlikeAreColumnsOfTheirOwn() throws {

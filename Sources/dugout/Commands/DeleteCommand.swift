@@ -31,7 +31,9 @@ enum DeleteCommand: Command {
         return count
       }
     } else {
-      let path = try DocumentArgument.path(text)
+      let isQuery = (try? QueryText.query(text)) != nil
+      let path = try DocumentArgument.path(
+        text, hint: isQuery ? "To delete all that a query finds, add --query." : nil)
       deleted = try StoreAccess.withStore(arguments.positional[0]) { store throws(DocumentStoreError) in
         guard try store.document(at: path) != nil else { return 0 }
         try store.commit([.delete(path)])

@@ -110,7 +110,7 @@ private struct Export {
 private final class Output {
   private let path: String
   private let handle: FileHandle
-  private var buffer = Data()
+  private var buffer: [UInt8] = []
 
   init(_ path: String) throws(DocumentStoreError) {
     self.path = path
@@ -118,6 +118,9 @@ private final class Output {
       handle = .standardOutput
       return
     }
+    var isDirectory: ObjCBool = false
+    guard !FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) || !isDirectory.boolValue
+    else { throw .failed(StorageEvidence(message: "\(path) is a directory: name a file in it.")) }
     let part = path + ".part"
     guard FileManager.default.createFile(atPath: part, contents: nil),
       let file = FileHandle(forWritingAtPath: part)
@@ -126,13 +129,14 @@ private final class Output {
   }
 
   func write(_ line: String) {
-    buffer.append(Data((line + "\n").utf8))
+    buffer.append(contentsOf: line.utf8)
+    buffer.append(UInt8(ascii: "\n"))
     if buffer.count > 1 << 20 { flush() }
   }
 
   private func flush() {
     do {
-      try handle.write(contentsOf: buffer)
+      try handle.write(contentsOf: Data(buffer))
     } catch {
       Terminal.complain("dugout export: \(path) could not be written: \(error.localizedDescription)")
       if path != "-" { try? FileManager.default.removeItem(atPath: path + ".part") }

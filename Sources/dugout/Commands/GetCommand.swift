@@ -11,7 +11,10 @@ enum GetCommand: Command {
 
   static func run(_ arguments: Arguments) async throws {
     let directory = arguments.positional[0]
-    let path = try DocumentArgument.path(arguments.positional[1])
+    let text = arguments.positional[1]
+    let isCollection = (try? CollectionPath(text.pathSegments)) != nil
+    let path = try DocumentArgument.path(
+      text, hint: isCollection ? "\"dugout ls\" lists the documents of a collection." : nil)
     let document = try StoreAccess.withStore(directory, readOnly: true) { store throws(DocumentStoreError) in
       try store.document(at: path)
     }

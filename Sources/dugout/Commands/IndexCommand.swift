@@ -31,6 +31,12 @@ enum IndexCommand: Command {
   }
 
   private static func definition(_ words: [String], _ arguments: Arguments) throws -> IndexDefinition {
+    guard !words[2].utf8.contains(UInt8(ascii: "/")) else {
+      throw CommandFailure(
+        code: .usage,
+        message: "\(words[2]) is a path. An index is for all collections with an id, such as posts for "
+          + "users/ada/posts.")
+    }
     do {
       let fields = try words[3...].map { word in
         if word.hasSuffix(":desc") {

@@ -43,15 +43,30 @@ enum QueryCommand: Command {
       }
       return arguments.answer(lines.joined(separator: "\n"), .object(members))
     }
-    let documents = try StoreAccess.withStore(arguments.positional[0], readOnly: true) {
+    let (documents, remark) = try StoreAccess.withStore(arguments.positional[0], readOnly: true) {
       store throws(DocumentStoreError) in
-      try store.documents(query)
+      let documents = try store.documents(query)
+      return (documents, documents.isEmpty ? Self.hint(query.scope, try store.collectionGroups()) : nil)
     }
     var isGroup = false
     if case .collectionGroup = query.scope { isGroup = true }
     arguments.answer(
-      DocumentTable.text(of: documents, fullPaths: isGroup),
+      DocumentTable.text(of: documents, fullPaths: isGroup) + (remark ?? ""),
       ["documents": documents.map { document in DocumentJSON.object(of: document) }])
+  }
+
+  /// A collection that is not there is none that was emptied: its name may be mistyped.
+  private static func hint(_ scope: StructuredQuery.Scope, _ groups: [String]) -> String? {
+    let id: String
+    switch scope {
+    case .collection(let path): id = path.id
+    case .collectionGroup(let name): id = name
+    case .document: return nil
+    }
+    guard !groups.isEmpty, !groups.contains(where: { $0.isSameUTF8(as: id) }) else { return nil }
+    let near = groups.sorted().first { Wording.areNear($0, id) }
+    let guess = near.map { "Did you mean \($0)?" } ?? "\"dugout ls\" lists those that are there."
+    return "; there is no collection \(id). \(guess)"
   }
 
   private static func aggregates(_ arguments: Arguments) throws -> [Aggregate] {

@@ -25,7 +25,9 @@ enum SetCommand: Command {
     let path = try DocumentArgument.path(arguments.positional[1])
     var text = arguments.positional[2]
     if text == "-" { text = String(decoding: FileHandle.standardInput.readDataToEndOfFile(), as: UTF8.self) }
-    guard case .map(let fields) = try QueryText.value(text) else {
+    // What is wrong with the value helps nobody who does not know that it is to be an object.
+    guard text.first(where: { !$0.isWhitespace }) == "{", case .map(let fields) = try QueryText.value(text)
+    else {
       throw CommandFailure(
         code: .usage, message: "the fields of a document look like {name: \"Ada\", age: 36}.")
     }
@@ -40,11 +42,13 @@ enum SetCommand: Command {
 }
 
 enum DocumentArgument {
-  static func path(_ text: String) throws -> DocumentPath {
+  /// `hint` says what the user may have meant.
+  static func path(_ text: String, hint: String? = nil) throws -> DocumentPath {
     do {
       return try DocumentPath(text.pathSegments)
     } catch {
-      throw CommandFailure(code: .usage, message: "\(error) A document's path looks like users/ada.")
+      let end = hint.map { " " + $0 } ?? ""
+      throw CommandFailure(code: .usage, message: "\(error) A document's path looks like users/ada.\(end)")
     }
   }
 }

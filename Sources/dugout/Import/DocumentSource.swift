@@ -49,7 +49,9 @@ final class JSONLines: DocumentSource {
 
   func next() throws -> (path: DocumentPath, fields: StoredMap)? {
     while let line = try reader.next() {
-      let isBlank = line.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
+      // It stays in the line: places in it are those of the file.
+      let content = line.starts(with: JSONReader.byteOrderMark) ? line.dropFirst(3) : line
+      let isBlank = content.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
       if !isBlank { return try DocumentJSON.document(line) }
     }
     return nil

@@ -25,6 +25,11 @@ final class FirestoreExport: DocumentSource {
       end += size
     }
     guard !files.isEmpty else {
+      guard !StoreFinder.isStore(path) else {
+        throw CommandFailure(
+          code: .badData,
+          message: "\(path) is a store. \"dugout export \(path) FILE\" writes a file that can be imported.")
+      }
       throw CommandFailure(
         code: .badData,
         message: "\(path) is no export of Firestore: there is no file output-0 in it. "

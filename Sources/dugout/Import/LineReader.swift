@@ -1,4 +1,4 @@
-// Lines of a file, of any length.
+// Lines of a file, of any length. No more of it is in memory than the line and a piece.
 
 import Foundation
 
@@ -11,7 +11,9 @@ final class LineReader {
   private(set) var lineStart: UInt64 = 0
   private let handle: FileHandle
   private let path: String
-  private var buffer = Data()
+  /// What was read; before `start`, it was handed out.
+  private var buffer: [UInt8] = []
+  private var start = 0
   private var isAtEnd = false
 
   init(_ path: String) throws {
@@ -32,34 +34,37 @@ final class LineReader {
 
   func skip(to offset: UInt64) throws {
     try handle.seek(toOffset: offset)
+    (buffer, start, isAtEnd) = ([], 0, false)
     bytesDone = offset
   }
 
+  /// How much of the file is in memory.
+  var bytesHeld: Int { buffer.count }
+
   func next() throws -> Data? {
+    // No byte is looked at twice, however long a line is.
+    var searched = start
     while true {
-      if let end = buffer.firstIndex(of: 0x0A) {
-        let line = buffer[buffer.startIndex..<end]
-        take(line.count + 1)
-        return Data(line)
-      }
+      if let end = buffer[searched...].firstIndex(of: 0x0A) { return take(upTo: end, of: end + 1) }
       guard !isAtEnd else {
-        guard !buffer.isEmpty else { return nil }
-        let line = Data(buffer)
-        take(line.count)
-        return line
+        return start < buffer.count ? take(upTo: buffer.count, of: buffer.count) : nil
       }
+      buffer.removeSubrange(..<start)
+      start = 0
+      searched = buffer.count
       let chunk: Data
       do { chunk = try handle.read(upToCount: Self.chunkBytes) ?? Data() } catch {
         throw CommandFailure(
           code: .inputOutput, message: "\(path) cannot be read: \(error.localizedDescription)")
       }
-      if chunk.isEmpty { isAtEnd = true } else { buffer.append(chunk) }
+      if chunk.isEmpty { isAtEnd = true } else { buffer.append(contentsOf: chunk) }
     }
   }
 
-  private func take(_ count: Int) {
+  private func take(upTo end: Int, of next: Int) -> Data {
+    defer { start = next }
     lineStart = bytesDone
-    bytesDone += UInt64(count)
-    buffer = buffer.dropFirst(count)
+    bytesDone += UInt64(next - start)
+    return Data(buffer[start..<end])
   }
 }

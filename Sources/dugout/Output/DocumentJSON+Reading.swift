@@ -32,7 +32,9 @@ extension DocumentJSON {
     guard let fields = (object["fields"] ?? [:]).members else {
       throw JSONProblem(message: "\"fields\" is no object")
     }
-    return (path, try map(fields))
+    let map = try map(fields)
+    try checkPrevious(in: map, of: path)
+    return (path, map)
   }
 
   private static func relativePath(_ name: String) -> String? {
@@ -50,6 +52,7 @@ extension DocumentJSON {
   }
 
   private static func value(_ json: JSON) throws(JSONProblem) -> StoredValue {
+    if let pending = try pendingTimestamp(json) { return pending }
     guard let members = json.members, members.count == 1 else {
       throw JSONProblem(message: "a value is an object with its type, such as {\"stringValue\": \"a\"}")
     }
@@ -96,6 +99,55 @@ extension DocumentJSON {
       throw JSONProblem(message: "there is no type \"\(type)\"")
     }
   }
+
+  // MARK: Pending times
+
+  /// A time that a remote had still to set when the document was written out, and maybe what was there before.
+  private static func pendingTimestamp(_ json: JSON) throws(JSONProblem) -> StoredValue? {
+    guard let members = json.members, let content = json["pendingTimestampValue"] else { return nil }
+    let previous = json["previousValue"]
+    guard members.count == (previous == nil ? 1 : 2) else { return nil }
+    guard let time = content.text.flatMap(TimestampText.parse) else {
+      throw JSONProblem(message: "\(content.text ?? content.description) is no pendingTimestampValue")
+    }
+    guard let previous else { return .pendingTimestamp(time, previous: nil) }
+    let value = try value(previous)
+    if case .pendingTimestamp = value {
+      throw JSONProblem(message: "a previousValue is no pendingTimestampValue")
+    }
+    return .pendingTimestamp(time, previous: value)
+  }
+
+  /// What pending times have put aside is stored as well. Each was in the document at some time, and is within the
+  /// limits of what was.
+  private static func checkPrevious(in fields: StoredMap, of path: DocumentPath) throws(JSONProblem) {
+    guard let time = StoredTimestamp(microseconds: 0) else { return }
+    for case .map(let previous) in putAside(.map(fields)) {
+      do {
+        try DocumentLimits.check(
+          StoredDocument(path: path, createTime: time, updateTime: time, fields: previous))
+      } catch {
+        throw JSONProblem(message: "what is in a previousValue is more than a document can hold")
+      }
+    }
+  }
+
+  /// Each of them, also those inside others, as deep as it lies and under its names, with nothing beside it.
+  private static func putAside(_ value: StoredValue) -> [StoredValue] {
+    switch value {
+    case .pendingTimestamp(_, let previous): previous.map { [$0] + putAside($0) } ?? []
+    case .array(let elements): elements.flatMap(putAside).map { alone("0", $0) }
+    case .map(let map):
+      map.entries.flatMap { entry in putAside(entry.value).map { alone(entry.name, $0) } }
+    case .null, .boolean, .integer, .double, .timestamp, .string, .bytes, .reference, .geoPoint, .vector: []
+    }
+  }
+
+  private static func alone(_ name: String, _ value: StoredValue) -> StoredValue {
+    .map(StoredMap([(name, value)]))
+  }
+
+  // MARK: Scalars
 
   private static func integer(_ content: JSON) -> Int64? {
     switch content {

@@ -5,11 +5,12 @@ import Foundation
 
 enum DocumentJSON {
   static func object(of document: StoredDocument) -> JSON {
+    // In the order in which they are written.
     [
-      "path": document.path.description,
       "createTime": DocumentText.text(of: document.createTime),
-      "updateTime": DocumentText.text(of: document.updateTime),
       "fields": object(of: document.fields),
+      "path": document.path.description,
+      "updateTime": DocumentText.text(of: document.updateTime),
     ]
   }
 
@@ -25,7 +26,12 @@ enum DocumentJSON {
     case .integer(let value): ["integerValue": "\(value)"]
     case .double(let value): ["doubleValue": value]
     case .timestamp(let value): ["timestampValue": DocumentText.text(of: value)]
-    case .pendingTimestamp(let value, _): ["pendingTimestampValue": DocumentText.text(of: value)]
+    case .pendingTimestamp(let value, nil): ["pendingTimestampValue": DocumentText.text(of: value)]
+    // What the field had before is a part of it: readers may ask for that.
+    case .pendingTimestamp(let value, let previous?):
+      [
+        "pendingTimestampValue": DocumentText.text(of: value), "previousValue": object(of: previous),
+      ]
     case .string(let value): ["stringValue": value]
     case .bytes(let value): ["bytesValue": Data(value).base64EncodedString()]
     case .reference(let value): ["referenceValue": text(of: value)]

@@ -1,6 +1,7 @@
 // JSON with the members of an object in an order, and their names told apart by their bytes: two names that look
 // alike are two.
 
+import DocumentStore
 import Foundation
 
 enum JSON: Sendable {
@@ -19,9 +20,9 @@ enum JSON: Sendable {
 
   /// The member of an object; nil if there is none, or this is no object.
   subscript(name: String) -> JSON? {
-    get { members?.first { $0.name.utf8.elementsEqual(name.utf8) }?.value }
+    get { members?.first { $0.name.isSameUTF8(as: name) }?.value }
     set {
-      var members = (members ?? []).filter { !$0.name.utf8.elementsEqual(name.utf8) }
+      var members = (members ?? []).filter { !$0.name.isSameUTF8(as: name) }
       if let newValue { members.append(Member(name: name, value: newValue)) }
       self = .object(members)
     }
@@ -57,7 +58,8 @@ extension JSON: CustomStringConvertible {
       text += "]"
     case .object(let members):
       text += "{"
-      let sorted = members.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+      let sorted =
+        Self.areInOrder(members) ? members : members.sorted { $0.name.precedesInUTF8($1.name) }
       for (index, member) in sorted.enumerated() {
         if index > 0 { text += "," }
         Self.write(member.name, to: &text)
@@ -66,6 +68,15 @@ extension JSON: CustomStringConvertible {
       }
       text += "}"
     }
+  }
+
+  /// Whether each name comes before the next, so that none is there twice: the fields of documents are kept so.
+  static func areInOrder(_ members: [Member]) -> Bool {
+    for index in members.indices.dropFirst()
+    where !members[index - 1].name.precedesInUTF8(members[index].name) {
+      return false
+    }
+    return true
   }
 
   private static func write(_ value: String, to text: inout String) {

@@ -1,5 +1,6 @@
 // Reads JSON (RFC 8259) from bytes. Names that are twice in one object are refused: which one was meant is a guess.
 
+import DocumentStore
 import Foundation
 
 /// Why a text is no JSON.
@@ -13,6 +14,9 @@ struct JSONError: Error, CustomStringConvertible {
 struct JSONReader {
   /// Objects and arrays within each other. A document's values are at most a third as deep.
   private static let depthMax = 256
+
+  /// Some programs begin a text with it. It says nothing.
+  static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
   private let bytes: UnsafeRawBufferPointer
   private var offset = 0
@@ -28,7 +32,10 @@ struct JSONReader {
     return try result.get()
   }
 
-  private init(bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+  private init(bytes: UnsafeRawBufferPointer) {
+    self.bytes = bytes
+    if bytes.starts(with: Self.byteOrderMark) { offset = Self.byteOrderMark.count }
+  }
 
   private mutating func whole() throws(JSONError) -> JSON {
     let value = try value()
@@ -54,10 +61,12 @@ struct JSONReader {
   private mutating func object() throws(JSONError) -> JSON {
     try enter()
     var members: [JSON.Member] = []
+    // Where the names begin.
+    var starts: [Int] = []
     if next() == UInt8(ascii: "}") { return leave(.object(members)) }
     while true {
       guard next() == UInt8(ascii: "\"") else { throw error("a name is expected") }
-      let start = offset
+      starts.append(offset)
       let name = try string()
       guard next() == UInt8(ascii: ":") else { throw error("a colon is expected") }
       offset += 1
@@ -65,8 +74,9 @@ struct JSONReader {
       switch next() {
       case UInt8(ascii: ","): offset += 1
       case UInt8(ascii: "}"):
-        if let name = Self.repeated(members) {
-          throw JSONError(problem: "\"\(name)\" is twice in the object", offset: start)
+        if let index = Self.repeated(members) {
+          throw JSONError(
+            problem: "\"\(members[index].name)\" is twice in the object", offset: starts[index])
         }
         return leave(.object(members))
       default: throw error("a comma or a closing brace is expected")
@@ -100,10 +110,14 @@ struct JSONReader {
     return value
   }
 
-  private static func repeated(_ members: [JSON.Member]) -> String? {
-    guard members.count > 1 else { return nil }
-    let names = members.map(\.name).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-    return zip(names, names.dropFirst()).first { $0.utf8.elementsEqual($1.utf8) }?.0
+  /// The first member whose name one before it has.
+  private static func repeated(_ members: [JSON.Member]) -> Int? {
+    // As most objects are written.
+    if JSON.areInOrder(members) { return nil }
+    // The sort is stable: of equal names, the one that came first is first.
+    let sorted = members.indices.sorted { members[$0].name.precedesInUTF8(members[$1].name) }
+    return zip(sorted, sorted.dropFirst()).filter { members[$0].name.isSameUTF8(as: members[$1].name) }
+      .map { $0.1 }.min()
   }
 
   private mutating func word(_ word: StaticString, _ value: JSON) throws(JSONError) -> JSON {

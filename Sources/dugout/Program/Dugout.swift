@@ -50,7 +50,8 @@ struct Dugout {
       try await command.run(Arguments(words, of: command))
       return .ok
     } catch let failure as CommandFailure {
-      Terminal.complain("dugout \(name): \(failure.message)")
+      let hint = failure.message.hasPrefix("usage: ") ? "\n\"dugout \(name) --help\" tells more." : ""
+      Terminal.complain("dugout \(name): \(failure.message)\(hint)")
       return failure.code
     } catch {
       Terminal.complain("dugout \(name): \(error.localizedDescription)")

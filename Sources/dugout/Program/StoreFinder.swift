@@ -13,6 +13,10 @@ enum StoreFinder {
   /// A backup that was cut off has this one, and says itself what to do.
   private static let backupMark = "BACKUP"
 
+  static func isStore(_ directory: String) -> Bool {
+    FileManager.default.fileExists(atPath: "\(directory)/\(mark)")
+  }
+
   static func stores(below directory: String) -> [String] {
     guard let walk = FileManager.default.enumerator(atPath: directory) else { return [] }
     var found: [String] = []

@@ -59,7 +59,8 @@ struct QuickstartTour {
     guard let user = found?.data else {
       throw CommandFailure(code: .checkFailed, message: "the acknowledged document is not there.")
     }
-    Self.tell("users/ada: \(user.name), \(user.age), \(user.tags), read in \(time)")
+    let milliseconds = String(format: "%.1f", time / .milliseconds(1))
+    Self.tell("users/ada: \(user.name), \(user.age), \(user.tags), read in \(milliseconds) ms")
     let snapshot = try await users.document("ada").getDocument(source: .cache)
     for (field, value) in (snapshot.data() ?? [:]).sorted(by: { $0.key < $1.key }) {
       Self.tell("\(field) = \((value as? Timestamp)?.dateValue() ?? value)")
