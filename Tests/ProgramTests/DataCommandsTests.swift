@@ -183,6 +183,8 @@ import Testing
     let fields = "the fields of a document look like {name: \"Ada\", age: 36}."
     #expect(try complaint("set", store, "users/eve", "name=Eve").contains(fields))
     #expect(try complaint("set", store, "users/eve").contains("\"dugout set --help\" tells more."))
+    let option = try complaint("query", store, "users", "--where", "age > 1")
+    #expect(option.contains("no option --where") && option.contains("\"dugout query --help\" tells more."))
     #expect(try complaint("get", store, "users").contains("\"dugout ls\" lists the documents"))
     #expect(try complaint("delete", store, "users where name == \"Ada\"").contains("add --query"))
     #expect(try complaint("index", "create", store, "users/ada/posts", "n").contains("such as posts"))

@@ -50,7 +50,8 @@ struct Dugout {
       try await command.run(Arguments(words, of: command))
       return .ok
     } catch let failure as CommandFailure {
-      let hint = failure.message.hasPrefix("usage: ") ? "\n\"dugout \(name) --help\" tells more." : ""
+      let saysUsage = failure.message.contains(Help.usage(command))
+      let hint = saysUsage ? "\n\"dugout \(name) --help\" tells more." : ""
       Terminal.complain("dugout \(name): \(failure.message)\(hint)")
       return failure.code
     } catch {
