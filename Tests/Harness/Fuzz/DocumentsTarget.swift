@@ -38,7 +38,12 @@ struct DocumentsTarget: FuzzTarget {
     let page = place - entries.count
     let made = page < 0 ? image(with: bytes, at: place) : image(withPage: bytes, page)
     guard let made else { return "too large" }
-    return DocumentsExercise.run(SimulatedDisk(made).platform(seed: seed))
+    let answer = DocumentsExercise.run(SimulatedDisk(made).platform(seed: seed))
+    // Then nothing was tried.
+    guard !answer.contains("in use by another opener") else {
+      throw FuzzFinding("the store of the sample is still locked")
+    }
+    return answer
   }
 
   // MARK: The store
@@ -116,7 +121,8 @@ struct DocumentsTarget: FuzzTarget {
       var batch = Batch(stamp: store.lastStamp &+ 1)
       try batch.put(value, for: entries[place].key)
       try store.commit(batch)
-      return disk.image
+      // Without the lock of the one that wrote it.
+      return disk.image.after(.kill)
     } catch {
       return nil
     }
