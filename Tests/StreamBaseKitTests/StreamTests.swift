@@ -1,7 +1,9 @@
 // Live items of a query: what is there, in which order, and what is told of it.
 
+import DocumentStore
 import FirebaseFirestore
 import Foundation
+import OfflineSync
 import StreamHarness
 import Testing
 
@@ -12,6 +14,47 @@ extension StreamBaseKitTests {
     private let world = StreamWorld()
 
     // MARK: What is there
+
+    private final class Dated: BaseItem {
+      var date: Timestamp?
+
+      override func update(_ dict: [String: Any]?) {
+        super.update(dict)
+        date = dict?["date"] as? Timestamp
+      }
+
+      override var dict: [String: Any] { super.dict.merging(["date": date as Any? ?? NSNull()]) { $1 } }
+    }
+
+    /// The story: until the remote had set it, it was null, which comes before all times: what somebody had just sent
+    /// stood where the oldest is.
+    @Test func aTimeThatTheRemoteHasStillToSetIsTheLastOfAll() async throws {
+      let authority = try DocumentStore.openInMemory()
+      let remote = try LoopbackRemote(authority: authority)
+      let world = StreamWorld { $0.remote = remote }
+      for (key, seconds) in [("a", 1_000_000_000), ("c", 1_500_000_000)] as [(String, Int64)] {
+        try await world.notes.document(key).setData(["date": Timestamp(seconds: seconds, nanoseconds: 0)])
+      }
+      let (stream, recorder) = world.on {
+        let stream = StreamBase(
+          type: Dated.self, ref: world.notes, ascending: false, ordering: .child("date"))
+        let recorder = StreamChangeRecorder()
+        stream.batchDelay = nil
+        stream.delegate = recorder
+        return (stream, recorder)
+      }
+      await world.wait { stream.count == 2 }
+      try await world.firestore.disableNetwork()
+      world.notes.document("b").setData(["date": FieldValue.serverTimestamp()], completion: nil)
+      await world.wait { stream.count == 3 }
+      #expect(world.keys(stream) == ["b", "c", "a"])
+      #expect(world.on { (stream[0] as? Dated)?.date != nil })
+      try await world.firestore.enableNetwork()
+      try await world.firestore.waitForPendingWrites()
+      #expect(world.keys(stream) == ["b", "c", "a"])
+      world.on { _ = recorder.take() }
+      try await world.firestore.terminate()
+    }
 
     @Test func recordsBecomeItemsAndTheLoadIsToldOnceBehindTheFirstBatch() async throws {
       try await world.put("b", "a", "c")

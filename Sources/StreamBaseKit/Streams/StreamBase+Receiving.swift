@@ -111,15 +111,20 @@ extension StreamBase {
     record.version = version
     records[key] = record
     guard !isKnown else { return }
-    record.item.update(document.data())
+    record.item.update(Self.fields(of: document))
     handleItemChanged(record.item)
   }
 
   private func item(_ key: ExactKey, _ document: DocumentSnapshot) -> BaseItem {
     let item = type.init(key: key.text)
-    item.update(document.data())
+    item.update(Self.fields(of: document))
     didConstructItem(item)
     return item
+  }
+
+  /// A time that the remote has still to set is about now, as it is in the order of the query: behind all others.
+  private static func fields(of document: DocumentSnapshot) -> [String: Any]? {
+    document.data(with: .estimate)
   }
 
   func release(_ key: ExactKey, _ segment: StreamSegment) {
