@@ -45,6 +45,12 @@ struct KilledStore {
 
   private mutating func beginAnew() {
     try? FileManager.default.removeItem(atPath: path)
+    // A file system that is shut down may forget that the old one is gone, and show it in the place of the new one.
+    let parent = open(URL(fileURLWithPath: path).deletingLastPathComponent().path, O_RDONLY | O_DIRECTORY)
+    if parent >= 0 {
+      fsync(parent)
+      close(parent)
+    }
     acknowledged = 0
   }
 
