@@ -52,34 +52,20 @@ extension Firestore {
 extension DocumentReference {
   /// As `getDocument(completion:)`.
   package func getDocumentOrFail(_ completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void) {
-    let tell = firestore.told(completion)
-    guard let client = try? firestore.livingClient() else { return tell(.failure(Firestore.ended)) }
-    do {
-      client.document(at: try storedPath, source: .default, after: client.lastIssuedWrite) { [self] viewed in
-        tell(viewed.map { DocumentSnapshot(self, $0) })
-      }
-    } catch {
-      client.inOrderOfReads(tell) { throw error }
+    guard let client = try? firestore.livingClient() else {
+      return firestore.told(completion)(.failure(Firestore.ended))
     }
+    read(.default, through: client, completion)
   }
 }
 
 extension WriteBatch {
-  /// As `commit(completion:)`, for a batch without a companion.
+  /// As `commit(completion:)`.
   package func commitOrFail(_ completion: @escaping ((any Error)?) -> Void) {
-    let queue = firestore.callbackQueue
-    let callback = Callback<(any Error)?>(completion)
-    let tell: @Sendable (Result<Void, any Error>) -> Void = { result in
-      let delivery = Delivery(value: result.failure)
-      queue.async { callback(delivery.value) }
+    guard let client = try? firestore.livingClient() else {
+      return firestore.told { (_: Void?, error) in completion(error) }(.failure(Firestore.ended))
     }
-    guard let client = try? firestore.livingClient() else { return tell(.failure(Firestore.ended)) }
-    let mutations = state.withLock { state -> Result<[Mutation], any Error> in
-      precondition(!state.isCommitted, "A batch is committed once.")
-      state.isCommitted = true
-      return state.failure.map(Result.failure) ?? .success(state.mutations)
-    }
-    client.write(mutations, finished: tell)
+    commit(through: client, completion)
   }
 }
 

@@ -2,7 +2,7 @@
 
 private import DocumentStore
 private import Foundation
-private import OfflineSync
+import OfflineSync
 
 extension DocumentReference {
   /// `completion` runs on the callback queue.
@@ -14,16 +14,21 @@ extension DocumentReference {
   public func getDocument(
     source: FirestoreSource, completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void
   ) {
+    read(source.readSource, through: firestore.client(), completion)
+  }
+
+  func read(
+    _ source: ReadSource, through client: FirestoreClient,
+    _ completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void
+  ) {
     let tell = firestore.told(completion)
-    let client = firestore.client()
-    // Taken here, so that the read sees the writes that were issued before this call.
-    let read = Result { try startReading(source) }
-    switch read {
-    case .failure(let error): client.inOrderOfReads(tell) { throw error }
-    case .success(let read):
-      client.document(at: read.path, source: read.source, after: read.lastWrite) { [self] viewed in
+    do {
+      // The read sees the writes that were issued before this call.
+      client.document(at: try storedPath, source: source, after: client.lastIssuedWrite) { [self] viewed in
         tell(viewed.map { DocumentSnapshot(self, $0) })
       }
+    } catch {
+      client.inOrderOfReads(tell) { throw error }
     }
   }
 

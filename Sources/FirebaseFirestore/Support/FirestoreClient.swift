@@ -302,8 +302,8 @@ package final class FirestoreClient: Sendable {
   /// that are asked for wait for the same remote.
   private var workPlace: DispatchQueue { remote == nil ? working : Self.waitingPlace() }
 
-  /// A queue for one who may wait for long, and with hundreds of others. Of a priority that no other queue of ours has:
-  /// threads are counted by priority, and those who wait leave none to anybody else of theirs.
+  /// A queue for one who may wait for long, and with hundreds of others. Of a priority that no other
+  /// serial queue of ours has: their threads are counted by priority, and those who wait leave none to anybody else.
   static func waitingPlace() -> DispatchQueue {
     DispatchQueue(label: "dugout.firestore.waiting", qos: .userInitiated)
   }

@@ -125,11 +125,14 @@ public final class WriteBatch: NSObject, Sendable {
 
   /// `completion` runs on the callback queue once all writes are durable, or with what went wrong; then
   /// none of them happened.
-  public func commit(completion: (((any Error)?) -> Void)?) {
+  public func commit(completion: (((any Error)?) -> Void)?) { commit(through: nil, completion) }
+
+  /// Without a client, an end of the database before traps.
+  func commit(through client: FirestoreClient?, _ completion: (((any Error)?) -> Void)?) {
     let queue = firestore.callbackQueue
     let callback = completion.map { Callback<(any Error)?>($0) }
     let companion = companion
-    send { result in
+    send(through: client) { result in
       guard callback != nil || companion != nil else { return }
       let delivery = Delivery(value: result.failure)
       queue.async {
@@ -153,7 +156,10 @@ public final class WriteBatch: NSObject, Sendable {
     }
   }
 
-  func send(_ finished: @escaping @Sendable (Result<Void, any Error>) -> Void) {
+  func send(
+    through client: FirestoreClient? = nil,
+    _ finished: @escaping @Sendable (Result<Void, any Error>) -> Void
+  ) {
     let collected = state.withLock { state -> Result<[Mutation], any Error>? in
       guard !state.isCommitted else { return nil }
       state.isCommitted = true
@@ -161,7 +167,7 @@ public final class WriteBatch: NSObject, Sendable {
     }
     guard let collected else { Self.trapCommitted() }
     // One that cannot be stored takes its place among the others, so that its outcome overtakes none.
-    firestore.client().write(collected, finished: finished)
+    (client ?? firestore.client()).write(collected, finished: finished)
   }
 
   private static func trapCommitted() -> Never {
