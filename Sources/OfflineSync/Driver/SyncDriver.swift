@@ -207,8 +207,9 @@ package final class SyncDriver: @unchecked Sendable {
         }
         guard isFirst else { return }
         self?.reads.remove(id)
-        handler(result)
+        // First: whoever hears the answer and listens then finds no listening of this read.
         self?.unlisten(id)
+        handler(result)
       }
       reads.add(id)
       handle(.listen(id, query, ListenRules(includesMetadataChanges: true, waitsForSync: true)))
