@@ -124,8 +124,15 @@ import Testing
   @Test func withoutTheOptionAWriteIsToldOnce() async throws {
     listen(metadata: false)
     #expect(await story.next == "||")
+    let confirmed = Story()
+    rooms.addSnapshotListener(includeMetadataChanges: true) { snapshot, _ in
+      if snapshot?.metadata.hasPendingWrites == false { confirmed.add("\(snapshot?.count ?? -1)") }
+    }
+    #expect(await confirmed.next == "0")
     try await rooms.document("a").setData(["n": 1])
     #expect(await story.next == "a1?|pending|+a")
+    // Accepted is not yet seen by who watches.
+    #expect(await confirmed.next == "1")
     try await rooms.document("b").setData(["n": 2])
     #expect(await story.next == "a1 b2?|pending|+b")
     try await firestore.terminate()
@@ -309,9 +316,9 @@ import Testing
     firestore.settings.dispatchQueue.sync {
       own.set(
         rooms.addSnapshotListener { [story] snapshot, _ in
+          own.remove()
+          own.remove()
           story.add("own \(snapshot?.count ?? -1)")
-          own.remove()
-          own.remove()
         })
     }
     #expect(await story.next == "own 0")

@@ -226,8 +226,8 @@ import Testing
     }
     _ = (await first.next, await second.next)
     let registration = database.firestore.addSnapshotsInSyncListener {
-      sync.add(NSNull(), nil)
       log.add("sync")
+      sync.add(NSNull(), nil)
     }
     _ = await sync.next
     log.clear()

@@ -34,9 +34,20 @@ import Testing
     }
   }
 
-  @Test func readsAreAnsweredFromTheCacheOrFail() async throws {
+  /// From a remote that speaks: a busy machine may need longer than this patience.
+  private func served<Value>(_ read: () async throws -> Value) async throws -> Value {
+    while true {
+      do {
+        return try await read()
+      } catch let error as NSError where error.code == 14 {
+        try Task.checkCancellation()
+      }
+    }
+  }
+
+  @Test(.timeLimit(.minutes(15))) func readsAreAnsweredFromTheCacheOrFail() async throws {
     let rooms = firestore.collection("rooms")
-    _ = try await rooms.getDocuments(source: .server)
+    _ = try await served { try await rooms.getDocuments(source: .server) }
     remote.isSilent = true
     let cached = try await rooms.getDocuments()
     #expect(cached.metadata.isFromCache && cached.documents.map(\.documentID) == ["eros"])
@@ -47,7 +58,8 @@ import Testing
     let document = await failure { _ = try await rooms.document("none").getDocument() }
     #expect(document?.localizedDescription == "Failed to get document because the client is offline.")
     remote.isSilent = false
-    #expect(try await !firestore.document("other/one").getDocument(source: .server).exists)
+    let other = try await served { try await firestore.document("other/one").getDocument(source: .server) }
+    #expect(!other.exists)
     try await firestore.terminate()
   }
 

@@ -68,7 +68,7 @@ struct RemoteTests {
     #expect(try await storageError { try await bucket.root.child("a").delete() }.code == .objectNotFound)
   }
 
-  @Test(.timeLimit(.minutes(1))) func aCancelledUploadThatWaitsIsTakenBack() async throws {
+  @Test(.timeLimit(.minutes(5))) func aCancelledUploadThatWaitsIsTakenBack() async throws {
     let bucket = makeBucket()
     let reference = bucket.root.child("a")
     _ = try await reference.putDataAsync(Data("before".utf8))
@@ -152,7 +152,7 @@ struct RemoteTests {
   }
 
   /// It had no progress, and only the end of it noticed that it was paused.
-  @Test(.timeLimit(.minutes(1))) func aDownloadFromTheRemoteTellsOfItsProgressAndCanBePaused() async throws {
+  @Test(.timeLimit(.minutes(5))) func aDownloadFromTheRemoteTellsOfItsProgressAndCanBePaused() async throws {
     let (first, second) = (makeBucket(), makeBucket())
     _ = try await first.root.child("a").putDataAsync(noise(6_000_000))
     second.storage.maxDownloadRetryTime = 60
@@ -244,7 +244,7 @@ struct RemoteTests {
     #expect(try await first.root.listAll().items.map(\.name) == ["a", "c", "d"])
   }
 
-  @Test(.timeLimit(.minutes(1))) func anUploadThatWaitsCanBePausedAndGoesOn() async throws {
+  @Test(.timeLimit(.minutes(5))) func anUploadThatWaitsCanBePausedAndGoesOn() async throws {
     let bucket = makeBucket()
     remote.isReachable = false
     let reference = bucket.root.child("a")

@@ -9,7 +9,7 @@ import Harness
 import OfflineSync
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct GuideTests {
+@Suite(.timeLimit(.minutes(15))) struct GuideTests {
   private let folder = Folder()
 
   private final class Folder: Sendable {

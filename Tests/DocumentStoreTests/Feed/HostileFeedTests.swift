@@ -7,7 +7,7 @@ import Testing
 
 @testable import DocumentStore
 
-@Suite(.timeLimit(.minutes(1))) struct HostileFeedTests {
+@Suite(.timeLimit(.minutes(5))) struct HostileFeedTests {
   private static let far: UInt64 = 1 << 61
 
   /// A store with two entries and a consumer, of which somebody has rewritten the settings.

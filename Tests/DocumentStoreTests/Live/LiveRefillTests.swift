@@ -43,7 +43,7 @@ import Testing
   // MARK: Indexes
 
   /// The view asked for its index anew in the middle of a commit, and waited for a build that waited for the commit.
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(5)))
   func aCommitWhileAnIndexIsMadeFillsALimitThatHasLostItsOwn() throws {
     let (told, _) = try listen(first(2))
     #expect(store.dropIndex(byNumber))
