@@ -58,9 +58,8 @@ extension LocalView {
       var mutations: [Mutation] = []
       for document in documents {
         let stored = try transaction.document(at: document.path)
+        // What is the same is placed too: its time says which bundles are older from now on.
         if let stored, stored.updateTime >= document.version { continue }
-        // What has only another time is no change that anybody has to hear of.
-        if let stored, stored.fields == document.fields { continue }
         mutations.append(Self.mutation(document, over: stored))
       }
       for mutation in mutations + others { try transaction.write(mutation) }

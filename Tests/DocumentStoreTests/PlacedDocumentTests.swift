@@ -31,6 +31,20 @@ import Testing
     #expect(try store.document(at: path)?.updateTime.microseconds == ahead.microseconds + 2)
   }
 
+  /// A removal alone need not know what it removes. Here it has to: what is set would be older than what it replaces.
+  @Test func whatIsSetInTheCommitThatRemovesADocumentIsLaterThanThat() throws {
+    let store = try DocumentStore.openInMemory()
+    let path = try DocumentPath(["rooms", "eros"])
+    let ahead = StoredTimestamp(seconds: 3_976_214_400, nanoseconds: 0)!
+    try store.commit([
+      .place(StoredDocument(path: path, createTime: ahead, updateTime: ahead, fields: StoredMap()))
+    ])
+    let time = try store.commit([.delete(path), .set(path, StoredMap([("n", .integer(1))]))])
+    let document = try #require(try store.document(at: path))
+    #expect(document.createTime == time, "it was made anew")
+    #expect(document.updateTime.microseconds == ahead.microseconds + 1)
+  }
+
   @Test func documentsUnderReservedNamesAreFoundAndNotAmongOthers() throws {
     let store = try DocumentStore.openInMemory()
     let time = StoredTimestamp(seconds: 5, nanoseconds: 0)!

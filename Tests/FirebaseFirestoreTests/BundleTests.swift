@@ -110,6 +110,56 @@ import Testing
     try await firestore.terminate()
   }
 
+  /// A bundle that came between two others once won over the later one, if that had only repeated the first.
+  @Test func aDocumentIsAsLateAsTheLastBundleThatHasItAndNobodyHearsOfItsTime() async throws {
+    let database = try TestDatabase()
+    let firestore = database.firestore
+    func load(_ one: Int, _ two: Int, _ id: String, at updateTime: String) async throws {
+      let documents =
+        Self.document("one", "\"n\": {\"integerValue\": \"\(one)\"}", at: updateTime)
+        + Self.document("two", "\"n\": {\"integerValue\": \"\(two)\"}", at: updateTime)
+      try await firestore.loadBundle(Self.bundle([Self.metadata(documents: 2, id: id)] + documents))
+    }
+    try await load(1, 1, "first", at: "2026-01-05T00:00:00Z")
+    let (one, all) = (Events<DocumentSnapshot>(), Events<QuerySnapshot>())
+    _ = firestore.document("a/one").addSnapshotListener(one.add)
+    _ = firestore.collection("a").addSnapshotListener(all.add)
+    #expect(await one.next?["n"] as? Int == 1)
+    #expect(await all.next?.count == 2)
+
+    try await load(1, 2, "third", at: "2026-03-05T00:00:00Z")
+    #expect(await all.next?.documentChanges.map(\.document.documentID) == ["two"])
+    try await load(3, 3, "second", at: "2026-02-05T00:00:00Z")
+    try await load(1, 2, "fourth", at: "2026-04-05T00:00:00Z")
+    #expect(await one.rest(database) == 0)
+    #expect(await all.rest(database) == 0)
+    #expect(try await firestore.document("a/one").getDocument()["n"] as? Int == 1)
+
+    try await load(4, 2, "fifth", at: "2026-05-05T00:00:00Z")
+    #expect(await one.next?["n"] as? Int == 4)
+    #expect(await all.next?.documentChanges.map(\.document.documentID) == ["one"])
+    await database.close()
+  }
+
+  /// There is no time to compare with, whoever deleted the document.
+  @Test func aDeletionIsNotRemembered() async throws {
+    let firestore = Firestore.memory()
+    func load(_ element: [String], _ id: String) async throws -> Bool {
+      try await firestore.loadBundle(Self.bundle([Self.metadata(documents: 1, id: id)] + element))
+      return try await firestore.document("a/one").getDocument().exists
+    }
+    let old = Self.document("one", "\"n\": {\"integerValue\": \"1\"}", at: "2026-01-05T00:00:00Z")
+    let gone =
+      "{\"documentMetadata\": {\"name\": \"\(Self.root)/a/one\", \"readTime\": \"2026-03-05T00:00:00Z\","
+      + " \"exists\": false}}"
+    #expect(try await load(old, "first"))
+    #expect(try await !load([gone], "second"))
+    #expect(try await load(old, "third"))
+    try await firestore.document("a/one").delete()
+    #expect(try await load(old, "fourth"))
+    try await firestore.terminate()
+  }
+
   /// Whoever made the bundle has a clock that is seventy years ahead: what is written here later is later all the same.
   @Test func aClockThatIsAheadDoesNotTakeTheUsersWritesBack() async throws {
     let firestore = Firestore.memory()

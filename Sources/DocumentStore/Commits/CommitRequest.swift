@@ -7,6 +7,7 @@ struct CommitRequest: Sendable {
     let key: [UInt8]
     /// The first mutation: it decides what has to be known of the document.
     let first: Mutation
+    var isWrittenAgain = false
   }
 
   let mutations: [Mutation]
@@ -35,6 +36,7 @@ struct CommitRequest: Sendable {
       let place: Int
       if let earlier = mutations.count == 1 ? nil : known[key] {
         place = earlier
+        targets[place].isWrittenAgain = true
       } else {
         place = targets.count
         targets.append(Target(path: mutation.path, key: key, first: mutation))
@@ -49,9 +51,11 @@ struct CommitRequest: Sendable {
 }
 
 extension CommitRequest.Target {
-  /// Whatever the document is, it is gone afterwards: it need not be read for that.
+  /// Whatever the document is, it is gone afterwards: it need not be read for that. What the same commit sets in its
+  /// place has to be later than it.
   var isBlindRemoval: Bool {
-    if case .delete = first.change, first.precondition == .none { true } else { false }
+    guard !isWrittenAgain, case .delete = first.change else { return false }
+    return first.precondition == .none
   }
 
   /// What the first mutation builds on, and no more: a damaged document can still be replaced or deleted.

@@ -17,6 +17,8 @@ public struct LiveChange: Sendable {
   public let oldIndex: Int?
   /// Where it is then; nil for a removal.
   public let newIndex: Int?
+  /// It is what it was, with a later time; also if it was changed and changed back meanwhile.
+  package let isOfTimeAlone: Bool
 }
 
 /// One committed state of a query.
@@ -30,6 +32,15 @@ public struct LiveSnapshot: Sendable {
   public let isFirst: Bool
   /// Of the last commit that the state is known to have; nil before the first one.
   public let time: StoredTimestamp?
+
+  /// For those who cannot see the times of documents; nil if there is nothing else to tell. Indexes hold as they are:
+  /// a document that has only another time keeps its place.
+  package var withoutChangesOfTimes: LiveSnapshot? {
+    guard changes.contains(where: \.isOfTimeAlone) else { return self }
+    let rest = changes.filter { !$0.isOfTimeAlone }
+    guard !rest.isEmpty else { return nil }
+    return LiveSnapshot(documents: documents, changes: rest, isFirst: isFirst, time: time)
+  }
 }
 
 /// What has changed between two states, by document: as it was in the first one, and is in the second.
@@ -81,16 +92,21 @@ enum LiveDifference {
     for entry in removed {
       let index = list.remove(sortKey: entry.sortKey)
       changes.append(
-        LiveChange(kind: .removed, document: entry.document, oldIndex: index, newIndex: nil))
+        LiveChange(
+          kind: .removed, document: entry.document, oldIndex: index, newIndex: nil, isOfTimeAlone: false))
     }
     for entry in added {
       let index = list.insert(entry)
-      changes.append(LiveChange(kind: .added, document: entry.document, oldIndex: nil, newIndex: index))
+      changes.append(
+        LiveChange(
+          kind: .added, document: entry.document, oldIndex: nil, newIndex: index, isOfTimeAlone: false))
     }
     for (old, new) in modified {
       let (oldIndex, newIndex) = (list.remove(sortKey: old.sortKey), list.insert(new))
       changes.append(
-        LiveChange(kind: .modified, document: new.document, oldIndex: oldIndex, newIndex: newIndex))
+        LiveChange(
+          kind: .modified, document: new.document, oldIndex: oldIndex, newIndex: newIndex,
+          isOfTimeAlone: new.document.isSame(as: old.document)))
     }
     assert(list.count == new.count, "the changes lead to the new state")
     return changes
@@ -110,5 +126,12 @@ enum LiveDifference {
     for entry in old { changes[entry.name] = Change(old: entry) }
     for entry in new { changes[entry.name, default: Change(old: nil)].new = entry }
     return changes.values.filter { $0.old !== $0.new }
+  }
+}
+
+extension StoredDocument {
+  /// With the same fields, and not made anew.
+  fileprivate func isSame(as other: StoredDocument) -> Bool {
+    createTime == other.createTime && fields == other.fields
   }
 }

@@ -7,7 +7,8 @@ private import OfflineSync
 
 extension Firestore {
   /// Loads documents and queries that were packed elsewhere. Documents that are newer than those that are there
-  /// take their place; a bundle that has been loaded already, or an older one, changes nothing.
+  /// take their place; a bundle that has been loaded already, or an older one, changes nothing. Without a remote,
+  /// nothing is left of a document that was deleted: it comes back with the next bundle that has it.
   @discardableResult
   public func loadBundle(_ bundleData: Data) -> LoadBundleTask { loadBundle(bundleData, completion: nil) }
 

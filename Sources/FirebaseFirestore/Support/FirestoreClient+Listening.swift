@@ -40,7 +40,8 @@ extension FirestoreClient {
     guard !listening.isRemoved else { return }
     switch result {
     case .success(let snapshot):
-      handler(.success(snapshot))
+      guard let visible = snapshot.withoutChangesOfTimes else { return }
+      handler(.success(visible))
       announceSync()
     case .failure(let error):
       handler(.failure(FirestoreErrors.translate(error)))
