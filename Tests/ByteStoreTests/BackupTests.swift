@@ -327,7 +327,7 @@ struct BackupTests {
         _ = try self.open(Self.target, on: found, createsIfMissing: createsIfMissing)
       }
       #expect(error == .incompleteBackup(directory: Self.target))
-      #expect(error.description.contains("may go to the same directory"))
+      #expect(error.description.contains("or in the same one if that holds no MANIFEST"))
     }
     let reopened = try open(TestStore.path, on: found)
     try reopened.put([1], for: "key1")
@@ -363,7 +363,9 @@ struct BackupTests {
             try open(Self.target, on: third).close()
           } catch {
             switch error {
-            case .incompleteBackup: cutOff += 1
+            case .incompleteBackup:
+              cutOff += 1
+              if seed == 0 { try backUpAsTheErrorSays(third) }
             // Nothing of it was durable, perhaps not even the directory.
             case .noStore, .system: break
             default: Issue.record("calls \(call) and \(later), seed \(seed): \(error)")
@@ -373,6 +375,40 @@ struct BackupTests {
       }
     }
     #expect(cutOff > 100)
+  }
+
+  /// The story: the error said that the next backup might go to the same directory, which that one refused where the
+  /// manifest had come back.
+  @Test func cutOffBackupWhoseManifestIsBackIsLeftForASalvage() throws {
+    let store = try makeStore()
+    try store.backup(to: Self.target)
+    try store.close()
+    try machine.disk.openDirectory(Self.target).createFile("BACKUP").close()
+    let checkpoint = try #require(
+      machine.disk.image.paths.first { $0.hasPrefix("\(Self.target)/checkpoint-") })
+    let found = try machine.changing(checkpoint) { $0[100] ^= 1 }
+    let error = try storeError { () throws(ByteStoreError) in _ = try open(Self.target, on: found) }
+    #expect(error == .incompleteBackup(directory: Self.target))
+    try backUpAsTheErrorSays(found)
+    #expect(found.disk.image.paths.contains(checkpoint))
+    _ = try ByteStore.salvage(Self.target, platform: found.disk.platform(seed: 5))
+    let salvaged = try open(Self.target, on: found)
+    #expect(salvaged.count > 0)
+    try salvaged.close()
+  }
+
+  private func backUpAsTheErrorSays(_ machine: TestStore) throws {
+    let hasManifest = machine.disk.image.paths.contains("\(Self.target)/MANIFEST")
+    let store = try machine.open()
+    if hasManifest {
+      let error = try storeError { () throws(ByteStoreError) in try store.backup(to: Self.target) }
+      guard case .notEmpty = error else {
+        Issue.record("\(error)")
+        return
+      }
+    }
+    try store.backup(to: hasManifest ? "/copies/again" : Self.target)
+    try store.close()
   }
 
   private static func callsOfABackup() throws -> Int {

@@ -41,9 +41,11 @@ import Testing
   }
 
   private func open(
-    _ machine: TestStore, flushBytes: UInt64, _ clock: SimulatedClock = SimulatedClock()
+    _ machine: TestStore, flushBytes: UInt64, _ clock: SimulatedClock = SimulatedClock(),
+    betweenFlushSteps: (@Sendable (FlushStep) -> Void)? = nil
   ) throws(ByteStoreError) -> ByteStore {
     var options = ByteStore.Options()
+    options.betweenFlushSteps = betweenFlushSteps
     options.logBytesMin = 1 << 20
     options.flushBytes = flushBytes
     options.maintenance = .manual
@@ -138,6 +140,39 @@ import Testing
     try store.close()
   }
 
+  /// The story: one that took half a minute and failed was tried again after ten, though writes were refused meanwhile.
+  @Test func aFlushThatFailedAfterLongIsTriedAgainSoon() throws {
+    let clock = SimulatedClock()
+    let machine = TestStore()
+    let disk = machine.disk
+    let store = try open(machine, flushBytes: 64 << 10, clock) { step in
+      guard step == .frozen else { return }
+      clock.advance(nanoseconds: 30_000_000_000)
+      disk.failNext(.tooManyOpenFiles, isSticky: true)
+    }
+    let bytes = [UInt8](repeating: 7, count: 15_000)
+    func failFlush() {
+      #expect(throws: ByteStoreError.self) { try store.flush() }
+      disk.setFault(nil)
+    }
+    for number in 0..<8 { try store.put(bytes, for: "key\(number)") }
+    #expect(store.isFlushDue)
+    failFlush()
+    clock.advance(nanoseconds: 29_000_000_000)
+    #expect(!store.isFlushDue)
+    clock.advance(nanoseconds: 2_000_000_000)
+    #expect(store.isFlushDue)
+
+    for number in 8..<20 { try store.put(bytes, for: "key\(number)") }
+    failFlush()
+    #expect(throws: ByteStoreError.self) { try store.put(bytes, for: "refused") }
+    clock.advance(nanoseconds: 1_000_000_000)
+    #expect(!store.isFlushDue)
+    clock.advance(nanoseconds: 2_000_000_000)
+    #expect(store.isFlushDue)
+    try store.close()
+  }
+
   /// The story: only damage ended the growth. Where a flush found no descriptor for its files, each of them failed,
   /// and commits went on to logs and memory.
   @Test func whateverKeepsFlushesFromSucceedingTheLogsAreBounded() throws {
@@ -150,9 +185,11 @@ import Testing
     var written = ["first"]
     var refusal: ByteStoreError?
     while refusal == nil, written.count < 60 {
+      let isWorthWaiting = store.state.withLock { store.isWorthWaiting($0) }
       let key = "more\(written.count)"
       do throws(ByteStoreError) {
         try store.put(bytes, for: key)
+        #expect(isWorthWaiting)
         written.append(key)
       } catch {
         refusal = error
@@ -164,6 +201,8 @@ import Testing
       return
     }
     #expect(failure.code == EMFILE)
+    // The story: it waited for seconds until there was less log, and was refused then.
+    #expect(store.state.withLock { !store.isWorthWaiting($0) })
     #expect(cause.contains(failure.description))
     #expect((16...24).contains(written.count), "\(written.count) commits of a page less than 16 KiB")
     for key in written { #expect(try store.value(for: key) == bytes) }
@@ -177,6 +216,7 @@ import Testing
     #expect(throws: ByteStoreError.self) { try store.put(bytes, for: "the one that asks") }
     store.performMaintenance()
     #expect(store.statistics.flushFailure == nil)
+    #expect(store.state.withLock { store.isWorthWaiting($0) })
     try store.put(bytes, for: "again")
     written.append("again")
     for key in written { #expect(try store.value(for: key) == bytes) }

@@ -50,6 +50,19 @@ import Testing
     #expect(zip(steps, steps.dropFirst()).allSatisfy { $0.bytesDone <= $1.bytesDone })
   }
 
+  /// The story: what a failed sync had left in the log behind the last commit was reported as damage.
+  @Test func aStoreThatTakesNoMoreCommitsIsSoundAsFarAsItGoes() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    try store.put([1], for: "a")
+    machine.failSyncOfNextCommit()
+    #expect(throws: ByteStoreError.self) { try store.put([2], for: "b") }
+    let report = try store.check()
+    #expect(report.findings.isEmpty)
+    #expect(report.lastCommit == store.lastCommit && report.keys == 1)
+    store.abandon()
+  }
+
   @Test func everyKeyAndValueIsShownToTheLayerAbove() throws {
     var shown: [[UInt8]: [UInt8]] = [:]
     let machine = try Self.flushedStore()

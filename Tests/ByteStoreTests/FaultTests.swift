@@ -175,7 +175,7 @@ struct FaultTests {
 
 extension TestStore {
   /// A commit into a log that is there is one write and one sync; the second of the two calls fails.
-  fileprivate func failSyncOfNextCommit() {
+  func failSyncOfNextCommit() {
     disk.setFault(FaultPlan(.inputOutput, at: disk.counters.operations + 1))
   }
 }

@@ -184,6 +184,92 @@ import Testing
     guard case .corrupted = error else { throw error }
   }
 
+  /// A page that says which version of it this is.
+  private final class Version: LayerAbove {
+    let number = Locked<UInt8>(1)
+
+    private struct Page: CheckpointPages {
+      let number: UInt8
+
+      func regions() -> [(region: CheckpointRegion, pages: Int)] { [(.firstOfLayerAbove, 1)] }
+
+      func payload(_ region: CheckpointRegion, _ page: Int) throws(ByteStoreError) -> [UInt8] { [number] }
+    }
+
+    func freeze() -> any CheckpointPages { Page(number: number.withLock { $0 }) }
+  }
+
+  private func open(
+    _ machine: TestStore, _ layer: Version, _ step: (@Sendable (FlushStep) -> Void)? = nil
+  ) throws(ByteStoreError) -> ByteStore {
+    var options = ByteStore.Options()
+    options.maintenance = .manual
+    options.layerAbove = layer
+    options.betweenFlushSteps = step
+    return try ByteStore.open(TestStore.path, options: options, platform: machine.disk.platform(seed: 9))
+  }
+
+  private func version(_ store: ByteStore) throws -> UInt8? {
+    try store.checkpoint?.payload(.firstOfLayerAbove, 0).first
+  }
+
+  /// The story: an index was made or dropped where there was nothing else to flush, and the next opening knew nothing
+  /// of it.
+  @Test(arguments: [true, false])
+  func aChangeOfTheLayerAboveIsWrittenThoughNothingWasCommitted(isEmpty: Bool) throws {
+    let machine = TestStore()
+    let layer = Version()
+    var store = try open(machine, layer)
+    if !isEmpty { try store.put([1], for: "a") }
+    try store.flush(.everything)
+    #expect(!store.isFlushDue)
+    layer.number.withLock { $0 = 2 }
+    store.noteLayerAboveChanged()
+    #expect(store.isFlushDue)
+    try store.flush()
+    #expect(!store.isFlushDue)
+    try store.close()
+    store = try open(machine, layer)
+    #expect(try version(store) == 2)
+    layer.number.withLock { $0 = 3 }
+    store.noteLayerAboveChanged()
+    // Without a flush before it.
+    try store.close()
+    store = try open(machine, layer)
+    #expect(try version(store) == 3)
+    #expect(try store.value(for: "a") == (isEmpty ? nil : [1]))
+    try store.put([2], for: "b")
+    store.abandon()
+    store = try open(machine, layer)
+    #expect(try store.value(for: "b") == [2])
+    try store.checkInvariants()
+    try store.close()
+    #expect(try machine.check().isSound)
+  }
+
+  @Test func aChangeOfTheLayerAboveDuringAFlushIsWrittenByTheNext() throws {
+    let machine = TestStore()
+    let layer = Version()
+    let opened = Locked<ByteStore?>(nil)
+    var store = try open(machine, layer) { step in
+      guard step == .checkpointWritten, let store = opened.withLock({ $0 }) else { return }
+      opened.withLock { $0 = nil }
+      layer.number.withLock { $0 = 2 }
+      store.noteLayerAboveChanged()
+    }
+    opened.withLock { $0 = store }
+    try store.put([1], for: "a")
+    try store.flush()
+    let hasCome = opened.withLock { $0 == nil }
+    #expect(hasCome)
+    #expect(store.isFlushDue)
+    try store.close()
+    store = try open(machine, layer)
+    #expect(try version(store) == 2)
+    #expect(!store.isFlushDue)
+    try store.close()
+  }
+
   @Test func aDamagedPageOfTheLayerAboveIsRefusedOnFirstTouch() throws {
     let machine = TestStore()
     let store = try openWithLayer(machine)

@@ -117,6 +117,29 @@ struct FullDiskTests {
     try pair.store.checkInvariants()
   }
 
+  /// The story: on a full disk, a flush that failed because there were no descriptors was tried with every commit.
+  @Test func aFlushThatFailsForAnotherReasonThanSpaceIsNotTriedAllTheTime() throws {
+    let machine = machine(512)
+    let clock = SimulatedClock()
+    var platform = machine.disk.platform(seed: 1)
+    platform.clock = clock
+    let store = try ByteStore.open(TestStore.path, options: Self.options(), platform: platform)
+    var pair = Pair(store: store)
+    try fill(&pair, maintains: false)
+    try pair.remove(pair.model.keys.sorted().prefix(100))
+    try #require(store.isFlushDue)
+    machine.disk.failNext(.tooManyOpenFiles, isSticky: true)
+    store.performMaintenance()
+    machine.disk.setFault(nil)
+    let failure = try #require(store.statistics.flushFailure)
+    #expect(!failure.asksForSpace)
+    #expect(!store.isFlushDue)
+    clock.advance(nanoseconds: 3_000_000_000)
+    #expect(store.isFlushDue)
+    try pair.check()
+    try store.close()
+  }
+
   /// Over and over: the reserve must not melt away.
   @Test func diskMayFillUpAndBeClearedAgainAndAgain() throws {
     let machine = machine(1024)

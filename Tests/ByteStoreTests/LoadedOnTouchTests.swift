@@ -28,6 +28,54 @@ import Testing
     #expect(try store.value(for: second) == [1])
   }
 
+  /// The story: what a checkpoint says about segments and free ordinals was counted again under the lock of the table.
+  /// With millions of keys, the first flush after an opening stopped every commit and every read for as long.
+  @Test func whatIsCommittedBesideTheCountIsCounted() throws {
+    func keys(_ name: String, _ numbers: Range<Int>) -> [[UInt8]] {
+      numbers.map { Array("\(name) \($0)".utf8) }
+    }
+    let machine = TestStore()
+    var store = try machine.open()
+    try put(keys("old", 0..<2000), in: store)
+    try remove(keys("old", 0..<300), from: store)
+    try store.flush()
+    try store.close()
+
+    store = try machine.open()
+    // They need the list of free ordinals, and the pages of those on it have not been read: it forgets them.
+    try put(keys("first", 0..<3), in: store)
+    let table = store.table
+    try table.forEachMissing { page throws(ByteStoreError) in try table.load(page) }
+    let recount = try #require(table.frozen().recounted())
+    try remove(keys("old", 300..<900), from: store)
+    try put(keys("new", 0..<500), in: store)
+    try remove(keys("new", 100..<300), from: store)
+    try put(keys("old", 1000..<1200), in: store)
+    table.withTable { $0.forgetSource(recount) }
+
+    let now = table.frozen()
+    #expect(now.source == nil)
+    #expect(now.invariantBroken() == nil)
+    let free = now.freeOrdinals
+    #expect(free.count == now.ordinals - now.keys && Set(free).count == free.count)
+    #expect(free.allSatisfy { now.location(of: $0) == .none })
+    let ordinals = now.ordinals
+    try put(keys("more", 0..<free.count), in: store)
+    #expect(table.frozen().ordinals == ordinals && table.frozen().freeOrdinals.isEmpty)
+    try store.flush(.everything)
+    try store.checkInvariants()
+    try store.close()
+    store = try machine.open()
+    try store.checkInvariants()
+    #expect(store.count == 1100 + 3 + 300 + free.count)
+  }
+
+  private func remove(_ keys: [[UInt8]], from store: ByteStore) throws {
+    var batch = Batch()
+    for key in keys { try batch.remove(key) }
+    try store.commit(batch)
+  }
+
   private func put(_ keys: [[UInt8]], in store: ByteStore) throws {
     var batch = Batch()
     for key in keys { try batch.put([1], for: key) }

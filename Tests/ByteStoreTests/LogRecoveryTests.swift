@@ -175,7 +175,10 @@ struct LogRecoveryTests {
 
   @Test func newerFormatIsRefusedByName() throws {
     let manifest = "/store/MANIFEST"
-    let machine = try storeWithThreeCommits().changing(manifest) { $0[9] = 1 }
+    let machine = try storeWithThreeCommits().changing(manifest) { bytes in
+      bytes[9] = 1
+      bytes[bytes.count - 1] ^= 1
+    }
     guard
       case .newerFormat(let file, let found, _) = try storeError({ () throws(ByteStoreError) in
         _ = try machine.open()
@@ -186,6 +189,32 @@ struct LogRecoveryTests {
     }
     #expect(file == manifest)
     #expect(found >= 256)
+  }
+
+  /// The story: one bit of the number flipped, and the open sent its user for a newer release, while the check told
+  /// the damage.
+  @Test func aVersionWhoseChecksumIsThatOfAnotherIsDamage() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    try store.put(value, for: "a")
+    try store.flush()
+    try store.put(value, for: "b")
+    store.abandon()
+    for kind in ["/MANIFEST", "/log-", "/checkpoint-", "/segment-"] {
+      let path = try #require(machine.disk.image.paths.first { $0.contains(kind) })
+      let damaged = try machine.changing(path) { $0[8] ^= 4 }
+      let error = try storeError { () throws(ByteStoreError) in
+        let store = try damaged.open()
+        defer { store.abandon() }
+        _ = try store.value(for: "a")
+      }
+      let found = try ByteStore.check(TestStore.path, platform: damaged.disk.platform(seed: 2)).findings
+      guard case .corrupted(let damage) = error else {
+        Issue.record("\(path): \(error)")
+        continue
+      }
+      #expect(damage.file == path && damage.offset == 8 && found.contains(damage), "\(damage), \(found)")
+    }
   }
 
   @Test func logOfAnotherStoreIsRefused() throws {

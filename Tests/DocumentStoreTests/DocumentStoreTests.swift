@@ -366,6 +366,7 @@ import Glibc
     try DocumentStore.open(directory.path).close()
     var manifest = try directory.read("MANIFEST")
     manifest[8] = 7
+    manifest[manifest.count - 1] ^= 1
     try directory.write(manifest, to: "MANIFEST")
     guard case .newerFormat(let evidence) = openingFails() else {
       Issue.record("a newer format was opened")

@@ -52,10 +52,14 @@ import Testing
     let group = FirestoreIndex("a", [.elements("l")], scope: .collectionGroup)
     try await firestore.createIndex(index)
     try await firestore.createIndex(group)
-    // Read from its other end: names of documents descend in the one that was declared.
-    #expect(try await firestore.indexes() == ["a(m, n)", "\(group)"])
-    let query = firestore.collection("a").whereField("m", isEqualTo: 3).order(by: "n", descending: true)
-    #expect(try await query.explain().indexesMade.isEmpty)
+    #expect(try await firestore.indexes() == ["\(index)", "\(group)"])
+    let all = firestore.collection("a")
+    for descends in [true, false] {
+      let query = all.whereField("m", isEqualTo: 3).order(by: "n", descending: descends)
+      #expect(try await query.explain().indexesMade.isEmpty)
+      let mixed = all.order(by: "m", descending: !descends).order(by: "n", descending: descends)
+      #expect(try await mixed.explain().indexesMade.isEmpty)
+    }
     #expect(try await firestore.dropIndex(index))
     #expect(try await !firestore.dropIndex(index))
     do {

@@ -135,6 +135,29 @@ import Testing
     await database.close()
   }
 
+  @Test func indexesOfTheToolsServeTheQueriesThatTheyAreFor() async throws {
+    let database = try TestDatabase()
+    let firestore = database.firestore
+    let batch = firestore.batch()
+    for n in 0..<200 { batch.setData(["a": n % 5, "b": n], forDocument: firestore.document("x/\(n)")) }
+    try await batch.commit()
+    let json =
+      #"{"indexes": [{"collectionGroup": "x", "queryScope": "COLLECTION", "fields": "#
+      + #"[{"fieldPath": "a", "order": "ASCENDING"}, {"fieldPath": "b", "order": "DESCENDING"}]}]}"#
+    let old: any OldConfiguration = firestore
+    #expect(await old.configured(json) == nil)
+    #expect(try await firestore.indexes() == ["x(a, b desc)"])
+    let documents = firestore.collection("x")
+    for query in [
+      documents.whereField("a", isEqualTo: 3).order(by: "b", descending: true),
+      documents.order(by: "a").order(by: "b", descending: true),
+    ] {
+      let explanation = try await query.limit(to: 5).explain()
+      #expect(explanation.indexesMade.isEmpty && explanation.results == 5, "\(explanation)")
+    }
+    await database.close()
+  }
+
   @Test func allIndexesGoWithThoseThatWereDeclaredJustBefore() async throws {
     let database = try TestDatabase()
     let firestore = database.firestore

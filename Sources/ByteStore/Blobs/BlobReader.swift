@@ -5,6 +5,8 @@
 package final class BlobReader {
   package let id: BlobID
   package let byteCount: UInt64
+  /// Called when a piece turns out to be damaged, before that is thrown.
+  package var onDamage: (@Sendable () -> Void)?
   private let source: Source
   /// The piece that was read last, if it was needed in part only.
   private var piece: [UInt8] = []
@@ -82,10 +84,15 @@ package final class BlobReader {
   }
 
   private func read(piece index: Int, into target: inout MutableRawSpan) throws(ByteStoreError) {
-    switch source {
-    case .empty: break
-    case .file(let file): try file.read(chunk: index, into: &target)
-    case .pack(let pack, let body): try pack.read(body, into: &target)
+    do throws(ByteStoreError) {
+      switch source {
+      case .empty: break
+      case .file(let file): try file.read(chunk: index, into: &target)
+      case .pack(let pack, let body): try pack.read(body, into: &target)
+      }
+    } catch {
+      if error.meansDamage { onDamage?() }
+      throw error
     }
   }
 

@@ -63,6 +63,12 @@ package final class BlobWriter {
     try stage().sync()
   }
 
+  /// The same, and has no file open until it is gone on with.
+  package func rest() throws(ByteStoreError) {
+    try persist()
+    staged?.close()
+  }
+
   private func stage() throws(ByteStoreError) -> StagedFile {
     if let staged { return staged }
     let made = try StagedFile.make(number, in: store.folder)

@@ -8,7 +8,8 @@
 /// For one thread at a time.
 final class StagedFile {
   let number: StagedNumber
-  private let file: any OpenFile
+  /// Nil while it rests.
+  private var open: (any OpenFile)?
   private let folder: BlobFolder
   private var platform: Platform { folder.platform }
   private var chunks: [BlobChunk] = []
@@ -25,12 +26,30 @@ final class StagedFile {
 
   private init(_ number: StagedNumber, _ file: any OpenFile, _ folder: BlobFolder) {
     self.number = number
-    self.file = file
+    open = file
     self.folder = folder
     buffer.reserveCapacity(BlobFormat.chunkHeadBytes + BlobFormat.chunkBytes)
   }
 
-  deinit { file.close() }
+  deinit { close() }
+
+  /// Until it is used again. What was written is synced before: a failure to write it may not be told to another opening.
+  func close() {
+    open?.close()
+    open = nil
+  }
+
+  private func file() throws(ByteStoreError) -> any OpenFile {
+    if let open { return open }
+    guard let file = try folder.open(.staged(number), .readAndWrite) else {
+      throw .system(
+        SystemFailure(
+          operation: "open", path: "\(folder.path)/\(BlobName.staged(number).text)",
+          code: SystemFailure.missingFile))
+    }
+    open = file
+    return file
+  }
 
   static func make(
     _ number: StagedNumber, in folder: BlobFolder
@@ -38,9 +57,10 @@ final class StagedFile {
     let directory = try folder.made()
     let name = BlobName.staged(number).text
     return try system { () throws(SystemFailure) in
-      let staged = StagedFile(number, try directory.createFile(name), folder)
+      let file = try directory.createFile(name)
+      let staged = StagedFile(number, file, folder)
       do throws(SystemFailure) {
-        try staged.file.writeAll(BlobHead(fileID: number).page.rawSpan, at: 0, folder.platform)
+        try file.writeAll(BlobHead(fileID: number).page.rawSpan, at: 0, folder.platform)
       } catch {
         try? directory.remove(name)
         throw error
@@ -95,6 +115,7 @@ final class StagedFile {
       offset: end)
     let head = ChunkHead(byteCount: byteCount, storedBytes: storedBytes, checksum: checksum)
     chunk.replaceSubrange(..<BlobFormat.chunkHeadBytes, with: head.encoded)
+    let file = try file()
     let bytes = chunk.rawSpan
     let offset = end
     do throws(SystemFailure) { try file.writeAll(bytes, at: offset, platform) } catch { throw .system(error) }
@@ -106,6 +127,7 @@ final class StagedFile {
   /// relied on.
   func sync() throws(ByteStoreError) {
     let written = bytesWritten
+    let file = try file()
     do throws(SystemFailure) { try file.syncOnce(platform) } catch { throw .system(error) }
     if !isNamed { try folder.syncNames() }
     isNamed = true
@@ -115,6 +137,7 @@ final class StagedFile {
   /// Makes the file whole, and syncs it.
   func finish(_ id: BlobID, _ byteCount: UInt64) throws(ByteStoreError) {
     if bytesBuffered > 0 { try writeChunk() }
+    let file = try file()
     let table = BlobTable.encode(chunks, file: number, offset: end)
     let head = BlobHead(
       fileID: number, whole: BlobHead.Whole(id: id, byteCount: byteCount, chunksEnd: end))
@@ -147,7 +170,7 @@ final class StagedFile {
   /// The content of the chunk at `end`, which is written once more; nil where the sound ones end.
   func regain() throws(ByteStoreError) -> [UInt8]? {
     precondition(bytesBuffered == 0, "what was staged before comes before what is appended")
-    let (file, offset) = (file, end)
+    let (file, offset) = (try file(), end)
     let bytes = try system { () throws(SystemFailure) in
       try file.readAll(BlobFormat.chunkHeadBytes, at: offset)
     }
@@ -178,6 +201,7 @@ final class StagedFile {
   }
 
   private func rewrite(_ bytes: [UInt8], at offset: UInt64) throws(ByteStoreError) {
+    let file = try file()
     do throws(SystemFailure) { try file.writeAll(bytes.rawSpan, at: offset, platform) } catch {
       throw .system(error)
     }

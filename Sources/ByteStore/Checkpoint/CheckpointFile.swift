@@ -17,10 +17,11 @@ package final class CheckpointFile: Sendable {
     do throws(SystemFailure) {
       file = try directory.openFile(name, .read)
     } catch {
-      guard error.isMissingFile else { throw .system(error) }
+      guard error.isNoFile else { throw .system(error) }
       throw .corrupted(
-        Damage(file: path, offset: 0, expected: "a checkpoint that the manifest names", found: "no such file")
-      )
+        Damage(
+          file: path, offset: 0, expected: "a checkpoint that the manifest names",
+          found: error.isMissingFile ? "no such file" : "no plain file"))
     }
     do throws(ByteStoreError) {
       header = try Self.header(of: file)
@@ -40,7 +41,9 @@ package final class CheckpointFile: Sendable {
     } catch {
       throw .system(error)
     }
-    return try CheckpointHeader(decoding: page.rawSpan, file: file.path)
+    return try VersionedHeader.sound(page, file.path, supported: CheckpointFormat.version) {
+      page throws(ByteStoreError) in try CheckpointHeader(decoding: page, file: file.path)
+    }
   }
 
   private static func check(

@@ -10,8 +10,13 @@
 struct SpaceReserve {
   /// Of the file as it is.
   private(set) var bytes: UInt64
+  /// A link, a pipe or a folder has its name, which a check reports: then there is none, and none is made.
+  let isBlocked: Bool
 
-  init(bytes: UInt64 = 0) { self.bytes = bytes }
+  init(bytes: UInt64 = 0, isBlocked: Bool = false) {
+    self.bytes = bytes
+    self.isBlocked = isBlocked
+  }
 
   /// The one that an earlier opening left.
   static func find(in directory: any OpenDirectory) throws(SystemFailure) -> SpaceReserve {
@@ -34,7 +39,7 @@ struct SpaceReserve {
   mutating func grow(
     to wanted: UInt64, in directory: any OpenDirectory, _ platform: Platform
   ) throws(SystemFailure) {
-    guard bytes < wanted else { return }
+    guard !isBlocked, bytes < wanted else { return }
     let file = try openOrCreate(in: directory)
     defer { file.close() }
     do throws(SystemFailure) {

@@ -70,8 +70,9 @@ final class Segment: Sendable {
     do throws(SystemFailure) {
       file = try directory.openFile(StoreFile.segment(number), .read)
     } catch {
-      guard error.isMissingFile else { throw .system(error) }
-      throw damage(0, "a segment that the manifest names", "no such file")
+      guard error.isNoFile else { throw .system(error) }
+      let found = error.isMissingFile ? "no such file" : "no plain file"
+      throw damage(0, "a segment that the manifest names", found)
     }
     do throws(ByteStoreError) {
       return try read(file)
@@ -84,7 +85,9 @@ final class Segment: Sendable {
   private func read(_ file: any OpenFile) throws(ByteStoreError) -> Opened {
     let size = try system { () throws(SystemFailure) in try file.size() }
     let page = try bytes(SegmentFormat.pageBytes, at: 0, of: file)
-    let header = try SegmentHeader(decoding: page.rawSpan, file: path)
+    let header = try VersionedHeader.sound(page, path, supported: SegmentFormat.version) {
+      page throws(ByteStoreError) in try SegmentHeader(decoding: page, file: path)
+    }
     guard header.storeID == storeID else {
       throw .foreignFile(file: path, expected: storeID, found: header.storeID)
     }

@@ -85,12 +85,19 @@ extension ByteStore {
     }
   }
 
+  /// No log has what the layer above changed without a commit. If it cannot be written, the store is closed without.
+  private func writeChangesAbove() {
+    guard state.withLock({ $0.end == nil && $0.hasChangesAbove }) else { return }
+    try? flush()
+  }
+
   /// Waits for the commits under way, marks the log as cleanly closed and lets go of the directory.
   /// After a failure the log gets no marker. Further calls do nothing.
   package func close() throws(ByteStoreError) {
     // Before any lock: what the parent's threads held at the fork, nobody gives back here.
     guard !isForked else { return }
     guard !options.isReadOnly else { return abandon() }
+    writeChangesAbove()
     beginToClose()
     let turn = takeLastTurn()
     guard turn != .alreadyClosed else { return }

@@ -138,8 +138,9 @@ extension ByteStore {
     bytesPaced.wrappingAdd(bytes, ordering: .relaxed)
     defer { bytesPaced.wrappingSubtract(bytes, ordering: .relaxed) }
     var waited = 0.0
-    // In steps: a flush that ends meanwhile lets everyone go on, and so does a failure that ends all writing.
-    while state.withLock({ endOfWriting($0) == nil }) {
+    // In steps: a flush that ends meanwhile lets everyone go on, and so does a failure that ends all writing. Who will
+    // be refused is told so at once.
+    while state.withLock({ isWorthWaiting($0) }) {
       let delay = Pace.delay(
         forBytes: bytes, ofAll: bytesPaced.load(ordering: .relaxed),
         logBytes: logBytesBehind.load(ordering: .relaxed), flushBytes: flushBytes)

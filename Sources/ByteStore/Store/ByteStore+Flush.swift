@@ -49,9 +49,10 @@ extension ByteStore {
       case .success:
         state.failedFlush = nil
       case .failure(let error):
+        let logBytes = logBytesBehind.load(ordering: .relaxed)
         state.failedFlush = FailedFlush(
-          error: error, logBytes: logBytesBehind.load(ordering: .relaxed),
-          retryNanoseconds: end &+ max(Self.nanosecondsBetweenRetries, 20 &* (end &- start)))
+          error: error, logBytes: logBytes,
+          retryNanoseconds: end &+ nanosecondsToRetry(logBytes, took: end &- start))
         if case .system(let cause) = error, cause.isSync { fail([], .unknown(cause), &state) }
         if case .outcomeUnknown(let cause) = error { fail([], .unknown(cause), &state) }
       }
@@ -65,19 +66,21 @@ extension ByteStore {
     let (bytes, logs, canGiveSpaceBack) = writer.withLock {
       ($0.logBytes, $0.manifest.logs.count, hasSpaceToGiveBack($0))
     }
-    guard !canGiveSpaceBack else { return true }
     let due = logBytesDue.load(ordering: .relaxed)
-    let isDue = bytes >= due || logs > Self.logsMax || needsCheckpoint
+    let isDue = canGiveSpaceBack || bytes >= due || logs > Self.logsMax || needsCheckpoint
     guard isDue, let failed = state.withLock({ $0.failedFlush }) else { return isDue }
+    // What was removed since may be what it lacked.
+    if canGiveSpaceBack, failed.error.asksForSpace { return true }
     // One that failed is not tried again with every commit, only when as much again has come together, or some time
     // later: the cause may be gone.
     return bytes >= failed.logBytes + due
       || platform.clock.monotonicNanoseconds() >= failed.retryNanoseconds
   }
 
-  /// There is one with pages that cannot be read: a commit needed one, or they were found again, in memory.
+  /// There is one with pages that cannot be read: a commit needed one, or they were found again, in memory. Or one
+  /// without what the layer above has changed since.
   private var needsCheckpoint: Bool {
-    table.isRebuilt.withLock { $0 } || state.withLock { $0.lacksPage }
+    table.isRebuilt.withLock { $0 } || state.withLock { $0.lacksPage || $0.hasChangesAbove }
   }
 
   private static let logsMax = 16
@@ -85,8 +88,22 @@ extension ByteStore {
   /// So many times the bytes that start a flush may come together while flushes fail: each open reads all of them,
   /// and all of them are in memory.
   private static let logPartMax: UInt64 = 4
-  /// At least. One that took long before it failed is tried less often, so that it costs a twentieth of the time.
+  /// At least. One that took long before it failed is tried less often, so that it costs a twentieth of the time; but
+  /// not much less, and not where writes are refused.
   private static let nanosecondsBetweenRetries: UInt64 = 2_000_000_000
+  private static let nanosecondsBetweenRetriesMax: UInt64 = 30_000_000_000
+
+  private func nanosecondsToRetry(_ logBytes: UInt64, took nanoseconds: UInt64) -> UInt64 {
+    if isTooMuch(logBytes) { return Self.nanosecondsBetweenRetries }
+    let (often, isLong) = nanoseconds.multipliedReportingOverflow(by: 20)
+    let most = Self.nanosecondsBetweenRetriesMax
+    return isLong ? most : min(max(Self.nanosecondsBetweenRetries, often), most)
+  }
+
+  /// Of log that a flush was tried with, and failed.
+  private func isTooMuch(_ logBytes: UInt64) -> Bool {
+    logBytes >= Self.logPartMax * logBytesDue.load(ordering: .relaxed)
+  }
 
   /// A flush that failed, and no other has succeeded since.
   struct FailedFlush {
@@ -101,10 +118,15 @@ extension ByteStore {
   /// that much. One that succeeds takes this back, and now and then the refusal of a commit has one tried.
   func refusalOfGrowth(by batch: Batch, _ state: borrowing State) -> ByteStoreError? {
     // One without operations makes those before it durable, which adds nothing.
-    guard batch.count > 0, let failed = state.failedFlush,
-      failed.logBytes >= Self.logPartMax * logBytesDue.load(ordering: .relaxed)
-    else { return nil }
+    guard batch.count > 0, let failed = state.failedFlush, isTooMuch(failed.logBytes) else { return nil }
     return refusal(because: failed.error, of: batch)
+  }
+
+  /// Whether a commit that waits for a flush may happen then. On a full disk it may, though flushes fail.
+  func isWorthWaiting(_ state: borrowing State) -> Bool {
+    guard endOfWriting(state) == nil else { return false }
+    guard let failed = state.failedFlush, isTooMuch(failed.logBytes) else { return true }
+    return failed.error.asksForSpace
   }
 
   private func refusal(because error: ByteStoreError, of batch: Batch) -> ByteStoreError? {
@@ -209,7 +231,10 @@ extension ByteStore {
     }
     pause(.manifestReplaced)
     table.isRebuilt.withLock { $0 = false }
-    state.withLock { $0.lacksPage = false }
+    state.withLock { state in
+      state.lacksPage = false
+      state.changesAboveWritten = start.changesAbove
+    }
     move(job.moves, job.segments)
     pause(.entriesMoved)
     if case .scope = extent { delete(dropped, recycles: true) } else { delete(dropped, recycles: false) }
@@ -223,11 +248,15 @@ extension ByteStore {
     var position: LogHeader.LogEnd
     /// The first log that holds commits which are not in the table.
     var firstLog: LogNumber
+    /// Of the layer above, as many changes as are in its pages at least.
+    var changesAbove: UInt64
   }
 
   /// Nil if there is nothing to do.
   private func start(_ extent: Extent) throws(ByteStoreError) -> Start? {
     try betweenCommits { writer throws(WriteFailure) in
+      // Counted before: what comes in between is in the pages, and written once more.
+      let changesAbove = state.withLock { $0.changesAbove }
       let frozen = freeze()
       // One with pages that nobody can read is replaced even if there are no new commits.
       let hasNews = frozen.table.published > writer.flushedThrough || needsCheckpoint
@@ -235,7 +264,7 @@ extension ByteStore {
       // An empty log is as good as a new one.
       if writer.log?.isEmpty == false { try turnToNewLog(for: extent, &writer) }
       let first = writer.log?.header.number ?? writer.manifest.nextLogNumber
-      return Start(frozen: frozen, position: writer.last, firstLog: first)
+      return Start(frozen: frozen, position: writer.last, firstLog: first, changesAbove: changesAbove)
     }
   }
 
@@ -375,7 +404,6 @@ extension ByteStore {
       if (try? segment.open()) != nil, snapshots.count > 0 { snapshots.noteDeleted(segment) }
       table.cache.removePages(ofFile: segment.number.value)
     }
-    table.withTable { $0.collectForgottenOrdinals() }
     // A name that cannot be removed is removed by the next open.
     for segment in dropped.segments { try? directory.remove(StoreFile.segment(segment.number)) }
     if let checkpoint = dropped.checkpoint {

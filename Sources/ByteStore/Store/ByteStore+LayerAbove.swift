@@ -1,4 +1,4 @@
-// What the layer above asks of a store: moments that it can share, and what an open replayed.
+// What the layer above asks of a store: moments that it can share, that its own changes last, and what an open replayed.
 
 extension ByteStore {
   /// The store as of the last commit, and what `body` says at that very moment; no commit is applied
@@ -8,6 +8,14 @@ extension ByteStore {
   ) throws(ByteStoreError) -> (Moment, Result) {
     try checkReadable()
     return table.withTable { table in (Moment(table, live: self.table, path: path), body()) }
+  }
+
+  /// To be called once the layer above has changed its pages without a commit, for good: the next flush writes them
+  /// even if there is nothing else to write. It is due, and a close that comes before it waits for it.
+  package func noteLayerAboveChanged() {
+    guard !isForked else { return }
+    state.withLock { $0.changesAbove += 1 }
+    scheduleFlush()
   }
 
   /// What a key was in the checkpoint, and what it is.

@@ -231,7 +231,9 @@ extension ByteStore {
       let size = try file.size()
       return try file.readAll(Int(min(size, UInt64(Manifest.bytesMax))), at: 0)
     }
-    return try Manifest(decoding: bytes.rawSpan, file: file.path)
+    return try VersionedHeader.sound(bytes, file.path, supported: Manifest.version) {
+      bytes throws(ByteStoreError) in try Manifest(decoding: bytes, file: file.path)
+    }
   }
 
   /// False if there is one already and the disk has no room for another: then that waits for the first log.
@@ -398,7 +400,9 @@ extension ByteStore {
       let end = log.end.map { max($0.length, UInt64(LogFormat.pageBytes)) } ?? LogFormat.capacityMax
       return (fileBytes, try file.readAll(Int(min(fileBytes, end, LogFormat.capacityMax)), at: 0))
     }
-    let header = try LogHeader(decoding: bytes.rawSpan, file: file.path)
+    let header = try VersionedHeader.sound(bytes, file.path, supported: LogFormat.version) {
+      bytes throws(ByteStoreError) in try LogHeader(decoding: bytes, file: file.path)
+    }
     try check(header, against: log, file, opened)
     let broken = opened.platform.brokenRule
     let ending = try LogReader(
@@ -523,8 +527,8 @@ extension ByteStore {
     do throws(SystemFailure) {
       return try SpaceReserve.find(in: directory)
     } catch {
-      guard error.isMissingFile else { throw .system(error) }
-      return SpaceReserve()
+      guard error.isNoFile else { throw .system(error) }
+      return SpaceReserve(isBlocked: !error.isMissingFile)
     }
   }
 
@@ -630,7 +634,7 @@ extension ByteStore {
       defer { file.close() }
       page = try file.readAll(SegmentFormat.pageBytes, at: 0)
     } catch {
-      guard error.isMissingFile else { throw .system(error) }
+      guard error.isNoFile else { throw .system(error) }
       return false
     }
     return try SegmentHeader(decoding: page.rawSpan, file: StoreFile.segment(number)).storeID == storeID

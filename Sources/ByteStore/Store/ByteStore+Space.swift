@@ -105,7 +105,7 @@ extension ByteStore {
 
   /// And beside it, there is to be a log for removals.
   private func bytesWanted(_ writer: Writer, after capacity: UInt64) -> UInt64 {
-    guard platform.keeps(.keepReserve) else { return 0 }
+    guard platform.keeps(.keepReserve), !writer.reserve.isBlocked else { return 0 }
     return (flushBytes(writer, after: capacity) + options.logBytesMin).roundedUp(toMultipleOf: 64 << 10)
   }
 

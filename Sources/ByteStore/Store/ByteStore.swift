@@ -88,6 +88,10 @@ package final class ByteStore: Sendable {
     var failedFlush: FailedFlush?
     /// A commit needed a page of the checkpoint that cannot be read.
     var lacksPage = false
+    /// How often the layer above has changed its pages without a commit, and how many of these changes the last
+    /// checkpoint has.
+    var changesAbove: UInt64 = 0
+    var changesAboveWritten: UInt64 = 0
     /// Segments that a flush could not read, and why: it leaves them alone.
     var damagedSegments: [FileNumber: ByteStoreError] = [:]
     /// At any moment one thread at most has the log and the table to itself.
@@ -100,6 +104,9 @@ package final class ByteStore: Sendable {
     }
 
     var isBusyWithFiles: Bool { isPreparingSpare || isFlushing || backupsUnderWay > 0 }
+
+    var hasChangesAbove: Bool { changesAbove != changesAboveWritten }
+
     /// Set by the first failure whose outcome is unknown, and by closing; ends all writing.
     var end: ByteStoreError?
   }

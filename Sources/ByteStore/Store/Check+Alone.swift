@@ -29,10 +29,11 @@ extension Check {
   }
 
   private mutating func checkCheckpointAlone(_ file: CheckFile) throws(ByteStoreError) {
+    inspectKept(in: file, nil)
     guard let page = try file.read(CheckpointFormat.pageBytes, at: 0) else {
       return report.add(file.unreadable(0, "a checkpoint's header"))
     }
-    let (header, damage) = try CheckHeader.decode(page, file.path, supported: CheckpointFormat.version) {
+    let (header, damage) = try VersionedHeader.decode(page, file.path, supported: CheckpointFormat.version) {
       page throws(ByteStoreError) in try CheckpointHeader(decoding: page, file: file.path)
     }
     if let damage { report.add(damage) }

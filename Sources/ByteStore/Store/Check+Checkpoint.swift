@@ -9,6 +9,7 @@ extension Check {
       return
     }
     defer { file.close() }
+    inspectKept(in: file, entry)
     let source = try noting { check throws(ByteStoreError) in
       try check.openCheckpoint(entry, file)
     }
@@ -33,12 +34,21 @@ extension Check {
     opened.last = source.header.position
   }
 
+  /// Entries that the layer above has kept here as well, as far as they can be read; what is wrong with a page is told
+  /// elsewhere.
+  func inspectKept(in file: CheckFile, _ entry: Manifest.Checkpoint?) {
+    guard let inspect, let source = try? CheckpointSource.read(file, entry, platform) else { return }
+    for (key, value) in restore({ region in (try? source.payloads(region)) ?? [nil] }) {
+      _ = inspect(key.rawSpan, value.rawSpan)
+    }
+  }
+
   /// Nil, and the version taken down, if only that keeps it from being opened.
   private mutating func openCheckpoint(
     _ entry: Manifest.Checkpoint, _ file: CheckFile
   ) throws(ByteStoreError) -> CheckpointFile? {
     let page = try file.read(CheckpointFormat.pageBytes, at: 0) ?? []
-    let (_, damage) = try CheckHeader.decode(page, file.path, supported: CheckpointFormat.version) {
+    let (_, damage) = try VersionedHeader.decode(page, file.path, supported: CheckpointFormat.version) {
       page throws(ByteStoreError) in try CheckpointHeader(decoding: page, file: file.path)
     }
     if let damage {

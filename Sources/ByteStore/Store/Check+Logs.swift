@@ -43,7 +43,7 @@ extension Check {
   }
 
   mutating func logHeader(_ bytes: [UInt8], _ file: CheckFile) throws(ByteStoreError) -> LogHeader? {
-    let (header, damage) = try CheckHeader.decode(bytes, file.path, supported: LogFormat.version) {
+    let (header, damage) = try VersionedHeader.decode(bytes, file.path, supported: LogFormat.version) {
       bytes throws(ByteStoreError) in try LogHeader(decoding: bytes, file: file.path)
     }
     if let damage { report.add(damage) }

@@ -21,14 +21,19 @@ import Glibc
 
 extension ByteStore {
   /// Looks at a store that nobody has open. Nothing on disk changes but the lock.
+  ///
+  /// `restore` is that of a salvage: what the layer above has kept in a checkpoint is shown to `inspect` before all
+  /// other entries, which may not be understood without.
   package static func check(
     _ path: String, platform: Platform = .real, inspect: EntryInspector? = nil,
-    findBlobs: BlobFinder? = nil, progress: ((CheckProgress) -> Void)? = nil
+    findBlobs: BlobFinder? = nil, restore: @escaping SalvageRestore = { _ in [] },
+    progress: ((CheckProgress) -> Void)? = nil
   ) throws(ByteStoreError) -> CheckReport {
     let directory = try directoryOfStore(path, platform)
     let lock = try takeLock(of: directory)
     defer { lock.release() }
     var check = Check(directory, lock, platform, inspect, progress)
+    check.restore = restore
     try check.run(findBlobs)
     return check.report
   }
@@ -40,10 +45,12 @@ extension ByteStore {
     progress: ((CheckProgress) -> Void)? = nil
   ) throws(ByteStoreError) -> CheckReport {
     guard !isForked else { throw .forked(directory: path) }
-    try state.withLock(when: { !$0.isFlushing && !$0.isLeading }) { state throws(ByteStoreError) in
+    let isPoisoned = try state.withLock(when: { !$0.isFlushing && !$0.isLeading }) {
+      state throws(ByteStoreError) -> Bool in
       if case .closed = state.end { throw .closed(directory: path) }
       state.isFlushing = true
       state.startLeading()
+      return state.end?.isPoison == true
     }
     let table = table.frozen()
     let (manifest, end) = writer.withLock { ($0.manifest, $0.log?.recordedEnd) }
@@ -58,7 +65,8 @@ extension ByteStore {
     var check = Check(directory, lock, platform, inspect, progress)
     blobs.holdRemovals()
     defer { blobs.releaseRemovals() }
-    try check.run(manifest, logEnd: end, table)
+    // Behind the last commit that anybody was told of may be others, whole or in part, that only the next open judges.
+    try check.run(manifest, logEnd: isPoisoned ? nil : end, table, mayHaveMore: isPoisoned)
     try check.checkBlobs(findBlobs)
     return check.report
   }
@@ -88,6 +96,8 @@ struct Check {
   let directory: any OpenDirectory
   let platform: Platform
   let inspect: EntryInspector?
+  /// What of a checkpoint stands for entries.
+  fileprivate(set) var restore: SalvageRestore = { _ in [] }
   private let progress: ((CheckProgress) -> Void)?
   private var bytesTotal: UInt64 = 0
   /// As an open would have it at this point.
@@ -139,7 +149,7 @@ struct Check {
 
   /// A store that is open, at some moment: the table is what reads see.
   mutating func run(
-    _ manifest: Manifest, logEnd: LogHeader.LogEnd?, _ table: Table
+    _ manifest: Manifest, logEnd: LogHeader.LogEnd?, _ table: Table, mayHaveMore: Bool
   ) throws(ByteStoreError) {
     opened.manifest = manifest
     if let logEnd { opened.manifest.sealLastLog(at: logEnd) }
@@ -152,11 +162,13 @@ struct Check {
     try checkLogs(appliesCommits: false)
     if hasTable { try checkTail() }
     report.lastCommit = table.published
-    guard opened.last.sequence != table.published, report.isSound else { return }
+    let found = opened.last.sequence
+    let isRight = mayHaveMore ? found >= table.published : found == table.published
+    guard !isRight, report.isSound else { return }
     report.add(
       Damage(
         file: directory.path, offset: 0, expected: "commits up to \(table.published.value)",
-        found: "commits up to \(opened.last.sequence.value)"))
+        found: "commits up to \(found.value)"))
   }
 
   // MARK: Findings
@@ -213,7 +225,7 @@ struct Check {
       report.add(file.unreadable(0, "a manifest"))
       return nil
     }
-    let (manifest, damage) = try CheckHeader.decode(bytes, file.path, supported: Manifest.version) {
+    let (manifest, damage) = try VersionedHeader.decode(bytes, file.path, supported: Manifest.version) {
       bytes throws(ByteStoreError) in try Manifest(decoding: bytes, file: file.path)
     }
     if let damage { report.add(damage) }
@@ -226,6 +238,13 @@ struct Check {
   private mutating func checkNames(_ names: [String]) throws(ByteStoreError) {
     let live = opened.manifest.fileNames
     for name in names where !live.contains(name) && name != StoreFile.manifest {
+      if [StoreFile.spare, StoreFile.reserve].contains(name), try CheckFile.isNoFile(name, in: directory) {
+        report.add(
+          Damage(
+            file: "\(directory.path)/\(name)", offset: 0, expected: "a file of space, or nothing",
+            found: "no plain file"))
+        continue
+      }
       let isLeftover = try noting { check throws(ByteStoreError) in
         try ByteStore.isLeftover(name, check.opened)
       }

@@ -18,12 +18,10 @@ struct CheckFile {
 
   /// Nil if there is no such file, or nothing that can be read as one.
   init?(_ name: String, in directory: any OpenDirectory) throws(ByteStoreError) {
-    // Missing, or no regular file.
-    let isAbsent: Set = [ENOENT, EINVAL, ELOOP, EISDIR]
     do throws(SystemFailure) {
       file = try directory.openFile(name, .read)
     } catch {
-      guard isAbsent.contains(error.code) else { throw .system(error) }
+      guard error.isNoFile else { throw .system(error) }
       return nil
     }
     self.name = name
@@ -36,6 +34,13 @@ struct CheckFile {
   }
 
   func close() { file.close() }
+
+  /// Whether what has the name is a link, a pipe or a folder.
+  static func isNoFile(_ name: String, in directory: any OpenDirectory) throws(ByteStoreError) -> Bool {
+    guard let file = try CheckFile(name, in: directory) else { return true }
+    file.close()
+    return false
+  }
 
   /// The bytes at `offset`, fewer at the end of the file; nil if the device does not give them.
   func read(_ count: Int, at offset: UInt64) throws(ByteStoreError) -> [UInt8]? {
@@ -101,40 +106,5 @@ struct CheckFile {
       let bytes = try read(Int(clamping: range.upperBound - range.lowerBound), at: range.lowerBound)
     else { return nil }
     return bytes.firstIndex { $0 != 0 }.map { range.lowerBound + UInt64($0) }
-  }
-}
-
-/// Header pages of which the version number may have rotted.
-enum CheckHeader {
-  /// What `decode` makes of the page, or what is wrong with it. A version number that is too high is rot if
-  /// the page is right with the version that we know: the checksum says so. Otherwise someone newer wrote it,
-  /// and nobody may call it damaged.
-  static func decode<Header>(
-    _ page: [UInt8], _ path: String, supported: UInt16, _ decode: (RawSpan) throws(ByteStoreError) -> Header
-  ) throws(ByteStoreError) -> (header: Header?, damage: Damage?) {
-    do throws(ByteStoreError) {
-      return (try decode(page.rawSpan), nil)
-    } catch {
-      switch error {
-      case .corrupted(let damage): return (nil, damage)
-      case .newerFormat(_, let found, _):
-        guard let header = Self.decode(page, asVersion: supported, decode) else { throw error }
-        let damage = Damage(
-          file: path, offset: 8, expected: "version \(supported), as the checksum is that of",
-          found: "version \(found)")
-        return (header, damage)
-      default: throw error
-      }
-    }
-  }
-
-  private static func decode<Header>(
-    _ page: [UInt8], asVersion version: UInt16, _ decode: (RawSpan) throws(ByteStoreError) -> Header
-  ) -> Header? {
-    guard page.count >= 10 else { return nil }
-    var repaired = page
-    repaired[8] = UInt8(truncatingIfNeeded: version)
-    repaired[9] = UInt8(truncatingIfNeeded: version >> 8)
-    return try? decode(repaired.rawSpan)
   }
 }

@@ -31,7 +31,7 @@ struct SegmentSource {
       let source = try recovered(file, entry, number, page: [], damage, dictionaries, platform)
       return (source, source?.damages ?? [damage])
     }
-    let (header, damage) = try CheckHeader.decode(
+    let (header, damage) = try VersionedHeader.decode(
       page, file.path, supported: SegmentFormat.version
     ) { page throws(ByteStoreError) in try SegmentHeader(decoding: page, file: file.path) }
     guard let header else {

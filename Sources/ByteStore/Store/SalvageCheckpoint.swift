@@ -15,7 +15,7 @@ struct CheckpointSource {
     _ file: CheckFile, _ entry: Manifest.Checkpoint?, _ platform: Platform
   ) throws(ByteStoreError) -> CheckpointSource? {
     let page = try file.read(CheckpointFormat.pageBytes, at: 0) ?? []
-    let (header, _) = try CheckHeader.decode(page, file.path, supported: CheckpointFormat.version) {
+    let (header, _) = try VersionedHeader.decode(page, file.path, supported: CheckpointFormat.version) {
       page throws(ByteStoreError) in try CheckpointHeader(decoding: page, file: file.path)
     }
     if let header { return CheckpointSource(file: file, header: header, broken: platform.brokenRule) }

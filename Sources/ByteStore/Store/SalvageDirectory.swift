@@ -109,6 +109,10 @@ struct SalvageSwitch {
   }
 
   private func isOriginal(_ name: String) throws(ByteStoreError) -> Bool {
+    if [StoreFile.spare, StoreFile.reserve].contains(name), try CheckFile.isNoFile(name, in: directory) {
+      // In the way of the new store too.
+      return true
+    }
     if name == StoreFile.spare { return try SalvageSources.isLog(name, directory) }
     return name == StoreFile.manifest || name == StoreFile.newManifest
       || StoreFile.logNumber(of: name) != nil || StoreFile.isSegmentOrCheckpoint(name)

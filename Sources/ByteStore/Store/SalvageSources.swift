@@ -85,21 +85,21 @@ struct SalvageSources {
     switch head.kind {
     case .manifest:
       let bytes = try file.read(Manifest.bytesMax, at: 0) ?? []
-      head.manifest = try CheckHeader.decode(bytes, path, supported: Manifest.version) {
+      head.manifest = try VersionedHeader.decode(bytes, path, supported: Manifest.version) {
         bytes throws(ByteStoreError) in try Manifest(decoding: bytes, file: path)
       }.header
       head.storeID = head.manifest?.storeID
     case .log:
-      head.storeID = try CheckHeader.decode(page, path, supported: LogFormat.version) {
+      head.storeID = try VersionedHeader.decode(page, path, supported: LogFormat.version) {
         page throws(ByteStoreError) in try LogHeader(decoding: page, file: path)
       }.header?.storeID
     case .segment:
-      head.storeID = try CheckHeader.decode(page, path, supported: SegmentFormat.version) {
+      head.storeID = try VersionedHeader.decode(page, path, supported: SegmentFormat.version) {
         page throws(ByteStoreError) in try SegmentHeader(decoding: page, file: path)
       }.header?.storeID
     case .checkpoint:
       let page = Array(page.prefix(CheckpointFormat.pageBytes))
-      head.storeID = try CheckHeader.decode(page, path, supported: CheckpointFormat.version) {
+      head.storeID = try VersionedHeader.decode(page, path, supported: CheckpointFormat.version) {
         page throws(ByteStoreError) in try CheckpointHeader(decoding: page, file: path)
       }.header?.storeID
     }
@@ -262,7 +262,7 @@ struct LogSource {
     _ platform: Platform
   ) throws(ByteStoreError) {
     guard let (file, bytes) = try Self.bytes(name, directory) else { return nil }
-    let (header, _) = try CheckHeader.decode(bytes, file.path, supported: LogFormat.version) {
+    let (header, _) = try VersionedHeader.decode(bytes, file.path, supported: LogFormat.version) {
       bytes throws(ByteStoreError) in try LogHeader(decoding: bytes, file: file.path)
     }
     var raw = ByteReader(bytes.rawSpan)

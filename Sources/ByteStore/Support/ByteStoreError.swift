@@ -123,8 +123,8 @@ extension ByteStoreError: CustomStringConvertible {
         + "and a sync promises little. Choose a directory on a disk of this machine. A backup may lie "
         + "there: copy it to such a disk to open it."
     case .incompleteBackup(let directory):
-      "The backup in \(directory) was cut off before it was whole, and is no store. Make it again: it may go to "
-        + "the same directory."
+      "The backup in \(directory) was cut off before it was whole, and is no store. Make it again, in a new directory, "
+        + "or in the same one if that holds no MANIFEST. What of this one is whole, a salvage gets out."
     case .notEmpty(let directory, let found):
       "A backup needs an empty or a new directory, and \(directory) holds \(found). Nothing was touched."
     case .corrupted(let damage):
@@ -173,6 +173,9 @@ extension SystemFailure {
   static let missingFile = ENOENT
 
   var isMissingFile: Bool { code == Self.missingFile }
+
+  /// Of an opening: nothing has the name, or a link, a pipe or a folder, which nobody reads as a file.
+  var isNoFile: Bool { [ENOENT, EINVAL, ELOOP, EISDIR].contains(code) }
 
   /// The device or the user's share of it has no room left.
   package var meansFull: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }

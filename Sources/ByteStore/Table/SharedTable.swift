@@ -103,11 +103,16 @@ final class SharedTable: Sendable {
     }
   }
 
-  /// Gets every page: afterwards the table needs no checkpoint.
+  /// Gets every page: afterwards the table needs no checkpoint. What takes as long as there are keys is done beside
+  /// the table in use, for commits and reads wait for its lock.
   func loadAll() throws(ByteStoreError) {
     guard let source = table.withLock({ $0.source }) else { return }
     try forEachMissing { page throws(ByteStoreError) in try load(page) }
-    guard table.withLock({ $0.forgetSource() }) else { throw source.madeUp(.slots(0)) }
+    let loaded = frozen()
+    // Another thread has done it meanwhile.
+    guard loaded.source != nil else { return }
+    guard let recount = loaded.recounted() else { throw source.madeUp(.slots(0)) }
+    table.withLock { $0.forgetSource(recount) }
   }
 
   /// Every page that is still on disk, in the order in which they can be installed.

@@ -366,21 +366,54 @@ struct Table: Sendable {
     }
   }
 
-  /// Everything is in memory: the checkpoint is no longer needed. What it says about the segments is counted
-  /// again, for what a flush deletes depends on it. False, and nothing forgotten, if slots and ordinals are
+  /// What a table says about itself once every page is loaded.
+  struct Recount: Sendable {
+    /// The segments as the checkpoint and the commits since had counted them, and as they are.
+    fileprivate var before: [SegmentUse?]
+    fileprivate var counted: [SegmentUse?]
+    /// Ordinals that are free and that nobody knows of any more. Nobody can take one of them meanwhile.
+    fileprivate var forgotten: [UInt32] = []
+    /// Only a made-up list of free ordinals names one twice.
+    fileprivate var isListSound = true
+  }
+
+  /// Counts what the checkpoint says about the segments again, for what a flush deletes depends on it, and looks for
+  /// free ordinals. It takes as long as there are keys, and is done on a frozen table. Nil if slots and ordinals are
   /// not one to one, as only a made-up file has them.
-  mutating func forgetSource() -> Bool {
-    guard source != nil else { return true }
-    guard isOneToOne else { return false }
+  func recounted() -> Recount? {
+    guard isOneToOne else { return nil }
+    var whole = self
+    for slot in segments.indices {
+      whole.segments[slot]?.liveBytes = 0
+      whole.segments[slot]?.liveEntries = 0
+    }
+    for ordinal in 0..<ordinals { whole.count(Location(bits: locations[ordinal])) }
+    var recount = Recount(before: segments, counted: whole.segments)
+    var isListed = [Bool](repeating: false, count: ordinals)
+    for ordinal in freeOrdinals {
+      if isListed[Int(ordinal)] { recount.isListSound = false }
+      isListed[Int(ordinal)] = true
+    }
+    recount.forgotten = (0..<UInt32(ordinals)).filter { locations[Int($0)] == 0 && !isListed[Int($0)] }
+    return recount
+  }
+
+  /// Everything is in memory: the checkpoint is no longer needed. The count may be that of this table some commits
+  /// ago; until the first flush these only take away from segments.
+  mutating func forgetSource(_ recount: Recount) {
+    guard source != nil else { return }
     source = nil
     for slot in segments.indices {
-      segments[slot]?.liveBytes = 0
-      segments[slot]?.liveEntries = 0
+      guard let now = segments[slot], let before = recount.before[slot], let counted = recount.counted[slot]
+      else { continue }
+      let bytesGone = before.liveBytes - min(before.liveBytes, now.liveBytes)
+      let entriesGone = before.liveEntries - min(before.liveEntries, now.liveEntries)
+      segments[slot]?.liveBytes = counted.liveBytes - min(counted.liveBytes, bytesGone)
+      segments[slot]?.liveEntries = counted.liveEntries - min(counted.liveEntries, entriesGone)
     }
-    for ordinal in 0..<ordinals { count(Location(bits: locations[ordinal])) }
-    // A made-up list may name one twice, and another not at all.
-    findFreeOrdinals()
-    return true
+    // What is in the list is right, and those that commits have taken since are no longer in it: one that was in use
+    // and in the list would be given out within the group that frees it.
+    if recount.isListSound { free.append(contentsOf: recount.forgotten) } else { findFreeOrdinals() }
   }
 
   private var isOneToOne: Bool {
@@ -435,7 +468,9 @@ struct Table: Sendable {
     if found.areSlotsLost { whole.slots = slots.rebuilt(adding: found.slots) }
     whole.freePagesLeft = 0
     let counts = segments.map { [$0?.liveBytes, $0?.liveEntries] }
-    guard whole.forgetSource(), whole.segments.map({ [$0?.liveBytes, $0?.liveEntries] }) == counts else {
+    guard let recount = whole.recounted() else { return false }
+    whole.forgetSource(recount)
+    guard whole.segments.map({ [$0?.liveBytes, $0?.liveEntries] }) == counts else {
       return false
     }
     self = whole

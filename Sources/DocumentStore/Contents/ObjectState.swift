@@ -26,6 +26,22 @@ final class ObjectState: Sendable {
   /// When the last sweep began, or the store was first asked, by the monotonic clock.
   let lastSweep = Locked<UInt64?>(nil)
 
+  /// Contents in which a read has met damage, wherever it is: the bytes of who brings one again take its place. If there
+  /// are too many, some are forgotten; then what a look at the head and the first piece finds has to do.
+  private let damaged = Locked<Set<BlobID>>([])
+  private static let damagedMax = 4096
+
+  func isKnownDamaged(_ id: BlobID) -> Bool { damaged.withLock { $0.contains(id) } }
+
+  func noteDamage(of id: BlobID) {
+    damaged.withLock { damaged in
+      if damaged.count >= Self.damagedMax, !damaged.contains(id) { _ = damaged.popFirst() }
+      damaged.insert(id)
+    }
+  }
+
+  func forgetDamage(of id: BlobID) { damaged.withLock { _ = $0.remove(id) } }
+
   private struct Start {
     var wallMicroseconds: Int64
     var monotonicNanoseconds: UInt64

@@ -228,8 +228,9 @@ struct Conjunction {
       zip(definition.fields.dropFirst(frontCount), orders).allSatisfy({ $0 == $1.indexField })
     else { return false }
     return (0..<frontCount).allSatisfy { place in
-      let field = definition.fields[place]
-      return fronts.contains { $0.field == field } && !definition.fields[..<place].contains(field)
+      let field = definition.fields[place].asFront
+      return fronts.contains { $0.field == field }
+        && !definition.fields[..<place].contains { $0.asFront == field }
     }
   }
 
@@ -237,7 +238,7 @@ struct Conjunction {
   func partialAccess(_ definition: IndexDefinition) -> QueryPlan.Access? {
     // One that leaves out documents without some field has not all of them.
     guard definition.scope == query.scope,
-      definition.fields.allSatisfy({ field in fronts.contains { $0.field == field } })
+      definition.fields.allSatisfy({ field in fronts.contains { $0.field == field.asFront } })
     else { return nil }
     let prefix = prefix(definition, fields: definition.fields[...])
     return QueryPlan.Access(source: .index(definition), prefixBytes: prefix.count, ranges: [.prefix(prefix)])
@@ -257,8 +258,8 @@ struct Conjunction {
   ) -> [UInt8] {
     var prefix = query.prefix(of: definition)
     for field in fields {
-      guard let front = fronts.first(where: { $0.field == field }) else { continue }
-      IndexKey.append(front.value, .ascending, to: &prefix)
+      guard let front = fronts.first(where: { $0.field == field.asFront }) else { continue }
+      IndexKey.append(front.value, field.part.direction ?? .ascending, to: &prefix)
     }
     return prefix
   }
@@ -321,4 +322,9 @@ extension OrderBy {
 
 extension IndexDefinition.Field {
   fileprivate var isElement: Bool { part == .element }
+
+  /// What it is to an equality: of values that are all the same, the direction tells nothing.
+  var asFront: IndexDefinition.Field {
+    if case .value = part { IndexDefinition.Field(path) } else { self }
+  }
 }

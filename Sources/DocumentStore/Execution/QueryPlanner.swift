@@ -105,7 +105,7 @@ struct QueryPlanner {
     let candidates = definitions.filter { conjunction.isServed(by: $0, whole: false) }
       .sorted { ($1.fields.count, $0.description) < ($0.fields.count, $1.description) }
     for definition in candidates {
-      let fronts = definition.fields.dropLast(conjunction.orders.count)
+      let fronts = definition.fields.dropLast(conjunction.orders.count).map(\.asFront)
       guard fronts.contains(where: { open.contains($0) }) else { continue }
       open.subtract(fronts)
       accesses.append(conjunction.access(definition))

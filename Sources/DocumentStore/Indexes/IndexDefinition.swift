@@ -9,6 +9,14 @@
 //
 // Segments are those of DocumentKey.swift. Keys end with what tells documents apart, ascending: a query whose
 // names descend goes through the index backwards.
+//
+// Whoever declares an index says nothing of the names, and expects them to go the way of the last field, as they do in
+// queries. If that descends, the index is kept as it is read from its other end; as text it is what one would declare:
+//
+//   declared             kept                 text
+//   city, age desc       city desc, age       city, age desc
+//   city desc, age desc  city, age            city, age
+//                        city, age desc       city, age desc, __name__      of a query that has this order
 
 import ByteStore
 
@@ -73,6 +81,15 @@ public struct IndexDefinition: Hashable, Sendable {
     self.init(unchecked: collectionID, scope, fields)
   }
 
+  /// An index as somebody declares it: the names of its documents go the way of the last field, unless `names` says
+  /// which way.
+  package init(
+    declared collectionID: String, _ scope: Scope, _ fields: [Field], names: OrderBy.Direction? = nil
+  ) throws(DocumentStoreError) {
+    let isBackward = (names ?? fields.lastDirection) == .descending
+    try self.init(collectionID, scope, isBackward ? fields.map(\.reversed) : fields)
+  }
+
   init(unchecked collectionID: String, _ scope: Scope, _ fields: [Field]) {
     self.collectionID = collectionID
     self.scope = scope
@@ -91,9 +108,37 @@ public struct IndexDefinition: Hashable, Sendable {
   }
 }
 
+extension IndexDefinition.Part {
+  /// Nil if it has none.
+  var direction: OrderBy.Direction? {
+    switch self {
+    case .value(let direction), .valueOrNull(let direction): direction
+    case .element: nil
+    }
+  }
+}
+
+extension IndexDefinition.Field {
+  fileprivate var reversed: Self {
+    switch part {
+    case .value(let direction): Self(path, .value(direction.reversed))
+    case .valueOrNull(let direction): Self(path, .valueOrNull(direction.reversed))
+    case .element: self
+    }
+  }
+}
+
+extension [IndexDefinition.Field] {
+  fileprivate var lastDirection: OrderBy.Direction? { lazy.compactMap(\.part.direction).last }
+}
+
 extension IndexDefinition: CustomStringConvertible {
+  /// As one would declare it, from the end at which the first field ascends if there is one.
   public var description: String {
-    let fields = fields.map { field in
+    let isAgainstNames = fields.lastDirection == .descending
+    let first = fields.lazy.compactMap(\.part.direction).first
+    let isTurned = !isAgainstNames && first == .descending
+    var fields = (isTurned ? fields.map(\.reversed) : fields).map { field in
       switch field.part {
       case .value(.ascending): "\(field.path.canonical)"
       case .value(.descending): "\(field.path.canonical) desc"
@@ -102,6 +147,7 @@ extension IndexDefinition: CustomStringConvertible {
       case .element: "\(field.path.canonical)[]"
       }
     }
+    if isAgainstNames { fields.append("__name__") }
     return (scope == .collectionGroup ? "group " : "") + "\(collectionID)(\(fields.joined(separator: ", ")))"
   }
 }

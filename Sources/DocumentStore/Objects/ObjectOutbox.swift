@@ -366,6 +366,7 @@ extension ObjectStore {
         if let home = hold.newPlace { try transaction.write(BlobRecord.mutation(blob.id, at: home)) }
         return nil
       }
+      mended(hold)
     } catch {
       forget(hold, after: error)
       throw error

@@ -38,6 +38,7 @@ extension ObjectStore {
     defer { letGo(of: hold) }
     do throws(DocumentStoreError) {
       try commit(&object, hold, endsUpload: number, for: queue)
+      mended(hold)
       return object
     } catch {
       forget(hold, after: error)
@@ -181,8 +182,10 @@ extension ObjectStore {
   }
 
   /// Whoever brings a content once more that is there already must not rely on a damaged copy: its head, the table of its
-  /// chunks and its first piece are looked at. What cannot be read for another reason is not replaced.
+  /// chunks and its first piece are looked at; and what a read has found further behind is remembered. What cannot be read
+  /// for another reason is not replaced.
   private func looksSound(_ id: BlobID, at place: BlobPlace) -> Bool {
+    guard !state.isKnownDamaged(id) else { return false }
     do throws(ByteStoreError) {
       var piece = [UInt8](repeating: 0, count: Int(min(place.byteCount, UInt64(Self.lookBytes))))
       try blobs.reader(id, at: place).fill(&piece, at: 0)
@@ -194,6 +197,11 @@ extension ObjectStore {
 
   /// A whole pack frame, or some chunks of a file.
   private static let lookBytes = 1 << 20
+
+  /// The record of a content names the copy that has come.
+  func mended(_ hold: Hold) {
+    if hold.newPlace != nil { state.forgetDamage(of: hold.id) }
+  }
 
   /// The commit that was to name a new content has failed.
   func forget(_ hold: Hold, after error: DocumentStoreError) {

@@ -46,7 +46,7 @@ package struct ObjectStore: Sendable {
       } catch {
         // Another content may have come, or this one may have moved; then the next look finds it.
         guard try self.object(at: path)?.blob == object.blob else { continue }
-        if try self.place(of: object.blob) == place { throw error }
+        if try self.place(of: object.blob) == place { throw noted(error, of: object.blob) }
       }
     }
     return nil
@@ -60,15 +60,27 @@ package struct ObjectStore: Sendable {
         guard let place else { throw missingContent(of: object) }
         return try open(object.blob, at: place)
       } catch {
-        if try self.place(of: object.blob) == place { throw error }
+        if try self.place(of: object.blob) == place { throw noted(error, of: object.blob) }
       }
     }
   }
 
+  /// Whether a read of the content has met damage since the store was opened, and no sound copy has come since.
+  package func isKnownDamaged(_ id: BlobID) -> Bool { state.isKnownDamaged(id) }
+
   private func open(_ id: BlobID, at place: BlobPlace) throws(DocumentStoreError) -> BlobReader {
-    do throws(ByteStoreError) { return try blobs.reader(id, at: place) } catch {
+    do throws(ByteStoreError) {
+      let reader = try blobs.reader(id, at: place)
+      reader.onDamage = { [state] in state.noteDamage(of: id) }
+      return reader
+    } catch {
       throw DocumentStoreError(error)
     }
+  }
+
+  private func noted(_ error: DocumentStoreError, of id: BlobID) -> DocumentStoreError {
+    if case .corrupted = error { state.noteDamage(of: id) }
+    return error
   }
 
   private func missingContent(of object: StoredObject) -> DocumentStoreError {

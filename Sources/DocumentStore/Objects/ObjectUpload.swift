@@ -10,19 +10,23 @@ package import ByteStore
 package final class ObjectUpload {
   package let path: ObjectPath
   package let source: UploadSource
-  package var attributes: ObjectAttributes
+  package var attributes: ObjectAttributes { didSet { isUpToDate = false } }
 
   private let objects: ObjectStore
   private let writer: BlobWriter
   private let md5: MD5Worker
-  private var isRecorded: Bool
+  /// When its record says that it began; nil as long as it has none.
+  private var began: StoredTimestamp?
+  /// The record has the attributes.
+  private var isUpToDate: Bool
 
   fileprivate init(
     _ objects: ObjectStore, _ writer: BlobWriter, _ md5: MD5Worker, _ path: ObjectPath,
     _ source: UploadSource,
-    _ attributes: ObjectAttributes, isRecorded: Bool = false
+    _ attributes: ObjectAttributes, began: StoredTimestamp? = nil
   ) {
-    self.isRecorded = isRecorded
+    self.began = began
+    isUpToDate = began != nil
     self.objects = objects
     self.writer = writer
     self.md5 = md5
@@ -59,11 +63,17 @@ package final class ObjectUpload {
     try record()
   }
 
+  /// The same, and no file of it is open until it is gone on with.
+  package func rest() throws(DocumentStoreError) {
+    try wrapped { writer throws(ByteStoreError) in try writer.rest() }
+    try record()
+  }
+
   private func record() throws(DocumentStoreError) {
-    guard writer.isStaged, !isRecorded else { return }
+    guard writer.isStaged, !isUpToDate else { return }
     let upload = StoredUpload(
-      number: writer.number, path: path, attributes: attributes, began: objects.now, source: source)
-    isRecorded = true
+      number: writer.number, path: path, attributes: attributes, began: began ?? objects.now, source: source)
+    (began, isUpToDate) = (upload.began, true)
     try objects.store.commit([.set(UploadRecord.path(writer.number), UploadRecord.fields(upload))])
   }
 
@@ -83,8 +93,8 @@ package final class ObjectUpload {
     try wrapped { writer throws(ByteStoreError) in blob = try writer.finish() }
     guard let blob else { preconditionFailure("a content that is finished") }
     let object = try objects.put(
-      blob, md5: md5.digest, at: path, attributes, token: token, endsUpload: isRecorded ? writer.number : nil,
-      for: queue)
+      blob, md5: md5.digest, at: path, attributes, token: token,
+      endsUpload: began == nil ? nil : writer.number, for: queue)
     leave()
     return object
   }
@@ -92,7 +102,7 @@ package final class ObjectUpload {
   /// Leaves nothing of it.
   package func cancel() {
     writer.abandon()
-    if isRecorded { _ = try? objects.store.commit([.delete(UploadRecord.path(writer.number))]) }
+    if began != nil { _ = try? objects.store.commit([.delete(UploadRecord.path(writer.number))]) }
     leave()
   }
 
@@ -163,7 +173,7 @@ extension ObjectStore {
     do throws(ByteStoreError) {
       if let writer = try blobs.resume(stored.number) {
         return ObjectUpload(
-          self, writer, MD5Worker(), stored.path, stored.source, stored.attributes, isRecorded: true)
+          self, writer, MD5Worker(), stored.path, stored.source, stored.attributes, began: stored.began)
       }
     } catch {
       state.uploads.end(stored.number)

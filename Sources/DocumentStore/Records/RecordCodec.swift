@@ -127,6 +127,20 @@ enum Zigzag {
 
 /// Bytes that are not a record, and where.
 package struct RecordError: Error, Equatable {
+  static let mapExpected = "a map with names, or with a shape that there is"
+
   package var offset: Int
   package var expected: String
+}
+
+extension RecordCodec {
+  /// The id of the shape for want of which a record is none; nil if something else is wrong with it.
+  static func lostShape(_ error: RecordError, in record: RawSpan, _ shapes: ShapeTable) -> Int? {
+    guard error.expected == RecordError.mapExpected,
+      let head = record.varint(at: error.offset, before: record.byteCount)?.value, head > 3
+    else { return nil }
+    let id = head >> 2 - 1
+    guard id <= Shape.idMax else { return nil }
+    return shapes.shapes.indices.contains(id) && shapes.shapes[id] != nil ? nil : id
+  }
 }

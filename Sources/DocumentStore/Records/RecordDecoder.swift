@@ -50,8 +50,7 @@ struct RecordDecoder: ~Escapable {
       let layout = RecordLayout(
         mapIn: record, from: range.lowerBound, to: range.upperBound, shapes: shapeBytes)
     else {
-      throw RecordError(
-        offset: range.lowerBound, expected: "a map with names, or with a shape that there is")
+      throw RecordError(offset: range.lowerBound, expected: RecordError.mapExpected)
     }
     try checkWidth(layout, layout.shape == 0)
     return layout

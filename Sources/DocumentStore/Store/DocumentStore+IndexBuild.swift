@@ -77,7 +77,11 @@ extension DocumentStore {
         try checkNumber(isAutomatic)
         switch try attempt(definition, isAutomatic, spared, tell) {
         case .made:
-          if isAutomatic { indexes.keepWithinBudget(sparing: spared + [definition]) }
+          if isAutomatic {
+            indexes.keepWithinBudget(sparing: spared + [definition])
+          } else {
+            bytes.noteLayerAboveChanged()
+          }
           return true
         case .ended: return false
         case .spoilt: continue

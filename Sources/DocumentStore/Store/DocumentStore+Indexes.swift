@@ -22,10 +22,11 @@ extension DocumentStore {
     }
   }
 
-  /// Makes an index that stays until it is dropped. Commits go on meanwhile.
+  /// Makes an index that stays until it is dropped: it is written in the background, or by a close. Commits go on
+  /// meanwhile.
   @discardableResult
   public func createIndex(_ definition: IndexDefinition) throws(DocumentStoreError) -> Bool {
-    try build(definition, isAutomatic: false)
+    try createIndex(definition, tells: false) { _ in true }
   }
 
   /// The same. `progress` is called at the beginning and now and then, and ends the making by answering false; the
@@ -34,16 +35,27 @@ extension DocumentStore {
   public func createIndex(
     _ definition: IndexDefinition, progress: (IndexProgress) -> Bool
   ) throws(DocumentStoreError) -> Bool {
-    try build(definition, isAutomatic: false, tells: true, progress)
+    try createIndex(definition, tells: true, progress)
+  }
+
+  private func createIndex(
+    _ definition: IndexDefinition, tells: Bool, _ progress: (IndexProgress) -> Bool
+  ) throws(DocumentStoreError) -> Bool {
+    // No checkpoint has indexes without the names.
+    if indexes.documentCount == nil { try findNames() }
+    return try build(definition, isAutomatic: false, tells: tells, progress)
   }
 
   /// False if there is no such index.
   @discardableResult
   public func dropIndex(_ definition: IndexDefinition) -> Bool {
-    indexes.state.withLock { state in
+    let wasThere = indexes.state.withLock { state in
       let count = state.indexes.count
       state.indexes.removeAll { $0.definition == definition }
       return state.indexes.count < count
     }
+    // The checkpoint has it still.
+    if wasThere { bytes.noteLayerAboveChanged() }
+    return wasThere
   }
 }

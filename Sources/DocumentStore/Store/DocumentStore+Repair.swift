@@ -8,16 +8,11 @@ extension DocumentStore {
     _ path: String, platform: Platform = .real, progress: ((CheckProgress) -> Void)? = nil
   ) throws(DocumentStoreError) -> CheckReport {
     do throws(ByteStoreError) {
-      let inspector = RecordInspector(ShapeDictionary())
-      let report = try ByteStore.check(
-        path, platform: platform, inspect: inspector.problem(of:_:), findBlobs: inspector.blobs,
-        progress: progress)
-      guard inspector.hasMissed else { return report }
-      // A record lay before the definition of its shape: now all definitions are known.
-      inspector.hasMissed = false
-      return try ByteStore.check(
-        path, platform: platform, inspect: inspector.problem(of:_:), findBlobs: inspector.blobs,
-        progress: progress)
+      return try RecordInspector(ShapeDictionary()).report { inspector throws(ByteStoreError) in
+        try ByteStore.check(
+          path, platform: platform, inspect: inspector.problem(of:_:), findBlobs: inspector.blobs,
+          restore: IndexSet.definitions(in:), progress: progress)
+      }
     } catch {
       throw DocumentStoreError(error)
     }
@@ -28,9 +23,10 @@ extension DocumentStore {
     progress: ((CheckProgress) -> Void)? = nil
   ) throws(DocumentStoreError) -> CheckReport {
     do throws(ByteStoreError) {
-      let inspector = RecordInspector(indexes.shapes)
-      return try bytes.check(
-        inspect: inspector.problem(of:_:), findBlobs: inspector.blobs, progress: progress)
+      return try RecordInspector(indexes.shapes).report { inspector throws(ByteStoreError) in
+        try bytes.check(
+          inspect: inspector.problem(of:_:), findBlobs: inspector.blobs, progress: progress)
+      }
     } catch {
       throw DocumentStoreError(error)
     }
@@ -55,13 +51,30 @@ private final class RecordInspector {
   private let shapes: ShapeDictionary
   private var table: ShapeTable
   /// A record of an unknown shape came before a definition.
-  fileprivate(set) var hasMissed = false
+  private var hasMissed = false
   private var blobIDs: Set<BlobID> = []
   private var hasProblem = false
+  /// How many records need a shape that nobody has defined, by its id.
+  private var needing: [Int: Int] = [:]
+  /// The same as an earlier look has counted them: then the first of them stands for all.
+  private var counted: [Int: Int] = [:]
 
   init(_ shapes: ShapeDictionary) {
     self.shapes = shapes
     table = shapes.table
+  }
+
+  /// What `check` finds with this inspector, which looks twice if a record lay before the definition of its shape, or
+  /// if several need one that is lost: the second time all definitions are known, and the records counted.
+  func report(
+    _ check: (RecordInspector) throws(ByteStoreError) -> CheckReport
+  ) throws(ByteStoreError) -> CheckReport {
+    let report = try check(self)
+    guard hasMissed || needing.values.contains(where: { $0 > 1 }) else { return report }
+    hasMissed = false
+    counted = needing
+    needing = [:]
+    return try check(self)
   }
 
   /// What is wrong with a key and its value, or nil.
@@ -76,7 +89,13 @@ private final class RecordInspector {
       return nil
     } catch {
       hasProblem = true
-      return "a record of \(path) that is none: at its byte \(error.offset), \(error.expected) was expected"
+      let problem =
+        "a record of \(path) that is none: at its byte \(error.offset), \(error.expected) was expected"
+      guard let shape = RecordCodec.lostShape(error, in: value, table) else { return problem }
+      needing[shape, default: 0] += 1
+      guard let count = counted[shape] else { return problem }
+      guard needing[shape] == 1 else { return nil }
+      return count == 1 ? problem : "\(problem), as in all \(count) records with that shape"
     }
   }
 

@@ -5,7 +5,8 @@ private import OfflineSync
 
 /// An index of the documents of a collection, or of all collections with an id. Equal by value.
 ///
-/// It has the fields that are compared with `==` first, ascending, and then those of the order.
+/// It has the fields that are compared with `==` first, and then those of the order. An index is read from either end:
+/// it serves an order and the opposite one.
 ///
 /// ```swift
 /// let index = FirestoreIndex("cities", [.ascending("country"), .descending("population")])
@@ -32,7 +33,7 @@ public struct FirestoreIndex: Hashable, Sendable, CustomStringConvertible {
     /// A field in ascending order; it serves the descending one as well.
     public static func ascending(_ path: String) -> Field { Field(path: path, part: .ascending) }
 
-    /// A field in descending order.
+    /// A field in descending order. An index whose fields all go the other way is the same.
     public static func descending(_ path: String) -> Field { Field(path: path, part: .descending) }
 
     /// Each element of an array, for `arrayContains`.
@@ -95,8 +96,8 @@ extension FirestoreIndex {
     get throws {
       do throws(DocumentStoreError) {
         return try IndexDefinition(
-          collectionID, scope == .collection ? .collection : .collectionGroup,
-          fields.map(\.definition).withNamesAscending(nil))
+          declared: collectionID, scope == .collection ? .collection : .collectionGroup,
+          fields.map(\.definition))
       } catch {
         throw FirestoreErrors.translate(error)
       }
@@ -112,26 +113,5 @@ extension FirestoreIndex.Field {
     case .descending: return IndexDefinition.Field(path, .value(.descending))
     case .elements: return IndexDefinition.Field(path, .element)
     }
-  }
-}
-
-extension [IndexDefinition.Field] {
-  /// As the engine has it, where names of documents ascend. In the API they go the way of the last field, unless
-  /// `names` says otherwise: then the fields at the end that descend with them are read from the other end. Those
-  /// before stand for equalities, which have no direction.
-  func withNamesAscending(_ names: OrderBy.Direction?) -> [IndexDefinition.Field] {
-    var fields = self
-    guard let last = fields.last, (names ?? last.direction) == .descending else { return self }
-    for index in fields.indices.reversed() {
-      guard fields[index].direction == .descending else { break }
-      fields[index] = IndexDefinition.Field(fields[index].path, .value(.ascending))
-    }
-    return fields
-  }
-}
-
-extension IndexDefinition.Field {
-  fileprivate var direction: OrderBy.Direction? {
-    if case .value(let direction) = part { direction } else { nil }
   }
 }

@@ -175,6 +175,34 @@ struct IndexSetTests {
     try store.close()
   }
 
+  @Test(
+    "that are made and dropped where there is nothing to flush stay made and dropped", arguments: [0, 30])
+  func keptWithoutCommits(documents: Int) throws {
+    var store = try open()
+    if documents > 0 { try fill(store, 0..<documents) }
+    try store.compact()
+    try store.createIndex(try index("a"))
+    try store.createIndex(try index("s", "a"))
+    let list = store.indexList
+    #expect(list.map(\.entries) == [documents, documents])
+    try store.close()
+    store = try open()
+    #expect(store.indexList == list)
+    #expect(store.dropIndex(try index("a")))
+    // As the command line does.
+    try store.compact()
+    store.bytes.abandon()
+    store = try open()
+    #expect(store.indexList == Array(list.dropFirst()))
+    #expect(store.dropIndex(try index("s", "a")))
+    try store.close()
+    store = try open()
+    #expect(store.indexList.isEmpty)
+    try fill(store, 0..<40)
+    #expect(try store.invariantBroken() == nil)
+    try store.close()
+  }
+
   @Test("that queries made go when there are too many, the least recently used first")
   func automaticIndexesMax() throws {
     let store = try open()

@@ -63,6 +63,24 @@ struct ObjectStoreTests {
     #expect(try content("b", in: open()) == bytes(count))
   }
 
+  @Test func damageThatAReadHasMetIsKnownUntilASoundCopyHasCome() throws {
+    let store = try open()
+    let object = try put(bytes(3 << 20), "a", in: store)
+    #expect(!store.objects.isKnownDamaged(object.blob))
+    let folder = try disk.openDirectory("/store/blobs")
+    for name in try folder.names() {
+      let file = try folder.openFile(name, .readAndWrite)
+      let junk = [UInt8](repeating: 0xAA, count: 64)
+      _ = try file.write(junk.rawSpan, at: 2 << 20)
+      file.close()
+    }
+    #expect(throws: (any Error).self) { _ = try content("a", in: store) }
+    #expect(store.objects.isKnownDamaged(object.blob))
+    try put(bytes(3 << 20), "b", in: store)
+    #expect(!store.objects.isKnownDamaged(object.blob))
+    #expect(try content("a", in: store) == bytes(3 << 20))
+  }
+
   @Test func equalContentsAreStoredOnce() throws {
     let store = try open()
     let (large, small) = (bytes(50_000), bytes(500))

@@ -94,6 +94,85 @@ struct QueryPlanTests {
       "made the index c(a, n)\nthrough the index c(a, n)\neach document is looked at")
   }
 
+  /// A field, descending where a minus stands before it.
+  private func declared(_ fields: [String]) throws -> IndexDefinition {
+    let fields = fields.map { field in
+      let name = field.hasPrefix("-") ? String(field.dropFirst()) : field
+      return IndexDefinition.Field(
+        StoredFieldPath(unchecked: [name]), .value(field == name ? .ascending : .descending))
+    }
+    return try IndexDefinition(declared: "c", .collection, fields)
+  }
+
+  /// The story: `c(a, n desc)` was declared, and the query that it was for had another one made, since its names
+  /// descend with `n`.
+  @Test("are the indexes that were declared for them, in both directions")
+  func declaredIndexes() throws {
+    let store = try open()
+    let all = try store.documents(.ofC)
+    let (up, down) = (OrderBy.Direction.ascending, OrderBy.Direction.descending)
+    let both = [(up, down), (down, up)]
+    func expectServed(_ query: StructuredQuery, by definition: IndexDefinition) throws {
+      let explanation = try store.explain(query)
+      #expect(explanation.built == [], "\(explanation.plan)")
+      #expect(explanation.plan.contains("the index \(definition)"), "\(explanation.plan)")
+      #expect(try store.documents(query).map(\.path.id) == query.ids(all))
+      let first = try query.limited(to: .first(5))
+      #expect(try store.documents(first).map(\.path.id) == first.ids(all))
+    }
+    let last = try declared(["a", "-n"])
+    try store.createIndex(last)
+    for direction in [up, down] {
+      try expectServed(try .ofC.where("a", .equal, 3).order("n", direction), by: last)
+      try expectServed(
+        try .ofC.where("a", .equal, 3).where("n", .greaterThan, 50).order("n", direction), by: last)
+    }
+    for (first, second) in both { try expectServed(try .ofC.order("a", first).order("n", second), by: last) }
+    #expect(store.dropIndex(last))
+
+    let mixed = try declared(["a", "-b", "n"])
+    try store.createIndex(mixed)
+    for (first, second) in both {
+      try expectServed(try .ofC.where("a", .equal, 3).order("b", first).order("n", second), by: mixed)
+      try expectServed(try .ofC.order("a", first).order("b", second).order("n", first), by: mixed)
+    }
+    #expect(store.dropIndex(mixed))
+
+    let later = try declared(["a", "b", "-n"])
+    try store.createIndex(later)
+    for (first, second) in both {
+      try expectServed(try .ofC.where("a", .equal, 3).order("b", first).order("n", second), by: later)
+      let equal = try StructuredQuery.ofC.where("a", .equal, 3).where("b", .equal, 3)
+      try expectServed(try equal.order("n", second), by: later)
+    }
+    #expect(store.indexList.map(\.definition) == [later])
+    try store.close()
+  }
+
+  @Test("are told by what one would declare")
+  func declaredText() throws {
+    for (fields, text) in [
+      (["a", "-b"], "c(a, b desc)"), (["-a", "b"], "c(a, b desc)"), (["-a", "-b"], "c(a, b)"),
+      (["-a"], "c(a)"), (["a", "-b", "-n"], "c(a, b desc, n desc)"),
+    ] {
+      let definition = try declared(fields)
+      #expect("\(definition)" == text)
+    }
+    // Of a query that has its names the other way.
+    let store = try open()
+    try expectPlan(
+      store, try .ofC.order("a").order("n", .descending).order(.documentID),
+      "made the index c(a, n desc, __name__)\nthrough the index c(a, n desc, __name__)")
+    try expectPlan(
+      store, try .ofC.order("a").order("n", .descending),
+      "made the index c(a, n desc)\nbackward through the index c(a, n desc)")
+    #expect(
+      try IndexDefinition(
+        declared: "c", .collection, [.init("a"), .init("n", .value(.descending))], names: .ascending)
+        == store.indexList[0].definition)
+    try store.close()
+  }
+
   @Test("that nothing can match are nothing")
   func nothing() throws {
     let store = try open()

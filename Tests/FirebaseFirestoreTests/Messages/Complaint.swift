@@ -55,6 +55,12 @@ struct Complaint: Sendable {
     Complaint("The path \"__a__\" is not valid: names like \"__a__\" are reserved.") {
       _ = try await $0.collection("__a__").getDocuments()
     },
+    Complaint("The path \"__objects__\" is not valid: names like \"__objects__\" are reserved.") {
+      _ = try await $0.collectionGroup("__objects__").getDocuments()
+    },
+    Complaint("The path \"__blobs__\" is not valid: names like \"__blobs__\" are reserved.") {
+      _ = try await $0.collectionGroup("__blobs__").count.getAggregation(source: .server)
+    },
     Complaint("The query has 31 alternatives after 'or' and 'in', and the limit is 30.") {
       _ = try await $0.collection("a").whereField("n", in: Array(0..<31)).getDocuments()
     },
