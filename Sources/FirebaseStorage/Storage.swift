@@ -38,8 +38,8 @@ open class Storage: NSObject, NSCopying, @unchecked Sendable {
 
   // MARK: Settings
 
-  /// With a remote: for how many seconds an upload waits for an answer before it fails with `retryLimitExceeded`. What it
-  /// has put here goes on waiting to be sent. A store of this machine answers at once.
+  /// With a remote: for how many seconds an upload waits for an answer before it fails with `unknown`. What it has put here
+  /// goes on waiting to be sent. A store of this machine answers at once.
   public var maxUploadRetryTime: TimeInterval {
     get { settings.withLock { $0.maxUploadRetryTime } }
     set { settings.withLock { $0.maxUploadRetryTime = newValue } }

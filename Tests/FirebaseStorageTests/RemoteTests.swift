@@ -259,6 +259,23 @@ struct RemoteTests {
     #expect(task.snapshot.progress?.completedUnitCount == 400_000)
   }
 
+  /// The answer came between the run that was paused and the next one, which was not told, and waited for ever.
+  @Test(.timeLimit(.minutes(5))) func pausingAndResumingMissesNoAnswer() async throws {
+    let bucket = makeBucket()
+    for round in 0..<200 {
+      let task = bucket.root.child("\(round)").putData(Data("\(round)".utf8))
+      for _ in 0..<round % 12 {
+        task.pause()
+        task.resume()
+        await Task.yield()
+      }
+      while task.snapshot.status != .success {
+        try #require(task.snapshot.status != .failure)
+        try await Task.sleep(for: .milliseconds(1))
+      }
+    }
+  }
+
   @Test func withoutItsRemoteABucketIsRefused() async throws {
     let bucket = makeBucket()
     _ = try await bucket.root.child("a").putDataAsync(Data("a".utf8))

@@ -108,6 +108,35 @@ struct TransferTests {
     #expect(names.sorted() == ["data", "out"])
   }
 
+  /// The path of a URL of the web was taken for that of a file.
+  @Test func onlyAFileCanBeDownloadedTo() async throws {
+    _ = try await bucket.root.child("a").putDataAsync(Data("x".utf8))
+    let path = bucket.folder.appendingPathComponent("out").path
+    let url = try #require(URL(string: "https://localhost" + path))
+    let error = try await storageError { _ = try await bucket.root.child("a").writeAsync(toFile: url) }
+    #expect(error.code == .unknown && error.localizedDescription.contains("does not name a file"))
+    #expect(!FileManager.default.fileExists(atPath: path))
+  }
+
+  /// The bytes that came were thrown away, as nobody looked behind the first mebibyte.
+  @Test func whoPutsAContentAgainMendsDamageThatAReadHasMet() async throws {
+    let bytes = noise(3 << 20)
+    let reference = bucket.root.child("a")
+    _ = try await reference.putDataAsync(bytes)
+    let files = FileManager.default.enumerator(atPath: bucket.folder.path)?.compactMap { $0 as? String } ?? []
+    let name = try #require(files.first { $0.contains("/blobs/blob-") })
+    let file = try FileHandle(forUpdating: bucket.folder.appendingPathComponent(name))
+    try file.seek(toOffset: 2 << 20)
+    let byte = try #require(try file.read(upToCount: 1)?.first)
+    try file.seek(toOffset: 2 << 20)
+    try file.write(contentsOf: Data([byte ^ 1]))
+    try file.close()
+    let error = try await storageError { _ = try await reference.data(maxSize: .max) }
+    #expect(error.code == .nonMatchingChecksum)
+    _ = try await reference.putDataAsync(bytes)
+    #expect(try await reference.data(maxSize: .max) == bytes)
+  }
+
   @Test func aDownloadIntoAMissingFolderFailsWithThePosixError() async throws {
     _ = try await bucket.root.child("a").putDataAsync(Data("x".utf8))
     let url = bucket.folder.appendingPathComponent("nowhere/out")

@@ -79,7 +79,8 @@ extension StorageReference {
         }
       case .success(.elsewhere):
         // Nothing of it is here that could wait.
-        sync.updateElsewhere(place, update) { result in
+        let patience = Storage.microseconds(storage.maxOperationRetryTime)
+        sync.updateElsewhere(place, update, patience: patience) { result in
           finish(
             result.mapError { StorageErrors.translate($0, bucket, path) }.flatMap { object in
               object.map { .success(StorageMetadata($0)) } ?? .failure(notFound)

@@ -81,7 +81,11 @@ enum StorageErrors {
         serverError: ["bucket": bucket, "object": object])
     case .store(let error): translate(error, bucket, object)
     case .cancelled: .cancelled
-    case .overdue: .retryLimitExceeded
+    // What cannot be reached until the time is up is reported as such; the code of a limit is reserved.
+    case .overdue:
+      .unknown(
+        message: "The remote has not answered in time. The change has happened here, and goes on waiting.",
+        serverError: ["bucket": bucket, "object": object])
     case .stopped: closed
     }
   }

@@ -1,8 +1,9 @@
 // Downloading to a file.
 //
 //   1. note     in the store, where the part will be: a process that dies leaves it, and the next one removes it
-//   2. write    the part, beside the file, under a name that nobody else has
-//   3. sync     the part, then rename it, then sync the folder: after a crash the file is the old one or the new one
+//   2. write    the part, beside the file, under a name that nobody else has; nobody else may read it
+//   3. permit   what was permitted with the file that it replaces, or else what the process permits with a new one
+//   4. sync     the part, then rename it, then sync the folder: after a crash the file is the old one or the new one
 
 import ByteStore
 import DocumentStore
@@ -19,9 +20,18 @@ final class DownloadFile: DownloadTarget {
 
   private struct Part {
     let number: RandomID
-    let directory: any OpenDirectory
-    var file: (any OpenFile)?
+    /// Of a new file of this process; nil if that could not be found out.
+    var newMode: mode_t?
+    /// Nil during a pause.
+    var open: Open?
     var offset: UInt64 = 0
+
+    var name: String { DownloadFile.name(number) }
+  }
+
+  private struct Open {
+    let directory: any OpenDirectory
+    let file: any OpenFile
   }
 
   init(_ url: URL, _ fileSystem: any FileSystem = PosixFileSystem()) {
@@ -31,45 +41,110 @@ final class DownloadFile: DownloadTarget {
 
   private static func name(_ number: RandomID) -> String { ".dugout-\(number)" }
 
+  private var folder: URL { url.deletingLastPathComponent() }
+
+  private func path(of part: Part) -> String { folder.appendingPathComponent(part.name).path }
+
   func begin(_ byteCount: UInt64, _ objects: ObjectStore) throws(StorageError) {
-    let folder = url.deletingLastPathComponent()
+    discard()
+    guard url.isFileURL else {
+      throw .unknown(message: "The URL to download to does not name a file: \(url)", serverError: [:])
+    }
     self.objects = objects
     try wrapped { () throws(SystemFailure) in
       let directory = try fileSystem.openDirectory(folder.path)
-      let number = objects.beginDownload(in: folder.standardizedFileURL.path)
-      part = Part(number: number, directory: directory)
-      part?.file = try directory.createFile(Self.name(number))
-      // Private while it is a part, and then like any other file.
-      let path = folder.appendingPathComponent(Self.name(number)).path
-      try? FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+      var part = Part(number: objects.beginDownload(in: folder.standardizedFileURL.path))
+      self.part = part
+      part.newMode = Self.modeOfNewFile(at: path(of: part))
+      part.open = Open(directory: directory, file: try directory.createFile(part.name))
+      self.part = part
     }
   }
 
   func append(_ bytes: [UInt8]) throws(StorageError) {
-    guard let (file, offset) = part.map({ ($0.file, $0.offset) }) else { return }
-    try wrapped { () throws(SystemFailure) in try file?.writeAll(bytes.rawSpan, at: offset, .real) }
-    part?.offset += UInt64(bytes.count)
+    guard let part else { return }
+    try wrapped { () throws(SystemFailure) in
+      try opened(part).file.writeAll(bytes.rawSpan, at: part.offset, .real)
+    }
+    self.part?.offset += UInt64(bytes.count)
   }
 
   func finish() throws(StorageError) {
     guard let part else { return }
     try wrapped { () throws(SystemFailure) in
-      try part.file?.syncOnce(.real)
-      part.file?.close()
-      self.part?.file = nil
-      try part.directory.rename(Self.name(part.number), to: url.lastPathComponent)
+      let open = try opened(part)
+      permit(part)
+      try open.file.syncOnce(.real)
+      open.file.close()
+      try open.directory.rename(part.name, to: url.lastPathComponent)
       objects?.endDownload(part.number)
       self.part = nil
-      try part.directory.sync()
+      try open.directory.sync()
     }
   }
 
   func discard() {
     guard let part else { return }
-    part.file?.close()
-    try? part.directory.remove(Self.name(part.number))
-    objects?.endDownload(part.number)
     self.part = nil
+    part.open?.file.close()
+    do throws(SystemFailure) {
+      let directory: any OpenDirectory
+      if let open = part.open {
+        directory = open.directory
+      } else {
+        directory = try fileSystem.openDirectory(folder.path)
+      }
+      try directory.remove(part.name)
+    } catch {
+      // What cannot be removed now stays noted for the next process.
+      guard error.code == ENOENT else { return }
+    }
+    objects?.endDownload(part.number)
+  }
+
+  // MARK: Pauses
+
+  /// Synced before: a failure to write may not be told to another opening.
+  func close() throws(StorageError) {
+    guard let open = part?.open else { return }
+    part?.open = nil
+    defer { open.file.close() }
+    try wrapped { () throws(SystemFailure) in try open.file.syncOnce(.real) }
+  }
+
+  private func opened(_ part: Part) throws(SystemFailure) -> Open {
+    if let open = part.open { return open }
+    let directory = try fileSystem.openDirectory(folder.path)
+    let open = Open(directory: directory, file: try directory.openFile(part.name, .readAndWrite))
+    self.part?.open = open
+    // What has come is written once, and nobody else is to have touched it.
+    guard try open.file.size() == part.offset else {
+      throw SystemFailure(operation: "go on with a part", path: open.file.path, code: ESTALE)
+    }
+    return open
+  }
+
+  // MARK: Permissions
+
+  /// The process has a mask for them, which nobody can ask for without changing it for a moment, for all threads: so a file
+  /// is made that says it. It has the name of the part, and goes with that if the process dies.
+  private static func modeOfNewFile(at path: String) -> mode_t? {
+    let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+    let file = unsafe open(path, flags, 0o666 as mode_t)
+    guard file >= 0 else { return nil }
+    var status = stat()
+    let isKnown = unsafe fstat(file, &status) == 0
+    _ = unsafe unlink(path)
+    FileHandle(fileDescriptor: file, closeOnDealloc: true).closeFile()
+    return isKnown ? status.st_mode & 0o777 : nil
+  }
+
+  /// If the file system does not know of modes, there is nothing to do.
+  private func permit(_ part: Part) {
+    var status = stat()
+    let isReplaced = unsafe lstat(url.path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    guard let mode = isReplaced ? status.st_mode & 0o777 : part.newMode else { return }
+    _ = unsafe chmod(path(of: part), mode)
   }
 
   /// What processes that died left of their downloads. A file that cannot be removed now is tried again next time.

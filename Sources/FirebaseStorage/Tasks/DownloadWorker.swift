@@ -12,9 +12,11 @@ import OfflineSync
 protocol DownloadTarget: AnyObject {
   /// A content of more is not wanted.
   var bytesMax: Int64 { get }
-  /// The content has so many bytes.
+  /// The content has so many bytes. What has come of another one before is nothing of it.
   func begin(_ byteCount: UInt64, _ objects: ObjectStore) throws(StorageError)
   func append(_ bytes: [UInt8]) throws(StorageError)
+  /// Has no file open until it is gone on with.
+  func close() throws(StorageError)
   func finish() throws(StorageError)
   /// Leaves nothing.
   func discard()
@@ -30,8 +32,10 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
   private let client: StorageClient
   private let path: StoragePath
   private let target: any DownloadTarget
-  /// Until all of it is read: whoever keeps a task that has ended keeps no file open.
+  /// Until all of it is read, or a pause: whoever keeps a task that has ended or is paused keeps no file open.
   private var reader: BlobReader?
+  /// The content that what has come so far is of.
+  private var content: BlobID?
   /// Once it was opened.
   private var byteCount: UInt64?
   private var offset: UInt64 = 0
@@ -83,13 +87,19 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
       throw StorageErrors.translate(error, path.bucket, path.object)
     }
     guard let reader else { throw notFound }
-    byteCount = reader.byteCount
+    // After a pause; but if the object has another content by now, that is begun with.
+    guard reader.id != content else { return }
+    (content, byteCount, offset) = (reader.id, reader.byteCount, 0)
     try target.begin(reader.byteCount, objects)
   }
 
   /// False as long as the remote has not answered.
   private func isFound() throws(StorageError) -> Bool {
-    guard reader == nil, let search else { return true }
+    guard reader == nil else { return true }
+    guard let search else {
+      try prepare()
+      return reader != nil
+    }
     switch search.answer.value {
     case nil: return false
     case .failure(let error)?: throw StorageErrors.translate(error, path.bucket, path.object)
@@ -131,7 +141,10 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
     return nil
   }
 
-  func stop() throws(StorageError) {}
+  func stop() throws(StorageError) {
+    reader = nil
+    try target.close()
+  }
 
   func discard() {
     if let search { client.sync?.giveUp(search.search) }
@@ -154,10 +167,13 @@ final class DownloadData: DownloadTarget, @unchecked Sendable {
   func begin(_ byteCount: UInt64, _ objects: ObjectStore) throws(StorageError) {
     let total = Int64(clamping: byteCount)
     guard total <= bytesMax else { throw .downloadSizeExceeded(total: total, maxSize: bytesMax) }
+    data = Data()
     data.reserveCapacity(Int(total))
   }
 
   func append(_ bytes: [UInt8]) throws(StorageError) { data.append(contentsOf: bytes) }
+
+  func close() throws(StorageError) {}
 
   func finish() throws(StorageError) {}
 

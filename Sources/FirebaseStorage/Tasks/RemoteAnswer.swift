@@ -33,12 +33,14 @@ final class RemoteAnswer<Value: Sendable>: Sendable {
   /// Wakes whoever waits, though there is nothing new.
   func wakeNow() { news { _ in } }
 
-  /// `wake` is called once, at once if there was something new since the last time.
+  /// `wake` is called once, at once if there was something new since the last time. It takes the place of the one before,
+  /// which may have been told of the answer when nobody waited with it any more: then there is none to come.
   func whenNew(_ wake: @escaping @Sendable () -> Void) {
     let isNow = state.withLock { state in
-      defer { state.hasNews = false }
-      state.wake = state.hasNews ? nil : wake
-      return state.hasNews
+      let isNow = state.hasNews || state.value != nil
+      state.hasNews = false
+      state.wake = isNow ? nil : wake
+      return isNow
     }
     if isNow { wake() }
   }

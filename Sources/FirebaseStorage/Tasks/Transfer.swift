@@ -266,9 +266,9 @@ final class Transfer: Sendable {
 
   /// Somebody has paused, cancelled or resumed meanwhile.
   private func stopped(_ run: Int) {
-    let isOver = state.withLock { $0.machine.isOver }
-    // What ended it also told the worker to clean up.
-    guard !isOver else { return }
+    // What ended it also told the worker to clean up; and another run that has begun works with what is open.
+    let isPaused = state.withLock { !$0.machine.isOver && !($0.run != run && $0.machine.isRunning) }
+    guard isPaused else { return }
     do throws(StorageError) {
       try worker.stop()
       state.withLock { state in

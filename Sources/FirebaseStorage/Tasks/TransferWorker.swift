@@ -27,7 +27,7 @@ protocol TransferWorker: AnyObject, Sendable {
   func finish() throws(StorageError) -> StorageMetadata?
   /// A pause begins: nothing is to be waited for.
   func hold()
-  /// There is a pause: what was transferred has to survive it.
+  /// There is a pause: what was transferred has to survive it, and no file stays open. `prepare` ends it.
   func stop() throws(StorageError)
   /// Leaves nothing.
   func discard()

@@ -11,6 +11,8 @@ package protocol UploadBytes: AnyObject {
   func read(_ count: Int, at offset: UInt64) throws(StorageError) -> [UInt8]
   /// Throws if what was read may not belong together.
   func check() throws(StorageError)
+  /// Has no file open until the next read.
+  func close()
 }
 
 package final class UploadData: UploadBytes {
@@ -28,12 +30,15 @@ package final class UploadData: UploadBytes {
   }
 
   package func check() throws(StorageError) {}
+
+  package func close() {}
 }
 
 package final class UploadFile: UploadBytes {
   package let source: UploadSource
   private let url: URL
-  private let file: any OpenFile
+  /// Nil during a pause.
+  private var file: (any OpenFile)?
   private let identity: Identity
 
   /// What tells that a file is the same, and was not written to: also by who sets its time of modification back.
@@ -74,8 +79,7 @@ package final class UploadFile: UploadBytes {
     source = UploadSource(
       file: url.standardizedFileURL.path, byteCount: identity.byteCount, modified: identity.modified)
     do throws(SystemFailure) {
-      file = try PosixFileSystem().openDirectory(url.deletingLastPathComponent().path)
-        .openFile(url.lastPathComponent, .read)
+      file = try Self.open(url)
     } catch {
       throw unreachable
     }
@@ -83,11 +87,33 @@ package final class UploadFile: UploadBytes {
     guard Identity(url.path) == identity else { throw unreachable }
   }
 
-  deinit { file.close() }
+  private static func open(_ url: URL) throws(SystemFailure) -> any OpenFile {
+    try PosixFileSystem().openDirectory(url.deletingLastPathComponent().path)
+      .openFile(url.lastPathComponent, .read)
+  }
+
+  deinit { close() }
+
+  package func close() {
+    file?.close()
+    file = nil
+  }
+
+  /// Once more after a pause, if it is still the same file.
+  private func opened() throws(StorageError) -> any OpenFile {
+    if let file { return file }
+    try check()
+    let opened: any OpenFile
+    do throws(SystemFailure) { opened = try Self.open(url) } catch { throw StorageErrors.translate(error) }
+    file = opened
+    try check()
+    return opened
+  }
 
   package func read(_ count: Int, at offset: UInt64) throws(StorageError) -> [UInt8] {
     guard offset < source.byteCount else { return [] }
     let wanted = Int(min(UInt64(count), source.byteCount - offset))
+    let file = try opened()
     let bytes: [UInt8]
     do throws(SystemFailure) {
       bytes = try file.readAll(wanted, at: offset)

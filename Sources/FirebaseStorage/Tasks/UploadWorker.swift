@@ -87,7 +87,10 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
     for stored in try objects.uploads(to: place)
     where stored.source == source && !objects.isActive(stored.number) {
       do throws(DocumentStoreError) {
-        if let upload = try objects.goOn(with: stored) { return upload }
+        if let upload = try objects.goOn(with: stored) {
+          upload.attributes = attributes
+          return upload
+        }
       } catch {
         // What cannot be read is of no use.
       }
@@ -102,7 +105,6 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
     let offset = earlier.byteCount
     do throws(DocumentStoreError) {
       guard let staged = try earlier.regain() else {
-        earlier.attributes = attributes
         // From here on it counts as progress.
         try earlier.persist()
         (self.earlier, upload) = (nil, earlier)
@@ -192,8 +194,9 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
   static func newToken() -> String { UUID().uuidString.lowercased() }
 
   func stop() throws(StorageError) {
-    guard let upload else { return }
-    try wrapped { () throws(DocumentStoreError) in try upload.persist() }
+    bytes?.close()
+    guard let staged = upload ?? earlier else { return }
+    try wrapped { () throws(DocumentStoreError) in try staged.rest() }
   }
 
   /// Of what waits for a remote, too.

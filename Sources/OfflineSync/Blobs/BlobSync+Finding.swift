@@ -2,7 +2,7 @@
 //
 //   a change of it waits    what is here is what the user sees, and the remote is not asked
 //   the same generation     what is here is still right
-//   another one             its content is brought, verified, and kept here
+//   another one             its content is brought, verified, and kept here; so is one whose copy here proved damaged
 //   no answer               what is here is better than nothing; if nothing is, it is tried again for a while, and what
 //                           has come so far is gone on with
 //
@@ -162,16 +162,20 @@ extension BlobSync {
       throw error
     }
     guard let remoteObject else {
-      try stored { () throws(DocumentStoreError) in try objects.outbox.receiveAbsence(of: path) }
+      // It is so, whether it can be taken down now or not.
+      try? objects.outbox.receiveAbsence(of: path)
       return .absent
     }
-    if let local, local.remoteGeneration == remoteObject.generation {
+    if let local, local.remoteGeneration == remoteObject.generation, !hasToBeReplaced(local, search) {
       let (attributes, standing) = (remoteObject.attributes, remoteObject.standing)
       if local.attributes == attributes, local.isSame(as: standing) { return .here(local) }
-      let changed = try stored { () throws(DocumentStoreError) in
-        try objects.outbox.receive(attributes, standing, at: path)
+      do throws(DocumentStoreError) {
+        let changed = try objects.outbox.receive(attributes, standing, at: path)
+        return changed.map { .here($0) } ?? .absent
+      } catch {
+        // On a full disk, for one: what is here is read all the same.
+        return .here(local.described(by: remoteObject))
       }
-      return changed.map { .here($0) } ?? .absent
     }
     guard search.wanted.bringsContent, remoteObject.byteCount <= search.wanted.bytesMax else {
       return .elsewhere(remoteObject)
@@ -183,6 +187,11 @@ extension BlobSync {
     begunSearches.append(search)
     scheduler.run { [self] in goOn(search) }
     return nil
+  }
+
+  /// Nobody can read what is here, and the remote has it whole.
+  private func hasToBeReplaced(_ local: StoredObject, _ search: Search) -> Bool {
+    search.wanted.bringsContent && objects.isKnownDamaged(local.blob)
   }
 
   // MARK: Bringing

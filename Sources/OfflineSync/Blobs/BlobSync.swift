@@ -4,8 +4,10 @@
 //   2. send    piece by piece; between two pieces others get their turn. What cannot be reached is tried again later
 //   3. settle  the remote has it, or refuses it for ever: then its effect here is taken back, and the next one is sent
 //
-// A content that the disk does not give keeps back the changes of its object, and no others. It is tried again and again;
-// after some attempts whoever waits for it is told. Then it is taken back if another content or a deletion waits behind it.
+// A content that the disk does not give, or not whole, keeps back the changes of its object, and no others; so does an
+// upload that the remote loses again and again. It is tried again and again; after some attempts whoever waits for it is
+// told. Then it is taken back if another content or a deletion waits behind it. A damaged record of an object keeps back
+// what has an answer already, which is told of at once.
 //
 // Everything happens on one scheduler, one call of the remote at a time. BlobSync+Finding.swift has the way back.
 
@@ -57,8 +59,10 @@ package final class BlobSync: @unchecked Sendable {
   static let pieceBytes = 256 << 10
   /// The remote has to have had a chance.
   private static let patienceMin: Int64 = 1_000_000
-  /// So often a content that cannot be read is tried before anybody is told.
-  private static let readAttemptsMax = 5
+  /// So often what keeps one change back is tried before anybody is told.
+  private static let setbacksMax = 5
+  /// So often the remote may lose the thread of an upload before that begins anew.
+  private static let stumblesMax = 3
 
   let objects: ObjectStore
   let remote: any BlobRemote
@@ -71,7 +75,8 @@ package final class BlobSync: @unchecked Sendable {
   /// What has become of changes, as far as the store could not take it down yet.
   private var outcomes: [Int64: Outcome] = [:]
   private var held: Set<Int64> = []
-  private var unreadable: [Int64: Unreadable] = [:]
+  private var setbacks: [Int64: Setback] = [:]
+  private var stumbles: [Int64: Stumbles] = [:]
   /// So often the remote has answered.
   private var answers = 0
   private var sending: Sending?
@@ -96,6 +101,10 @@ package final class BlobSync: @unchecked Sendable {
   /// Those of whose contents something may have come, in the order in which they began.
   var begunSearches: [Search] = []
 
+  /// Changes of objects that are at the remote alone, until it has answered.
+  private var elsewhere: [Int: Elsewhere] = [:]
+  private var lastElsewhere = 0
+
   private enum Outcome {
     case done(ObjectStanding?)
     /// There is no such object.
@@ -103,8 +112,8 @@ package final class BlobSync: @unchecked Sendable {
     case takenBack(BlobSyncError)
   }
 
-  /// A put whose content the disk does not give.
-  private struct Unreadable {
+  /// What keeps back a change, and those of its object behind it, but no others.
+  private struct Setback {
     var error: BlobSyncError
     var attempts = 0
     var backoff: Backoff
@@ -114,13 +123,27 @@ package final class BlobSync: @unchecked Sendable {
     var isToldOf = false
   }
 
+  /// An upload that the remote was somewhere else with than it had said, or knew nothing of.
+  private struct Stumbles {
+    var count = 0
+    /// Only what brings it further is progress.
+    let furthest: UInt64
+  }
+
   private struct Sending {
     let change: QueuedChange
     var reader: BlobReader?
     /// Nil until the remote was asked how far it is.
     var offset: UInt64?
-    /// So often it was somewhere else than it had said.
-    var corrections = 0
+  }
+
+  private struct Elsewhere {
+    let path: ObjectPath
+    let changes: AttributeChanges
+    /// What is left of it for a remote that cannot be reached.
+    var patience: Int64
+    var backoff: Backoff
+    let end: @Sendable (Result<RemoteObject?, BlobSyncError>) -> Void
   }
 
   package init(
@@ -132,7 +155,12 @@ package final class BlobSync: @unchecked Sendable {
     self.scheduler = scheduler
     dice = SeededDice(seed: seed)
     backoff = Backoff(seed: ~seed)
-    queue = ChangeQueue(try objects.outbox.changes())
+    do throws(DocumentStoreError) { queue = ChangeQueue(try objects.outbox.changes()) } catch {
+      // Nobody knows what waits, so that nothing is sent. What is here can still be read.
+      guard case .corrupted = error else { throw error }
+      queue = ChangeQueue([])
+      failure = .store(error)
+    }
     scheduler.run { [weak self] in self?.sendNext() }
   }
 
@@ -241,12 +269,12 @@ package final class BlobSync: @unchecked Sendable {
   private func sendNext() {
     guard failure == nil, sending == nil, retry == nil else { return }
     // What has an answer waits for the store alone, wherever it stands.
-    let answered = outcomes.keys.min().flatMap { queue[$0] }
+    let answered = outcomes.keys.filter { setbacks[$0]?.isAside != true }.min().flatMap { queue[$0] }
     var blocked: Set<ObjectPath> = []
     let next =
       answered
       ?? queue.first { change in
-        let isAside = unreadable[change.number]?.isAside == true
+        let isAside = setbacks[change.number]?.isAside == true
         if isAside || held.contains(change.number) { blocked.insert(change.path) }
         return !blocked.contains(change.path)
       }
@@ -316,15 +344,32 @@ package final class BlobSync: @unchecked Sendable {
     }
   }
 
-  /// Changes attributes of an object of which nothing is here: the remote has to be reached.
+  /// Changes attributes of an object of which nothing is here: the remote has to be reached. One that cannot be is asked
+  /// again for so many microseconds.
   package func updateElsewhere(
-    _ path: ObjectPath, _ changes: AttributeChanges,
+    _ path: ObjectPath, _ changes: AttributeChanges, patience: Int64 = 0,
     _ end: @escaping @Sendable (Result<RemoteObject?, BlobSyncError>) -> Void
   ) {
     scheduler.run { [self] in
       if let failure { return end(.failure(failure)) }
-      end(Result { () throws(BlobSyncError) in try updated(path, changes) })
+      lastElsewhere += 1
+      elsewhere[lastElsewhere] = Elsewhere(
+        path: path, changes: changes, patience: patience, backoff: Backoff(seed: dice.next()), end: end)
+      tryElsewhere(lastElsewhere)
     }
+  }
+
+  private func tryElsewhere(_ number: Int) {
+    guard var update = elsewhere[number] else { return }
+    let result = Result { () throws(BlobSyncError) in try updated(update.path, update.changes) }
+    guard case .failure(.remote(.unavailable)) = result, update.patience > 0 else {
+      elsewhere[number] = nil
+      return update.end(result)
+    }
+    let delay = min(max(update.backoff.next(), 1000), update.patience)
+    update.patience -= delay
+    elsewhere[number] = update
+    scheduler.run(after: delay) { [weak self] in self?.tryElsewhere(number) }
   }
 
   private func send(_ object: StoredObject, _ sending: inout Sending) throws(BlobSyncError) -> Step {
@@ -350,31 +395,31 @@ package final class BlobSync: @unchecked Sendable {
     } catch {
       throw .store(error)
     }
-    unreadable[sending.change.number] = nil
+    let number = sending.change.number
+    if case .store? = setbacks[number]?.error { setbacks[number] = nil }
     let bytes = piece
     try asked { () throws(BlobRemoteError) in try remote.append(bytes, at: offset, toUpload: session) }
     let end = offset + UInt64(bytes.count)
     sending.offset = end
-    sending.corrections = 0
+    if let known = stumbles[number], end > known.furthest {
+      stumbles[number] = nil
+      setbacks[number] = nil
+    }
     backoff.reset()
-    watchers[sending.change.number]?.progress(end)
+    watchers[number]?.progress(end)
     return .more
   }
 
   private func refused(_ sending: inout Sending, _ error: BlobSyncError) {
     switch error {
-    case .remote(.wrongOffset(let offset)) where sending.corrections < 3:
-      sending.corrections += 1
-      sending.offset = offset
-      self.sending = sending
-      nextStep()
+    case .remote(.notFound), .remote(.wrongOffset): stumbled(&sending, error)
     case .remote(let reason) where reason.isTransient:
       if case .delete = sending.change.kind { mayBeGone.insert(sending.change.number) }
       tryLater()
     case .remote: giveUp(sending.change, error)
     case .store(.corrupted):
-      // It can never be sent. The object here stays damaged for all to see; what the remote has comes back.
-      giveUp(sending.change, error)
+      // It was acknowledged, and most of it may be whole: nobody but its user lets go of it.
+      putAside(sending.change, error)
     case .store(let reason):
       guard reason.mayPass else { return fail(error) }
       if reason.isOfAllFiles { tryLater() } else { putAside(sending.change, error) }
@@ -382,38 +427,67 @@ package final class BlobSync: @unchecked Sendable {
     }
   }
 
+  /// It goes on where the remote is. If that does not bring it further, it begins anew, once; then others go on.
+  private func stumbled(_ sending: inout Sending, _ error: BlobSyncError) {
+    let change = sending.change
+    var known = stumbles[change.number] ?? Stumbles(furthest: sending.offset ?? 0)
+    known.count += 1
+    stumbles[change.number] = known
+    guard known.count <= Self.stumblesMax + 1 else {
+      return putAside(change, .remote(.unavailable("The remote loses the upload again and again.")))
+    }
+    if known.count > Self.stumblesMax {
+      if change.put != nil { try? remote.abandon(upload: change.session) }
+      sending.offset = 0
+    } else if case .remote(.wrongOffset(let offset)) = error {
+      sending.offset = offset
+    } else {
+      return tryLater()
+    }
+    self.sending = sending
+    nextStep()
+  }
+
   /// Others go on, until it is tried again.
   private func putAside(_ change: QueuedChange, _ error: BlobSyncError) {
     let number = change.number
-    var known = unreadable[number] ?? Unreadable(error: error, backoff: Backoff(seed: dice.next()))
+    var known = setbacks[number] ?? Setback(error: error, backoff: Backoff(seed: dice.next()))
     known.error = error
     known.attempts += 1
-    known.isAside = true
-    let delay = known.backoff.next()
-    unreadable[number] = known
-    scheduler.run(after: delay) { [weak self] in
-      guard let self, unreadable[number] != nil else { return }
-      unreadable[number]?.isAside = false
-      sendNext()
+    if !known.isAside {
+      known.isAside = true
+      scheduler.run(after: known.backoff.next()) { [weak self] in
+        guard let self, setbacks[number] != nil else { return }
+        setbacks[number]?.isAside = false
+        sendNext()
+      }
     }
-    if known.attempts >= Self.readAttemptsMax { tellOfUnreadable(change, error) }
+    setbacks[number] = known
+    // What has an answer can only wait for its records.
+    if known.attempts >= Self.setbacksMax || outcomes[number] != nil { tell(of: change, error) }
     sendNext()
   }
 
   /// If another content or a deletion waits behind it, it is not worth waiting for. Else whoever waits for it may take it
   /// back. Only if that does not happen, those who wait behind it are told, too: they are updates, and go on waiting.
-  private func tellOfUnreadable(_ change: QueuedChange, _ error: BlobSyncError) {
-    let next = queue.first { $0.number > change.number && $0.path == change.path && $0.isOfItsOwn }
-    if let next {
-      if case .delete = next.kind { mayBeGone.insert(next.number) }
-      return giveUp(change, error)
-    }
-    if let watcher = watchers.removeValue(forKey: change.number) { return watcher.end(.failure(error)) }
-    unreadable[change.number]?.isToldOf = true
-    for number in watchers.keys.sorted() where queue[number]?.path == change.path && number > change.number {
-      watchers.removeValue(forKey: number)?.end(.failure(error))
+  /// What has an answer cannot be taken back either.
+  private func tell(of change: QueuedChange, _ error: BlobSyncError) {
+    let number = change.number
+    let hasAnswer = outcomes[number] != nil
+    if !hasAnswer, nextOfItsOwn(behind: change) != nil { return giveUp(change, error) }
+    let watcher = watchers.removeValue(forKey: number)
+    watcher?.end(.failure(error))
+    guard hasAnswer || watcher == nil else { return }
+    setbacks[number]?.isToldOf = true
+    for other in watchers.keys.sorted() where queue[other]?.path == change.path && other > number {
+      watchers.removeValue(forKey: other)?.end(.failure(error))
     }
     endWaits()
+  }
+
+  /// Of the same object.
+  private func nextOfItsOwn(behind change: QueuedChange) -> QueuedChange? {
+    queue.first { $0.number > change.number && $0.path == change.path && $0.isOfItsOwn }
   }
 
   /// Leaves nothing of it at the remote either.
@@ -447,11 +521,17 @@ package final class BlobSync: @unchecked Sendable {
         settled(change, .failure(.remote(.notFound)))
       case .takenBack(let reason):
         try objects.outbox.takeBack(change)
+        // What its user deleted was here, and may never have come to the remote.
+        if change.put != nil, let next = nextOfItsOwn(behind: change), case .delete = next.kind {
+          mayBeGone.insert(next.number)
+        }
         settled(change, .failure(reason))
       }
     } catch {
-      guard error.mayPass else { return fail(.store(error)) }
       outcomes[change.number] = outcome
+      // A record of this object is damaged, which is no matter of others.
+      if case .corrupted = error { return putAside(change, .store(error)) }
+      guard error.mayPass else { return fail(.store(error)) }
       tryLater()
     }
   }
@@ -460,7 +540,8 @@ package final class BlobSync: @unchecked Sendable {
     backoff.reset()
     queue.remove(change.number)
     outcomes[change.number] = nil
-    unreadable[change.number] = nil
+    setbacks[change.number] = nil
+    stumbles[change.number] = nil
     mayBeGone.remove(change.number)
     held.remove(change.number)
     watchers.removeValue(forKey: change.number)?.end(result)
@@ -473,11 +554,11 @@ package final class BlobSync: @unchecked Sendable {
     guard !waits.isEmpty else { return }
     var stuck: Set<ObjectPath> = []
     let next = queue.first { change in
-      if unreadable[change.number]?.isToldOf == true { stuck.insert(change.path) }
+      if setbacks[change.number]?.isToldOf == true { stuck.insert(change.path) }
       return !stuck.contains(change.path)
     }
     let first = next?.number ?? .max
-    let told = unreadable.filter { $0.value.isToldOf }.min { $0.key < $1.key }
+    let told = setbacks.filter { $0.value.isToldOf }.min { $0.key < $1.key }
     let over = waits.filter { $0.number < first }
     waits.removeAll { $0.number < first }
     for wait in over {
@@ -491,11 +572,12 @@ package final class BlobSync: @unchecked Sendable {
     guard failure == nil else { return }
     failure = error
     sending = nil
-    let (watchers, waits, searches) = (watchers, waits, searches)
-    (self.watchers, self.waits, self.waitingSearches) = ([:], [], [])
+    let (watchers, waits, searches, elsewhere) = (watchers, waits, searches, elsewhere)
+    (self.watchers, self.waits, self.waitingSearches, self.elsewhere) = ([:], [], [], [:])
     for watcher in watchers.values { watcher.end(.failure(error)) }
     for wait in waits { wait.end(error) }
     for search in searches.values { finish(search, .failure(error)) }
+    for update in elsewhere.values { update.end(.failure(error)) }
   }
 
   // MARK: The remote

@@ -40,3 +40,16 @@ extension RemoteObject {
     }
   }
 }
+
+extension StoredObject {
+  /// With all that a remote says of the same content.
+  func described(by object: RemoteObject) -> StoredObject {
+    let standing = object.standing
+    var described = self
+    described.attributes = object.attributes
+    described.metageneration = standing.metageneration ?? metageneration + 1
+    described.made = standing.made ?? made
+    described.changed = standing.changed ?? changed
+    return described
+  }
+}

@@ -190,6 +190,43 @@ struct BlobSyncTests {
     #expect(try later.objects.object(at: later.path("a"))?.attributes == known.attributes)
   }
 
+  /// It failed at the first hiccup.
+  @Test func anUpdateOfWhatIsElsewhereWaitsForTheRemote() throws {
+    let client = try Client(remote)
+    try putAtRemote(bytes(3000), "a")
+    let answers = Locked<[String]>([])
+    func update(patience: Int64) throws {
+      var changes = AttributeChanges()
+      changes.set(.contentType, "text/new")
+      client.sync.updateElsewhere(try client.path("a"), changes, patience: patience) { result in
+        let line =
+          switch result {
+          case .success(let object): object?.contentType ?? "none"
+          case .failure(.remote(.unavailable)): "unavailable"
+          case .failure(let error): "\(error)"
+          }
+        answers.withLock { $0.append(line) }
+      }
+    }
+    remote.isReachable = false
+    for patience in [0, 5_000_000, 60_000_000] as [Int64] { try update(patience: patience) }
+    client.scheduler.play(for: 0)
+    #expect(answers.withLock { $0 } == ["unavailable"])
+    client.scheduler.play(for: 6_000_000)
+    #expect(answers.withLock { $0 } == ["unavailable", "unavailable"])
+    remote.isReachable = true
+    client.scheduler.play(for: 60_000_000)
+    #expect(answers.withLock { $0 } == ["unavailable", "unavailable", "text/new"])
+    #expect(try remote.object(bucket: "bucket", name: "a").contentType == "text/new")
+    // Whoever waits when the app goes is told so.
+    remote.isReachable = false
+    try update(patience: 60_000_000)
+    client.scheduler.play(for: 0)
+    client.sync.stop {}
+    client.scheduler.play(for: 0)
+    #expect(answers.withLock { $0.last } == "stopped" && answers.withLock { $0.count } == 4)
+  }
+
   @Test func whatIsDeletedHereAlreadyCannotBeDeletedAgain() throws {
     let client = try Client(remote)
     try put(bytes(3000), "a", client)

@@ -1,10 +1,11 @@
 // What is wrong with one object holds up no other, and whoever waits is told once.
 
 import ByteStore
-import DocumentStore
 import Harness
 import OfflineSync
 import Testing
+
+@testable import DocumentStore
 
 struct BlobTroubleTests {
   private let remote = LoopbackBlobRemote(countingFrom: 0)
@@ -21,6 +22,9 @@ struct BlobTroubleTests {
         switch result {
         case .success: add("\(name): done")
         case .failure(.store(.failed)): add("\(name): unreadable")
+        case .failure(.store(.corrupted)): add("\(name): damaged")
+        case .failure(.remote(.unavailable)): add("\(name): unavailable")
+        case .failure(.remote(.rejected)): add("\(name): rejected")
         case .failure(let error): add("\(name): \(error)")
         }
       }
@@ -203,6 +207,70 @@ struct BlobTroubleTests {
     #expect(told.all.last == "all sent")
   }
 
+  /// In the midst of each content that has a file of its own.
+  private func damageContents(of client: BlobClient) throws {
+    let folder = try client.disk.openDirectory("/store/blobs")
+    for name in try folder.names() where name.hasPrefix("blob-") {
+      let file = try folder.openFile(name, .readAndWrite)
+      let junk = [UInt8](repeating: 0xAA, count: 64)
+      _ = try file.write(junk.rawSpan, at: file.size() / 2)
+      try file.sync()
+      file.close()
+    }
+  }
+
+  /// It was acknowledged here, and all of it was thrown away: nobody was told.
+  @Test func aContentThatIsDamagedIsToldOfAndKept() throws {
+    let client = try BlobClient(remote)
+    let first = try put(bytes(900_000), "a", client)
+    try damageContents(of: client)
+    _ = try put(bytes(3000, seed: 3), "b", client)
+    client.sync.wait { [told] error in told.add(error == nil ? "all sent" : "not all sent") }
+    client.scheduler.play(for: 200_000_000)
+    #expect(told.all == ["b: done", "a: damaged", "not all sent"])
+    #expect(try client.sync.changes().map(\.number) == [first.number])
+    #expect(try client.objects.object(at: client.path("a"))?.byteCount == 900_000)
+    #expect(contentOfRemote("a") == nil)
+    // So it is after a restart, when nobody waits for it.
+    let next = try client.afterPowerLoss()
+    next.sync.wait { [told] error in told.add(error == nil ? "all sent" : "still not all") }
+    next.scheduler.play(for: 200_000_000)
+    #expect(told.all.last == "still not all")
+    #expect(try next.sync.changes().map(\.number) == [first.number])
+    // Who brings it again brings it for both.
+    _ = try put(bytes(900_000), "a", next, told.watcher("second a"))
+    next.scheduler.play(for: 200_000_000)
+    #expect(told.all.last == "second a: done" && contentOfRemote("a") == bytes(900_000))
+    #expect(try next.content("a") == bytes(900_000))
+    #expect(try next.sync.changes().isEmpty && remote.openSessions == 0)
+  }
+
+  @Test func aContentThatIsDamagedCanBeDeleted() throws {
+    let client = try BlobClient(remote)
+    _ = try put(bytes(900_000), "a", client)
+    try damageContents(of: client)
+    client.scheduler.play(for: 200_000_000)
+    #expect(told.all == ["a: damaged"])
+    #expect(try client.sync.delete(client.path("a"), told.watcher("delete")))
+    client.scheduler.play(for: 200_000_000)
+    #expect(told.all == ["a: damaged", "delete: done"])
+    #expect(try client.sync.changes().isEmpty && remote.openSessions == 0)
+    #expect(try client.objects.blobs.inventory().blobs.isEmpty)
+  }
+
+  /// What had rotted here was what the remote has, and nobody asked for that.
+  @Test func aCopyThatIsDamagedIsBroughtAnewByTheReadAfterTheOneThatFailed() throws {
+    let client = try BlobClient(remote)
+    _ = try put(bytes(900_000), "a", client)
+    client.scheduler.play(for: 0)
+    try damageContents(of: client)
+    #expect(throws: (any Error).self) { _ = try client.content("a") }
+    #expect(try client.find("a") == .success(bytes(900_000)))
+    remote.isReachable = false
+    #expect(try client.find("a") == .success(bytes(900_000)))
+    #expect(try client.objects.blobs.inventory().blobs.count == 1)
+  }
+
   /// Whoever put it again was told that it could not be read, and took the good one back.
   @Test func aContentThatCannotBeReadDoesNotKeepBackWhatReplacesIt() throws {
     let client = try clientThatCannotRead(bytes(900_000))
@@ -256,6 +324,63 @@ struct BlobTroubleTests {
     #expect(contentOfRemote("a") == bytes(900_000))
   }
 
+  // MARK: Uploads that a remote loses
+
+  /// They held up all others, for ever.
+  @Test(arguments: [BlobRemoteError.notFound, .wrongOffset(0), .wrongOffset(7), .wrongOffset(1 << 40)])
+  func anUploadThatTheRemoteLosesAgainAndAgainIsToldOfAndOthersAreSent(answer: BlobRemoteError) throws {
+    let losing = LosingBlobRemote(remote, name: "a", answer)
+    let client = try BlobClient(losing)
+    let first = try put(bytes(600_000), "a", client)
+    _ = try put(bytes(3000, seed: 3), "b", client)
+    client.sync.wait { [told] error in told.add(error == nil ? "all sent" : "not all sent") }
+    client.scheduler.play(for: 20_000_000, max: 10_000)
+    #expect(told.all.first == "b: done")
+    client.scheduler.play(for: 200_000_000, max: 10_000)
+    #expect(told.all == ["b: done", "a: unavailable", "not all sent"])
+    #expect(try client.sync.changes().map(\.number) == [first.number])
+    // It is tried again, now and then.
+    losing.loses = false
+    client.scheduler.play(for: 200_000_000)
+    #expect(contentOfRemote("a") == bytes(600_000))
+    #expect(try client.sync.changes().isEmpty && remote.openSessions == 0)
+  }
+
+  /// One that it loses for a while goes on as if nothing had been.
+  @Test func anUploadThatTheRemoteLosesOnceOrTwiceIsSent() throws {
+    let losing = LosingBlobRemote(remote, name: "a", .notFound, times: 2)
+    let client = try BlobClient(losing)
+    _ = try put(bytes(600_000), "a", client)
+    _ = try put(bytes(3000, seed: 3), "b", client)
+    client.scheduler.play(for: 200_000_000)
+    #expect(told.all == ["a: done", "b: done"])
+    #expect(contentOfRemote("a") == bytes(600_000) && remote.bytesReceived == 603_000)
+  }
+
+  // MARK: Deletions of what never came to the remote
+
+  /// Who had deleted what was there was told that nothing was.
+  @Test func whatWasTakenBackIsDeletedAllTheSame() throws {
+    let losing = LosingBlobRemote(remote, name: "a", .rejected("no"))
+    let client = try BlobClient(losing)
+    _ = try put(bytes(3000), "a", client)
+    try client.update("a", BlobSync.Watcher { _ in }) { $0.setCustom("k", "v") }
+    try client.sync.delete(client.path("a"), told.watcher("delete a"))
+    let second = try put(bytes(3000), "b", client)
+    try client.sync.delete(client.path("b"), told.watcher("delete b"))
+    client.sync.cancel(second.number)
+    // Of this one nobody knew.
+    try client.sync.delete(client.path("c"), told.watcher("delete c"))
+    client.scheduler.play(for: 100_000_000)
+    #expect(
+      Set(told.all) == [
+        "a: rejected", "delete a: done", "b: cancelled", "delete b: done",
+        "delete c: \(BlobSyncError.remote(.notFound))",
+      ])
+    #expect(told.all.count == 5)
+    #expect(try client.sync.changes().isEmpty && client.content("a") == nil && client.content("b") == nil)
+  }
+
   // MARK: Answers
 
   /// The store can take nothing down, but that something is gone, until what this returns is called.
@@ -302,7 +427,118 @@ struct BlobTroubleTests {
     #expect(try client.content("a") == bytes(3000, seed: 2))
   }
 
+  /// What is found of an object that is here.
+  private func object(_ name: String, _ client: BlobClient) throws -> StoredObject? {
+    let found = Locked<StoredObject?>(nil)
+    client.sync.find(try client.path(name), BlobSync.Wanted(bringsContent: true)) { [told] result in
+      switch result {
+      case .success(.here(let object)): found.withLock { $0 = object }
+      case .success: told.add("\(name): not here")
+      case .failure(let error): told.add("\(name): \(error)")
+      }
+    }
+    client.scheduler.play(for: 0)
+    return found.withLock { $0 }
+  }
+
+  private func describeAnewAtRemote(_ name: String) throws {
+    var changed = try remote.object(bucket: "bucket", name: name)
+    changed.contentType = "text/new"
+    _ = try remote.update(changed)
+  }
+
+  /// What the remote said of it could not be taken down, and so it was not read.
+  @Test func aFullDiskKeepsNobodyFromWhatIsHere() throws {
+    var options = SimulatedDisk.Options()
+    options.capacity = 6 << 20
+    let client = try BlobClient(remote, SimulatedDisk(options: options))
+    _ = try put(bytes(3000), "a", client)
+    client.scheduler.play(for: 0)
+    try describeAnewAtRemote("a")
+    let makeRoom = try fill(client)
+    let found = try object("a", client)
+    #expect(found?.attributes.contentType == "text/new" && found?.metageneration == 2)
+    #expect(try client.content("a") == bytes(3000))
+    #expect(try client.objects.object(at: client.path("a"))?.attributes.contentType == nil)
+    try makeRoom()
+    for _ in 0..<3 { #expect(try object("a", client) == found) }
+    #expect(try client.objects.object(at: client.path("a")) == found)
+    #expect(told.all == ["a: done"])
+  }
+
+  @Test func aStoreThatNothingCanBeWrittenToKeepsNobodyFromWhatTheRemoteSays() throws {
+    let client = try BlobClient(remote)
+    for name in ["a", "b"] { _ = try put(bytes(3000), name, client) }
+    client.scheduler.play(for: 0)
+    client.disk.failNext(.inputOutput, isSticky: true)
+    let path = try DocumentPath(["some", "document"])
+    #expect(throws: DocumentStoreError.self) { try client.store.commit([.set(path, StoredMap())]) }
+    client.disk.setFault(nil)
+    #expect(throws: DocumentStoreError.self) { try client.store.commit([.set(path, StoredMap())]) }
+    try describeAnewAtRemote("a")
+    try remote.delete(bucket: "bucket", name: "b")
+    #expect(try object("a", client)?.attributes.contentType == "text/new")
+    #expect(try client.content("a") == bytes(3000))
+    #expect(try object("b", client) == nil)
+    #expect(told.all == ["a: done", "b: done", "b: not here"])
+  }
+
   // MARK: Records
+
+  /// Reading it is an error from now on. What the indexes say of it stays, as where a disk damages it.
+  private func damage(_ path: DocumentPath, of client: BlobClient) throws {
+    let bytes = client.store.bytes
+    let record = try #require(try client.store.document(at: path)).record
+    var batch = Batch(stamp: bytes.lastStamp + 1)
+    try batch.put(Array(record.prefix(9)) + [0xFF], for: DocumentKey.encode(path))
+    try bytes.commit(batch)
+    #expect(throws: DocumentStoreError.self) { _ = try client.store.document(at: path) }
+  }
+
+  /// It was the end of all sending, after each restart anew.
+  @Test(arguments: [false, true])
+  func aDamagedRecordOfAnObjectKeepsBackItsOwnChangesAlone(ofWhatTheRemoteHas: Bool) throws {
+    let client = try BlobClient(remote)
+    // Then the indexes are there.
+    _ = try put(bytes(3000, seed: 9), "c", client)
+    client.scheduler.play(for: 0)
+    let first = try put(bytes(3000), "a", client)
+    let path = try client.path("a")
+    try client.update("a", told.watcher("update")) { $0.setCustom("k", "v") }
+    _ = try put(bytes(4000, seed: 2), "b", client)
+    try damage(ofWhatTheRemoteHas ? OutboxRecord.base(path) : path.document, of: client)
+    client.sync.wait { [told] error in told.add(error == nil ? "all sent" : "not all sent") }
+    client.scheduler.play(for: 200_000_000)
+    #expect(told.all == ["c: done", "a: damaged", "update: damaged", "b: done", "not all sent"])
+    #expect(try client.sync.changes().map(\.number) == [first.number, first.number + 1])
+    // It came there, and was not sent again.
+    #expect(contentOfRemote("a") == bytes(3000) && remote.bytesReceived == 10_000)
+    client.sync.cancel(first.number) { [told] isGone in told.add("cancelled \(isGone)") }
+    client.scheduler.play(for: 0)
+    #expect(told.all.last == "cancelled false")
+    _ = try put(bytes(5000, seed: 3), "d", client)
+    client.scheduler.play(for: 200_000_000)
+    #expect(told.all.last == "d: done")
+  }
+
+  /// No operation on the bucket did anything any more.
+  @Test func aDamagedRecordOfTheQueueKeepsNobodyFromWhatIsHere() throws {
+    let client = try BlobClient(remote)
+    _ = try put(bytes(3000), "a", client)
+    client.scheduler.play(for: 0)
+    remote.isReachable = false
+    let change = try put(bytes(4000, seed: 2), "b", client)
+    try damage(OutboxRecord.change(change.number), of: client)
+    let next = try client.afterPowerLoss()
+    remote.isReachable = true
+    #expect(try next.find("a") == .success(bytes(3000)))
+    #expect(try next.find("b") == .success(bytes(4000, seed: 2)))
+    next.sync.wait { [told] error in
+      if case .store(.corrupted)? = error { told.add("not all sent") }
+    }
+    next.scheduler.play(for: 100_000_000)
+    #expect(told.all == ["a: done", "not all sent"] && contentOfRemote("b") == nil)
+  }
 
   /// The first change behind such a record took the number of one that waited, and its place.
   @Test func aRecordThatIsNoneOfTheQueueIsNoPlaceToCountFrom() throws {
@@ -331,5 +567,61 @@ struct BlobTroubleTests {
     #expect(summary.neverReached == [])
     let again = BlobRemoteCampaign.run(histories: 5, seed: 2)
     #expect(again.trace == BlobRemoteCampaign.run(histories: 5, seed: 2).trace && again.trace != 0)
+  }
+}
+
+/// Ends no upload of one name, but with the same answer each time, or so many times.
+private final class LosingBlobRemote: BlobRemote {
+  private let base: LoopbackBlobRemote
+  private let name: String
+  private let answer: BlobRemoteError
+  private let timesLeft: Locked<Int>
+
+  var loses: Bool {
+    get { timesLeft.withLock { $0 > 0 } }
+    set { timesLeft.withLock { $0 = newValue ? .max : 0 } }
+  }
+
+  init(_ base: LoopbackBlobRemote, name: String, _ answer: BlobRemoteError, times: Int = .max) {
+    self.base = base
+    self.name = name
+    self.answer = answer
+    timesLeft = Locked(times)
+  }
+
+  func finish(upload id: String, as object: RemoteObject) throws(BlobRemoteError) -> RemoteObject {
+    if object.name == name, loses {
+      timesLeft.withLock { $0 -= 1 }
+      throw answer
+    }
+    return try base.finish(upload: id, as: object)
+  }
+
+  func offset(ofUpload id: String) throws(BlobRemoteError) -> UInt64 { try base.offset(ofUpload: id) }
+
+  func append(_ bytes: [UInt8], at offset: UInt64, toUpload id: String) throws(BlobRemoteError) {
+    try base.append(bytes, at: offset, toUpload: id)
+  }
+
+  func abandon(upload id: String) throws(BlobRemoteError) { try base.abandon(upload: id) }
+
+  func object(bucket: String, name: String) throws(BlobRemoteError) -> RemoteObject {
+    try base.object(bucket: bucket, name: name)
+  }
+
+  func list(
+    bucket: String, below prefix: String, after last: String?, count: Int
+  ) throws(BlobRemoteError) -> RemoteListing {
+    try base.list(bucket: bucket, below: prefix, after: last, count: count)
+  }
+
+  func read(_ object: RemoteObject, from offset: UInt64, count: Int) throws(BlobRemoteError) -> [UInt8] {
+    try base.read(object, from: offset, count: count)
+  }
+
+  func update(_ object: RemoteObject) throws(BlobRemoteError) -> RemoteObject { try base.update(object) }
+
+  func delete(bucket: String, name: String) throws(BlobRemoteError) {
+    try base.delete(bucket: bucket, name: name)
   }
 }
