@@ -178,6 +178,98 @@ extension PringTests {
       #expect(item.updateValue.isEmpty)
     }
 
+    /// An update of the object that fails when it is committed.
+    private func failingUpdate(of object: Object) -> WriteBatch {
+      let batch = object.reference.firestore.batch()
+      object.pack(.update, batch: batch)
+      return batch.updateData(["x": 1], forDocument: Item.reference.document("missing"))
+    }
+
+    /// The story: what the second one noted when it landed was taken for all that is stored, and what the first was to
+    /// write was nobody's any more.
+    @Test(arguments: [false, true])
+    func membersThatAFailedUpdateDidNotWriteAreWrittenByTheNext(otherIsOfTheList: Bool) async throws {
+      let room = Room(id: "r")
+      let (kept, gone) = (Item(id: "kept"), Item(id: "gone"))
+      room.shelf.append(kept)
+      room.shelf.append(gone)
+      try await room.save()
+      room.shelf.append(Item(id: "new"))
+      room.shelf.remove(gone)
+      kept.price = 1
+      let first = failingUpdate(of: room)
+      if otherIsOfTheList { room.shelf.append(Item(id: "other")) } else { room.title = "t" }
+      let second = room.reference.firestore.batch()
+      room.pack(.update, batch: second)
+      await #expect(throws: (any Error).self) { try await first.commit() }
+      try await second.commit()
+      let pending = try #require(room.updateValue["shelf"] as? [String: Any])
+      #expect(Set(pending.keys) == ["kept", "gone", "new"] && room.updateValue.count == 1)
+      #expect(pending["gone"] is FieldValue)
+      #expect((pending["kept"] as? [String: Any])?.keys.sorted() == ["price"])
+      try await room.reference.updateData(["shelf.kept.name": "of another"])
+      try await room.update()
+      let shelf = try #require(try await fields(room)?["shelf"] as? [String: [String: Any]])
+      #expect(shelf.keys.sorted() == (otherIsOfTheList ? ["kept", "new", "other"] : ["kept", "new"]))
+      #expect(shelf["kept"]?["price"] as? Double == 1 && shelf["kept"]?["name"] as? String == "of another")
+      #expect(shelf["new"]?["price"] as? Double == 0)
+      #expect(room.updateValue.isEmpty && room.takeOff() == nil)
+    }
+
+    @Test func whatWasWrittenBesideAFailedUpdateIsRemovedAllTheSame() async throws {
+      let room = Room(id: "r")
+      try await room.save()
+      room.shelf.append(Item(id: "a"))
+      let first = failingUpdate(of: room)
+      let other = Item(id: "b")
+      room.shelf.append(other)
+      let second = room.reference.firestore.batch()
+      room.pack(.update, batch: second)
+      await #expect(throws: (any Error).self) { try await first.commit() }
+      try await second.commit()
+      room.shelf.remove(other)
+      try await room.update()
+      let shelf = try #require(try await fields(room)?["shelf"] as? [String: Any])
+      #expect(shelf.keys.sorted() == ["a"])
+    }
+
+    private let failure = DocumentError(kind: .lostCompletion, description: "a test")
+
+    @Test func whatAnUpdateUnderWayWritesAgainIsNotWrittenByTheOneBehindIt() async throws {
+      let item = Item(id: "a")
+      try await item.save()
+      item.name = "n"
+      let (_, first) = try #require(item.takeOff())
+      item.land(first, failure)
+      let (again, second) = try #require(item.takeOff())
+      #expect(again.map(\.path) == [["name"]] && item.takeOff() == nil)
+      item.price = 1
+      let (behind, third) = try #require(item.takeOff())
+      #expect(behind.map(\.path) == [["price"]])
+      item.land(second, failure)
+      item.land(third, nil)
+      let (last, fourth) = try #require(item.takeOff())
+      #expect(last.map(\.path) == [["name"]])
+      item.land(fourth, nil)
+      #expect(item.updateValue.isEmpty && item.takeOff() == nil)
+    }
+
+    @Test func anEarlierUpdateDoesNotStandForALaterOneThatFailed() async throws {
+      let item = Item(id: "a")
+      try await item.save()
+      item.name = "first"
+      let (_, first) = try #require(item.takeOff())
+      item.name = "second"
+      let (_, second) = try #require(item.takeOff())
+      item.price = 1
+      let (_, third) = try #require(item.takeOff())
+      item.land(second, failure)
+      item.land(third, nil)
+      item.land(first, nil)
+      let (changes, _) = try #require(item.takeOff())
+      #expect(changes.map(\.path) == [["name"]] && changes[0].value as? String == "second")
+    }
+
     @Test func whatNoDocumentCanHoldIsAnError() async throws {
       let item = Item(id: "a")
       item.tags = [""]

@@ -108,6 +108,29 @@ extension PringTests {
       #expect(app.onCallbackQueue { source.isLast })
     }
 
+    /// The story: no page can begin at a time that a remote has still to set, and to ask for one ended the program.
+    @Test(arguments: [false, true])
+    func pagesGoOnBesideTimesThatTheRemoteHasStillToSet(descending: Bool) async throws {
+      let firestore = try app.storeWithRemote()
+      try await firestore.disableNetwork()
+      let items = firestore.collection("items")
+      try await items.document("a").setData(["createdAt": Timestamp(seconds: 1, nanoseconds: 0)])
+      for id in ["b", "c", "d", "e"] {
+        try await items.document(id).setData(["createdAt": FieldValue.serverTimestamp()])
+      }
+      let query = items.order(by: "createdAt", descending: descending).limit(to: 2)
+      let source = DataSource<Item>.Query(query, reference: items).dataSource()
+      var found: [String] = []
+      for isLast in [false, false, false, true] {
+        #expect(await told { heard in source.next { heard($0) } } == isLast)
+        let ids = app.onCallbackQueue { source.documents.keys }
+        #expect(Array(ids.prefix(found.count)) == found && (ids.count > found.count) != isLast)
+        found = ids
+      }
+      #expect(found == (descending ? ["e", "d", "c", "b", "a"] : ["a", "b", "c", "d", "e"]))
+      try await firestore.terminate()
+    }
+
     @Test func descriptorsAndPredicatesDecideWhatIsShown() async throws {
       for (id, price) in [("a", 3.0), ("b", 1), ("c", 2), ("d", 0)] { try await make(id, price) }
       let options = options

@@ -80,6 +80,28 @@ extension PringTests {
       #expect(await bytes("version/1/members/m/picture/new.txt") == Data("newer".utf8))
     }
 
+    /// The story: the file of the update that failed was taken for the stored one.
+    @Test func theFileThatAFailedUpdateWasToReplaceIsDeletedByTheNext() async throws {
+      let member = Member(id: "m")
+      member.picture = file("old")
+      try await member.save()
+      member.picture = file("new", "new")
+      #expect(await told { heard in _ = member.saveFiles("m") { heard($0 == nil) } })
+      let failing = member.reference.firestore.batch()
+      member.pack(.update, batch: failing)
+      failing.updateData(["x": 1], forDocument: Member.reference.document("missing"))
+      member.age = 1
+      let second = member.reference.firestore.batch()
+      member.pack(.update, batch: second)
+      await #expect(throws: (any Error).self) { try await failing.commit() }
+      try await second.commit()
+      #expect(await bytes("version/1/members/m/picture/old.txt") == text)
+      try await member.update()
+      #expect(await bytes("version/1/members/m/picture/old.txt") == nil)
+      #expect(await bytes("version/1/members/m/picture/new.txt") == Data("new".utf8))
+      #expect(try await Member.get("m")?.picture?.name == "new.txt")
+    }
+
     @Test func aFileThatIsMarkedIsDeleted() async throws {
       let member = Member(id: "m")
       member.picture = file("a")

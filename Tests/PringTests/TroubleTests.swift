@@ -112,6 +112,70 @@ extension PringTests {
       #expect(try await Member.reference.getDocuments().count == 12)
     }
 
+    // MARK: The end of the database
+
+    private func memberWithPicture() -> Member {
+      let member = Member(id: "m")
+      member.picture = File(data: Data("p".utf8), name: "p.txt", mimeType: .plain)
+      return member
+    }
+
+    private func isCancelled(_ error: (any Error)?) -> Bool {
+      error.map { ($0 as NSError).code } == FirestoreErrorCode.Code.cancelled.rawValue
+    }
+
+    /// The database ends between the end of the transfers and the word of it, which the queue holds back.
+    @Test(arguments: [false, true])
+    func aSaveFailsIfTheDatabaseEndsDuringTheUploads(intoABatch: Bool) async throws {
+      let firestore = Firestore.firestore()
+      let (member, other) = (memberWithPicture(), Item(id: "other"))
+      try await other.save()
+      other.price = 1
+      let batch = intoABatch ? firestore.batch().add(.update, object: other) : nil
+      let queue = firestore.settings.dispatchQueue
+      let heard = Heard<(DocumentReference?, (any Error)?, Bool)>()
+      queue.suspend()
+      member.save(batch) { heard.hear(($0, $1, other.takeOff() != nil)) }
+      firestore.terminate { _ in }
+      queue.resume()
+      let (reference, error, isPending) = await heard.next()
+      #expect(reference == nil && isCancelled(error) && isPending && !member.isSaved)
+    }
+
+    @Test func aDeletionFailsIfTheDatabaseEndsWhileFilesAreDeleted() async throws {
+      let (firestore, member) = (Firestore.firestore(), memberWithPicture())
+      try await member.save()
+      let queue = firestore.settings.dispatchQueue
+      let heard = Heard<(any Error)?>()
+      queue.suspend()
+      member.delete { heard.hear($0) }
+      firestore.terminate { _ in }
+      queue.resume()
+      let error = await heard.next()
+      #expect(isCancelled(error) && member.isSaved)
+    }
+
+    @Test func anAwaitedSaveFailsIfTheDatabaseEndsDuringTheUploads() async throws {
+      let (firestore, member) = (Firestore.firestore(), memberWithPicture())
+      let queue = firestore.settings.dispatchQueue
+      queue.suspend()
+      let end = Task {
+        // Until it can be read, the upload is under way.
+        while await bytes("version/1/members/m/picture/p.txt") == nil {
+          try? await Task.sleep(for: .milliseconds(1))
+        }
+        firestore.terminate { _ in }
+        queue.resume()
+      }
+      do {
+        try await member.save()
+        Issue.record("it was saved")
+      } catch {
+        #expect(isCancelled(error) && !member.isSaved)
+      }
+      await end.value
+    }
+
     // MARK: The end of listening
 
     @Test func whoStopsInTheMiddleOfASnapshotHearsNothingMoreOfIt() async throws {

@@ -44,15 +44,8 @@ extension DataSource {
 
   /// From here on, `next` and `listen` begin behind the last document of the snapshot.
   func advance(behind snapshot: QuerySnapshot) {
-    // A time that a remote has still to set is in no order yet: there, the next page begins a little earlier. Nothing
-    // else keeps a query from beginning beside what it found.
-    if let last = snapshot.lastDocument,
-      !last.metadata.hasPendingWrites || query.query.canStart(beside: last)
-    {
-      lastDocument = last
-    } else {
-      lastDocument = snapshot.documents.last(where: query.query.canStart) ?? lastDocument
-    }
+    // The next page begins a little earlier where a time that a remote has still to set is in no order yet.
+    lastDocument = snapshot.lastStart ?? lastDocument
     hasMore = query.query.limitCount.map { snapshot.count >= $0 } ?? false
   }
 

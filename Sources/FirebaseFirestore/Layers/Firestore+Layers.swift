@@ -59,6 +59,44 @@ extension DocumentReference {
   }
 }
 
+extension Query {
+  /// As `getDocuments(completion:)`.
+  package func getDocumentsOrFail(_ completion: @escaping (QuerySnapshot?, (any Error)?) -> Void) {
+    let tell = firestore.told(completion)
+    guard let client = try? firestore.livingClient() else { return tell(.failure(Firestore.ended)) }
+    do {
+      let structured = try runnable
+      client.documents(structured, source: .default, after: client.lastIssuedWrite) { [self] viewed in
+        tell(viewed.map { QuerySnapshot(self, $0) })
+      }
+    } catch {
+      client.inOrderOfReads(tell) { throw error }
+    }
+  }
+
+  /// As `addSnapshotListener(_:)`; nil behind the end, of which the listener is told.
+  package func listenOrFail(
+    _ listener: @escaping (QuerySnapshot?, (any Error)?) -> Void
+  ) -> (any ListenerRegistration)? {
+    guard let client = try? firestore.livingClient() else {
+      firestore.told(listener)(.failure(Firestore.ended))
+      return nil
+    }
+    let callback = Callback<(QuerySnapshot?, (any Error)?)> { listener($0.0, $0.1) }
+    let options = SnapshotListenOptions()
+    return client.listen(
+      to: Result { try runnable }, options, on: firestore.callbackQueue,
+      live: { [self] in QuerySnapshot(self, $0, options) },
+      viewed: { [self] in QuerySnapshot(self, $0, options) }
+    ) { (result: Result<QuerySnapshot, any Error>) in
+      switch result {
+      case .success(let snapshot): callback((snapshot, nil))
+      case .failure(let error): callback((nil, error))
+      }
+    }
+  }
+}
+
 extension WriteBatch {
   /// As `commit(completion:)`.
   package func commitOrFail(_ completion: @escaping ((any Error)?) -> Void) {
@@ -67,6 +105,18 @@ extension WriteBatch {
     }
     commit(through: client, completion)
   }
+
+  /// As `commit()`.
+  nonisolated(nonsending) package func commitOrFail() async throws {
+    guard let client = try? firestore.livingClient() else { throw Firestore.ended }
+    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
+      let companion = companion
+      send(through: client) { result in
+        guard let companion else { return done.resume(with: result) }
+        companion.batchEnded(result.failure, on: nil) { done.resume(with: result) }
+      }
+    }
+  }
 }
 
 extension DocumentSnapshot {
@@ -74,5 +124,14 @@ extension DocumentSnapshot {
   /// to set is behind all others.
   package func sortBytes(of field: String) -> [UInt8] {
     (stateRecord?.value(at: StoredFieldPath(unchecked: [field])) ?? .null).sortBytes
+  }
+
+  /// The fields of the outermost map that are times which the remote has still to set.
+  package var pendingTimes: [String] {
+    guard metadata.hasPendingWrites, let stored else { return [] }
+    return stored.fields.entries.compactMap { entry -> String? in
+      guard case .pendingTimestamp = entry.value else { return nil }
+      return entry.name
+    }
   }
 }

@@ -34,7 +34,9 @@ extension DataSource {
       if let error { report(error, nil) }
       return
     }
-    if lastDocument == nil, !snapshot.metadata.hasPendingWrites { lastDocument = snapshot.lastDocument }
+    if lastDocument == nil, !snapshot.metadata.hasPendingWrites, let last = snapshot.lastDocument {
+      (lastDocument, readBehind) = (last, [])
+    }
     guard hasFirst || firstChanges != nil else { return hearFirst(snapshot) }
     let changes = snapshot.documentChanges(includeMetadataChanges: options.includeMetadataChanges)
     for change in changes {
@@ -77,18 +79,35 @@ extension DataSource {
   /// other blocks.
   @discardableResult
   public func next(_ block: ((Bool) -> Void)? = nil) -> Self {
-    let page = lastDocument.map { query.start(afterDocument: $0) } ?? query
-    page.get { [self] snapshot, error in
+    let known = readBehind
+    page(beside: known).get { [self] snapshot, error in
       guard let snapshot else {
         if let error { report(error, nil) }
         return
       }
-      isLast = snapshot.isEmpty
-      if let last = snapshot.lastDocument { lastDocument = last }
+      advance(behind: snapshot)
+      let documents = snapshot.documents.filter { !known.contains($0.reference) }
+      isLast = documents.isEmpty
       block?(isLast)
-      receive(snapshot, snapshot.documents.map { PendingChange(kind: .added, document: $0) })
+      receive(snapshot, documents.map { PendingChange(kind: .added, document: $0) })
     }
     return self
+  }
+
+  /// A time that a remote has still to set is in no order yet, and no page begins there. It begins earlier then, and
+  /// has room for what was read from there on, so that there is something new in it.
+  private func page(beside known: Set<DocumentReference>) -> Query {
+    let page = lastDocument.map { query.start(afterDocument: $0) } ?? query
+    return known.isEmpty ? page : page.refined { $0.widened(by: known.count) }
+  }
+
+  private func advance(behind snapshot: QuerySnapshot) {
+    let documents = snapshot.documents
+    guard let last = snapshot.query.lastStart(in: documents) else {
+      return readBehind.formUnion(documents.map(\.reference))
+    }
+    lastDocument = documents[last]
+    readBehind = Set(documents[(last + 1)...].map(\.reference))
   }
 
   // MARK: Objects

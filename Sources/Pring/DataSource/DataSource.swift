@@ -54,8 +54,10 @@ public final class DataSource<T: Document>: ExpressibleByArrayLiteral {
   var errorBlock: ErrorBlock?
   var batchBlock: ((QuerySnapshot?, BatchedChange) -> Void)?
   var listener: (any ListenerRegistration)?
-  /// The last document that was read; `next` begins behind it.
+  /// The last document that was read, of those that a page can begin behind; `next` does.
   var lastDocument: QueryDocumentSnapshot?
+  /// What was read behind that one.
+  var readBehind: Set<DocumentReference> = []
 
   /// Whether a page was empty.
   public internal(set) var isLast = false

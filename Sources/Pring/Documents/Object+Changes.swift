@@ -4,9 +4,12 @@
 //   2. A property has changed when it differs from its note, was touched (`@Field`), or was to be written by an update
 //      that failed.
 //   3. An update takes off with the changes since the update before it; what changes meanwhile is for the next one.
-//   4. When it lands, what it carried is what is noted; if it failed, it is to be written again.
+//   4. When it lands, the notes of its start are what is noted. They are of all properties, also of what an update
+//      before it was to write: if that one failed, the paths that it was to write stay behind, until one that took off
+//      later has written them.
 
 import FirebaseFirestore
+import FirebaseStorage
 import Foundation
 
 /// What an object remembers of its properties.
@@ -15,8 +18,10 @@ struct Tracking {
   var notes: [Any] = []
   /// Entries that nobody's property stands for.
   var byHand: [String: Any] = [:]
-  /// Places in the schema of what a failed update did not write.
-  var unwritten: Set<Int> = []
+  /// Paths of fields that an update did not write, with the number of the last one that failed to.
+  var unwritten: [[String]: Int] = [:]
+  /// Files that a failed update was to remove.
+  var unremoved: [StorageReference] = []
   /// Updates under way, the oldest first.
   var flights: [Flight] = []
   var lastFlight = 0
@@ -29,6 +34,22 @@ struct Tracking {
     guard let last = flights.last, last.number > lastLanded else { return notes }
     return last.notes
   }
+
+  /// What failed updates did not write, by the names of the properties: paths below them, an empty one for the whole.
+  var owed: [String: Set<[String]>] { paths { _, _ in true } }
+
+  /// The same without what an update under way is writing.
+  var owedByNobody: [String: Set<[String]>] {
+    paths { path, failed in !flights.contains { $0.number > failed && $0.covers(path) } }
+  }
+
+  private func paths(where isOwed: ([String], Int) -> Bool) -> [String: Set<[String]>] {
+    var paths: [String: Set<[String]>] = [:]
+    for (path, failed) in unwritten where isOwed(path, failed) {
+      paths[path[0], default: []].insert(Array(path.dropFirst()))
+    }
+    return paths
+  }
 }
 
 /// A write of an object on its way.
@@ -36,9 +57,16 @@ struct Flight {
   var number: Int
   /// As of its start.
   var notes: [Any]
-  /// Places in the schema of what it writes.
-  var carried: Set<Int>
+  /// Paths of what it writes, each as a whole, the name of a property first.
+  var carried: Set<[String]>
   var byHand: [String: Any]
+  /// Files that go when it has landed.
+  var removals: [StorageReference] = []
+
+  /// Whether it writes the field, or one around it.
+  func covers(_ path: [String]) -> Bool {
+    path.indices.contains { carried.contains(Array(path[...$0])) }
+  }
 }
 
 /// What an update does to one field of the document, or to one inside a map.
@@ -53,8 +81,10 @@ extension Object {
     get {
       adoptChildren()
       var changes: [String: Any] = [:]
-      for (index, property) in activeProperties where isPending(index, property, since: tracking.notes) {
-        changes[property.name] = change(property, since: tracking.notes[index])
+      let owed = tracking.owed
+      for (index, property) in activeProperties
+      where isPending(index, property, since: tracking.notes, owed[property.name]) {
+        changes[property.name] = change(property, since: tracking.notes[index], owed[property.name])
       }
       for flight in tracking.flights { changes.merge(flight.byHand) { $1 } }
       return changes.merging(tracking.byHand) { $1 }
@@ -85,10 +115,12 @@ extension Object {
   /// Of a property that the subclass encodes.
   private struct EncodedNote { var storedForm: Any }
 
-  private func isPending(_ index: Int, _ property: Property, since notes: [Any]) -> Bool {
+  private func isPending(
+    _ index: Int, _ property: Property, since notes: [Any], _ owed: Set<[String]>?
+  ) -> Bool {
     guard property.role != .collection else { return false }
     if property.role == .link, !isSaved, property.value(of: self) is any AnyRelation { return false }
-    if property.isTouched(self) || tracking.unwritten.contains(index) { return true }
+    if property.isTouched(self) || owed != nil { return true }
     let encoded = encoded(property)
     if let note = notes[index] as? EncodedNote { return !UntypedForm.areSame(encoded, note.storedForm) }
     return encoded != nil || property.hasChanged(self, since: notes[index])
@@ -97,43 +129,51 @@ extension Object {
   // MARK: Changes
 
   /// As an update writes it: null for nil, a deletion for what is to be gone.
-  private func change(_ property: Property, since note: Any) -> Any {
+  private func change(_ property: Property, since note: Any, _ owed: Set<[String]>?) -> Any {
     let value = property.value(of: self)
     switch property.role {
     case .file where (value as? any FileForm)?.isDeleted == true: return FieldValue.delete()
     case .link where (value as? any Forgetting)?.isForgotten == true: return FieldValue.delete()
-    case .list where encoded(property) == nil:
-      return MemberChanges(from: note, to: property.stored(of: self)).values
+    case .list where isWrittenByMembers(property, owed):
+      return MemberChanges(from: note, to: property.stored(of: self), owed).values
     default: break
     }
     return stored(property) ?? NSNull()
+  }
+
+  private func isWrittenByMembers(_ property: Property, _ owed: Set<[String]>?) -> Bool {
+    property.role == .list && encoded(property) == nil && owed?.contains([]) != true
   }
 
   /// Begins an update: what it has to write, and what lands when it is over. Nil if nothing has changed.
   func takeOff() -> (changes: [FieldChange], flight: Flight)? {
     adoptChildren()
     let base = tracking.latestNotes
+    let allOwed = tracking.owedByNobody
     var changes: [FieldChange] = []
-    var carried: Set<Int> = []
-    for (index, property) in activeProperties where isPending(index, property, since: base) {
-      guard tracking.byHand[property.name] == nil else { continue }
-      carried.insert(index)
-      if property.role == .list, encoded(property) == nil {
-        changes += MemberChanges(from: base[index], to: property.stored(of: self))
+    for (index, property) in activeProperties {
+      let owed = allOwed[property.name]
+      guard isPending(index, property, since: base, owed), tracking.byHand[property.name] == nil else {
+        continue
+      }
+      if isWrittenByMembers(property, owed) {
+        changes += MemberChanges(from: base[index], to: property.stored(of: self), owed)
           .fields(below: property.name)
       } else {
-        changes.append(FieldChange(path: [property.name], value: change(property, since: base[index])))
+        changes.append(
+          FieldChange(path: [property.name], value: change(property, since: base[index], owed)))
       }
     }
+    let carried = Set(changes.map(\.path))
     changes += tracking.byHand.map { FieldChange(path: [$0], value: $1) }
     guard !changes.isEmpty else { return nil }
     return (changes, begin(carried))
   }
 
   /// Begins a write of the whole document.
-  func takeOffWhole() -> Flight { begin(Set(schema.properties.indices)) }
+  func takeOffWhole() -> Flight { begin(Set(schema.properties.map { [$0.name] })) }
 
-  private func begin(_ carried: Set<Int>) -> Flight {
+  private func begin(_ carried: Set<[String]>) -> Flight {
     tracking.lastFlight += 1
     let flight = Flight(
       number: tracking.lastFlight, notes: notes(), carried: carried, byHand: tracking.byHand)
@@ -149,10 +189,16 @@ extension Object {
     tracking.flights.remove(at: index)
     guard error == nil else {
       tracking.byHand = flight.byHand.merging(tracking.byHand) { $1 }
-      if isSaved { tracking.unwritten.formUnion(flight.carried) }
+      guard isSaved else { return }
+      for path in flight.carried {
+        tracking.unwritten[path] = max(tracking.unwritten[path] ?? 0, flight.number)
+      }
+      tracking.unremoved += flight.removals
       return
     }
-    tracking.unwritten.subtract(flight.carried)
+    tracking.unwritten = tracking.unwritten.filter { path, failed in
+      failed > flight.number || !flight.covers(path)
+    }
     // A later one may have been told before.
     guard flight.number > tracking.lastLanded else { return }
     tracking.lastLanded = flight.number
@@ -177,25 +223,27 @@ protocol StoredNote {
   var storedForm: Any? { get }
 }
 
-/// What has changed in a list, by the ids of its members.
+/// What has changed in a list, by the ids of its members, or is owed: an id, or an id and a field.
 struct MemberChanges {
   private let old: [String: Any]
   private let new: [String: Any]
+  private let owed: Set<[String]>
 
-  init(from note: Any, to stored: Any?) {
+  init(from note: Any, to stored: Any?, _ owed: Set<[String]>? = nil) {
     old = (note as? any StoredNote)?.storedForm as? [String: Any] ?? [:]
     new = stored as? [String: Any] ?? [:]
+    self.owed = owed ?? []
   }
 
   /// The changed fields of each member, all of those of a new one, a deletion for one that is gone.
   var values: [String: Any] {
     var values: [String: Any] = [:]
-    for id in Set(old.keys).union(new.keys) {
+    for id in Set(old.keys).union(new.keys).union(owed.compactMap(\.first)) {
       guard let after = new[id] else {
         values[id] = FieldValue.delete()
         continue
       }
-      guard old[id] != nil else {
+      guard !isWhole(id) else {
         values[id] = after
         continue
       }
@@ -205,18 +253,21 @@ struct MemberChanges {
     return values
   }
 
+  private func isWhole(_ id: String) -> Bool { old[id] == nil || owed.contains([id]) }
+
   private func changedFields(_ id: String) -> [String: Any] {
     let (before, after) = (old[id] as? [String: Any] ?? [:], new[id] as? [String: Any] ?? [:])
     var changed: [String: Any] = [:]
     for name in Set(before.keys).union(after.keys) where !UntypedForm.areSame(before[name], after[name]) {
       changed[name] = after[name] ?? NSNull()
     }
+    for path in owed where path.count == 2 && path[0] == id { changed[path[1]] = after[path[1]] ?? NSNull() }
     return changed
   }
 
   func fields(below key: String) -> [FieldChange] {
     values.sorted { $0.key < $1.key }.flatMap { id, value -> [FieldChange] in
-      guard old[id] != nil, let changed = value as? [String: Any] else {
+      guard !isWhole(id), let changed = value as? [String: Any] else {
         return [FieldChange(path: [key, id], value: value)]
       }
       return changed.sorted { $0.key < $1.key }.map { FieldChange(path: [key, id, $0], value: $1) }

@@ -39,13 +39,16 @@ extension Object {
   }
 
   private func packChanges(_ batch: WriteBatch, _ packing: Packing) {
-    let old = noteFiles
-    guard let (changes, flight) = takeOff() else { return }
+    let old = noteFiles.filter(\.isSaved).compactMap(\.ref) + tracking.unremoved
+    guard case (let changes, var flight)? = takeOff() else { return }
     let changed = changes + [FieldChange(path: ["updatedAt"], value: FieldValue.serverTimestamp())]
     batch.mergeReported(changed.map { ($0.path, $0.value) }, forDocument: reference)
-    let kept = Set(files.filter { !$0.isDeleted }.compactMap(\.ref?.fullPath))
-    packing.remove(old.filter(\.isSaved).compactMap(\.ref).filter { !kept.contains($0.fullPath) })
-    packing.onEnd { [self] error in
+    var kept = Set(files.filter { !$0.isDeleted }.compactMap(\.ref?.fullPath))
+    // Each of them once.
+    flight.removals = old.filter { kept.insert($0.fullPath).inserted }
+    tracking.unremoved = []
+    packing.remove(flight.removals)
+    packing.onEnd { [self, flight] error in
       land(flight, error)
       if error == nil { takeTimes() }
     }

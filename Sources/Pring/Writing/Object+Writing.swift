@@ -75,10 +75,10 @@ extension Object {
 
   /// The same with the writes of a batch, which is committed.
   public func delete(_ batch: WriteBatch? = nil, block: (((any Error)?) -> Void)? = nil) {
+    let batch = batch ?? reference.firestore.batch()
     deleteFiles(id, container: nil) { [self] _ in
-      let batch = batch ?? reference.firestore.batch()
       batch.deleteDocument(reference)
-      batch.commit { [self] error in
+      commitLate(batch) { [self] error in
         if error == nil { forgetStored() }
         block?(error)
       }
@@ -102,17 +102,30 @@ extension Object {
   private func write(
     _ type: BatchType, _ batch: WriteBatch?, _ done: @escaping (Stage, (any Error)?) -> Void
   ) -> [String: StorageUploadTask] {
-    let commit = { [self] in
-      pack(type, batch: batch ?? reference.firestore.batch()).commit { done(.commit, $0) }
-    }
+    let firestore = reference.firestore
+    let batch = batch ?? firestore.batch()
     guard shouldUploadFiles(id) else {
-      commit()
+      pack(type, batch: batch).commit { done(.commit, $0) }
       return [:]
     }
-    return saveFiles(id, container: nil) { error in
-      if let error { done(.uploads, error) } else { commit() }
+    return saveFiles(id, container: nil) { [self] error in
+      if let error { return done(.uploads, error) }
+      if isAlive(firestore) { pack(type, batch: batch) }
+      commitLate(batch) { done(.commit, $0) }
     }
   }
+
+  /// Behind transfers: the user may have ended the database meanwhile, and made no mistake. Then nothing is written, and
+  /// whoever is in the batch learns it.
+  private func commitLate(_ batch: WriteBatch, _ done: @escaping ((any Error)?) -> Void) {
+    batch.commitOrFail { error in
+      if let error { (batch.companion as? Packing)?.tell(error) }
+      done(error)
+    }
+  }
+
+  /// Of one that is not, no object can be packed: those without a place would be given one of another database.
+  private func isAlive(_ firestore: Firestore) -> Bool { (try? firestore.checkLiving()) != nil }
 
   // MARK: Async
   //
@@ -130,16 +143,18 @@ extension Object {
   nonisolated(nonsending) public func update() async throws { try await write(.update) }
 
   nonisolated(nonsending) private func write(_ type: BatchType) async throws {
+    let firestore = reference.firestore
+    let batch = firestore.batch()
     if shouldUploadFiles(id) {
       try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
         saveFiles(id, container: nil) { done.resume(with: $0.map(Result.failure) ?? .success(())) }
       }
     }
-    let batch = pack(type, batch: reference.firestore.batch())
+    if isAlive(firestore) { pack(type, batch: batch) }
     let packing = Packing.of(batch)
     batch.companion = nil
     do {
-      try await batch.commit()
+      try await batch.commitOrFail()
     } catch {
       packing.tell(error)
       throw error
@@ -150,10 +165,11 @@ extension Object {
 
   /// Deletes the object; returns when that is on stable storage.
   nonisolated(nonsending) public func delete() async throws {
+    let batch = reference.firestore.batch()
     let deletions = DeleteContainer()
     deleteFiles(id, container: deletions, block: nil)
     await withCheckedContinuation { done in deletions.begin(on: nil) { _ in done.resume() } }
-    try await reference.firestore.batch().deleteDocument(reference).commit()
+    try await batch.deleteDocument(reference).commitOrFail()
     forgetStored()
   }
 }

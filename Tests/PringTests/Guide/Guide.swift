@@ -251,13 +251,17 @@ func befriend(_ ada: Person, _ eve: Person, _ done: @escaping (Int?, (any Error)
 
 class Article: Object {
   var title = "" {
-    didSet { words = Set(title.lowercased().split(separator: " ").map(String.init)) }
+    didSet { words = Set(Article.words(in: title)) }
   }
   var words: Set<String> = []
+
+  static func words(in text: String) -> [String] {
+    text.lowercased().split { !$0.isLetter && !$0.isNumber }.map(String.init)
+  }
 }
 
-func findByWord(_ word: String) -> DataSource<Article>.Query {
-  Article.where("words.\(word.lowercased())", isEqualTo: true)
+func findByWords(_ text: String) -> DataSource<Article>.Query {
+  Article.words(in: text).reduce(Article.query) { $0.where("words.\($1)", isEqualTo: true) }
 }
 
 func findByBeginning(_ text: String) -> DataSource<Article>.Query {

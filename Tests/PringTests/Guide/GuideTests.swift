@@ -150,10 +150,24 @@ extension PringTests {
       let article = Article(id: "a")
       article.title = "Analytical engines"
       try await article.save()
-      for query in [findByWord("Engines"), findByBeginning("Anal")] {
+      for query in [findByWords("Engines"), findByWords("engines analytical"), findByBeginning("Anal")] {
         let found = await told { heard in query.get { snapshot, _ in heard(snapshot?.count) } }
         #expect(found == 1)
       }
+    }
+
+    /// The story: words that users type became paths of fields as they were, and some of them ended the program.
+    @Test(arguments: [
+      ("a/b", 1), ("[x] and/or", 1), ("x.y", 1), ("*~`\u{1F600}", 2), ("", 2), ("__a__", 1), ("b.c", 0),
+      ("\u{c9}t\u{e9}", 1), ("no", 0),
+    ]) func whatUsersTypeIsCutIntoWords(text: String, count: Int) async throws {
+      for (id, title) in [("1", "A/B [x] and/or x.y"), ("2", "c* ~\u{e9}t\u{e9} `2.0`")] {
+        let article = Article(id: id)
+        article.title = title
+        try await article.save()
+      }
+      let found = await told { heard in findByWords(text).get { snapshot, _ in heard(snapshot?.count) } }
+      #expect(found == count)
     }
 
     @Test func aClassMayBeElsewhereAndMayBeReadByBallcap() async throws {
