@@ -13,9 +13,11 @@ extension StreamBaseKitTests {
   @Suite struct Fetching {
     private let world = StreamWorld()
 
-    private func fetch(_ stream: StreamBase, _ count: Int, _ start: String, end: String? = nil) async {
+    private func fetch(
+      _ stream: StreamBase, _ count: Int, _ start: String, end: String? = nil, in other: StreamWorld? = nil
+    ) async {
       await withCheckedContinuation { done in
-        world.on { stream.fetchMore(count, start: start, end: end) { done.resume() } }
+        (other ?? world).on { stream.fetchMore(count, start: start, end: end) { done.resume() } }
       }
     }
 
@@ -214,6 +216,155 @@ extension StreamBaseKitTests {
       let (whole, _) = await world.stream(ascending: isAscending)
       await fetch(whole, 1, inOrder[0])
       #expect(world.on { !whole.hasMore })
+    }
+
+    @Test func hiddenRecordsThatAreThereAlreadyDoNotHoldUpAFetch() async throws {
+      try await world.put((0..<20).map { ("\(100 + $0)", $0) })
+      let (stream, _) = await world.stream(limit: 3) {
+        $0.predicate = { (($0 as? Note)?.rank ?? 0) % 10 == 0 }
+      }
+      // Always from the last one that is seen.
+      for _ in 0..<3 { await fetch(stream, 3, "100") }
+      #expect(world.keys(stream) == ["100", "110"])
+    }
+
+    @Test(arguments: [true, false]) func aFetchThatBeginsTooFarOutLeavesNoHole(isByKey: Bool) async throws {
+      try await world.put([("a", 1), ("b", 2), ("c", 3), ("d", 4), ("e", 5), ("f", 6)])
+      let (stream, _) = await world.stream(limit: 1, isByKey ? .key : .child("rank"))
+      // By a child, a key that is not there stands for a value of it, and text is behind all numbers.
+      await fetch(stream, 1, "e")
+      #expect(world.keys(stream) == ["a", "b", "c"])
+      await fetch(stream, 5, "c")
+      #expect(world.keys(stream) == ["a", "b", "c", "d", "e", "f"])
+    }
+
+    // MARK: Times that the remote has still to set
+
+    /// A client that has read notes with these dates, and has no network.
+    private func offline(_ dates: [(String, Int64)]) async throws -> StreamWorld {
+      let remote = try LoopbackRemote(authority: try DocumentStore.openInMemory())
+      let world = StreamWorld { $0.remote = remote }
+      for (key, seconds) in dates {
+        try await world.notes.document(key).setData(["date": Timestamp(seconds: seconds, nanoseconds: 0)])
+      }
+      var count = 0
+      // As long as somebody listens, they are kept.
+      world.notes.addSnapshotListener(includeMetadataChanges: true) { snapshot, _ in
+        count = snapshot.map { $0.metadata.isFromCache ? 0 : $0.count } ?? 0
+      }
+      await world.wait { count == dates.count }
+      try await world.firestore.disableNetwork()
+      return world
+    }
+
+    private func send(_ keys: [String], in world: StreamWorld) {
+      for key in keys {
+        world.notes.document(key).setData(["date": FieldValue.serverTimestamp()], completion: nil)
+      }
+    }
+
+    private func byDate(
+      _ world: StreamWorld, limit: Int, ascending: Bool, _ change: (StreamBase) -> Void = { _ in }
+    ) async -> StreamBase {
+      let stream = world.on {
+        let stream = StreamBase(
+          type: Dated.self, ref: world.notes, limit: limit, ascending: ascending, ordering: .child("date"))
+        stream.batchDelay = nil
+        change(stream)
+        return stream
+      }
+      await world.wait { stream.load.isFinished && !stream.loadIsDue }
+      return stream
+    }
+
+    /// The story: no query can begin or end at what was just sent, and the program ended where a page did.
+    @Test func aPageGoesOnBehindMoreThanOnePageOfWhatWasJustSent() async throws {
+      let world = try await offline([("a", 1_000_000_000), ("b", 1_500_000_000), ("c", 4_102_444_800)])
+      let sent = ["p1", "p2", "p3", "p4", "p5", "p6"]
+      send(sent, in: world)
+      let stream = await byDate(world, limit: 5, ascending: false)
+      await world.wait { stream.count == 6 }
+      await fetch(stream, 2, "p1", in: world)
+      #expect(world.keys(stream) == sent.reversed() + ["c", "b"])
+      #expect(world.on { stream.hasMore })
+      try await world.firestore.enableNetwork()
+      try await world.firestore.waitForPendingWrites()
+      let settled = ["c"] + sent.reversed() + ["b"]
+      await world.wait { stream.map { $0.key! } == settled }
+      await fetch(stream, 5, "b", in: world)
+      #expect(world.keys(stream) == settled + ["a"])
+      #expect(world.on { !stream.hasMore })
+      try await world.firestore.terminate()
+    }
+
+    @Test func aPageThatWouldEndAtWhatWasJustSentWaits() async throws {
+      let world = try await offline([("a", 1_000_000_000), ("b", 1_500_000_000)])
+      let sent = ["p1", "p2", "p3", "p4", "p5", "p6"]
+      send(sent, in: world)
+      let short = await byDate(world, limit: 1, ascending: true)
+      await fetch(short, 3, "b", in: world)
+      #expect(world.keys(short) == ["a", "b"])
+      // One that has begun with some of it.
+      let long = await byDate(world, limit: 2, ascending: true)
+      await fetch(long, 2, "p1", in: world)
+      #expect(world.keys(long) == ["a", "b", "p1"])
+      #expect(world.on { short.hasMore && long.hasMore })
+      let hiding = await byDate(world, limit: 1, ascending: true) {
+        $0.predicate = { _ in false }
+        $0.autoFetch = true
+      }
+      #expect(world.on { !hiding.isFetching })
+      try await world.firestore.enableNetwork()
+      try await world.firestore.waitForPendingWrites()
+      await world.wait { long.segments.first?.last?.metadata.hasPendingWrites == false }
+      await fetch(short, 10, "b", in: world)
+      #expect(world.keys(short) == ["a", "b"] + sent)
+      await fetch(long, 2, "p1", in: world)
+      #expect(world.keys(long) == ["a", "b", "p1", "p2", "p3"])
+      try await world.firestore.terminate()
+    }
+
+    // MARK: The end
+
+    /// What was asked before the end is answered, and leads to more that is asked.
+    @Test(arguments: [true, false]) func whatAFetchAsksBehindTheEndFails(goesOn: Bool) async throws {
+      try await world.put("a", "b", "c", "d", "e", "f")
+      let (stream, recorder) = await world.stream(limit: 1) {
+        guard goesOn else { return }
+        $0.predicate = { ["a", "b"].contains($0.key) }
+        $0.autoFetch = true
+      }
+      await withCheckedContinuation { done in
+        world.on {
+          stream.fetchMore(2, start: "b") { done.resume() }
+          world.firestore.terminate()
+        }
+      }
+      await world.wait {
+        recorder.changes.contains { change in if case .failed = change { true } else { false } }
+      }
+      #expect(world.on { !stream.isFetching })
+    }
+
+    @Test func aBatchBehindTheEndReadsNothing() async throws {
+      try await world.put("a", "b", "c", "d", "e", "f")
+      let (stream, _) = await world.stream(limit: 1) {
+        $0.predicate = { ["a", "b"].contains($0.key) }
+        $0.autoFetch = true
+      }
+      let timer = HandTimer()
+      world.on {
+        stream.timer = timer
+        stream.batchDelay = 0.1
+      }
+      try await world.delete("a")
+      await world.wait { timer.isStarted }
+      world.on {
+        world.firestore.terminate()
+        timer.fire()
+      }
+      #expect(world.keys(stream) == ["b"])
+      #expect(world.on { !stream.isFetching })
     }
 
     // MARK: Failures

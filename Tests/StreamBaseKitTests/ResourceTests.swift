@@ -200,6 +200,47 @@ extension StreamBaseKitTests {
       try await world.firestore.terminate()
     }
 
+    /// The story: until the server has set a time, the item has this machine's, and an update made that the stored one.
+    @Test func anUpdateLeavesATimeToTheServerThatHasStillToSetIt() async throws {
+      let remote = try LoopbackRemote(authority: try DocumentStore.openInMemory())
+      let world = StreamWorld { $0.remote = remote }
+      let (base, context) = world.on {
+        let base = HearingBase(firebase: world.firestore)
+        base.resource(Dated.self, path: "/notes/@")
+        return (base, ResourceContext(base: base, resources: nil))
+      }
+      try await world.firestore.disableNetwork()
+      for key in ["left", "given"] {
+        world.notes.document(key).setData(["date": FieldValue.serverTimestamp()], completion: nil)
+      }
+      let stream = world.on {
+        let stream = StreamBase(type: Dated.self, ref: world.notes)
+        stream.batchDelay = nil
+        return stream
+      }
+      await world.wait { stream.count == 2 }
+      let estimate = try #require(world.on { (stream.find("left") as? Dated)?.date })
+      let own = Timestamp(seconds: 5, nanoseconds: 0)
+      world.on {
+        let given = stream.find("given") as? Dated
+        given?.date = own
+        for case let item as Dated in stream {
+          item.text = "new"
+          context.update(item)
+        }
+      }
+      await world.wait { base.heard.count { $0 == "did update" } == 2 }
+      try await world.firestore.enableNetwork()
+      await world.wait { base.finished == 2 }
+      let left = try await world.notes.document("left").getDocument(source: .server)
+      #expect(left.get("text") as? String == "new")
+      let date = try #require(left.get("date") as? Timestamp)
+      #expect(date != estimate)
+      let given = try await world.notes.document("given").getDocument(source: .server)
+      #expect(given.get("date") as? Timestamp == own)
+      try await world.firestore.terminate()
+    }
+
     @Test func writesOfOneRecordHappenInTheOrderOfTheCalls() async throws {
       let note = Note("n", text: "1")
       await run(5) {

@@ -224,6 +224,48 @@ extension StreamBaseKitTests {
       try await firestore.terminate()
     }
 
+    /// The story: an update is read for first, and was made as whoever was the user by then; so was a creation behind a
+    /// hook that takes its time.
+    @Test(arguments: [true, false]) func aFirstTryIsThatOfTheUserWhoAskedForIt(isUpdate: Bool) async throws {
+      try begin()
+      let client = Client(remote, .server)
+      let (base, firestore) = (client.base, client.world.firestore)
+      try await firestore.changeUser("ada")
+      try await client.readAndGoOffline("notes/b/items/1", "boards/b")
+      let writers = Writers()
+      var rules = LoopbackRules()
+      rules.mayWrite = { user, _ in
+        writers.add(user)
+        return nil
+      }
+      remote.setRules(rules)
+      var endHook: ResourceDoneHandler?
+      client.world.on {
+        if isUpdate {
+          client.context.update(Note("1", text: "of ada", rank: 20))
+        } else {
+          base.decide = { endHook = $0 }
+          client.context.create(Note("3", text: "of ada", rank: 20))
+        }
+        // Until bob is here, the callback queue hears nothing.
+        client.world.queue.suspend()
+      }
+      try await firestore.changeUser("bob")
+      client.world.queue.resume()
+      client.world.on { endHook?(nil) }
+      await client.world.wait {
+        base.lanes.refusedCount == 1 || base.heard.contains { $0.hasPrefix("did") }
+      }
+      try #require(client.world.on { !base.heard.contains { $0.hasPrefix("did") } })
+      try await firestore.changeUser("ada")
+      try await client.finish(1)
+      #expect(client.world.on { base.heard.last } == "persisted \(isUpdate ? "update" : "creation") 0")
+      #expect(client.world.on { base.heard.count { $0.hasPrefix("did") } } == 1)
+      #expect(client.world.on { base.logs.count == 1 && base.lanes.isEmpty })
+      #expect(Set(writers.all) == ["ada"])
+      try await firestore.terminate()
+    }
+
     private final class Writers: @unchecked Sendable {
       // Unchecked: under the lock.
       private let lock = NSLock()
@@ -250,6 +292,25 @@ extension StreamBaseKitTests {
       }
       await world.wait { base.finished == 1 }
       #expect(world.on { base.heard.last } == "persisted \(isUpdate ? "update" : "destruction") 1")
+    }
+
+    /// The second one is read for behind the end of the database, and has not begun.
+    @Test func ofAFirstTryThatCannotBeReadTheErrorHandlerAloneHears() async throws {
+      let world = StreamWorld()
+      try await world.put([("1", 5)])
+      let base = HearingBase(firebase: world.firestore)
+      var codes: [Int] = []
+      base.errorHandler = { codes.append($0.code) }
+      base.resource(Note.self, path: "/notes/@")
+      let context = ResourceContext(base: base, resources: nil)
+      world.on {
+        for text in ["first", "second"] { context.update(Note("1", text: text, rank: 7)) }
+        world.firestore.terminate()
+      }
+      await world.wait { codes.count == 2 }
+      let cancelled = FirestoreErrorCode.Code.cancelled.rawValue
+      #expect(world.on { codes } == [cancelled, cancelled])
+      #expect(world.on { base.finished == 1 && base.lanes.isEmpty })
     }
 
     @Test func whatWasRefusedEndsWithTheDatabaseIfItsUserIsAway() async throws {

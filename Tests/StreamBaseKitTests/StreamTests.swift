@@ -15,17 +15,6 @@ extension StreamBaseKitTests {
 
     // MARK: What is there
 
-    private final class Dated: BaseItem {
-      var date: Timestamp?
-
-      override func update(_ dict: [String: Any]?) {
-        super.update(dict)
-        date = dict?["date"] as? Timestamp
-      }
-
-      override var dict: [String: Any] { super.dict.merging(["date": date as Any? ?? NSNull()]) { $1 } }
-    }
-
     /// The story: until the remote had set it, it was null, which comes before all times: what somebody had just sent
     /// stood where the oldest is.
     @Test func aTimeThatTheRemoteHasStillToSetIsTheLastOfAll() async throws {
@@ -53,6 +42,42 @@ extension StreamBaseKitTests {
       try await world.firestore.waitForPendingWrites()
       #expect(world.keys(stream) == ["b", "c", "a"])
       world.on { _ = recorder.take() }
+      try await world.firestore.terminate()
+    }
+
+    /// The story: the item has this machine's time, and stood where that is.
+    @Test(arguments: [true, false]) func thatIsSoIfTheClockHereIsBehind(isAscending: Bool) async throws {
+      let remote = try LoopbackRemote(authority: try DocumentStore.openInMemory())
+      let world = StreamWorld { $0.remote = remote }
+      // In the year 2100, by the clocks of others.
+      for (key, seconds) in [("a", 1_000_000_000), ("z", 4_102_444_800)] as [(String, Int64)] {
+        try await world.notes.document(key).setData(["date": Timestamp(seconds: seconds, nanoseconds: 0)])
+      }
+      let stream = world.on {
+        let stream = StreamBase(
+          type: Dated.self, ref: world.notes, ascending: isAscending, ordering: .child("date"))
+        stream.batchDelay = nil
+        return stream
+      }
+      await world.wait { stream.count == 2 }
+      try await world.firestore.disableNetwork()
+      world.notes.document("b").setData(["date": FieldValue.serverTimestamp()], completion: nil)
+      await world.wait { stream.count == 3 }
+      #expect(world.keys(stream) == (isAscending ? ["a", "z", "b"] : ["b", "z", "a"]))
+      world.on {
+        let (sent, later) = (stream.find("b"), stream.find("z"))
+        #expect(stream.comparator(later!, sent!) == isAscending)
+        // What it is given here is where it is.
+        let dated = sent as? Dated
+        dated?.date = Timestamp(seconds: 5, nanoseconds: 0)
+        stream.handleItemChanged(sent!)
+        stream.checkInvariants()
+      }
+      #expect(world.keys(stream) == (isAscending ? ["b", "a", "z"] : ["z", "a", "b"]))
+      try await world.firestore.enableNetwork()
+      try await world.firestore.waitForPendingWrites()
+      let settled = isAscending ? ["a", "b", "z"] : ["z", "b", "a"]
+      await world.wait { stream.map { $0.key! } == settled }
       try await world.firestore.terminate()
     }
 

@@ -37,6 +37,18 @@ class Note: BaseItem {
   }
 }
 
+/// A note with a time that the server may set.
+final class Dated: Note {
+  var date: Timestamp?
+
+  override func update(_ dict: [String: Any]?) {
+    super.update(dict)
+    date = dict?["date"] as? Timestamp
+  }
+
+  override var dict: [String: Any] { super.dict.merging(["date": date as Any? ?? NSNull()]) { $1 } }
+}
+
 /// Everything of a stream happens on the callback queue: `on` goes there.
 final class StreamWorld: @unchecked Sendable {
   // Unchecked: what is not constant is touched on the queue.

@@ -42,6 +42,8 @@ public protocol BaseItemProtocol: KeyedObject {
 /// ```
 open class BaseItem: Equatable, BaseItemProtocol {
   public var key: String?
+  /// By their fields; as of the state that a stream gave it last.
+  var pendingTimes: [String: PendingTime] = [:]
 
   open var dict: [String: Any] { [:] }
 
@@ -57,6 +59,7 @@ open class BaseItem: Equatable, BaseItemProtocol {
   open func clone() -> any BaseItemProtocol {
     let copy = type(of: self).init(key: key)
     copy.update(dict)
+    copy.pendingTimes = pendingTimes
     return copy
   }
 

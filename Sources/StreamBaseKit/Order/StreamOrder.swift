@@ -27,8 +27,9 @@ struct StreamOrder {
 
   /// An item without a key stands before all others of the same value.
   func place(of item: BaseItem) -> Place {
-    Place(
-      value: child.map { SortBytes.of(item.dict[$0], in: firestore) } ?? [], key: item.key ?? "")
+    guard let child else { return Place(value: [], key: item.key ?? "") }
+    let bytes = SortBytes.of(item.dict[child], in: firestore)
+    return Place(value: item.pendingTime(child, bytes)?.place ?? bytes, key: item.key ?? "")
   }
 
   func areInOrder(_ left: Place, _ right: Place) -> Bool {

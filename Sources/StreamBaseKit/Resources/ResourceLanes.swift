@@ -78,6 +78,9 @@ final class ResourceLanes: @unchecked Sendable {
   /// Nothing is under way.
   var isEmpty: Bool { lanes.isEmpty }
 
+  /// How many writes wait to be tried again, or for their user.
+  var refusedCount: Int { lanes.values.reduce(0) { $0 + $1.refused.count } }
+
   /// The same for all bases of a database.
   static let shared = PerDatabase { ResourceLanes() }
 

@@ -8,8 +8,9 @@
 //   6. when the batch is durable or refused, the last hook; but if it was refused because something was not what was
 //      read, everything from 2 on is done again, without 5, and without what later writes have written
 //
-// What is done again is done while its user is here, and waits if that user is away. Once a write has begun, the database
-// may be terminated at any time: the write fails then.
+// Whose write it is is decided when it is asked for. What comes later than that, a first try behind a read or another one,
+// is done while its user is here, and waits if that user is away. Once a write has begun, the database may be terminated at
+// any time: the write fails then.
 
 import FirebaseFirestore
 import Foundation
@@ -21,11 +22,36 @@ struct ResourceWrite {
   private let instance: any BaseItemProtocol
   private let context: ResourceContext
   private let inflight = Inflight()
+  private let call = Call()
 
   init(_ base: ResourceBase, _ instance: any BaseItemProtocol, _ context: ResourceContext) {
     self.base = base
     self.instance = instance
     self.context = context
+  }
+
+  /// What the user asked for.
+  private final class Call {
+    /// Nothing of the user's can come in between before.
+    private(set) var hasReturned = false
+    /// Whose write it is, once that is known; nil is nobody.
+    private var user: String??
+    private var tell: ((String?) -> Void)?
+
+    func run(in firebase: Firestore, _ body: () -> Void) {
+      firebase.followUser { [self] result in
+        guard case .success(let user) = result else { return true }
+        self.user = .some(user)
+        tell?(user)
+        return true
+      }
+      body()
+      hasReturned = true
+    }
+
+    func whenKnown(_ body: @escaping (String?) -> Void) {
+      if let user { body(user) } else { tell = body }
+    }
   }
 
   /// One try.
@@ -41,9 +67,11 @@ struct ResourceWrite {
 
   /// Waits for its turn, again and again if it has to.
   private func begin(_ place: ResourcePlace, _ body: @escaping (Attempt) -> Void) {
-    let turn = base.lanes.turn(at: place.path)
+    let lanes = base.lanes
+    let turn = lanes.turn(at: place.path)
+    call.whenKnown { lanes.note(turn, isOf: $0) }
     var attempt = Attempt(place: place, draft: ResourceDraft(base, instance), turn: turn)
-    base.lanes.enter(turn) { leave in
+    lanes.enter(turn) { leave in
       attempt.leave = leave
       body(attempt)
     }
@@ -78,35 +106,31 @@ struct ResourceWrite {
     }
   }
 
-  /// Calls `commit`: at once the first time, and then if the user is here still, whose write it is.
+  /// Calls `commit`: at once if the write was just asked for, and else if the user is here still, whose write it is.
   private func issue(
     _ attempt: Attempt, _ written: ResourceLanes.Written, orEnd end: @escaping End,
     again body: @escaping (Attempt) -> Void, _ commit: @escaping () -> Void
   ) {
     let (lanes, turn) = (base.lanes, attempt.turn)
-    guard attempt.isFirst else {
-      return base.firebase.followUser { result in
-        switch result {
-        case .success(let user) where turn.isOf(user):
-          lanes.issue(turn, written)
-          commit()
-        case .success:
-          wait(attempt, orEnd: end, body)
-          attempt.leave()
-        case .failure(let error):
-          end(error as NSError)
-          attempt.leave()
-        }
-        return true
-      }
+    // Without a remote, a write is nobody's.
+    guard call.hasReturned, base.firebase.hasRemote else {
+      lanes.issue(turn, written)
+      return commit()
     }
-    // It is known before the outcome is.
     base.firebase.followUser { result in
-      if case .success(let user) = result { lanes.note(turn, isOf: user) }
+      switch result {
+      case .success(let user) where turn.isOf(user):
+        lanes.issue(turn, written)
+        commit()
+      case .success:
+        wait(attempt, orEnd: end, body)
+        attempt.leave()
+      case .failure(let error):
+        end(error as NSError)
+        attempt.leave()
+      }
       return true
     }
-    lanes.issue(turn, written)
-    commit()
   }
 
   // MARK: Creating
@@ -182,7 +206,7 @@ struct ResourceWrite {
     read(attempt, isUpdate: true, orEnd: end) { stored, draft, owners in
       let batch = base.firebase.layerBatch()
       write(draft, to: batch) { fields in
-        for name in ownCounters { fields.leaveOut(name) }
+        for name in draft.estimates.union(ownCounters) { fields.leaveOut(name) }
         batch.replaceFields(
           fields, forDocument: stored.reference, requiring: base.requirement(instance, stored))
       }
@@ -264,7 +288,7 @@ struct ResourceWrite {
       let place = try find()
       // To begin behind the end of the database is a mistake, which traps.
       _ = base.firebase.client()
-      body(place)
+      call.run(in: base.firebase) { body(place) }
     } catch {
       base.report(error)
     }

@@ -140,6 +140,20 @@ struct QuerySource {
   /// Where to go on behind a key, of which a stream may have the item.
   func cursor(_ key: String, _ item: BaseItem?) -> Cursor {
     guard let child = order.child, let item else { return .values([key]) }
-    return .values([item.dict[child] ?? NSNull(), key])
+    let value = item.dict[child]
+    // No query can begin at a time that the remote has still to set; what this machine has for it is somewhere else.
+    guard item.pendingTime(child, SortBytes.of(value, in: order.firestore)) == nil else {
+      return .values([Self.lastTime])
+    }
+    return .values([value ?? NSNull(), key])
   }
+
+  /// The place of a document. No query can begin or end at a time that the remote has still to set; descending, those
+  /// are all before the last time that there is. Nil where nothing is between them and what follows.
+  func cursor(beside document: DocumentSnapshot) -> Cursor? {
+    if ordered.canStart(beside: document) { return .document(document) }
+    return order.isAscending ? nil : .values([Self.lastTime])
+  }
+
+  private static let lastTime = Timestamp(seconds: 253_402_300_799, nanoseconds: 999_999_999)
 }

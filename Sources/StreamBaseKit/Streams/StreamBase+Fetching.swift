@@ -6,6 +6,9 @@
 //   2. a listener takes over just that range: up to the last of them, or to the end if there are no more
 //   3. if the first listener has a limit, whatever comes would push records out of it that lie before those that were
 //      fetched; so it gives way to one of the range that it had by then, without a limit
+//   4. a range ends where a query can: not at a time that the remote has still to set
+//
+// The database may be terminated before an answer comes. What is asked then fails.
 
 import FirebaseCore
 import FirebaseFirestore
@@ -14,10 +17,15 @@ import Foundation
 extension StreamBase {
   func fetch(_ count: Int, from start: String, to end: String?, _ done: (() -> Void)?) {
     guard let source else { return }
+    guard fixFirstSegment(source) else {
+      done?()
+      return
+    }
     isFetching = true
     let inflight = Inflight()
-    fixFirstSegment(source)
-    let cursor = source.cursor(start, records[ExactKey(start)]?.item)
+    var cursor = source.cursor(start, records[ExactKey(start)]?.item)
+    // Behind it, there would be a hole.
+    if let frontier, source.isBehind(cursor, frontier) { cursor = frontier }
     let range = PageRange(end: end.map { .values([$0]) } ?? source.end, isOpen: end == nil)
     page(count, count, cursor, range) { [weak self] error in
       withExtendedLifetime(inflight) {}
@@ -34,14 +42,22 @@ extension StreamBase {
   ) {
     guard let source else { return done(nil) }
     let query = source.query(from: start, to: range.end, limit: count + 1)
-    query.getDocuments { [weak self] snapshot, error in
+    query.getDocumentsOrFail { [weak self] snapshot, error in
       guard let self, let snapshot else { return done(error.map { $0 as NSError }) }
       let isWhole = snapshot.count <= count
       // The start itself is no news, if it is still there.
       var documents = snapshot.documents
       if let first = documents.first, source.isAt(start, first) { documents.removeFirst() }
       documents = Array(documents.prefix(count))
-      let last = documents.last.map(QuerySource.Cursor.document)
+      if !isWhole {
+        while let last = documents.last, source.cursor(beside: last) == nil { documents.removeLast() }
+      }
+      let last = documents.last.flatMap { source.cursor(beside: $0) }
+      if !isWhole {
+        guard let last else { return done(nil) }
+        // Whoever asks for more behind the last visible item would be told nothing, again and again.
+        if documents.allSatisfy({ self.isHeldUnseen($0) }) { return page(count, wanted, last, range, done) }
+      }
       let accepted = take(documents, start, isWhole ? range.end : last)
       reach(isWhole && range.isOpen ? .end : .to(last ?? start))
       if autoFetch, accepted < wanted, !isWhole, let last {
@@ -50,6 +66,12 @@ extension StreamBase {
         done(nil)
       }
     }
+  }
+
+  /// Whether a listener has it, and the predicate does not accept it.
+  private func isHeldUnseen(_ document: DocumentSnapshot) -> Bool {
+    guard let record = records[ExactKey(document.documentID)] else { return false }
+    return !record.holders.isEmpty && !accepts(record.item)
   }
 
   /// Adds the documents of a range and listens to it. Returns how many of them are new and accepted.
@@ -64,18 +86,24 @@ extension StreamBase {
     return new.count { records[ExactKey($0.documentID)].map { accepts($0.item) } ?? false }
   }
 
-  private func fixFirstSegment(_ source: QuerySource) {
+  /// False if nothing can be read behind it now, because it ends at a time that the remote has still to set.
+  private func fixFirstSegment(_ source: QuerySource) -> Bool {
     guard let first = segments.first, let limit = source.limit, first.id == 0, first.hasReported else {
-      return
+      return true
+    }
+    var last: QuerySource.Cursor?
+    if first.count > limit, let document = first.last {
+      last = source.cursor(beside: document)
+      guard last != nil else { return false }
     }
     let fixed = newSegment()
     segments.swapAt(0, segments.count - 1)
-    let last = first.count > limit ? first.last.map(QuerySource.Cursor.document) : nil
     let end = last ?? source.end
     reach(last.map { .to($0) } ?? .end)
     listen(fixed, to: source.query(from: source.start, to: end, limit: nil)) { [weak self, weak first] in
       if let first { self?.retire(first) }
     }
+    return true
   }
 
   private func retire(_ segment: StreamSegment) {
@@ -121,14 +149,13 @@ extension StreamBase {
   /// Whether that is necessary, and possible. As with the first query, there is to be one item more than the limit.
   @discardableResult
   func fetchUpToLimit(thenEndLoad: Bool = false) -> Bool {
-    guard autoFetch, predicate != nil, let source, let limit = source.limit, !isFetching, let frontier else {
-      return false
-    }
+    guard autoFetch, predicate != nil, let source, let limit = source.limit, !isFetching, hasMore,
+      (try? source.ref.firestore.checkLiving()) != nil
+    else { return false }
     let accepted = pending.isDue ? records.values.count { accepts($0.item) } : visible.listedCount
     let wanted = Swift.min(limit + 1, afterPredicateLimit ?? .max)
-    guard accepted < wanted else { return false }
+    guard accepted < wanted, fixFirstSegment(source), let frontier else { return false }
     isFetching = true
-    fixFirstSegment(source)
     page(limit, wanted - accepted, frontier, PageRange(end: source.end, isOpen: true)) { [weak self] error in
       guard let self else { return }
       isFetching = false

@@ -27,6 +27,8 @@ extension StreamBase {
   // MARK: Listening
 
   func connect(_ source: QuerySource) {
+    // To begin behind the end of the database is a mistake, which traps.
+    _ = source.ref.firestore.client()
     inflight = Inflight()
     listen(newSegment(), to: source.first)
   }
@@ -38,9 +40,10 @@ extension StreamBase {
     return segment
   }
 
-  /// `reported` is called whenever it has told what there is: one that fails takes nobody's place.
+  /// `reported` is called whenever it has told what there is: one that fails takes nobody's place. The database may have
+  /// been terminated since the stream began, and that fails, too.
   func listen(_ segment: StreamSegment, to query: Query, _ reported: (() -> Void)? = nil) {
-    segment.registration = query.addSnapshotListener { [weak self, unowned segment] snapshot, error in
+    segment.registration = query.listenOrFail { [weak self, unowned segment] snapshot, error in
       guard let self else { return }
       guard let snapshot else {
         if let error { hear(segment, error as NSError) }
@@ -111,20 +114,15 @@ extension StreamBase {
     record.version = version
     records[key] = record
     guard !isKnown else { return }
-    record.item.update(Self.fields(of: document))
+    record.item.take(document)
     handleItemChanged(record.item)
   }
 
   private func item(_ key: ExactKey, _ document: DocumentSnapshot) -> BaseItem {
     let item = type.init(key: key.text)
-    item.update(Self.fields(of: document))
+    item.take(document)
     didConstructItem(item)
     return item
-  }
-
-  /// A time that the remote has still to set is about now, as it is in the order of the query: behind all others.
-  private static func fields(of document: DocumentSnapshot) -> [String: Any]? {
-    document.data(with: .estimate)
   }
 
   func release(_ key: ExactKey, _ segment: StreamSegment) {

@@ -69,7 +69,12 @@ struct StreamChat {
     case nil: return
     case "/help"?: return show { _ in [Self.help] }
     case "/rooms"?: return show { state in state.rooms.compactMap { $0 as? Room }.map(Self.line) }
-    case "/join"? where words.count == 2 && !words[1].contains("/"): run { $0.open(words[1]) }
+    case "/join"?:
+      let name = words.dropFirst().joined().trimmingCharacters(in: .whitespaces)
+      guard Self.isRoomName(name) else {
+        return show { _ in ["A room has a name without slashes that is no dot or two."] }
+      }
+      run { $0.open(name) }
     case "/more"?:
       let fetched = DispatchSemaphore(value: 0)
       run { $0.screen.fetchMore { fetched.signal() } }
@@ -79,6 +84,11 @@ struct StreamChat {
     default: run { $0.screen.say(line, as: $0.name) }
     }
     show { $0.screen.lines }
+  }
+
+  /// What no record can have as its key ends a program that asks for what is under it.
+  private static func isRoomName(_ name: String) -> Bool {
+    !["", ".", ".."].contains(name) && !name.contains("/")
   }
 
   private static func line(_ room: Room) -> String { "\(room.title ?? ""): \(room.messageCount) messages" }

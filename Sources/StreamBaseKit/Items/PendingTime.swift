@@ -1,0 +1,44 @@
+// Times that the remote has still to set, as items have them.
+
+import FirebaseFirestore
+
+/// For it, the item has the time of the write on this machine, whose clock may be wrong. It is not what is stored, and
+/// not where the query has the record, which is behind all times.
+struct PendingTime {
+  /// What the item made of this machine's time, as bytes that sort; those of null if it keeps none.
+  let estimate: [UInt8]
+  /// Bytes that sort as the query does.
+  let place: [UInt8]
+}
+
+extension BaseItem {
+  /// Takes the fields of a document.
+  func take(_ document: DocumentSnapshot) {
+    update(document.data(with: .estimate))
+    pendingTimes = [:]
+    let names = document.pendingTimes
+    guard !names.isEmpty else { return }
+    let fields = self.dict
+    let firestore = document.reference.firestore
+    for name in names {
+      pendingTimes[name] = PendingTime(
+        estimate: SortBytes.of(fields[name], in: firestore), place: document.sortBytes(of: name))
+    }
+  }
+
+  /// The time that stands for a field which has `bytes`; nil if there is none, or it has something else by now.
+  func pendingTime(_ field: String, _ bytes: [UInt8]) -> PendingTime? {
+    pendingTimes[field].flatMap { $0.estimate == bytes ? $0 : nil }
+  }
+
+  /// The fields of `dict` that have nothing but this machine's time.
+  func estimates(in dict: [String: Any], _ firestore: Firestore) -> Set<String> {
+    guard !pendingTimes.isEmpty else { return [] }
+    let null = SortBytes.of(nil, in: firestore)
+    let names = pendingTimes.keys.filter { name in
+      let bytes = SortBytes.of(dict[name], in: firestore)
+      return bytes != null && pendingTime(name, bytes) != nil
+    }
+    return Set(names)
+  }
+}
