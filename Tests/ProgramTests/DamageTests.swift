@@ -6,6 +6,7 @@ import Harness
 import Testing
 
 @testable import ByteStore
+@testable import dugout
 
 @Suite struct DamageTests {
   private let dugout = Program("dugout")
@@ -17,6 +18,8 @@ import Testing
     var file: String
     var damage: @Sendable (_ file: URL, _ other: URL) throws -> Void
     var found: String
+    /// Documents are what salvage mends.
+    var isOfContent = false
 
     var testDescription: String { name }
   }
@@ -65,12 +68,15 @@ import Testing
         try FileManager.default.copyItem(at: other, to: file)
       }, found: "found store"),
     Kind(
-      name: "a bit of a small content flips", file: "blobs/pack-", damage: flip { $0 - 100 }, found: "found"),
+      name: "a bit of a small content flips", file: "blobs/pack-", damage: flip { $0 - 100 }, found: "found",
+      isOfContent: true),
     Kind(
-      name: "a bit of a large content flips", file: "blobs/blob-", damage: flip { $0 / 2 }, found: "found"),
+      name: "a bit of a large content flips", file: "blobs/blob-", damage: flip { $0 / 2 }, found: "found",
+      isOfContent: true),
     Kind(
       name: "a large content is gone", file: "blobs/blob-",
-      damage: { file, _ in try FileManager.default.removeItem(at: file) }, found: "no such file"),
+      damage: { file, _ in try FileManager.default.removeItem(at: file) }, found: "no such file",
+      isOfContent: true),
   ]
 
   @Test(arguments: kinds) func everyKindOfDamageIsToldWithItsPlace(kind: Kind) throws {
@@ -95,10 +101,18 @@ import Testing
       outcome.output.split(separator: "\n").first { $0.contains(file) && $0.contains(" at byte ") },
       "\(outcome.output)")
     #expect(finding.contains("expected ") && finding.contains(kind.found), "\(finding)")
+    let advice =
+      kind.isOfContent
+      ? "Copy the directory before anything else. 1 content is damaged: upload the objects again, or restore a backup"
+      : "Copy the directory before anything else; \"dugout salvage\""
     #expect(
-      outcome.complaint.contains("is damaged in ")
-        && outcome.complaint.contains("Copy the directory before anything else; \"dugout salvage\""),
+      outcome.complaint.contains("is damaged in ") && outcome.complaint.contains(advice),
       "\(outcome.complaint)")
+    if kind.isOfContent {
+      let object = file.hasPrefix("blobs/pack-") ? "small" : "large"
+      #expect(outcome.output.contains("the content of the object bucket/\(object) is damaged\n"))
+      #expect(!outcome.output.contains("No damage."))
+    }
     #expect(try contents(of: folder.path) == before)
 
     let report = try #require(
@@ -107,6 +121,34 @@ import Testing
     let findings = try #require(report["findings"] as? [[String: Any]])
     #expect(report["sound"] as? Bool == false)
     #expect(findings.contains { ($0["file"] as? String)?.hasSuffix(file) == true }, "\(findings)")
+  }
+
+  /// The story: the check advised a salvage, which found nothing to do, and the check advised it again.
+  @Test func documentsAndContentsAreToldApart() throws {
+    let folder = try TemporaryFolder()
+    try makeStore(folder)
+    for name in try names(in: folder.path + "/blobs") {
+      try FileManager.default.removeItem(atPath: folder.path + "/blobs/" + name)
+    }
+    let contents = try dugout.run("check", folder.path)
+    #expect(contents.status == 1)
+    #expect(contents.complaint.contains("2 contents are damaged: upload the objects again"))
+    #expect(!contents.complaint.contains("dugout salvage"), "\(contents.complaint)")
+    for name in ["small", "large"] { #expect(contents.output.contains("object bucket/\(name) is damaged")) }
+    let healthy = try dugout.run("salvage", folder.path)
+    #expect(healthy.status == 0 && healthy.output.contains("The documents are sound: nothing was done."))
+    #expect(healthy.output.contains("\"dugout check\" does."))
+    let checkpoint = try #require(try names(in: folder.path).first { $0.hasPrefix("checkpoint-") })
+    try Self.flip { $0 / 2 }(folder.url.appendingPathComponent(checkpoint), folder.url)
+    let both = try dugout.run("check", folder.path)
+    #expect(
+      both.complaint.contains("\"dugout salvage\" gets out of it what can be read. 2 contents are damaged"))
+  }
+
+  @Test func aStoreInAFolderOfThatNameHasNoMoreContents() {
+    #expect(Damage.isOfContent("/a/blobs/pack-0000000001"))
+    #expect(!Damage.isOfContent("/a/blobs/segment-0000000001"))
+    #expect(!Damage.isOfContent("/a/pack-0000000001"))
   }
 
   /// Commands that meet damage say what to do next, and change nothing.

@@ -67,7 +67,7 @@ import Testing
     let text = #"""
       {a: 1, "b c": 1.0, d: -2e3, e: [true, null, "q\"\u00e9\ud83d\ude00\n"], f: {}, g: nan, h: -infinity,
       i: timestamp("2026-02-28T23:30:00.25-01:00"), j: bytes("AQID"), k: ref("users/ada"), l: geo(48.5, -11),
-      m: vector(1, 2.5), n: 9223372036854775807, o: 9223372036854775808}
+      m: vector(1, 2.5), n: 9223372036854775807, o: 9223372036854775808.0}
       """#
     let expected: [(String, StoredValue)] = [
       ("a", .integer(1)), ("b c", .double(1)), ("d", .double(-2000)),
@@ -112,5 +112,8 @@ import Testing
     #expect(problem("users where a = {b: 1, b: 2}").hasPrefix("b is there twice\n"))
     #expect(problem("users where a = geo(91, 0)").hasPrefix("a place looks like geo(48.1, 11.6)\n"))
     #expect(problem("").hasPrefix("a query begins with a collection"))
+    #expect(
+      problem("users where a = 9223372036854775808").hasPrefix(
+        "9223372036854775808 is too large for an integer"))
   }
 }

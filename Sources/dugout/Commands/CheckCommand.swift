@@ -12,7 +12,7 @@ enum CheckCommand: Command {
   static let notes = [
     "First all bytes: manifest, logs, segments, checkpoint, contents of files, each against its checksum and its place.",
     "If they are sound, every document is compared with every index, and every object with its content. It ends with",
-    "code 1 if it finds anything, and says what to do next.",
+    "code 1 if it finds anything, and says what to do next: salvage mends documents, and not contents of files.",
   ]
 
   static func run(_ arguments: Arguments) async throws {
@@ -20,10 +20,13 @@ enum CheckCommand: Command {
     let report = try ProgressLine.during { line in
       try StoreAccess.check(directory, progress: line.show)
     }
-    // Bytes that are not sound explain whatever would be found.
-    let agreement = report.isSound ? try agreement(directory) : nil
-    arguments.answer(text(report, agreement), object(of: report, agreement))
-    if let agreement, !agreement.contradictions.isEmpty {
+    let contents = report.findings.count(where: \.isOfContent)
+    // Bytes of documents that are not sound explain whatever would be found.
+    let isReadable = contents == report.findings.count
+    let agreement = isReadable ? try agreement(directory) : nil
+    let objects = isReadable && contents > 0 ? try damagedObjects(directory) : []
+    arguments.answer(text(report, agreement, objects), object(of: report, agreement, objects))
+    if let agreement, report.isSound, !agreement.contradictions.isEmpty {
       throw CommandFailure(
         code: .checkFailed,
         message: "in \(directory) the bytes are sound, but " + advice(agreement)
@@ -31,10 +34,20 @@ enum CheckCommand: Command {
     }
     guard !report.isSound else { return }
     let count = report.findings.count + report.findingsOmitted
-    throw CommandFailure(
-      code: .checkFailed,
-      message: "\(directory) is damaged in \(Wording.count(count, "place")). "
-        + "Copy the directory before anything else; \"dugout salvage\" gets out of it what can be read.")
+    let start =
+      "\(directory) is damaged in \(Wording.count(count, "place")). Copy the directory before anything else"
+    // Contents are looked at last: what was omitted behind findings about contents is about contents as well.
+    let ofContents = isReadable ? count : contents
+    var sentences = [
+      isReadable ? start + "." : start + "; \"dugout salvage\" gets out of it what can be read."
+    ]
+    if ofContents > 0 {
+      sentences.append(
+        Wording.count(ofContents, "content is", "contents are")
+          + " damaged: upload the objects again, or restore a backup; salvage does not mend contents.")
+    }
+    if let agreement, !agreement.contradictions.isEmpty { sentences.append("Besides, \(advice(agreement))") }
+    throw CommandFailure(code: .checkFailed, message: sentences.joined(separator: " "))
   }
 
   private static func advice(_ agreement: StoreAgreement) -> String {
@@ -55,6 +68,12 @@ enum CheckCommand: Command {
     return sentences.joined(separator: " And ")
   }
 
+  private static func damagedObjects(_ directory: String) throws -> [String] {
+    try StoreAccess.withStore(directory, readOnly: true) { store throws(DocumentStoreError) in
+      try store.damagedObjects()
+    }
+  }
+
   private static func agreement(_ directory: String) throws -> StoreAgreement {
     try ProgressLine.during { line in
       try StoreAccess.withStore(directory, readOnly: true) { store throws(DocumentStoreError) in
@@ -65,9 +84,15 @@ enum CheckCommand: Command {
 
   // MARK: For the eye
 
-  private static func text(_ report: CheckReport, _ agreement: StoreAgreement?) -> String {
+  private static let objectsMax = 100
+
+  private static func text(
+    _ report: CheckReport, _ agreement: StoreAgreement?, _ objects: [String]
+  ) -> String {
     var lines = report.findings.map(\.line)
     if report.findingsOmitted > 0 { lines.append("and \(report.findingsOmitted) more") }
+    lines += objects.prefix(objectsMax).map { "the content of the object \($0) is damaged" }
+    if objects.count > objectsMax { lines.append("and of \(objects.count - objectsMax) more") }
     lines += report.losses.map { "\($0.line). No damage." }
     for name in report.leftovers { lines.append("\(name) belongs to nothing; the next open removes it.") }
     if !report.setAside.isEmpty {
@@ -85,14 +110,16 @@ enum CheckCommand: Command {
         "\(Wording.count(agreement.indexes, "index", "indexes")) with "
           + "\(Wording.count(agreement.indexKeys, "key")) and \(Wording.count(agreement.objects, "object")) "
           + "compared with \(Wording.count(agreement.documents, "document"))")
-      if agreement.contradictions.isEmpty { lines.append(Terminal.emphasised("No damage.")) }
+      if report.isSound, agreement.contradictions.isEmpty { lines.append(Terminal.emphasised("No damage.")) }
     }
     return lines.joined(separator: "\n")
   }
 
   // MARK: For programs
 
-  private static func object(of report: CheckReport, _ agreement: StoreAgreement?) -> JSON {
+  private static func object(
+    of report: CheckReport, _ agreement: StoreAgreement?, _ objects: [String]
+  ) -> JSON {
     var object: JSON = [
       "sound": report.isSound && agreement?.contradictions.isEmpty != false,
       "findings": report.findings.map(\.object),
@@ -100,6 +127,7 @@ enum CheckCommand: Command {
       "leftovers": report.leftovers, "setAside": report.setAside, "files": report.files,
       "bytesVerified": report.bytesVerified, "keys": report.keys, "entries": report.entries,
       "deadBytes": report.deadBytes, "lastCommit": report.lastCommit.value,
+      "damagedObjects": objects,
     ]
     if let agreement {
       object["documents"] = agreement.documents.json
@@ -109,5 +137,17 @@ enum CheckCommand: Command {
       object["contradictions"] = agreement.contradictions.json
     }
     return object
+  }
+}
+
+extension Damage {
+  /// Whether it is in the folder of contents, of which salvage knows nothing. By names, as a store may lie in a folder
+  /// that is called the same.
+  var isOfContent: Bool { Self.isOfContent(file) }
+
+  static func isOfContent(_ file: String) -> Bool {
+    let names = file.split(separator: "/").suffix(2)
+    guard names.count == 2, names.first == "blobs", let name = names.last else { return false }
+    return ["pack-", "blob-", "staged-"].contains { name.hasPrefix($0) }
   }
 }

@@ -32,7 +32,7 @@ enum DeleteCommand: Command {
       }
     } else {
       let isQuery = (try? QueryText.query(text)) != nil
-      let path = try DocumentArgument.path(
+      let path = try PathArgument.document(
         text, hint: isQuery ? "To delete all that a query finds, add --query." : nil)
       deleted = try StoreAccess.withStore(arguments.positional[0]) { store throws(DocumentStoreError) in
         guard try store.document(at: path) != nil else { return 0 }

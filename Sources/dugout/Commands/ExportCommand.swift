@@ -19,26 +19,53 @@ enum ExportCommand: Command {
   static let notes = [
     "FILE is - for standard output. Without a query all documents are written, each a line",
     "{\"path\": …, \"createTime\": …, \"updateTime\": …, \"fields\": {…}} that \"dugout import\" reads. The file has its",
-    "name when it is complete.",
+    "name when it is complete; a pipe or a device is written to, and stays what it is. Files of the storage are not in",
+    "it: \"dugout backup\" has them.",
+    "",
+    "With --csv, bytes are Base64, a reference is a path, a place is \"latitude,longitude\", and arrays, maps and vectors",
+    "are JSON. A column does not say which type a value had, and \"dugout import\" does not read it.",
   ]
 
   static func run(_ arguments: Arguments) async throws {
-    let file = arguments.positional[1]
+    let file = ExportFile.isStandardOutput(arguments.positional[1]) ? "-" : arguments.positional[1]
     let query = try arguments.positional.count > 2 ? QueryText.query(arguments.positional[2]) : nil
-    let count = try ProgressLine.during { line in
+    let done = try ProgressLine.during { line in
       try StoreAccess.withStore(arguments.positional[0], readOnly: true) { store throws(DocumentStoreError) in
         try Export(store, query, line).write(to: file, asCSV: arguments.has("--csv"))
       }
     }
-    guard file != "-" else { return }
+    guard file != "-" else {
+      for remark in done.remarks { Terminal.complain("dugout export: \(remark)") }
+      return
+    }
     arguments.answer(
-      "\(Wording.count(count, "document")) in \(file)", ["documents": count, "file": file])
+      (["\(Wording.count(done.documents, "document")) in \(file)"] + done.remarks).joined(separator: "\n"),
+      ["documents": done.documents, "file": file, "filesOfStorage": done.files])
   }
 }
 
 /// Goes through documents in pages, so that memory does not grow with the store.
 private struct Export {
+  struct Outcome {
+    var documents = 0
+    /// Of the storage, which are not in it.
+    var files = 0
+    /// Why there is no document.
+    var hint: String?
+
+    var remarks: [String] {
+      let left =
+        files == 0
+        ? nil
+        : "\(Wording.count(files, "file")) of the storage \(files == 1 ? "is" : "are") not in it; \"dugout backup\" "
+          + "has everything."
+      return [hint, left].compactMap { $0 }
+    }
+  }
+
   private static let pageDocuments = 1000
+  /// Each object of the storage has a record in one of these collections.
+  private static let objects = StructuredQuery(.collectionGroup("__objects__"))
 
   private let store: DocumentStore
   private let query: StructuredQuery?
@@ -50,9 +77,9 @@ private struct Export {
     self.line = line
   }
 
-  func write(to path: String, asCSV: Bool) throws(DocumentStoreError) -> Int {
-    let output = try Output(path)
-    var count = 0
+  func write(to path: String, asCSV: Bool) throws(DocumentStoreError) -> Outcome {
+    let output = try ExportFile(path)
+    var outcome = Outcome()
     if asCSV {
       // As bytes: names that look alike are columns of their own.
       var names = Set<[UInt8]>()
@@ -62,37 +89,44 @@ private struct Export {
       }
       output.write(CSV.row(["path"] + columns))
       try forEach { document in
-        let cells = columns.map { document.fields[$0].map(DocumentText.cell) ?? "" }
+        let cells = columns.map { document.fields[$0].map(CSV.cell) ?? "" }
         output.write(CSV.row([document.path.description] + cells))
-        count += 1
+        outcome.documents += 1
       }
     } else {
       try forEach { document in
         output.write(DocumentJSON.object(of: document).description)
-        count += 1
+        outcome.documents += 1
       }
     }
     try output.finish()
-    return count
+    if let query {
+      if outcome.documents == 0 { outcome.hint = try QueryCommand.hint(query, store) }
+    } else {
+      outcome.files = try store.count(Self.objects)
+    }
+    return outcome
   }
 
+  /// What a store keeps beside the documents of users, such as the records of files, is not handed out: no import could
+  /// make anything of it.
   private func forEach(_ body: (StoredDocument) -> Void) throws(DocumentStoreError) {
+    func take(_ document: StoredDocument) { if !document.path.isReserved { body(document) } }
     if let query {
-      guard query.limit == nil, query.start == nil else { return try store.documents(query).forEach(body) }
-      return try forEach(in: query, of: try store.count(query), from: 0, body)
+      guard query.limit == nil, query.start == nil else { return try store.documents(query).forEach(take) }
+      _ = try forEach(in: query, of: try store.count(query), from: 0, take)
+      return
     }
     let total = store.count
     var done = 0
-    for id in try store.collectionGroups() {
-      let group = StructuredQuery(.collectionGroup(id))
-      try forEach(in: group, of: total, from: done, body)
-      done += try store.count(group)
+    for id in try store.collectionGroups() where PathArgument.isCollectionID(id) {
+      done = try forEach(in: StructuredQuery(.collectionGroup(id)), of: total, from: done, take)
     }
   }
 
   private func forEach(
     in query: StructuredQuery, of total: Int, from start: Int, _ body: (StoredDocument) -> Void
-  ) throws(DocumentStoreError) {
+  ) throws(DocumentStoreError) -> Int {
     var done = start
     var page = try query.limited(to: .first(Self.pageDocuments))
     while true {
@@ -100,71 +134,8 @@ private struct Export {
       for document in documents { body(document) }
       done += documents.count
       line.show(UInt64(done), of: UInt64(total), Wording.count(done, "document"))
-      guard documents.count == Self.pageDocuments else { return }
+      guard documents.count == Self.pageDocuments else { return done }
       page = try query.starting(.after, documents.last).limited(to: .first(Self.pageDocuments))
     }
-  }
-}
-
-/// A file that gets its name at the end, or standard output.
-private final class Output {
-  private let path: String
-  private let handle: FileHandle
-  private var buffer: [UInt8] = []
-
-  init(_ path: String) throws(DocumentStoreError) {
-    self.path = path
-    guard path != "-" else {
-      handle = .standardOutput
-      return
-    }
-    var isDirectory: ObjCBool = false
-    guard !FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) || !isDirectory.boolValue
-    else { throw .failed(StorageEvidence(message: "\(path) is a directory: name a file in it.")) }
-    let part = path + ".part"
-    guard FileManager.default.createFile(atPath: part, contents: nil),
-      let file = FileHandle(forWritingAtPath: part)
-    else { throw Self.failure(part) }
-    handle = file
-  }
-
-  func write(_ line: String) {
-    buffer.append(contentsOf: line.utf8)
-    buffer.append(UInt8(ascii: "\n"))
-    if buffer.count > 1 << 20 { flush() }
-  }
-
-  private func flush() {
-    do {
-      try handle.write(contentsOf: Data(buffer))
-    } catch {
-      Terminal.complain("dugout export: \(path) could not be written: \(error.localizedDescription)")
-      if path != "-" { try? FileManager.default.removeItem(atPath: path + ".part") }
-      exit(ExitCode.inputOutput.rawValue)
-    }
-    buffer.removeAll(keepingCapacity: true)
-  }
-
-  func finish() throws(DocumentStoreError) {
-    flush()
-    guard path != "-" else { return }
-    try? handle.synchronize()
-    try? handle.close()
-    guard rename(path + ".part", path) == 0 else { throw Self.failure(path) }
-  }
-
-  private static func failure(_ path: String) -> DocumentStoreError {
-    let cause = String(cString: strerror(errno))
-    return .failed(StorageEvidence(message: "\(path) cannot be written: \(cause)."))
-  }
-}
-
-enum CSV {
-  /// After RFC 4180: what has a comma, a quote or a line's end stands in quotes.
-  static func row(_ cells: [String]) -> String {
-    cells.map { cell in
-      guard cell.contains(where: { $0 == "," || $0 == "\"" || $0.isNewline }) else { return cell }
-      return "\"" + cell.replacing("\"", with: "\"\"") + "\""
-    }.joined(separator: ",")
   }
 }

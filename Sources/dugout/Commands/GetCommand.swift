@@ -12,8 +12,8 @@ enum GetCommand: Command {
   static func run(_ arguments: Arguments) async throws {
     let directory = arguments.positional[0]
     let text = arguments.positional[1]
-    let isCollection = (try? CollectionPath(text.pathSegments)) != nil
-    let path = try DocumentArgument.path(
+    let isCollection = (try? CollectionPath(PathText.segments(text))) != nil
+    let path = try PathArgument.document(
       text, hint: isCollection ? "\"dugout ls\" lists the documents of a collection." : nil)
     let document = try StoreAccess.withStore(directory, readOnly: true) { store throws(DocumentStoreError) in
       try store.document(at: path)

@@ -19,16 +19,20 @@ enum ImportCommand: Command {
     "If FILE is a directory, it is an export that Firestore or its emulator has made, with files output-0, output-1, …",
     "A document that is there already is replaced. Ctrl-C ends the import after the commit under way: what was",
     "written stays, and the same command goes on from there, also after a crash. How far it came stands in",
-    "FILE.dugout-import. The store is made if the directory has none.",
+    "FILE.dugout-import. The store is made if the directory has none. Records of a storage, which exports had before,",
+    "are left out: their files are not in an export.",
   ]
 
   static func run(_ arguments: Arguments) async throws {
     let (directory, file) = (arguments.positional[0], arguments.positional[1])
     // Standard input is read again from its beginning: there is nothing to go on from, and Ctrl-C just ends it.
     let interruption = file == "-" ? nil : Interruption()
+    // Before the store is made: a name that was mistyped leaves nothing behind.
+    let source = try DocumentSources.open(file)
     let outcome = try ProgressLine.during { line in
       try StoreAccess.withStore(directory, creates: true) { store throws(DocumentStoreError) in
-        var job = ImportJob(store, file, line, fromStart: arguments.has("--from-start"))
+        var job = ImportJob(
+          store, source, at: file, line, fromStart: arguments.has("--from-start"))
         return Result { try job.run(until: { interruption?.hasCome ?? false }) }
       }
     }
@@ -40,8 +44,16 @@ enum ImportCommand: Command {
         message: "\(counted), and all of them are safe. Run the same command again to go on from there.")
     }
     let before = done.documentsBefore == 0 ? "" : ", \(done.documentsBefore) by an earlier run"
+    let skipped =
+      done.recordsSkipped == 0
+      ? ""
+      : "\n\(Wording.count(done.recordsSkipped, "record")) of a storage left out: an export has none of its files."
     arguments.answer(
-      counted + before + ".", ["documents": done.documents, "documentsBefore": done.documentsBefore])
+      counted + before + "." + skipped,
+      [
+        "documents": done.documents, "documentsBefore": done.documentsBefore,
+        "recordsSkipped": done.recordsSkipped,
+      ])
   }
 }
 

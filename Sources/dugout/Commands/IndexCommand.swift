@@ -14,8 +14,8 @@ enum IndexCommand: Command {
   static let shellForm = ShellForm.words(directoryAt: 1)
   static let notes = [
     "COLLECTION is the id of a collection. A FIELD ends with :desc where the order is descending, or with [] for the",
-    "elements of an array. One ascending field serves both directions. Queries make the indexes that they need by",
-    "themselves; one that is made here stays until it is dropped.",
+    "elements of an array; one with a colon in its name stands between backticks. One ascending field serves both",
+    "directions. Queries make the indexes that they need by themselves; one that is made here stays until it is dropped.",
     "",
     "  dugout index create data users city age:desc",
   ]
@@ -31,25 +31,47 @@ enum IndexCommand: Command {
   }
 
   private static func definition(_ words: [String], _ arguments: Arguments) throws -> IndexDefinition {
-    guard !words[2].utf8.contains(UInt8(ascii: "/")) else {
+    let names = try PathArgument.segments(words[2])
+    guard names.count == 1 else {
       throw CommandFailure(
         code: .usage,
         message: "\(words[2]) is a path. An index is for all collections with an id, such as posts for "
           + "users/ada/posts.")
     }
     do {
-      let fields = try words[3...].map { word in
-        if word.hasSuffix(":desc") {
-          return IndexDefinition.Field(try QueryText.field(String(word.dropLast(5))), .value(.descending))
-        }
-        if word.hasSuffix("[]") {
-          return IndexDefinition.Field(try QueryText.field(String(word.dropLast(2))), .element)
-        }
-        return IndexDefinition.Field(try QueryText.field(word))
+      var fields = try words[3...].map(field)
+      // What "index list" has at the end where a query had an order with the names the other way.
+      var direction: OrderBy.Direction?
+      if fields.count > 1, let last = fields.last, last.path == .documentID {
+        direction = last.part == .value(.descending) ? .descending : .ascending
+        fields.removeLast()
       }
-      return try IndexDefinition(words[2], arguments.has("--group") ? .collectionGroup : .collection, fields)
+      return try IndexDefinition(
+        declared: names[0], arguments.has("--group") ? .collectionGroup : .collection, fields,
+        names: direction)
+    } catch let failure as CommandFailure {
+      throw failure
     } catch {
       throw CommandFailure(code: .usage, message: "\(error)")
+    }
+  }
+
+  private static func field(_ word: String) throws -> IndexDefinition.Field {
+    if word.hasSuffix("[]") {
+      return IndexDefinition.Field(try QueryText.field(String(word.dropLast(2))), .element)
+    }
+    guard let colon = word.lastIndex(of: ":"), !word[colon...].contains("`") else {
+      return IndexDefinition.Field(try QueryText.field(word))
+    }
+    let field = try QueryText.field(String(word[..<colon]))
+    switch word[word.index(after: colon)...] {
+    case "desc": return IndexDefinition.Field(field, .value(.descending))
+    case "asc": return IndexDefinition.Field(field)
+    case let other:
+      throw CommandFailure(
+        code: .usage,
+        message:
+          "there is no direction \(other): \(word) ends with :desc, :asc or [], or stands between backticks.")
     }
   }
 
@@ -67,6 +89,9 @@ enum IndexCommand: Command {
   private static func create(
     _ directory: String, _ definition: IndexDefinition, _ arguments: Arguments
   ) throws {
+    do { _ = try CollectionPath([definition.collectionID]) } catch {
+      throw CommandFailure(code: .usage, message: error.description)
+    }
     let made = try ProgressLine.during { line in
       try StoreAccess.withStore(directory) { store throws(DocumentStoreError) in
         try store.createIndex(definition) { progress in

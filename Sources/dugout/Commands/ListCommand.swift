@@ -19,16 +19,21 @@ enum ListCommand: Command {
   static func run(_ arguments: Arguments) async throws {
     let directory = arguments.positional[0]
     let limit = try arguments.count(of: "--limit") ?? 100
-    let segments = (arguments.positional.count > 1 ? arguments.positional[1] : "").split(separator: "/").map(
-      String.init)
-    guard segments.count % 2 == 1 else { return try listCollections(directory, below: segments, arguments) }
-    try listDocuments(directory, in: try CollectionPath(segments), limit, arguments)
+    let segments = try PathArgument.segments(arguments.positional.count > 1 ? arguments.positional[1] : "")
+    do {
+      guard segments.count % 2 == 1 else {
+        let document = segments.isEmpty ? nil : try DocumentPath(segments)
+        return try listCollections(directory, below: document, arguments)
+      }
+      try listDocuments(directory, in: try CollectionPath(segments), limit, arguments)
+    } catch let error as PathError {
+      throw CommandFailure(code: .usage, message: error.description)
+    }
   }
 
   private static func listCollections(
-    _ directory: String, below segments: [String], _ arguments: Arguments
+    _ directory: String, below document: DocumentPath?, _ arguments: Arguments
   ) throws {
-    let document = segments.isEmpty ? nil : try DocumentPath(segments)
     let found = try StoreAccess.withStore(directory, readOnly: true) { store throws(DocumentStoreError) in
       try store.collections(below: document)
     }.sorted { $0.path.description < $1.path.description }

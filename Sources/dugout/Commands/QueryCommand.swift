@@ -23,6 +23,7 @@ enum QueryCommand: Command {
     "  order by FIELD [desc], …",
     "  start at|after VALUE, …   end at|before VALUE, …",
     "  limit [last] N",
+    "Between backticks are fields that are not letters, digits and underscores, and names of paths with blanks.",
     "Values are those of JSON, and timestamp(\"…\"), bytes(\"…\"), ref(\"…\"), geo(…), vector(…), nan, infinity.",
     "",
     "  dugout query data 'users where age >= 18 and (city == \"Paris\" or tags contains \"vip\") order by age desc limit 20'",
@@ -46,27 +47,28 @@ enum QueryCommand: Command {
     let (documents, remark) = try StoreAccess.withStore(arguments.positional[0], readOnly: true) {
       store throws(DocumentStoreError) in
       let documents = try store.documents(query)
-      return (documents, documents.isEmpty ? Self.hint(query.scope, try store.collectionGroups()) : nil)
+      return (documents, documents.isEmpty ? try Self.hint(query, store) : nil)
     }
     var isGroup = false
     if case .collectionGroup = query.scope { isGroup = true }
     arguments.answer(
-      DocumentTable.text(of: documents, fullPaths: isGroup) + (remark ?? ""),
+      DocumentTable.text(of: documents, fullPaths: isGroup) + (remark.map { "; " + $0 } ?? ""),
       ["documents": documents.map { document in DocumentJSON.object(of: document) }])
   }
 
   /// A collection that is not there is none that was emptied: its name may be mistyped.
-  private static func hint(_ scope: StructuredQuery.Scope, _ groups: [String]) -> String? {
+  static func hint(_ query: StructuredQuery, _ store: DocumentStore) throws(DocumentStoreError) -> String? {
     let id: String
-    switch scope {
+    switch query.scope {
     case .collection(let path): id = path.id
     case .collectionGroup(let name): id = name
     case .document: return nil
     }
+    let groups = try store.collectionGroups().filter(PathArgument.isCollectionID)
     guard !groups.isEmpty, !groups.contains(where: { $0.isSameUTF8(as: id) }) else { return nil }
     let near = groups.sorted().first { Wording.areNear($0, id) }
     let guess = near.map { "Did you mean \($0)?" } ?? "\"dugout ls\" lists those that are there."
-    return "; there is no collection \(id). \(guess)"
+    return "there is no collection \(id). \(guess)"
   }
 
   private static func aggregates(_ arguments: Arguments) throws -> [Aggregate] {

@@ -13,10 +13,16 @@ enum SalvageCommand: Command {
   ]
   static let positional = 1...1
   static let shellForm = ShellForm.none
+  static let notes = [
+    "It works in place: the store keeps its directory. The original files are set aside in it, under names that begin",
+    "with set-aside-0001, and nothing ever deletes them. It needs as much free space as the store has, can be interrupted,",
+    "and leaves a store alone whose documents are sound. Contents of files are not looked at: \"dugout check\" does. Copy the",
+    "directory before; docs/guides/when-a-store-is-damaged.md goes through it step by step.",
+  ]
 
   static func run(_ arguments: Arguments) async throws {
     let report = try ProgressLine.during { line in
-      try StoreAccess.translating { () throws(DocumentStoreError) in
+      try StoreAccess.translating(arguments.positional[0]) { () throws(DocumentStoreError) in
         try DocumentStore.salvage(arguments.positional[0], progress: line.show)
       }
     }
@@ -28,7 +34,9 @@ enum SalvageCommand: Command {
   private static func text(_ report: SalvageReport) -> String {
     let keys = Wording.count(report.keys, "key")
     switch report.outcome {
-    case .healthy: return "The store is healthy: nothing was done. \(keys)."
+    case .healthy:
+      return "The documents are sound: nothing was done. \(keys). Contents of files were not looked at: "
+        + "\"dugout check\" does."
     case .completed:
       return "An earlier salvage was cut off, and is complete now. \(keys).\n" + setAside(report)
     case .salvaged: break

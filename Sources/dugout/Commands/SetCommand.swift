@@ -16,13 +16,14 @@ enum SetCommand: Command {
   static let notes = [
     "FIELDS is JSON, or - to read it from standard input. Names need no quotes; beside the values of JSON there are",
     "timestamp(\"2026-03-01T12:00:00Z\"), bytes(\"AQID\"), ref(\"users/ada\"), geo(48.1, 11.6), vector(1, 2), nan and",
-    "infinity. A number without a point is an integer. The store is made if the directory has none.",
+    "infinity. A number without a point is an integer. The store is made if the directory has none. In PATH, names may",
+    "stand between backticks.",
     "",
     "  dugout set data users/ada '{name: \"Ada\", born: timestamp(\"1815-12-10T00:00:00Z\"), languages: [\"en\", \"fr\"]}'",
   ]
 
   static func run(_ arguments: Arguments) async throws {
-    let path = try DocumentArgument.path(arguments.positional[1])
+    let path = try PathArgument.document(arguments.positional[1])
     var text = arguments.positional[2]
     if text == "-" { text = String(decoding: FileHandle.standardInput.readDataToEndOfFile(), as: UTF8.self) }
     // What is wrong with the value helps nobody who does not know that it is to be an object.
@@ -32,23 +33,16 @@ enum SetCommand: Command {
         code: .usage, message: "the fields of a document look like {name: \"Ada\", age: 36}.")
     }
     let merges = arguments.has("--merge")
-    let time = try StoreAccess.withStore(arguments.positional[0], creates: true) {
-      store throws(DocumentStoreError) in
+    let directory = arguments.positional[0]
+    let isNew = StoreAccess.session == nil && !StoreFinder.isStore(directory)
+    let time = try StoreAccess.withStore(directory, creates: true) { store throws(DocumentStoreError) in
       try store.commit([merges ? .merge(path, fields) : .set(path, fields)])
     }
     let at = DocumentText.text(of: time)
-    arguments.answer("\(path) was written at \(at).", ["path": path.description, "updateTime": at])
-  }
-}
-
-enum DocumentArgument {
-  /// `hint` says what the user may have meant.
-  static func path(_ text: String, hint: String? = nil) throws -> DocumentPath {
-    do {
-      return try DocumentPath(text.pathSegments)
-    } catch {
-      let end = hint.map { " " + $0 } ?? ""
-      throw CommandFailure(code: .usage, message: "\(error) A document's path looks like users/ada.\(end)")
-    }
+    // Whoever has mistyped the directory sees it here.
+    let made = isNew ? " A new store in \(directory)." : ""
+    arguments.answer(
+      "\(path) was written at \(at).\(made)",
+      ["path": path.description, "updateTime": at, "newStore": isNew])
   }
 }

@@ -24,10 +24,13 @@ enum ShellCommand: Command {
 
   static func run(_ arguments: Arguments) async throws {
     let directory = arguments.positional[0]
-    let store = try StoreAccess.translating(creates: true) { () throws(DocumentStoreError) in
+    let isNew = !StoreFinder.isStore(directory)
+    let store = try StoreAccess.translating(directory, creates: true) { () throws(DocumentStoreError) in
       try DocumentStore.open(directory)
     }
     defer { try? store.close() }
+    // Beside what the lines print, which may go to a program.
+    if isNew { Terminal.complain("A new store in \(directory).") }
     if RawTerminal.isThere {
       try await talk(store, directory)
     } else {

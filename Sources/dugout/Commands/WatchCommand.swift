@@ -15,7 +15,7 @@ enum WatchCommand: Command {
   static let notes = [
     "The first time, NAME is entered as a reader of the change feed: from then on a store keeps what is committed",
     "until NAME has seen it, for seven days at most. Without a name it is \"watch\". Live queries are in \"dugout shell\":",
-    "a store has one process.",
+    "a store has one process. The numbers count what the feed has kept, and not all commits, as those of \"dugout stat\" do.",
   ]
 
   static func run(_ arguments: Arguments) async throws {
@@ -70,7 +70,7 @@ enum WatchCommand: Command {
     var lines = seen.isTruncated ? ["Older commits are not kept any more."] : []
     if seen.commits.isEmpty { lines.append("Nothing was committed since the last time.") }
     for commit in seen.commits {
-      lines.append("\(DocumentText.text(of: commit.time))  commit \(commit.position.value)")
+      lines.append("\(DocumentText.text(of: commit.time))  number \(commit.position.value) of the feed")
       lines += commit.changes.map { change in
         switch change.outcome {
         case .written(let document):

@@ -12,9 +12,17 @@ protocol DocumentSource: AnyObject {
   var bytesDone: UInt64 { get }
   /// Of what `next` handed out, or threw a problem about.
   var start: UInt64 { get }
+  /// The same for people.
+  var startText: String { get }
+  /// What was left out because no import can write it: records of a storage, whose files are elsewhere.
+  var recordsSkipped: Int { get }
   func skip(to offset: UInt64) throws
   /// Nil at the end. A `JSONProblem` is about the document at `start`; anything else is about the file.
   func next() throws -> (path: DocumentPath, fields: StoredMap)?
+}
+
+extension DocumentSource {
+  var recordsSkipped: Int { 0 }
 }
 
 enum DocumentSources {
@@ -33,8 +41,10 @@ enum DocumentSources {
 /// A document in each line.
 final class JSONLines: DocumentSource {
   private let reader: LineReader
+  private var hasRead = false
 
   let files: [String]
+  private(set) var recordsSkipped = 0
 
   init(_ path: String) throws {
     reader = try LineReader(path)
@@ -44,16 +54,51 @@ final class JSONLines: DocumentSource {
   var bytes: UInt64 { reader.bytes }
   var bytesDone: UInt64 { reader.bytesDone }
   var start: UInt64 { reader.lineStart }
+  var startText: String { "line \(reader.lineNumber)" }
 
-  func skip(to offset: UInt64) throws { try reader.skip(to: offset) }
+  func skip(to offset: UInt64) throws {
+    try reader.skip(to: offset)
+    hasRead = true
+  }
 
   func next() throws -> (path: DocumentPath, fields: StoredMap)? {
     while let line = try reader.next() {
       // It stays in the line: places in it are those of the file.
       let content = line.starts(with: JSONReader.byteOrderMark) ? line.dropFirst(3) : line
       let isBlank = content.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
-      if !isBlank { return try DocumentJSON.document(line) }
+      guard !isBlank else { continue }
+      do throws(JSONProblem) {
+        let document = try DocumentJSON.document(line)
+        hasRead = true
+        if let document { return document }
+        recordsSkipped += 1
+      } catch {
+        var problem = error
+        // Whoever has another kind of file sees it in its first line.
+        if !hasRead { problem.hint = Self.hint(content) }
+        throw problem
+      }
     }
     return nil
+  }
+
+  /// What the file seems to be instead.
+  private static func hint(_ line: Data) -> String? {
+    let text = String(decoding: line, as: UTF8.self).trimmingCharacters(in: .whitespaces)
+    switch text.first {
+    case "[" where text.last == "]":
+      return "The line is a list; \"jq -c '.[]' FILE\" makes a line of each of its elements."
+    case "[":
+      return
+        "The file looks like a list over several lines; \"jq -c '.[]' FILE\" makes a line of each of its elements."
+    case "{" where text.last != "}":
+      return "The file looks like JSON over several lines; \"jq -c . FILE\" makes one line of each object."
+    case "{", nil: return nil
+    case _ where text.contains(",") || text.contains(";") || text.contains("\t"):
+      return
+        "The file looks like CSV, which has no types: write a line of JSON for each row, as \"dugout import --help\" "
+        + "shows it."
+    default: return nil
+    }
   }
 }

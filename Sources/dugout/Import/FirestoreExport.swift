@@ -11,6 +11,7 @@ final class FirestoreExport: DocumentSource {
   var files: [String] { logs.map(\.path) }
   private(set) var bytesDone: UInt64 = 0
   private(set) var start: UInt64 = 0
+  var startText: String { "byte \(start)" }
   private let logs: [(path: String, start: UInt64, bytes: UInt64)]
   private var place = 0
   private var log: RecordLog?

@@ -9,6 +9,8 @@ struct ImportJob {
     var documents = 0
     var documentsBefore = 0
     var isInterrupted = false
+    /// Of a storage; see `DocumentSource`.
+    var recordsSkipped = 0
   }
 
   /// How far it came, for the next run.
@@ -16,9 +18,8 @@ struct ImportJob {
     var store: String
     /// Of the last commit: a copy of the store that is older has less.
     var stamp: UInt64
-    var fileBytes: UInt64
     var bytesDone: UInt64
-    /// Of the bytes that are done: another file of the same size has others.
+    /// Of the bytes that are done: another file has others. What comes behind them may have been mended.
     var checksum: UInt32
     var documents: Int
   }
@@ -27,6 +28,7 @@ struct ImportJob {
   private static let batchBytesMax: UInt64 = 4 << 20
 
   private let store: DocumentStore
+  private let source: any DocumentSource
   private let path: String
   private let line: ProgressLine
   private let fromStart: Bool
@@ -35,52 +37,71 @@ struct ImportJob {
   private var batchStart: UInt64 = 0
   private var prefix = FilePrefix(of: [])
 
-  init(_ store: DocumentStore, _ path: String, _ line: ProgressLine, fromStart: Bool) {
+  init(
+    _ store: DocumentStore, _ source: any DocumentSource, at path: String, _ line: ProgressLine,
+    fromStart: Bool
+  ) {
     self.store = store
+    self.source = source
     self.path = path
     self.line = line
     self.fromStart = fromStart
   }
 
   mutating func run(until isOver: () -> Bool) throws -> Outcome {
-    let source = try DocumentSources.open(path)
     let start = ContinuousClock.now
     prefix = FilePrefix(of: source.files)
-    if let mark = mark(source) {
+    if let mark = mark() {
       try source.skip(to: mark.bytesDone)
       outcome.documentsBefore = mark.documents
     }
     let bytesSkipped = source.bytesDone
     batchStart = bytesSkipped
-    while let (path, fields) = try next(source) {
+    while let (path, fields) = try next() {
       batch.append(.set(path, fields))
       let isFull = batch.count >= Self.batchMax || source.bytesDone - batchStart >= Self.batchBytesMax
       guard isFull else { continue }
-      try commit(source, upTo: source.bytesDone)
-      show(source, bytesSkipped, since: start)
+      try commit(upTo: source.bytesDone)
+      show(bytesSkipped, since: start)
       if isOver() {
         outcome.isInterrupted = true
+        outcome.recordsSkipped = source.recordsSkipped
         return outcome
       }
     }
-    try commit(source, upTo: source.bytesDone)
+    try commit(upTo: source.bytesDone)
     try? FileManager.default.removeItem(atPath: markPath)
+    outcome.recordsSkipped = source.recordsSkipped
     return outcome
   }
 
-  private mutating func next(_ source: any DocumentSource) throws -> (path: DocumentPath, fields: StoredMap)?
-  {
+  private mutating func next() throws -> (path: DocumentPath, fields: StoredMap)? {
     do {
       return try source.next()
     } catch let problem as JSONProblem {
-      try commit(source, upTo: source.start)
-      throw CommandFailure(
-        code: .badData,
-        message: "\(path), byte \(source.start): \(problem). All documents before it were imported.")
+      try commit(upTo: source.start)
+      throw CommandFailure(code: .badData, message: message(problem))
     }
   }
 
-  private mutating func commit(_ source: any DocumentSource, upTo place: UInt64) throws {
+  /// Where and what, what became of the rest, and what to do.
+  private func message(_ problem: JSONProblem) -> String {
+    let said = "\(problem)"
+    var sentences = [
+      "\(path == "-" ? "standard input" : path), \(source.startText): \(said)\(said.hasSuffix(".") ? "" : ".")"
+    ]
+    let before = outcome.documents + outcome.documentsBefore
+    sentences.append(before == 0 ? "Nothing was imported." : "All documents before it were imported.")
+    if let hint = problem.hint {
+      sentences.append(hint)
+    } else {
+      let goesOn = before > 0 && path != "-"
+      sentences.append("Mend it and repeat the command\(goesOn ? ": it goes on from there" : "").")
+    }
+    return sentences.joined(separator: " ")
+  }
+
+  private mutating func commit(upTo place: UInt64) throws {
     guard !batch.isEmpty else { return }
     do {
       try store.commit(batch)
@@ -92,12 +113,10 @@ struct ImportJob {
     outcome.documents += batch.count
     batch = []
     batchStart = place
-    remember(source, place)
+    remember(place)
   }
 
-  private func show(
-    _ source: any DocumentSource, _ bytesSkipped: UInt64, since start: ContinuousClock.Instant
-  ) {
+  private func show(_ bytesSkipped: UInt64, since start: ContinuousClock.Instant) {
     let seconds = (ContinuousClock.now - start) / .seconds(1)
     let rate = Double(outcome.documents) / max(seconds, 0.001)
     var text = "\(Wording.count(outcome.documents, "document")), \(Int(rate)) a second"
@@ -115,9 +134,9 @@ struct ImportJob {
     (path.hasSuffix("/") ? String(path.dropLast()) : path) + ".dugout-import"
   }
 
-  private mutating func mark(_ source: any DocumentSource) -> Mark? {
+  private mutating func mark() -> Mark? {
     guard path != "-", !fromStart, let data = FileManager.default.contents(atPath: markPath),
-      let mark = try? JSONDecoder().decode(Mark.self, from: data), mark.fileBytes == source.bytes,
+      let mark = try? JSONDecoder().decode(Mark.self, from: data),
       mark.store == store.bytes.storeID.description, mark.stamp <= store.bytes.lastStamp,
       mark.bytesDone <= source.bytes
     else { return nil }
@@ -129,12 +148,11 @@ struct ImportJob {
   }
 
   /// Without it the next run begins at the start: documents are written again, and nothing is wrong.
-  private mutating func remember(_ source: any DocumentSource, _ bytesDone: UInt64) {
+  private mutating func remember(_ bytesDone: UInt64) {
     guard path != "-", let checksum = prefix.checksum(upTo: bytesDone) else { return }
     let mark = Mark(
-      store: store.bytes.storeID.description, stamp: store.bytes.lastStamp, fileBytes: source.bytes,
-      bytesDone: bytesDone, checksum: checksum,
-      documents: outcome.documentsBefore + outcome.documents)
+      store: store.bytes.storeID.description, stamp: store.bytes.lastStamp, bytesDone: bytesDone,
+      checksum: checksum, documents: outcome.documentsBefore + outcome.documents)
     try? JSONEncoder().encode(mark).write(to: URL(fileURLWithPath: markPath), options: .atomic)
   }
 }

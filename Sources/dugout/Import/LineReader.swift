@@ -9,6 +9,9 @@ final class LineReader {
   /// Behind the last line that was handed out.
   private(set) var bytesDone: UInt64 = 0
   private(set) var lineStart: UInt64 = 0
+  /// Lines that were handed out, and where the first of them begins.
+  private var linesRead = 0
+  private var readFrom: UInt64 = 0
   private let handle: FileHandle
   private let path: String
   /// What was read; before `start`, it was handed out.
@@ -36,6 +39,22 @@ final class LineReader {
     try handle.seek(toOffset: offset)
     (buffer, start, isAtEnd) = ([], 0, false)
     bytesDone = offset
+    (linesRead, readFrom) = (0, offset)
+  }
+
+  /// Of the line that was handed out last, from 1. What was skipped is counted only now: few ask.
+  var lineNumber: Int { linesRead + ((try? Self.lines(of: path, upTo: readFrom)) ?? 0) }
+
+  private static func lines(of path: String, upTo end: UInt64) throws -> Int {
+    guard end > 0, let handle = FileHandle(forReadingAtPath: path) else { return 0 }
+    var (count, rest) = (0, end)
+    while rest > 0, let piece = try handle.read(upToCount: min(chunkBytes, Int(clamping: rest))),
+      !piece.isEmpty
+    {
+      count += piece.reduce(0) { $0 + ($1 == 0x0A ? 1 : 0) }
+      rest -= UInt64(piece.count)
+    }
+    return count
   }
 
   /// How much of the file is in memory.
@@ -63,6 +82,7 @@ final class LineReader {
 
   private func take(upTo end: Int, of next: Int) -> Data {
     defer { start = next }
+    linesRead += 1
     lineStart = bytesDone
     bytesDone += UInt64(next - start)
     return Data(buffer[start..<end])

@@ -7,28 +7,35 @@ import Foundation
 struct JSONProblem: Error, CustomStringConvertible {
   var message: String
   var field: [String] = []
+  /// What may be meant instead.
+  var hint: String?
 
   var description: String {
     field.isEmpty ? message : "in the field \(StoredFieldPath.canonical(field)): \(message)"
   }
 
-  func inside(_ name: String) -> JSONProblem { JSONProblem(message: message, field: [name] + field) }
+  func inside(_ name: String) -> JSONProblem {
+    JSONProblem(message: message, field: [name] + field, hint: hint)
+  }
 }
 
 extension DocumentJSON {
   /// `{"path": …, "fields": {…}}`; what else there is, such as times, is left alone. Firestore's own
-  /// `"name": "projects/…/documents/…"` does for the path, and its vectors are maps.
-  static func document(_ line: Data) throws(JSONProblem) -> (path: DocumentPath, fields: StoredMap) {
+  /// `"name": "projects/…/documents/…"` does for the path, and its vectors are maps. Nil for what a store keeps beside
+  /// the documents of users, which earlier exports have.
+  static func document(_ line: Data) throws(JSONProblem) -> (path: DocumentPath, fields: StoredMap)? {
     let object: JSON
     do { object = try JSONReader.read(line) } catch {
-      throw JSONProblem(message: "the line is no JSON object: \(error)")
+      throw JSONProblem(message: "the line is no JSON object: \(error) of it")
     }
     guard object.members != nil else { throw JSONProblem(message: "the line is no JSON object") }
     guard let text = object["path"]?.text ?? (object["name"]?.text).flatMap(relativePath) else {
-      throw JSONProblem(message: "there is no \"path\"")
+      throw JSONProblem(message: "there is no \"path\", such as \"users/ada\"")
     }
+    let segments = text.pathSegments
+    guard segments.count % 2 == 1 || !DocumentPath(unchecked: segments).isReserved else { return nil }
     let path: DocumentPath
-    do { path = try DocumentPath(text.pathSegments) } catch { throw JSONProblem(message: "\(error)") }
+    do { path = try DocumentPath(segments) } catch { throw JSONProblem(message: "\(error)") }
     guard let fields = (object["fields"] ?? [:]).members else {
       throw JSONProblem(message: "\"fields\" is no object")
     }

@@ -29,7 +29,7 @@ struct Dugout {
   }
 
   private static func help(for name: String?) -> ExitCode {
-    guard let name else {
+    guard let name, !["help", "--help", "-h"].contains(name) else {
       Terminal.print(Help.overview(commands))
       return .ok
     }

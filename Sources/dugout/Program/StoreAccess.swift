@@ -14,7 +14,7 @@ enum StoreAccess {
     _ directory: String, readOnly: Bool = false, creates: Bool = false,
     _ body: (DocumentStore) throws(DocumentStoreError) -> Result
   ) throws -> Result {
-    try translating(creates: creates) { () throws(DocumentStoreError) in
+    try translating(directory, creates: creates) { () throws(DocumentStoreError) in
       if let session { return try body(session) }
       var options = DocumentStore.Options()
       options.createsIfMissing = creates
@@ -36,7 +36,7 @@ enum StoreAccess {
   static func check(
     _ directory: String, progress: @escaping (CheckProgress) -> Void
   ) throws -> CheckReport {
-    try translating { () throws(DocumentStoreError) in
+    try translating(directory) { () throws(DocumentStoreError) in
       if let session { return try session.check(progress: progress) }
       return try DocumentStore.check(directory, progress: progress)
     }
@@ -44,18 +44,22 @@ enum StoreAccess {
 
   /// Runs `body`; its errors become those of a command, which makes a store where there is none or needs one.
   static func translating<Result>(
-    creates: Bool = false, _ body: () throws(DocumentStoreError) -> Result
+    _ directory: String? = nil, creates: Bool = false, _ body: () throws(DocumentStoreError) -> Result
   ) throws -> Result {
     do throws(DocumentStoreError) {
       return try body()
     } catch {
-      throw CommandFailure(code: exitCode(for: error), message: message(for: error, creates))
+      throw CommandFailure(code: exitCode(for: error), message: message(for: error, directory, creates))
     }
   }
 
   /// What happened, and what to do next where the error itself does not say so.
-  private static func message(for error: DocumentStoreError, _ creates: Bool) -> String {
+  private static func message(
+    for error: DocumentStoreError, _ directory: String?, _ creates: Bool
+  ) -> String {
     switch error {
+    case .corrupted(let evidence) where Damage.isOfContent(evidence.file ?? ""):
+      return "\(error) \"dugout check\" names the objects; salvage does not mend contents."
     case .corrupted:
       return
         "\(error) \"dugout check\" lists all damage, and \"dugout salvage\" gets out of it what can be read."
@@ -64,6 +68,14 @@ enum StoreAccess {
         return error.description
       }
       return error.description.replacing(" Choose an empty or a new directory.", with: "") + " " + advice
+    case .failed(let evidence):
+      if let directory, let advice = StoreFinder.advice(file: directory) { return advice }
+      guard let file = evidence.file, StoreFinder.isFolderInPlaceOfFile(file) else {
+        return error.description
+      }
+      return
+        "\(file) is a directory, and a store has a file there. Copy \(directory ?? "the store") before anything "
+        + "else; \"dugout check\" lists all damage, and \"dugout salvage\" gets out of it what can be read."
     default: return error.description
     }
   }

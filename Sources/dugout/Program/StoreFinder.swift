@@ -17,6 +17,30 @@ enum StoreFinder {
     FileManager.default.fileExists(atPath: "\(directory)/\(mark)")
   }
 
+  /// Where the directory of a store should be, there is a file.
+  static func advice(file path: String) -> String? {
+    var isDirectory: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), !isDirectory.boolValue
+    else {
+      return nil
+    }
+    let said = "\(path) is a file, and a store is a directory."
+    guard let (store, _) = storeAbove(path) else {
+      return "\(said) Look at the path: it names the directory that has the file \(mark)."
+    }
+    return "\(said) Did you mean \(store)?"
+  }
+
+  /// Whether something has put a folder where a store has one of its files.
+  static func isFolderInPlaceOfFile(_ path: String) -> Bool {
+    let name = path.split(separator: "/").last ?? ""
+    guard name == mark || ["log-", "segment-", "checkpoint-"].contains(where: name.hasPrefix) else {
+      return false
+    }
+    var isDirectory: ObjCBool = false
+    return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) && isDirectory.boolValue
+  }
+
   static func stores(below directory: String) -> [String] {
     guard let walk = FileManager.default.enumerator(atPath: directory) else { return [] }
     var found: [String] = []

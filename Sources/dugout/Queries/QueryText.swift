@@ -2,7 +2,7 @@
 //
 //   query  := source ["where" or] ["order" "by" order ("," order)*] ["start" ("at" | "after") values]
 //             ["end" ("at" | "before") values] ["limit" ["last"] number]
-//   source := path | "group" id
+//   source := path | "group" id               of names, which stand between backticks if they have blanks
 //   or     := and ("or" and)*
 //   and    := term ("and" term)*
 //   term   := "(" or ")" | field operator value
@@ -63,30 +63,55 @@ enum QueryText {
     init(_ text: String) { letters = Array(text) }
 
     mutating func scope() throws -> StructuredQuery.Scope {
-      let (first, start) = word()
+      let (first, start) = try word()
       guard !first.isEmpty else {
         throw TextProblem(message: "a query begins with a collection", place: start)
       }
       if first.lowercased() == "group" {
-        let (id, start) = word()
+        let (id, start) = try word()
         guard !id.isEmpty else { throw TextProblem(message: "expected the id of a group", place: start) }
-        return .collectionGroup(id)
-      }
-      let segments = first.split(separator: "/").map(String.init)
-      do {
-        guard segments.count % 2 == 1 else {
-          return .document(try DocumentPath(segments))
+        let names = try segments(id, at: start)
+        guard names.count == 1 else {
+          throw TextProblem(message: "the id of a group is one name, such as posts", place: start)
         }
-        return .collection(try CollectionPath(segments))
-      } catch {
-        throw TextProblem(message: "\(error)", place: start)
+        // What a store keeps beside the documents is in groups with reserved ids.
+        return try valid(at: start) { .collectionGroup(try CollectionPath(names).id) }
+      }
+      let segments = try segments(first, at: start)
+      return try valid(at: start) {
+        segments.count % 2 == 1
+          ? .collection(try CollectionPath(segments)) : .document(try DocumentPath(segments))
       }
     }
 
-    private mutating func word() -> (String, Int) {
+    private func segments(_ text: String, at start: Int) throws -> [String] {
+      do throws(TextProblem) {
+        return try PathText.segments(text)
+      } catch {
+        throw TextProblem(message: error.message, place: start)
+      }
+    }
+
+    private func valid(
+      at start: Int, _ scope: () throws -> StructuredQuery.Scope
+    ) throws -> StructuredQuery.Scope {
+      do { return try scope() } catch { throw TextProblem(message: "\(error)", place: start) }
+    }
+
+    /// To the next blank that is not between backticks.
+    private mutating func word() throws -> (String, Int) {
       while place < letters.count, letters[place].isWhitespace { place += 1 }
       let start = place
-      while place < letters.count, !letters[place].isWhitespace { place += 1 }
+      var isQuoted = false
+      while place < letters.count, isQuoted || !letters[place].isWhitespace {
+        if letters[place] == "`" { isQuoted.toggle() }
+        // What is behind it ends no name.
+        if isQuoted, letters[place] == "\\", place + 1 < letters.count { place += 1 }
+        place += 1
+      }
+      guard !isQuoted else {
+        throw TextProblem(message: "a backtick opens a name and none ends it", place: start)
+      }
       return (String(letters[start..<place]), start)
     }
   }
@@ -243,6 +268,11 @@ enum QueryText {
         _ = pop()
         return .string(text)
       case .number(let text):
+        if Self.isLargeInteger(text) {
+          throw TextProblem(
+            message: "\(text) is too large for an integer; with a point it is a double, which has 15 digits",
+            place: next.place)
+        }
         guard let number = Self.number(text) else { throw expected("a number") }
         _ = pop()
         return number
@@ -259,8 +289,19 @@ enum QueryText {
       case "-infinity": return .double(-.infinity)
       case "+infinity": return .double(.infinity)
       case "-nan", "+nan": return nil
-      default: return Double(text).map { .double($0) }
+      default: break
       }
+      // As in JSON: Swift would also read 0x10, and make 1e400 infinite.
+      guard text.allSatisfy({ !$0.isLetter || $0 == "e" || $0 == "E" }), let number = Double(text),
+        number.isFinite
+      else { return nil }
+      return .double(number)
+    }
+
+    /// Digits alone, and more than 64 bits hold.
+    private static func isLargeInteger(_ text: String) -> Bool {
+      let digits = text.first == "-" || text.first == "+" ? text.dropFirst() : text[...]
+      return !digits.isEmpty && digits.allSatisfy { $0.isASCII && $0.isNumber } && Int64(text) == nil
     }
 
     private mutating func named(_ word: String) throws -> StoredValue {

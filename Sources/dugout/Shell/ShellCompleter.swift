@@ -14,13 +14,39 @@ struct ShellCompleter {
 
   /// For what stands before the cursor. Damage that is met on the way is left to the command that is typed.
   func completion(_ text: String) -> Completion {
-    let words = text.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+    let words = Self.words(text)
     let word = words.last ?? ""
     let before = words.dropLast().filter { !$0.isEmpty }
     let candidates = (try? candidates(word, before)) ?? []
     return Completion(
       replaced: word.count,
-      candidates: Array(candidates.filter { $0.hasPrefix(word) }.prefix(Self.candidatesMax)))
+      candidates: Array(candidates.filter { Self.begins($0, with: word) }.prefix(Self.candidatesMax)))
+  }
+
+  /// Also a name that needs backticks, of which the first letters were typed without.
+  private static func begins(_ candidate: String, with word: String) -> Bool {
+    candidate.hasPrefix(word)
+      || (candidate.contains("`") && candidate.replacing("`", with: "").hasPrefix(word))
+  }
+
+  /// Between blanks that are not between backticks.
+  private static func words(_ text: String) -> [String] {
+    var words = [""]
+    var (isQuoted, isEscaped) = (false, false)
+    for letter in text {
+      if letter == " ", !isQuoted {
+        words.append("")
+        continue
+      }
+      words[words.count - 1].append(letter)
+      if letter == "`", !isEscaped { isQuoted.toggle() }
+      isEscaped = isQuoted && letter == "\\" && !isEscaped
+    }
+    return words
+  }
+
+  private func groups() throws -> [String] {
+    try store.collectionGroups().filter(PathArgument.isCollectionID).sorted().map(PathText.quoted)
   }
 
   private func candidates(_ word: String, _ before: [String]) throws -> [String] {
@@ -45,7 +71,7 @@ struct ShellCompleter {
   /// What stands after the collection: keywords, and the fields that its first documents have.
   private func query(_ words: [String]) throws -> [String] {
     let source = words[0].lowercased() == "group" ? words.prefix(2).joined(separator: " ") : words[0]
-    guard source != "group" else { return try store.collectionGroups().sorted() }
+    guard source != "group" else { return try groups() }
     let documents = try store.documents(
       QueryText.query(source).limited(to: .first(Self.fieldsFrom)))
     let fields = Set(documents.flatMap { $0.fields.entries.map(\.name) })
@@ -55,7 +81,7 @@ struct ShellCompleter {
   private func index(_ before: [String]) throws -> [String] {
     switch before.count {
     case 1: ["create ", "drop ", "list"]
-    case 2: try store.collectionGroups().sorted()
+    case 2: try groups()
     default: try query(["group", before[2]]).filter { !Self.keywords.contains($0) }
     }
   }
@@ -63,16 +89,20 @@ struct ShellCompleter {
   // MARK: Paths
 
   private func paths(_ word: String) throws -> [String] {
-    let segments = word.pathSegments
-    let parent = Array(segments.dropLast())
-    let prefix = segments.last ?? ""
-    let start = parent.map { $0 + "/" }.joined()
+    let names = PathText(word).names
+    let parent = Array(names.dropLast())
+    let prefix = names.last ?? ""
+    let start = parent.map { PathText.quoted($0) + "/" }.joined()
     if parent.count % 2 == 0 {
       let document = parent.isEmpty ? nil : try DocumentPath(parent)
-      return try store.collections(below: document).map { start + $0.path.segments[parent.count] }.sorted()
+      return try store.collections(below: document).map {
+        start + PathText.quoted($0.path.segments[parent.count])
+      }.sorted()
     }
     var query = try StructuredQuery(.collection(CollectionPath(parent))).ordered(by: OrderBy(.documentID))
     if !prefix.isEmpty { query = try query.starting(.before, [.string(prefix)]) }
-    return try store.documents(query.limited(to: .first(Self.candidatesMax))).map { start + $0.path.id }
+    return try store.documents(query.limited(to: .first(Self.candidatesMax))).map {
+      start + PathText.quoted($0.path.id)
+    }
   }
 }

@@ -1,6 +1,6 @@
 // A line of the shell, cut into a command and what it is called with.
 //
-//   line := word (blank word)*        a word may have quoted parts: 'a b', "a b"
+//   line := word (blank word)*        a word may have quoted parts: 'a b', "a b"; and names: `a b`, which keep backticks
 //
 // In a query or in fields the quotes are part of the text, and words that are options are taken out wherever they
 // stand outside of quotes.
@@ -74,10 +74,15 @@ struct ShellLine: Equatable {
       current.raw.append(letter)
       if letter == quote {
         quote = nil
+        if letter == "`" { current.value.append(letter) }
+      } else if quote == nil, letter == "`" {
+        quote = letter
+        current.value.append(letter)
       } else if quote == nil, letter == "\"" || letter == "'" {
         quote = letter
       } else if quote != nil, letter == "\\", let next = letters.popFirst() {
         current.raw.append(next)
+        if quote == "`" { current.value.append(letter) }
         current.value.append(next)
       } else {
         current.value.append(letter)

@@ -1,0 +1,46 @@
+// Documents as rows of text. What types the values had is lost, and nothing else.
+
+import DocumentStore
+import Foundation
+
+enum CSV {
+  /// After RFC 4180: what has a comma, a quote or a line's end stands in quotes. By scalars: a quote and a combining mark
+  /// are one character, and a quote for whoever reads it.
+  static func row(_ cells: [String]) -> String {
+    cells.map { cell in
+      guard cell.unicodeScalars.contains(where: { [",", "\"", "\n", "\r"].contains($0) }) else { return cell }
+      var text = "\""
+      for scalar in cell.unicodeScalars {
+        if scalar == "\"" { text.unicodeScalars.append(scalar) }
+        text.unicodeScalars.append(scalar)
+      }
+      text.unicodeScalars.append("\"")
+      return text
+    }.joined(separator: ",")
+  }
+
+  /// All of a value, in one line unless its text has several.
+  static func cell(_ value: StoredValue) -> String {
+    switch value {
+    case .null, .boolean, .integer, .double, .string: DocumentText.cell(of: value)
+    case .timestamp(let time), .pendingTimestamp(let time, _): DocumentText.text(of: time)
+    case .bytes(let bytes): Data(bytes).base64EncodedString()
+    case .reference(let reference): reference.path.description
+    case .geoPoint(let point): "\(point.latitude),\(point.longitude)"
+    case .array, .vector, .map: json(of: value).description
+    }
+  }
+
+  private static func json(of value: StoredValue) -> JSON {
+    switch value {
+    case .null: .null
+    case .boolean(let value): .boolean(value)
+    case .integer(let value): .number("\(value)")
+    case .double(let value): value.json
+    case .array(let values): .array(values.map(json))
+    case .vector(let values): .array(values.map(\.json))
+    case .map(let map): .object(map.entries.map { JSON.Member(name: $0.name, value: json(of: $0.value)) })
+    case .string, .timestamp, .pendingTimestamp, .bytes, .reference, .geoPoint: .string(cell(value))
+    }
+  }
+}

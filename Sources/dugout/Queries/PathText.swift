@@ -1,0 +1,87 @@
+// Paths as people write them.
+//
+//   path := ["/"] name ("/" name)* ["/"]
+//   name := letters | "`" letters "`"        between backticks, a letter behind a backslash is what it is
+//
+// In a query a blank ends a path; on the command line an argument is one, with or without backticks.
+
+import DocumentStore
+
+struct PathText {
+  /// Between all slashes, empty ones too.
+  private(set) var names: [String] = []
+  /// A backtick opens a name, and none ends it.
+  private(set) var isOpen = false
+
+  /// By scalars: a slash and a combining mark after it are one character, which is no slash.
+  init(_ text: String) {
+    var name = ""
+    var isEscaped = false
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case _ where isEscaped:
+        name.unicodeScalars.append(scalar)
+        isEscaped = false
+      case "\\" where isOpen: isEscaped = true
+      case "`": isOpen.toggle()
+      case "/":
+        names.append(name)
+        name = ""
+      default: name.unicodeScalars.append(scalar)
+      }
+    }
+    names.append(name)
+  }
+
+  /// The names of a path; none for an empty text.
+  static func segments(_ text: String) throws(TextProblem) -> [String] {
+    let path = PathText(text)
+    guard !path.isOpen else {
+      throw TextProblem(message: "a backtick opens a name and none ends it", place: 0)
+    }
+    var segments = path.names[...]
+    // One slash at each end says nothing.
+    if segments.first?.isEmpty == true { segments.removeFirst() }
+    if segments.last?.isEmpty == true { segments.removeLast() }
+    guard !segments.contains(where: \.isEmpty) else {
+      throw TextProblem(message: "a name must not be empty", place: 0)
+    }
+    return Array(segments)
+  }
+
+  /// How a name is written where blanks and quotes mean something.
+  static func quoted(_ name: String) -> String {
+    guard
+      name.unicodeScalars.contains(where: { $0.properties.isWhitespace || "`'\"".unicodeScalars.contains($0) }
+      )
+    else { return name }
+    return "`" + name.replacing("\\", with: "\\\\").replacing("`", with: "\\`") + "`"
+  }
+}
+
+/// Paths among the arguments of a command.
+enum PathArgument {
+  static func segments(_ text: String) throws -> [String] {
+    do throws(TextProblem) {
+      return try PathText.segments(text)
+    } catch {
+      throw CommandFailure(
+        code: .usage, message: "The path \"\(text)\" is not valid: \(error.message).")
+    }
+  }
+
+  /// `hint` says what the user may have meant.
+  static func document(_ text: String, hint: String? = nil) throws -> DocumentPath {
+    let end = " A document's path looks like users/ada." + (hint.map { " " + $0 } ?? "")
+    do {
+      return try DocumentPath(segments(text))
+    } catch let failure as CommandFailure {
+      throw CommandFailure(code: failure.code, message: failure.message + end)
+    } catch {
+      throw CommandFailure(code: .usage, message: "\(error)\(end)")
+    }
+  }
+
+  /// Whether documents of users can be in collections with this id; what else a store keeps is in others.
+  static func isCollectionID(_ id: String) -> Bool { (try? CollectionPath([id])) != nil }
+}

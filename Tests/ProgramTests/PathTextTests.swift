@@ -1,0 +1,109 @@
+// Paths as people write them, and what is said about those that are none.
+
+import DocumentStore
+import Foundation
+import Testing
+
+@testable import dugout
+
+@Suite struct PathTextTests {
+  private let dugout = Program("dugout")
+
+  @Test func namesStandBetweenSlashesAndMayStandBetweenBackticks() throws {
+    #expect(try PathText.segments("users/ada") == ["users", "ada"])
+    #expect(try PathText.segments("/users/ada/") == ["users", "ada"])
+    #expect(try PathText.segments("`a b`/c d") == ["a b", "c d"])
+    #expect(try PathText.segments(#"`a\`b\\`/x"#) == [#"a`b\"#, "x"])
+    #expect(try PathText.segments(#"a\b"#) == [#"a\b"#])
+    #expect(try PathText.segments("").isEmpty)
+    #expect(throws: TextProblem.self) { try PathText.segments("users//ada") }
+    #expect(throws: TextProblem.self) { try PathText.segments("`users") }
+    for name in ["ada", "a b", #"a`b\"#, "it's", "a\u{A0}b"] {
+      #expect(try PathText.segments(PathText.quoted(name)) == [name])
+    }
+  }
+
+  /// The story: a collection with a blank in its name could be written and listed, and no query could name it.
+  @Test func aQueryNamesEveryCollection() throws {
+    func scope(_ text: String) throws -> StructuredQuery.Scope { try QueryText.query(text).scope }
+    #expect(
+      try scope("`my users`/a/posts where a = 1") == .collection(CollectionPath(["my users", "a", "posts"])))
+    #expect(try scope(#"`a\` b` limit 1"#) == .collection(CollectionPath(["a` b"])))
+    #expect(try scope("group `a b`") == .collectionGroup("a b"))
+    #expect(try scope("`group`") == .collection(CollectionPath(["group"])))
+    for wrong in ["`my users", "group a/b", "group __objects__", "users//posts"] {
+      #expect(throws: CommandFailure.self) { try scope(wrong) }
+    }
+  }
+
+  @Test func everyCommandTakesTheSameNames() throws {
+    let folder = try TemporaryFolder()
+    let path = "`my users`/x y"
+    #expect(try dugout.run("set", folder.path, path, "{a: 1}").output.hasPrefix("my users/x y was written"))
+    #expect(try dugout.run("get", folder.path, "my users/x y").status == 0)
+    #expect(try dugout.run("get", folder.path, path).status == 0)
+    #expect(try dugout.run("ls", folder.path, "`my users`").output.contains("x y"))
+    #expect(try dugout.run("query", folder.path, "`my users` where a = 1", "--count").output == "count  1\n")
+    #expect(try dugout.run("explain", folder.path, "`my users`").status == 0)
+    #expect(try dugout.run("export", folder.path, "-", "`my users`").output.contains("my users/x y"))
+    #expect(try dugout.run("index", "create", folder.path, "`my users`", "a").status == 0)
+    let shell = try dugout.run(
+      ["shell", folder.path], input: "query `my users` where a = 1\nget `my users`/`x y`\nls `my users`\n")
+    #expect(shell.status == 0, "\(shell.complaint)")
+    let store = try DocumentStore.open(folder.path)
+    let completer = ShellCompleter(store: store)
+    #expect(completer.completion("get my").candidates == ["`my users`"])
+    #expect(completer.completion("get `my u").candidates == ["`my users`"])
+    #expect(completer.completion("get `my u").replaced == 5)
+    #expect(completer.completion("get `my users`/").candidates == ["`my users`/`x y`"])
+    #expect(completer.completion("query `my users` where a").candidates.contains("a"))
+    #expect(completer.completion("query group m").candidates == ["`my users`"])
+    try store.close()
+    #expect(try dugout.run("delete", folder.path, "`my users`", "--query").output == "1 document deleted.\n")
+  }
+
+  @Test func theRightReasonIsGiven() throws {
+    let folder = try TemporaryFolder()
+    #expect(try dugout.run("set", folder.path, "/users/ada", "{}").output.hasPrefix("users/ada was written"))
+    let empty = try dugout.run("get", folder.path, "users//ada")
+    #expect(empty.status == 2 && empty.complaint.contains("a name must not be empty. A document's path"))
+    let direction = try dugout.run("index", "create", folder.path, "users", "city:up")
+    #expect(direction.status == 2 && direction.complaint.contains("there is no direction up"))
+    #expect(try dugout.run("index", "create", folder.path, "users", "city:asc", "`a:b`:desc").status == 0)
+    #expect(try dugout.run("index", "list", folder.path).output.contains("users(city, `a:b` desc)"))
+    let large = try dugout.run("set", folder.path, "users/ada", "{a: 99999999999999999999}")
+    #expect(large.status == 2 && large.complaint.contains("is too large for an integer"))
+    for wrong in ["{a: 0x10}", "{a: 1e400}"] {
+      #expect(try dugout.run("set", folder.path, "users/ada", wrong).status == 2, "\(wrong)")
+    }
+  }
+
+  @Test func aNewStoreIsTold() throws {
+    let folder = try TemporaryFolder()
+    let store = folder.path + "/store"
+    let told = "A new store in \(store)."
+    #expect(try dugout.run("set", store, "users/ada", "{}").output.contains(told))
+    #expect(try !dugout.run("set", store, "users/ada", "{}").output.contains(told))
+    let shell = try dugout.run(["shell", store + "-2"], input: "ls\n")
+    #expect(shell.complaint.contains("A new store in \(store)-2.") && shell.output == "no collections\n")
+    #expect(try !dugout.run(["shell", store], input: "ls\n").complaint.contains("A new store"))
+  }
+
+  @Test func aFileWhereAStoreShouldBeIsTold() throws {
+    let folder = try TemporaryFolder()
+    try folder.makeStore()
+    let file = try dugout.run("ls", folder.path + "/MANIFEST")
+    #expect(file.complaint.contains("is a file, and a store is a directory. Did you mean \(folder.path)?"))
+    let manifest = folder.path + "/MANIFEST"
+    try FileManager.default.removeItem(atPath: manifest)
+    try FileManager.default.createDirectory(atPath: manifest, withIntermediateDirectories: false)
+    let outcome = try dugout.run("get", folder.path, "users/ada")
+    #expect(outcome.status != 0)
+    #expect(outcome.complaint.contains("\(manifest) is a directory, and a store has a file there."))
+    #expect(outcome.complaint.contains("\"dugout salvage\""))
+  }
+
+  @Test func helpHelpsWithItself() throws {
+    #expect(try dugout.run("help", "help").output == dugout.run("help").output)
+  }
+}
