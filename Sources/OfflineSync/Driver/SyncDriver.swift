@@ -58,6 +58,12 @@ package final class SyncDriver: @unchecked Sendable {
     scheduler.run { [self] in attempt { () throws(DocumentStoreError) in try engine.start() } }
   }
 
+  /// A remote keeps streams until they are closed.
+  deinit {
+    watchStream?.stream.close()
+    writeStream?.stream.close()
+  }
+
   // MARK: Users
 
   /// `taken` is called once it is in the queue, or will never be.

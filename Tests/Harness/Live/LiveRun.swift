@@ -109,7 +109,11 @@ final class LiveRun: Sendable {
     } catch {
       fail("\(error)")
     }
-    return state.withLock { $0.summary }
+    // What handlers do leads back here.
+    return state.withLock { state in
+      state.places = []
+      return state.summary
+    }
   }
 
   func inParallel(_ body: @escaping @Sendable (Int) throws -> Void) {

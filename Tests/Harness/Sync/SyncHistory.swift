@@ -57,7 +57,7 @@ package struct SyncHistory {
     var result = Result()
     do {
       var history = try SyncHistory(seed: seed)
-      defer { history.scheduler.clear() }
+      defer { history.letGo() }
       result.failure = try history.run().map { "seed \(seed): \($0)" }
       result.counts = history.counts
       result.trace = history.trace
@@ -65,6 +65,13 @@ package struct SyncHistory {
       result.failure = "seed \(seed): \(error)"
     }
     return result
+  }
+
+  /// What waits on the scheduler, and the streams that are open, would keep all of it for ever.
+  private func letGo() {
+    for client in clients { client.driver.abandon() }
+    scheduler.play(for: 0)
+    scheduler.clear()
   }
 
   /// Of how much was done when, and with which disk.
