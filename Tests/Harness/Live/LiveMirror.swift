@@ -53,7 +53,14 @@ package final class LiveMirror: Sendable {
     }
   }
 
-  package func remove() { state.withLock { $0.registration }?.remove() }
+  package func remove() {
+    // Who keeps it keeps the handler.
+    let registration = state.withLock { state in
+      defer { state.registration = nil }
+      return state.registration
+    }
+    registration?.remove()
+  }
 
   package var counts: [LiveCampaign.Kind: Int] { state.withLock { $0.counts } }
 
