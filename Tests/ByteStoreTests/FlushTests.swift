@@ -270,6 +270,34 @@ import Testing
     try store.close()
   }
 
+  /// Whatever call of the disk fails in such a close: it is told, or the store is closed as cleanly as ever.
+  @Test func aCloseThatWritesChangesAboveTellsWhatFails() throws {
+    var (call, told) = (0, 0)
+    while true {
+      let (machine, layer) = (TestStore(), Version())
+      let store = try open(machine, layer)
+      try store.put([1], for: "a")
+      try store.flush()
+      layer.number.withLock { $0 = 2 }
+      store.noteLayerAboveChanged()
+      machine.disk.setFault(FaultPlan(.inputOutput, at: machine.disk.counters.operations + call))
+      let result = Result { () throws(ByteStoreError) in try store.close() }
+      let hasStruck = machine.disk.counters.faults > 0
+      machine.disk.setFault(nil)
+      let again = try open(machine, layer)
+      #expect(try again.value(for: "a") == [1])
+      if case .failure = result {
+        told += 1
+      } else {
+        #expect(again.recoveryReport.wasClosedCleanly, "call \(call)")
+      }
+      try again.close()
+      guard hasStruck else { break }
+      call += 1
+    }
+    #expect(call > 5 && told > 0)
+  }
+
   @Test func aDamagedPageOfTheLayerAboveIsRefusedOnFirstTouch() throws {
     let machine = TestStore()
     let store = try openWithLayer(machine)

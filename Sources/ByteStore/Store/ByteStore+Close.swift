@@ -85,10 +85,16 @@ extension ByteStore {
     }
   }
 
-  /// No log has what the layer above changed without a commit. If it cannot be written, the store is closed without.
-  private func writeChangesAbove() {
-    guard state.withLock({ $0.end == nil && $0.hasChangesAbove }) else { return }
-    try? flush()
+  /// No log has what the layer above changed without a commit. If it cannot be written, the store is closed without;
+  /// nil, too, if there is nothing of the kind.
+  private func writeChangesAbove() -> ByteStoreError? {
+    guard state.withLock({ $0.end == nil && $0.hasChangesAbove }) else { return nil }
+    do throws(ByteStoreError) {
+      try flush(.asNeeded, isOfClose: true)
+      return nil
+    } catch {
+      return error
+    }
   }
 
   /// Waits for the commits under way, marks the log as cleanly closed and lets go of the directory.
@@ -97,8 +103,8 @@ extension ByteStore {
     // Before any lock: what the parent's threads held at the fork, nobody gives back here.
     guard !isForked else { return }
     guard !options.isReadOnly else { return abandon() }
-    writeChangesAbove()
     beginToClose()
+    let failure = writeChangesAbove()
     let turn = takeLastTurn()
     guard turn != .alreadyClosed else { return }
     defer { lock.release() }
@@ -108,7 +114,11 @@ extension ByteStore {
       guard var log = writer.log else { return }
       writer.log = nil
       defer { log.closeFile() }
-      guard turn == .clean || !platform.keeps(.noMarkerAfterPoison) else { return }
+      guard turn == .clean || !platform.keeps(.noMarkerAfterPoison) else {
+        // A sync that failed only now has been told to nobody yet.
+        if let failure { throw failure }
+        return
+      }
       do throws(SystemFailure) {
         try log.appendCloseMarker()
       } catch {

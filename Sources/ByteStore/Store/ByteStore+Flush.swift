@@ -34,9 +34,14 @@ extension ByteStore {
   /// Moves all commits so far from logs to segments, and returns once that is done. Nothing is lost if it
   /// fails: what it did not get done, a later one does.
   package func flush(_ scope: FlushScope = .asNeeded) throws(ByteStoreError) {
+    try flush(scope, isOfClose: false)
+  }
+
+  /// That of a close comes when nothing else may begin to write any more.
+  func flush(_ scope: FlushScope, isOfClose: Bool) throws(ByteStoreError) {
     guard !isForked else { throw .forked(directory: path) }
     try state.withLock(when: { !$0.isFlushing || $0.end != nil }) { state throws(ByteStoreError) in
-      if let end = endOfWriting(state) { throw end }
+      if let end = isOfClose ? state.end : endOfWriting(state) { throw end }
       if options.isReadOnly { throw .readOnly(directory: path) }
       state.isFlushing = true
     }

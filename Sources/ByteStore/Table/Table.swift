@@ -373,7 +373,7 @@ struct Table: Sendable {
     fileprivate var counted: [SegmentUse?]
     /// Ordinals that are free and that nobody knows of any more. Nobody can take one of them meanwhile.
     fileprivate var forgotten: [UInt32] = []
-    /// Only a made-up list of free ordinals names one twice.
+    /// Only a made-up list of free ordinals names one twice, or one that is in use.
     fileprivate var isListSound = true
   }
 
@@ -383,15 +383,11 @@ struct Table: Sendable {
   func recounted() -> Recount? {
     guard isOneToOne else { return nil }
     var whole = self
-    for slot in segments.indices {
-      whole.segments[slot]?.liveBytes = 0
-      whole.segments[slot]?.liveEntries = 0
-    }
-    for ordinal in 0..<ordinals { whole.count(Location(bits: locations[ordinal])) }
+    whole.countAgain()
     var recount = Recount(before: segments, counted: whole.segments)
     var isListed = [Bool](repeating: false, count: ordinals)
     for ordinal in freeOrdinals {
-      if isListed[Int(ordinal)] { recount.isListSound = false }
+      if isListed[Int(ordinal)] || locations[Int(ordinal)] != 0 { recount.isListSound = false }
       isListed[Int(ordinal)] = true
     }
     recount.forgotten = (0..<UInt32(ordinals)).filter { locations[Int($0)] == 0 && !isListed[Int($0)] }
@@ -403,6 +399,12 @@ struct Table: Sendable {
   mutating func forgetSource(_ recount: Recount) {
     guard source != nil else { return }
     source = nil
+    // Only a made-up file says less than there is; what was taken away beside the count is not known then.
+    let isExact = recount.before.indices.allSatisfy { slot in
+      guard let before = recount.before[slot], let counted = recount.counted[slot] else { return true }
+      return before.liveBytes >= counted.liveBytes && before.liveEntries >= counted.liveEntries
+    }
+    guard isExact else { return countAgain() }
     for slot in segments.indices {
       guard let now = segments[slot], let before = recount.before[slot], let counted = recount.counted[slot]
       else { continue }
@@ -414,6 +416,16 @@ struct Table: Sendable {
     // What is in the list is right, and those that commits have taken since are no longer in it: one that was in use
     // and in the list would be given out within the group that frees it.
     if recount.isListSound { free.append(contentsOf: recount.forgotten) } else { findFreeOrdinals() }
+  }
+
+  /// Everything that `recounted` counts, of this table.
+  private mutating func countAgain() {
+    for slot in segments.indices {
+      segments[slot]?.liveBytes = 0
+      segments[slot]?.liveEntries = 0
+    }
+    for ordinal in 0..<ordinals { count(Location(bits: locations[ordinal])) }
+    findFreeOrdinals()
   }
 
   private var isOneToOne: Bool {
