@@ -99,7 +99,7 @@ struct ResourceWrite {
           guard turn.isOf(user) else { return false }
           lanes.resume(turn)
         case .failure(let error):
-          if lanes.withdraw(turn) { end(error as NSError) }
+          if lanes.withdraw(turn) { fail(attempt, error as NSError, end) }
         }
         return true
       }
@@ -126,11 +126,18 @@ struct ResourceWrite {
         wait(attempt, orEnd: end, body)
         attempt.leave()
       case .failure(let error):
-        end(error as NSError)
+        fail(attempt, error as NSError, end)
         attempt.leave()
       }
       return true
     }
+  }
+
+  /// Of what was never issued, nobody is told that it was or was not persisted.
+  private func fail(_ attempt: Attempt, _ error: NSError?, _ end: End) {
+    guard attempt.isFirst else { return end(error) }
+    base.lanes.end(attempt.turn, hasHappened: false)
+    base.report(error)
   }
 
   // MARK: Creating
@@ -310,13 +317,7 @@ struct ResourceWrite {
   ) {
     base.document(attempt.place).getDocumentOrFail { stored, error in
       guard let stored else {
-        let error = error.map { $0 as NSError }
-        if attempt.isFirst {
-          base.lanes.end(attempt.turn, hasHappened: false)
-          base.report(error)
-        } else {
-          end(error)
-        }
+        fail(attempt, error.map { $0 as NSError }, end)
         return attempt.leave()
       }
       guard let draft = rest(of: attempt, over: stored, isUpdate: isUpdate) else {

@@ -18,8 +18,9 @@ extension StreamBase {
   func fetch(_ count: Int, from start: String, to end: String?, _ done: (() -> Void)?) {
     guard let source else { return }
     guard fixFirstSegment(source) else {
-      done?()
-      return
+      // Not at once: who asks again as long as there is more would never come back.
+      let done = Handed(done)
+      return source.ref.firestore.callbackQueue.async { done.value?() }
     }
     isFetching = true
     let inflight = Inflight()

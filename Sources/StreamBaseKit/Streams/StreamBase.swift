@@ -196,7 +196,9 @@ open class StreamBase: StreamBaseProtocol {
   /// in the stream, or a value of the child.
   ///
   /// `done` is called once: when the records are on their way into the stream, when they could not be read, or at
-  /// once if the stream is empty or another call is under way.
+  /// once if the stream is empty or another call is under way. Offline, a page can neither begin nor end at a time that
+  /// the remote has still to set: then it is done without a record, and there is more all the same; ask again when the
+  /// stream changes.
   open func fetchMore(_ count: Int, start: String, end: String? = nil, done: (() -> Void)? = nil) {
     guard source != nil, !isFetching, count > 0, !records.isEmpty else {
       done?()
