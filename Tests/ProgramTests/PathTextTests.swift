@@ -15,6 +15,8 @@ import Testing
     #expect(try PathText.segments("`a b`/c d") == ["a b", "c d"])
     #expect(try PathText.segments(#"`a\`b\\`/x"#) == [#"a`b\"#, "x"])
     #expect(try PathText.segments(#"a\b"#) == [#"a\b"#])
+    // Where no name begins or ends it is a letter.
+    #expect(try PathText.segments("users/a`b") == ["users", "a`b"])
     #expect(try PathText.segments("").isEmpty)
     #expect(throws: TextProblem.self) { try PathText.segments("users//ada") }
     #expect(throws: TextProblem.self) { try PathText.segments("`users") }

@@ -1,5 +1,6 @@
 // The long tests: `campaign NAME [options]`. Each prints what it did and ends with one line that a
-// script can read, `NAME: N run, 0 failed`, and exit status 0 or 1.
+// script can read, `NAME: N run, 0 failed`, and exit status 0 or 1. One that could not be run to its end exits
+// with 4.
 
 import Foundation
 
@@ -80,7 +81,7 @@ struct CampaignProgram {
       exit(result.failed == 0 ? 0 : 1)
     } catch {
       complain("campaign \(name): \(error)")
-      exit(1)
+      exit(4)
     }
   }
 

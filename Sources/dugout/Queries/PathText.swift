@@ -1,7 +1,8 @@
 // Paths as people write them.
 //
 //   path := ["/"] name ("/" name)* ["/"]
-//   name := letters | "`" letters "`"        between backticks, a letter behind a backslash is what it is
+//   name := letters | "`" letters "`"        between backticks, a letter behind a backslash is what it is; a backtick
+//                                            elsewhere is a letter
 //
 // In a query a blank ends a path; on the command line an argument is one, with or without backticks.
 
@@ -17,13 +18,16 @@ struct PathText {
   init(_ text: String) {
     var name = ""
     var isEscaped = false
-    for scalar in text.unicodeScalars {
+    let scalars = Array(text.unicodeScalars)
+    for (place, scalar) in scalars.enumerated() {
+      let isFirst = place == 0 || scalars[place - 1] == "/"
+      let isLast = place + 1 == scalars.count || scalars[place + 1] == "/"
       switch scalar {
       case _ where isEscaped:
         name.unicodeScalars.append(scalar)
         isEscaped = false
       case "\\" where isOpen: isEscaped = true
-      case "`": isOpen.toggle()
+      case "`" where isOpen ? isLast : isFirst: isOpen.toggle()
       case "/":
         names.append(name)
         name = ""

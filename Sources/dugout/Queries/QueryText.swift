@@ -104,7 +104,11 @@ enum QueryText {
       let start = place
       var isQuoted = false
       while place < letters.count, isQuoted || !letters[place].isWhitespace {
-        if letters[place] == "`" { isQuoted.toggle() }
+        // Elsewhere in a name it is a letter.
+        let isFirst = place == start || letters[place - 1] == "/"
+        let next = place + 1 < letters.count ? letters[place + 1] : " "
+        let isLast = next == "/" || next.isWhitespace
+        if letters[place] == "`", isQuoted ? isLast : isFirst { isQuoted.toggle() }
         // What is behind it ends no name.
         if isQuoted, letters[place] == "\\", place + 1 < letters.count { place += 1 }
         place += 1
