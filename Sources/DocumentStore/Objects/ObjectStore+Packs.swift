@@ -44,7 +44,6 @@ extension ObjectStore {
   func sweepPacks(
     _ inventory: BlobStore.Inventory, isThorough: Bool, _ swept: inout ObjectSweep
   ) throws(DocumentStoreError) {
-    state.dead.withLock { $0.beginSweep() }
     // A content may be in one of these packs, and its record not there yet: those that come later are in others.
     state.waitForPuts()
     let liveBytes = try liveBytes(isThorough: isThorough, &swept)

@@ -40,7 +40,11 @@ extension ObjectStore {
 
   private func sweepAlone(_ depth: SweepDepth) throws(DocumentStoreError) -> ObjectSweep {
     var swept = ObjectSweep()
-    if depth != .names { closeDeadPack() }
+    if depth != .names {
+      // What dies from here on may be seen too late: it counts for the next sweep.
+      state.dead.withLock { $0.beginSweep() }
+      closeDeadPack()
+    }
     let inventory: BlobStore.Inventory
     do throws(ByteStoreError) { inventory = try blobs.inventory() } catch { throw DocumentStoreError(error) }
     try sweepUploads(inventory, &swept)

@@ -1,4 +1,4 @@
-// A file system that counts what goes through it, and lets something happen before a read.
+// A file system that counts what goes through it, and lets something happen before a read or a look at names.
 
 package import ByteStore
 
@@ -24,6 +24,7 @@ package final class WatchedFileSystem: FileSystem {
     /// By thread.
     var timeInSyncs: [UInt: Duration] = [:]
     var beforeNextRead: (@Sendable () -> Void)?
+    var beforeNextNames: (@Sendable () -> Void)?
   }
 
   private let base: any FileSystem
@@ -38,19 +39,19 @@ package final class WatchedFileSystem: FileSystem {
     state.withLock { $0.beforeNextRead = action }
   }
 
+  /// Runs `action` in the thread of the next look at the names of a folder, before it, once.
+  package func beforeNextNames(_ action: @escaping @Sendable () -> Void) {
+    state.withLock { $0.beforeNextNames = action }
+  }
+
   package func createDirectory(_ path: String) throws(SystemFailure) { try base.createDirectory(path) }
 
   package func openDirectory(_ path: String) throws(SystemFailure) -> any OpenDirectory {
     WatchedDirectory(try base.openDirectory(path), self)
   }
 
-  fileprivate func willRead() {
-    let action = state.withLock { state in
-      defer { state.beforeNextRead = nil }
-      return state.beforeNextRead
-    }
-    action?()
-  }
+  fileprivate func willRead() { state.withLock { $0.beforeNextRead.take() }?() }
+  fileprivate func willList() { state.withLock { $0.beforeNextNames.take() }?() }
 
   fileprivate func count(_ bytes: Int, of kind: String) {
     state.withLock { $0.counters.bytesWritten[kind, default: 0] += UInt64(bytes) }
@@ -92,7 +93,12 @@ private struct WatchedDirectory: OpenDirectory {
   }
 
   var path: String { base.path }
-  func names() throws(SystemFailure) -> [String] { try base.names() }
+
+  func names() throws(SystemFailure) -> [String] {
+    watch.willList()
+    return try base.names()
+  }
+
   func durability() throws(SystemFailure) -> DurabilityReport { try base.durability() }
 
   func createFile(_ name: String) throws(SystemFailure) -> any OpenFile {
