@@ -370,7 +370,8 @@ struct ErrorTableTests {
       (.remote(.unavailable("m")), -13000), (.remote(.notFound), -13010), (.remote(.wrongOffset(3)), -13000),
       (.remote(.rejected("m")), -13000), (.remote(.unauthenticated("m")), -13020),
       (.remote(.unauthorized("m")), -13021), (.remote(.quotaExceeded("m")), -13013),
-      (.store(.full(evidence)), -13000), (.cancelled, -13040), (.overdue, -13000), (.stopped, -13000),
+      (.store(.full(evidence)), -13000), (.cancelled, -13040), (.stopped, -13000),
+      (.overdue(nil), -13000), (.overdue(.unavailable("m")), -13000), (.overdue(.notFound), -13000),
     ]
     for (error, code) in remote {
       #expect((StorageErrors.translate(error, "b", "o") as NSError).code == code, "\(error)")

@@ -182,6 +182,56 @@ struct RemoteTests {
     #expect(try Data(contentsOf: url) == noise(6_000_000))
   }
 
+  /// What had come was thrown away when the process ended.
+  @Test(.timeLimit(.minutes(5))) func aDownloadThatARestartCutOffGoesOn() async throws {
+    let (first, second) = (makeBucket(), makeBucket())
+    _ = try await first.root.child("a").putDataAsync(noise(6_000_000))
+    second.storage.maxDownloadRetryTime = 600
+    remote.stall(name: "a", from: 4 << 20)
+    let url = try second.file("other", Data()).deletingLastPathComponent().appendingPathComponent("out")
+    let task = second.root.child("a").write(toFile: url)
+    while task.snapshot.progress?.completedUnitCount ?? 0 < 4 << 20 {
+      try await Task.sleep(for: .milliseconds(5))
+    }
+    await second.restart()
+    attach(second)
+    #expect(try await second.storage.pendingUploads().isEmpty)
+    #expect(second.blobFiles.filter { $0.hasPrefix("staged-") }.count == 1)
+    #expect(remote.bytesSent == 4 << 20)
+    remote.stall(name: "a", from: nil)
+    #expect(try await second.root.child("a").data(maxSize: .max) == noise(6_000_000))
+    #expect(remote.bytesSent == 6_000_000)
+    #expect(second.blobFiles.allSatisfy { !$0.hasPrefix("staged-") })
+  }
+
+  @Test(.timeLimit(.minutes(5))) func aCancelledDownloadLeavesNothingOfWhatHasCome() async throws {
+    let (first, second) = (makeBucket(), makeBucket())
+    _ = try await first.root.child("a").putDataAsync(noise(6_000_000))
+    second.storage.maxDownloadRetryTime = 600
+    remote.stall(name: "a", from: 4 << 20)
+    let task = second.root.child("a").getData(maxSize: .max) { (_: Data?, _: (any Error)?) in }
+    while task.snapshot.progress?.completedUnitCount ?? 0 < 4 << 20 {
+      try await Task.sleep(for: .milliseconds(5))
+    }
+    task.cancel()
+    while second.blobFiles.contains(where: { $0.hasPrefix("staged-") }) {
+      try await Task.sleep(for: .milliseconds(5))
+    }
+  }
+
+  /// It said that the time was over, and nothing of why.
+  @Test(.timeLimit(.minutes(5))) func anUploadThatIsNotAnsweredInTimeSaysWhy() async throws {
+    let bucket = makeBucket()
+    // The remote has a second all the same.
+    bucket.storage.maxUploadRetryTime = 0
+    remote.isReachable = false
+    let error = try await storageError { _ = try await bucket.root.child("a").putDataAsync(Data("a".utf8)) }
+    #expect((error as NSError).code == -13000)
+    let description = (error as NSError).localizedDescription
+    #expect(description.contains("The loopback remote was disconnected."), "\(description)")
+    #expect(try await bucket.storage.pendingChanges().count == 1)
+  }
+
   @Test func whatOneAppPutsAnotherOneReads() async throws {
     let (first, second) = (makeBucket(), makeBucket())
     _ = try await first.root.child("a").putDataAsync(noise(2_000_000))

@@ -6,7 +6,7 @@
 //
 // The law:   object = what the remote has + the changes that wait, in their order
 
-package import ByteStore
+import ByteStore
 
 /// The queue of a store whose buckets are those of a remote. A value that can be made anew at any time.
 package struct ObjectOutbox: Sendable {
@@ -256,10 +256,10 @@ package struct ObjectOutbox: Sendable {
   // MARK: What the remote has
 
   /// A content that came from the remote. What waits stays laid over it.
-  package func receive(
-    _ blob: FinishedBlob, _ object: StoredObject
+  func receive(
+    _ blob: FinishedBlob, _ object: StoredObject, endsArrival number: StagedNumber?
   ) throws(DocumentStoreError) {
-    try objects.receive(blob, object)
+    try objects.receive(blob, object, endsArrival: number)
   }
 
   /// What the remote says of the content that is here. Nothing happens if a change waits by now, or another content has
@@ -350,7 +350,9 @@ extension ObjectStore {
   package var outbox: ObjectOutbox { ObjectOutbox(self) }
 
   /// The object as the remote has it, unless changes of it wait: then it stands beside it.
-  fileprivate func receive(_ blob: FinishedBlob, _ object: StoredObject) throws(DocumentStoreError) {
+  fileprivate func receive(
+    _ blob: FinishedBlob, _ object: StoredObject, endsArrival number: StagedNumber?
+  ) throws(DocumentStoreError) {
     let put = state.beginPut()
     defer { state.endPut(put) }
     let hold = try hold(blob)
@@ -364,6 +366,7 @@ extension ObjectStore {
         old = try transaction.document(at: target).flatMap { StoredObject(at: object.path, $0.fields)?.blob }
         try transaction.write(.set(target, object.fields, transforms: object.timesToCome))
         if let home = hold.newPlace { try transaction.write(BlobRecord.mutation(blob.id, at: home)) }
+        if let number { try transaction.write(.delete(ArrivalRecord.path(number))) }
         return nil
       }
       mended(hold)

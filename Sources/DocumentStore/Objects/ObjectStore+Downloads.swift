@@ -28,7 +28,7 @@ extension ObjectStore {
   }
 
   /// A power loss may forget it: nobody waits for the disk.
-  private func note(_ mutation: Mutation) throws(DocumentStoreError) {
+  func note(_ mutation: Mutation) throws(DocumentStoreError) {
     try store.finish(try store.begin([mutation], durability: .buffered))
   }
 

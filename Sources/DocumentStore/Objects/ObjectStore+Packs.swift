@@ -134,7 +134,11 @@ extension ObjectStore {
     var isEmpty = true
     for frame in frames {
       guard try place(of: frame.id) == frame.place else { continue }
-      if try move(frame.id, from: frame.place) { swept.moved += 1 } else { isEmpty = false }
+      switch try move(frame.id, from: frame.place) {
+      case .moved: swept.moved += 1
+      case .gone: break
+      case .stays: isEmpty = false
+      }
     }
     return isEmpty
   }
@@ -153,10 +157,20 @@ extension ObjectStore {
     }
   }
 
-  private func move(_ id: BlobID, from place: BlobPlace) throws(DocumentStoreError) -> Bool {
-    guard state.latches.takeIfFree(id) else { return false }
+  private enum Move {
+    case moved
+    /// Nobody needs it any more, or it is elsewhere.
+    case gone
+    /// It is damaged.
+    case stays
+  }
+
+  private func move(_ id: BlobID, from place: BlobPlace) throws(DocumentStoreError) -> Move {
+    // Whoever deletes goes the same way often: what stays for him keeps the pack, which nobody would look at again.
+    state.latches.take(id)
     defer { giveBack(state.latches.giveBack(id), id) }
-    guard let newPlace = try copy(id, from: place) else { return false }
+    guard try self.place(of: id) == place else { return .gone }
+    guard let newPlace = try copy(id, from: place) else { return .stays }
     try change { transaction throws(DocumentStoreError) in
       guard let record = try transaction.document(at: BlobRecord.path(id)),
         BlobRecord.place(record.fields) == place
@@ -165,6 +179,6 @@ extension ObjectStore {
       return nil
     }
     state.dead.withLock { $0.note(place) }
-    return true
+    return .moved
   }
 }

@@ -1,7 +1,7 @@
 // Finding what nothing refers to: files that a crash left, records without objects, packs that are mostly dead, and
-// uploads that nobody went on with.
+// uploads and arrivals that nobody went on with.
 //
-// Whoever takes an upload away, as whoever goes on with one, has claimed it first, and then looks again: what was read
+// Whoever takes one of these away, as whoever goes on with it, has claimed it first, and then looks again: what was read
 // before may have changed since.
 
 package import ByteStore
@@ -11,6 +11,7 @@ package struct ObjectSweep: Sendable, Equatable {
   package var blobs = 0
   package var staged = 0
   package var uploads = 0
+  package var arrivals = 0
   package var packs = 0
   /// Contents that were moved to another pack.
   package var moved = 0
@@ -47,7 +48,7 @@ extension ObjectStore {
     }
     let inventory: BlobStore.Inventory
     do throws(ByteStoreError) { inventory = try blobs.inventory() } catch { throw DocumentStoreError(error) }
-    try sweepUploads(inventory, &swept)
+    try sweepStaged(inventory, &swept)
     for id in inventory.blobs {
       let hasRecord = try place(of: id) != nil
       if !hasRecord, try collect(id) { swept.blobs += 1 }
@@ -56,14 +57,31 @@ extension ObjectStore {
     return swept
   }
 
-  // MARK: Uploads
+  // MARK: Uploads and arrivals
 
-  private func sweepUploads(
+  private func sweepStaged(
     _ inventory: BlobStore.Inventory, _ swept: inout ObjectSweep
   ) throws(DocumentStoreError) {
-    let uploads = try uploads()
     let now = now
     let oldest = now.microseconds - Self.uploadSecondsMax * 1_000_000
+    let known = try sweepUploads(now, oldest, &swept).union(try sweepArrivals(inventory, now, oldest, &swept))
+    for number in inventory.staged where !known.contains(number) {
+      let isRemoved = try state.uploads.claiming(number) { () throws(DocumentStoreError) in
+        guard try store.document(at: UploadRecord.path(number)) == nil,
+          try store.document(at: ArrivalRecord.path(number)) == nil
+        else { return false }
+        blobs.discardStaged(number)
+        return true
+      }
+      if isRemoved == true { swept.staged += 1 }
+    }
+  }
+
+  /// The numbers of all that there were.
+  private func sweepUploads(
+    _ now: StoredTimestamp, _ oldest: Int64, _ swept: inout ObjectSweep
+  ) throws(DocumentStoreError) -> Set<StagedNumber> {
+    let uploads = try uploads()
     for upload in uploads {
       if upload.began.microseconds < oldest {
         if try cancel(upload) { swept.uploads += 1 }
@@ -71,15 +89,7 @@ extension ObjectStore {
         try redate(upload, now)
       }
     }
-    let known = Set(uploads.map(\.number))
-    for number in inventory.staged where !known.contains(number) {
-      let isRemoved = try state.uploads.claiming(number) { () throws(DocumentStoreError) in
-        guard try store.document(at: UploadRecord.path(number)) == nil else { return false }
-        blobs.discardStaged(number)
-        return true
-      }
-      if isRemoved == true { swept.staged += 1 }
-    }
+    return Set(uploads.map(\.number))
   }
 
   /// The wall clock was ahead when the upload began: its seven days begin now.
@@ -89,6 +99,56 @@ extension ObjectStore {
       var upload = upload
       upload.began = now
       try store.commit([.set(UploadRecord.path(upload.number), UploadRecord.fields(upload))])
+    }
+  }
+
+  /// The numbers of all that there were.
+  private func sweepArrivals(
+    _ inventory: BlobStore.Inventory, _ now: StoredTimestamp, _ oldest: Int64, _ swept: inout ObjectSweep
+  ) throws(DocumentStoreError) -> Set<StagedNumber> {
+    let staged = Set(inventory.staged)
+    var known: Set<StagedNumber> = []
+    for document in try store.documents(StructuredQuery(.collection(ReservedPath.allArrivals))) {
+      guard let arrival = ArrivalRecord.arrival(document) else {
+        // Nobody can go on with it.
+        try note(.delete(document.path))
+        swept.arrivals += 1
+        continue
+      }
+      known.insert(arrival.number)
+      if arrival.began.microseconds < oldest {
+        if try cancel(arrival) { swept.arrivals += 1 }
+      } else if !staged.contains(arrival.number) {
+        if try forgetUnlessStaged(arrival) { swept.arrivals += 1 }
+      } else if arrival.began > now {
+        try redate(arrival, now)
+      }
+    }
+    return known
+  }
+
+  /// What is staged of it is gone; or it has come since the sweep looked at the files.
+  private func forgetUnlessStaged(_ arrival: StoredArrival) throws(DocumentStoreError) -> Bool {
+    let isGone = try state.uploads.claiming(arrival.number) { () throws(DocumentStoreError) in
+      let path = ArrivalRecord.path(arrival.number)
+      let staged: [StagedNumber]
+      do throws(ByteStoreError) { staged = try blobs.inventory().staged } catch {
+        throw DocumentStoreError(error)
+      }
+      guard !staged.contains(arrival.number), try store.document(at: path) != nil else { return false }
+      try note(.delete(path))
+      return true
+    }
+    return isGone == true
+  }
+
+  private func redate(_ arrival: StoredArrival, _ now: StoredTimestamp) throws(DocumentStoreError) {
+    _ = try state.uploads.claiming(arrival.number) { () throws(DocumentStoreError) in
+      let path = ArrivalRecord.path(arrival.number)
+      guard try store.document(at: path) != nil else { return }
+      var arrival = arrival
+      arrival.began = now
+      try note(.set(path, ArrivalRecord.fields(arrival)))
     }
   }
 }
@@ -112,6 +172,6 @@ extension ObjectStore {
     try forEachContent { id, place throws(DocumentStoreError) in
       if let pack = place.pack { packs.insert(pack) } else { blobs.insert(id) }
     }
-    return (blobs, Set(try uploads().map(\.number)), packs)
+    return (blobs, Set(try uploads().map(\.number)).union(try arrivals().map(\.number)), packs)
   }
 }

@@ -134,16 +134,6 @@ extension ObjectStore {
     return ObjectUpload(self, writer, MD5Worker(), path, source, attributes)
   }
 
-  /// For a content that no upload brings: a sweep leaves what is staged of it alone until `release`.
-  package func contentWriter() -> BlobWriter {
-    let writer = blobs.writer()
-    _ = state.uploads.begin(writer.number)
-    return writer
-  }
-
-  /// The content is kept, or nothing is left of it.
-  package func release(_ writer: BlobWriter) { state.uploads.end(writer.number) }
-
   /// Uploads to an object of which a part is staged, those under way among them: no others are read.
   package func uploads(to path: ObjectPath) throws(DocumentStoreError) -> [StoredUpload] {
     try store.documents(

@@ -82,12 +82,21 @@ enum StorageErrors {
     case .store(let error): translate(error, bucket, object)
     case .cancelled: .cancelled
     // What cannot be reached until the time is up is reported as such; the code of a limit is reserved.
-    case .overdue:
-      .unknown(
-        message: "The remote has not answered in time. The change has happened here, and goes on waiting.",
-        serverError: ["bucket": bucket, "object": object])
+    case .overdue(let last): overdue(last, bucket, object)
     case .stopped: closed
     }
+  }
+
+  private static func overdue(_ last: BlobRemoteError?, _ bucket: String, _ object: String) -> StorageError {
+    var message = "The remote has not answered in time. The change has happened here, and goes on waiting."
+    switch last {
+    case .unavailable(let reason)?, .rejected(let reason)?, .unauthenticated(let reason)?,
+      .unauthorized(let reason)?, .quotaExceeded(let reason)?:
+      message += " The last attempt has failed: \(reason)"
+    case .notFound?, .wrongOffset?: message += " The remote has lost the upload, which begins anew."
+    case nil: break
+    }
+    return .unknown(message: message, serverError: ["bucket": bucket, "object": object])
   }
 
   private static func unknown(

@@ -152,7 +152,12 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
     target.discard()
   }
 
-  func leave() { discard() }
+  /// What has come from the remote stays, and is gone on with by whoever downloads the same content next.
+  func leave() {
+    if let search { client.sync?.stop(search.search) }
+    reader = nil
+    target.discard()
+  }
 }
 
 /// Bytes in memory, and not more of them than was allowed.

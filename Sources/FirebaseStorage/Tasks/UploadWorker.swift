@@ -163,7 +163,7 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
     case nil: return .waiting
     case .success?: return .none
     case .failure(let error)?:
-      isOverdue = error == .overdue
+      if case .overdue = error { isOverdue = true }
       throw StorageErrors.translate(error, path.bucket, path.object)
     }
   }

@@ -5,6 +5,9 @@
 //   another one             its content is brought, verified, and kept here; so is one whose copy here proved damaged
 //   no answer               what is here is better than nothing; if nothing is, it is tried again for a while, and what
 //                           has come so far is gone on with
+//   the app goes, or the    what has come of a large content stays staged: who looks for the same generation later goes
+//   patience is over        on with it, once it has been read and verified again; unless somebody works at it
+//   nobody wants it         nothing is left of it
 //
 // So many contents are on their way at a time. One that waits for its next attempt is none of them: others take its place,
 // and it enters again.
@@ -51,8 +54,9 @@ extension BlobSync {
     let end: @Sendable (Result<Found, BlobSyncError>) -> Void
     /// What is on its way here.
     var object: RemoteObject?
-    var writer: BlobWriter?
-    var md5 = MD5Stream()
+    var arrival: ObjectArrival?
+    /// What was left of the same content is gone on with, unless that could not be read.
+    var goesOn = true
     /// It has one of the places for contents on their way.
     var isOnItsWay = false
     /// So often the remote had another content before this one was here.
@@ -116,6 +120,11 @@ extension BlobSync {
     scheduler.run { [self] in finish(search, .failure(.cancelled)) }
   }
 
+  /// Nobody waits for it any more; what has come stays for whoever looks for it next.
+  package func stop(_ search: Search) {
+    scheduler.run { [self] in finish(search, .failure(.stopped)) }
+  }
+
   // MARK: Looking
 
   private func goOn(_ search: Search) {
@@ -124,7 +133,7 @@ extension BlobSync {
       search.isParked = true
       return leave(search)
     }
-    if search.writer != nil { bring(search) } else { look(search) }
+    if search.arrival != nil { bring(search) } else { look(search) }
   }
 
   private func look(_ search: Search) {
@@ -182,8 +191,8 @@ extension BlobSync {
     }
     guard enter(search) else { return nil }
     search.object = remoteObject
-    search.writer = objects.contentWriter()
-    search.md5 = MD5Stream()
+    search.arrival = objects.arrival(
+      at: path, generation: remoteObject.generation, byteCount: remoteObject.byteCount, goesOn: search.goesOn)
     begunSearches.append(search)
     scheduler.run { [self] in goOn(search) }
     return nil
@@ -197,10 +206,11 @@ extension BlobSync {
   // MARK: Bringing
 
   private func bring(_ search: Search) {
-    guard let object = search.object, let writer = search.writer, enter(search) else { return }
+    guard let object = search.object, let arrival = search.arrival, enter(search) else { return }
+    if arrival.isRegaining { return regain(search, object, arrival) }
     do throws(BlobSyncError) {
       let bytes = try found { () throws(BlobRemoteError) in
-        try remote.read(object, from: writer.byteCount, count: Self.pieceBytes)
+        try remote.read(object, from: arrival.byteCount, count: Self.pieceBytes)
       }
       guard let bytes else {
         // Another content has come in its place.
@@ -213,28 +223,47 @@ extension BlobSync {
         return scheduler.run { [self] in goOn(search) }
       }
       guard bytes.isEmpty else {
-        guard UInt64(bytes.count) <= object.byteCount - writer.byteCount else { throw differs(search) }
-        search.md5.update(bytes.rawSpan)
-        try stored { () throws(DocumentStoreError) in
-          do throws(ByteStoreError) { try writer.append(bytes.rawSpan) } catch {
-            throw DocumentStoreError(error)
-          }
-        }
-        // Only what brings it further than before is a reason to wait longer: a content that never comes right would be
-        // brought again and again.
-        if writer.byteCount > search.furthest {
-          search.furthest = writer.byteCount
-          search.waited = 0
-          search.backoff.reset()
-        }
-        search.wanted.progress(writer.byteCount, object.byteCount)
+        guard UInt64(bytes.count) <= object.byteCount - arrival.byteCount else { throw differs(search) }
+        try stored { () throws(DocumentStoreError) in try arrival.append(bytes) }
+        hasCome(search, object, arrival)
         return scheduler.run { [self] in goOn(search) }
       }
-      try receive(search, object, writer)
+      try receive(search, object, arrival)
       scheduler.run { [self] in answer(search) }
     } catch {
       failed(search, error)
     }
+  }
+
+  /// One piece of what somebody has left. What cannot be read again is brought again.
+  private func regain(_ search: Search, _ object: RemoteObject, _ arrival: ObjectArrival) {
+    do throws(DocumentStoreError) {
+      let isMore = try arrival.regain()
+      if arrival.byteCount > object.byteCount {
+        forgetLeft(search)
+      } else if isMore {
+        hasCome(search, object, arrival)
+      }
+    } catch {
+      forgetLeft(search)
+    }
+    scheduler.run { [self] in goOn(search) }
+  }
+
+  private func forgetLeft(_ search: Search) {
+    search.goesOn = false
+    letGo(of: search)
+  }
+
+  private func hasCome(_ search: Search, _ object: RemoteObject, _ arrival: ObjectArrival) {
+    // Only what brings it further than before is a reason to wait longer: a content that never comes right would be
+    // brought again and again.
+    if arrival.byteCount > search.furthest {
+      search.furthest = arrival.byteCount
+      search.waited = 0
+      search.backoff.reset()
+    }
+    search.wanted.progress(arrival.byteCount, object.byteCount)
   }
 
   private func differs(_ search: Search) -> BlobSyncError {
@@ -243,23 +272,21 @@ extension BlobSync {
   }
 
   private func receive(
-    _ search: Search, _ object: RemoteObject, _ writer: BlobWriter
+    _ search: Search, _ object: RemoteObject, _ arrival: ObjectArrival
   ) throws(BlobSyncError) {
-    let md5 = search.md5.digest
-    guard writer.byteCount == object.byteCount, object.md5.isEmpty || object.md5 == md5 else {
+    let md5 = arrival.digest
+    guard arrival.byteCount == object.byteCount, object.md5.isEmpty || object.md5 == md5 else {
       throw differs(search)
     }
     try stored { () throws(DocumentStoreError) in
-      let blob: FinishedBlob
-      do throws(ByteStoreError) { blob = try writer.finish() } catch { throw DocumentStoreError(error) }
+      let blob = try arrival.finish()
       let arrived = StoredObject(
         remote: object.standing, at: search.path, blob, md5: md5, tokens: object.downloadTokens,
         object.attributes)
-      try objects.outbox.receive(blob, arrived)
+      try arrival.receive(blob, arrived)
     }
-    search.writer = nil
+    search.arrival = nil
     begunSearches.removeAll { $0 === search }
-    objects.release(writer)
     leave(search)
   }
 
@@ -281,7 +308,7 @@ extension BlobSync {
     search.waited += delay
     scheduler.run(after: delay) { [weak self] in self?.goOn(search) }
     // While it waits, it keeps nobody from what the remote does give.
-    if search.writer?.byteCount == 0 { letGo(of: search) } else { leave(search) }
+    if search.arrival?.byteCount == 0 { letGo(of: search) } else { leave(search) }
     letGoOfTheLeast()
   }
 
@@ -289,7 +316,7 @@ extension BlobSync {
   private func letGoOfTheLeast() {
     let waiting = begunSearches.filter { !$0.isOnItsWay && !$0.isHeld }
     guard waiting.count > Self.contentsWaitingMax else { return }
-    let least = waiting.min { ($0.writer?.byteCount ?? 0) < ($1.writer?.byteCount ?? 0) }
+    let least = waiting.min { ($0.arrival?.byteCount ?? 0) < ($1.arrival?.byteCount ?? 0) }
     if let least { letGo(of: least) }
   }
 
@@ -297,18 +324,24 @@ extension BlobSync {
     guard !search.isOver else { return }
     search.isOver = true
     searches[ObjectIdentifier(search)] = nil
-    letGo(of: search)
+    if case .failure(let error) = result, error.leavesWhatHasCome {
+      search.arrival?.leave()
+    } else {
+      search.arrival?.cancel()
+    }
+    forgetArrival(of: search)
     search.end(result)
   }
 
   /// Nothing is left of what has come.
   private func letGo(of search: Search) {
-    if let writer = search.writer {
-      writer.abandon()
-      objects.release(writer)
-      begunSearches.removeAll { $0 === search }
-    }
-    (search.writer, search.object) = (nil, nil)
+    search.arrival?.cancel()
+    forgetArrival(of: search)
+  }
+
+  private func forgetArrival(of search: Search) {
+    if search.arrival != nil { begunSearches.removeAll { $0 === search } }
+    (search.arrival, search.object) = (nil, nil)
     leave(search)
   }
 
@@ -341,5 +374,15 @@ extension BlobSync {
     _ body: () throws(DocumentStoreError) -> Value
   ) throws(BlobSyncError) -> Value {
     do throws(DocumentStoreError) { return try body() } catch { throw .store(error) }
+  }
+}
+
+extension BlobSyncError {
+  /// The same search may succeed later.
+  fileprivate var leavesWhatHasCome: Bool {
+    switch self {
+    case .remote(.unavailable), .stopped: true
+    case .remote, .store, .overdue, .cancelled: false
+    }
   }
 }

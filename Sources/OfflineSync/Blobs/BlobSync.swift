@@ -25,8 +25,9 @@ import Glibc
 package enum BlobSyncError: Error, Hashable, Sendable {
   case remote(BlobRemoteError)
   case store(DocumentStoreError)
-  /// Nothing was heard of it for as long as was allowed. It goes on waiting.
-  case overdue
+  /// No call had an answer for as long as was allowed, and this is how the last one failed, if any was made. It goes on
+  /// waiting.
+  case overdue(BlobRemoteError?)
   /// Its user took it back.
   case cancelled
   /// The app has gone. What waits goes on waiting.
@@ -79,6 +80,8 @@ package final class BlobSync: @unchecked Sendable {
   private var stumbles: [Int64: Stumbles] = [:]
   /// So often the remote has answered.
   private var answers = 0
+  /// How the last call failed; nil if it was answered.
+  private var lastFailure: BlobRemoteError?
   private var sending: Sending?
   /// Deletions of which the remote may find nothing, and which are done then: it has deleted it without saying so, or what
   /// was to be deleted never came there.
@@ -206,7 +209,7 @@ package final class BlobSync: @unchecked Sendable {
       // What is to be taken back does not go on waiting, as it would be told that it does.
       if answers != before || held.contains(number) || isTakenBack { return look(at: number, in: patience) }
       watchers[number] = nil
-      watcher.end(.failure(.overdue))
+      watcher.end(.failure(.overdue(lastFailure)))
     }
   }
 
@@ -304,6 +307,7 @@ package final class BlobSync: @unchecked Sendable {
     do throws(BlobSyncError) {
       let step = try send(&sending)
       answers += 1
+      lastFailure = nil
       switch step {
       case .more:
         self.sending = sending
@@ -411,6 +415,8 @@ package final class BlobSync: @unchecked Sendable {
   }
 
   private func refused(_ sending: inout Sending, _ error: BlobSyncError) {
+    // A refusal is an answer.
+    if case .remote(let reason) = error { lastFailure = reason.isTransient ? reason : nil }
     switch error {
     case .remote(.notFound), .remote(.wrongOffset): stumbled(&sending, error)
     case .remote(let reason) where reason.isTransient:

@@ -30,6 +30,7 @@ public final class LoopbackBlobRemote: BlobRemote {
     /// What breaks the connection then has been done, and its answer is lost.
     var losesAnswer = false
     var bytesReceived: UInt64 = 0
+    var bytesSent: UInt64 = 0
     /// Why changes of objects with these names are not accepted.
     var refusals: [String: BlobRemoteError] = [:]
     /// Of contents of these names no more than so many bytes are given.
@@ -85,6 +86,9 @@ public final class LoopbackBlobRemote: BlobRemote {
 
   /// Of all uploads, those that were sent twice counted twice.
   public var bytesReceived: UInt64 { state.served { $0.bytesReceived } }
+
+  /// Of all contents that were read, those that were read twice counted twice.
+  package var bytesSent: UInt64 { state.served { $0.bytesSent } }
 
   /// What it has under this name; nil if nothing.
   public func content(bucket: String, name: String) -> [UInt8]? {
@@ -191,7 +195,9 @@ public final class LoopbackBlobRemote: BlobRemote {
       }
       guard offset < UInt64(found.content.count) else { return [] }
       let start = Int(offset)
-      return Array(found.content[start..<min(found.content.count, start + count)])
+      let piece = Array(found.content[start..<min(found.content.count, start + count)])
+      state.bytesSent += UInt64(piece.count)
+      return piece
     }
   }
 

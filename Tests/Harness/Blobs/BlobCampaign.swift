@@ -201,6 +201,9 @@ struct BlobJudge {
     if let number = inventory.staged.first(where: { !staged.contains($0) }) {
       return "the staged content \(number) is leaked"
     }
+    if let arrival = try store.objects.arrivals().first(where: { !inventory.staged.contains($0.number) }) {
+      return "the record of the arrival \(arrival.number) is leaked"
+    }
     if let pack = inventory.packs.first(where: { !packs.contains($0) }) { return "pack \(pack) is leaked" }
     let contents = try store.objects.contents()
     if let id = contents.recorded.symmetricDifference(contents.named).first {

@@ -24,6 +24,7 @@ struct BlobSyncTests {
           case .failure(.remote(.rejected)): "\(name): rejected"
           case .failure(.remote(.notFound)): "\(name): not found"
           case .failure(.cancelled): "\(name): cancelled"
+          case .failure(.overdue(.unavailable(let reason)?)): "\(name): overdue. \(reason)"
           case .failure(let error): "\(name): \(error)"
           }
         lines.withLock { $0.append(line) }
@@ -356,7 +357,7 @@ struct BlobSyncTests {
     client.scheduler.play(for: 4_000_000)
     #expect(ends.all.isEmpty)
     client.scheduler.play(for: 2_000_000)
-    #expect(ends.all == ["a: overdue"])
+    #expect(ends.all == ["a: overdue. The loopback remote was disconnected."])
     remote.isReachable = true
     client.scheduler.play(for: 100_000_000)
     #expect(contentOfRemote("a") == bytes(3000) && ends.all.count == 1)

@@ -1,0 +1,55 @@
+// The records of contents on their way here from a remote: what it takes to go on with them.
+//
+//   record of an arrival   __arrivals__ / number as 32 hexadecimal digits
+
+package import ByteStore
+
+/// A content of a remote's object of which a part is staged.
+package struct StoredArrival: Hashable, Sendable {
+  /// Under which number the part is staged.
+  package var number: StagedNumber
+  package var path: ObjectPath
+  /// Which content of the object it is, as the remote counts them.
+  package var generation: Int64
+  /// Of all of it.
+  package var byteCount: UInt64
+  /// When it began, by the wall clock.
+  package var began: StoredTimestamp
+}
+
+enum ArrivalRecord {
+  private static let bucket = "bucket"
+  private static let name = "name"
+  private static let generation = "generation"
+  private static let bytes = "bytes"
+  private static let began = "began"
+
+  /// By which the arrivals of an object are found, among those of its name in other buckets.
+  static let nameField = StoredFieldPath(unchecked: [name])
+
+  static func path(_ number: StagedNumber) -> DocumentPath {
+    DocumentPath(unchecked: [ReservedPath.arrivals, number.description])
+  }
+
+  static func fields(_ arrival: StoredArrival) -> StoredMap {
+    StoredMap([
+      (bucket, .string(arrival.path.bucket)), (name, .string(arrival.path.name.text)),
+      (generation, .integer(arrival.generation)), (bytes, .integer(Int64(clamping: arrival.byteCount))),
+      (began, .timestamp(arrival.began)),
+    ])
+  }
+
+  /// Nil for what is no record of an arrival.
+  static func arrival(_ document: StoredDocument) -> StoredArrival? {
+    let fields = document.fields
+    guard document.path.segments.count == 2, let number = StagedNumber(hexadecimal: document.path.id),
+      let bucket = fields[bucket]?.plainText,
+      let name = fields[name]?.plainText.flatMap({ try? ObjectName($0) }),
+      case .integer(let generation)? = fields[generation], case .integer(let count)? = fields[bytes],
+      let byteCount = UInt64(exactly: count), case .timestamp(let began)? = fields[began]
+    else { return nil }
+    return StoredArrival(
+      number: number, path: ObjectPath(bucket: bucket, name: name), generation: generation,
+      byteCount: byteCount, began: began)
+  }
+}

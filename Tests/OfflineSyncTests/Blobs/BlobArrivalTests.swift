@@ -1,0 +1,179 @@
+// What has come of a content of a remote when the process ends, or the patience.
+
+import ByteStore
+import DocumentStore
+import Harness
+import OfflineSync
+import Testing
+
+struct BlobArrivalTests {
+  private static let byteCount: UInt64 = 4 << 20
+  private static let half: UInt64 = 2 << 20
+  private static let patience: Int64 = 600_000_000
+
+  private let remote = LoopbackBlobRemote(countingFrom: 0)
+  private let ends = Locked<[String]>([])
+
+  private func content(seed: UInt64 = 1) -> [UInt8] {
+    var random = SeededRandom(seed: seed)
+    return random.bytes(Int(Self.byteCount))
+  }
+
+  private func putAtRemote(seed: UInt64 = 1) throws {
+    let content = content(seed: seed)
+    try remote.append(content, at: 0, toUpload: "other \(seed)")
+    _ = try remote.finish(
+      upload: "other \(seed)", as: RemoteObject(bucket: "bucket", name: "a", byteCount: Self.byteCount))
+  }
+
+  @discardableResult
+  private func begin(
+    _ client: BlobClient, patience: Int64 = BlobArrivalTests.patience
+  ) throws -> BlobSync.Search {
+    let wanted = BlobSync.Wanted(bringsContent: true, patience: patience)
+    return client.sync.find(try client.path("a"), wanted) { [ends] result in
+      let line =
+        switch result {
+        case .success(.here): "here"
+        case .success: "not here"
+        case .failure(.remote(.unavailable)): "unavailable"
+        case .failure(let error): "\(error)"
+        }
+      ends.withLock { $0.append(line) }
+    }
+  }
+
+  /// A client that half of the content has come to, and waits for the rest.
+  private func clientWithHalf() throws -> BlobClient {
+    try putAtRemote()
+    remote.stall(name: "a", from: Self.half)
+    let client = try BlobClient(remote)
+    try begin(client)
+    client.scheduler.play(for: 0)
+    #expect(remote.bytesSent == Self.half)
+    return client
+  }
+
+  /// After the death of its process.
+  private func restarted(_ client: BlobClient, _ crash: Crash = .kill) throws -> BlobClient {
+    try BlobClient(remote, SimulatedDisk(client.disk.image.after(crash)), life: client.life + 1)
+  }
+
+  private func expectNothingLeft(of client: BlobClient) throws {
+    #expect(try client.objects.blobs.inventory().staged.isEmpty)
+    #expect(try client.objects.arrivals().isEmpty)
+    #expect(client.store.count == 0)
+    #expect(try client.objects.sweep(.everything) == ObjectSweep())
+    try client.store.checkInvariants()
+  }
+
+  /// All of it was brought again.
+  @Test(arguments: [true, false]) func whatHasComeIsNotBroughtAgainAfterARestart(isClean: Bool) throws {
+    let client = try clientWithHalf()
+    if isClean {
+      client.sync.stop {}
+      client.scheduler.play(for: 0)
+      #expect(ends.withLock { $0 } == ["stopped"])
+      try client.store.close()
+    }
+    let next = try restarted(client, isClean ? .powerLoss(.nothing, seed: 1) : .kill)
+    // As every opening does.
+    #expect(try next.objects.sweep(.everything) == ObjectSweep())
+    #expect(try next.objects.uploads().isEmpty && next.objects.arrivals().count == 1)
+    remote.stall(name: "a", from: nil)
+    #expect(try next.find("a") == .success(content()))
+    #expect(remote.bytesSent == Self.byteCount)
+    try expectNothingLeft(of: next)
+  }
+
+  @Test func whatAPowerLossTookIsBroughtAgain() throws {
+    let client = try clientWithHalf()
+    let next = try restarted(client, .powerLoss(.nothing, seed: 1))
+    remote.stall(name: "a", from: nil)
+    #expect(try next.find("a") == .success(content()))
+    try next.objects.sweep(.everything)
+    try expectNothingLeft(of: next)
+  }
+
+  @Test func whatIsDamagedOfItIsBroughtAgain() throws {
+    let client = try clientWithHalf()
+    let disk = SimulatedDisk(client.disk.image.after(.kill))
+    let folder = try disk.openDirectory("/store/blobs")
+    for name in try folder.names() where name.hasPrefix("staged-") {
+      let file = try folder.openFile(name, .readAndWrite)
+      let junk = [UInt8](repeating: 0xAA, count: 64)
+      _ = try file.write(junk.rawSpan, at: file.size() / 2)
+      file.close()
+    }
+    let next = try BlobClient(remote, disk, life: 1)
+    remote.stall(name: "a", from: nil)
+    #expect(try next.find("a") == .success(content()))
+    let brought = remote.bytesSent - Self.half
+    #expect(brought > Self.half && brought < Self.byteCount, "\(brought) bytes")
+    try expectNothingLeft(of: next)
+  }
+
+  @Test func ofAnotherContentNothingIsGoneOnWith() throws {
+    let next = try restarted(clientWithHalf())
+    try putAtRemote(seed: 2)
+    remote.stall(name: "a", from: nil)
+    #expect(try next.find("a") == .success(content(seed: 2)))
+    #expect(remote.bytesSent == Self.half + Self.byteCount)
+    try expectNothingLeft(of: next)
+  }
+
+  @Test func whatHasComeWhenThePatienceIsOverIsGoneOnWith() throws {
+    let client = try clientWithHalf()
+    client.scheduler.play(for: Self.patience + 1_000_000)
+    #expect(ends.withLock { $0 } == ["unavailable"])
+    #expect(try client.objects.arrivals().count == 1)
+    remote.stall(name: "a", from: nil)
+    #expect(try client.find("a") == .success(content()))
+    #expect(remote.bytesSent == Self.byteCount)
+    try expectNothingLeft(of: client)
+  }
+
+  @Test func whoCancelsLeavesNothingAlsoOfWhatWasLeftBefore() throws {
+    let next = try restarted(clientWithHalf())
+    let search = try begin(next)
+    // In the midst of what is read again, and behind it.
+    for jobs in [5, 1000] {
+      next.scheduler.play(for: 0, max: jobs)
+      #expect(try next.objects.blobs.inventory().staged.count == 1)
+    }
+    #expect(remote.bytesSent == Self.half)
+    next.sync.giveUp(search)
+    next.scheduler.play(for: 0)
+    #expect(ends.withLock { $0 } == ["cancelled"])
+    try expectNothingLeft(of: next)
+  }
+
+  @Test func whoStopsInTheMidstOfReadingAgainLeavesAll() throws {
+    let second = try restarted(clientWithHalf())
+    try begin(second)
+    second.scheduler.play(for: 0, max: 5)
+    second.sync.stop {}
+    second.scheduler.play(for: 0)
+    #expect(ends.withLock { $0 } == ["stopped"])
+    let third = try restarted(second)
+    remote.stall(name: "a", from: nil)
+    #expect(try third.find("a") == .success(content()))
+    #expect(remote.bytesSent == Self.byteCount)
+    try expectNothingLeft(of: third)
+  }
+
+  /// One goes on with what was left, and the other begins its own.
+  @Test func twoSearchesDoNotWorkAtOneArrival() throws {
+    let next = try restarted(clientWithHalf())
+    for _ in 0..<2 { try begin(next) }
+    next.scheduler.play(for: 0)
+    #expect(try next.objects.blobs.inventory().staged.count == 2)
+    #expect(remote.bytesSent == 2 * Self.half)
+    remote.stall(name: "a", from: nil)
+    next.scheduler.play(for: 100_000_000)
+    #expect(ends.withLock { $0 } == ["here", "here"])
+    #expect(try next.content("a") == content())
+    #expect(remote.bytesSent == 2 * Self.byteCount)
+    try expectNothingLeft(of: next)
+  }
+}
