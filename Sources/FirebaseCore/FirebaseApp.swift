@@ -26,7 +26,8 @@ public final class FirebaseApp: NSObject, Sendable {
 
   private struct State: Sendable {
     var isDataCollectionDefaultEnabled = true
-    var teardowns: [@Sendable () -> Void] = []
+    var teardowns: [(number: Teardown, body: @Sendable () -> Void)] = []
+    var lastTeardown: UInt64 = 0
     var isTornDown = false
   }
 
@@ -146,12 +147,30 @@ extension FirebaseApp {
   /// Has `delete` run `body` once, on its own thread and before its completion; what was added last
   /// runs first. A teardown may add another. Once the app is torn down, `body` runs here and now, so
   /// that whoever came too late does not outlive the app.
-  package func addTeardown(_ body: @escaping @Sendable () -> Void) {
-    let isTooLate = state.withLock { state in
-      if !state.isTornDown { state.teardowns.append(body) }
-      return state.isTornDown
+  @discardableResult
+  package func addTeardown(_ body: @escaping @Sendable () -> Void) -> Teardown {
+    let (teardown, isTooLate) = state.withLock { state in
+      state.lastTeardown += 1
+      let teardown = Teardown(number: state.lastTeardown)
+      if !state.isTornDown { state.teardowns.append((teardown, body)) }
+      return (teardown, state.isTornDown)
     }
     if isTooLate { body() }
+    return teardown
+  }
+
+  /// What was to end has ended by itself, all of it: `delete` would find nothing to wait for. Does nothing if it ran.
+  package func removeTeardown(_ teardown: Teardown) {
+    // Freed outside the lock, with all that it holds.
+    let removed = state.withLock { state in
+      state.teardowns.firstIndex { $0.number == teardown }.map { state.teardowns.remove(at: $0) }
+    }
+    withExtendedLifetime(removed) {}
+  }
+
+  /// What `addTeardown` returns.
+  package struct Teardown: Hashable, Sendable {
+    fileprivate let number: UInt64
   }
 
   private func runTeardowns() {
@@ -161,7 +180,7 @@ extension FirebaseApp {
   private func nextTeardown() -> (@Sendable () -> Void)? {
     state.withLock { state in
       state.isTornDown = state.teardowns.isEmpty
-      return state.teardowns.popLast()
+      return state.teardowns.popLast()?.body
     }
   }
 

@@ -36,6 +36,8 @@ public final class Firestore: NSObject, Sendable {
     private(set) var callbackQueue = DispatchQueue.main
     var client: FirestoreClient?
     var isTerminated = false
+    /// Of the app, until this has ended.
+    var teardown: FirebaseApp.Teardown?
 
     /// The main queue is left as it is: it is serial, and code of the main actor asks whether it runs there.
     private static func serial(_ queue: DispatchQueue) -> DispatchQueue {
@@ -184,6 +186,7 @@ public final class Firestore: NSObject, Sendable {
       defer { state.client = nil }
       return state.client
     }
+    removeTeardownAtEnd()
     guard let client else { return }
     client.silence()
     endQueue.async { [ending, mayClose] in
@@ -198,6 +201,21 @@ public final class Firestore: NSObject, Sendable {
     mayClose.signal()
     end()
     ending.wait()
+  }
+
+  /// What ends this with its app. It holds this, and goes when this has ended before.
+  func keep(_ teardown: FirebaseApp.Teardown) {
+    let isTerminated = state.withLock { state in
+      state.teardown = teardown
+      return state.isTerminated
+    }
+    if isTerminated { removeTeardownAtEnd() }
+  }
+
+  /// Not before: an app that is deleted meanwhile waits for the end.
+  private func removeTeardownAtEnd() {
+    guard let teardown = state.withLock({ $0.teardown }) else { return }
+    ending.notify(queue: endQueue) { [app] in app.removeTeardown(teardown) }
   }
 }
 

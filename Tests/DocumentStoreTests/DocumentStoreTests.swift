@@ -142,6 +142,69 @@ import Glibc
     try store.close()
   }
 
+  // MARK: The number of documents
+
+  /// Whatever the layers above call what they keep: it is theirs by its name.
+  @Test func whatIsKeptBesideTheDocumentsOfUsersIsNotCounted() throws {
+    let long = "__" + String(repeating: "x", count: 1000)
+    let own = [
+      path("__id5__", "a"), path("__rooms", "a"), path("__rooms", "b"), path("a", "b", "__c", "d"),
+      path("___", "a"), path(long, "a"), path(long, "b"), path("rooms", "eros"),
+    ]
+    var kept = (0..<300).map { ["__made_up__", "\($0)"] }
+    kept.append(["__targets__", "1", "__keys__", "rooms%2feros"])
+    kept += [["__targets__", "1"], ["__sync__", "globals"], ["____", "a"]]
+    let store = try DocumentStore.open(directory.path)
+    #expect(try store.documentCount() == 0)
+    try store.commit(kept.map { .set(DocumentPath(unchecked: $0), fields) })
+    #expect(store.count == 0)
+    try store.commit(own.map { .set($0, fields) })
+    #expect(store.count == own.count)
+    #expect(try store.documentCount() == own.count)
+    try store.compact()
+    try store.close()
+    let again = try DocumentStore.open(directory.path)
+    #expect(again.count == own.count)
+    try again.commit([.delete(own[0]), .delete(DocumentPath(unchecked: kept[300]))])
+    #expect(try again.documentCount() == own.count - 1)
+    try again.close()
+  }
+
+  @Test func ofADamagedStoreTheNumberIsRightOrRefused() throws {
+    let store = try DocumentStore.open(directory.path)
+    for round in 0..<2 {
+      let ids = (0..<300).map { "\(round * 300 + $0)" }
+      try store.commit(ids.map { .set(path("rooms", $0), fields) })
+      try store.commit(ids.map { .set(DocumentPath(unchecked: ["__kept__", $0]), fields) })
+    }
+    try store.compact()
+    try store.close()
+    let contents = try directory.contents()
+    let name = try #require(contents.keys.first { $0.contains("checkpoint") }, "\(contents.keys)")
+    let bytes = try #require(contents[name])
+    var (right, refused) = (0, 0)
+    for offset in stride(from: 0, to: bytes.count, by: 997) {
+      let copy = TemporaryDirectory()
+      try copy.create()
+      for (other, content) in contents where other != name { try copy.write(content, to: other) }
+      var damaged = bytes
+      damaged[offset] ^= 0x10
+      try copy.write(damaged, to: name)
+      var options = DocumentStore.Options()
+      options.maintenance = .manual
+      do throws(DocumentStoreError) {
+        let store = try DocumentStore.open(copy.path, options: options)
+        defer { store.bytes.abandon() }
+        #expect(try store.documentCount() == 600, "offset \(offset)")
+        right += 1
+      } catch {
+        if case .corrupted = error { refused += 1 } else { Issue.record("\(error)") }
+      }
+    }
+    #expect(right > 0)
+    #expect(refused > 0)
+  }
+
   // MARK: Backups
 
   @Test func aBackupHasTheDocumentsOfItsCommitWhileTheStoreGoesOn() throws {

@@ -203,6 +203,26 @@ import Testing
     }
   }
 
+  @Test func aTeardownThatWasRemovedDoesNotRunAndNothingOfItIsKept() throws {
+    try withApp { app in
+      let log = Log()
+      weak var held: Log?
+      var teardowns = [app.addTeardown { log.append("first") }]
+      do {
+        let captured = Log()
+        held = captured
+        teardowns.append(app.addTeardown { captured.append("second") })
+      }
+      teardowns.append(app.addTeardown { log.append("third") })
+      #expect(held != nil)
+      for _ in 0..<2 { app.removeTeardown(teardowns[1]) }
+      #expect(held == nil)
+      app.delete { _ in log.append("completion") }
+      app.removeTeardown(teardowns[0])
+      #expect(log.lines == ["third", "first", "completion"])
+    }
+  }
+
   @Test func aTeardownOfADeletedAppRunsAtOnce() throws {
     try withApp { app in
       app.delete { _ in }

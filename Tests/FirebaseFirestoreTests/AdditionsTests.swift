@@ -109,4 +109,21 @@ import Testing
     #expect(try await firestore.document("b/keep").getDocument().exists)
     try await firestore.terminate()
   }
+
+  @Test func nothingIsOlderThanADateThatNoTimestampHas() async throws {
+    let firestore = Firestore.memory()
+    try await Self.filled(firestore, 3)
+    for seconds in [-1e12, -Double.greatestFiniteMagnitude, -.infinity] {
+      let date = Date(timeIntervalSince1970: seconds)
+      #expect(try await firestore.evict(collection: "a", olderThan: date) == 0)
+    }
+    for seconds in [253_402_300_800, Double.greatestFiniteMagnitude, .infinity, .nan] {
+      do {
+        _ = try await firestore.evict(collection: "a", olderThan: Date(timeIntervalSince1970: seconds))
+        Issue.record("it went by \(seconds)")
+      } catch FirestoreErrorCode.invalidArgument {}
+    }
+    #expect(try await firestore.collection("a").getDocuments().count == 3)
+    try await firestore.terminate()
+  }
 }

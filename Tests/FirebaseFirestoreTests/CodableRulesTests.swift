@@ -302,6 +302,24 @@ import Testing
     check(Decimal.self, .double(.nan))
   }
 
+  @Test func decimalsAreIntegersExactlyOrNotAtAll() throws {
+    func number(_ text: String) throws -> NSDecimalNumber {
+      NSDecimalNumber(decimal: try #require(Decimal(string: text)))
+    }
+    #expect(try decoder.field(Int.self, from: number("9007199254740993")) == 9_007_199_254_740_993)
+    #expect(try decoder.field(Int.self, from: number("\(Int.max)")) == .max)
+    #expect(try decoder.field(UInt64.self, from: number("\(UInt64.max)")) == .max)
+    #expect(try decoder.field(Int.self, from: number("-1e3")) == -1000)
+    func check<N: Codable>(_ type: N.Type, _ number: NSDecimalNumber) {
+      #expect(decodingFailure { _ = try decoder.field(type, from: number) } == "dataCorrupted at value")
+    }
+    check(Int.self, try number("9223372036854775808"))
+    check(Int.self, try number("9007199254740993.5"))
+    check(Int128.self, try number("100000000000000000000.5"))
+    check(UInt8.self, try number("-1"))
+    check(Int.self, .notANumber)
+  }
+
   @Test func booleansAndNumbersNeverMix() {
     #expect(decodingFailure { _ = try decoder.field(Bool.self, from: 1) } == "typeMismatch at value")
     #expect(

@@ -180,6 +180,14 @@ import Testing
     #expect(try decoder.decode([String: Int].self, from: ["a_b": 1]) == ["a_b": 1])
   }
 
+  @Test func keysOfDictionariesThatAreNoStringsAreConverted() throws {
+    enum Kind: String, Codable, CodingKeyRepresentable { case oldOne }
+    encoder.keyEncodingStrategy = .convertToSnakeCase
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    #expect(try encoder.encode([Kind.oldOne: 1]).keys.first == "old_one")
+    #expect(try decoder.decode([Kind: Int].self, from: ["old_one": 1]) == [.oldOne: 1])
+  }
+
   @Test func keysByAClosureThatSeesThePath() throws {
     encoder.keyEncodingStrategy = .custom { path in Name(path.map(\.stringValue).joined(separator: "/")) }
     decoder.keyDecodingStrategy = .custom { path in

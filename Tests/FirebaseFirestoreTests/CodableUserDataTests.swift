@@ -42,6 +42,38 @@ import Testing
     #expect(try value(Double.nan) == .double(.nan))
   }
 
+  /// Dictionaries that are compared are full of `AnyHashable`.
+  @Test func hashableValuesAreWhatTheyHold() throws {
+    let inner: [String: AnyHashable] = ["list": [1, "x"] as [AnyHashable], "no": NSNull()]
+    let data: [String: AnyHashable] = [
+      "age": 1, "byKey": ["k": "v"] as [AnyHashable: AnyHashable], "inner": inner, "isNew": true, "name": "x",
+      "nil": Optional<String>.none, "size": 0.5, "truth": NSNumber(value: true),
+    ]
+    let list = StoredValue.array([.integer(1), .string("x")])
+    let expected = StoredMap([
+      ("age", .integer(1)), ("byKey", .map(StoredMap([("k", .string("v"))]))),
+      ("inner", .map(StoredMap([("list", list), ("no", .null)]))), ("isNew", .boolean(true)),
+      ("name", .string("x")), ("nil", .null), ("size", .double(0.5)), ("truth", .boolean(true)),
+    ])
+    #expect(try UserData.fields(from: data, in: nil).fields == expected)
+    #expect(try value(AnyHashable("x")) == .string("x"))
+    #expect(message(AnyHashable(UUID())) == "Unsupported type: UUID (found in field a)")
+
+    struct Model: Decodable, Equatable {
+      struct Inner: Decodable, Equatable { var no: String? }
+      var age: Int
+      var inner: Inner
+      var isNew: Bool
+      var name: String
+    }
+    let decoder = Firestore.Decoder()
+    #expect(
+      try decoder.decode(Model.self, from: data)
+        == Model(age: 1, inner: Model.Inner(no: nil), isNew: true, name: "x"))
+    let large: [String: AnyHashable] = ["value": UInt64.max]
+    #expect(try decoder.decode(Box<UInt64>.self, from: large).value == .max)
+  }
+
   @Test func numberObjectsKeepTheirKind() throws {
     #expect(try value(NSNumber(value: 1)) == .integer(1))
     #expect(try value(NSNumber(value: 0)) == .integer(0))

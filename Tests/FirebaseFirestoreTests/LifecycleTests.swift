@@ -132,6 +132,31 @@ import Testing
     await database.close()
   }
 
+  /// Its app kept it once, with all that its settings hold, until that was deleted.
+  @Test(.timeLimit(.minutes(1)), arguments: ["unused", "used", "with a remote"])
+  func aTerminatedInstanceIsKeptByNobody(kind: String) async throws {
+    let database = try TestDatabase()
+    weak var captive: Captive?
+    weak var instance: Firestore?
+    do {
+      let held = Captive()
+      let firestore = Firestore.firestore(app: database.app, database: "other")
+      captive = held
+      instance = firestore
+      let settings = FirestoreSettings()
+      settings.dispatchQueue = DispatchQueue(label: "dugout.test.callbacks")
+      settings.conflictResolver = { _ in held.resolution }
+      if kind == "with a remote" {
+        settings.remote = try LoopbackRemote(authority: try DocumentStore.openInMemory())
+      }
+      firestore.settings = settings
+      if kind != "unused" { try await firestore.document("a/b").setData(["n": 1]) }
+      try await firestore.terminate()
+    }
+    while captive != nil || instance != nil { try await Task.sleep(for: .milliseconds(2)) }
+    await database.close()
+  }
+
   // MARK: The end of the app
 
   @Test func anAppIsDeletedInTheBlockOfATransaction() throws {
@@ -227,6 +252,11 @@ import Testing
     #expect(try await !two.document("a/b").getDocument().exists)
     try await one.terminate()
   }
+}
+
+/// Something that settings hold.
+private final class Captive: Sendable {
+  var resolution: FirestoreConflict.Resolution { .keepWrites }
 }
 
 /// Has nothing, and says so late.

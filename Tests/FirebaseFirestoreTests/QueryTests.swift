@@ -163,6 +163,11 @@ import Testing
     #expect(cities.order(by: "a") == cities.order(by: FieldPath(["a"])))
     #expect(cities.whereFilter(.orFilter([])) === cities)
     #expect(cities.whereFilter(.whereField("a", isEqualTo: 1)) == cities.whereField("a", isEqualTo: 1))
+    #expect(cities.whereField("a", isEqualTo: AnyHashable("x")) == cities.whereField("a", isEqualTo: "x"))
+    // A collection is no query that asks for the same, from either side.
+    let plain = Query(database.firestore, cities.structured)
+    #expect(plain != cities && cities != plain)
+    #expect(plain == Query(database.firestore, cities.structured))
     let other = try TestDatabase()
     #expect(other.firestore.collection("cities").limit(to: 1) != cities.limit(to: 1))
   }

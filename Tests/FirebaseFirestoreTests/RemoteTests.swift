@@ -63,6 +63,18 @@ import Testing
     try await firestore.terminate()
   }
 
+  @Test func whatTheCacheRemembersBesideTheDocumentsIsNotCounted() async throws {
+    try authority.commit((0..<30).map { .set(try room("\($0)"), StoredMap()) })
+    let firestore = client()
+    try await firestore.document("rooms/own").setData(["n": 1])
+    #expect(try await firestore.collection("rooms").getDocuments(source: .server).count == 31)
+    #expect(try await firestore.statistics().documentCount == 31)
+    try await firestore.disableNetwork()
+    firestore.document("rooms/late").setData(["n": 1], completion: nil)
+    #expect(try await firestore.statistics().documentCount == 32)
+    try await firestore.terminate()
+  }
+
   @Test func aCacheThatHasNeverSeenADocumentSaysSoAndAServerThatIsAwayIsUnavailable() async throws {
     let firestore = client()
     let reference = firestore.document("rooms/eros")

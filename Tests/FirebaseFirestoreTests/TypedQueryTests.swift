@@ -105,6 +105,189 @@ import Testing
         == firestore.collection("items").whereField("item_name", isEqualTo: "x"))
   }
 
+  // MARK: Strategies
+
+  struct Item: Codable {
+    struct Part: Codable, Equatable {
+      var firstName: String
+    }
+    var madeAt: Date
+    var rawData: Data
+    var mainPart: Part
+    var size: Double
+    @ServerTimestamp var seenAt: Date?
+  }
+
+  @Test func operandsAreWhatTheDecoderReads() async throws {
+    let firestore = Firestore.memory()
+    let all = firestore.collection("items")
+    let items = all.typed(Item.self) {
+      let decoder = Firestore.Decoder()
+      decoder.dateDecodingStrategy = .secondsSince1970
+      decoder.dataDecodingStrategy = .base64
+      decoder.keyDecodingStrategy = .convertFromSnakeCase
+      return decoder
+    }
+    let date = Date(timeIntervalSince1970: 2.5)
+    let part = Item.Part(firstName: "x")
+    #expect(items.where(\.madeAt, .above(date)).query == all.whereField("made_at", isGreaterThan: 2.5))
+    #expect(items.where(\.rawData, .equals(Data([1]))).query == all.whereField("raw_data", isEqualTo: "AQ=="))
+    #expect(
+      items.where(\.mainPart, .isOne(of: [part])).query
+        == all.whereField("main_part", in: [["first_name": "x"]]))
+    // Always a timestamp.
+    #expect(
+      items.where(\.seenAt, .equals(date)).query
+        == all.whereField("seen_at", isEqualTo: Timestamp(date: date)))
+    #expect(
+      items.filter(using: #Predicate { $0.madeAt >= date }).query
+        == all.whereField("made_at", isGreaterThanOrEqualTo: 2.5))
+
+    let encoder = Firestore.Encoder()
+    encoder.dateEncodingStrategy = .secondsSince1970
+    encoder.dataEncodingStrategy = .base64
+    encoder.keyEncodingStrategy = .convertToSnakeCase
+    let item = Item(madeAt: date, rawData: Data([1]), mainPart: part, size: 1, seenAt: date)
+    try all.document("a").setData(from: item, encoder: encoder)
+    let found = items.where(\.madeAt, .equals(date)).where(\.rawData, .equals(Data([1])))
+      .where(\.mainPart, .equals(part)).where(\.seenAt, .equals(date))
+    #expect(try await found.get().map(\.size) == [1])
+    try await firestore.terminate()
+  }
+
+  struct Event: Codable {
+    var title: String
+    var at: Date
+    var key: Data
+  }
+
+  @Test func datesInOtherFormsAreOperandsToo() {
+    let all = Firestore.memory().collection("events")
+    func field(_ strategy: @escaping @Sendable () -> FirebaseDataDecoder.DateDecodingStrategy) -> Query {
+      all.typed(Event.self) {
+        let decoder = Firestore.Decoder()
+        decoder.dateDecodingStrategy = strategy()
+        return decoder
+      }.where(\.at, .equals(Date(timeIntervalSince1970: 2.5))).query
+    }
+    #expect(field { .millisecondsSince1970 } == all.whereField("at", isEqualTo: 2500.0))
+    #expect(field { .iso8601 } == all.whereField("at", isEqualTo: "1970-01-01T00:00:02Z"))
+    #expect(field { .deferredToDate } == all.whereField("at", isEqualTo: -978_307_197.5))
+    let formatted = field {
+      let formatter = DateFormatter()
+      formatter.locale = Locale(identifier: "en_US_POSIX")
+      formatter.timeZone = TimeZone(secondsFromGMT: 0)
+      formatter.dateFormat = "yyyy/MM/dd"
+      return .formatted(formatter)
+    }
+    #expect(formatted == all.whereField("at", isEqualTo: "1970/01/01"))
+  }
+
+  @Test(arguments: [("dates", false), ("data", true)])
+  func anOperandOfACustomStrategyTraps(_ kind: String, _ isData: Bool) async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      [isData = isData as Bool] in
+      let events = Firestore.memory().collection("events").typed(Event.self) {
+        let decoder = Firestore.Decoder()
+        decoder.dateDecodingStrategy = .custom { _ in Date(timeIntervalSince1970: 0) }
+        decoder.dataDecodingStrategy = .custom { _ in Data() }
+        return decoder
+      }
+      // Others are as they always are.
+      _ = events.where(\.title, .equals("x")).order(by: \.at)
+      if isData {
+        _ = events.where(\.key, .equals(Data([1])))
+      } else {
+        _ = events.where(\.at, .above(Date(timeIntervalSince1970: 0)))
+      }
+    }
+    let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(said.contains("What a custom strategy for \(kind) reads cannot be told"))
+  }
+
+  struct Measure: Codable {
+    var name: String
+    var size: Double
+  }
+
+  @Test func notANumberAndTheInfinitiesAreOperands() async throws {
+    let firestore = Firestore.memory()
+    let measures = firestore.collection("measures").typed(Measure.self)
+    for (name, size) in [("one", 1), ("nan", Double.nan), ("infinity", .infinity)] {
+      try await firestore.document("measures/\(name)").setData(["name": name, "size": size])
+    }
+    #expect(try await measures.where(\.size, .equals(.nan)).get().map(\.name) == ["nan"])
+    #expect(try await measures.where(\.size, .above(1)).get().map(\.name) == ["infinity"])
+    #expect(try await measures.where(\.size, .atLeast(.infinity)).get().map(\.name) == ["infinity"])
+    try await firestore.terminate()
+  }
+
+  // MARK: Properties
+
+  struct Owner: Codable {
+    struct Pet: Codable {
+      var name: String
+    }
+    @DocumentID var id: DocumentReference?
+    var home: DocumentReference
+    var pet: Pet?
+    var role: Role
+  }
+
+  @Test func optionalMapsAndReferencesAreTheirFields() {
+    let firestore = Firestore.memory()
+    let (all, home) = (firestore.collection("owners"), firestore.document("homes/one"))
+    let owners = all.typed(Owner.self)
+    #expect(
+      owners.where(\.pet, .equals(Owner.Pet(name: "x"))).query
+        == all.whereField("pet", isEqualTo: ["name": "x"]))
+    #expect(owners.where(\.pet?.name, .equals("x")).query == all.whereField("pet.name", isEqualTo: "x"))
+    #expect(owners.where(\.home, .equals(home)).query == all.whereField("home", isEqualTo: home))
+    #expect(
+      owners.where(\.id, .equals(all.document("a"))).query
+        == all.whereField(FieldPath.documentID(), isEqualTo: all.document("a")))
+    #expect(
+      owners.where(\.role.rawValue, .equals("writer")).query == all.whereField("role", isEqualTo: "writer"))
+  }
+
+  @Test func theIDInACollectionGroupIsComparedWithPaths() async throws {
+    let firestore = try await Self.users()
+    let users = firestore.collectionGroup("users").typed(User.self)
+    #expect(try await users.where(\.id, .equals("users/bob")).get().map(\.name) == ["Bob"])
+    try await firestore.terminate()
+  }
+
+  struct Person: Codable {
+    @DocumentID var id: String?
+    var name: String
+    var age: Int
+    var tags: [String]
+    var joined: Date
+
+    var display: String { "Dr " + name }
+    var searchText: String { name.lowercased() }
+    var sortedTags: [String] { tags.sorted() }
+  }
+
+  @Test(arguments: 0..<8) func whatIsMadeOfAFieldTraps(_ index: Int) async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      [index = index as Int] in
+      let people = Firestore.memory().collection("people").typed(Person.self)
+      switch index {
+      case 0: _ = people.where(\.name.capitalized, .equals("Ada"))
+      case 1: _ = people.where(\.display, .equals("Dr Ada"))
+      case 2: _ = people.where(\.age.byteSwapped, .equals(1))
+      case 3: _ = people.where(\.tags.first, .equals("a"))
+      case 4: _ = people.where(\.searchText, .equals("ada"))
+      case 5: _ = people.order(by: \.sortedTags)
+      case 6: _ = people.where(\.joined.timeIntervalSince1970, .above(0))
+      default: _ = people.where(\.id?.count, .equals(3))
+      }
+    }
+    let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(said.contains("cannot be found by decoding Person"))
+  }
+
   // MARK: Predicates
 
   @Test func predicatesAreFilters() async throws {

@@ -4,6 +4,7 @@
 //   record of a content   __blobs__ / id as 64 hexadecimal digits
 //   record of an upload   __uploads__ / number as 32 hexadecimal digits
 //   record of a download  __downloads__ / number as 32 hexadecimal digits
+//   record of an arrival  __arrivals__ / number as 32 hexadecimal digits
 //
 // Objects are listed in the order of their names' bytes, and a name has slashes, which no document's id has. So
 // each byte from space (0x20) to slash (0x2F) is shifted down by one: the order stays, and a slash becomes a full
@@ -81,21 +82,16 @@ enum ReservedPath {
   static let blobs = "__blobs__"
   static let uploads = "__uploads__"
   static let downloads = "__downloads__"
+  static let arrivals = "__arrivals__"
 
   static func objects(inBucket bucket: String) -> CollectionPath {
     CollectionPath(unchecked: [buckets, ShiftedText.id(of: bucket), objects])
   }
 
-  /// All documents that are not the users'.
-  static let groups: [StructuredQuery.Scope] = [
-    .collectionGroup(objects), .collectionGroup(blobs), .collectionGroup(uploads),
-    .collectionGroup(downloads), .collectionGroup("__outbox__"), .collectionGroup("__bundles__"),
-    .collectionGroup("__named_queries__"),
-  ]
-
   static let allBlobs = CollectionPath(unchecked: [blobs])
   static let allUploads = CollectionPath(unchecked: [uploads])
   static let allDownloads = CollectionPath(unchecked: [downloads])
+  static let allArrivals = CollectionPath(unchecked: [arrivals])
 }
 
 /// Text with slashes as the id of a document, in the same order.

@@ -43,7 +43,7 @@ extension DocumentStore {
     return found
   }
 
-  private func momentWithNames() throws(DocumentStoreError) -> (Moment, OrderedIndex) {
+  func momentWithNames() throws(DocumentStoreError) -> (Moment, OrderedIndex) {
     while true {
       let (moment, names) = try moment { [indexes] in indexes.state.withLock { $0.names?.tree } }
       if let names { return (moment, names) }

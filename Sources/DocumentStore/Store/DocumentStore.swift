@@ -166,13 +166,8 @@ public final class DocumentStore: Sendable {
   /// What the open found and dropped.
   package var recoveryReport: RecoveryReport { bytes.recoveryReport }
 
-  /// The number of documents.
-  public var count: Int {
-    // What is kept beside documents has keys as well.
-    if indexes.documentCount == nil { try? findNames() }
-    guard let count = indexes.documentCount else { return bytes.count }
-    return count - ReservedPath.groups.reduce(0) { $0 + ((try? self.count(StructuredQuery($1))) ?? 0) }
-  }
+  /// The number of documents. Of a store that is too damaged for that to be known, that of all keys.
+  public var count: Int { (try? documentCount()) ?? bytes.count }
 
   /// Whether the index that a query needs is made if it is not there. Otherwise such a query goes through what
   /// there is, and sorts.

@@ -7,7 +7,7 @@ private import OfflineSync
 
 /// How much a database holds.
 public struct FirestoreStatistics: Hashable, Sendable {
-  /// All documents of all collections.
+  /// All documents of all collections; with a remote, those that are in the cache.
   public let documentCount: Int
   /// The space that the database takes, spare files included.
   public let byteCount: UInt64
@@ -18,13 +18,14 @@ public struct FirestoreStatistics: Hashable, Sendable {
 }
 
 extension Firestore {
-  /// Reads nothing from disk.
+  /// Reads pages of indexes and no document. Throws `dataLoss` if the documents cannot be counted since the database is
+  /// damaged.
   nonisolated(nonsending) public func statistics() async throws -> FirestoreStatistics {
     let client = client()
     await client.wait(for: client.lastIssuedWrite)
-    return try await client.performed { view in
+    return try await client.performed { view throws(DocumentStoreError) in
       FirestoreStatistics(
-        documentCount: view.store.count, byteCount: view.store.byteCount,
+        documentCount: try view.store.documentCount(), byteCount: view.store.byteCount,
         documentByteCount: view.store.documentByteCount, indexCount: view.store.indexList.count)
     }
   }
@@ -46,14 +47,17 @@ extension Firestore {
   /// Deletes the documents of a collection that were last changed before `date`, and says how many. Those that
   /// someone changes meanwhile stay, and so do those whose time is ahead of the clock, because whoever made their bundle
   /// had one that is: they count as changed then. With a remote they are gone from the cache alone, and those that a listener sees
-  /// or that have pending writes stay.
+  /// or that have pending writes stay. Throws `invalidArgument` for a date after the year 9999, and for one that is none.
   @discardableResult
   nonisolated(nonsending)
     public func evict(collection: String, olderThan date: Date) async throws -> Int
   {
     let query = try self.collection(collection).runnable
-    // No document was changed before the year 1.
-    if Timestamp.problem(date: date) != nil, date < Date() { return 0 }
+    if let problem = Timestamp.problem(date: date) {
+      // No document was changed before the year 1.
+      if date < Date() { return 0 }
+      throw FirestoreErrors.make(.invalidArgument, problem)
+    }
     let limit = Timestamp(date: date).stored
     let client = client()
     await client.wait(for: client.lastIssuedWrite)

@@ -74,8 +74,7 @@ extension FirestoreClient {
     remember(listening)
     let tell: @Sendable (Result<WriteQueueProgress, any Error>) -> Void = { result in
       queue.async {
-        guard !listening.isRemoved else { return }
-        handler(result)
+        guard listening.call({ handler(result) }) else { return }
         if case .failure = result { listening.remove() }
       }
     }

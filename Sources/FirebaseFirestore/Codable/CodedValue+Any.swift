@@ -58,7 +58,9 @@ extension UserData {
 
   /// A value that is read: always one.
   static func read(_ any: Any) -> CodedValue {
-    do throws(UserDataError) { return try coded(any, Walk(isReading: true)) } catch { return .other(any) }
+    do throws(UserDataError) { return try coded(any, Walk(isReading: true)) } catch {
+      return .other(bare(any))
+    }
   }
 
   static func coded(_ dictionary: [String: Any], _ walk: Walk = Walk()) throws(UserDataError) -> CodedMap {
@@ -76,6 +78,7 @@ extension UserData {
     if type == Int.self, let integer = any as? Int { return .stored(.integer(Int64(integer))) }
     if type == Double.self, let double = any as? Double { return .stored(.double(double)) }
     if type == Bool.self, let boolean = any as? Bool { return .stored(.boolean(boolean)) }
+    if type == AnyHashable.self { return try coded(bare(any), walk) }
     if type is AnyObject.Type { return try coded(object: any as AnyObject, walk) }
     if let optional = any as? any OptionalValue {
       guard let wrapped = optional.wrapped else { return .null }
@@ -149,8 +152,14 @@ extension UserData {
   private static func part(_ any: Any, _ walk: Walk) throws(UserDataError) -> CodedValue {
     do throws(UserDataError) { return try coded(any, walk) } catch {
       guard walk.isReading else { throw error }
-      return .other(any)
+      return .other(bare(any))
     }
+  }
+
+  /// What is in an `AnyHashable`, of which a dictionary can be full; anything else is that itself.
+  private static func bare(_ any: Any) -> Any {
+    guard type(of: any) == AnyHashable.self, let hashable = any as? AnyHashable else { return any }
+    return hashable.base
   }
 
   private static func coded(_ date: Date) throws(UserDataError) -> Timestamp {
@@ -185,10 +194,10 @@ extension UserData {
 }
 
 /// An `Optional` that was put into `Any`; Apple's bridge makes `NSNull` of nil as well.
-private protocol OptionalValue {
+protocol OptionalValue {
   var wrapped: Any? { get }
 }
 
 extension Optional: OptionalValue {
-  fileprivate var wrapped: Any? { map { $0 } }
+  var wrapped: Any? { map { $0 } }
 }

@@ -3,13 +3,14 @@
 final class EncodingOptions {
   let date: FirebaseDataEncoder.DateEncodingStrategy
   let data: FirebaseDataEncoder.DataEncodingStrategy
-  let nonConformingFloat: FirebaseDataEncoder.NonConformingFloatEncodingStrategy
+  /// Nil if they are numbers like others.
+  let nonConformingFloat: FirebaseDataEncoder.NonConformingFloatEncodingStrategy?
   let key: FirebaseDataEncoder.KeyEncodingStrategy
   let userInfo: [CodingUserInfoKey: Any]
 
   init(
     date: FirebaseDataEncoder.DateEncodingStrategy, data: FirebaseDataEncoder.DataEncodingStrategy,
-    nonConformingFloat: FirebaseDataEncoder.NonConformingFloatEncodingStrategy,
+    nonConformingFloat: FirebaseDataEncoder.NonConformingFloatEncodingStrategy?,
     key: FirebaseDataEncoder.KeyEncodingStrategy, userInfo: [CodingUserInfoKey: Any]
   ) {
     self.date = date

@@ -42,8 +42,9 @@ public enum FirebaseDataDecoder {
     case convertFromString(positiveInfinity: String, negativeInfinity: String, nan: String)
   }
 
-  /// What field names become before they are compared with the names of properties. The keys of
-  /// dictionaries are never converted. Of two fields that become one, the first by UTF-8 counts.
+  /// What field names become before they are compared with the names of properties. The keys of dictionaries
+  /// stay if they are a `String`; keys of another type that names stand for are converted. Of two fields that
+  /// become one, the first by UTF-8 counts.
   public enum KeyDecodingStrategy {
     /// As the coding keys say.
     case useDefaultKeys

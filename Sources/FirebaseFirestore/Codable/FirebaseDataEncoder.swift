@@ -42,7 +42,8 @@ public enum FirebaseDataEncoder {
     case convertToString(positiveInfinity: String, negativeInfinity: String, nan: String)
   }
 
-  /// What the names of properties become. The keys of dictionaries are never converted.
+  /// What the names of properties become. The keys of dictionaries stay if they are a `String`; keys of another
+  /// type that become names are converted.
   public enum KeyEncodingStrategy {
     /// As the coding keys say.
     case useDefaultKeys

@@ -40,21 +40,27 @@ extension Firestore {
       try map(of: value).fields(in: firestore)
     }
 
-    /// Any value at all, to compare fields with.
+    /// Any value at all, to compare fields with. Fields hold infinities and NaN, so they can be asked for.
     func encodeOperand(_ value: some Encodable) throws -> CodedValue {
-      try root.coded(value, at: nil) ?? .null
+      var nonConformingFloat: FirebaseDataEncoder.NonConformingFloatEncodingStrategy?
+      if case .convertToString = nonConformingFloatEncodingStrategy {
+        nonConformingFloat = nonConformingFloatEncodingStrategy
+      }
+      return try root(nonConformingFloat).coded(value, at: nil) ?? .null
     }
 
-    private var root: ValueEncoder {
+    private func root(
+      _ nonConformingFloat: FirebaseDataEncoder.NonConformingFloatEncodingStrategy?
+    ) -> ValueEncoder {
       ValueEncoder(
         EncodingOptions(
-          date: dateEncodingStrategy, data: dataEncodingStrategy,
-          nonConformingFloat: nonConformingFloatEncodingStrategy, key: keyEncodingStrategy,
-          userInfo: userInfo))
+          date: dateEncodingStrategy, data: dataEncodingStrategy, nonConformingFloat: nonConformingFloat,
+          key: keyEncodingStrategy, userInfo: userInfo))
     }
 
     private func map<T: Encodable>(of value: T) throws -> CodedMap {
-      guard case .map(let map)? = try root.coded(value, at: nil) else {
+      guard case .map(let map)? = try root(nonConformingFloatEncodingStrategy).coded(value, at: nil)
+      else {
         throw EncodingError.invalidValue(
           value,
           EncodingError.Context(codingPath: [], debugDescription: "Top-level \(T.self) is not allowed."))

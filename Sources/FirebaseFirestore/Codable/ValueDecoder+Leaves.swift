@@ -57,7 +57,7 @@ extension ValueDecoder {
       switch value {
       case .stored(.integer(let integer)): I(exactly: integer)
       case .stored(.double(let double)): I(exactly: double)
-      case .decimal(let decimal): I(exactly: decimal.doubleValue)
+      case .decimal(let decimal): Self.whole(decimal.decimalValue)
       case .other(let other): Self.exactly(try largeInteger(other, type, value, at: key))
       default: throw mismatch(type, value, at: key)
       }
@@ -67,6 +67,13 @@ extension ValueDecoder {
 
   private static func exactly<I: FixedWidthInteger>(_ integer: some FixedWidthInteger) -> I? {
     I(exactly: integer)
+  }
+
+  /// Through its text: a double has fewer digits than a decimal.
+  private static func whole<I: FixedWidthInteger>(_ decimal: Decimal) -> I? {
+    var (rounded, copy) = (Decimal(), decimal)
+    unsafe NSDecimalRound(&rounded, &copy, 0, .plain)
+    return rounded == decimal ? I("\(rounded)") : nil
   }
 
   /// One that 64 bits with a sign do not hold.

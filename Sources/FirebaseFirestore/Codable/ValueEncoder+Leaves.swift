@@ -50,6 +50,8 @@ extension ValueEncoder {
   private func float<T>(_ double: Double, _ value: T, at key: (any CodingKey)?) throws -> CodedValue {
     if double.isFinite { return .stored(.double(double)) }
     switch options.nonConformingFloat {
+    case nil:
+      return .stored(.double(double))
     case .convertToString(let positiveInfinity, let negativeInfinity, let nan):
       let text = double.isNaN ? nan : double > 0 ? positiveInfinity : negativeInfinity
       return .stored(.string(text))

@@ -36,11 +36,12 @@ extension Firestore {
     }
     if isNew {
       // Outside the lock: an app that is gone already runs it at once.
-      app.addTeardown {
+      let teardown = app.addTeardown {
         instance.forget()
         // The app is gone when its stores are.
         instance.endNow()
       }
+      instance.keep(teardown)
     }
     return instance
   }

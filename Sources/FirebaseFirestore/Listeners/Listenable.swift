@@ -44,11 +44,11 @@ extension FirestoreClient {
     switch query {
     case .failure(let error):
       let listening = Listening { _ in }
-      queue.async { if !listening.isRemoved { handler(.failure(error)) } }
+      queue.async { listening.call { handler(.failure(error)) } }
       return listening
     case .success(let query):
-      guard remote == nil else { return listen(to: query, options, on: queue) { handler($0.map(viewed)) } }
-      return listen(to: query, on: queue) { handler($0.map(live)) }
+      guard remote == nil else { return listen(to: query, options, on: queue, made: viewed, handler) }
+      return listen(to: query, on: queue, made: live, handler)
     }
   }
 }

@@ -7,6 +7,9 @@ public import Foundation
 public protocol ListenerRegistration: NSObjectProtocol, Sendable {
   /// After this returns, no callback starts; one that runs may finish. Any thread may call it, and calling it
   /// again does nothing.
+  ///
+  /// While a callback runs in another thread, this waits for its end, though for some milliseconds only, since it may
+  /// itself wait for the caller. In the callback it does not wait.
   func remove()
 }
 
@@ -15,9 +18,13 @@ public protocol ListenerRegistration: NSObjectProtocol, Sendable {
 final class Listening: NSObject, ListenerRegistration {
   private let state = Guarded(State())
   private let onRemoval: @Sendable (Listening) -> Void
+  /// Calls of the user that have begun.
+  private let calls = DispatchGroup()
 
   private struct State {
     var isRemoved = false
+    /// The thread that is in a call, or about to be.
+    var caller: ObjectIdentifier?
     var registration: (@Sendable () -> Void)?
     var onEnd: (@Sendable () -> Void)?
   }
@@ -25,6 +32,23 @@ final class Listening: NSObject, ListenerRegistration {
   init(onRemoval: @escaping @Sendable (Listening) -> Void) { self.onRemoval = onRemoval }
 
   var isRemoved: Bool { state.withLock { $0.isRemoved } }
+
+  /// Runs `body`, which is to do nothing but call the user, unless this was removed; false if it was. What takes its time
+  /// is done before: from here on, whoever removes this waits.
+  @discardableResult
+  func call(_ body: () -> Void) -> Bool {
+    let begins = state.withLock { state in
+      guard !state.isRemoved else { return false }
+      state.caller = ObjectIdentifier(Thread.current)
+      calls.enter()
+      return true
+    }
+    guard begins else { return false }
+    body()
+    state.withLock { $0.caller = nil }
+    calls.leave()
+    return true
+  }
 
   /// It was taken up; `registration` ends that.
   func attach(_ registration: @escaping @Sendable () -> Void) {
@@ -61,5 +85,13 @@ final class Listening: NSObject, ListenerRegistration {
     }
     registration?()
     onEnd?()
+    letBegin()
+  }
+
+  /// Whether a call in another thread has come to the user's code cannot be told from outside, but that it has ended.
+  private func letBegin() {
+    let caller = state.withLock { $0.caller }
+    guard let caller, caller != ObjectIdentifier(Thread.current) else { return }
+    _ = calls.wait(timeout: .now() + .milliseconds(10))
   }
 }

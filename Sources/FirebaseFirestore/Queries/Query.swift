@@ -59,7 +59,8 @@ public class Query: NSObject, @unchecked Sendable {
   }
 
   public override func isEqual(_ object: Any?) -> Bool {
-    guard let other = object as? Query else { return false }
+    // A collection is more than the query for its documents, and decides by itself.
+    guard let other = object as? Query, type(of: other) == type(of: self) else { return false }
     return firestore === other.firestore && structured == other.structured
   }
 

@@ -87,7 +87,8 @@ public final class MemoryCacheSettings: NSObject, NSCopying, LocalCacheSettings,
 
   public override init() { choice = .memoryLRU(CacheSize.standard) }
 
-  /// Memory settings with a collector, which is kept and has no effect.
+  /// With a remote, the collector says how much of the cache stays, and for how long. Without one nothing is ever given
+  /// up, and it has no effect.
   public init(garbageCollectorSettings: any MemoryGarbageCollectorSettings & NSObjectProtocol) {
     let size = (garbageCollectorSettings as? MemoryLRUGCSettings)?.size
     choice = size.map(CacheChoice.memoryLRU) ?? .memoryEager

@@ -12,11 +12,11 @@ import Foundation
 import OfflineSync
 
 extension FirestoreClient {
-  typealias Handler = @Sendable (Result<LiveSnapshot, any Error>) -> Void
-
-  /// Tells `handler` the states of a query on `queue`, until the listening is removed, or an error ends it.
-  func listen(
-    to query: StructuredQuery, on queue: DispatchQueue, _ handler: @escaping Handler
+  /// Tells `handler` the states of a query on `queue`, each as `made` of it, until the listening is removed, or an error
+  /// ends it.
+  func listen<Snapshot: Sendable>(
+    to query: StructuredQuery, on queue: DispatchQueue, made: @escaping @Sendable (LiveSnapshot) -> Snapshot,
+    _ handler: @escaping @Sendable (Result<Snapshot, any Error>) -> Void
   ) -> Listening {
     let listening = Listening { [weak self] in self?.forget($0) }
     remember(listening)
@@ -24,27 +24,28 @@ extension FirestoreClient {
       guard !listening.isRemoved else { return }
       do throws(DocumentStoreError) {
         let registration = try view.get().store.listen(to: query, on: queue) { [weak self] result in
-          self?.tell(result, listening, handler)
+          self?.tell(result, listening, made, handler)
         }
         listening.attach { registration.remove() }
       } catch {
-        queue.async { [self] in tell(.failure(error), listening, handler) }
+        queue.async { [self] in tell(.failure(error), listening, made, handler) }
       }
     }
     return listening
   }
 
-  private func tell(
-    _ result: Result<LiveSnapshot, DocumentStoreError>, _ listening: Listening, _ handler: Handler
+  private func tell<Snapshot>(
+    _ result: Result<LiveSnapshot, DocumentStoreError>, _ listening: Listening,
+    _ made: (LiveSnapshot) -> Snapshot, _ handler: (Result<Snapshot, any Error>) -> Void
   ) {
     guard !listening.isRemoved else { return }
     switch result {
     case .success(let snapshot):
       guard let visible = snapshot.withoutChangesOfTimes else { return }
-      handler(.success(visible))
-      announceSync()
+      let told = made(visible)
+      if listening.call({ handler(.success(told)) }) { announceSync() }
     case .failure(let error):
-      handler(.failure(FirestoreErrors.translate(error)))
+      listening.call { handler(.failure(FirestoreErrors.translate(error))) }
       // Only then: what ends, ends loops, which have to hear why.
       listening.remove()
     }
@@ -55,7 +56,7 @@ extension FirestoreClient {
   /// Tells `handler` on `queue`, the same for all: once now, and then after each round of snapshots.
   func listenToSync(on queue: DispatchQueue, _ handler: @escaping @Sendable () -> Void) -> Listening {
     let listening = Listening { [weak self] in self?.forget($0) }
-    let call: @Sendable () -> Void = { if !listening.isRemoved { handler() } }
+    let call: @Sendable () -> Void = { listening.call(handler) }
     guard remote == nil else {
       remember(listening)
       inOrderOfDriver { driver in

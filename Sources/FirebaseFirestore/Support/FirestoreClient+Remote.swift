@@ -137,17 +137,18 @@ extension FirestoreClient {
 
   // MARK: Listening
 
-  typealias ViewHandler = @Sendable (Result<ViewSnapshot, any Error>) -> Void
-
-  func listen(
+  /// As without a remote.
+  func listen<Snapshot: Sendable>(
     to query: StructuredQuery, _ options: SnapshotListenOptions, on queue: DispatchQueue,
-    _ handler: @escaping ViewHandler
+    made: @escaping @Sendable (ViewSnapshot) -> Snapshot,
+    _ handler: @escaping @Sendable (Result<Snapshot, any Error>) -> Void
   ) -> Listening {
     let listening = Listening { [weak self] in self?.forget($0) }
     remember(listening)
-    let tell: ViewHandler = { result in
+    let tell: @Sendable (Result<ViewSnapshot, any Error>) -> Void = { result in
       guard !listening.isRemoved else { return }
-      handler(result)
+      let told = result.map(made)
+      listening.call { handler(told) }
       // Only then: what ends, ends loops, which have to hear why.
       if case .failure = result { listening.remove() }
     }

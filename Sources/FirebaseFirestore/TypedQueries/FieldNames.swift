@@ -3,12 +3,19 @@
 //   1. decode a value of the type from a decoder that makes everything up, and note each field that is asked for
 //   2. for each of them, decode another value in which only this field is different
 //   3. the property is in the field without which it would not be different
+//   4. it is the field if it is just what was handed out for it, each time; else it is computed
 //
 // Only what the type itself does when it is decoded counts, so that coding keys and wrappers are followed.
 
 import DocumentStore
 private import FirebaseCore
-private import Foundation
+
+/// Where a property is kept.
+struct PropertyField {
+  let path: StoredFieldPath
+  /// As `@ServerTimestamp` keeps moments, whatever the strategy for dates is.
+  let isTimestamp: Bool
+}
 
 enum FieldNames {
   /// The answers so far: finding one takes as many decodings as the type has fields.
@@ -16,7 +23,7 @@ enum FieldNames {
 
   private struct Known: @unchecked Sendable {
     // Unchecked, because key paths are not marked; they never change.
-    var fields: [Key: StoredFieldPath] = [:]
+    var fields: [Key: PropertyField] = [:]
   }
 
   private struct Key: Hashable {
@@ -26,7 +33,7 @@ enum FieldNames {
 
   static func field<Model: Decodable, Value>(
     of property: KeyPath<Model, Value>, _ decoder: Firestore.Decoder, _ firestore: Firestore
-  ) -> StoredFieldPath {
+  ) -> PropertyField {
     var convertsKeys = false
     switch decoder.keyDecodingStrategy {
     case .useDefaultKeys: break
@@ -35,50 +42,56 @@ enum FieldNames {
     }
     let key = Key(property: property, convertsKeys: convertsKeys)
     if let field = known.withLock({ $0.fields[key] }) { return field }
-    guard let names = names(of: property, firestore), !names.isEmpty else {
+    guard let (names, isTimestamp) = find(property, firestore) else {
       ProgrammerError.trap(
         "The field of \(property) cannot be found by decoding \(Model.self). Use the steps of query, which take names."
       )
     }
-    let field = StoredFieldPath(
-      unchecked: names == ["__name__"] || !convertsKeys ? names : names.map(SnakeCase.encode))
+    let stored = names == ["__name__"] || !convertsKeys ? names : names.map(SnakeCase.encode)
+    let field = PropertyField(path: StoredFieldPath(unchecked: stored), isTimestamp: isTimestamp)
     known.withLock { $0.fields[key] = field }
     return field
   }
 
-  private static func names<Model: Decodable, Value>(
-    of property: KeyPath<Model, Value>, _ firestore: Firestore
-  ) -> [String]? {
-    let notes = ProbeNotes(firestore)
-    guard let plain = try? Model(from: ProbeDecoder(notes)) else { return nil }
-    let text = String(reflecting: plain[keyPath: property])
-    let different = notes.leaves.filter { leaf in
-      let probe = ProbeNotes(firestore, marked: leaf)
-      guard let value = try? Model(from: ProbeDecoder(probe)) else { return false }
-      return String(reflecting: value[keyPath: property]) != text
+  private static func find<Model: Decodable, Value>(
+    _ property: KeyPath<Model, Value>, _ firestore: Firestore
+  ) -> (names: [String], isTimestamp: Bool)? {
+    let documents = ProbeDocuments(firestore)
+    func finding(_ marked: [String]?, isUnusual: Bool = false) -> Finding? {
+      Finding(property, ProbeNotes(documents, marked: marked, isUnusual: isUnusual))
+    }
+    guard let plain = finding(nil) else { return nil }
+    let different = plain.notes.leaves.filter { leaf in
+      finding(leaf).map { $0.text != plain.text } ?? false
     }
     guard var common = different.first else { return nil }
     for leaf in different {
       common = Array(zip(common, leaf).prefix { $0 == $1 }.map(\.0))
     }
-    // A property of one field, or the field in it: the type tells.
-    let ends = (1..<max(common.count, 1)).map { Array(common.prefix($0)) }
-    if let end = ends.first(where: { notes.types[$0] == Value.self }) { return end }
-    // What is computed from a field, such as the count of a text, is no field.
-    if let type = notes.types[common], isComputed(Value.self, from: type) { return nil }
-    return common
+    // What does not decode from unusual values has shown enough.
+    let findings =
+      [plain] + different.compactMap { finding($0) } + different.compactMap { finding($0, isUnusual: true) }
+    // A property of one field, or the field in it: what was handed out tells.
+    let paths = common.indices.map { Array(common[...$0]) }
+    guard let names = paths.first(where: { path in findings.allSatisfy { $0.isOwn(path) } }) else {
+      return nil
+    }
+    return (names, plain.notes.values[names, default: []].contains { $0 is any ServerTimestampProperty })
   }
 
-  private static func isComputed(_ value: Any.Type, from field: Any.Type) -> Bool {
-    value != field && plain.contains(ObjectIdentifier(value))
-      && (plain.contains(ObjectIdentifier(field)) || field is any Collection.Type)
-  }
+  /// What a decoding made of a property.
+  private struct Finding {
+    let notes: ProbeNotes
+    let text: String
 
-  private static let plain: Set<ObjectIdentifier> = {
-    let types: [Any.Type] = [
-      String.self, Bool.self, Int.self, Int32.self, Int64.self, Double.self, Float.self, Date.self,
-      Data.self, URL.self,
-    ]
-    return Set(types.map { ObjectIdentifier($0) })
-  }()
+    /// Nil if nothing decodes.
+    init?<Model: Decodable, Value>(_ property: KeyPath<Model, Value>, _ notes: ProbeNotes) {
+      guard let model = try? Model(from: ProbeDecoder(notes)) else { return nil }
+      self.notes = notes
+      text = ProbeNotes.text(model[keyPath: property])
+    }
+
+    /// Whether the property is what was handed out there. What is computed from it is no field.
+    func isOwn(_ path: [String]) -> Bool { notes.wasGiven(text, at: path) }
+  }
 }

@@ -3,22 +3,36 @@
 private import FirebaseCore
 import Foundation
 
-/// What one decoding has asked for, and which field is to be different.
+/// Always the same two, whose texts are their addresses.
+struct ProbeDocuments {
+  let one: DocumentReference
+  let other: DocumentReference
+
+  init(_ firestore: Firestore) {
+    one = DocumentReference(firestore, ["probes", "one"])
+    other = DocumentReference(firestore, ["probes", "other"])
+  }
+}
+
+/// What one decoding has asked for and was given, and which field is to be different.
 final class ProbeNotes {
   /// A type that contains itself ends here.
   static let depthMax = 6
 
-  let firestore: Firestore
+  let documents: ProbeDocuments
   let marked: [String]?
+  /// Different in a way that few computations leave alone.
+  let isUnusual: Bool
   private(set) var leaves: [[String]] = []
-  private(set) var types: [[String]: Any.Type] = [:]
+  private(set) var values: [[String]: [Any]] = [:]
 
-  init(_ firestore: Firestore, marked: [String]? = nil) {
-    self.firestore = firestore
+  init(_ documents: ProbeDocuments, marked: [String]? = nil, isUnusual: Bool = false) {
+    self.documents = documents
     self.marked = marked
+    self.isUnusual = isUnusual
   }
 
-  func note(_ type: Any.Type, at path: [String]) { types[path] = types[path] ?? type }
+  func note(_ value: Any, at path: [String]) { values[path, default: []].append(value) }
 
   /// Whether the value at `path` is to be different.
   func leaf(_ path: [String]) -> Bool {
@@ -26,9 +40,49 @@ final class ProbeNotes {
     return path == marked
   }
 
-  func document(isMarked: Bool) -> DocumentReference {
-    DocumentReference(firestore, ["probes", isMarked ? "other" : "one"])
+  /// Whether what has this text was handed out at `path`, on its own or in what wraps it.
+  func wasGiven(_ text: String, at path: [String]) -> Bool {
+    let isLeaf = leaves.contains(path)
+    return values[path, default: []].contains { value in
+      Self.text(value) == text || Self.parts(of: value, isLeaf).contains { Self.text($0) == text }
+    }
   }
+
+  /// What of a value is stored just as the value itself is.
+  private static func parts(of value: Any, _ isLeaf: Bool) -> [Any] {
+    if let wrapper = value as? any ProbedWrapper { return [wrapper.probed as Any] }
+    if let raw = value as? any RawRepresentable { return [raw.rawValue] }
+    guard let wrapped = Mirror(reflecting: value).children.first(where: { $0.label == "wrappedValue" }) else {
+      return []
+    }
+    // A wrapper that decodes its value by keys or by elements. One that makes a value of another one stores that one.
+    let isMadeOfParts = !isLeaf || (wrapped.value is any Collection && !(wrapped.value is String))
+    return isMadeOfParts && !(wrapped.value is Data) ? [wrapped.value] : []
+  }
+
+  /// Whether a property is optional says nothing about its field.
+  static func text(_ value: Any) -> String {
+    guard let optional = value as? any OptionalValue else { return String(reflecting: value) }
+    return optional.wrapped.map { text($0) } ?? "nil"
+  }
+
+  func document(isMarked: Bool) -> DocumentReference { isMarked ? documents.other : documents.one }
+}
+
+/// Wrappers of ours that make their value of what is stored.
+protocol ProbedWrapper {
+  var probed: Any? { get }
+}
+
+/// One whose values are stored as timestamps.
+protocol ServerTimestampProperty {}
+
+extension DocumentID: ProbedWrapper {
+  var probed: Any? { wrappedValue.map { $0 } }
+}
+
+extension ServerTimestamp: ProbedWrapper, ServerTimestampProperty {
+  var probed: Any? { wrappedValue.map { $0 } }
 }
 
 struct ProbeDecoder: Decoder {
@@ -48,32 +102,38 @@ struct ProbeDecoder: Decoder {
   }
 
   func unkeyedContainer() -> any UnkeyedDecodingContainer {
-    ProbeElements(decoder: self, count: notes.leaf(path) ? 1 : 0)
+    ProbeElements(decoder: self, count: notes.leaf(path) ? notes.isUnusual ? 4 : 1 : 0)
   }
 
   func singleValueContainer() -> any SingleValueDecodingContainer { self }
 
   func value<T: Decodable>(_ type: T.Type) throws -> T {
-    notes.note(type, at: path)
     if let property = type as? any DocumentIDProperty.Type {
       let isMarked = notes.leaf(["__name__"])
-      if let value = try property.init(of: notes.document(isMarked: isMarked)) as? T { return value }
+      if let value = try property.init(of: notes.document(isMarked: isMarked)) as? T {
+        notes.note(value, at: ["__name__"])
+        return value
+      }
     }
-    if let value = known(type) { return value }
-    return try T(from: self)
+    let value = try known(type) ?? T(from: self)
+    notes.note(value, at: path)
+    return value
   }
 
   /// Nil for a type that has to decode itself.
   private func known<T>(_ type: T.Type) -> T? {
-    func pick<Leaf>(_ plain: Leaf, _ other: Leaf) -> T? { (notes.leaf(path) ? other : plain) as? T }
+    func pick<Leaf>(_ plain: Leaf, _ other: Leaf, _ unusual: Leaf? = nil) -> T? {
+      guard notes.leaf(path) else { return plain as? T }
+      return (notes.isUnusual ? unusual ?? other : other) as? T
+    }
     switch type {
-    case is String.Type: return pick("", "other")
+    case is String.Type: return pick("", "other", " Some oTher t\u{e9}xt ")
     case is Bool.Type: return pick(false, true)
-    case is Double.Type: return pick(0.0, 1.0)
-    case is Float.Type: return pick(Float(0), Float(1))
+    case is Double.Type: return pick(0.0, 1.0, 0.625)
+    case is Float.Type: return pick(Float(0), Float(1), Float(0.625))
     case let integer as any FixedWidthInteger.Type: return number(integer, isMarked: notes.leaf(path)) as? T
-    case is Date.Type: return pick(Date(timeIntervalSince1970: 0), Date(timeIntervalSince1970: 1))
-    case is Data.Type: return pick(Data(), Data([1]))
+    case is Date.Type: return pick(Self.date(0), Self.date(1), Self.date(1_000_000_000.625))
+    case is Data.Type: return pick(Data(), Data([1]), Data([1, 255, 0]))
     case is URL.Type: return pick(URL(fileURLWithPath: "/one"), URL(fileURLWithPath: "/other"))
     case is Decimal.Type: return pick(Decimal(0), Decimal(1))
     case is UUID.Type: return pick(Self.ids.0, Self.ids.1)
@@ -87,7 +147,11 @@ struct ProbeDecoder: Decoder {
     }
   }
 
-  private func number<I: FixedWidthInteger>(_ type: I.Type, isMarked: Bool) -> I { isMarked ? 1 : 0 }
+  private func number<I: FixedWidthInteger>(_ type: I.Type, isMarked: Bool) -> I {
+    isMarked ? notes.isUnusual ? 37 : 1 : 0
+  }
+
+  private static func date(_ seconds: Double) -> Date { Date(timeIntervalSince1970: seconds) }
 
   private func first<C: CaseIterable>(of type: C.Type, isMarked: Bool) -> Any? {
     let cases = Array(type.allCases.prefix(2))
@@ -178,6 +242,9 @@ private struct ProbeElements: UnkeyedDecodingContainer {
     return element
   }
 
-  /// With notes of its own: what is in an array is no field.
-  private var element: ProbeDecoder { ProbeDecoder(ProbeNotes(decoder.notes.firestore)) }
+  /// With notes of its own: what is in an array is no field. Of several, the second is different.
+  private var element: ProbeDecoder {
+    let isMarked = (count ?? 0) > 1 && currentIndex == 2
+    return ProbeDecoder(ProbeNotes(decoder.notes.documents, marked: isMarked ? [] : nil))
+  }
 }

@@ -51,24 +51,24 @@ private struct PredicateFields<Model: Decodable> {
     if let expression = expression as? any FilterExpression { return try expression.filter(self) }
     // A property that is a Bool.
     guard let field = field(expression) else { throw NoFilter(expression) }
-    return Filter(.field(field, .equal, try Firestore.Encoder().encodeOperand(true)))
+    return Filter(.field(field.path, .equal, .stored(.boolean(true))))
   }
 
   /// Nil if it is no property.
-  func field(_ expression: Any) -> StoredFieldPath? {
+  func field(_ expression: Any) -> PropertyField? {
     (expression as? any PropertyExpression).flatMap { field(of: $0) }
   }
 
-  private func field(of expression: some PropertyExpression) -> StoredFieldPath? {
+  private func field(of expression: some PropertyExpression) -> PropertyField? {
     expression.property(of: Model.self).map { FieldNames.field(of: $0, decoder, firestore) }
   }
 
   /// Throws for what has a property in it.
-  func operand(_ expression: some PredicateExpression) throws -> CodedValue {
+  func operand(_ expression: some PredicateExpression, of field: PropertyField) throws -> CodedValue {
     guard let value = try expression.evaluate(PredicateBindings()) as? any Encodable else {
       throw NoFilter(expression)
     }
-    return try Firestore.Encoder().encodeOperand(value)
+    return try decoder.operandEncoder(for: field).encodeOperand(value)
   }
 
   /// `mirrored` is what holds if the property is on the other side.
@@ -76,9 +76,11 @@ private struct PredicateFields<Model: Decodable> {
     _ left: some PredicateExpression, _ comparison: FieldFilter.Operator, _ right: some PredicateExpression,
     mirrored: FieldFilter.Operator
   ) throws -> Filter {
-    if let field = field(left) { return Filter(.field(field, comparison, try operand(right))) }
+    if let field = field(left) {
+      return Filter(.field(field.path, comparison, try operand(right, of: field)))
+    }
     guard let field = field(right) else { throw NoFilter(left) }
-    return Filter(.field(field, mirrored, try operand(left)))
+    return Filter(.field(field.path, mirrored, try operand(left, of: field)))
   }
 }
 
@@ -124,7 +126,7 @@ extension PredicateExpressions.Disjunction: FilterExpression {
 extension PredicateExpressions.Negation: FilterExpression {
   fileprivate func filter<Model>(_ fields: PredicateFields<Model>) throws -> Filter {
     guard let field = fields.field(wrapped) else { throw NoFilter(self) }
-    return Filter(.field(field, .equal, try Firestore.Encoder().encodeOperand(false)))
+    return Filter(.field(field.path, .equal, .stored(.boolean(false))))
   }
 }
 

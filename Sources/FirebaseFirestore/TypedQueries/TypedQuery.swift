@@ -18,9 +18,13 @@ private import Foundation
 /// ```
 ///
 /// The field of a property is found by looking at what `Model` decodes into it: coding keys, property wrappers
-/// and properties of properties are all right, and a property marked `@DocumentID` is the document's id. A type that
+/// and properties of properties are all right, and a property marked `@DocumentID` is the document's id; a query of a
+/// collection group compares it with paths, as `whereField` with `FieldPath.documentID()` does. A type that
 /// does not decode from made-up values, such as one with an enumeration that is not `CaseIterable`, cannot be looked
-/// at: there, steps with key paths trap, and the steps of `query` do the same by name.
+/// at: there, steps with key paths trap, and the steps of `query` do the same by name. So they do for a property that
+/// does not give back just what is stored, because it is computed or changed on the way.
+///
+/// Values that properties are compared with are stored the way the decoder reads them: its strategies count.
 public struct TypedQuery<Model: Decodable>: Sendable {
   /// The same without types.
   public let query: Query
@@ -39,14 +43,15 @@ public struct TypedQuery<Model: Decodable>: Sendable {
   public func `where`<Value>(_ property: KeyPath<Model, Value>, _ condition: FieldCondition<Value>)
     -> TypedQuery
   {
-    let field = FieldNames.field(of: property, decoder(), query.firestore)
-    return with(query.whereFilter(condition.filter(on: field)))
+    let decoder = decoder()
+    let field = FieldNames.field(of: property, decoder, query.firestore)
+    return with(query.whereFilter(condition.filter(on: field, decoder)))
   }
 
   /// In order of a property; documents without it are left out.
   public func order<Value>(by property: KeyPath<Model, Value>, descending: Bool = false) -> TypedQuery {
     let field = FieldNames.field(of: property, decoder(), query.firestore)
-    return with(query.order(by: FieldPath(field.names), descending: descending))
+    return with(query.order(by: FieldPath(field.path.names), descending: descending))
   }
 
   /// At most so many results, the first ones.

@@ -1,0 +1,93 @@
+// What the removal of a listener promises: once it has returned, no callback starts.
+
+import DocumentStore
+import Foundation
+import OfflineSync
+import Testing
+
+@testable import FirebaseFirestore
+
+@Suite(.timeLimit(.minutes(2))) struct RemovalTests {
+  private let queue = DispatchQueue(label: "dugout.test.callbacks")
+  /// What callbacks of a test wait for, on threads of our own queues.
+  private let goesOn = DispatchSemaphore(value: 0)
+
+  private func firestore(hasRemote: Bool) throws -> Firestore {
+    let firestore = Firestore.memory()
+    let settings = FirestoreSettings()
+    settings.dispatchQueue = queue
+    if hasRemote { settings.remote = try LoopbackRemote(authority: try DocumentStore.openInMemory()) }
+    firestore.settings = settings
+    return firestore
+  }
+
+  private func comes(_ sign: Counter) async throws {
+    while sign.count == 0 { try await Task.sleep(for: .milliseconds(2)) }
+  }
+
+  /// Snapshots of many documents take their time: whoever removed the listener meanwhile was told nevertheless.
+  @Test(arguments: [false, true])
+  func whatIsRemovedWhileItsSnapshotIsMadeIsNotTold(hasRemote: Bool) async throws {
+    let firestore = try firestore(hasRemote: hasRemote)
+    let (begun, told, goesOn) = (Counter(), Counter(), goesOn)
+    let made: @Sendable () -> Int = {
+      begun.add()
+      _ = goesOn.wait(timeout: .now() + 30)
+      return 1
+    }
+    let query = StructuredQuery(.collection(try CollectionPath(["rooms"])))
+    let listening = firestore.client().listen(
+      to: .success(query), SnapshotListenOptions(), on: queue, live: { _ in made() }, viewed: { _ in made() }
+    ) { (_: Result<Int, any Error>) in told.add() }
+    try await comes(begun)
+    await away { listening.remove() }
+    goesOn.signal()
+    // Behind what was on its way.
+    await withCheckedContinuation { done in queue.async { done.resume() } }
+    #expect(told.count == 0)
+    try await firestore.terminate()
+  }
+
+  /// A callback that has begun is let end, unless it takes long: it may wait for who removes it.
+  @Test(arguments: [false, true])
+  func aCallbackMayWaitForWhoRemovesIt(hasRemote: Bool) async throws {
+    let firestore = try firestore(hasRemote: hasRemote)
+    let (begun, ended, goesOn) = (Counter(), Counter(), goesOn)
+    let registration = firestore.collection("rooms").addSnapshotListener { _, _ in
+      begun.add()
+      if goesOn.wait(timeout: .now() + 30) == .success { ended.add() }
+    }
+    try await comes(begun)
+    await away { registration.remove() }
+    #expect(ended.count == 0)
+    goesOn.signal()
+    try await comes(ended)
+    #expect(begun.count == 1)
+    try await firestore.terminate()
+  }
+
+  @Test func aCallOfWhatWasRemovedIsNotMade() {
+    let listening = Listening { _ in }
+    var calls = 0
+    let first = listening.call { calls += 1 }
+    // In its own call, and twice.
+    let last = listening.call {
+      listening.remove()
+      listening.remove()
+      calls += 1
+    }
+    let late = listening.call { calls += 1 }
+    #expect(first && last && !late)
+    #expect(calls == 2)
+  }
+
+  /// On a thread that may wait.
+  private func away(_ body: @escaping @Sendable () -> Void) async {
+    await withCheckedContinuation { done in
+      DispatchQueue.global().async {
+        body()
+        done.resume()
+      }
+    }
+  }
+}
