@@ -14,7 +14,7 @@ import Testing
       try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any])
     #expect(object["documents"] as? Int == 1000)
     let rows = try #require(object["rows"] as? [[String: Any]])
-    #expect(rows.count == 6 && rows.allSatisfy { ($0["perSecond"] as? Double ?? 0) > 0 })
+    #expect(rows.count == 8 && rows.allSatisfy { ($0["perSecond"] as? Double ?? 0) > 0 })
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
     let text = try dugout.run("bench", folder.path, "--documents", "7")
     #expect(text.output.contains("All answers were right"), "\(text.output)\(text.complaint)")

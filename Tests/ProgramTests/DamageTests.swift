@@ -151,6 +151,24 @@ import Testing
     #expect(!Damage.isOfContent("/a/pack-0000000001"))
   }
 
+  @Test func aSalvageThatLosesValuesNamesTheBackup() throws {
+    let advice = "What is lost, a backup may have."
+    let folder = try TemporaryFolder()
+    try makeStore(folder)
+    for (kind, isLossy) in [("checkpoint-", false), ("segment-", true)] {
+      let file = try #require(try names(in: folder.path).first { $0.hasPrefix(kind) })
+      if isLossy {
+        try FileManager.default.removeItem(atPath: "\(folder.path)/\(file)")
+      } else {
+        try Self.flip { $0 / 2 }(folder.url.appendingPathComponent(file), folder.url)
+      }
+      let outcome = try dugout.run("salvage", folder.path)
+      #expect(outcome.status == 0, "\(outcome.complaint)")
+      #expect(outcome.output.contains("The store opens again."), "\(outcome.output)")
+      #expect(outcome.output.hasSuffix(" \(advice)\n") == isLossy, "\(outcome.output)")
+    }
+  }
+
   /// Commands that meet damage say what to do next, and change nothing.
   @Test func everyCommandThatMeetsDamageSaysWhatToDo() throws {
     let folder = try TemporaryFolder()
@@ -159,6 +177,10 @@ import Testing
     let file = try #require(try names(in: folder.path).first { $0.hasPrefix("MANIFEST") })
     try Self.flip { _ in 70 }(folder.url.appendingPathComponent(file), folder.url)
     let before = try contents(of: folder.path)
+    // What nobody could count is not none.
+    let check = try dugout.run("check", folder.path)
+    #expect(check.status == 1 && check.output.contains("how many keys there are cannot be told"))
+    #expect(!check.output.contains(" 0 keys") && !check.output.contains("last commit 0"), "\(check.output)")
     for arguments in [
       ["get", folder.path, "users/1"], ["ls", folder.path], ["query", folder.path, "users"],
       ["set", folder.path, "a/b", "{}"], ["delete", folder.path, "users/1"],

@@ -42,7 +42,62 @@ import Testing
     #expect(try dugout.run("delete", folder.path, "users/ada").status == 0)
     #expect(try dugout.run("delete", folder.path, "users/ada").status == 1)
     #expect(try dugout.run("delete", folder.path, "users", "--query").output == "1 document deleted.\n")
-    #expect(try dugout.run("ls", folder.path).output == "rooms  1 document\n")
+    // What lay below a document is still there, and the document is not.
+    #expect(
+      try dugout.run("ls", folder.path).output == "rooms  1 document\nusers/ada/posts  1 document\n")
+  }
+
+  /// The story: of a store with nothing at version/1, ls said that there were no collections.
+  @Test func collectionsBelowDocumentsThatAreNotThereAreListed() throws {
+    let folder = try TemporaryFolder()
+    for path in [
+      "version/1/user/ada", "version/1/user/bob", "version/1/user/ada/posts/1", "version/2/user/cy",
+      "version/2/user/dan/user/eve", "rooms/eros",
+    ] {
+      try #require(dugout.run("set", folder.path, path, "{}").status == 0)
+    }
+    let deeper =
+      "version/1/user  2 documents\nversion/2/user  1 document\nversion/2/user/dan/user  1 document\n"
+    #expect(try dugout.run("ls", folder.path).output == "rooms  1 document\n" + deeper)
+    let version = try dugout.run("ls", folder.path, "version").output
+    #expect(version == "no documents, but collections below:\n" + deeper)
+    #expect(try dugout.run("ls", folder.path, "version/1").output == "version/1/user  2 documents\n")
+    let ada = try dugout.run("ls", folder.path, "version/1/user/ada").output
+    #expect(ada == "version/1/user/ada/posts  1 document\n")
+    #expect(try dugout.run("ls", folder.path, "version/3").output == "no collections\n")
+    #expect(try dugout.run("ls", folder.path, "nothing").output == "no documents\n")
+    let shell = try dugout.run(["shell", folder.path], input: "ls\n")
+    #expect(shell.output == "rooms  1 document\n" + deeper, "\(shell.complaint)")
+
+    let all = try object(dugout.run("ls", folder.path, "--json"))
+    #expect((all["collections"] as? [[String: Any]])?.map { $0["path"] as? String } == ["rooms"])
+    #expect((all["deeper"] as? [[String: Any]])?.map { $0["documents"] as? Int } == [2, 1, 1])
+    #expect(all["deeperIsComplete"] as? Bool == true)
+    let below = try object(dugout.run("ls", folder.path, "version", "--json"))
+    #expect((below["deeper"] as? [[String: Any]])?.count == 3 && below["count"] as? Int == 0)
+
+    let query = try dugout.run("query", folder.path, "user where age > 3").output
+    #expect(
+      query == "no documents; there is no collection user, but there is version/1/user. "
+        + "\"group user\" asks all collections with that id.\n")
+    #expect(try dugout.run("query", folder.path, "rooms where age > 3").output == "no documents\n")
+  }
+
+  @Test func ofVeryManyCollectionsBelowAbsentDocumentsSomeAreListed() throws {
+    let folder = try TemporaryFolder()
+    try folder.changeStore { store in
+      let count = max(DeeperCollections.foundMax, DeeperCollections.lookedAtMax) + 1
+      var mutations: [Mutation] = []
+      for number in 0..<count {
+        mutations.append(.set(try DocumentPath(["users", "u\(number)", "posts", "1"]), StoredMap()))
+      }
+      try store.commit(mutations)
+    }
+    let outcome = try dugout.run("ls", folder.path)
+    let lines = outcome.output.split(separator: "\n")
+    #expect(lines.count == DeeperCollections.foundMax + 1, "\(outcome.complaint)")
+    #expect(lines.last?.hasPrefix("and perhaps more: the query \"group posts\"") == true)
+    #expect(try object(dugout.run("ls", folder.path, "--json"))["deeperIsComplete"] as? Bool == false)
   }
 
   @Test func indexesAreMadeListedAndDropped() throws {

@@ -109,7 +109,7 @@ import Testing
   @Test func quickstartKeepsItsStoreWhenAsked() throws {
     let outcome = try dugout.run("quickstart", "--keep")
     #expect(outcome.status == 0, "\(outcome.complaint)")
-    let match = try #require(outcome.output.firstMatch(of: #/dugout get "(.*)" users\/ada/#))
+    let match = try #require(outcome.output.firstMatch(of: #/dugout get '(.*)' users\/ada/#))
     let store = String(match.1)
     #expect(try dugout.run("get", store, "users/ada").output.contains("age: 86"))
     let folder = try #require(store.firstRange(of: "dugout-quickstart-"))

@@ -78,6 +78,22 @@ import Testing
       "\(both.complaint)")
   }
 
+  /// The story: the store of an app has brackets in its path, and a shell does not take them as they are.
+  @Test func aStoreThatIsOfferedIsWrittenAsAShellTakesIt() throws {
+    let folder = try TemporaryFolder()
+    let store = folder.path + "/app/(default)"
+    try #require(dugout.run("set", store, "users/ada", "{}").status == 0)
+    for directory in [folder.path + "/app", folder.path] {
+      let complaint = try dugout.run("ls", directory).complaint
+      #expect(complaint.contains("Did you mean '\(store)'?"), "\(complaint)")
+    }
+    #expect(try dugout.run("ls", store + "/MANIFEST").complaint.contains("Did you mean '\(store)'?"))
+    #expect(try dugout.run("ls", store + "/users/ada").complaint.contains(": '\(store)' users/ada"))
+    #expect(ShellWord.quoted("a/B_9.-") == "a/B_9.-")
+    #expect(ShellWord.quoted("it's") == "'it'\\''s'" && ShellWord.quoted("") == "''")
+    #expect(ShellWord.quoted("ä$") == "'ä$'")
+  }
+
   @Test func aBackupThatWasCutOffSaysItself() throws {
     let folder = try TemporaryFolder()
     try Data().write(to: folder.url.appendingPathComponent("BACKUP"))

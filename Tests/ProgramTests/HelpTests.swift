@@ -70,6 +70,21 @@ import Testing
     }
   }
 
+  @Test func pagesTellWhatTheirCommandsTake() throws {
+    let shell = try dugout.run("shell", "--help").output
+    for word in ["watch", "unwatch", "help", "exit"] { #expect(shell.contains("\"\(word)\"")) }
+    for name in ["get", "set", "delete", "ls", "query"] {
+      #expect(try dugout.run(name, "--help").output.contains("backticks"), "\(name)")
+    }
+    for name in ["query", "explain"] {
+      let examples = try dugout.run(name, "--help").output.split(separator: "\n")
+        .filter { $0.hasPrefix("  dugout ") }
+      #expect(examples.count == 2, "\(name)")
+      for example in examples { #expect(example.hasPrefix("  dugout \(name) data ")) }
+    }
+    #expect(try dugout.run("--help").output.contains("Ctrl-C ended an import"))
+  }
+
   // MARK: The manual page
 
   @Test func theManualPageHasEveryCommandAndOption() throws {

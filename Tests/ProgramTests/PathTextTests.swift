@@ -25,6 +25,21 @@ import Testing
     }
   }
 
+  /// Whoever copies a path from what a command printed names the same document with it.
+  @Test func aPrintedPathIsReadAsTheSamePath() throws {
+    for names in [["users", "ada"], ["`a", "x"], ["a`b", "`"], ["`\\`", "a b"], ["it's", #"\`"#]] {
+      #expect(try PathText.segments(PathText.printed(names)) == names)
+    }
+    let folder = try TemporaryFolder()
+    let path = #"`\`odd`/`\`one`"#
+    #expect(try dugout.run("set", folder.path, path, "{a: 1}").status == 0)
+    #expect(try dugout.run("ls", folder.path).output.contains(#"`\`odd`  1 document"#))
+    #expect(try dugout.run("get", folder.path, path).output.contains(path))
+    #expect(try dugout.run("watch", folder.path).status == 0)
+    #expect(try dugout.run("set", folder.path, path, "{a: 2}").output.hasPrefix(path))
+    #expect(try dugout.run("watch", folder.path).output.contains("~ " + path))
+  }
+
   /// The story: a collection with a blank in its name could be written and listed, and no query could name it.
   @Test func aQueryNamesEveryCollection() throws {
     func scope(_ text: String) throws -> StructuredQuery.Scope { try QueryText.query(text).scope }

@@ -46,7 +46,7 @@ import Testing
     try folder.makeStore()
     let outcome = try dugout.run("stat", folder.path)
     #expect(outcome.status == 0)
-    #expect(outcome.output.contains("1 key, as of commit 1"))
+    #expect(outcome.output.contains("1 document; 1 key, as of commit 1"))
     #expect(outcome.output.contains("none yet, 1 commit in logs"))
     #expect(
       outcome.output.contains("was closed cleanly before; 1 log read, 1 commit replayed, nothing dropped"))
@@ -54,6 +54,7 @@ import Testing
 
     let object = try object(dugout.run("stat", folder.path, "--json"))
     #expect(object["keys"] as? Int == 1 && object["lastCommit"] as? Int == 1)
+    #expect(object["documents"] as? Int == 1)
     let durability = try #require(object["durability"] as? [String: String])
     #expect(outcome.output.contains("durability  \(durability["fileSystem"] ?? "none")"))
     #expect(["durable", "not durable", "unknown"].contains(durability["verdict"]))
@@ -151,6 +152,38 @@ import Testing
     let restored = try object(dugout.run("restore", target, folder.path, "--json"))
     #expect(restored["storeID"] as? String != report["storeID"] as? String)
     #expect(try dugout.run("get", folder.path, "users/ada").output.contains("name: \"Ada\""))
+  }
+
+  /// The story: a restore was killed, and what it left kept its repetition from beginning.
+  @Test func aRestoreThatWasCutOffCanBeRepeated() throws {
+    let folder = try TemporaryFolder()
+    let targets = try TemporaryFolder()
+    try folder.makeStore()
+    func write(_ names: [String], to target: String) throws {
+      try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
+      for name in names { try Data("what is left".utf8).write(to: URL(fileURLWithPath: "\(target)/\(name)")) }
+    }
+    for left in [["LOCK"], ["LOCK", "BACKUP"], ["LOCK", "BACKUP", "segment-0000000001", "MANIFEST.new"]] {
+      let target = "\(targets.path)/left-\(left.count)"
+      try write(left, to: target)
+      let outcome = try dugout.run("restore", folder.path, target)
+      #expect(outcome.status == 0, "\(left): \(outcome.complaint)")
+      #expect(try dugout.run("get", target, "users/ada").status == 0)
+      #expect(try !names(in: target).contains("BACKUP"))
+      let again = try dugout.run("restore", folder.path, target)
+      #expect(again.status == 69 && again.complaint.contains("holds MANIFEST, and a restore never replaces"))
+    }
+    let foreign = "\(targets.path)/my letters"
+    let letters = ["LOCK", "letter.txt", "segment-0000000001"]
+    try write(letters, to: foreign)
+    let outcome = try dugout.run("restore", folder.path, foreign)
+    #expect(outcome.status == 69, "\(outcome.output)")
+    #expect(outcome.complaint.contains("holds letter.txt, and a restore never replaces anything"))
+    #expect(outcome.complaint.contains("(mv '\(foreign)' '\(foreign)-before')"), "\(outcome.complaint)")
+    for name in try FileManager.default.contentsOfDirectory(atPath: foreign) {
+      let contents = FileManager.default.contents(atPath: "\(foreign)/\(name)")
+      #expect(letters.contains(name) && contents == Data("what is left".utf8), "\(name)")
+    }
   }
 
   @Test func backupToADirectoryWithAnythingInItIsRefused() throws {

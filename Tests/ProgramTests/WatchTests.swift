@@ -27,4 +27,41 @@ import Testing
     #expect(try dugout.run("watch", folder.path, "--forget").output.contains("Nothing is kept"))
     #expect(try dugout.run("watch", folder.path).output.contains("From now on"))
   }
+
+  /// The story: the disk was full, and the next watch said that nothing had been committed.
+  @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full"), "needs /dev/full"))
+  func whatCouldNotBePrintedIsToldTheNextTime() throws {
+    let folder = try TemporaryFolder()
+    try folder.makeStore()
+    try #require(dugout.run("watch", folder.path).status == 0)
+    try folder.changeStore { store in
+      try store.commit([.set(try DocumentPath(["rooms", "eros"]), StoredMap())])
+    }
+    let full = try Program(path: "/bin/sh").run(
+      "-c", "\"$0\" watch \"$1\" > /dev/full", dugout.path, folder.path)
+    #expect(full.status == 74 && full.complaint.contains("could not be written"), "\(full.complaint)")
+    #expect(try dugout.run("watch", folder.path).output.contains("  + rooms/eros"))
+    #expect(try dugout.run("watch", folder.path).output.contains("Nothing was committed"))
+  }
+
+  /// The story: somebody wanted a live query, and a reader with its text as a name was entered.
+  @Test func aQueryIsNoName() throws {
+    let folder = try TemporaryFolder()
+    try folder.makeStore()
+    for name in ["users", "users where age > 3", "users/ada/users"] {
+      let outcome = try dugout.run("watch", folder.path, name)
+      #expect(outcome.status == 2, "\(name)")
+      #expect(outcome.complaint.contains("Live queries are in \"dugout shell\""), "\(outcome.complaint)")
+    }
+    let nobody = try dugout.run("watch", folder.path, "--forget")
+    #expect(nobody.status == 1)
+    #expect(nobody.complaint.contains("nothing is kept for watch. Nobody reads the feed."))
+    try #require(dugout.run("watch", folder.path, "mirror").status == 0)
+    let other = try dugout.run("watch", folder.path, "mirrror", "--forget")
+    #expect(other.status == 1 && other.complaint.contains("Readers are mirror."), "\(other.complaint)")
+    // A collection that came later takes no reader away.
+    try #require(dugout.run("set", folder.path, "mirror/1", "{}").status == 0)
+    #expect(try dugout.run("watch", folder.path, "mirror").output.contains("  + mirror/1"))
+    #expect(try dugout.run("watch", folder.path, "mirror", "--forget").status == 0)
+  }
 }

@@ -6,7 +6,14 @@ internal import CDigest
 package struct SHA256Stream: Sendable {
   private var context = dugout_sha256()
 
-  package init() { unsafe dugout_sha256_init(&context) }
+  /// A portable one leaves out what only some processors have: for comparison.
+  package init(isPortable: Bool = false) {
+    if isPortable {
+      unsafe dugout_sha256_init_portable(&context)
+    } else {
+      unsafe dugout_sha256_init(&context)
+    }
+  }
 
   package mutating func update(_ bytes: RawSpan) {
     unsafe bytes.withUnsafeBytes { unsafe dugout_sha256_update(&context, $0.baseAddress, $0.count) }

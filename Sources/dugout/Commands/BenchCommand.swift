@@ -90,6 +90,8 @@ struct BenchResult {
 struct Bench {
   private static let batchDocuments = 500
   private static let groups = 10
+  private static let hashedPieces = 100
+  private static let hashedPieceBytes = 1_000_000
 
   let documents: Int
 
@@ -108,6 +110,7 @@ struct Bench {
       throw error
     }
     try openAgain(directory, &result)
+    try hash(&result)
     return result
   }
 
@@ -200,6 +203,22 @@ struct Bench {
     let report = try DocumentStore.check(directory)
     result.bytes = report.bytesVerified
     if let finding = report.findings.first { result.note(finding.line) }
+  }
+
+  /// What names contents of files, with the instructions of this processor and with those that all have.
+  private func hash(_ result: inout BenchResult) throws(DocumentStoreError) {
+    let piece = (0..<Self.hashedPieceBytes).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
+    var digests: [[UInt8]] = []
+    for isPortable in [false, true] {
+      let what = isPortable ? "contents hashed without special instructions" : "contents hashed"
+      let megabytes = Self.hashedPieces * Self.hashedPieceBytes / 1_000_000
+      try measure(what, megabytes, "MB a second", &result) { () throws(DocumentStoreError) in
+        var digest = SHA256Stream(isPortable: isPortable)
+        for _ in 0..<Self.hashedPieces { digest.update(piece.span.bytes) }
+        digests.append(digest.digest)
+      }
+    }
+    if digests[0] != digests[1] { result.note("two ways to hash do not agree") }
   }
 
   private func measure(

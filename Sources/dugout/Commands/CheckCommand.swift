@@ -98,11 +98,7 @@ enum CheckCommand: Command {
     if !report.setAside.isEmpty {
       lines.append("set aside by salvage: \(report.setAside.joined(separator: ", "))")
     }
-    lines.append(
-      "\(Wording.count(report.files, "file")), \(Wording.bytes(report.bytesVerified)) verified, "
-        + "\(Wording.count(report.keys, "key")), "
-        + "\(Wording.count(report.entries, "entry", "entries")) in segments, "
-        + "\(Wording.bytes(report.deadBytes)) dead, last commit \(report.lastCommit.value)")
+    lines.append(numbers(report))
     if let agreement {
       lines += agreement.contradictions
       if agreement.contradictionsOmitted > 0 { lines.append("and \(agreement.contradictionsOmitted) more") }
@@ -113,6 +109,18 @@ enum CheckCommand: Command {
       if report.isSound, agreement.contradictions.isEmpty { lines.append(Terminal.emphasised("No damage.")) }
     }
     return lines.joined(separator: "\n")
+  }
+
+  private static func numbers(_ report: CheckReport) -> String {
+    let files = "\(Wording.count(report.files, "file")), \(Wording.bytes(report.bytesVerified)) verified, "
+    let entries = "\(Wording.count(report.entries, "entry", "entries")) in segments"
+    // Where the file that would tell is damaged, none is not how many there are.
+    let isUncounted = !report.isSound && report.keys == 0
+    guard isUncounted else {
+      return files + "\(Wording.count(report.keys, "key")), \(entries), "
+        + "\(Wording.bytes(report.deadBytes)) dead, last commit \(report.lastCommit.value)"
+    }
+    return files + "\(entries); how many keys there are cannot be told before the damage is mended"
   }
 
   // MARK: For programs

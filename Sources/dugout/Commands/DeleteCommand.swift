@@ -13,7 +13,8 @@ enum DeleteCommand: Command {
   static let positional = 2...2
   static let shellForm = ShellForm.text(wordsBefore: 0)
   static let notes = [
-    "What lies in collections below a document stays. A query's documents go in commits of 500."
+    "What lies in collections below a document stays. A query's documents go in commits of 500. In PATH, names may",
+    "stand between backticks.",
   ]
 
   static func run(_ arguments: Arguments) async throws {
@@ -39,7 +40,10 @@ enum DeleteCommand: Command {
         try store.commit([.delete(path)])
         return 1
       }
-      if deleted == 0 { throw CommandFailure(code: .checkFailed, message: "there is no document \(path).") }
+      if deleted == 0 {
+        throw CommandFailure(
+          code: .checkFailed, message: "there is no document \(PathText.printed(path.segments)).")
+      }
     }
     arguments.answer("\(Wording.count(deleted, "document")) deleted.", ["deleted": deleted])
   }

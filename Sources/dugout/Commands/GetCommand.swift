@@ -8,6 +8,9 @@ enum GetCommand: Command {
   static let usage = "DIR PATH [--json]"
   static let options = [(option: Arguments.json, meaning: "One JSON object with the type of every value")]
   static let positional = 2...2
+  static let notes = [
+    "In PATH, names may stand between backticks, as one must that begins with a backtick itself."
+  ]
 
   static func run(_ arguments: Arguments) async throws {
     let directory = arguments.positional[0]

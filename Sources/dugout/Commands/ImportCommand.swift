@@ -17,8 +17,8 @@ enum ImportCommand: Command {
     "Each line is {\"path\": \"users/ada\", \"fields\": {\"age\": {\"integerValue\": \"36\"}}}, as \"dugout export\" writes",
     "them; Firestore's \"name\": \"projects/…/documents/users/ada\" does for the path. FILE is - for standard input.",
     "If FILE is a directory, it is an export that Firestore or its emulator has made, with files output-0, output-1, …",
-    "A document that is there already is replaced. Ctrl-C ends the import after the commit under way: what was",
-    "written stays, and the same command goes on from there, also after a crash. How far it came stands in",
+    "A document that is there already is replaced. Ctrl-C ends the import after the commit under way, with code 1: what",
+    "was written stays, and the same command goes on from there, also after a crash. How far it came stands in",
     "FILE.dugout-import. The store is made if the directory has none. Records of a storage, which exports had before,",
     "are left out: their files are not in an export.",
   ]

@@ -13,7 +13,8 @@ enum ListCommand: Command {
   static let positional = 1...2
   static let notes = [
     "Without a path, and with that of a document, it lists collections and how many documents each has; with that of",
-    "a collection, its documents.",
+    "a collection, its documents. Collections below a document that is not there, such as version/1/user without",
+    "version/1, are listed with those above. In PATH, names may stand between backticks.",
   ]
 
   static func run(_ arguments: Arguments) async throws {
@@ -34,30 +35,43 @@ enum ListCommand: Command {
   private static func listCollections(
     _ directory: String, below document: DocumentPath?, _ arguments: Arguments
   ) throws {
-    let found = try StoreAccess.withStore(directory, readOnly: true) { store throws(DocumentStoreError) in
-      try store.collections(below: document)
-    }.sorted { $0.path.description < $1.path.description }
-    let lines = found.map { "\($0.path.description)  \(Wording.count($0.documents, "document"))" }
+    let (found, deeper) = try StoreAccess.withStore(directory, readOnly: true) {
+      store throws(DocumentStoreError) in
+      let found = try store.collections(below: document).sorted { $0.path.description < $1.path.description }
+      return (found, try DeeperCollections(below: document?.segments ?? [], in: store))
+    }
+    let lines = DeeperCollections.lines(found) + deeper.lines
     arguments.answer(
       lines.isEmpty ? "no collections" : lines.joined(separator: "\n"),
       [
-        "collections": found.map {
-          ["path": $0.path.description, "documents": $0.documents] as JSON
-        }
+        "collections": DeeperCollections.objects(found), "deeper": DeeperCollections.objects(deeper.found),
+        "deeperIsComplete": deeper.omitted == nil,
       ])
   }
 
   private static func listDocuments(
     _ directory: String, in collection: CollectionPath, _ limit: Int, _ arguments: Arguments
   ) throws {
-    let (documents, count) = try StoreAccess.withStore(directory, readOnly: true) {
+    let (documents, count, deeper) = try StoreAccess.withStore(directory, readOnly: true) {
       store throws(DocumentStoreError) in
       let query = StructuredQuery(.collection(collection))
-      return (try store.documents(query.limited(to: .first(limit))), try store.count(query))
+      let documents = try store.documents(query.limited(to: .first(limit)))
+      // Where nothing is, the documents may all be below some that are not there.
+      let deeper =
+        documents.isEmpty ? try DeeperCollections(below: collection.segments, in: store) : nil
+      return (documents, try store.count(query), deeper)
     }
     var text = DocumentTable.text(of: documents, fullPaths: false)
     if count > documents.count { text += " of \(count); more with --limit" }
-    arguments.answer(text, ["documents": documents.map(DocumentJSON.object), "count": count])
+    if let lines = deeper?.lines, !lines.isEmpty {
+      text += ", but collections below:\n" + lines.joined(separator: "\n")
+    }
+    var object: JSON = ["documents": documents.map(DocumentJSON.object), "count": count]
+    if let deeper {
+      object["deeper"] = DeeperCollections.objects(deeper.found)
+      object["deeperIsComplete"] = (deeper.omitted == nil).json
+    }
+    arguments.answer(text, object)
   }
 }
 

@@ -13,7 +13,7 @@ enum QueryCommand: Command {
     (option: Arguments.json, meaning: "One JSON object with all fields and the type of every value"),
   ]
   static let positional = 2...2
-  static let notes = language
+  static let notes = language + ["", example, exampleOfGroup + " --count"]
   static let shellForm = ShellForm.text(wordsBefore: 0)
 
   static let language = [
@@ -25,10 +25,17 @@ enum QueryCommand: Command {
     "  limit [last] N",
     "Between backticks are fields that are not letters, digits and underscores, and names of paths with blanks.",
     "Values are those of JSON, and timestamp(\"…\"), bytes(\"…\"), ref(\"…\"), geo(…), vector(…), nan, infinity.",
-    "",
-    "  dugout query data 'users where age >= 18 and (city == \"Paris\" or tags contains \"vip\") order by age desc limit 20'",
-    "  dugout query data 'group messages where sent > timestamp(\"2026-01-01T00:00:00Z\")' --count",
   ]
+
+  private static let example =
+    "  dugout query data 'users where age >= 18 and (city == \"Paris\" or tags contains \"vip\") order by age desc limit 20'"
+  private static let exampleOfGroup =
+    "  dugout query data 'group messages where sent > timestamp(\"2026-01-01T00:00:00Z\")'"
+
+  /// For another command with queries.
+  static func examples(of command: String) -> [String] {
+    [example, exampleOfGroup].map { $0.replacing("dugout query", with: "dugout \(command)") }
+  }
 
   static func run(_ arguments: Arguments) async throws {
     let query = try QueryText.query(arguments.positional[1])
@@ -65,10 +72,23 @@ enum QueryCommand: Command {
     case .document: return nil
     }
     let groups = try store.collectionGroups().filter(PathArgument.isCollectionID)
-    guard !groups.isEmpty, !groups.contains(where: { $0.isSameUTF8(as: id) }) else { return nil }
+    if groups.contains(where: { $0.isSameUTF8(as: id) }) { return try hintElsewhere(query, store) }
+    guard !groups.isEmpty else { return nil }
     let near = groups.sorted().first { Wording.areNear($0, id) }
     let guess = near.map { "Did you mean \($0)?" } ?? "\"dugout ls\" lists those that are there."
     return "there is no collection \(id). \(guess)"
+  }
+
+  /// The collection has nothing at all, and another one with the same id has.
+  private static func hintElsewhere(
+    _ query: StructuredQuery, _ store: DocumentStore
+  ) throws(DocumentStoreError) -> String? {
+    guard case .collection(let path) = query.scope, try store.count(StructuredQuery(.collection(path))) == 0,
+      let other = try store.documents(StructuredQuery(.collectionGroup(path.id)).limited(to: .first(1))).first
+    else { return nil }
+    let names = [path, other.path.parent].map { PathText.printed($0.segments) }
+    return "there is no collection \(names[0]), but there is \(names[1]). "
+      + "\"group \(PathText.quoted(path.id))\" asks all collections with that id."
   }
 
   private static func aggregates(_ arguments: Arguments) throws -> [Aggregate] {
@@ -92,7 +112,7 @@ enum ExplainCommand: Command {
   static let positional = 2...2
   static let notes =
     ["The query is carried out. An index that it needs is made in memory, and nothing is written.", ""]
-    + QueryCommand.language
+    + QueryCommand.language + [""] + QueryCommand.examples(of: name)
   static let shellForm = ShellForm.text(wordsBefore: 0)
 
   static func run(_ arguments: Arguments) async throws {

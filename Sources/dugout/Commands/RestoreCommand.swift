@@ -13,8 +13,8 @@ enum RestoreCommand: Command {
   ]
   static let positional = 2...2
   static let notes = [
-    "DIR is a new or an empty directory: a store that is there is never replaced, so move it away first. The",
-    "restored store has an id of its own, and the backup stays as it is.",
+    "DIR is a new or an empty directory, or one with a restore that was cut off: a store that is there is never",
+    "replaced, so move it away first. The restored store has an id of its own, and the backup stays as it is.",
     "",
     "  mv data data-before && dugout restore backups/monday data",
   ]
@@ -22,17 +22,21 @@ enum RestoreCommand: Command {
 
   static func run(_ arguments: Arguments) async throws {
     let (backup, target) = (arguments.positional[0], arguments.positional[1])
-    if let found = try? FileManager.default.contentsOfDirectory(atPath: target).sorted().first {
-      throw CommandFailure(
-        code: .unavailable,
-        message: "\(target) holds \(found), and a restore never replaces anything. Move it away first "
-          + "(mv \(target) \(target)-before), or name a new directory. Nothing was touched.")
-    }
+    // Before the backup is opened, which takes its time.
+    if StoreFinder.isStore(target) { throw refusal(target, found: StoreFinder.mark) }
     guard FileManager.default.fileExists(atPath: backup) else {
       throw CommandFailure(code: .unavailable, message: "there is no backup at \(backup). Look at the path.")
     }
-    let report = try StoreCopy.make(of: backup, at: target)
+    let report = try StoreCopy.make(of: backup, at: target) { refusal(target, found: $0) }
     let headline = "\(report.directory) is restored, as of commit \(report.sequence.value) of the backup."
     arguments.answer(StoreCopy.text(headline, report), StoreCopy.object(of: report))
+  }
+
+  private static func refusal(_ target: String, found: String) -> CommandFailure {
+    let (here, before) = (ShellWord.quoted(target), ShellWord.quoted(target + "-before"))
+    return CommandFailure(
+      code: .unavailable,
+      message: "\(target) holds \(found), and a restore never replaces anything. Move it away first "
+        + "(mv \(here) \(before)), or name a new directory. Nothing was touched.")
   }
 }

@@ -57,7 +57,9 @@ enum SalvageCommand: Command {
     }
     for name in report.foreign { lines.append("\(name) belongs to another store, and was not used") }
     lines.append(setAside(report))
-    lines.append(Terminal.emphasised("The store opens again. \(keys)."))
+    let isLossy = report.entriesLost ?? 0 > 0 || !report.commitsMissing.isEmpty || !report.gaps.isEmpty
+    let advice = isLossy ? " What is lost, a backup may have." : ""
+    lines.append(Terminal.emphasised("The store opens again. \(keys).") + advice)
     return lines.joined(separator: "\n")
   }
 

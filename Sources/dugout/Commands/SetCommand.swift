@@ -42,7 +42,7 @@ enum SetCommand: Command {
     // Whoever has mistyped the directory sees it here.
     let made = isNew ? " A new store in \(directory)." : ""
     arguments.answer(
-      "\(path) was written at \(at).\(made)",
+      "\(PathText.printed(path.segments)) was written at \(at).\(made)",
       ["path": path.description, "updateTime": at, "newStore": isNew])
   }
 }

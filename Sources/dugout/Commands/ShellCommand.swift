@@ -12,7 +12,8 @@ enum ShellCommand: Command {
   static let positional = 1...1
   static let notes = [
     "The commands are those of dugout, without the directory and without quotes around queries and fields. \"watch\"",
-    "prints a query's answer and every change of it. The Tab key completes commands, options, paths and fields; the",
+    "prints a query's answer and every change of it, \"unwatch\" ends that, \"help\" lists the commands, and \"exit\" or",
+    "Ctrl-D ends the shell. The Tab key completes commands, options, paths and fields; the",
     "arrow keys go through what was typed before, which is kept in $XDG_STATE_HOME/dugout/history (DUGOUT_HISTORY",
     "names another file, or none if it is empty). The store is made if the directory has none.",
     "",

@@ -16,15 +16,50 @@ enum WatchCommand: Command {
     "The first time, NAME is entered as a reader of the change feed: from then on a store keeps what is committed",
     "until NAME has seen it, for seven days at most. Without a name it is \"watch\". Live queries are in \"dugout shell\":",
     "a store has one process. The numbers count what the feed has kept, and not all commits, as those of \"dugout stat\" do.",
+    "What could not be printed is kept for the next time. --forget of a NAME that is none says which there are.",
   ]
 
   static func run(_ arguments: Arguments) async throws {
     let name = arguments.positional.count > 1 ? arguments.positional[1] : "watch"
     let forgets = arguments.has("--forget")
-    let seen = try StoreAccess.withStore(arguments.positional[0]) { store throws(DocumentStoreError) in
-      try look(at: store, name, forgets: forgets)
+    let outcome: Result<Void, CommandFailure> = try StoreAccess.withStore(arguments.positional[0]) {
+      store throws(DocumentStoreError) in
+      let isGiven = arguments.positional.count > 1
+      if let refusal = try refusal(of: name, forgets: forgets, isGiven: isGiven, store) {
+        return .failure(refusal)
+      }
+      let (seen, consumer) = try look(at: store, name, forgets: forgets)
+      // Which ends the program if it fails: what nobody has seen is told the next time.
+      arguments.answer(text(seen, name), object(seen, name))
+      if let consumer { try consumer.acknowledge(consumer.position) }
+      return .success(())
     }
-    arguments.answer(text(seen, name), object(seen, name))
+    try outcome.get()
+  }
+
+  /// Why there is no reader with this name. One that is registered can be called anything.
+  private static func refusal(
+    of name: String, forgets: Bool, isGiven: Bool, _ store: DocumentStore
+  ) throws(DocumentStoreError) -> CommandFailure? {
+    let known = store.feedConsumers
+    guard !known.contains(name) else { return nil }
+    guard !forgets else {
+      let names = known.isEmpty ? "Nobody reads the feed." : "Readers are \(known.joined(separator: ", "))."
+      return CommandFailure(code: .checkFailed, message: "nothing is kept for \(name). \(names)")
+    }
+    guard isGiven, try isQuery(name, store) else { return nil }
+    return CommandFailure(
+      code: .usage,
+      message: "\"\(name)\" is a collection or a query, and NAME is what a reader of the change feed is "
+        + "called. Live queries are in \"dugout shell\": watch \(name)")
+  }
+
+  private static func isQuery(_ name: String, _ store: DocumentStore) throws(DocumentStoreError) -> Bool {
+    if name.contains(where: \.isWhitespace) { return true }
+    guard let segments = try? PathText.segments(name), let path = try? CollectionPath(segments) else {
+      return false
+    }
+    return try store.collectionGroups().contains { $0.isSameUTF8(as: path.id) }
   }
 
   private struct Seen {
@@ -37,12 +72,12 @@ enum WatchCommand: Command {
 
   private static func look(
     at store: DocumentStore, _ name: String, forgets: Bool
-  ) throws(DocumentStoreError) -> Seen {
+  ) throws(DocumentStoreError) -> (Seen, FeedConsumer?) {
     var seen = Seen(isNew: !store.feedConsumers.contains(name))
     if forgets {
-      if !seen.isNew { try store.feedConsumer(name).unregister() }
+      try store.feedConsumer(name).unregister()
       seen.isForgotten = true
-      return seen
+      return (seen, nil)
     }
     let consumer = try store.feedConsumer(name)
     while true {
@@ -58,8 +93,7 @@ enum WatchCommand: Command {
       guard !commits.isEmpty else { break }
       seen.commits += commits
     }
-    try consumer.acknowledge(consumer.position)
-    return seen
+    return (seen, consumer)
   }
 
   // MARK: Answers
@@ -72,11 +106,12 @@ enum WatchCommand: Command {
     for commit in seen.commits {
       lines.append("\(DocumentText.text(of: commit.time))  number \(commit.position.value) of the feed")
       lines += commit.changes.map { change in
-        switch change.outcome {
+        let path = PathText.printed(change.path.segments)
+        return switch change.outcome {
         case .written(let document):
-          (document.createTime == commit.time ? "  + " : "  ~ ") + change.path.description
-        case .writtenWithMuchElse: "  ~ \(change.path) (see there: the commit was too large to be kept)"
-        case .removed: "  - \(change.path)"
+          (document.createTime == commit.time ? "  + " : "  ~ ") + path
+        case .writtenWithMuchElse: "  ~ \(path) (see there: the commit was too large to be kept)"
+        case .removed: "  - \(path)"
         }
       }
     }

@@ -100,8 +100,5 @@ enum CompletionScript: String, CaseIterable {
     return lines.joined(separator: "\n")
   }
 
-  /// For a shell: in single quotes.
-  private func quoted(_ text: String) -> String {
-    "'" + text.replacing("'", with: "'\\''") + "'"
-  }
+  private func quoted(_ text: String) -> String { ShellWord.alwaysQuoted(text) }
 }

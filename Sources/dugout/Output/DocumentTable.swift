@@ -12,7 +12,7 @@ enum DocumentTable {
     var rows = [[fullPaths ? "path" : "id"] + columns]
     for document in documents {
       rows.append(
-        [shortened(fullPaths ? document.path.description : document.path.id, to: 60)]
+        [shortened(PathText.printed(fullPaths ? document.path.segments : [document.path.id]), to: 60)]
           + columns.map { name in
             let value = document.fields.entries.first { $0.name == name }?.value
             return value.map { shortened(DocumentText.cell(of: $0), to: cellMax) } ?? ""

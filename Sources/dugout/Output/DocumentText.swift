@@ -5,7 +5,7 @@ import Foundation
 
 enum DocumentText {
   static func text(of document: StoredDocument) -> String {
-    var lines = [Terminal.emphasised(document.path.description)]
+    var lines = [Terminal.emphasised(PathText.printed(document.path.segments))]
     append(document.fields, indent: "  ", to: &lines)
     lines.append("created \(text(of: document.createTime)), updated \(text(of: document.updateTime))")
     return lines.joined(separator: "\n")

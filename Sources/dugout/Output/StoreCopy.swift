@@ -5,8 +5,11 @@ import DocumentStore
 import Foundation
 
 enum StoreCopy {
-  /// Copies one committed state to a new or an empty directory outside of the store, and reads every byte back.
-  static func make(of directory: String, at target: String) throws -> BackupReport {
+  /// Copies one committed state to a new or an empty directory outside of the store, or to one where that was cut off,
+  /// and reads every byte back. `refusal` says what is wrong with a directory in which something else was found.
+  static func make(
+    of directory: String, at target: String, refusal: ((String) -> CommandFailure)? = nil
+  ) throws -> BackupReport {
     guard !isInside(target, directory) else {
       throw CommandFailure(
         code: .usage,
@@ -14,11 +17,20 @@ enum StoreCopy {
           "\(target) is \(directory) itself or lies in it, and would be lost with it. Choose another directory."
       )
     }
-    return try ProgressLine.during { line in
+    let outcome: Result<BackupReport, CommandFailure> = try ProgressLine.during { line in
       try StoreAccess.withStore(directory, readOnly: true) { store throws(DocumentStoreError) in
-        try store.backup(to: target, progress: line.show)
+        do throws(DocumentStoreError) {
+          return .success(try store.backup(to: target, progress: line.show))
+        } catch {
+          // A directory that is unsuitable by its file system holds no such file.
+          guard case .unsuitableDirectory(let evidence) = error, let found = evidence.found, let refusal,
+            FileManager.default.fileExists(atPath: "\(target)/\(found)")
+          else { throw error }
+          return .failure(refusal(found))
+        }
       }
     }
+    return try outcome.get()
   }
 
   private static func isInside(_ inner: String, _ outer: String) -> Bool {

@@ -8,7 +8,8 @@ enum Help {
   static let about = "look at, check and try an embedded document database"
 
   static let exitCodes: [(code: ExitCode, meaning: String)] = [
-    (.ok, "done"), (.checkFailed, "a check failed, or what was asked for is not there"),
+    (.ok, "done"),
+    (.checkFailed, "a check failed, what was asked for is not there, or Ctrl-C ended an import"),
     (.usage, "wrong usage"),
     (.badData, "bad data: a damaged or a newer store, or input that is none"),
     (.unavailable, "unavailable: the store is in use or missing"), (.inputOutput, "input or output failed"),

@@ -9,7 +9,7 @@ enum StoreFinder {
   private static let lookedAtMax = 1000
 
   /// Every store has this file.
-  private static let mark = "MANIFEST"
+  static let mark = "MANIFEST"
   /// A backup that was cut off has this one, and says itself what to do.
   private static let backupMark = "BACKUP"
 
@@ -28,7 +28,7 @@ enum StoreFinder {
     guard let (store, _) = storeAbove(path) else {
       return "\(said) Look at the path: it names the directory that has the file \(mark)."
     }
-    return "\(said) Did you mean \(store)?"
+    return "\(said) Did you mean \(ShellWord.quoted(store))?"
   }
 
   /// Whether something has put a folder where a store has one of its files.
@@ -85,9 +85,10 @@ enum StoreFinder {
   static func advice(_ directory: String, creates: Bool) -> String? {
     guard !FileManager.default.fileExists(atPath: "\(directory)/\(backupMark)") else { return nil }
     if let (store, rest) = storeAbove(directory) {
-      return "\(store) is a store; what is in it is named by a word of its own: \(store) \(rest)"
+      return "\(store) is a store; what is in it is named by a word of its own: "
+        + "\(ShellWord.quoted(store)) \(ShellWord.quoted(rest))"
     }
-    let stores = stores(below: directory) + stores(near: directory)
+    let stores = (stores(below: directory) + stores(near: directory)).map(ShellWord.quoted)
     switch stores.count {
     case 0 where creates: return "Choose an empty or a new directory."
     case 0: return "Look at the path: it names the directory that has the file \(mark)."

@@ -7,6 +7,8 @@ import Foundation
 struct StoreStatus {
   var directory: String
   var storeID: RandomID
+  /// Nil if what they are counted by cannot be read.
+  var documents: Int?
   var statistics: Statistics
   var recovery: RecoveryReport
   /// Of documents whose time is over, how many cannot be read, by the ids of collections with times to live.
@@ -15,6 +17,7 @@ struct StoreStatus {
   init(of store: DocumentStore) {
     directory = store.path
     storeID = store.storeID
+    documents = try? store.documentCount()
     statistics = store.statistics
     recovery = store.recoveryReport
     unreadableExpired = store.unreadableExpired(ofFirst: Self.expiredMax)
@@ -33,7 +36,8 @@ struct StoreStatus {
       ("id", storeID.description),
       (
         "holds",
-        "\(Wording.count(statistics.keys, "key")), as of commit \(statistics.lastCommit.value)"
+        (documents.map { Wording.count($0, "document") + "; " } ?? "")
+          + "\(Wording.count(statistics.keys, "key")), as of commit \(statistics.lastCommit.value)"
       ),
       ("files", files), ("segments", segments), ("logs", logs), ("last flush", lastFlush),
       ("memory", memory), ("snapshots", snapshots), ("writing", writing),
@@ -131,7 +135,8 @@ struct StoreStatus {
 
   var object: JSON {
     [
-      "directory": directory, "storeID": storeID.description, "keys": statistics.keys,
+      "directory": directory, "storeID": storeID.description, "documents": documents,
+      "keys": statistics.keys,
       "lastCommit": statistics.lastCommit.value, "directoryBytes": statistics.directoryBytes,
       "segments": [
         "count": statistics.segments.count, "dataBytes": statistics.segments.dataBytes,

@@ -61,6 +61,11 @@ struct PathText {
     else { return name }
     return "`" + name.replacing("\\", with: "\\\\").replacing("`", with: "\\`") + "`"
   }
+
+  /// How a path is printed for people: an argument of a command that says the same means the same.
+  static func printed(_ names: [String]) -> String {
+    names.map { $0.unicodeScalars.first == "`" ? quoted($0) : $0 }.joined(separator: "/")
+  }
 }
 
 /// Paths among the arguments of a command.

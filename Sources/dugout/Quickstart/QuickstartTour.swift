@@ -26,8 +26,8 @@ struct QuickstartTour {
     await withCheckedContinuation { done in FirebaseApp.app()?.delete { _ in done.resume() } }
     try tour.check(directory)
     guard keepsStore else { return }
-    tell("Look again: dugout get \"\(directory)\" users/ada")
-    tell("Or stay:    dugout shell \"\(directory)\"")
+    tell("Look again: dugout get \(ShellWord.quoted(directory)) users/ada")
+    tell("Or stay:    dugout shell \(ShellWord.quoted(directory))")
   }
 
   // MARK: The steps

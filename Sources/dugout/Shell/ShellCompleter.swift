@@ -95,14 +95,23 @@ struct ShellCompleter {
     let start = parent.map { PathText.quoted($0) + "/" }.joined()
     if parent.count % 2 == 0 {
       let document = parent.isEmpty ? nil : try DocumentPath(parent)
-      return try store.collections(below: document).map {
+      let direct = try store.collections(below: document).map {
         start + PathText.quoted($0.path.segments[parent.count])
       }.sorted()
+      return direct + (try deeper(parent))
     }
     var query = try StructuredQuery(.collection(CollectionPath(parent))).ordered(by: OrderBy(.documentID))
     if !prefix.isEmpty { query = try query.starting(.before, [.string(prefix)]) }
-    return try store.documents(query.limited(to: .first(Self.candidatesMax))).map {
+    let documents = try store.documents(query.limited(to: .first(Self.candidatesMax))).map {
       start + PathText.quoted($0.path.id)
+    }
+    return documents.isEmpty ? try deeper(parent) : documents
+  }
+
+  /// Nothing leads to these but their whole paths.
+  private func deeper(_ parent: [String]) throws -> [String] {
+    try DeeperCollections(below: parent, in: store).found.map {
+      $0.path.segments.map(PathText.quoted).joined(separator: "/")
     }
   }
 }

@@ -189,7 +189,7 @@ private final class ShellWatches {
       switch change.kind {
       case .added: "  + " + line(change.document)
       case .modified: "  ~ " + line(change.document)
-      case .removed: "  - \(change.document.path)"
+      case .removed: "  - \(PathText.printed(change.document.path.segments))"
       }
     }
     return (["[\(number)] \(count) now"] + changes).joined(separator: "\n")
@@ -197,7 +197,8 @@ private final class ShellWatches {
 
   private static func line(_ document: StoredDocument) -> String {
     let fields = document.fields.entries.prefix(6).map { "\($0.name): \(DocumentText.cell(of: $0.value))" }
-    let text = "\(document.path)  \(fields.joined(separator: "  "))".replacing("\n", with: " ")
+    let path = PathText.printed(document.path.segments)
+    let text = "\(path)  \(fields.joined(separator: "  "))".replacing("\n", with: " ")
     return text.count <= 160 ? text : text.prefix(159) + "…"
   }
 }

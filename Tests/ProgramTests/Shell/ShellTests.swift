@@ -115,6 +115,12 @@ import Testing
     #expect(try candidates("index create users n", folder.path) == ["name"])
     #expect(try candidates("help unw", folder.path) == ["unwatch"])
     #expect(try candidates("get no/such/thing/at/all", folder.path) == [])
+    try folder.changeStore { store in
+      try store.commit([.set(DocumentPath(["version", "1", "user", "ada"]), StoredMap())])
+    }
+    for text in ["get v", "get version/", "get version/1/"] {
+      #expect(try candidates(text, folder.path) == ["version/1/user"], "\(text)")
+    }
   }
 
   // MARK: At a terminal

@@ -1,0 +1,103 @@
+// Collections that nobody comes to from document to document: those below a document that is not there, such as
+// version/1/user where nothing was ever written to version/1.
+
+import DocumentStore
+
+struct DeeperCollections {
+  /// So many are listed.
+  static let foundMax = 100
+  /// Of the collections with one id, so many are looked at.
+  static let lookedAtMax = 200
+
+  private(set) var found: [(path: CollectionPath, documents: Int)] = []
+  /// The id of collections of which not all were looked at.
+  private(set) var omitted: String?
+
+  /// Those below a collection or a document, or anywhere for no segments. What lies directly below the document itself
+  /// is not among them.
+  init(below segments: [String], in store: DocumentStore) throws(DocumentStoreError) {
+    for id in try store.collectionGroups() where PathArgument.isCollectionID(id) {
+      do throws(DocumentStoreError) {
+        try look(for: id, below: segments, in: store)
+      } catch {
+        // A list of what can be read helps more than none.
+        guard case .corrupted = error else { throw error }
+        omitted = omitted ?? id
+      }
+    }
+    found.sort { $0.path.description < $1.path.description }
+  }
+
+  /// From collection to collection in the order of the paths, past the documents of each.
+  private mutating func look(
+    for id: String, below segments: [String], in store: DocumentStore
+  ) throws(DocumentStoreError) {
+    let group = try StructuredQuery(.collectionGroup(id)).ordered(by: OrderBy(.documentID))
+    var rest = segments.isEmpty ? group : try group.starting(.before, [Self.start(of: segments)])
+    var nesting: [CollectionPath: Bool] = [:]
+    for _ in 0..<Self.lookedAtMax {
+      guard let path = try store.documents(rest.limited(to: .first(1))).first?.path else { return }
+      let collection = path.parent
+      guard collection.segments.starts(with: segments, by: { $0.isSameUTF8(as: $1) }) else { return }
+      if nesting[collection] == nil {
+        guard found.count < Self.foundMax else { break }
+        if collection.segments.count > segments.count + 1, let parent = collection.parent,
+          try store.document(at: parent) == nil
+        {
+          found.append((collection, try store.count(StructuredQuery(.collection(collection)))))
+        }
+      }
+      let isNested: Bool
+      if let known = nesting[collection] {
+        isNested = known
+      } else {
+        isNested = try Self.isNested(collection, group, store)
+        nesting[collection] = isNested
+      }
+      rest = try group.starting(
+        isNested ? .after : .before, [isNested ? .string(path.description) : Self.end(of: collection)])
+    }
+    omitted = omitted ?? id
+  }
+
+  /// Whether there are collections with the same id below its documents, which stand between them.
+  private static func isNested(
+    _ collection: CollectionPath, _ group: StructuredQuery, _ store: DocumentStore
+  ) throws(DocumentStoreError) -> Bool {
+    let all = try group.starting(.before, [start(of: collection.segments)])
+      .ending(.before, [end(of: collection)])
+    return try store.count(all) > store.count(StructuredQuery(.collection(collection)))
+  }
+
+  // MARK: Places in the order of paths
+
+  /// Comes before all other ids.
+  private static let firstID = "__id\(Int64.min)__"
+
+  /// Before everything below a collection, or at a document.
+  private static func start(of segments: [String]) -> StoredValue {
+    .string((segments.count % 2 == 0 ? segments : segments + [firstID]).joined(separator: "/"))
+  }
+
+  /// Behind everything below a collection: nothing is between an id and the same with a zero byte.
+  private static func end(of collection: CollectionPath) -> StoredValue {
+    .string("\(collection)\0/\(firstID)")
+  }
+
+  // MARK: Answers
+
+  var lines: [String] {
+    let rest = omitted.map { id in
+      "and perhaps more: the query \"group \(PathText.quoted(id))\" goes through all collections with that id"
+    }
+    return Self.lines(found) + (rest.map { [$0] } ?? [])
+  }
+
+  static func lines(_ collections: [(path: CollectionPath, documents: Int)]) -> [String] {
+    collections.map { "\(PathText.printed($0.path.segments))  \(Wording.count($0.documents, "document"))" }
+  }
+
+  static func objects(_ collections: [(path: CollectionPath, documents: Int)]) -> JSON {
+    collections.map { ["path": $0.path.description, "documents": $0.documents] as JSON }.json
+  }
+}
