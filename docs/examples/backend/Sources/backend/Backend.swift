@@ -17,13 +17,20 @@ import Foundation
 
 @main
 struct Backend {
-  static func main() async throws {
+  static func main() async {
     let words = CommandLine.arguments
-    guard words.count > 1, let port = UInt16(words.count > 2 ? words[2] : "0") else {
-      print("usage: backend DIRECTORY [PORT]")
-      exit(2)
+    guard (2...3).contains(words.count), let port = UInt16(words.count > 2 ? words[2] : "0") else {
+      fail("usage: backend DIRECTORY [PORT]", 2)
     }
-    let firestore = try Firestore.open(at: URL(fileURLWithPath: words[1]))
+    do {
+      try await run(URL(fileURLWithPath: words[1]), port)
+    } catch {
+      fail(error.localizedDescription, 1)
+    }
+  }
+
+  private static func run(_ folder: URL, _ port: UInt16) async throws {
+    let firestore = try Firestore.open(at: folder)
     let notes = NotesResource(firestore)
     let server = try HTTPServer(port: port) { await notes.answer($0) }
     show("http://127.0.0.1:\(server.port)/notes")
@@ -38,6 +45,11 @@ struct Backend {
 
   /// At once, also into a pipe.
   private static func show(_ text: String) { FileHandle.standardOutput.write(Data("\(text)\n".utf8)) }
+
+  private static func fail(_ text: String, _ code: Int32) -> Never {
+    FileHandle.standardError.write(Data("\(text)\n".utf8))
+    exit(code)
+  }
 }
 
 /// Signals as a sequence, in place of their default actions.

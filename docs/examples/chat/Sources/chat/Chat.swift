@@ -19,11 +19,16 @@ struct Chat {
     Anything else is said to the room.
     """
 
-  static func main() async throws {
+  static func main() async {
     let folder = CommandLine.arguments.dropFirst().first ?? "chat-data"
     FirebaseApp.configure(options: FirebaseOptions(directory: URL(fileURLWithPath: folder)))
-    var chat = try await Chat()
-    try await chat.run()
+    do {
+      var chat = try await Chat()
+      try await chat.run()
+    } catch {
+      Terminal.complain(error.localizedDescription)
+      exit(1)
+    }
     // Closes the store.
     await withCheckedContinuation { done in FirebaseApp.app()?.delete { _ in done.resume() } }
   }

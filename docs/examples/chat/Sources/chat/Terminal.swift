@@ -19,4 +19,8 @@ enum Terminal {
   static func show(_ text: String) {
     FileHandle.standardOutput.write(Data("\(text)\n".utf8))
   }
+
+  static func complain(_ text: String) {
+    FileHandle.standardError.write(Data("\(text)\n".utf8))
+  }
 }

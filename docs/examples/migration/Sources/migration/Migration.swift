@@ -28,9 +28,27 @@ struct Order: Codable {
 
 @main
 struct Migration {
-  static func main() async throws {
-    guard CommandLine.arguments.count == 2 else { return print("usage: migration DIRECTORY") }
-    let firestore = try Firestore.open(at: URL(fileURLWithPath: CommandLine.arguments[1]))
+  static func main() async {
+    guard CommandLine.arguments.count == 2 else { fail("usage: migration DIRECTORY", 2) }
+    let folder = URL(fileURLWithPath: CommandLine.arguments[1])
+    // Without this file there is no store, and an open would make one.
+    guard FileManager.default.fileExists(atPath: folder.appendingPathComponent("MANIFEST").path) else {
+      fail("There is no store in \(folder.path).", 1)
+    }
+    do {
+      try await run(folder)
+    } catch {
+      fail(error.localizedDescription, 1)
+    }
+  }
+
+  private static func fail(_ text: String, _ code: Int32) -> Never {
+    FileHandle.standardError.write(Data("\(text)\n".utf8))
+    exit(code)
+  }
+
+  private static func run(_ folder: URL) async throws {
+    let firestore = try Firestore.open(at: folder)
     let customers = firestore.collection("customers")
     let totals = try await totals(of: firestore.collection("orders"))
     var moved = 0

@@ -36,15 +36,19 @@ struct NoteBook {
     try await notes.typed(Note.self).where(\.tags, .contains(tag)).order(by: \.made).get()
   }
 
-  func finish(_ id: String) async throws { try await notes.document(id).updateData(["isDone": true]) }
+  func finish(_ id: String) async throws { try await note(id).updateData(["isDone": true]) }
 
-  func remove(_ id: String) async throws { try await notes.document(id).delete() }
+  func remove(_ id: String) async throws { try await note(id).delete() }
 
-  /// Calls `body` with all open notes, now and after every change of them, as often as it wants.
-  func follow(_ body: ([Note]) -> Bool) async throws {
+  /// What is no id would be another path, and a wrong path ends the program.
+  private func note(_ id: String) throws -> DocumentReference {
+    guard !id.isEmpty, !id.contains("/") else { throw FirestoreErrorCode(.notFound) }
+    return notes.document(id)
+  }
+
+  /// Calls `body` with all open notes, now and after every change of them, until the task is cancelled.
+  func follow(_ body: ([Note]) -> Void) async throws {
     let query = notes.typed(Note.self).where(\.isDone, .equals(false)).order(by: \.made)
-    for try await snapshot in query.query.snapshots {
-      guard body(try query.values(of: snapshot)) else { return }
-    }
+    for try await snapshot in query.query.snapshots { body(try query.values(of: snapshot)) }
   }
 }

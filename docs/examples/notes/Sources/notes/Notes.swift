@@ -8,18 +8,24 @@ import FirebaseFirestore
 struct Notes {
   static let help = "notes add TEXT [TAG…] | list | tagged TAG | done ID | remove ID | follow"
 
-  static func main() async throws {
-    let environment = ProcessInfo.processInfo.environment
-    let folder = URL(fileURLWithPath: environment["NOTES_DIRECTORY"] ?? "notes-data")
-    let firestore = try Firestore.open(at: folder)
-    let book = NoteBook(firestore)
+  static func main() async {
     do {
-      try await run(Array(CommandLine.arguments.dropFirst()), book)
+      let environment = ProcessInfo.processInfo.environment
+      let folder = URL(fileURLWithPath: environment["NOTES_DIRECTORY"] ?? "notes-data")
+      let firestore = try Firestore.open(at: folder)
+      try await run(Array(CommandLine.arguments.dropFirst()), NoteBook(firestore))
+      // Lets go of the directory.
+      try await firestore.terminate()
     } catch FirestoreErrorCode.notFound {
-      print("There is no such note.")
+      fail("There is no such note.", 1)
+    } catch {
+      fail(error.localizedDescription, 1)
     }
-    // Lets go of the directory.
-    try await firestore.terminate()
+  }
+
+  private static func fail(_ text: String, _ code: Int32) -> Never {
+    FileHandle.standardError.write(Data("\(text)\n".utf8))
+    exit(code)
   }
 
   private static func run(_ words: [String], _ book: NoteBook) async throws {
@@ -29,12 +35,8 @@ struct Notes {
     case ("tagged", 2): show(try await book.tagged(words[1]))
     case ("done", 2): try await book.finish(words[1])
     case ("remove", 2): try await book.remove(words[1])
-    case ("follow", 1):
-      try await book.follow { notes in
-        show(notes)
-        return true
-      }
-    default: print(help)
+    case ("follow", 1): try await follow(book)
+    default: fail(help, 2)
     }
   }
 
@@ -45,5 +47,43 @@ struct Notes {
       let tags = note.tags.map { "#\($0)" }.joined(separator: " ")
       print("[\(mark)] \(note.id ?? "")  \(note.text)  \(tags)")
     }
+  }
+
+  // MARK: The open notes, live
+
+  /// Shows them after every change, and takes lines meanwhile, until there are no more: each is a new note, or
+  /// "done" and the number of one.
+  private static func follow(_ book: NoteBook) async throws {
+    let following = Task { try await book.follow { showNumbered($0) } }
+    for await line in lines() where !line.isEmpty {
+      let words = line.split(separator: " ")
+      if words.count == 2, words[0] == "done", let number = Int(words[1]) {
+        let notes = try await book.open()
+        if notes.indices.contains(number - 1), let id = notes[number - 1].id { try await book.finish(id) }
+      } else {
+        _ = try await book.add(Note(text: line, tags: []))
+      }
+    }
+    // Lets what was done last be shown first.
+    try await Task.sleep(for: .milliseconds(300))
+    following.cancel()
+  }
+
+  /// At once, also into a pipe.
+  private static func showNumbered(_ notes: [Note]) {
+    let lines = notes.enumerated().map { "\($0.offset + 1). \($0.element.text)\n" }
+    let text = notes.isEmpty ? "nothing\n" : lines.joined()
+    FileHandle.standardOutput.write(Data("--\n\(text)".utf8))
+  }
+
+  /// What is typed, line by line. A thread of its own waits for it.
+  private static func lines() -> AsyncStream<String> {
+    let (stream, continuation) = AsyncStream<String>.makeStream()
+    let thread = Thread {
+      while let line = readLine() { continuation.yield(line) }
+      continuation.finish()
+    }
+    thread.start()
+    return stream
   }
 }

@@ -20,6 +20,13 @@ struct StreamChat {
   static func main() {
     let folder = CommandLine.arguments.dropFirst().first ?? "streamchat-data"
     FirebaseApp.configure(options: FirebaseOptions(directory: URL(fileURLWithPath: folder)))
+    do {
+      // The first read opens the store, and says if that cannot be.
+      _ = try Firestore.firestore().document("room/lobby").read()
+    } catch {
+      FileHandle.standardError.write(Data("\(error.localizedDescription)\n".utf8))
+      exit(1)
+    }
     // Streams belong to the main queue, so lines are read in another thread, and the main one runs its queue.
     let reader = Thread {
       let chat = DispatchQueue.main.sync { StreamChat() }
