@@ -46,10 +46,16 @@ struct BackupAttempt: Sendable {
     }
     defer { store.abandon() }
     let found = Int(store.lastCommit.value)
-    guard let attempt = attempts.last(where: { $0.sequence == found }) else {
-      throw Finding(.ghost, "the backup in \(directory) stands at commit \(found), which none was made of")
+    // A power loss takes commits that nobody was promised, and the next ones get their numbers: of two attempts at one
+    // number, either may be what is there.
+    var other = Finding(
+      .ghost, "the backup in \(directory) stands at commit \(found), which none was made of")
+    for attempt in attempts where attempt.sequence == found {
+      do throws(Finding) { return try attempt.point.compare(with: store, at: found) { _ in false } } catch {
+        other = error
+      }
     }
-    try attempt.point.compare(with: store, at: found) { _ in false }
+    throw other
   }
 
   private static func judge(
