@@ -117,7 +117,9 @@ package final class BlobWriter {
   /// The next chunk of what was staged before, which is written once more; nil where the sound ones end. Until then
   /// nothing can be appended.
   package func regain() throws(ByteStoreError) -> [UInt8]? {
-    guard let bytes = try staged?.regain() else { return nil }
+    guard let staged, let bytes = try staged.regain() else { return nil }
+    // Else the first sync would be of all of it.
+    if staged.bytesWritten - staged.bytesSynced >= store.options.syncBytes { try staged.sync() }
     digest.update(bytes.rawSpan)
     byteCount += UInt64(bytes.count)
     if byteCount <= UInt64(store.options.packedBytesMax) {

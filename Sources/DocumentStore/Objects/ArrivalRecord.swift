@@ -13,6 +13,9 @@ package struct StoredArrival: Hashable, Sendable {
   package var generation: Int64
   /// Of all of it.
   package var byteCount: UInt64
+  /// Of all of it, as far as the remote tells, and when it came there: another server may count the same generations.
+  package var md5: [UInt8]
+  package var created: StoredTimestamp?
   /// When it began, by the wall clock.
   package var began: StoredTimestamp
 }
@@ -22,6 +25,8 @@ enum ArrivalRecord {
   private static let name = "name"
   private static let generation = "generation"
   private static let bytes = "bytes"
+  private static let md5 = "md5"
+  private static let created = "created"
   private static let began = "began"
 
   /// By which the arrivals of an object are found, among those of its name in other buckets.
@@ -35,6 +40,7 @@ enum ArrivalRecord {
     StoredMap([
       (bucket, .string(arrival.path.bucket)), (name, .string(arrival.path.name.text)),
       (generation, .integer(arrival.generation)), (bytes, .integer(Int64(clamping: arrival.byteCount))),
+      (md5, .bytes(arrival.md5)), (created, arrival.created.map { .timestamp($0) } ?? .null),
       (began, .timestamp(arrival.began)),
     ])
   }
@@ -46,10 +52,13 @@ enum ArrivalRecord {
       let bucket = fields[bucket]?.plainText,
       let name = fields[name]?.plainText.flatMap({ try? ObjectName($0) }),
       case .integer(let generation)? = fields[generation], case .integer(let count)? = fields[bytes],
-      let byteCount = UInt64(exactly: count), case .timestamp(let began)? = fields[began]
+      let byteCount = UInt64(exactly: count), case .bytes(let md5)? = fields[md5],
+      let createdValue = fields[created], case .timestamp(let began)? = fields[began]
     else { return nil }
+    var created: StoredTimestamp?
+    if case .timestamp(let time) = createdValue { created = time }
     return StoredArrival(
       number: number, path: ObjectPath(bucket: bucket, name: name), generation: generation,
-      byteCount: byteCount, began: began)
+      byteCount: byteCount, md5: md5, created: created, began: began)
   }
 }

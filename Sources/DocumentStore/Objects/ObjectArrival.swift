@@ -117,13 +117,18 @@ package final class ObjectArrival {
 
 extension ObjectStore {
   /// Begins to bring a content of a remote's object, or goes on where somebody has left it, if `goesOn`. What was left of
-  /// other contents of the object goes.
+  /// other contents of the object goes. Of a content with neither `md5` nor `created`, nobody can tell whether it is the
+  /// same: it is begun anew.
   package func arrival(
-    at path: ObjectPath, generation: Int64, byteCount: UInt64, goesOn: Bool = true
+    at path: ObjectPath, generation: Int64, byteCount: UInt64, md5: [UInt8], created: StoredTimestamp?,
+    goesOn: Bool = true
   ) -> ObjectArrival {
     var earlier: ObjectArrival?
+    let isKnown = !md5.isEmpty || created != nil
     for left in leftArrivals(at: path) {
-      guard left.generation == generation, left.byteCount == byteCount else {
+      guard isKnown, left.generation == generation, left.byteCount == byteCount, left.md5 == md5,
+        left.created == created
+      else {
         _ = try? cancel(left)
         continue
       }
@@ -141,7 +146,8 @@ extension ObjectStore {
     // The number is a new one.
     _ = state.uploads.begin(writer.number)
     let stored = StoredArrival(
-      number: writer.number, path: path, generation: generation, byteCount: byteCount, began: now)
+      number: writer.number, path: path, generation: generation, byteCount: byteCount, md5: md5,
+      created: created, began: now)
     return ObjectArrival(self, writer, stored, isLeft: false)
   }
 

@@ -224,13 +224,13 @@ extension ObjectStore {
   }
 
   /// Removes the record of the content that an object had, if no other object has it. The content's latch is had
-  /// alone then.
+  /// alone then. If somebody else has it, it is looked after the commit whether anybody needs the content: whoever has the
+  /// latch may look before that.
   private func drop(
     _ before: StoredDocument?, unless id: BlobID?, _ transaction: StoreTransaction
   ) throws(DocumentStoreError) -> DroppedContent? {
-    guard let before, let old = StoredObject(before)?.blob, old != id, state.latches.takeIfFree(old) else {
-      return nil
-    }
+    guard let before, let old = StoredObject(before)?.blob, old != id else { return nil }
+    guard state.latches.takeIfFree(old) else { return DroppedContent(id: old, place: nil, isHeld: false) }
     do throws(DocumentStoreError) {
       let references = try transaction.documents(Self.references(to: old))
       guard references.count == 1, let record = try transaction.document(at: BlobRecord.path(old)) else {
@@ -296,6 +296,8 @@ extension ObjectStore {
   struct DroppedContent {
     let id: BlobID
     let place: BlobPlace?
+    /// Its latch is had alone, and its record was removed.
+    var isHeld = true
   }
 
   /// Runs a transaction until it can be committed, and removes the file of what it dropped.
@@ -313,13 +315,18 @@ extension ObjectStore {
         dropped = try body(transaction)
         let time = try transaction.commit() ?? .epoch
         // What is left if that fails, a sweep removes.
-        if let dropped {
+        if let dropped, dropped.isHeld {
           try? remove(dropped)
           if givingBack { giveBack(state.latches.giveBack(dropped.id), dropped.id) }
+        } else if let dropped {
+          transaction.end()
+          _ = try? collect(dropped.id)
         }
         return time
       } catch {
-        if let dropped, givingBack { giveBack(state.latches.giveBack(dropped.id), dropped.id) }
+        if let dropped, dropped.isHeld, givingBack {
+          giveBack(state.latches.giveBack(dropped.id), dropped.id)
+        }
         guard error.isWorthAnotherAttempt else { throw error }
       }
       transaction.end()

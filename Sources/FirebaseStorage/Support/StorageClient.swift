@@ -22,6 +22,10 @@ package final class StorageClient: Sendable {
   private let state = Guarded(State())
   /// Everything that uses the store.
   private let work = DispatchGroup()
+  /// What removes the rest of transfers that were cancelled, or hands that to what syncs.
+  private let cleaning = DispatchGroup()
+  /// It waits for nobody; that it waits for the disk for longer is no reason not to close.
+  private static let cleaningSeconds = 5.0
 
   private struct State: Sendable {
     var use: StoreUse?
@@ -143,6 +147,8 @@ package final class StorageClient: Sendable {
       return Array(state.transfers.values)
     }
     for end in transfers { end() }
+    // What was cancelled before must not go on because of the end.
+    _ = cleaning.wait(timeout: .now() + Self.cleaningSeconds)
     // Whoever waits for the remote is told that it is over.
     Self.stop(sync)
     operations.sync {}
@@ -171,6 +177,15 @@ package final class StorageClient: Sendable {
     queue.async { [work] in
       body()
       work.leave()
+    }
+  }
+
+  /// The same for what removes the rest of a transfer.
+  func clean(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
+    cleaning.enter()
+    work(on: queue) { [cleaning] in
+      body()
+      cleaning.leave()
     }
   }
 

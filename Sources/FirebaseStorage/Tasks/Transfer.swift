@@ -131,7 +131,7 @@ final class Transfer: Sendable {
         state.run += 1
         enter(isFirst: true, &state)
       case .fire(let status): fire(status, state)
-      case .cleanUp: client.work(on: queue) { [worker] in worker.discard() }
+      case .cleanUp: client.clean(on: queue) { [worker] in worker.discard() }
       }
     }
     if state.machine.isOver { end(&state) }

@@ -192,7 +192,8 @@ extension BlobSync {
     guard enter(search) else { return nil }
     search.object = remoteObject
     search.arrival = objects.arrival(
-      at: path, generation: remoteObject.generation, byteCount: remoteObject.byteCount, goesOn: search.goesOn)
+      at: path, generation: remoteObject.generation, byteCount: remoteObject.byteCount, md5: remoteObject.md5,
+      created: remoteObject.created, goesOn: search.goesOn)
     begunSearches.append(search)
     scheduler.run { [self] in goOn(search) }
     return nil

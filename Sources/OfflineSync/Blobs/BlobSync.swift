@@ -416,7 +416,10 @@ package final class BlobSync: @unchecked Sendable {
 
   private func refused(_ sending: inout Sending, _ error: BlobSyncError) {
     // A refusal is an answer.
-    if case .remote(let reason) = error { lastFailure = reason.isTransient ? reason : nil }
+    if case .remote(let reason) = error {
+      if case .unavailable = reason { lastFailure = reason } else { lastFailure = nil }
+      if !reason.isTransient { answers += 1 }
+    }
     switch error {
     case .remote(.notFound), .remote(.wrongOffset): stumbled(&sending, error)
     case .remote(let reason) where reason.isTransient:

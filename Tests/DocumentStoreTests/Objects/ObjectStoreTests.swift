@@ -287,6 +287,9 @@ struct ObjectStoreTests {
     for number in 0..<6 {
       if let found = try content("\(number)", in: store) { #expect(contents.contains(found)) }
     }
+    // Whoever deletes while somebody else is at the same content looks again himself.
+    let (recorded, named) = try store.objects.contents()
+    #expect(recorded == named)
     try store.objects.sweep(.everything)
     let (blobs, _, packs) = try store.objects.inUse()
     let inventory = try store.objects.blobs.inventory()

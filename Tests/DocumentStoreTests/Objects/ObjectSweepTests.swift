@@ -111,6 +111,8 @@ struct ObjectSweepTests {
       while store.objects.isSweepDue { try store.objects.sweep(.packs) }
       // What is alive takes a page of a pack behind its head.
       #expect(try store.objects.blobs.bytesInUse() < 40_000, "round \(round)")
+      let (recorded, named) = try store.objects.contents()
+      #expect(recorded == named, "round \(round)")
       try store.close()
     }
   }
@@ -259,9 +261,31 @@ struct ObjectSweepTests {
   // MARK: Arrivals
 
   private func arrive(_ count: Int, in store: DocumentStore) throws -> ObjectArrival {
-    let arrival = store.objects.arrival(at: try path("a"), generation: 7, byteCount: 700_000)
+    let arrival = try arrival(in: store)
     try arrival.append(bytes(count))
     return arrival
+  }
+
+  private func arrival(in store: DocumentStore, md5: UInt8? = 1) throws -> ObjectArrival {
+    store.objects.arrival(
+      at: try path("a"), generation: 7, byteCount: 700_000,
+      md5: md5.map { [UInt8](repeating: $0, count: 16) } ?? [], created: nil)
+  }
+
+  /// Another server, or the same one set up anew, may count the same generations.
+  @Test func anotherContentOfTheSameNumberIsNotGoneOnWith() throws {
+    let store = try open()
+    try arrive(300_000, in: store).leave()
+    let same = try arrival(in: store)
+    #expect(same.isRegaining)
+    same.leave()
+    let other = try arrival(in: store, md5: 2)
+    #expect(!other.isRegaining && other.byteCount == 0)
+    #expect(try store.objects.blobs.inventory().staged.isEmpty)
+    try other.append(bytes(300_000))
+    other.leave()
+    #expect(try !arrival(in: store, md5: nil).isRegaining)
+    #expect(try store.objects.blobs.inventory().staged.isEmpty)
   }
 
   @Test func anArrivalIsLeftAloneUntilItIsSevenDaysOld() throws {
