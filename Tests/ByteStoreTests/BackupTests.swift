@@ -357,7 +357,7 @@ struct BackupTests {
         _ = try? store.backup(to: Self.target)
         second.disk.setFault(nil)
         store.abandon()
-        for seed in 0..<2 as Range<UInt64> {
+        for seed in 0..<4 as Range<UInt64> {
           let third = TestStore(second.disk.image.after(.powerLoss(.names, seed: seed)))
           do throws(ByteStoreError) {
             try open(Self.target, on: third).close()

@@ -6,9 +6,9 @@ import Testing
 
 struct CrashCampaignTests {
   @Test func noCrashAndNoFaultLosesAnything() {
-    let summary = CrashCampaign.run(states: 1_000, seed: 5, commitsWaiting: commitsWaiting)
+    let summary = CrashCampaign.run(states: 2_000, seed: 4, commitsWaiting: commitsWaiting)
     #expect(summary.findings.isEmpty, "\(summary)")
-    #expect(summary.states >= 1_000)
+    #expect(summary.states >= 2_000)
     let missing = DiskOperation.allCases.filter { summary.crashes[$0, default: 0] == 0 }
     #expect(missing.isEmpty, "no crash before any of them")
     // Jobs run in the background, and between each other's steps.
@@ -55,7 +55,7 @@ struct CrashCampaignTests {
 
   @Test func brokenRuleIsFoundAndShrunkToAScript() throws {
     let summary = CrashCampaign.run(
-      states: 60, seed: 1, commitsWaiting: commitsWaiting, breaking: .syncBeforeAcknowledging)
+      states: 300, seed: 1, commitsWaiting: commitsWaiting, breaking: .syncBeforeAcknowledging)
     let failure = try #require(summary.failures[.lostCommit])
     #expect(failure.scenario.stepCount <= 2)
     #expect(failure.trace.contains("write /store/log-0000000001"))
@@ -66,10 +66,10 @@ struct CrashCampaignTests {
 
 struct CorruptionMatrixTests {
   @Test func noDamageDoesHarmInSilence() {
-    let summary = CorruptionMatrix.run(flips: .random(120), seed: 1)
+    let summary = CorruptionMatrix.run(flips: .random(300), seed: 1)
     #expect(summary.harm == 0, "\(summary)")
     for (part, counts) in summary.byPart {
-      #expect(counts.all > 40, "\(part) was hardly damaged")
+      #expect(counts.all > 100, "\(part) was hardly damaged")
       #expect(counts.detected > 0, "no damage to \(part) was noticed")
     }
   }

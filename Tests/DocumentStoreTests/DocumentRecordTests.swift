@@ -19,7 +19,7 @@ import Testing
     var dice = Dice(seed: seed)
     let records = (0..<400).map { _ in randomRecord(&dice) }.filter { $0.count < 500 }
     var accepted = 0
-    for round in 0..<50_000 {
+    for round in 0..<100_000 {
       let bytes =
         round < records.count
         ? records[round] : dice.pick(records).damaged(&dice, splicing: dice.pick(records))

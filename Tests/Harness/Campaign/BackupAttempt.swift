@@ -47,10 +47,13 @@ struct BackupAttempt: Sendable {
     defer { store.abandon() }
     let found = Int(store.lastCommit.value)
     // A power loss takes commits that nobody was promised, and the next ones get their numbers: of two attempts at one
-    // number, either may be what is there.
+    // number, either may be what is there, unless one was finished: nothing comes in its place.
+    var candidates = attempts.filter { $0.sequence == found }
+    let finished = candidates.filter { $0.completedAt != nil }
+    if !finished.isEmpty { candidates = finished }
     var other = Finding(
       .ghost, "the backup in \(directory) stands at commit \(found), which none was made of")
-    for attempt in attempts where attempt.sequence == found {
+    for attempt in candidates {
       do throws(Finding) { return try attempt.point.compare(with: store, at: found) { _ in false } } catch {
         other = error
       }
