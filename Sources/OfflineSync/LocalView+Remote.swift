@@ -41,9 +41,14 @@ extension LocalView {
 
   /// Throws if the store is that of a client: what it has of the remote is not all, and not the newest.
   package func checkIsOwn() throws(DocumentStoreError) {
-    guard try store.document(at: CacheKeys.globals) != nil else { return }
+    guard try isOfClient() else { return }
     throw .failedPrecondition(
       "The database in \(store.path) is a cache of a remote. Name the remote in FirestoreSettings.remote.")
+  }
+
+  /// The store is that of a client of a remote, with a queue of what waits for it.
+  package func isOfClient() throws(DocumentStoreError) -> Bool {
+    try store.document(at: CacheKeys.globals) != nil
   }
 
   private static func newClient() -> String {

@@ -6,8 +6,12 @@
 //   no answer               what is here is better than nothing; if nothing is, it is tried again for a while, and what
 //                           has come so far is gone on with
 //   the app goes, or the    what has come of a large content stays staged: who looks for the same generation later goes
-//   patience is over        on with it, once it has been read and verified again; unless somebody works at it
-//   nobody wants it         nothing is left of it
+//   patience is over, or    on with it, once it has been read and verified again; unless somebody works at it
+//   the store is at an end
+//   nobody wants it, or     nothing is left of it
+//   its own file failed
+//   the object is gone, or  what was left of it before goes
+//   its content is here
 //
 // So many contents are on their way at a time. One that waits for its next attempt is none of them: others take its place,
 // and it enters again.
@@ -173,9 +177,12 @@ extension BlobSync {
     guard let remoteObject else {
       // It is so, whether it can be taken down now or not.
       try? objects.outbox.receiveAbsence(of: path)
+      objects.forgetArrivals(at: path)
       return .absent
     }
     if let local, local.remoteGeneration == remoteObject.generation, !hasToBeReplaced(local, search) {
+      // It has come otherwise. What proved damaged is still to be brought.
+      if !objects.isKnownDamaged(local.blob) { objects.forgetArrivals(at: path) }
       let (attributes, standing) = (remoteObject.attributes, remoteObject.standing)
       if local.attributes == attributes, local.isSame(as: standing) { return .here(local) }
       do throws(DocumentStoreError) {
@@ -379,11 +386,11 @@ extension BlobSync {
 }
 
 extension BlobSyncError {
-  /// The same search may succeed later.
+  /// The same search may succeed later. What failed of the store is not the part itself, or that lets go of what it has.
   fileprivate var leavesWhatHasCome: Bool {
     switch self {
-    case .remote(.unavailable), .stopped: true
-    case .remote, .store, .overdue, .cancelled: false
+    case .remote(.unavailable), .store, .stopped: true
+    case .remote, .overdue, .cancelled: false
     }
   }
 }

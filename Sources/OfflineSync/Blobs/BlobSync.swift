@@ -22,12 +22,12 @@ import Musl
 import Glibc
 #endif
 
-package enum BlobSyncError: Error, Hashable, Sendable {
+package indirect enum BlobSyncError: Error, Hashable, Sendable {
   case remote(BlobRemoteError)
   case store(DocumentStoreError)
-  /// No call had an answer for as long as was allowed, and this is how the last one failed, if any was made. It goes on
-  /// waiting.
-  case overdue(BlobRemoteError?)
+  /// It did not come further for as long as was allowed, and this is what it failed with last: the remote, or the store,
+  /// which cannot give or take down something; nil if nothing was tried. It goes on waiting.
+  case overdue(BlobSyncError?)
   /// Its user took it back.
   case cancelled
   /// The app has gone. What waits goes on waiting.
@@ -80,8 +80,8 @@ package final class BlobSync: @unchecked Sendable {
   private var stumbles: [Int64: Stumbles] = [:]
   /// So often the remote has answered.
   private var answers = 0
-  /// How the last call failed; nil if it was answered.
-  private var lastFailure: BlobRemoteError?
+  /// What kept all back last: the remote, or the store; nil once a call was answered, and the answer taken down.
+  private var lastFailure: BlobSyncError?
   private var sending: Sending?
   /// Deletions of which the remote may find nothing, and which are done then: it has deleted it without saying so, or what
   /// was to be deleted never came there.
@@ -209,8 +209,15 @@ package final class BlobSync: @unchecked Sendable {
       // What is to be taken back does not go on waiting, as it would be told that it does.
       if answers != before || held.contains(number) || isTakenBack { return look(at: number, in: patience) }
       watchers[number] = nil
-      watcher.end(.failure(.overdue(lastFailure)))
+      watcher.end(.failure(.overdue(hindrance(of: number))))
     }
+  }
+
+  /// What keeps a change back: what keeps back all, or else it, or one of its object before it.
+  private func hindrance(of number: Int64) -> BlobSyncError? {
+    guard lastFailure == nil, let path = queue[number]?.path else { return lastFailure }
+    return setbacks.filter { $0.key <= number && queue[$0.key]?.path == path }
+      .min { $0.key < $1.key }?.value.error
   }
 
   /// Takes a change back that waits: its effect here vanishes. False if it does not wait any more. If it was on its
@@ -417,7 +424,7 @@ package final class BlobSync: @unchecked Sendable {
   private func refused(_ sending: inout Sending, _ error: BlobSyncError) {
     // A refusal is an answer.
     if case .remote(let reason) = error {
-      if case .unavailable = reason { lastFailure = reason } else { lastFailure = nil }
+      if case .unavailable = reason { lastFailure = error } else { lastFailure = nil }
       if !reason.isTransient { answers += 1 }
     }
     switch error {
@@ -431,7 +438,9 @@ package final class BlobSync: @unchecked Sendable {
       putAside(sending.change, error)
     case .store(let reason):
       guard reason.mayPass else { return fail(error) }
-      if reason.isOfAllFiles { tryLater() } else { putAside(sending.change, error) }
+      guard reason.isOfAllFiles else { return putAside(sending.change, error) }
+      lastFailure = error
+      tryLater()
     case .cancelled, .overdue, .stopped: break
     }
   }
@@ -541,12 +550,14 @@ package final class BlobSync: @unchecked Sendable {
       // A record of this object is damaged, which is no matter of others.
       if case .corrupted = error { return putAside(change, .store(error)) }
       guard error.mayPass else { return fail(.store(error)) }
+      lastFailure = .store(error)
       tryLater()
     }
   }
 
   private func settled(_ change: QueuedChange, _ result: Result<StoredObject?, BlobSyncError>) {
     backoff.reset()
+    if case .store? = lastFailure { lastFailure = nil }
     queue.remove(change.number)
     outcomes[change.number] = nil
     setbacks[change.number] = nil

@@ -84,19 +84,20 @@ extension LocalStore {
       tokens[CacheKeys.queueName(user)] = token
       transaction.put(tokens.map { ($0, .bytes($1)) }, at: CacheKeys.tokens)
     }
-    return try remove(batch, &transaction) { batch.version(of: $0, version, results) }
+    return try remove(batch, &transaction, .buffered) { batch.version(of: $0, version, results) }
   }
 
-  /// A batch will never happen. The documents as they look now.
+  /// A batch will never happen, and whoever was told so must not see it come back: that is on stable storage when this
+  /// returns, unless less is asked for of the store. The documents as they look now.
   package func reject(_ id: BatchID) throws(DocumentStoreError) -> [SyncedDocument] {
     guard let batch = queue[id] else { return [] }
     var transaction = begin()
-    return try remove(batch, &transaction) { _ in nil }
+    return try remove(batch, &transaction, nil) { _ in nil }
   }
 
   /// `version` is when a document was as the batch has made it; nil if it never was.
   private func remove(
-    _ batch: PendingBatch, _ transaction: inout CacheTransaction,
+    _ batch: PendingBatch, _ transaction: inout CacheTransaction, _ durability: StoreDurability?,
     _ version: (DocumentPath) -> SnapshotVersion?
   ) throws(DocumentStoreError) -> [SyncedDocument] {
     var seen: [DocumentPath: SyncedDocument] = [:]
@@ -119,7 +120,7 @@ extension LocalStore {
       if !isPending(path) { dropBase(path, &transaction) }
       transaction.orphans.insert(path)
     }
-    try finish(&transaction)
+    try finish(&transaction, durability: durability)
     return documents
   }
 

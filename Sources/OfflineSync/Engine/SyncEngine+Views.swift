@@ -97,11 +97,17 @@ extension SyncEngine {
     var reports: [LocalStore.ViewReport] = []
     for text in viewOrder {
       guard let target = views[text]?.target else { continue }
+      // Others are still to hear what has happened while the stream was away.
+      let heard = watching.aggregator.hasToldAll(target) ? local.lastRemoteVersion : .none
+      guard
+        let (relevant, isOverdue) = views[text].map({
+          (changed.concerning($0.view), $0.view.hasOverdue(at: heard))
+        })
+      else { continue }
       let change = event?.targetChanges[target]
       let isPendingReset = event?.mismatches[target] != nil
-      let relevant = views[text].map { changed.concerning($0.view) } ?? []
-      if relevant.isEmpty, change == nil, !isPendingReset { continue }
-      guard let outcome = try update(text, relevant, change, isPendingReset) else { continue }
+      if relevant.isEmpty, change == nil, !isPendingReset, !isOverdue { continue }
+      guard let outcome = try update(text, relevant, change, at: heard, isPendingReset) else { continue }
       try track(outcome, of: target)
       guard let snapshot = outcome.snapshot else { continue }
       snapshots.append(snapshot)
@@ -116,14 +122,15 @@ extension SyncEngine {
   }
 
   private func update(
-    _ text: String, _ documents: [SyncedDocument], _ change: TargetChange?, _ isPendingReset: Bool
+    _ text: String, _ documents: [SyncedDocument], _ change: TargetChange?, at version: SnapshotVersion,
+    _ isPendingReset: Bool
   ) throws(DocumentStoreError) -> SyncView.Outcome? {
     // Taken out, so that what it has is changed in its place and not copied.
     guard var known = views.removeValue(forKey: text) else { return nil }
     defer { views[text] = known }
     var changes = known.view.compute(documents)
     if changes.needsRefill { known.view.refill(try local.documents(known.view.query), &changes) }
-    return known.view.apply(changes, change, isPendingReset: isPendingReset)
+    return known.view.apply(changes, change, at: version, isPendingReset: isPendingReset)
   }
 
   // MARK: Online state

@@ -133,6 +133,8 @@ final class LoopbackSession {
     if !isToldNothing {
       isToldNothing = true
       for id in targets.keys.sorted() { try tellAll(id) }
+      // Only when all of them were told: it is said of all.
+      say(.target(.noChange, [], resumeToken: token), server.version)
     }
     guard toldPosition < server.position else { return }
     toldPosition = server.position
@@ -190,6 +192,5 @@ final class LoopbackSession {
     }
     targets[id]?.keys = Set(answer.map(\.path))
     say(.target(.current, [id], resumeToken: token), .none)
-    say(.target(.noChange, [], resumeToken: token), server.version)
   }
 }

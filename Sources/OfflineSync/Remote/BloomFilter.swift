@@ -24,12 +24,17 @@ public struct BloomFilter: Sendable {
     }
   }
 
+  /// More make no filter better; a made-up number must not keep us busy.
+  private static let hashCountMax = 100
+
   private var parts: Parts
   private let bitCount: UInt64
 
   /// Nil for a filter that says nothing, or nothing that makes sense.
   public init?(_ parts: Parts) {
-    guard (0..<8).contains(parts.padding), parts.hashCount > 0, !parts.bitmap.isEmpty else { return nil }
+    guard (0..<8).contains(parts.padding), (1...Self.hashCountMax).contains(parts.hashCount),
+      !parts.bitmap.isEmpty
+    else { return nil }
     bitCount = UInt64(8 * parts.bitmap.count - parts.padding)
     self.parts = parts
   }

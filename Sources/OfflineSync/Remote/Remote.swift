@@ -50,7 +50,9 @@ public protocol WatchStream: Sendable {
 public enum WatchStreamEvent: Sendable {
   /// The stream is there.
   case opened
-  /// A version comes only with a change of no particular target: everything up to it was told.
+  /// A version comes only with a change of no particular target: everything up to it was told of all targets that are
+  /// current on this stream. Versions of answers to writes are of the same order: what a later snapshot does not tell of an
+  /// accepted write is not there any more.
   case changed(WatchChange, SnapshotVersion)
   /// The stream ended, and why if it failed.
   case closed(RemoteError?)

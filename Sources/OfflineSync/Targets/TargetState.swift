@@ -10,6 +10,8 @@ struct TargetState {
   private(set) var documents: [DocumentPath: DocumentChange] = [:]
   private var resumeToken: [UInt8] = []
   private(set) var isCurrent = false
+  /// All of it was in an event, and with that in its views.
+  private(set) var isTold = false
   private(set) var hasChanges = true
 
   var isPending: Bool { pendingResponses != 0 }
@@ -28,6 +30,8 @@ struct TargetState {
     hasChanges = true
     isCurrent = true
   }
+
+  mutating func noteEvent() { if isCurrent { isTold = true } }
 
   /// Nil for none after all.
   mutating func note(_ change: DocumentChange?, of path: DocumentPath) {

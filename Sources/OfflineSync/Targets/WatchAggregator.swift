@@ -19,6 +19,9 @@ struct WatchAggregator {
 
   mutating func noteRequest(for id: TargetID) { states[id, default: TargetState()].noteRequest() }
 
+  /// On this stream the remote has told all of a target, and no other request for it is on its way.
+  func hasToldAll(_ id: TargetID) -> Bool { states[id].map { $0.isTold && !$0.isPending } ?? false }
+
   mutating func remove(_ id: TargetID) { states[id] = nil }
 
   mutating func handle(_ change: WatchChange, _ context: WatchContext) {
@@ -132,6 +135,7 @@ struct WatchAggregator {
       {
         remove(path, SyncedDocument(path, .absent, version: version), from: id, context)
       }
+      states[id]?.noteEvent()
       guard let state = states[id], state.hasChanges else { continue }
       event.targetChanges[id] = state.change
       states[id]?.clearChanges()

@@ -2,6 +2,8 @@
 //
 //   synced   what the remote has said to match
 //   limbo    what matches here, and the remote does not list, though it has told all: it is asked for one by one
+//   accepted what is still shown with its write, which the remote has accepted: it will tell what came of it, unless
+//            the document was gone again before it told anything. That is limbo, too (docs/decisions/0029).
 //   state    synced  ⇔  the remote has told all, nothing is in limbo, and nothing is being asked for again
 //
 // Invariants:
@@ -26,6 +28,10 @@ package struct SyncView {
   private var pendingCount = 0
   private var committed: Set<DocumentPath> = []
   private var limbo: Set<DocumentPath> = []
+  /// With the version that the write has made.
+  private var accepted: [DocumentPath: SnapshotVersion] = [:]
+  /// Up to which the remote has told of everything that was listened to.
+  private var heard = SnapshotVersion.none
   private(set) var isCurrent = false
   private var state = SyncState.none
   /// Documents of which it has to be looked at again whether they are in limbo; nil for all.
@@ -76,7 +82,10 @@ package struct SyncView {
     for document in changed {
       let old = entries[document.path]
       let new = entry(document)
-      guard let kind = change(from: old, to: new) else { continue }
+      guard let kind = change(from: old, to: new) else {
+        noteAccepted(old?.document, new?.document)
+        continue
+      }
       changes.set.add(kind, kind == .removed ? old?.document ?? document : document)
       if let edge {
         if kind == .removed || (kind == .modified && new.map { isBeyond($0.place.sortKey, edge) } ?? false) {
@@ -119,8 +128,32 @@ package struct SyncView {
     }
   }
 
+  /// A change that listeners are not told, and that leaves what they see as it was.
+  private mutating func noteAccepted(_ old: SyncedDocument?, _ new: SyncedDocument?) {
+    guard let old, let new, old.pending == .local else { return }
+    accepted[new.path] = new.pending == .committed ? new.version : nil
+    unsettled?.insert(new.path)
+  }
+
+  private func isOverdue(_ path: DocumentPath) -> Bool { accepted[path].map { $0 < heard } ?? false }
+
+  /// A remote that has told of everything up to `version` should have told of a write that it accepted before.
+  func hasOverdue(at version: SnapshotVersion) -> Bool {
+    isCurrent && version > heard
+      && accepted.contains { path, made in
+        made < version && !synced.contains(path) && !limbo.contains(path)
+      }
+  }
+
+  private mutating func hear(_ version: SnapshotVersion) {
+    guard version > heard else { return }
+    heard = version
+    for (path, made) in accepted where made < version { unsettled?.insert(path) }
+  }
+
   private mutating func place(_ old: Entry?, _ new: Entry?) {
     if let old {
+      accepted[old.document.path] = nil
       results.remove(sortKey: old.place.sortKey)
       entries[old.document.path] = nil
       if old.document.pending == .local { pendingCount -= 1 }
@@ -157,9 +190,10 @@ package struct SyncView {
   }
 
   mutating func apply(
-    _ changes: Changes, _ targetChange: TargetChange? = nil, isPendingReset: Bool = false,
-    resolvesLimbo: Bool = true
+    _ changes: Changes, _ targetChange: TargetChange? = nil, at version: SnapshotVersion = .none,
+    isPendingReset: Bool = false, resolvesLimbo: Bool = true
   ) -> Outcome {
+    hear(version)
     if let targetChange { take(targetChange) }
     var outcome = Outcome()
     if resolvesLimbo, !isPendingReset, isCurrent {
@@ -191,7 +225,9 @@ package struct SyncView {
     let candidates = unsettled ?? limbo.union(entries.keys)
     for path in candidates.sorted(by: { ValueOrder.compare($0, $1) == .before }) {
       let isInLimbo =
-        entries[path].map { $0.document.pending != .local && !synced.contains(path) } ?? false
+        entries[path].map { entry in
+          (entry.document.pending != .local || isOverdue(path)) && !synced.contains(path)
+        } ?? false
       if isInLimbo {
         if limbo.insert(path).inserted { added.append(path) }
       } else if limbo.remove(path) != nil {
@@ -224,6 +260,9 @@ package struct SyncView {
     if entries.count != results.count { return "the entries of \(query.canonicalID)" }
     if let limit, results.count > limit.count { return "the limit of \(query.canonicalID)" }
     if state == .synced, !limbo.isEmpty { return "the limbo of \(query.canonicalID)" }
+    if accepted.keys.contains(where: { entries[$0]?.document.pending != .local }) {
+      return "the accepted writes of \(query.canonicalID)"
+    }
     if pendingCount != entries.values.count(where: { $0.document.pending == .local }) {
       return "the pending documents of \(query.canonicalID)"
     }

@@ -11,21 +11,25 @@ package enum SyncCampaign {
     package var failed = 0
     package var counts: [Kind: Int] = [:]
     package var firstFailure: String?
+    /// By their numbers.
+    package var failures: [Int] = []
     /// Of the same histories it is the same.
     package var trace: UInt64 = 0
 
     package var neverReached: [Kind] { Kind.allCases.filter { counts[$0, default: 0] == 0 } }
   }
 
-  package static func run(histories: Int, seed: UInt64) -> Summary {
+  /// Of so many histories, or the one with that number alone.
+  package static func run(histories: Int, seed: UInt64, history: Int? = nil) -> Summary {
     var summary = Summary()
-    for number in 0..<histories {
+    for number in history.map({ [$0] }) ?? Array(0..<histories) {
       let result = SyncHistory.run(seed: SeededRandom.seed(seed, UInt64(number)))
       summary.histories += 1
       summary.counts.merge(result.counts, uniquingKeysWith: +)
       summary.trace = SeededRandom.seed(summary.trace, result.trace)
       guard let failure = result.failure else { continue }
       summary.failed += 1
+      summary.failures.append(number)
       summary.firstFailure = summary.firstFailure ?? failure
     }
     return summary

@@ -13,6 +13,8 @@ import Testing
     var calls: Int
     var finished: Set<BatchID>
     var answered: Set<BatchID>
+    /// Of these, whoever asked was told that they will never happen.
+    var rejected: Set<BatchID> = []
   }
 
   private static func open(_ disk: SimulatedDisk, _ user: String?) throws -> LocalStore {
@@ -39,10 +41,12 @@ import Testing
     let local = try Self.open(disk, nil)
     let time = try #require(StoredTimestamp(seconds: 1000, nanoseconds: 0))
     var marks = [Mark(calls: disk.history.count, finished: [], answered: [])]
-    var (finished, answered) = (Set<BatchID>(), Set<BatchID>())
+    var (finished, answered, rejected) = (Set<BatchID>(), Set<BatchID>(), Set<BatchID>())
     let begin = { (begun: Set<BatchID>) in
       // From here on, what is being answered may be gone.
-      marks.append(Mark(calls: disk.history.count, finished: finished, answered: answered.union(begun)))
+      marks.append(
+        Mark(
+          calls: disk.history.count, finished: finished, answered: answered.union(begun), rejected: rejected))
     }
     for number in 0..<8 {
       if number == 4 { _ = try local.changeUser("ann") }
@@ -55,11 +59,12 @@ import Testing
         _ = try local.acknowledge(first.id, version, [WriteResult(version: version)], token: [7])
       } else {
         _ = try local.reject(first.id)
+        rejected.insert(first.id)
       }
       answered.insert(first.id)
       begin([])
     }
-    #expect(finished.count == 8 && answered.count == 2)
+    #expect(finished.count == 8 && answered.count == 2 && rejected.count == 1)
     let history = disk.history
     var opened = 0
     for (index, moment) in history.enumerated() {
@@ -83,6 +88,7 @@ import Testing
       found.formUnion(local.queue.ids)
     }
     #expect(found.isSuperset(of: mark.finished.subtracting(mark.answered)), "\(place): a write is lost")
+    #expect(found.isDisjoint(with: mark.rejected), "\(place): a rejected write has come back")
     let time = try #require(StoredTimestamp(seconds: 2000, nanoseconds: 0))
     let next = try local.write([try mutation(0)], at: time).batch.id
     #expect(mark.finished.union(found).allSatisfy { $0 < next }, "\(place): a number is used twice")
