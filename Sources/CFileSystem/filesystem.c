@@ -1,7 +1,17 @@
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE
+#endif
+
 #include "CFileSystem.h"
 
 #if defined(__linux__)
+#include <fcntl.h>
 #include <sys/vfs.h>
+
+void dugout_start_writing(int descriptor, uint64_t offset, uint64_t count) {
+  // Without a flag to wait, the error of an earlier write stays where the next sync finds it.
+  (void)sync_file_range(descriptor, (int64_t)offset, (int64_t)count, SYNC_FILE_RANGE_WRITE);
+}
 
 int64_t dugout_file_system_type(int descriptor) {
   struct statfs status;
@@ -11,6 +21,12 @@ int64_t dugout_file_system_type(int descriptor) {
 }
 #else
 #include <errno.h>
+
+void dugout_start_writing(int descriptor, uint64_t offset, uint64_t count) {
+  (void)descriptor;
+  (void)offset;
+  (void)count;
+}
 
 int64_t dugout_file_system_type(int descriptor) {
   (void)descriptor;

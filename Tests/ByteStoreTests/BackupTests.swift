@@ -233,6 +233,18 @@ struct BackupTests {
     #expect(try contents(of: Self.target) == before)
   }
 
+  /// A copy that goes with the store is none.
+  @Test(arguments: ["", "/", "/copies/today", "/./a/../copies", "//copies/"])
+  func placesInTheStoresOwnDirectoryAreRefused(place: String) throws {
+    let store = try makeStore()
+    let before = machine.disk.image.paths
+    let target = TestStore.path + place
+    let error = try storeError { () throws(ByteStoreError) in try store.backup(to: target) }
+    #expect(error == .insideStore(directory: target, store: TestStore.path))
+    #expect(machine.disk.image.paths == before)
+    try store.backup(to: TestStore.path + "-copy")
+  }
+
   @Test func targetIsLockedWhileItIsWritten() throws {
     let store = try makeStore()
     var calls = 0
@@ -329,6 +341,11 @@ struct BackupTests {
       #expect(error == .incompleteBackup(directory: Self.target))
       #expect(error.description.contains("or in the same one if that holds no MANIFEST"))
     }
+    // The story: a check called it damaged, and sent people to a salvage.
+    let checked = try storeError { () throws(ByteStoreError) in
+      _ = try ByteStore.check(Self.target, platform: found.disk.platform(seed: 3))
+    }
+    #expect(checked == .incompleteBackup(directory: Self.target))
     let reopened = try open(TestStore.path, on: found)
     try reopened.put([1], for: "key1")
     try reopened.backup(to: Self.target)

@@ -23,8 +23,9 @@ struct TestStore {
   }
 
   /// Every opening throws its own dice, as every process would.
-  func open(createsIfMissing: Bool = true) throws(ByteStoreError) -> ByteStore {
+  func open(createsIfMissing: Bool = true, syncBytes: UInt64? = nil) throws(ByteStoreError) -> ByteStore {
     var options = ByteStore.Options()
+    if let syncBytes { options.blobs.syncBytes = syncBytes }
     options.logBytesMin = 64 << 10
     options.createsIfMissing = createsIfMissing
     options.maintenance = .manual

@@ -36,7 +36,7 @@ import Testing
     let store = try makeStore()
     let agreement = try store.agreement()
     #expect(agreement.contradictions == [])
-    #expect(agreement.objects == 1 && agreement.documents == 102)
+    #expect(agreement.objects == 1 && agreement.records == 102 && agreement.documents == 100)
     #expect(agreement.indexes >= 3 && agreement.indexKeys >= 50 + 100)
     try store.close()
   }

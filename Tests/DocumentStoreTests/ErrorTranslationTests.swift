@@ -25,6 +25,9 @@ import Glibc
       $0.file = "/d"
       $0.found = "notes"
     }
+    expect(.insideStore(directory: "/d/b", store: "/d"), becomes: DocumentStoreError.unsuitableDirectory) {
+      $0.file = "/d/b"
+    }
     expect(.noStore(directory: "/d"), becomes: DocumentStoreError.notAStore) { $0.file = "/d" }
     expect(.locked(directory: "/d", holder: 42), becomes: DocumentStoreError.locked) {
       $0.file = "/d"
@@ -154,8 +157,8 @@ import Glibc
   private func allCasesAreAbove(_ error: ByteStoreError) {
     switch error {
     case .notAStore, .noStore, .locked, .newerFormat, .foreignFile, .networkFileSystem, .incompleteBackup,
-      .notEmpty, .corrupted, .tooLarge, .full, .flushImpossible, .outcomeUnknown, .foundationRefused,
-      .readOnly, .system, .closed, .forked:
+      .notEmpty, .insideStore, .corrupted, .tooLarge, .full, .flushImpossible, .outcomeUnknown,
+      .foundationRefused, .readOnly, .system, .closed, .forked:
       break
     }
   }

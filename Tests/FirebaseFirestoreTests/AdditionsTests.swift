@@ -1,5 +1,6 @@
 // What the original has not.
 
+import DocumentStore
 import FirebaseFirestore
 import Foundation
 import Testing
@@ -95,7 +96,41 @@ import Testing
     let statistics = try await database.firestore.statistics()
     #expect(statistics.documentCount == 300)
     #expect(statistics.byteCount > 10_000)
+    // The story: none of them had moved to a segment, and all together took no space.
+    #expect(statistics.documentByteCount > 300 * 4 && statistics.documentByteCount < statistics.byteCount)
+    #expect(statistics.contentByteCount == 0)
     await database.close()
+  }
+
+  /// The story: what the command line compared with had no project and no database, and was equal to nothing of an app's.
+  @Test func aToolsReferenceIsThatOfAnAppWithoutAProject() async throws {
+    let firestore = Firestore.memory()
+    let document = firestore.document("users/ada")
+    #expect(document.stored == StoredReference(inDefaultDatabase: try document.storedPath))
+    try await firestore.terminate()
+  }
+
+  @Test func noBackupIsMadeWithinItsOwnDatabase() async throws {
+    let manager = FileManager.default
+    let folder = manager.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
+    let link = manager.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
+    defer {
+      try? manager.removeItem(at: link)
+      try? manager.removeItem(at: folder)
+    }
+    let firestore = try Firestore.open(at: folder)
+    try await firestore.document("a/b").setData(["n": 1])
+    try manager.createSymbolicLink(at: link, withDestinationURL: folder)
+    let within = ["", "copies/today"].map { folder.appendingPathComponent($0) }
+    for place in within + [link.appendingPathComponent("today")] {
+      do {
+        try await firestore.backup(to: place)
+        Issue.record("a backup was made in \(place.path)")
+      } catch FirestoreErrorCode.failedPrecondition {}
+    }
+    let names = try manager.contentsOfDirectory(atPath: folder.path)
+    #expect(!names.contains("copies") && !names.contains("today"))
+    try await firestore.terminate()
   }
 
   @Test func whatIsTooOldIsEvicted() async throws {

@@ -371,7 +371,9 @@ struct ErrorTableTests {
       (.remote(.rejected("m")), -13000), (.remote(.unauthenticated("m")), -13020),
       (.remote(.unauthorized("m")), -13021), (.remote(.quotaExceeded("m")), -13013),
       (.store(.full(evidence)), -13000), (.cancelled, -13040), (.stopped, -13000),
-      (.overdue(nil), -13000), (.overdue(.unavailable("m")), -13000), (.overdue(.notFound), -13000),
+      (.overdue(nil), -13000), (.overdue(.remote(.unavailable("m"))), -13000),
+      (.overdue(.remote(.notFound)), -13000), (.overdue(.store(.full(evidence))), -13000),
+      (.overdue(.store(.corrupted(evidence))), -13000),
     ]
     for (error, code) in remote {
       #expect((StorageErrors.translate(error, "b", "o") as NSError).code == code, "\(error)")
@@ -379,5 +381,20 @@ struct ErrorTableTests {
     let full = StorageErrors.translate(.full(evidence), "b", "o") as NSError
     #expect(full.localizedDescription.hasPrefix("POSIX errno 28 ("))
     #expect(full.userInfo["ResponseErrorDomain"] as? String == NSPOSIXErrorDomain)
+  }
+
+  /// It said that the remote had not answered.
+  @Test func whatIsOverdueBecauseOfThisDiskSaysSo() {
+    var evidence = StorageEvidence(message: "m")
+    evidence.code = 28
+    let error = StorageErrors.translate(.overdue(.store(.full(evidence))), "b", "o") as NSError
+    #expect(error.localizedDescription.contains("goes on waiting"))
+    #expect(error.localizedDescription.contains("POSIX errno 28 ("))
+    #expect(!error.localizedDescription.contains("has not answered"))
+    #expect(error.userInfo["ResponseErrorDomain"] as? String == NSPOSIXErrorDomain)
+    #expect((error.userInfo[NSUnderlyingErrorKey] as? NSError)?.code == 28)
+    let remote = StorageErrors.translate(.overdue(.remote(.unavailable("far"))), "b", "o") as NSError
+    #expect(remote.localizedDescription.contains("has not answered"))
+    #expect(remote.localizedDescription.hasSuffix("far"))
   }
 }

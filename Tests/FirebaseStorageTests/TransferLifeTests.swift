@@ -100,6 +100,35 @@ struct TransferLifeTests {
     #expect(notes.all.filter { $0 != "prepare" && $0 != "stop" } == ["discard", "closed"])
   }
 
+  /// What had come from the remote for a transfer that was cancelled stayed: its end came from the app before who cleaned
+  /// up had said that nobody wants it.
+  @Test(.timeLimit(.minutes(5))) func closingEndsWhatAsksTheRemoteBehindWhatCleansUp() async throws {
+    let remote = LoopbackBlobRemote()
+    remote.isReachable = false
+    bucket.storage.remote = remote
+    let (client, notes) = (bucket.storage.client, notes)
+    _ = try client.objects()
+    let sync = try #require(client.sync)
+    let path = ObjectPath(bucket: "dugout", name: try ObjectName("a"))
+    let wanted = BlobSync.Wanted(bringsContent: true, patience: 3_600_000_000)
+    let search = sync.find(path, wanted) { result in
+      if case .failure(.cancelled) = result { notes.add("cancelled") } else { notes.add("ended otherwise") }
+    }
+    client.clean(on: DispatchQueue(label: "dugout.test.cleaning")) {
+      while client.doing({}) { WorkerThread.yield() }
+      // It takes a while: who does not wait for it has ended the search by then.
+      for _ in 0..<60 where notes.all.isEmpty { Thread.sleep(forTimeInterval: 0.005) }
+      sync.giveUp(search)
+    }
+    let closing = WorkerThread {
+      client.close(cleaningSeconds: 3600)
+      notes.add("closed")
+    }
+    while !notes.all.contains("closed") { try await Task.sleep(for: .milliseconds(5)) }
+    closing.join()
+    #expect(notes.all == ["cancelled", "closed"])
+  }
+
   @Test func whatCannotBeginTellsOfItsFailureAlone() async {
     let worker = HeldWorker(notes, failing: .unknown(message: "no such file", serverError: [:]))
     let task = begin(worker)

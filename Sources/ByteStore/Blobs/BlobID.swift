@@ -41,8 +41,17 @@ package struct BlobID: Hashable, Sendable, CustomStringConvertible {
   }
 
   package var description: String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    unsafe String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
+      for (place, byte) in bytes.enumerated() {
+        unsafe text[2 * place] = Self.digit(byte >> 4)
+        unsafe text[2 * place + 1] = Self.digit(byte & 15)
+      }
+      return 2 * bytes.count
+    }
+  }
+
+  private static func digit(_ value: UInt8) -> UInt8 {
+    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
   }
 }
 

@@ -5,7 +5,7 @@
 package final class BlobReader {
   package let id: BlobID
   package let byteCount: UInt64
-  /// Called when a piece turns out to be damaged, before that is thrown.
+  /// Called when a piece turns out to be damaged, or cannot be read, before that is thrown.
   package var onDamage: (@Sendable () -> Void)?
   private let source: Source
   /// The piece that was read last, if it was needed in part only.
@@ -67,8 +67,17 @@ package final class BlobReader {
 
   /// All of it, which has to fit into memory.
   package func readAll() throws(ByteStoreError) -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: Int(byteCount))
-    try fill(&bytes, at: 0)
+    let size = Int(byteCount)
+    guard size > 0 else { return [] }
+    var failure: ByteStoreError?
+    // Not filled with zeros first: all of it is read, or none of it is returned.
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: size) { memory, done in
+      guard let start = UnsafeMutableRawPointer(memory.baseAddress) else { return }
+      var target = unsafe MutableRawSpan(_unsafeStart: start, byteCount: size)
+      do throws(ByteStoreError) { done = try read(into: &target, at: 0) } catch { failure = error }
+    }
+    if let failure { throw failure }
+    precondition(bytes.count == size, "a read beyond the end of a content")
     return bytes
   }
 
@@ -91,7 +100,7 @@ package final class BlobReader {
       case .pack(let pack, let body): try pack.read(body, into: &target)
       }
     } catch {
-      if error.meansDamage { onDamage?() }
+      if error.isDamageOrUnreadable { onDamage?() }
       throw error
     }
   }

@@ -1,4 +1,7 @@
-// Contents in a backup: every file that a record may name is copied as it is, and read back.
+// Contents in a backup: every file that a record may name is copied as it is.
+//
+// A file has contents too that no record names any more, and it does not matter whether those are damaged. So a copy is
+// not verified here: the backup looks at each content that its records name, against its name.
 //
 // What is copied is what there is at some moment after the records were frozen. Files that go meanwhile stay until the
 // copy is made; contents that come are copied for nothing, and a sweep of the backup removes them.
@@ -10,9 +13,10 @@ extension BlobStore {
 
   func releaseRemovals() { removals.release { try? folder.remove($0) } }
 
-  /// Copies all contents below `path`. When it returns, they are on stable storage.
+  /// Copies all contents below `path`. When it returns, they are on stable storage. `readsBack` for who does not verify
+  /// them afterwards: then each copy has at least the bytes that were read.
   func copyAll(
-    to path: String, isCancelled: () -> Bool
+    to path: String, readsBack: Bool, isCancelled: () -> Bool
   ) throws(ByteStoreError) -> UInt64 {
     let names = try folder.names().filter { name in if case .staged = name { false } else { true } }
     guard !names.isEmpty else { return 0 }
@@ -26,14 +30,14 @@ extension BlobStore {
       guard !isCancelled() else { throw .closed(directory: folder.path) }
       guard let source = try folder.open(name) else { continue }
       defer { source.close() }
-      bytes += try copy(source, name, to: directory)
+      bytes += try copy(source, name, to: directory, readsBack: readsBack)
     }
     try system { () throws(SystemFailure) in try directory.sync() }
     return bytes
   }
 
   private func copy(
-    _ source: any OpenFile, _ name: BlobName, to directory: any OpenDirectory
+    _ source: any OpenFile, _ name: BlobName, to directory: any OpenDirectory, readsBack: Bool
   ) throws(ByteStoreError) -> UInt64 {
     let (copy, size, checksum) = try system { () throws(SystemFailure) in
       let copy = try directory.createFile(name.text)
@@ -47,6 +51,7 @@ extension BlobStore {
       return (copy, size, checksum.value)
     }
     defer { copy.close() }
+    guard readsBack else { return size }
     var found = Checksum()
     try system { () throws(SystemFailure) in
       try forEachPiece(of: copy, size) { piece, _ throws(SystemFailure) in found.update(piece.rawSpan) }

@@ -89,13 +89,17 @@ package final class BlobStore: Sendable {
     }
   }
 
-  /// Throws `corrupted` unless the content is what its name says.
-  package func verify(_ id: BlobID, at place: BlobPlace) throws(ByteStoreError) {
+  /// Throws `corrupted` unless the content is what its name says, and `closed` if it is cancelled before that is known.
+  package func verify(
+    _ id: BlobID, at place: BlobPlace, isCancelled: () -> Bool = { false }
+  ) throws(ByteStoreError) {
     let reader = try reader(id, at: place)
     var digest = SHA256Stream()
-    var buffer = [UInt8](repeating: 0, count: BlobFormat.chunkBytes)
+    let bufferBytes = min(UInt64(BlobFormat.chunkBytes), max(1, place.byteCount))
+    var buffer = [UInt8](repeating: 0, count: Int(bufferBytes))
     var offset: UInt64 = 0
     while offset < place.byteCount {
+      guard !isCancelled() else { throw .closed(directory: folder.path) }
       let count = try buffer.withMutableBytes { target throws(ByteStoreError) in
         try reader.read(into: &target, at: offset)
       }
@@ -155,17 +159,6 @@ package final class BlobStore: Sendable {
 
   /// Contents that come now are added to a new pack.
   package func closePack() { packWriter.closePack() }
-
-  /// Of all files, as far as they have bytes.
-  package func bytesInUse() throws(ByteStoreError) -> UInt64 {
-    var total: UInt64 = 0
-    for name in try folder.names() {
-      guard let file = try folder.open(name) else { continue }
-      defer { file.close() }
-      total += try system { () throws(SystemFailure) in try file.size() }
-    }
-    return total
-  }
 
   /// How large a pack is; 0 if there is none.
   package func bytes(ofPack number: UInt64) throws(ByteStoreError) -> UInt64 {

@@ -14,6 +14,8 @@ final class StagedFile {
   private var platform: Platform { folder.platform }
   private var chunks: [BlobChunk] = []
   private var end = UInt64(BlobFormat.pageBytes)
+  /// Up to which the disk was asked to begin, at the start of a page.
+  private var started: UInt64 = 0
   /// Room for a head, and then what has come since the last whole chunk.
   private var buffer = StagedFile.emptyBuffer
   private var stored: [UInt8] = []
@@ -21,6 +23,9 @@ final class StagedFile {
   private(set) var bytesSynced: UInt64 = 0
   /// Its name is on stable storage, without which its bytes are nobody's.
   private var isNamed = false
+
+  /// After each so many bytes the disk is asked to begin, while the next ones are hashed.
+  private static let startBytes: UInt64 = 1 << 20
 
   private static let emptyBuffer = [UInt8](repeating: 0, count: BlobFormat.chunkHeadBytes)
 
@@ -121,6 +126,15 @@ final class StagedFile {
     do throws(SystemFailure) { try file.writeAll(bytes, at: offset, platform) } catch { throw .system(error) }
     chunks.append(BlobChunk(offset: end, storedBytes: storedBytes, checksum: checksum))
     end += UInt64(chunk.count)
+    startWriting(file)
+  }
+
+  private func startWriting(_ file: any OpenFile) {
+    // The page that the next chunk goes on with would be written twice.
+    let whole = end - end % UInt64(BlobFormat.pageBytes)
+    guard whole - started >= Self.startBytes else { return }
+    file.startWriting(started..<whole)
+    started = whole
   }
 
   /// Puts whole chunks on stable storage, and the name that they are found by. After a failure nothing of the file can be

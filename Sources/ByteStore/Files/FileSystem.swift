@@ -54,5 +54,12 @@ package protocol OpenFile: Sendable {
   func write(_ bytes: RawSpan, at offset: UInt64) throws(SystemFailure) -> Int
   /// Returns once everything written so far, and the size, are on stable storage.
   func sync() throws(SystemFailure)
+  /// Lets the disk begin with what was written of `range`, so that less is left for the next sync. It promises nothing,
+  /// and what goes wrong is for that sync to tell.
+  func startWriting(_ range: Range<UInt64>)
   func close()
+}
+
+extension OpenFile {
+  package func startWriting(_ range: Range<UInt64>) {}
 }

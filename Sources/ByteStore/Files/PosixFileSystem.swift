@@ -242,6 +242,10 @@ private final class PosixFile: OpenFile {
     #endif
   }
 
+  func startWriting(_ range: Range<UInt64>) {
+    dugout_start_writing(descriptor.number, range.lowerBound, UInt64(range.count))
+  }
+
   func close() { descriptor.close() }
 
   private func failure(_ operation: String) -> SystemFailure {

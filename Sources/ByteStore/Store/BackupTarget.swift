@@ -7,8 +7,16 @@
 //   - So a directory with the mark and without a manifest is a backup that was cut off, and never a store.
 //   - A manifest is there once every file that it names is durable and verified.
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 /// A directory that holds nothing but this backup, locked until `release()`.
-struct BackupTarget {
+package struct BackupTarget {
   let directory: any OpenDirectory
   let durability: DurabilityReport
   private let lock: any DirectoryLock
@@ -37,6 +45,33 @@ struct BackupTarget {
       lock.release()
       throw error
     }
+  }
+
+  /// Whether a path is that of a directory or leads into it, whatever links are on the way.
+  package static func isInside(_ inner: String, _ outer: String) -> Bool {
+    realParts(of: inner).starts(with: realParts(of: outer))
+  }
+
+  /// The names from the root on. What is not there yet has no links.
+  private static func realParts(of path: String) -> [Substring] {
+    let parts = path.split(separator: "/")
+    let root = path.hasPrefix("/") ? "/" : "./"
+    for count in (0...parts.count).reversed() {
+      guard let real = realPath(root + parts.prefix(count).joined(separator: "/")) else { continue }
+      var found = real.split(separator: "/")
+      for part in parts.dropFirst(count) where part != "." {
+        if part == ".." { _ = found.popLast() } else { found.append(part) }
+      }
+      return found
+    }
+    return parts
+  }
+
+  /// Nil if nothing is there.
+  private static func realPath(_ path: String) -> String? {
+    guard let real = unsafe realpath(path, nil) else { return nil }
+    defer { unsafe free(real) }
+    return unsafe String(cString: real)
   }
 
   private init(

@@ -5,7 +5,8 @@
 //   3. write      everything that lives, from the tail and all segments, to new segments and a checkpoint
 //                 (FlushJob), under a new store id; ordinals stay, so that the layer above's pages fit
 //   4. directory  is synced, so that the files have names; contents of objects are copied beside them
-//   5. verify     the files are read as an open would read them, and every key is found
+//   5. verify     the files are read as an open would read them, every key is found, and each content that a record
+//                 names is what its name says
 //   6. manifest   makes them a store (C5)
 //   7. unmark     and give the lock back
 //
@@ -39,17 +40,22 @@ package struct BackupReport: Sendable, Equatable {
   package var durability: DurabilityReport
 }
 
+/// Says which content an entry names, and where it is; the layer above knows the records.
+package typealias BlobNamer = (_ key: RawSpan, _ value: RawSpan) -> (id: BlobID, place: BlobPlace)?
+
 extension ByteStore {
   /// Writes the store as of one commit to `target`, a new or an empty directory, while all goes on here.
-  /// When it returns, the backup is a store on stable storage of which every byte was read back. If it
+  /// When it returns, the backup is a store on stable storage of which all that lives was read back. If it
   /// fails, the target holds no store, and what was written there is removed; a backup that died with its
   /// process is cleared away by the next one into the same directory. A poisoned store can be backed up: it
   /// shows what was acknowledged. Closing the store ends a backup with `closed`.
   ///
+  /// Each content that `blobNamer` finds is verified against its name; without one, contents are only copied as they are.
+  ///
   /// `progress` is called now and then, in this thread, with no lock held.
   @discardableResult
   package func backup(
-    to target: String, progress: (BackupProgress) -> Void = { _ in }
+    to target: String, progress: (BackupProgress) -> Void = { _ in }, blobNamer: BlobNamer? = nil
   ) throws(ByteStoreError) -> BackupReport {
     guard !isForked else { throw .forked(directory: path) }
     try state.withLock { state throws(ByteStoreError) in
@@ -60,10 +66,11 @@ extension ByteStore {
       state.withLock { $0.backupsUnderWay -= 1 }
       state.wakeAll()
     }
+    guard !BackupTarget.isInside(target, path) else { throw .insideStore(directory: target, store: path) }
     let target = try BackupTarget.prepare(target, platform)
     defer { target.release() }
     do throws(ByteStoreError) {
-      return try writeBackup(to: target, progress)
+      return try writeBackup(to: target, blobNamer, progress)
     } catch {
       target.clear()
       throw error
@@ -71,7 +78,7 @@ extension ByteStore {
   }
 
   private func writeBackup(
-    to target: BackupTarget, _ progress: (BackupProgress) -> Void
+    to target: BackupTarget, _ blobNamer: BlobNamer?, _ progress: (BackupProgress) -> Void
   ) throws(ByteStoreError) -> BackupReport {
     // Listed like a snapshot: what a flush deletes from here on stays readable.
     let ticket = snapshots.add(platform.clock.monotonicNanoseconds(), asOf: lastCommit)
@@ -89,11 +96,13 @@ extension ByteStore {
       progress(BackupProgress(step: .writing, bytesDone: min(done, total), bytesTotal: total))
     }
     pause(.checkpointWritten)
-    let blobBytes = try blobs.copyAll(to: target.directory.path) { isClosing }
-    try verify(manifest, of: frozen, in: target) { part in
+    // Those that records name are read back once the records are.
+    let blobBytes = try blobs.copyAll(to: target.directory.path, readsBack: blobNamer == nil) { isClosing }
+    let named = try verify(manifest, of: frozen, in: target, blobNamer) { part in
       progress(
         BackupProgress(step: .verifying, bytesDone: UInt64(part * Double(total)), bytesTotal: total))
     }
+    try verify(named, in: target)
     try makeStore(manifest, in: target)
     pause(.manifestReplaced)
     return BackupReport(
@@ -138,10 +147,11 @@ extension ByteStore {
   }
 
   /// Every entry was read back when its segment was ended. Here, the checkpoint must find each of them by
-  /// its key, and none may be missing.
+  /// its key, and none may be missing. Returns the contents that the entries name.
   private func verify(
-    _ manifest: Manifest, of frozen: Frozen, in target: BackupTarget, _ progress: (_ part: Double) -> Void
-  ) throws(ByteStoreError) {
+    _ manifest: Manifest, of frozen: Frozen, in target: BackupTarget, _ blobNamer: BlobNamer?,
+    _ progress: (_ part: Double) -> Void
+  ) throws(ByteStoreError) -> [(id: BlobID, place: BlobPlace)] {
     guard let entry = manifest.checkpoint else { preconditionFailure("a backup has a checkpoint") }
     let (source, table) = try Self.tableOnDisk(entry, manifest, in: target.directory, platform)
     let cache = PageCache(bytesMax: 0, pageBytes: SegmentFormat.pageBytes)
@@ -149,12 +159,14 @@ extension ByteStore {
     try written.loadAll()
     let loaded = written.frozen()
     var found = 0
+    var named: [(id: BlobID, place: BlobPlace)] = []
     progress(0)
-    try written.forEachEntry { ordinal, key, _ throws(ByteStoreError) in
+    try written.forEachEntry { ordinal, key, value throws(ByteStoreError) in
       guard loaded.isOrdinal(ordinal, of: key) else {
         throw source.damage("the ordinal \(ordinal) for the key of its entry", "another")
       }
       found += 1
+      if let blob = blobNamer?(key, value) { named.append(blob) }
       if found % 4096 == 0 { progress(min(1, Double(found) / Double(frozen.table.keys))) }
     }
     progress(1)
@@ -162,6 +174,24 @@ extension ByteStore {
       throw source.damage("\(frozen.table.keys) keys", "\(found)")
     }
     if let broken = loaded.invariantBroken() { throw source.damage("a table", broken) }
+    return named
+  }
+
+  /// The copies were made of whatever bytes there were. Damage is told of the store's own file, if that has it.
+  private func verify(
+    _ named: [(id: BlobID, place: BlobPlace)], in target: BackupTarget
+  ) throws(ByteStoreError) {
+    let copies = BlobStore(store: target.directory.path, BlobStore.Options(), platform)
+    // Packs from front to back.
+    for (id, place) in named.sorted(by: { $0.place.comesBefore($1.place) }) {
+      guard !isClosing else { throw .closed(directory: path) }
+      do throws(ByteStoreError) {
+        try copies.verify(id, at: place) { isClosing }
+      } catch {
+        if error.meansDamage { try blobs.verify(id, at: place) { isClosing } }
+        throw error
+      }
+    }
   }
 
   private func makeStore(_ manifest: Manifest, in target: BackupTarget) throws(ByteStoreError) {
@@ -197,5 +227,16 @@ extension Table {
 extension Manifest {
   fileprivate var bytesOfFiles: UInt64 {
     segments.reduce(UInt64(encoded().count) + (checkpoint?.bytes ?? 0)) { $0 + $1.bytes }
+  }
+}
+
+extension BlobPlace {
+  fileprivate func comesBefore(_ other: BlobPlace) -> Bool {
+    switch (home, other.home) {
+    case (.pack(let number, let offset, _, _), .pack(let otherNumber, let otherOffset, _, _)):
+      (number, offset) < (otherNumber, otherOffset)
+    case (.pack, .ownFile): true
+    case (.ownFile, _): false
+    }
   }
 }

@@ -188,7 +188,7 @@ package final class ByteStore: Sendable {
   package var isForked: Bool { generation != ProcessGeneration.current }
 
   /// Whoever works long looks at this now and then, and gives up.
-  var isClosing: Bool { hasBegunToClose.load(ordering: .acquiring) }
+  package var isClosing: Bool { hasBegunToClose.load(ordering: .acquiring) }
 
   func beginToClose() { hasBegunToClose.store(true, ordering: .releasing) }
 

@@ -35,6 +35,7 @@ extension ByteStore {
     var check = Check(directory, lock, platform, inspect, progress)
     check.restore = restore
     try check.run(findBlobs)
+    guard !check.isCutOffBackup else { throw .incompleteBackup(directory: path) }
     return check.report
   }
 
@@ -83,6 +84,7 @@ extension ByteStore {
     }
     let names = try system { () throws(SystemFailure) in try directory.names() }
     if names.contains(where: { $0 == StoreFile.manifest || isOurs($0) }) { return directory }
+    guard !names.contains(StoreFile.backupMark) else { throw .incompleteBackup(directory: path) }
     let ours: Set = [StoreFile.lock, StoreFile.newManifest, StoreFile.spare, StoreFile.reserve]
     if let other = names.filter({ !ours.contains($0) }).min() {
       throw .notAStore(directory: path, found: other)
@@ -104,6 +106,8 @@ struct Check {
   var opened: Opened
   /// Nothing is wrong with what the table needs, so that it can be looked at further.
   var hasTable = true
+  /// What is missing in it is no damage, and an open says the same of it.
+  private(set) var isCutOffBackup = false
   var dictionaries: [EntryDictionary] = []
 
   init(
@@ -144,6 +148,8 @@ struct Check {
     } else {
       try checkAlone(names)
     }
+    // A manifest that a backup gave up again may come back in a power loss; its files do not.
+    isCutOffBackup = !hasTable && names.contains(StoreFile.backupMark)
     report.setAside = names.filter { StoreFile.setAsideParts(of: $0) != nil }
   }
 

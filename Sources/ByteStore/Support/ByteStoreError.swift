@@ -69,12 +69,14 @@ package enum ByteStoreError: Error, Hashable, Sendable {
   /// written there.
   case networkFileSystem(directory: String, fileSystem: String)
 
-  /// A backup that was cut off lies there. It is no store; nothing was touched.
+  /// A backup that was cut off lies there, or a restore, which is one as well. It is no store; nothing was touched.
   case incompleteBackup(directory: String)
 
   // When making a backup
   /// The directory for it holds something; nothing was touched.
   case notEmpty(directory: String, found: String)
+  /// The directory for it is the store's own, or lies in it; nothing was touched.
+  case insideStore(directory: String, store: String)
 
   // When reading
   /// Acknowledged bytes are not what was written. Nothing was dropped or repaired.
@@ -123,10 +125,14 @@ extension ByteStoreError: CustomStringConvertible {
         + "and a sync promises little. Choose a directory on a disk of this machine. A backup may lie "
         + "there: copy it to such a disk to open it."
     case .incompleteBackup(let directory):
-      "The backup in \(directory) was cut off before it was whole, and is no store. Make it again, in a new directory, "
-        + "or in the same one if that holds no MANIFEST. What of this one is whole, a salvage gets out."
+      "What a backup or a restore copied to \(directory) was cut off before it was whole, and is no store. Make it "
+        + "again, in a new directory, or in the same one if that holds no MANIFEST. What of this one is whole, a salvage "
+        + "gets out."
     case .notEmpty(let directory, let found):
       "A backup needs an empty or a new directory, and \(directory) holds \(found). Nothing was touched."
+    case .insideStore(let directory, let store):
+      "\(directory) is \(store) itself or lies in it, and a backup there would be lost with it. Choose another "
+        + "directory. Nothing was touched."
     case .corrupted(let damage):
       "\(damage). Nothing was changed: restore a backup, or keep a copy of the directory for salvage."
     case .tooLarge(let what, let limit, let found):
@@ -164,7 +170,7 @@ extension ByteStoreError {
   }
 
   /// Bytes that are there and cannot be used, now or later.
-  var isDamageOrUnreadable: Bool {
+  package var isDamageOrUnreadable: Bool {
     if case .system(let cause) = self { cause.code == EIO } else { meansDamage }
   }
 }

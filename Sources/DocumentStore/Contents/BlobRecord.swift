@@ -18,6 +18,29 @@ enum BlobRecord {
     path.segments.count == 2 && path.segments[0] == ReservedPath.blobs ? BlobID(path.segments[1]) : nil
   }
 
+  /// The content that an entry of the store is the record of, and where it is; nil for any other entry.
+  static func blob(
+    _ key: RawSpan, _ record: RawSpan, _ shapes: ShapeDictionary
+  ) -> (id: BlobID, place: BlobPlace)? {
+    guard hasKeyPrefix(key), let id = DocumentKey.decode([UInt8](copying: key)).flatMap({ id($0) }),
+      let fields = try? RecordCodec.decodeFields(record, shapes.table), let place = place(fields)
+    else { return nil }
+    return (id, place)
+  }
+
+  /// A store has few of these among its keys: the others are not decoded.
+  private static func hasKeyPrefix(_ key: RawSpan) -> Bool {
+    guard key.byteCount > keyPrefix.count else { return false }
+    for place in keyPrefix.indices where key.byte(at: place) != keyPrefix[place] { return false }
+    return true
+  }
+
+  private static let keyPrefix: [UInt8] = {
+    var key = [DocumentKey.keyspace]
+    DocumentKey.append(ReservedPath.blobs, to: &key)
+    return key
+  }()
+
   static func mutation(_ id: BlobID, at place: BlobPlace) -> Mutation {
     .set(path(id), fields(place))
   }

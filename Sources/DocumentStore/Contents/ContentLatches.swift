@@ -2,7 +2,9 @@
 //
 // Whoever gives an object a content that is there already shares the content's latch until the commit; whoever
 // puts a new content there, or takes the record of one away, has it alone. So between the look whether a content
-// is there and the commit that relies on it, nobody takes it away. Nobody who has one latch waits for another.
+// is there and the commit that relies on it, nobody takes it away. Who waits to have one alone keeps new shares out:
+// a content that is put again and again would not let anybody have it. Nobody who has one latch waits for another, nor
+// for the same one once more.
 
 import ByteStore
 
@@ -11,21 +13,33 @@ final class ContentLatches: Sendable {
   private struct Latch {
     var shares = 0
     var isTaken = false
+    /// So many wait to have it alone.
+    var takersWaiting = 0
     /// Someone found it in use who would have taken the content away: whoever is last looks again.
     var isSuspect = false
   }
 
   private let latches = Locked<[BlobID: Latch]>([:])
 
-  /// Waits while someone has it alone.
+  /// Waits while someone has it alone, or waits for that.
   func share(_ id: BlobID) {
-    latches.withLock(when: { $0[id]?.isTaken != true }) { $0[id, default: Latch()].shares += 1 }
+    latches.withLock(when: { Self.isOpen($0[id]) }) { $0[id, default: Latch()].shares += 1 }
   }
+
+  private static func isOpen(_ latch: Latch?) -> Bool {
+    guard let latch else { return true }
+    return !latch.isTaken && latch.takersWaiting == 0
+  }
+
+  /// Whether it could be shared now.
+  func isOpen(_ id: BlobID) -> Bool { latches.withLock { Self.isOpen($0[id]) } }
 
   /// Waits until nobody else has it.
   func take(_ id: BlobID) {
-    latches.withLock(when: { $0[id].map { !$0.isTaken && $0.shares == 0 } ?? true }) {
-      $0[id, default: Latch()].isTaken = true
+    latches.withLock { $0[id, default: Latch()].takersWaiting += 1 }
+    latches.withLock(when: { $0[id].map { !$0.isTaken && $0.shares == 0 } ?? true }) { latches in
+      latches[id, default: Latch()].takersWaiting -= 1
+      latches[id]?.isTaken = true
     }
   }
 
@@ -62,9 +76,10 @@ final class ContentLatches: Sendable {
     let isSuspect = latches.withLock { latches in
       guard var latch = latches[id] else { preconditionFailure("a latch that nobody has") }
       change(&latch)
-      let isFree = latch.shares == 0 && !latch.isTaken
-      latches[id] = isFree ? nil : latch
-      return isFree && latch.isSuspect
+      // Who waits to have it alone is the last then.
+      let isLast = latch.shares == 0 && !latch.isTaken && latch.takersWaiting == 0
+      latches[id] = isLast ? nil : latch
+      return isLast && latch.isSuspect
     }
     latches.wakeAll()
     return isSuspect

@@ -27,20 +27,42 @@ final class ObjectState: Sendable {
   let lastSweep = Locked<UInt64?>(nil)
 
   /// Contents in which a read has met damage, wherever it is: the bytes of who brings one again take its place. If there
-  /// are too many, some are forgotten; then what a look at the head and the first piece finds has to do.
+  /// are too many, some are forgotten, and found once more.
   private let damaged = Locked<Set<BlobID>>([])
   private static let damagedMax = 4096
+
+  /// Contents of which all was read since the store was opened, because somebody brought them once more, and where they
+  /// were. If there are too many, some are forgotten, and read once more.
+  private let sound = Locked<[BlobID: BlobPlace]>([:])
+  private static let soundMax = 4096
+
+  func isKnownSound(_ id: BlobID, at place: BlobPlace) -> Bool { sound.withLock { $0[id] == place } }
+
+  func noteSound(_ id: BlobID, at place: BlobPlace) {
+    sound.withLock { sound in
+      if sound.count >= Self.soundMax, sound[id] == nil { _ = sound.popFirst() }
+      sound[id] = place
+    }
+  }
 
   func isKnownDamaged(_ id: BlobID) -> Bool { damaged.withLock { $0.contains(id) } }
 
   func noteDamage(of id: BlobID) {
+    sound.withLock { $0[id] = nil }
     damaged.withLock { damaged in
       if damaged.count >= Self.damagedMax, !damaged.contains(id) { _ = damaged.popFirst() }
       damaged.insert(id)
     }
   }
 
-  func forgetDamage(of id: BlobID) { damaged.withLock { _ = $0.remove(id) } }
+  /// Something among the contents was found damaged, and it was not said what.
+  func forgetSound() { sound.withLock { $0.removeAll() } }
+
+  /// Another copy has come, which nobody has read yet.
+  func forgetDamage(of id: BlobID) {
+    sound.withLock { $0[id] = nil }
+    damaged.withLock { _ = $0.remove(id) }
+  }
 
   private struct Start {
     var wallMicroseconds: Int64

@@ -42,7 +42,7 @@ public enum DocumentStoreError: Error, Hashable, Sendable {
   /// There is no store where one was expected, or the directory holds something else.
   case notAStore(StorageEvidence)
   /// No store can be there, and none was made: the directory is on a network file system, or it was to
-  /// take a backup and is not empty. Nothing in it was touched.
+  /// take a backup and is not empty, or lies in the store's own. Nothing in it was touched.
   case unsuitableDirectory(StorageEvidence)
   /// Another opener holds the store.
   case locked(StorageEvidence)
@@ -110,6 +110,9 @@ extension DocumentStoreError {
     case .notEmpty(let directory, let found):
       evidence.file = directory
       evidence.found = found
+      self = .unsuitableDirectory(evidence)
+    case .insideStore(let directory, _):
+      evidence.file = directory
       self = .unsuitableDirectory(evidence)
     case .corrupted(let damage):
       evidence.file = damage.file

@@ -221,6 +221,11 @@ extension IndexSet {
     return shapes.map { (Shape.key($0.id), $0.definition) }
   }
 
+  /// For the report of a salvage; nil if the catalog cannot be read.
+  static func declaredIndexes(in pages: (CheckpointRegion) -> [[UInt8]?]) -> [IndexDefinition]? {
+    catalog(of: pages(.indexCatalog))?.indexes.filter { !$0.isAutomatic }.map(\.definition)
+  }
+
   private static func catalog(of pages: [[UInt8]?]) -> IndexCatalog? {
     var bytes: [UInt8] = []
     for page in pages {

@@ -25,7 +25,7 @@ package enum DocumentLimits {
 
   /// Checks all that the mutation says, whatever document it will meet, and returns its share of the
   /// request. No recursion follows a path or a value unchecked.
-  static func check(_ mutation: Mutation) throws(DocumentStoreError) -> Int {
+  package static func check(_ mutation: Mutation) throws(DocumentStoreError) -> Int {
     do throws(Refusal) {
       var total: Int
       switch mutation.change {

@@ -2,7 +2,8 @@
 //
 // The first 1 MiB stays in memory. From then on what has come is staged in a file, and a record says which content of
 // which object it is of: so it can be gone on with after a restart. The commit that gives the object the content removes
-// the record. A power loss may forget the record; then a sweep removes the file.
+// the record. A power loss may forget the record; then a sweep removes the file. What was left of a content that has come
+// otherwise, or is gone at the remote, whoever finds that out removes.
 
 package import ByteStore
 
@@ -12,8 +13,10 @@ package final class ObjectArrival {
   private let writer: BlobWriter
   private var md5 = MD5Stream()
   /// What its record says.
-  private let stored: StoredArrival
+  private var stored: StoredArrival
   private var record: Record
+  /// Its own file has failed.
+  private var isBroken = false
   /// What was staged before is regained before anything is appended.
   package private(set) var isRegaining: Bool
 
@@ -47,6 +50,11 @@ package final class ObjectArrival {
     try wrapped { writer throws(ByteStoreError) in piece = try writer.regain() }
     if let piece { md5.update(piece.rawSpan) }
     isRegaining = piece != nil
+    if !isRegaining, stored.bytesNoted > writer.byteCount {
+      // A power loss has taken what was noted: the next note says what there is.
+      stored.bytesNoted = writer.byteCount
+      record = .open
+    }
     return isRegaining
   }
 
@@ -57,13 +65,19 @@ package final class ObjectArrival {
     note()
   }
 
-  /// Who cannot write the record brings the content all the same, and tries again with the next piece.
-  private func note() {
-    guard writer.isStaged, record != .there else { return }
-    record = .open
+  /// Who cannot write the record brings the content all the same, and tries again with the next piece. How much has come
+  /// is noted now and then, and when it is left.
+  private func note(isLast: Bool = false) {
+    let bytes = writer.byteCount
+    let isMore = bytes >= stored.bytesNoted + (isLast ? 1 : objects.blobs.options.syncBytes)
+    guard writer.isStaged, record != .there || isMore else { return }
+    if record == .none { record = .open }
+    var noted = stored
+    // In the midst of what is regained, all that was there is there.
+    noted.bytesNoted = max(stored.bytesNoted, bytes)
     do throws(DocumentStoreError) {
-      try objects.note(.set(ArrivalRecord.path(writer.number), ArrivalRecord.fields(stored)))
-      record = .there
+      try objects.note(.set(ArrivalRecord.path(writer.number), ArrivalRecord.fields(noted)))
+      (stored, record) = (noted, .there)
     } catch {
       // Without it, nobody goes on with this after a restart.
     }
@@ -84,7 +98,7 @@ package final class ObjectArrival {
     try objects.outbox.receive(blob, object, endsArrival: hasRecord ? writer.number : nil)
     end()
     // What others have left of this object is of no use any more.
-    if hasRecord { for other in objects.leftArrivals(at: stored.path) { _ = try? objects.cancel(other) } }
+    if hasRecord { objects.forgetArrivals(at: stored.path) }
   }
 
   /// Leaves nothing of it.
@@ -94,15 +108,17 @@ package final class ObjectArrival {
     end()
   }
 
-  /// Leaves what is staged for whoever goes on with it, until it is too old. What is not staged goes.
+  /// Leaves what is staged for whoever goes on with it, until it is too old. What is not staged goes; so does what its own
+  /// file has failed with: on a full disk it is in the way of others, and where a disk fails it would fail at the same place
+  /// again. Another file may do better.
   package func leave() {
-    guard writer.isStaged else { return cancel() }
+    guard writer.isStaged, !isBroken else { return cancel() }
     do throws(DocumentStoreError) {
       try wrapped { writer throws(ByteStoreError) in try writer.rest() }
     } catch {
       return cancel()
     }
-    note()
+    note(isLast: true)
     if record == .there { end() } else { cancel() }
   }
 
@@ -111,28 +127,31 @@ package final class ObjectArrival {
   private func wrapped(
     _ body: (BlobWriter) throws(ByteStoreError) -> Void
   ) throws(DocumentStoreError) {
-    do throws(ByteStoreError) { try body(writer) } catch { throw DocumentStoreError(error) }
+    do throws(ByteStoreError) { try body(writer) } catch {
+      isBroken = true
+      throw DocumentStoreError(error)
+    }
   }
 }
 
 extension ObjectStore {
-  /// Begins to bring a content of a remote's object, or goes on where somebody has left it, if `goesOn`. What was left of
-  /// other contents of the object goes. Of a content with neither `md5` nor `created`, nobody can tell whether it is the
-  /// same: it is begun anew.
+  /// Begins to bring a content of a remote's object, or goes on where somebody has left it, if `goesOn`: of two parts, with
+  /// the longer. The other one goes, and so does what was left of other contents of the object. Of a content with neither
+  /// `md5` nor `created`, nobody can tell whether it is the same: it is begun anew.
   package func arrival(
     at path: ObjectPath, generation: Int64, byteCount: UInt64, md5: [UInt8], created: StoredTimestamp?,
     goesOn: Bool = true
   ) -> ObjectArrival {
     var earlier: ObjectArrival?
     let isKnown = !md5.isEmpty || created != nil
-    for left in leftArrivals(at: path) {
-      guard isKnown, left.generation == generation, left.byteCount == byteCount, left.md5 == md5,
-        left.created == created
+    for left in leftArrivals(at: path).sorted(by: { $0.bytesNoted > $1.bytesNoted }) {
+      guard earlier == nil, isKnown, left.generation == generation, left.byteCount == byteCount,
+        left.md5 == md5, left.created == created
       else {
         _ = try? cancel(left)
         continue
       }
-      guard goesOn, earlier == nil else { continue }
+      guard goesOn else { continue }
       do throws(DocumentStoreError) {
         earlier = try goOn(with: left)
         // Nothing is left of it but its record.
@@ -166,8 +185,14 @@ extension ObjectStore {
     return nil
   }
 
+  /// Leaves nothing of what was left of an object, which is here by now, or is gone at the remote. What cannot be removed
+  /// is there for the next look, or becomes too old.
+  package func forgetArrivals(at path: ObjectPath) {
+    for left in leftArrivals(at: path) { _ = try? cancel(left) }
+  }
+
   /// Of an object, those that nobody works at. What cannot be read is nothing to go on with.
-  fileprivate func leftArrivals(at path: ObjectPath) -> [StoredArrival] {
+  private func leftArrivals(at path: ObjectPath) -> [StoredArrival] {
     do throws(DocumentStoreError) {
       let records = try store.documents(
         StructuredQuery(.collection(ReservedPath.allArrivals))

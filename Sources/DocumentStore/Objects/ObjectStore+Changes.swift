@@ -151,7 +151,7 @@ extension ObjectStore {
     let id = blob.id
     state.latches.share(id)
     do throws(DocumentStoreError) {
-      if let place = try place(of: id), looksSound(id, at: place) {
+      if let place = try place(of: id), isSound(id, at: place) {
         blobs.discard(blob)
         return Hold(id: id)
       }
@@ -164,7 +164,7 @@ extension ObjectStore {
     state.latches.take(id)
     do throws(DocumentStoreError) {
       let known = try place(of: id)
-      if let known, looksSound(id, at: known) {
+      if let known, isSound(id, at: known) {
         state.latches.downgrade(id)
         blobs.discard(blob)
         return Hold(id: id)
@@ -181,22 +181,23 @@ extension ObjectStore {
     }
   }
 
-  /// Whoever brings a content once more that is there already must not rely on a damaged copy: its head, the table of its
-  /// chunks and its first piece are looked at; and what a read has found further behind is remembered. What cannot be read
-  /// for another reason is not replaced.
-  private func looksSound(_ id: BlobID, at place: BlobPlace) -> Bool {
+  /// Whoever brings a content once more that is there already must not rely on a damaged copy, wherever the damage is, and
+  /// be it that another process has found it: all of it is read, once as long as the store is open. A copy that cannot be
+  /// read for another reason, such as too many open files, is not replaced.
+  private func isSound(_ id: BlobID, at place: BlobPlace) -> Bool {
     guard !state.isKnownDamaged(id) else { return false }
+    guard !state.isKnownSound(id, at: place) else { return true }
     do throws(ByteStoreError) {
-      var piece = [UInt8](repeating: 0, count: Int(min(place.byteCount, UInt64(Self.lookBytes))))
-      try blobs.reader(id, at: place).fill(&piece, at: 0)
+      // However large it is, whoever closes the store does not wait for it.
+      try blobs.verify(id, at: place) { store.bytes.isClosing }
+      state.noteSound(id, at: place)
       return true
     } catch {
-      return !error.meansDamage
+      guard error.isDamageOrUnreadable else { return true }
+      state.noteDamage(of: id)
+      return false
     }
   }
-
-  /// A whole pack frame, or some chunks of a file.
-  private static let lookBytes = 1 << 20
 
   /// The record of a content names the copy that has come.
   func mended(_ hold: Hold) {

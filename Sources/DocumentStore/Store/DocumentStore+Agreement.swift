@@ -13,6 +13,9 @@ package struct StoreAgreement: Sendable, Equatable {
   /// More are counted only.
   package static let contradictionsMax = 100
 
+  /// All that has a path: the documents of users, and what is kept beside them under reserved names.
+  package var records = 0
+  /// Those of users.
   package var documents = 0
   package var indexes = 0
   package var indexKeys = 0
@@ -49,8 +52,9 @@ extension DocumentStore {
       guard problem == nil, DocumentKey.isOfDocument(key),
         let path = DocumentKey.decode([UInt8](copying: key))
       else { return }
-      agreement.documents += 1
-      if agreement.documents % 1000 == 0 { progress?(agreement.documents, total) }
+      agreement.records += 1
+      if !path.isReserved { agreement.documents += 1 }
+      if agreement.records % 1000 == 0 { progress?(agreement.records, total) }
       do throws(DocumentStoreError) {
         let document: StoredDocument
         do throws(RecordError) {
@@ -76,9 +80,9 @@ extension DocumentStore {
       }
     }
     if let problem { throw problem }
-    if let names, names.tree.count != agreement.documents {
+    if let names, names.tree.count != agreement.records {
       agreement.add(
-        "the index of the names has \(names.tree.count) keys for \(agreement.documents) documents")
+        "the index of the names has \(names.tree.count) keys for \(agreement.records) records")
     }
     for (index, count) in zip(indexes, counts) where index.tree.count != count {
       agreement.add(

@@ -23,7 +23,8 @@ extension DocumentStore {
       try objects.blobs.verify(id, at: place)
       return true
     } catch {
-      guard error.meansDamage else { throw DocumentStoreError(error) }
+      guard error.isDamageOrUnreadable else { throw DocumentStoreError(error) }
+      objectState.noteDamage(of: id)
       return false
     }
   }

@@ -33,17 +33,34 @@ extension DocumentStore {
   }
 
   /// Makes a store that opens, of all that can be read of a damaged one; the originals stay, under other
-  /// names. A healthy store is left alone.
+  /// names. A healthy store is left alone. The indexes are gone from any other, and the report has those to declare again.
   package static func salvage(
     _ path: String, platform: Platform = .real, progress: ((CheckProgress) -> Void)? = nil
-  ) throws(DocumentStoreError) -> SalvageReport {
+  ) throws(DocumentStoreError) -> DocumentSalvageReport {
+    var declared: [IndexDefinition]?
     do throws(ByteStoreError) {
-      return try ByteStore.salvage(
-        path, platform: platform, restore: IndexSet.definitions(in:), progress: progress)
+      let report = try ByteStore.salvage(
+        path, platform: platform,
+        restore: { pages in
+          if let found = IndexSet.declaredIndexes(in: pages) {
+            declared = (declared ?? []) + found.filter { declared?.contains($0) != true }
+          }
+          return IndexSet.definitions(in: pages)
+        }, progress: progress)
+      // A store that needs no checkpoint has written no indexes.
+      if declared == nil, report.checkpoint == .whole { declared = [] }
+      return DocumentSalvageReport(bytes: report, declaredIndexes: declared)
     } catch {
       throw DocumentStoreError(error)
     }
   }
+}
+
+/// What a salvage of a store of documents did.
+package struct DocumentSalvageReport: Sendable {
+  package var bytes: SalvageReport
+  /// Those that were declared, of which the store has none any more; nil if nothing that could be read tells.
+  package var declaredIndexes: [IndexDefinition]?
 }
 
 /// What a check of a store of documents looks for in its keys and values.

@@ -9,10 +9,12 @@ private import OfflineSync
 public struct FirestoreStatistics: Hashable, Sendable {
   /// All documents of all collections; with a remote, those that are in the cache.
   public let documentCount: Int
-  /// The space that the database takes, spare files included.
+  /// The space that the database takes, spare files and the contents of Storage's files included.
   public let byteCount: UInt64
-  /// Of these, the space of documents, compressed; those that were written last are not yet among them.
+  /// Of these, the space of documents: compressed, but for those that were written last.
   public let documentByteCount: UInt64
+  /// Of these, the space of the contents of Storage's files.
+  public let contentByteCount: UInt64
   /// How many indexes there are, without that of the names.
   public let indexCount: Int
 }
@@ -24,17 +26,21 @@ extension Firestore {
     let client = client()
     await client.wait(for: client.lastIssuedWrite)
     return try await client.performed { view throws(DocumentStoreError) in
-      FirestoreStatistics(
-        documentCount: try view.store.documentCount(), byteCount: view.store.byteCount,
-        documentByteCount: view.store.documentByteCount, indexCount: view.store.indexList.count)
+      let contentBytes = try view.store.contentByteCount()
+      return FirestoreStatistics(
+        documentCount: try view.store.documentCount(), byteCount: view.store.byteCount + contentBytes,
+        documentByteCount: view.store.documentByteCount, contentByteCount: contentBytes,
+        indexCount: view.store.indexList.count)
     }
   }
 
   /// Writes the database as of one moment to `directory`, a new or an empty one, while reads and writes go on. When it
-  /// returns, the backup is on stable storage and every byte of it was read back: `Firestore.open(at:)` opens it.
+  /// returns, the backup is on stable storage, and every document and every content of a file in it was read back:
+  /// `Firestore.open(at:)` opens it.
   ///
-  /// Throws `failedPrecondition` if the directory holds anything, or if the database is in memory, and
-  /// `resourceExhausted` on a full disk; then the directory holds no database.
+  /// Throws `failedPrecondition` if the directory holds anything or lies in the database's own, or if the database is in
+  /// memory, `dataLoss` if a document or a content of this database is damaged, and `resourceExhausted` on a full disk;
+  /// then the directory holds no database.
   nonisolated(nonsending) public func backup(to directory: URL) async throws {
     guard !isInMemory else {
       throw FirestoreErrors.make(.failedPrecondition, "A database in memory has no backup.")

@@ -25,7 +25,7 @@ package final class StorageClient: Sendable {
   /// What removes the rest of transfers that were cancelled, or hands that to what syncs.
   private let cleaning = DispatchGroup()
   /// It waits for nobody; that it waits for the disk for longer is no reason not to close.
-  private static let cleaningSeconds = 5.0
+  static let cleaningSeconds = 5.0
 
   private struct State: Sendable {
     var use: StoreUse?
@@ -141,14 +141,14 @@ package final class StorageClient: Sendable {
   }
 
   /// Ends the transfers, waits for what is under way, and gives the store back.
-  func close() {
+  func close(cleaningSeconds: Double = StorageClient.cleaningSeconds) {
     let transfers = state.withLock { state in
       state.isClosed = true
       return Array(state.transfers.values)
     }
     for end in transfers { end() }
     // What was cancelled before must not go on because of the end.
-    _ = cleaning.wait(timeout: .now() + Self.cleaningSeconds)
+    _ = cleaning.wait(timeout: .now() + cleaningSeconds)
     // Whoever waits for the remote is told that it is over.
     Self.stop(sync)
     operations.sync {}

@@ -87,16 +87,31 @@ enum StorageErrors {
     }
   }
 
-  private static func overdue(_ last: BlobRemoteError?, _ bucket: String, _ object: String) -> StorageError {
-    var message = "The remote has not answered in time. The change has happened here, and goes on waiting."
+  private static func overdue(_ last: BlobSyncError?, _ bucket: String, _ object: String) -> StorageError {
+    let waits = "The change has happened here, and goes on waiting."
+    var message = "The remote has not answered in time. \(waits)"
     switch last {
-    case .unavailable(let reason)?, .rejected(let reason)?, .unauthenticated(let reason)?,
-      .unauthorized(let reason)?, .quotaExceeded(let reason)?:
+    case .remote(.unavailable(let reason))?, .remote(.rejected(let reason))?,
+      .remote(.unauthenticated(let reason))?, .remote(.unauthorized(let reason))?,
+      .remote(.quotaExceeded(let reason))?:
       message += " The last attempt has failed: \(reason)"
-    case .notFound?, .wrongOffset?: message += " The remote has lost the upload, which begins anew."
-    case nil: break
+    case .remote(.notFound)?, .remote(.wrongOffset)?:
+      message += " The remote has lost the upload, which begins anew."
+    case .store(let error)?: return overdue(waits, here: translate(error, bucket, object), bucket, object)
+    case .overdue?, .cancelled?, .stopped?, nil: break
     }
     return .unknown(message: message, serverError: ["bucket": bucket, "object": object])
+  }
+
+  /// Not the remote, but this machine keeps it back.
+  private static func overdue(
+    _ waits: String, here cause: StorageError, _ bucket: String, _ object: String
+  ) -> StorageError {
+    var details: [String: Any] = ["bucket": bucket, "object": object, NSUnderlyingErrorKey: cause as NSError]
+    if case .unknown(_, let evidence) = cause { details.merge(evidence) { _, new in new } }
+    return .unknown(
+      message: "\(waits) What keeps it back is here, and not at the remote: \(cause.localizedDescription)",
+      serverError: details)
   }
 
   private static func unknown(

@@ -66,14 +66,14 @@ struct BlobStoreTests {
     let machine = TestStore()
     let store = try machine.open()
     let text = [UInt8](repeating: 65, count: 2 << 20)
-    let before = try store.blobs.bytesInUse()
+    let before = try store.blobs.usage().bytes
     let (id, place) = try keep(text, in: store.blobs)
-    #expect(try store.blobs.bytesInUse() - before < 100_000)
+    #expect(try store.blobs.usage().bytes - before < 100_000)
     #expect(try store.blobs.reader(id, at: place).readAll() == text)
     let noise = content(2 << 20)
-    let between = try store.blobs.bytesInUse()
+    let between = try store.blobs.usage().bytes
     _ = try keep(noise, in: store.blobs)
-    #expect(try store.blobs.bytesInUse() - between < (2 << 20) + 20_000)
+    #expect(try store.blobs.usage().bytes - between < (2 << 20) + 20_000)
   }
 
   @Test func aContentThatIsAbandonedLeavesNothing() throws {
@@ -115,10 +115,10 @@ struct BlobStoreTests {
   /// What counts as synced was found by nobody after a power loss: the file's name was never synced.
   @Test func whatIsSyncedHasItsName() throws {
     let machine = TestStore()
-    let store = try machine.open()
+    let store = try machine.open(syncBytes: 2 << 20)
     let writer = store.blobs.writer()
-    try append(content(9 << 20), to: writer)
-    #expect(writer.bytesSynced == 8 << 20)
+    try append(content(3 << 20), to: writer)
+    #expect(writer.bytesSynced == 2 << 20)
     let next = try machine.after(.powerLoss(.nothing, seed: 1)).open()
     let resumed = try #require(try next.blobs.resume(writer.number))
     while try resumed.regain() != nil {}

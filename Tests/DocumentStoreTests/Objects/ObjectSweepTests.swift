@@ -12,9 +12,10 @@ struct ObjectSweepTests {
   private static let dayMicroseconds: Int64 = 24 * 60 * 60 * 1_000_000
 
   private func open(
-    _ directory: String = "/store", _ fileSystem: (any FileSystem)? = nil
+    _ directory: String = "/store", _ fileSystem: (any FileSystem)? = nil, syncBytes: UInt64? = nil
   ) throws -> DocumentStore {
     var options = DocumentStore.Options()
+    if let syncBytes { options.blobs.syncBytes = syncBytes }
     options.maintenance = .manual
     options.blobs.packedBytesMax = 2000
     options.blobs.packBytesMax = 40_000
@@ -55,7 +56,7 @@ struct ObjectSweepTests {
     let store = try open()
     for number in 0..<20 { try put(bytes(1500, seed: UInt64(number) + 1), "\(number)", in: store) }
     #expect(!store.objects.isSweepDue)
-    let full = try store.objects.blobs.bytesInUse()
+    let full = try store.objects.blobs.usage().bytes
     for number in 0..<3 { _ = try store.objects.delete(path("\(number)")) }
     #expect(!store.objects.isSweepDue)
     for number in 3..<20 where ![4, 13].contains(number) { try put(bytes(5000), "\(number)", in: store) }
@@ -64,7 +65,7 @@ struct ObjectSweepTests {
     let swept = try store.objects.sweep(.packs)
     #expect(swept.packs == 3 && swept.moved == 2)
     #expect(!store.objects.isSweepDue)
-    #expect(try store.objects.blobs.bytesInUse() < full / 2)
+    #expect(try store.objects.blobs.usage().bytes < full / 2)
     for number in [4, 13] {
       #expect(try content("\(number)", in: store) == bytes(1500, seed: UInt64(number) + 1))
     }
@@ -110,7 +111,7 @@ struct ObjectSweepTests {
       sweeper.join()
       while store.objects.isSweepDue { try store.objects.sweep(.packs) }
       // What is alive takes a page of a pack behind its head.
-      #expect(try store.objects.blobs.bytesInUse() < 40_000, "round \(round)")
+      #expect(try store.objects.blobs.usage().bytes < 40_000, "round \(round)")
       let (recorded, named) = try store.objects.contents()
       #expect(recorded == named, "round \(round)")
       try store.close()
@@ -225,6 +226,24 @@ struct ObjectSweepTests {
       #expect(try store.objects.blobs.inventory().staged.count == (isGone ? 0 : 1), "round \(round)")
       if !isGone { try store.objects.cancel(stored) }
     }
+  }
+
+  /// The first sync behind it was of all that had been regained, and told of no progress until then.
+  @Test func whatIsRegainedIsSyncedOnTheWay() throws {
+    let store = try open(syncBytes: 512 << 10)
+    let upload = try begin("a", 2 << 20, in: store)
+    try upload.append(bytes(1 << 20))
+    try upload.persist()
+    upload.leave()
+    let stored = try #require(try store.objects.uploads().first)
+    let again = try #require(try store.objects.goOn(with: stored))
+    let before = disk.counters.fileSyncs
+    var synced: [UInt64] = []
+    while try again.regain() != nil { synced.append(again.bytesSynced) }
+    #expect(synced == [0, 512 << 10, 512 << 10, 1 << 20])
+    #expect(disk.counters.fileSyncs == before + 2)
+    again.cancel()
+    #expect(try store.objects.blobs.inventory().staged.isEmpty)
   }
 
   @Test func aSweepLeavesUploadsAloneThatComeAndGo() async throws {

@@ -3,7 +3,9 @@
 package enum BlobRemoteCampaign {
   package enum Kind: String, CaseIterable, Sendable {
     case puts, putsOffline, updates, deletes, cancels, holds, finds, brought, refusals, writesAtTheRemote,
-      stalls,
+      stalls, cutOffs,
+      /// Pieces of what was left before that were gone on with, and not brought again.
+      wentOn,
       offline, breaks, online, sweeps, kills, powerLosses, strikes
   }
 

@@ -3,7 +3,8 @@
 //
 //   1. steps    that dice choose; between them the client does some of what it has to do
 //   2. peace    the line holds, nothing is held, and all that waits is sent; whoever waited was told, and once
-//   3. compare  each object here with the remote's, and with what it may be: its content, and what is said about it
+//   3. compare  each object here with the remote's, and with what it may be: its content, and what is said about it; then
+//               nothing is left of contents that were on their way
 //   4. sweep    and count: no file that no record names, at the remote no upload but those that were given up
 //
 // A change that was to be cancelled may have happened at the remote. So an object may be what the last change that was
@@ -80,6 +81,8 @@ final class BlobRemoteHistory: @unchecked Sendable {
   private var waiters: Set<Int> = []
   private var lastWaiter = 0
   private var tellsInVain = 0
+  /// By the remote, when somebody was last told of a piece.
+  private var bytesSent: UInt64 = 0
   private(set) var counts: [Kind: Int] = [:]
   private(set) var trace: UInt64 = 0
 
@@ -146,8 +149,8 @@ final class BlobRemoteHistory: @unchecked Sendable {
   private static let steps: [Kind] = [
     .puts, .puts, .puts, .puts, .puts, .updates, .deletes, .deletes, .cancels, .cancels, .holds, .finds,
     .finds,
-    .refusals, .writesAtTheRemote, .writesAtTheRemote, .stalls, .offline, .offline, .breaks, .breaks, .online,
-    .online,
+    .refusals, .writesAtTheRemote, .writesAtTheRemote, .stalls, .cutOffs, .offline, .offline, .breaks,
+    .breaks, .online, .online,
     .sweeps, .kills, .powerLosses, .strikes,
   ]
 
@@ -175,18 +178,12 @@ final class BlobRemoteHistory: @unchecked Sendable {
       client.sync.hold(change.number)
       note(.holds)
     case .finds:
-      note(.finds)
-      let wanted = BlobSync.Wanted(bringsContent: true, patience: Self.patience)
-      let path = try path(random.oneIn(2) ? Self.foreign : name)
-      let waiter = newWaiter()
-      client.sync.find(path, wanted) { [weak self] result in
-        self?.tell(waiter)
-        if case .success(.here) = result { self?.note(.brought) }
-      }
+      try find(random.oneIn(2) ? Self.foreign : name, client)
     case .writesAtTheRemote: try writeAtTheRemote()
     case .stalls:
       remote.stall(name: Self.foreign, from: random.oneIn(3) ? nil : [0, 256 << 10][random.below(2)])
       note(.stalls)
+    case .cutOffs: try cutOff(&client)
     case .offline:
       remote.isReachable = false
       note(.offline)
@@ -211,7 +208,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
       disk.setFault(
         FaultPlan(.inputOutput, at: disk.counters.operations + random.below(60), isSticky: true))
       note(.strikes)
-    case .putsOffline, .brought: break
+    case .putsOffline, .brought, .wentOn: break
     }
     return nil
   }
@@ -220,6 +217,35 @@ final class BlobRemoteHistory: @unchecked Sendable {
 
   private func path(_ name: String) throws -> ObjectPath {
     ObjectPath(bucket: Self.bucket, name: try ObjectName(name))
+  }
+
+  private func find(_ name: String, _ client: Client) throws {
+    note(.finds)
+    let waiter = newWaiter()
+    client.sync.find(try path(name), wanted) { [weak self] result in
+      self?.tell(waiter)
+      if case .success(.here) = result { self?.note(.brought) }
+    }
+  }
+
+  /// A piece for which the remote has sent nothing was left here.
+  private var wanted: BlobSync.Wanted {
+    BlobSync.Wanted(bringsContent: true, patience: Self.patience) { [weak self] _, _ in
+      guard let self else { return }
+      if remote.bytesSent == bytesSent { note(.wentOn) }
+      bytesSent = remote.bytesSent
+    }
+  }
+
+  /// Of a content, a piece has come when the process ends, or the patience of who waits for the rest.
+  private func cutOff(_ client: inout Client) throws {
+    note(.cutOffs)
+    try writeAtTheRemote(Self.contentCount - 1)
+    remote.stall(name: Self.foreign, from: 256 << 10)
+    try find(Self.foreign, client)
+    client.scheduler.play(for: 0)
+    if random.oneIn(2) { try restart(&client, .kill) } else { client.scheduler.play(for: 2 * Self.patience) }
+    remote.stall(name: Self.foreign, from: nil)
   }
 
   private func content(_ name: String, _ client: Client) throws -> [UInt8]? {
@@ -321,7 +347,11 @@ final class BlobRemoteHistory: @unchecked Sendable {
       foreignContent = nil
       return try remote.delete(bucket: Self.bucket, name: Self.foreign)
     }
-    let content = random.below(Self.contentCount)
+    try writeAtTheRemote(random.below(Self.contentCount))
+  }
+
+  private func writeAtTheRemote(_ content: Int) throws {
+    remote.isReachable = true
     let bytes = BlobWorkload.content(content)
     foreignWrites += 1
     let session = "foreign \(foreignWrites)"
@@ -346,6 +376,9 @@ final class BlobRemoteHistory: @unchecked Sendable {
       if let problem = try problem(of: name, client) { return problem }
     }
     if let problem = problemOfTells { return problem }
+    // All objects are here as the remote has them.
+    let left = try client.store.objects.arrivals().count
+    guard left == 0 else { return "\(left) parts of contents are left that nobody will go on with" }
     // A pack that is still added to would be passed over.
     try restart(&client, .kill)
     try client.store.objects.sweep(.everything)
@@ -363,9 +396,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
   private func problem(of name: String, _ client: Client) throws -> String? {
     let path = try path(name)
     let waiter = newWaiter()
-    client.sync.find(path, BlobSync.Wanted(bringsContent: true, patience: Self.patience)) { [weak self] _ in
-      self?.tell(waiter)
-    }
+    client.sync.find(path, wanted) { [weak self] _ in self?.tell(waiter) }
     client.scheduler.play(for: Self.patience)
     guard waiters.isEmpty else { return "whoever looked for \(name) was never told" }
     let (here, there) = (try content(name, client), remote.content(bucket: Self.bucket, name: name))

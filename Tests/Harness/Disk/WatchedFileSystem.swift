@@ -150,5 +150,7 @@ private struct WatchedFile: OpenFile {
     try watch.countSync { () throws(SystemFailure) in try base.sync() }
   }
 
+  func startWriting(_ range: Range<UInt64>) { base.startWriting(range) }
+
   func close() { base.close() }
 }

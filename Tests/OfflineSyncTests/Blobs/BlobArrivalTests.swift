@@ -122,6 +122,98 @@ struct BlobArrivalTests {
     try expectNothingLeft(of: next)
   }
 
+  /// What was left of it stayed for seven days.
+  @Test func ofAnObjectThatIsGoneTheNextLookLeavesNothing() throws {
+    let next = try restarted(clientWithHalf())
+    #expect(try next.objects.arrivals().count == 1)
+    try remote.delete(bucket: "bucket", name: "a")
+    #expect(try next.find("a") == .success(nil))
+    try expectNothingLeft(of: next)
+  }
+
+  /// So did that of one that had come in another way meanwhile.
+  @Test func ofAContentThatIsHereTheNextLookLeavesNothing() throws {
+    let next = try restarted(clientWithHalf())
+    let content: [UInt8] = [1, 2, 3]
+    _ = try next.sync.put(try next.upload(content, "a"), token: "token", BlobSync.Watcher { _ in })
+    next.scheduler.play(for: 0)
+    #expect(try next.sync.changes().isEmpty)
+    #expect(try next.objects.arrivals().count == 1)
+    #expect(try next.find("a") == .success(content))
+    #expect(remote.bytesSent == Self.half)
+    try expectNothingLeft(of: next)
+  }
+
+  /// Any of them was gone on with, and the other one stayed until the end.
+  @Test(arguments: [true, false]) func ofTwoPartsTheLongerIsGoneOnWith(isFirstLonger: Bool) throws {
+    try putAtRemote()
+    let client = try BlobClient(remote)
+    let quarter = Self.half / 2
+    for end in isFirstLonger ? [Self.half, quarter] : [quarter, Self.half] {
+      remote.stall(name: "a", from: end)
+      let search = try begin(client)
+      client.scheduler.play(for: 0)
+      client.sync.hold(search)
+      client.scheduler.play(for: 0)
+    }
+    #expect(remote.bytesSent == Self.half + quarter)
+    client.sync.stop {}
+    client.scheduler.play(for: 0)
+    #expect(ends.withLock { $0 } == ["stopped", "stopped"])
+    #expect(try client.objects.arrivals().count == 2)
+    try client.store.close()
+    let next = try restarted(client)
+    try begin(next)
+    next.scheduler.play(for: 0)
+    // The other one went at once.
+    #expect(try next.objects.arrivals().count == 1)
+    #expect(try next.objects.blobs.inventory().staged.count == 1)
+    remote.stall(name: "a", from: nil)
+    next.scheduler.play(for: 100_000_000)
+    #expect(ends.withLock { $0.last } == "here")
+    #expect(try next.content("a") == content())
+    #expect(remote.bytesSent == Self.byteCount + quarter)
+    try expectNothingLeft(of: next)
+  }
+
+  /// It was thrown away because something else could not be written.
+  @Test func aStoreAtItsEndLeavesWhatHasCome() throws {
+    let client = try clientWithHalf()
+    _ = try client.sync.put(try client.upload([1, 2, 3], "b"), token: "token", BlobSync.Watcher { _ in })
+    client.disk.failNext(.inputOutput, isSticky: true)
+    let document = try DocumentPath(["some", "document"])
+    #expect(throws: DocumentStoreError.self) { try client.store.commit([.set(document, StoredMap())]) }
+    client.disk.setFault(nil)
+    // What the remote says of the other one cannot be taken down any more: that is the end of all.
+    client.scheduler.play(for: 0)
+    let ends = ends.withLock { $0 }
+    #expect(ends.count == 1 && ends.allSatisfy { $0.hasPrefix("store") }, "\(ends)")
+    let next = try restarted(client)
+    #expect(try next.objects.arrivals().count == 1)
+    remote.stall(name: "a", from: nil)
+    #expect(try next.find("a") == .success(content()))
+    #expect(remote.bytesSent == Self.byteCount)
+    #expect(try next.objects.arrivals().isEmpty && next.objects.blobs.inventory().staged.isEmpty)
+  }
+
+  /// Its own file has failed: where there is no room, what has come is in the way.
+  @Test func whatADiskHasNoRoomForLeavesNothing() throws {
+    var random = SeededRandom(seed: 1)
+    let content = random.bytes(8 << 20)
+    try remote.append(content, at: 0, toUpload: "large")
+    let size = UInt64(content.count)
+    _ = try remote.finish(
+      upload: "large", as: RemoteObject(bucket: "bucket", name: "a", byteCount: size))
+    var options = SimulatedDisk.Options()
+    options.capacity = 6 << 20
+    let client = try BlobClient(remote, SimulatedDisk(options: options))
+    guard case .failure(.store) = try client.find("a") else {
+      Issue.record("there was room")
+      return
+    }
+    #expect(try client.objects.arrivals().isEmpty && client.objects.blobs.inventory().staged.isEmpty)
+  }
+
   @Test func whatHasComeWhenThePatienceIsOverIsGoneOnWith() throws {
     let client = try clientWithHalf()
     client.scheduler.play(for: Self.patience + 1_000_000)

@@ -24,7 +24,7 @@ struct BlobSyncTests {
           case .failure(.remote(.rejected)): "\(name): rejected"
           case .failure(.remote(.notFound)): "\(name): not found"
           case .failure(.cancelled): "\(name): cancelled"
-          case .failure(.overdue(.unavailable(let reason)?)): "\(name): overdue. \(reason)"
+          case .failure(.overdue(.remote(.unavailable(let reason))?)): "\(name): overdue. \(reason)"
           case .failure(let error): "\(name): \(error)"
           }
         lines.withLock { $0.append(line) }

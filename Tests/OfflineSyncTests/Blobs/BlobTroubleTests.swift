@@ -23,6 +23,8 @@ struct BlobTroubleTests {
         case .success: add("\(name): done")
         case .failure(.store(.failed)): add("\(name): unreadable")
         case .failure(.store(.corrupted)): add("\(name): damaged")
+        case .failure(.overdue(.store(.full)?)): add("\(name): overdue, no room here")
+        case .failure(.overdue(.store(.failed)?)): add("\(name): overdue, unreadable")
         case .failure(.remote(.unavailable)): add("\(name): unavailable")
         case .failure(.remote(.rejected)): add("\(name): rejected")
         case .failure(let error): add("\(name): \(error)")
@@ -405,9 +407,8 @@ struct BlobTroubleTests {
     return { try root.remove("filler") }
   }
 
-  /// Whoever had cancelled was told that it was overdue and went on waiting, and that it had not been taken back; then it
-  /// was.
-  @Test func whatIsCancelledIsNeverOverdue() throws {
+  /// A client whose change waits for a remote that is away, with no room left on its disk; what makes room again.
+  private func waitingOnAFullDisk() throws -> (BlobClient, change: Int64, makeRoom: () throws -> Void) {
     var options = SimulatedDisk.Options()
     options.capacity = 6 << 20
     let client = try BlobClient(remote, SimulatedDisk(options: options))
@@ -416,8 +417,14 @@ struct BlobTroubleTests {
     remote.isReachable = false
     let change = try put(bytes(5000), "a", client, told.watcher("a", patience: 5_000_000))
     client.scheduler.play(for: 0)
-    let makeRoom = try fill(client)
-    client.sync.cancel(change.number) { [told] isGone in told.add("cancelled \(isGone)") }
+    return (client, change.number, try fill(client))
+  }
+
+  /// Whoever had cancelled was told that it was overdue and went on waiting, and that it had not been taken back; then it
+  /// was.
+  @Test func whatIsCancelledIsNeverOverdue() throws {
+    let (client, change, makeRoom) = try waitingOnAFullDisk()
+    client.sync.cancel(change) { [told] isGone in told.add("cancelled \(isGone)") }
     client.scheduler.play(for: 30_000_000)
     #expect(told.all == [])
     try makeRoom()
@@ -425,6 +432,32 @@ struct BlobTroubleTests {
     #expect(told.all == ["a: cancelled", "cancelled true"])
     #expect(try client.sync.changes().isEmpty)
     #expect(try client.content("a") == bytes(3000, seed: 2))
+  }
+
+  /// Who waited was told that the remote had not answered.
+  @Test func whatThisDiskHasNoRoomForIsNoSilenceOfTheRemote() throws {
+    let (client, change, makeRoom) = try waitingOnAFullDisk()
+    remote.isReachable = true
+    client.scheduler.play(for: 60_000_000)
+    #expect(told.all == ["a: overdue, no room here"])
+    #expect(contentOfRemote("a") == bytes(5000))
+    #expect(try client.sync.changes().map(\.number) == [change])
+    try makeRoom()
+    client.scheduler.play(for: 100_000_000)
+    #expect(try client.sync.changes().isEmpty && client.content("a") == bytes(5000))
+  }
+
+  /// So was who waited behind a content that the disk does not give.
+  @Test func whatThisDiskDoesNotGiveIsNoSilenceOfTheRemote() throws {
+    let client = try clientThatCannotRead(bytes(900_000))
+    _ = try put(bytes(900_000), "a", client, BlobSync.Watcher { _ in })
+    client.scheduler.play(for: 60_000_000)
+    // Just behind an attempt: by now, the next one is long after.
+    let before = client.disk.counters.operations
+    for _ in 0..<2000 where client.disk.counters.operations == before { client.scheduler.play(for: 100_000) }
+    try client.update("a", told.watcher("update", patience: 1_000_000)) { $0.setCustom("k", "v") }
+    client.scheduler.play(for: 3_000_000)
+    #expect(told.all == ["update: overdue, unreadable"])
   }
 
   /// What is found of an object that is here.

@@ -18,6 +18,9 @@ package struct StoredArrival: Hashable, Sendable {
   package var created: StoredTimestamp?
   /// When it began, by the wall clock.
   package var began: StoredTimestamp
+  /// So many bytes had come when that was noted last: by it, the longer of two parts is found. What is sound of them, only
+  /// reading tells.
+  package var bytesNoted: UInt64 = 0
 }
 
 enum ArrivalRecord {
@@ -28,6 +31,7 @@ enum ArrivalRecord {
   private static let md5 = "md5"
   private static let created = "created"
   private static let began = "began"
+  private static let noted = "noted"
 
   /// By which the arrivals of an object are found, among those of its name in other buckets.
   static let nameField = StoredFieldPath(unchecked: [name])
@@ -41,7 +45,7 @@ enum ArrivalRecord {
       (bucket, .string(arrival.path.bucket)), (name, .string(arrival.path.name.text)),
       (generation, .integer(arrival.generation)), (bytes, .integer(Int64(clamping: arrival.byteCount))),
       (md5, .bytes(arrival.md5)), (created, arrival.created.map { .timestamp($0) } ?? .null),
-      (began, .timestamp(arrival.began)),
+      (began, .timestamp(arrival.began)), (noted, .integer(Int64(clamping: arrival.bytesNoted))),
     ])
   }
 
@@ -57,8 +61,11 @@ enum ArrivalRecord {
     else { return nil }
     var created: StoredTimestamp?
     if case .timestamp(let time) = createdValue { created = time }
+    // Earlier records have none.
+    var bytesNoted: UInt64 = 0
+    if case .integer(let count)? = fields[noted] { bytesNoted = UInt64(exactly: count) ?? 0 }
     return StoredArrival(
       number: number, path: ObjectPath(bucket: bucket, name: name), generation: generation,
-      byteCount: byteCount, md5: md5, created: created, began: began)
+      byteCount: byteCount, md5: md5, created: created, began: began, bytesNoted: bytesNoted)
   }
 }
