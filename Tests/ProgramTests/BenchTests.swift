@@ -26,4 +26,56 @@ import Testing
     #expect(outcome.status == 69 && outcome.complaint.contains("there is no directory"))
     #expect(try dugout.run("bench", folder.path, "--documents", "none").status == 2)
   }
+
+  /// The story: whoever gave up waiting had a store left over that was in nobody's way but on the disk.
+  @Test(arguments: [SIGINT, SIGTERM]) func aBenchThatIsEndedLeavesNothing(signal: Int32) throws {
+    let folder = try TemporaryFolder()
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: dugout.path)
+    // Far more than are written before the signal comes.
+    process.arguments = ["bench", folder.path, "--documents", "20000000"]
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    let deadline = ContinuousClock.now + .seconds(60)
+    while try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty, process.isRunning {
+      try #require(ContinuousClock.now < deadline, "it makes no store")
+      usleep(2000)
+    }
+    kill(process.processIdentifier, signal)
+    process.waitUntilExit()
+    #expect(process.terminationReason == .exit && process.terminationStatus == 1)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+  }
+
+  @Test func aStoreIsNoPlaceForAnother() throws {
+    let folder = try TemporaryFolder()
+    try folder.makeStore()
+    let before = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+    let outcome = try dugout.run("bench", folder.path, "--documents", "7")
+    #expect(outcome.status == 2 && outcome.complaint.contains("is a store, and a bench makes one of its own"))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == before)
+  }
+
+  /// The story: `dugout export S S/MANIFEST` made the store's own manifest a table of documents.
+  @Test func anExportReplacesNoFileOfTheStore() throws {
+    let folder = try TemporaryFolder()
+    try folder.makeStore()
+    try FileManager.default.createSymbolicLink(
+      atPath: folder.path + ".link", withDestinationPath: folder.path)
+    defer { try? FileManager.default.removeItem(atPath: folder.path + ".link") }
+    let name = folder.url.lastPathComponent
+    for target in ["/MANIFEST", "/new.jsonl", "/../\(name)/MANIFEST", ".link/MANIFEST", ".link/x"] {
+      let outcome = try dugout.run("export", folder.path, folder.path + target)
+      #expect(outcome.status == 2, "\(outcome.complaint)")
+      #expect(outcome.complaint.contains("would be lost with it"), "\(outcome.complaint)")
+    }
+    #expect(try dugout.run("check", folder.path).status == 0)
+  }
+
+  @Test func oneDocumentIsOne() throws {
+    let folder = try TemporaryFolder()
+    let outcome = try dugout.run("bench", folder.path, "--documents", "1")
+    #expect(outcome.output.contains("\n1 document in "), "\(outcome.output)\(outcome.complaint)")
+  }
 }

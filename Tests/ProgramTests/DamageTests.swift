@@ -151,22 +151,63 @@ import Testing
     #expect(!Damage.isOfContent("/a/pack-0000000001"))
   }
 
-  @Test func aSalvageThatLosesValuesNamesTheBackup() throws {
-    let advice = "What is lost, a backup may have."
+  /// The story: of a store that had lost all but a few values, a salvage said nothing to scripts, and nothing of the
+  /// indexes that had been declared.
+  @Test func aSalvageSaysWhatIsLostAndWhichIndexesToMakeAgain() throws {
     let folder = try TemporaryFolder()
     try makeStore(folder)
-    for (kind, isLossy) in [("checkpoint-", false), ("segment-", true)] {
-      let file = try #require(try names(in: folder.path).first { $0.hasPrefix(kind) })
-      if isLossy {
-        try FileManager.default.removeItem(atPath: "\(folder.path)/\(file)")
-      } else {
-        try Self.flip { $0 / 2 }(folder.url.appendingPathComponent(file), folder.url)
-      }
-      let outcome = try dugout.run("salvage", folder.path)
-      #expect(outcome.status == 0, "\(outcome.complaint)")
-      #expect(outcome.output.contains("The store opens again."), "\(outcome.output)")
-      #expect(outcome.output.hasSuffix(" \(advice)\n") == isLossy, "\(outcome.output)")
+    // The last page is one of an index: nothing is lost with it.
+    let checkpoint = try #require(try names(in: folder.path).first { $0.hasPrefix("checkpoint-") })
+    try Self.flip { $0 - 2000 }(folder.url.appendingPathComponent(checkpoint), folder.url)
+    let whole = try dugout.run("salvage", folder.path)
+    #expect(whole.status == 0 && whole.complaint.isEmpty, "\(whole.output)\(whole.complaint)")
+    let advice =
+      "1 declared index is left out. To have it again:\n  dugout index create \(folder.path) users number\n"
+    #expect(whole.output.contains("The store opens again. ") && whole.output.hasSuffix("\n" + advice))
+    #expect(try dugout.run("index", "list", folder.path).output == "no indexes but that of the names\n")
+    #expect(try dugout.run("index", "create", folder.path, "users", "number").status == 0)
+    let segment = try #require(try names(in: folder.path).first { $0.hasPrefix("segment-") })
+    try FileManager.default.removeItem(atPath: "\(folder.path)/\(segment)")
+    let lossy = try dugout.run("salvage", folder.path, "--json")
+    #expect(lossy.status == 1, "\(lossy.output)")
+    #expect(lossy.complaint.contains("but not all of it is as it was: "), "\(lossy.complaint)")
+    #expect(lossy.complaint.contains(" values are lost") && lossy.complaint.contains("A backup may have"))
+    let report = try #require(
+      try JSONSerialization.jsonObject(with: Data(lossy.output.utf8)) as? [String: Any])
+    #expect(report["complete"] as? Bool == false)
+    let indexes = try #require(report["declaredIndexes"] as? [[String: String]])
+    #expect(indexes.map { $0["command"] } == ["dugout index create \(folder.path) users number"])
+    let healthy = try dugout.run("salvage", folder.path, "--json")
+    #expect(healthy.status == 0 && healthy.output.contains("\"complete\":true"), "\(healthy.output)")
+  }
+
+  /// What is printed makes the same index.
+  @Test(arguments: [
+    ["city"], ["city:desc"], ["city", "age:desc"], ["city:desc", "age"], ["city:desc", "age:desc"],
+    ["tags[]", "age:desc"], ["`a:b`:desc", "`it's`.`x y`[]"], ["city", "age:desc", "__name__"],
+    ["city:desc", "age", "__name__:desc"],
+  ])
+  func anIndexIsPrintedAsTheCommandThatMakesIt(words: [String]) throws {
+    let folder = try TemporaryFolder()
+    try folder.makeStore()
+    #expect(try dugout.run(["index", "create", folder.path, "my users"] + words + ["--group"]).status == 0)
+    let path = folder.path
+    func index() throws -> IndexDefinition {
+      let store = try DocumentStore.open(path)
+      let index = try #require(store.indexList.first { !$0.isAutomatic }).definition
+      try store.close()
+      return index
     }
+    let made = try index()
+    let command = try #require(IndexCommand.command(made, in: path))
+    let list = try dugout.run("index", "list", folder.path)
+    try FileManager.default.removeItem(atPath: folder.path)
+    try folder.makeStore()
+    let again = try Program(path: "/bin/sh").run(
+      "-c", command.replacing("dugout", with: ShellWord.alwaysQuoted(dugout.path), maxReplacements: 1))
+    #expect(again.status == 0, "\(command): \(again.complaint)")
+    #expect(try index() == made, "\(command)")
+    #expect(try dugout.run("index", "list", folder.path).output == list.output)
   }
 
   /// Commands that meet damage say what to do next, and change nothing.

@@ -175,6 +175,50 @@ import Testing
     #expect(reader.bytesHeld <= 5 << 20)
   }
 
+  /// The story: "where age > 3" without quotes made a file called 3, and the usage said nothing of quotes.
+  @Test func aQueryThatTheShellCutApartIsToldOfQuotes() throws {
+    for line in ["query data users where age", "export data - users limit 3"] {
+      let arguments = line.split(separator: " ").map(String.init)
+      let outcome = try dugout.run(arguments)
+      #expect(outcome.status == 2)
+      #expect(outcome.complaint.contains("]\nA query stands in quotes, so that"), "\(outcome.complaint)")
+      #expect(outcome.complaint.contains("--help\" tells more."))
+    }
+    #expect(try !dugout.run("query", "data").complaint.contains("quotes"))
+    #expect(try !dugout.run("get", "data", "users/ada", "users/bob").complaint.contains("quotes"))
+  }
+
+  @Test func aLineWithoutAnEndIsNotHeld() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/lines"
+    let long = String(repeating: "x", count: 5 << 20)
+    try Data("first\n\(long)".utf8).write(to: URL(fileURLWithPath: path))
+    let reader = try LineReader(path, lineBytesMax: 2 << 20)
+    #expect(try reader.next()?.elementsEqual("first".utf8) == true)
+    let problem = #expect(throws: JSONProblem.self) { try reader.next() }
+    #expect(problem?.message == "the line is longer than 2 MiB, and no document is")
+    #expect(reader.lineStart == 6 && reader.lineNumber == 2)
+    #expect(reader.bytesHeld <= 4 << 20)
+  }
+
+  /// The story: all was imported, and then the pipe was opened once more, and waited for another writer for ever.
+  @Test func anImportFromAPipeEndsWithThePipe() throws {
+    let folder = try TemporaryFolder()
+    let script = """
+      cd '\(folder.path)' && mkfifo pipe && (echo '{"path": "a/1", "fields": {}}' > pipe & \
+      timeout 30 '\(dugout.path)' import store pipe)
+      """
+    let outcome = try Program(path: "/bin/sh").run("-c", script)
+    #expect(outcome.status == 0, "\(outcome.output)\(outcome.complaint)")
+    #expect(outcome.output.contains("1 document imported"))
+  }
+
+  /// Earlier releases exported references so, and no query found what came of it.
+  @Test func aReferenceWithoutAProjectIsThatOfAnApp() {
+    let named = DocumentJSON.reference("projects/dugout/databases/(default)/documents/users/ada")
+    #expect(named != nil && DocumentJSON.reference("projects//databases//documents/users/ada") == named)
+  }
+
   @Test func anImportThatIsCutOffKeepsWhatItWroteAndGoesOn() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()
@@ -256,6 +300,34 @@ import Testing
         == "no documents; there is no collection posts. \"dugout ls\" lists those that are there.\n")
     #expect(try dugout.run("query", store, "users where age > 3").output == "no documents\n")
     #expect(try dugout.run("query", store, "user", "--json").output == "{\"documents\":[]}\n")
+  }
+
+  @Test func theValueOfAnOptionMayStandBehindASign() throws {
+    let folder = try TemporaryFolder()
+    try fill(folder)
+    let two = try dugout.run("ls", folder.path, "users", "--limit", "1").output
+    #expect(two.hasSuffix("1 document of 2; more with --limit\n"), "\(two)")
+    #expect(try dugout.run("ls", folder.path, "users", "--limit=1").output == two)
+    #expect(try dugout.run("query", folder.path, "users", "--sum=age", "--count").output.contains("count  2"))
+    let none = try dugout.run("ls", folder.path, "--json=yes")
+    #expect(none.status == 2 && none.complaint.contains("--json takes no value."), "\(none.complaint)")
+    let unknown = try dugout.run("ls", folder.path, "--limits=1").complaint
+    #expect(unknown.contains("there is no option --limits=1."), "\(unknown)")
+    let empty = try dugout.run("ls", folder.path, "--limit=").complaint
+    #expect(empty.contains("--limit needs a number above 0"), "\(empty)")
+    let shell = try dugout.run(["shell", folder.path], input: "ls users --limit=1\n")
+    #expect(shell.output == two, "\(shell.complaint)")
+  }
+
+  @Test func theSameFieldTwiceIsNoIndex() throws {
+    let folder = try TemporaryFolder()
+    try fill(folder)
+    for fields in [["age", "age"], ["age", "name", "age:desc"]] {
+      let outcome = try dugout.run(["index", "create", folder.path, "users"] + fields)
+      #expect(outcome.status == 2 && outcome.complaint.contains("age is there twice"), "\(outcome.complaint)")
+    }
+    #expect(try dugout.run("index", "list", folder.path).output == "no indexes but that of the names\n")
+    #expect(try dugout.run("index", "create", folder.path, "users", "tags[]", "tags").status == 0)
   }
 
   @Test func badInputIsNamed() throws {

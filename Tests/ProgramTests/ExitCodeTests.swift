@@ -1,6 +1,7 @@
 // The exit code of each error of the engine: what scripts tell failures apart by.
 
 import DocumentStore
+import Foundation
 import Testing
 
 @testable import dugout
@@ -18,5 +19,42 @@ import Testing
 
   @Test(arguments: errors) func anErrorHasItsExitCode(error: DocumentStoreError, code: Int32) {
     #expect(StoreAccess.exitCode(for: error).rawValue == code)
+  }
+
+  private func message(_ error: DocumentStoreError, _ file: String, _ code: Int32) -> String {
+    var evidence = StorageEvidence(message: "open of \(file) failed: that is so (error \(code))")
+    (evidence.file, evidence.code) = (file, code)
+    var error = error
+    switch error {
+    case .full: error = .full(evidence)
+    default: error = .failed(evidence)
+    }
+    do {
+      return try StoreAccess.translating { () throws(DocumentStoreError) -> String in throw error }
+    } catch let failure as CommandFailure {
+      return failure.message
+    } catch {
+      return "\(error)"
+    }
+  }
+
+  @Test func whatTheSystemRefusesIsToldWithWhatToDo() {
+    #expect(
+      message(.full(Self.evidence), "d", ENOSPC)
+        == "open of d failed: that is so (error 28). Free some space on the disk, and run the same command "
+        + "again.")
+    #expect(message(.failed(Self.evidence), "d", EIO) == "open of d failed: that is so (error 5).")
+  }
+
+  @Test func aFileOfSomebodyElseIsToldAsSuch() throws {
+    let folder = try TemporaryFolder()
+    let somebody = geteuid() + 4242
+    let advice = try #require(FileOwner.advice(folder.path, user: somebody))
+    #expect(advice.hasPrefix("\(folder.path) belongs to "), "\(advice)")
+    #expect(advice.contains(", and you are user \(somebody): run the command as "), "\(advice)")
+    #expect(advice.contains("(sudo chown \(somebody) "), "\(advice)")
+    // What is not there, or cannot be seen, is in a folder that is somebody's.
+    #expect(FileOwner.advice(folder.path + "/not/there", user: somebody) == advice)
+    #expect(FileOwner.advice(folder.path, user: 0) == nil)
   }
 }

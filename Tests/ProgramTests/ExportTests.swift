@@ -120,9 +120,9 @@ import Testing
   @Test func aFileThatCannotBeMadeIsCalledAsTheUserCallsIt() throws {
     let folder = try TemporaryFolder()
     try folder.makeStore()
-    let outcome = try dugout.run("export", folder.path, folder.path + "/no/file")
+    let outcome = try dugout.run("export", folder.path, folder.path + "-no/file")
     #expect(outcome.status == 74)
-    #expect(outcome.complaint.contains("\(folder.path)/no/file cannot be written: No such file"))
+    #expect(outcome.complaint.contains("\(folder.path)-no/file cannot be written: No such file"))
   }
 
   @Test func anExportOfNothingSaysWhy() throws {

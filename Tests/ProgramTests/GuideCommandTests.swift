@@ -37,7 +37,7 @@ import Testing
         var bytes = try Data(contentsOf: URL(fileURLWithPath: "\(store)/\(name)"))
         bytes[bytes.count / 2] ^= 0x10
         try bytes.write(to: URL(fileURLWithPath: "\(store)/\(name)"))
-      }, codes: ["3. See what is damaged": 1]),
+      }, codes: ["3. See what is damaged": 1, "5. Salvage": 1]),
     Page(name: "durability"),
     Page(
       name: "coming-from-firestore",

@@ -18,6 +18,14 @@ import Testing
     #expect(try read(text).description.utf8.elementsEqual(text.utf8), "\(text)")
   }
 
+  /// JSON would take the last two as they are; a terminal would do as they say.
+  @Test func noControlCharacterIsWrittenAsItIs() throws {
+    let text = "a\u{1B}[2J\u{7}\u{7F}\u{9B}°é"
+    let written = JSON.string(text).description
+    #expect(written == #""a\u001b[2J\u0007\u007f\u009b°é""#)
+    #expect(try read(written).text == text)
+  }
+
   @Test func escapesAndSpacesAreRead() throws {
     #expect(try read(" { \"\\u0061\" : [ 1 ,\t2 ] }\r\n").description == #"{"a":[1,2]}"#)
     #expect(try read(#""\ud83d\ude00\u00e9\/\b\f""#).text == "😀\u{e9}/\u{8}\u{c}")

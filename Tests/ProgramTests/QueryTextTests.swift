@@ -77,13 +77,43 @@ import Testing
       ("j", .bytes([1, 2, 3])),
       (
         "k",
-        .reference(StoredReference(projectID: "", databaseID: "", path: try DocumentPath(["users", "ada"])))
+        .reference(
+          StoredReference(
+            projectID: "dugout", databaseID: "(default)", path: try DocumentPath(["users", "ada"])))
       ),
       ("l", .geoPoint(try #require(StoredGeoPoint(latitude: 48.5, longitude: -11)))),
       ("m", .vector([1, 2.5])),
       ("n", .integer(.max)), ("o", .double(9_223_372_036_854_775_808)),
     ]
     #expect(try QueryText.value(text) == .map(StoredMap(expected.map { (name: $0.0, value: $0.1) })))
+  }
+
+  /// The story: backticks that quote a field in a query became a part of its name in a document.
+  @Test func backticksQuoteTheNamesOfFieldsAsInAQuery() throws {
+    func names(_ text: String) throws -> [String] {
+      guard case .map(let map) = try QueryText.value(text) else { return [] }
+      return map.entries.map(\.name)
+    }
+    #expect(try names("{`a b`: 2}") == ["a b"])
+    #expect(try names(#"{`a.b`: 1, `c\`d\\`: 2, "`e`": 3}"#) == ["`e`", "a.b", #"c`d\"#])
+    #expect(try QueryText.value("{a: {`b c`: 1}}") == QueryText.value(#"{"a": {"b c": 1}}"#))
+    func problem(_ text: String) -> String { self.problem("users where a = \(text)") }
+    #expect(problem("{`a b: 2}").hasPrefix("a backtick opens a name and none ends it\n"))
+    #expect(problem("{a`b: 2}").hasPrefix("a backtick opens a name and none ends it\n"))
+    for wrong in ["{a`b`: 2}", "{`a`b: 2}", "{``: 2}"] {
+      #expect(problem(wrong).hasPrefix("a backtick stands at each end of a name"), "\(wrong)")
+    }
+    #expect(problem("{a.`b c`: 2}").hasPrefix("a field in a map is written inside braces of its own"))
+  }
+
+  @Test func aReferenceMayNameItsDatabase() throws {
+    let path = try DocumentPath(["users", "ada"])
+    #expect(
+      try QueryText.value("ref(\"projects/p/databases/d/documents/users/ada\")")
+        == .reference(StoredReference(projectID: "p", databaseID: "d", path: path)))
+    #expect(
+      try QueryText.value("ref(\"users/ada\")")
+        == .reference(StoredReference(projectID: "dugout", databaseID: "(default)", path: path)))
   }
 
   @Test func momentsAreThoseOfTheCalendar() {

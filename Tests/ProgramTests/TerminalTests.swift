@@ -1,5 +1,6 @@
 // What only a person sees: progress, and emphasis. Nothing of either goes to a file or a pipe.
 
+import DocumentStore
 import Foundation
 import Testing
 
@@ -36,6 +37,34 @@ import Testing
     #expect(!text[end.upperBound...].contains("%") && text[end.upperBound...].contains("No damage."))
     let piped = try dugout.run("check", folder.path)
     #expect(piped.complaint.isEmpty && !piped.output.contains("%") && !piped.output.contains("\u{1B}"))
+  }
+
+  @Test func anExportShowsRateAndTimeLeftButNotBetweenItsLines() throws {
+    let folder = try TemporaryFolder()
+    try folder.changeStore { store in
+      for start in stride(from: 0, to: 2500, by: 500) {
+        try store.commit(
+          try (start..<start + 500).map { .set(try DocumentPath(["items", "\($0)"]), StoredMap()) })
+      }
+    }
+    let file = folder.path + "-export"
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    let text = try shown(["export", folder.path, file])
+    #expect(text.contains(#/\] 40 %  1000 documents, \d+ a second, \d+ \w+ left/#), "\(text)")
+    let end = try #require(text.range(of: "\r\u{1B}[K", options: .backwards))
+    #expect(text[end.upperBound...].hasPrefix("2500 documents in "), "\(text)")
+    #expect(try !shown(["export", folder.path, "-"]).contains("\u{1B}"))
+    #expect(try dugout.run("export", folder.path, file).complaint.isEmpty)
+  }
+
+  @Test func whoeverWaitedForAnIndexLearnsHowToKeepIt() throws {
+    let index = try IndexDefinition(
+      declared: "users", .collection, [IndexDefinition.Field(StoredFieldPath(dotted: "age"))])
+    #expect(
+      QueryCommand.advice(afterSeconds: 9.4, making: index, in: "my data")
+        == "This took 9 seconds and made an index that is gone again. To keep it:\n"
+        + "  dugout index create 'my data' users age")
+    #expect(QueryCommand.advice(afterSeconds: 1.9, making: index, in: "data") == nil)
   }
 
   @Test func anImportShowsRateAndTimeLeftAndEndsAtCtrlC() throws {

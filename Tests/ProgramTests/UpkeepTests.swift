@@ -51,6 +51,7 @@ import Testing
     #expect(
       outcome.output.contains("was closed cleanly before; 1 log read, 1 commit replayed, nothing dropped"))
     #expect(outcome.output.contains("snapshots   none open"))
+    #expect(outcome.output.contains("contents    none\n"))
 
     let object = try object(dugout.run("stat", folder.path, "--json"))
     #expect(object["keys"] as? Int == 1 && object["lastCommit"] as? Int == 1)
@@ -58,6 +59,53 @@ import Testing
     let durability = try #require(object["durability"] as? [String: String])
     #expect(outcome.output.contains("durability  \(durability["fileSystem"] ?? "none")"))
     #expect(["durable", "not durable", "unknown"].contains(durability["verdict"]))
+  }
+
+  /// The story: of a directory with megabytes of files, stat told the size of the documents alone.
+  @Test func statTellsHowLargeContentsAre() throws {
+    let folder = try TemporaryFolder()
+    try folder.changeStore { store in
+      let source = UploadSource(file: nil, byteCount: 2 << 20, modified: 0)
+      let path = ObjectPath(bucket: "bucket", name: try ObjectName("large"))
+      let upload = store.objects.upload(to: path, from: source, ObjectAttributes())
+      var random = SeededRandom(seed: 1)
+      try upload.append(random.bytes(2 << 20))
+      _ = try upload.finish(token: "token")
+    }
+    let outcome = try dugout.run("stat", folder.path)
+    #expect(outcome.output.contains("contents    1 of files of a storage, in "), "\(outcome.output)")
+    let numbers = try object(dugout.run("stat", folder.path, "--json"))
+    let contents = try #require(numbers["contents"] as? [String: Int])
+    #expect(contents["contents"] == 1 && contents["bytes", default: 0] >= 2 << 20, "\(contents)")
+  }
+
+  /// The story: what was written into a cache was never sent, and hid what the remote had.
+  @Test func aCacheOfARemoteIsWrittenByItsAppAlone() throws {
+    let folder = try TemporaryFolder()
+    let lines = folder.path + "-lines"
+    try Data(#"{"path": "a/b"}"#.utf8).write(to: URL(fileURLWithPath: lines))
+    defer { try? FileManager.default.removeItem(atPath: lines) }
+    try folder.changeStore { store in
+      let time = try #require(StoredTimestamp(microseconds: 0))
+      // By this a directory remembers that it is one.
+      let mark = DocumentPath(unchecked: ["__sync__", "globals"])
+      try store.commit([
+        .place(StoredDocument(path: mark, createTime: time, updateTime: time, fields: StoredMap()))
+      ])
+    }
+    for arguments in [
+      ["set", folder.path, "a/b", "{}"], ["delete", folder.path, "a/b"],
+      ["delete", folder.path, "items", "--query"], ["import", folder.path, lines],
+    ] {
+      let outcome = try dugout.run(arguments)
+      #expect(outcome.status == 1, "\(arguments): \(outcome.output)")
+      #expect(outcome.complaint.contains("is the cache of a remote, which would not hear of this."))
+    }
+    #expect(try dugout.run("stat", folder.path).output.contains("This is the cache of a remote"))
+    #expect(try object(dugout.run("stat", folder.path, "--json"))["cacheOfRemote"] as? Bool == true)
+    #expect(try dugout.run("ls", folder.path).status == 0)
+    let shell = try dugout.run(["shell", folder.path], input: "set a/b {}\n")
+    #expect(shell.status == 1 && shell.complaint.contains("is the cache of a remote"), "\(shell.complaint)")
   }
 
   @Test func statListsWhatItsOpenDropped() throws {

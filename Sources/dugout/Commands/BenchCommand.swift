@@ -15,7 +15,8 @@ enum BenchCommand: Command {
   static let positional = 0...1
   static let notes = [
     "A new store is made in DIR, or among the temporary files, and removed at the end: name a directory on the disk",
-    "that matters. It takes some seconds. Comparisons with other engines are in Benchmarks, and take longer.",
+    "that matters. It takes some seconds; Ctrl-C ends it with code 1, and removes the store too. Comparisons with other",
+    "engines are in Benchmarks, and take longer.",
   ]
   static let shellForm = ShellForm.none
 
@@ -29,11 +30,28 @@ enum BenchCommand: Command {
     else {
       throw CommandFailure(code: .unavailable, message: "there is no directory \(parent.path).")
     }
-    let folder = parent.appendingPathComponent("dugout-bench-\(UUID().uuidString)")
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let result = try StoreAccess.translating { () throws(DocumentStoreError) in
-      try Bench(documents: count).run(in: folder.path)
+    // What lies in a store's directory and is none of its files, the next backup or restore would trip over.
+    guard !StoreFinder.isStore(parent.path) else {
+      throw CommandFailure(
+        code: .usage,
+        message: "\(parent.path) is a store, and a bench makes one of its own: name the directory "
+          + "that it lies in.")
     }
+    let interruption = Interruption(by: [SIGINT, SIGTERM])
+    let folder = parent.appendingPathComponent("dugout-bench-\(UUID().uuidString)")
+    defer {
+      // Until it is gone, a signal ends nothing.
+      withExtendedLifetime(interruption) { try? FileManager.default.removeItem(at: folder) }
+    }
+    let outcome = Result {
+      try StoreAccess.translating { () throws(DocumentStoreError) in
+        try Bench(documents: count, isOver: { interruption.hasCome }).run(in: folder.path)
+      }
+    }
+    guard !interruption.hasCome else {
+      throw CommandFailure(code: .checkFailed, message: "ended by a signal. What it made is removed.")
+    }
+    let result = try outcome.get()
     if let wrong = result.wrong {
       throw CommandFailure(
         code: .checkFailed, message: "\(wrong). Please report this: an answer was not right.")
@@ -51,7 +69,7 @@ enum BenchCommand: Command {
     }
     return
       (lines + [
-        "\(result.documents) documents in \(Wording.bytes(result.bytes)); \(result.durability)",
+        "\(Wording.count(result.documents, "document")) in \(Wording.bytes(result.bytes)); \(result.durability)",
         Terminal.emphasised("All answers were right, and the check found no damage."),
       ]).joined(separator: "\n")
   }
@@ -94,6 +112,12 @@ struct Bench {
   private static let hashedPieceBytes = 1_000_000
 
   let documents: Int
+  /// Asked between two steps: whether nobody waits for the numbers any more.
+  let isOver: () -> Bool
+
+  private func goOn() throws(DocumentStoreError) {
+    if isOver() { throw .aborted("The bench was ended.") }
+  }
 
   func run(in directory: String) throws(DocumentStoreError) -> BenchResult {
     var result = BenchResult(documents: documents)
@@ -134,6 +158,7 @@ struct Bench {
     try measure("documents written in batches of 500", documents, "documents a second", &result) {
       () throws(DocumentStoreError) in
       for start in stride(from: 0, to: documents, by: Self.batchDocuments) {
+        try goOn()
         var batch: [Mutation] = []
         for number in start..<min(start + Self.batchDocuments, documents) {
           batch.append(.set(try path(number), fields(number)))
@@ -142,14 +167,19 @@ struct Bench {
       }
     }
     let count = store.count
-    if count != documents { result.note("\(count) documents are there, not \(documents)") }
+    if count != documents {
+      result.note("\(Wording.count(count, "document is", "documents are")) there, not \(documents)")
+    }
   }
 
   private func commitSingly(_ store: DocumentStore, _ result: inout BenchResult) throws(DocumentStoreError) {
     let count = min(documents, 200)
     try measure("durable commits of one document", count, "commits a second", &result) {
       () throws(DocumentStoreError) in
-      for number in 0..<count { try store.commit([.set(try path(number), fields(number))]) }
+      for number in 0..<count {
+        try goOn()
+        try store.commit([.set(try path(number), fields(number))])
+      }
     }
   }
 
@@ -158,6 +188,7 @@ struct Bench {
     try measure("documents read by path", documents, "reads a second", &result) {
       () throws(DocumentStoreError) in
       for step in 0..<documents {
+        try goOn()
         let number = (step &* 7919) % documents
         if try store.document(at: try path(number))?.fields != fields(number) {
           wrong = "item-\(number) is not as written"
@@ -183,6 +214,7 @@ struct Bench {
     try measure("queries: equality, order, limit 20", count, "queries a second", &result) {
       () throws(DocumentStoreError) in
       for _ in 0..<count {
+        try goOn()
         if try store.documents(query).map(\.path.id) != Array(expected) {
           wrong = "a query's answer is not right"
         }
@@ -214,7 +246,10 @@ struct Bench {
       let megabytes = Self.hashedPieces * Self.hashedPieceBytes / 1_000_000
       try measure(what, megabytes, "MB a second", &result) { () throws(DocumentStoreError) in
         var digest = SHA256Stream(isPortable: isPortable)
-        for _ in 0..<Self.hashedPieces { digest.update(piece.span.bytes) }
+        for _ in 0..<Self.hashedPieces {
+          try goOn()
+          digest.update(piece.span.bytes)
+        }
         digests.append(digest.digest)
       }
     }

@@ -105,7 +105,8 @@ enum CheckCommand: Command {
       lines.append(
         "\(Wording.count(agreement.indexes, "index", "indexes")) with "
           + "\(Wording.count(agreement.indexKeys, "key")) and \(Wording.count(agreement.objects, "object")) "
-          + "compared with \(Wording.count(agreement.documents, "document"))")
+          + "compared with \(Wording.count(agreement.records, "record")), "
+          + "\(agreement.documents) of them documents")
       if report.isSound, agreement.contradictions.isEmpty { lines.append(Terminal.emphasised("No damage.")) }
     }
     return lines.joined(separator: "\n")
@@ -139,6 +140,7 @@ enum CheckCommand: Command {
     ]
     if let agreement {
       object["documents"] = agreement.documents.json
+      object["records"] = agreement.records.json
       object["indexes"] = agreement.indexes.json
       object["indexKeys"] = agreement.indexKeys.json
       object["objects"] = agreement.objects.json

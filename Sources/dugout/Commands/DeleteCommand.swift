@@ -22,7 +22,8 @@ enum DeleteCommand: Command {
     let deleted: Int
     if arguments.has("--query") {
       let query = try QueryText.query(text)
-      deleted = try StoreAccess.withStore(arguments.positional[0]) { store throws(DocumentStoreError) in
+      deleted = try StoreAccess.withStore(arguments.positional[0], writesDocuments: true) {
+        store throws(DocumentStoreError) in
         var rest = try store.documents(query).map(\.path)[...]
         let count = rest.count
         while !rest.isEmpty {
@@ -35,7 +36,8 @@ enum DeleteCommand: Command {
       let isQuery = (try? QueryText.query(text)) != nil
       let path = try PathArgument.document(
         text, hint: isQuery ? "To delete all that a query finds, add --query." : nil)
-      deleted = try StoreAccess.withStore(arguments.positional[0]) { store throws(DocumentStoreError) in
+      deleted = try StoreAccess.withStore(arguments.positional[0], writesDocuments: true) {
+        store throws(DocumentStoreError) in
         guard try store.document(at: path) != nil else { return 0 }
         try store.commit([.delete(path)])
         return 1

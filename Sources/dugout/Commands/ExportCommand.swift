@@ -28,8 +28,11 @@ enum ExportCommand: Command {
 
   static func run(_ arguments: Arguments) async throws {
     let file = ExportFile.isStandardOutput(arguments.positional[1]) ? "-" : arguments.positional[1]
+    // A file of the store's own would be replaced.
+    if file != "-" { try StoreCopy.checkOutside(file, of: arguments.positional[0]) }
     let query = try arguments.positional.count > 2 ? QueryText.query(arguments.positional[2]) : nil
-    let done = try ProgressLine.during { line in
+    let isMixed = file == "-" && isatty(STDOUT_FILENO) == 1
+    let done = try ProgressLine.during(isWanted: !isMixed) { line in
       try StoreAccess.withStore(arguments.positional[0], readOnly: true) { store throws(DocumentStoreError) in
         try Export(store, query, line).write(to: file, asCSV: arguments.has("--csv"))
       }
@@ -112,28 +115,33 @@ private struct Export {
   /// make anything of it.
   private func forEach(_ body: (StoredDocument) -> Void) throws(DocumentStoreError) {
     func take(_ document: StoredDocument) { if !document.path.isReserved { body(document) } }
+    let start = ContinuousClock.now
     if let query {
       guard query.limit == nil, query.start == nil else { return try store.documents(query).forEach(take) }
-      _ = try forEach(in: query, of: try store.count(query), from: 0, take)
+      _ = try forEach(in: query, of: try store.count(query), from: 0, since: start, take)
       return
     }
     let total = store.count
     var done = 0
     for id in try store.collectionGroups() where PathArgument.isCollectionID(id) {
-      done = try forEach(in: StructuredQuery(.collectionGroup(id)), of: total, from: done, take)
+      done = try forEach(in: StructuredQuery(.collectionGroup(id)), of: total, from: done, since: start, take)
     }
   }
 
   private func forEach(
-    in query: StructuredQuery, of total: Int, from start: Int, _ body: (StoredDocument) -> Void
+    in query: StructuredQuery, of total: Int, from before: Int, since start: ContinuousClock.Instant,
+    _ body: (StoredDocument) -> Void
   ) throws(DocumentStoreError) -> Int {
-    var done = start
+    var done = before
     var page = try query.limited(to: .first(Self.pageDocuments))
     while true {
       let documents = try store.documents(page)
       for document in documents { body(document) }
       done += documents.count
-      line.show(UInt64(done), of: UInt64(total), Wording.count(done, "document"))
+      let (all, seconds) = (UInt64(max(total, done)), (ContinuousClock.now - start) / .seconds(1))
+      line.show(
+        UInt64(done), of: all,
+        ProgressLine.pace(documents: done, seconds: seconds, done: UInt64(done), of: all))
       guard documents.count == Self.pageDocuments else { return done }
       page = try query.starting(.after, documents.last).limited(to: .first(Self.pageDocuments))
     }

@@ -22,7 +22,9 @@ enum GetCommand: Command {
       try store.document(at: path)
     }
     guard let document else {
-      throw CommandFailure(code: .checkFailed, message: "there is no document \(path) in \(directory).")
+      throw CommandFailure(
+        code: .checkFailed,
+        message: "there is no document \(PathText.printed(path.segments)) in \(directory).")
     }
     arguments.answer(DocumentText.text(of: document), DocumentJSON.object(of: document))
   }

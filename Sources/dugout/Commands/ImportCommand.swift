@@ -2,7 +2,6 @@
 
 import DocumentStore
 import Foundation
-import Synchronization
 
 enum ImportCommand: Command {
   static let name = "import"
@@ -26,11 +25,12 @@ enum ImportCommand: Command {
   static func run(_ arguments: Arguments) async throws {
     let (directory, file) = (arguments.positional[0], arguments.positional[1])
     // Standard input is read again from its beginning: there is nothing to go on from, and Ctrl-C just ends it.
-    let interruption = file == "-" ? nil : Interruption()
+    let interruption = file == "-" ? nil : Interruption(by: [SIGINT])
     // Before the store is made: a name that was mistyped leaves nothing behind.
     let source = try DocumentSources.open(file)
     let outcome = try ProgressLine.during { line in
-      try StoreAccess.withStore(directory, creates: true) { store throws(DocumentStoreError) in
+      try StoreAccess.withStore(directory, creates: true, writesDocuments: true) {
+        store throws(DocumentStoreError) in
         var job = ImportJob(
           store, source, at: file, line, fromStart: arguments.has("--from-start"))
         return Result { try job.run(until: { interruption?.hasCome ?? false }) }
@@ -38,12 +38,13 @@ enum ImportCommand: Command {
     }
     let done = try outcome.get()
     let counted = "\(Wording.count(done.documents, "document")) imported"
+    let before = done.documentsBefore == 0 ? "" : ", \(done.documentsBefore) by an earlier run"
     guard !done.isInterrupted else {
       throw CommandFailure(
         code: .checkFailed,
-        message: "\(counted), and all of them are safe. Run the same command again to go on from there.")
+        message: "\(counted)\(before), and all of them are safe. Run the same command again to go on from "
+          + "there.")
     }
-    let before = done.documentsBefore == 0 ? "" : ", \(done.documentsBefore) by an earlier run"
     let skipped =
       done.recordsSkipped == 0
       ? ""
@@ -55,19 +56,4 @@ enum ImportCommand: Command {
         "recordsSkipped": done.recordsSkipped,
       ])
   }
-}
-
-/// Ctrl-C, as a question that is asked between commits.
-private final class Interruption: Sendable {
-  private static let count = Atomic<Int>(0)
-
-  init() {
-    // Made here: the handler does nothing but note that it was called.
-    Self.count.store(0, ordering: .relaxed)
-    signal(SIGINT) { _ in Interruption.count.store(1, ordering: .relaxed) }
-  }
-
-  deinit { signal(SIGINT, SIG_DFL) }
-
-  var hasCome: Bool { Self.count.load(ordering: .relaxed) > 0 }
 }

@@ -78,7 +78,7 @@ enum IndexCommand: Command {
   private static func list(_ directory: String, _ arguments: Arguments) throws {
     let indexes = try StoreAccess.withStore(directory, readOnly: true) { $0.indexList }
     let lines = indexes.map { index in
-      "\(index.definition)  \(Wording.count(index.entries, "entry", "entries"))"
+      text(index.definition) + "  \(Wording.count(index.entries, "entry", "entries"))"
         + (index.isAutomatic ? ", made for a query" : "")
     }
     arguments.answer(
@@ -91,6 +91,14 @@ enum IndexCommand: Command {
   ) throws {
     do { _ = try CollectionPath([definition.collectionID]) } catch {
       throw CommandFailure(code: .usage, message: error.description)
+    }
+    // A drop takes what earlier programs have made.
+    let values = definition.fields.filter { $0.part != .element }.map(\.path)
+    if let twice = values.indices.first(where: { values[..<$0].contains(values[$0]) }) {
+      throw CommandFailure(
+        code: .usage,
+        message: "\(values[twice]) is there twice, and an index has each field once: a second time it orders "
+          + "nothing.")
     }
     let made = try ProgressLine.during { line in
       try StoreAccess.withStore(directory) { store throws(DocumentStoreError) in
@@ -105,7 +113,8 @@ enum IndexCommand: Command {
       }
     }
     arguments.answer(
-      "\(definition) has \(Wording.count(made?.entries ?? 0, "entry", "entries")).", made.map(object) ?? [:])
+      "\(text(definition)) has \(Wording.count(made?.entries ?? 0, "entry", "entries")).",
+      made.map(object) ?? [:])
   }
 
   private static func drop(
@@ -118,12 +127,45 @@ enum IndexCommand: Command {
     }
     guard wasThere else {
       throw CommandFailure(
-        code: .checkFailed, message: "there is no index \(definition). \"dugout index list\" has them.")
+        code: .checkFailed,
+        message: "there is no index \(text(definition)). \"dugout index list\" has them.")
     }
-    arguments.answer("\(definition) is gone.", ["dropped": definition.description])
+    arguments.answer("\(text(definition)) is gone.", ["dropped": definition.description])
   }
 
   private static func object(_ index: IndexInfo) -> JSON {
     ["index": index.definition.description, "entries": index.entries, "automatic": index.isAutomatic]
+  }
+
+  static func text(_ definition: IndexDefinition) -> String { ShownText.escaped("\(definition)") }
+
+  // MARK: As a command
+
+  /// What makes the index, for a shell; nil for one that only queries make.
+  static func command(_ definition: IndexDefinition, in directory: String) -> String? {
+    guard let fields = words(of: definition.fields) else { return nil }
+    let words = [directory, PathText.quoted(definition.collectionID)] + fields
+    let end = definition.scope == .collectionGroup ? " --group" : ""
+    return "dugout index create " + words.map(ShellWord.quoted).joined(separator: " ") + end
+  }
+
+  /// As one would declare them: see `IndexDefinition` for how they are kept.
+  private static func words(of fields: [IndexDefinition.Field]) -> [String]? {
+    var named: [(name: String, direction: OrderBy.Direction?)] = []
+    for field in fields {
+      switch field.part {
+      case .value(let direction): named.append((field.path.canonical, direction))
+      case .element: named.append((field.path.canonical + "[]", nil))
+      case .valueOrNull: return nil
+      }
+    }
+    let directions = named.compactMap { $0.direction }
+    let isAgainstNames = directions.last == .descending
+    let isTurned = !isAgainstNames && directions.first == .descending
+    let words = named.map { field in
+      guard let direction = field.direction, (direction == .descending) != isTurned else { return field.name }
+      return field.name + ":desc"
+    }
+    return isAgainstNames ? words + ["__name__"] : words
   }
 }

@@ -1,6 +1,7 @@
 // dugout query DIR QUERY: what a query finds; and dugout explain: how.
 
 import DocumentStore
+import Foundation
 
 enum QueryCommand: Command {
   static let name = "query"
@@ -13,7 +14,13 @@ enum QueryCommand: Command {
     (option: Arguments.json, meaning: "One JSON object with all fields and the type of every value"),
   ]
   static let positional = 2...2
-  static let notes = language + ["", example, exampleOfGroup + " --count"]
+  static let notes =
+    language
+    + [
+      "",
+      "With --sum or --average, a document without one of these fields counts for nothing, not for --count either.",
+      "", example, exampleOfGroup + " --count",
+    ]
   static let shellForm = ShellForm.text(wordsBefore: 0)
 
   static let language = [
@@ -45,22 +52,42 @@ enum QueryCommand: Command {
         store throws(DocumentStoreError) in
         try store.aggregate(aggregates, over: query)
       }
-      let lines = zip(aggregates, values).map { "\($0.alias)  \(DocumentText.cell(of: $1))" }
+      let lines = zip(aggregates, values).map {
+        "\(ShownText.escaped($0.alias))  \(DocumentText.cell(of: $1))"
+      }
       let members = zip(aggregates, values).map {
         JSON.Member(name: $0.alias, value: DocumentJSON.object(of: $1))
       }
       return arguments.answer(lines.joined(separator: "\n"), .object(members))
     }
-    let (documents, remark) = try StoreAccess.withStore(arguments.positional[0], readOnly: true) {
+    let start = ContinuousClock.now
+    let (documents, remark, made) = try StoreAccess.withStore(arguments.positional[0], readOnly: true) {
       store throws(DocumentStoreError) in
+      let before = Set(store.indexList.map(\.definition))
       let documents = try store.documents(query)
-      return (documents, documents.isEmpty ? try Self.hint(query, store) : nil)
+      let made = store.indexList.map(\.definition).first { !before.contains($0) }
+      return (documents, documents.isEmpty ? try Self.hint(query, store) : nil, made)
     }
+    let seconds = (ContinuousClock.now - start) / .seconds(1)
     var isGroup = false
     if case .collectionGroup = query.scope { isGroup = true }
     arguments.answer(
       DocumentTable.text(of: documents, fullPaths: isGroup) + (remark.map { "; " + $0 } ?? ""),
       ["documents": documents.map { document in DocumentJSON.object(of: document) }])
+    // In a shell the index stays for as long as the store is open.
+    guard let made, StoreAccess.session == nil, isatty(STDERR_FILENO) == 1 else { return }
+    if let advice = advice(afterSeconds: seconds, making: made, in: arguments.positional[0]) {
+      Terminal.complain(advice)
+    }
+  }
+
+  /// Nil if nobody had to wait.
+  static func advice(
+    afterSeconds seconds: Double, making index: IndexDefinition, in directory: String
+  ) -> String? {
+    guard seconds >= 2, let command = IndexCommand.command(index, in: directory) else { return nil }
+    let time = Wording.duration(seconds: seconds)
+    return "This took \(time) and made an index that is gone again. To keep it:\n  \(command)"
   }
 
   /// A collection that is not there is none that was emptied: its name may be mistyped.
@@ -75,7 +102,8 @@ enum QueryCommand: Command {
     if groups.contains(where: { $0.isSameUTF8(as: id) }) { return try hintElsewhere(query, store) }
     guard !groups.isEmpty else { return nil }
     let near = groups.sorted().first { Wording.areNear($0, id) }
-    let guess = near.map { "Did you mean \($0)?" } ?? "\"dugout ls\" lists those that are there."
+    let guess =
+      near.map { "Did you mean \(PathText.printed([$0]))?" } ?? "\"dugout ls\" lists those that are there."
     return "there is no collection \(id). \(guess)"
   }
 

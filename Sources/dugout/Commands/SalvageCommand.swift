@@ -18,6 +18,9 @@ enum SalvageCommand: Command {
     "with set-aside-0001, and nothing ever deletes them. It needs as much free space as the store has, can be interrupted,",
     "and leaves a store alone whose documents are sound. Contents of files are not looked at: \"dugout check\" does. Copy the",
     "directory before; docs/guides/when-a-store-is-damaged.md goes through it step by step.",
+    "",
+    "It ends with code 1 if anything is lost, or may be. Indexes are left out: it prints the commands that make those again",
+    "that were declared, and queries make theirs.",
   ]
 
   static func run(_ arguments: Arguments) async throws {
@@ -26,7 +29,59 @@ enum SalvageCommand: Command {
         try DocumentStore.salvage(arguments.positional[0], progress: line.show)
       }
     }
-    arguments.answer(text(report), object(of: report))
+    let loss = loss(report.bytes)
+    let remade = remade(report, in: arguments.positional[0])
+    arguments.answer(
+      ([text(report.bytes)] + remade).joined(separator: "\n"),
+      object(of: report, isComplete: loss == nil, in: arguments.positional[0]))
+    if let loss { throw CommandFailure(code: .checkFailed, message: loss) }
+  }
+
+  // MARK: What is lost
+
+  /// Nil if everything is there, as it was.
+  private static func loss(_ report: SalvageReport) -> String? {
+    switch report.outcome {
+    case .healthy: return nil
+    case .completed:
+      return "the store opens again, but what the salvage that was cut off has lost, nobody can tell any "
+        + "more. Compare it with a backup."
+    case .salvaged: break
+    }
+    var parts: [String] = []
+    if let lost = report.entriesLost, lost > 0 {
+      parts.append(Wording.count(lost, "value is lost", "values are lost"))
+    } else if report.entriesLost == nil, report.damage.contains(where: isOfSegment) {
+      parts.append("how many values are lost, nothing tells")
+    }
+    let missing = report.commitsMissing.reduce(UInt64(0)) { $0 &+ ($1.upperBound &- $1.lowerBound &+ 1) }
+    if missing > 0 { parts.append(Wording.count(missing, "commit was not found", "commits were not found")) }
+    if !report.gaps.isEmpty { parts.append("a log has gaps") }
+    if report.keysPossiblyStale > 0 {
+      let stale = Wording.count(report.keysPossiblyStale, "value", "values")
+      parts.append("at most \(stale) may be older than the last one")
+    }
+    guard !parts.isEmpty else { return nil }
+    return "the store opens again, but not all of it is as it was: \(parts.joined(separator: ", ")). "
+      + "A backup may have the rest."
+  }
+
+  private static func isOfSegment(_ damage: Damage) -> Bool {
+    damage.file.split(separator: "/").last?.hasPrefix("segment-") == true
+  }
+
+  /// What to do about indexes.
+  private static func remade(_ report: DocumentSalvageReport, in directory: String) -> [String] {
+    guard report.bytes.outcome != .healthy else { return [] }
+    guard let declared = report.declaredIndexes else {
+      return ["Indexes that were declared, if there were any, are left out: declare them again."]
+    }
+    guard !declared.isEmpty else { return [] }
+    let commands = declared.map { index in
+      "  " + (IndexCommand.command(index, in: directory) ?? IndexCommand.text(index))
+    }
+    let count = Wording.count(declared.count, "declared index is", "declared indexes are")
+    return ["\(count) left out. To have \(declared.count == 1 ? "it" : "them") again:"] + commands
   }
 
   // MARK: For the eye
@@ -57,9 +112,7 @@ enum SalvageCommand: Command {
     }
     for name in report.foreign { lines.append("\(name) belongs to another store, and was not used") }
     lines.append(setAside(report))
-    let isLossy = report.entriesLost ?? 0 > 0 || !report.commitsMissing.isEmpty || !report.gaps.isEmpty
-    let advice = isLossy ? " What is lost, a backup may have." : ""
-    lines.append(Terminal.emphasised("The store opens again. \(keys).") + advice)
+    lines.append(Terminal.emphasised("The store opens again. \(keys)."))
     return lines.joined(separator: "\n")
   }
 
@@ -69,15 +122,23 @@ enum SalvageCommand: Command {
 
   // MARK: For programs
 
-  private static func object(of report: SalvageReport) -> JSON {
-    [
-      "outcome": report.outcome.rawValue, "storeID": report.storeID.description,
-      "damage": report.damage.map(\.object), "setAside": report.setAside,
-      "foreign": report.foreign, "keys": report.keys, "keysPossiblyStale": report.keysPossiblyStale,
-      "entriesLost": report.entriesLost, "checkpoint": report.checkpoint.rawValue,
-      "commitsApplied": report.commitsApplied,
-      "commitsMissing": report.commitsMissing.map { [$0.lowerBound, $0.upperBound] },
-      "gaps": report.gaps.map(\.object),
+  private static func object(
+    of report: DocumentSalvageReport, isComplete: Bool, in directory: String
+  ) -> JSON {
+    let bytes = report.bytes
+    return [
+      "outcome": bytes.outcome.rawValue, "complete": isComplete, "storeID": bytes.storeID.description,
+      "damage": bytes.damage.map(\.object), "setAside": bytes.setAside,
+      "foreign": bytes.foreign, "keys": bytes.keys, "keysPossiblyStale": bytes.keysPossiblyStale,
+      "entriesLost": bytes.entriesLost, "checkpoint": bytes.checkpoint.rawValue,
+      "commitsApplied": bytes.commitsApplied,
+      "commitsMissing": bytes.commitsMissing.map { [$0.lowerBound, $0.upperBound] },
+      "gaps": bytes.gaps.map(\.object),
+      "declaredIndexes": report.declaredIndexes.map { indexes in
+        indexes.map {
+          ["index": $0.description, "command": IndexCommand.command($0, in: directory)] as JSON
+        }
+      },
     ]
   }
 }

@@ -14,7 +14,8 @@ enum SetCommand: Command {
   static let positional = 3...3
   static let shellForm = ShellForm.text(wordsBefore: 1)
   static let notes = [
-    "FIELDS is JSON, or - to read it from standard input. Names need no quotes; beside the values of JSON there are",
+    "FIELDS is JSON, or - to read it from standard input. Names need no quotes, and those that are not letters, digits",
+    "and underscores stand in quotes or between backticks: {`a b`: 1}. Beside the values of JSON there are",
     "timestamp(\"2026-03-01T12:00:00Z\"), bytes(\"AQID\"), ref(\"users/ada\"), geo(48.1, 11.6), vector(1, 2), nan and",
     "infinity. A number without a point is an integer. The store is made if the directory has none. In PATH, names may",
     "stand between backticks.",
@@ -35,7 +36,8 @@ enum SetCommand: Command {
     let merges = arguments.has("--merge")
     let directory = arguments.positional[0]
     let isNew = StoreAccess.session == nil && !StoreFinder.isStore(directory)
-    let time = try StoreAccess.withStore(directory, creates: true) { store throws(DocumentStoreError) in
+    let time = try StoreAccess.withStore(directory, creates: true, writesDocuments: true) {
+      store throws(DocumentStoreError) in
       try store.commit([merges ? .merge(path, fields) : .set(path, fields)])
     }
     let at = DocumentText.text(of: time)

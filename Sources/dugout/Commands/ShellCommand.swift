@@ -63,10 +63,12 @@ enum ShellCommand: Command {
   private static func read(_ store: DocumentStore, _ directory: String) async throws {
     let session = ShellSession(store, directory) { Terminal.print($0) }
     defer { session.end() }
+    var input = ShellInput(STDIN_FILENO)
     var number = 0
-    while let line = readLine() {
+    while true {
       number += 1
       do {
+        guard let line = try input.next() else { return }
         if try await session.run(line) == .ends { return }
       } catch let failure as CommandFailure {
         throw CommandFailure(code: failure.code, message: "line \(number): \(failure.message)")

@@ -74,16 +74,44 @@ final class JSONLines: DocumentSource {
         recordsSkipped += 1
       } catch {
         var problem = error
-        // Whoever has another kind of file sees it in its first line.
-        if !hasRead { problem.hint = Self.hint(content) }
+        let isEnded = reader.bytesDone - reader.lineStart > UInt64(line.count)
+        if !isEnded, Self.isCutOff(content) {
+          problem.hint =
+            "The file ends in the midst of this line: write or fetch it anew, and repeat the command."
+        } else if !hasRead {
+          // Whoever has another kind of file sees it in its first line.
+          problem.hint = Self.hint(content)
+        }
         throw problem
       }
     }
     return nil
   }
 
+  /// Whether it is an object as far as it goes.
+  private static func isCutOff(_ line: Data) -> Bool {
+    guard line.first(where: { $0 != 0x20 && $0 != 0x09 }) == UInt8(ascii: "{") else { return false }
+    do throws(JSONError) {
+      _ = try JSONReader.read(line)
+      return false
+    } catch {
+      return error.offset >= line.count
+    }
+  }
+
+  private static let gzipMark: [UInt8] = [0x1F, 0x8B]
+  private static let utf16Marks: [[UInt8]] = [[0xFF, 0xFE], [0xFE, 0xFF]]
+
   /// What the file seems to be instead.
   private static func hint(_ line: Data) -> String? {
+    if line.starts(with: gzipMark) {
+      return
+        "The file is compressed with gzip: \"gunzip -c FILE | dugout import DIR -\" imports what is in it."
+    }
+    if utf16Marks.contains(where: { line.starts(with: $0) }) {
+      return "The file is in UTF-16, and lines of JSON are in UTF-8: "
+        + "\"iconv -f UTF-16 -t UTF-8 FILE | dugout import DIR -\" imports what is in it."
+    }
     let text = String(decoding: line, as: UTF8.self).trimmingCharacters(in: .whitespaces)
     switch text.first {
     case "[" where text.last == "]":

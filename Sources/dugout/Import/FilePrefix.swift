@@ -17,7 +17,9 @@ struct FilePrefix {
   mutating func checksum(upTo offset: UInt64) -> UInt32? {
     var fileStart: UInt64 = 0
     for path in files where end < offset {
-      guard let file = FileHandle(forReadingAtPath: path), let size = try? file.seekToEnd() else {
+      // A pipe that is opened again would wait for another writer.
+      guard Self.isFile(path), let file = FileHandle(forReadingAtPath: path), let size = try? file.seekToEnd()
+      else {
         return nil
       }
       defer { fileStart += size }
@@ -31,5 +33,10 @@ struct FilePrefix {
       }
     }
     return end == offset ? checksum.value : nil
+  }
+
+  private static func isFile(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
   }
 }

@@ -26,6 +26,9 @@ struct ImportJob {
 
   private static let batchMax = 500
   private static let batchBytesMax: UInt64 = 4 << 20
+  /// As a commit counts them, which may be more than a file takes for them. With a document on top it is within the
+  /// limit of a commit.
+  private static let batchSizeMax = 8 << 20
 
   private let store: DocumentStore
   private let source: any DocumentSource
@@ -35,6 +38,7 @@ struct ImportJob {
   private var outcome = Outcome()
   private var batch: [Mutation] = []
   private var batchStart: UInt64 = 0
+  private var batchSize = 0
   private var prefix = FilePrefix(of: [])
 
   init(
@@ -57,9 +61,12 @@ struct ImportJob {
     }
     let bytesSkipped = source.bytesDone
     batchStart = bytesSkipped
-    while let (path, fields) = try next() {
-      batch.append(.set(path, fields))
-      let isFull = batch.count >= Self.batchMax || source.bytesDone - batchStart >= Self.batchBytesMax
+    while let (mutation, size) = try next() {
+      batch.append(mutation)
+      batchSize += size
+      let isFull =
+        batch.count >= Self.batchMax || batchSize >= Self.batchSizeMax
+        || source.bytesDone - batchStart >= Self.batchBytesMax
       guard isFull else { continue }
       try commit(upTo: source.bytesDone)
       show(bytesSkipped, since: start)
@@ -75,12 +82,23 @@ struct ImportJob {
     return outcome
   }
 
-  private mutating func next() throws -> (path: DocumentPath, fields: StoredMap)? {
+  private mutating func next() throws -> (mutation: Mutation, size: Int)? {
     do {
-      return try source.next()
+      guard let (path, fields) = try source.next() else { return nil }
+      let mutation = Mutation.set(path, fields)
+      return (mutation, try Self.size(of: mutation))
     } catch let problem as JSONProblem {
       try commit(upTo: source.start)
       throw CommandFailure(code: .badData, message: message(problem))
+    }
+  }
+
+  /// What a commit would refuse is refused here, where it is known which line it is from.
+  private static func size(of mutation: Mutation) throws(JSONProblem) -> Int {
+    do throws(DocumentStoreError) {
+      return try DocumentLimits.check(mutation)
+    } catch {
+      throw JSONProblem(message: error.description)
     }
   }
 
@@ -101,6 +119,21 @@ struct ImportJob {
     return sentences.joined(separator: " ")
   }
 
+  /// Of a commit that failed. `goesOn` if the next run can begin where this one ended.
+  static func message(
+    _ error: DocumentStoreError, after documents: Int, by before: Int, goesOn: Bool
+  ) -> String {
+    let count = Wording.count(documents, "document was", "documents were")
+    let earlier = before == 0 ? "" : ", \(before) by an earlier run"
+    var isFull = false
+    if case .full(let evidence) = error { isFull = evidence.code != nil }
+    let cure = isFull ? StoreAccess.room : "Once that is mended"
+    let next = "\(cure)\(isFull ? ", and" : ",") run the same command again"
+    let cause = StoreAccess.ended(error.description)
+    return "\(cause) Before that, \(count) imported\(earlier), and all of them are safe. \(next)"
+      + "\(goesOn ? ": it goes on from there" : "")."
+  }
+
   private mutating func commit(upTo place: UInt64) throws {
     guard !batch.isEmpty else { return }
     do {
@@ -108,23 +141,21 @@ struct ImportJob {
     } catch {
       throw CommandFailure(
         code: StoreAccess.exitCode(for: error),
-        message: "\(error) \(Wording.count(outcome.documents, "document")) before that were imported.")
+        message: Self.message(
+          error, after: outcome.documents, by: outcome.documentsBefore, goesOn: path != "-"))
     }
     outcome.documents += batch.count
     batch = []
+    batchSize = 0
     batchStart = place
     remember(place)
   }
 
   private func show(_ bytesSkipped: UInt64, since start: ContinuousClock.Instant) {
     let seconds = (ContinuousClock.now - start) / .seconds(1)
-    let rate = Double(outcome.documents) / max(seconds, 0.001)
-    var text = "\(Wording.count(outcome.documents, "document")), \(Int(rate)) a second"
-    let read = source.bytesDone - bytesSkipped
-    if source.bytes > 0, read > 0 {
-      let left = seconds * Double(source.bytes - min(source.bytesDone, source.bytes)) / Double(read)
-      text += ", \(Wording.duration(seconds: left)) left"
-    }
+    let text = ProgressLine.pace(
+      documents: outcome.documents, seconds: seconds, done: source.bytesDone, begun: bytesSkipped,
+      of: source.bytes)
     line.show(source.bytesDone, of: max(source.bytes, source.bytesDone), text)
   }
 

@@ -1,8 +1,10 @@
-// Lines of a file, of any length. No more of it is in memory than the line and a piece.
+// Lines of a file. No more of it is in memory than the line and a piece.
 
 import Foundation
 
 final class LineReader {
+  /// Beyond that it is no document, whatever its values take as JSON, and nobody has to hold it.
+  static let lineBytesMax = 128 << 20
   private static let chunkBytes = 1 << 20
 
   let bytes: UInt64
@@ -14,13 +16,13 @@ final class LineReader {
   private var readFrom: UInt64 = 0
   private let handle: FileHandle
   private let path: String
-  /// What was read; before `start`, it was handed out.
-  private var buffer: [UInt8] = []
-  private var start = 0
-  private var isAtEnd = false
+  private let lineBytesMax: Int
+  private var buffer: LineBuffer
 
-  init(_ path: String) throws {
+  init(_ path: String, lineBytesMax: Int = LineReader.lineBytesMax) throws {
     self.path = path
+    self.lineBytesMax = lineBytesMax
+    buffer = LineBuffer(lineBytesMax: lineBytesMax)
     guard path != "-" else {
       handle = .standardInput
       bytes = 0
@@ -37,7 +39,7 @@ final class LineReader {
 
   func skip(to offset: UInt64) throws {
     try handle.seek(toOffset: offset)
-    (buffer, start, isAtEnd) = ([], 0, false)
+    buffer = LineBuffer(lineBytesMax: lineBytesMax)
     bytesDone = offset
     (linesRead, readFrom) = (0, offset)
   }
@@ -58,33 +60,34 @@ final class LineReader {
   }
 
   /// How much of the file is in memory.
-  var bytesHeld: Int { buffer.count }
+  var bytesHeld: Int { buffer.bytesHeld }
 
+  /// A `JSONProblem` is about a line, which counts as handed out then.
   func next() throws -> Data? {
-    // No byte is looked at twice, however long a line is.
-    var searched = start
     while true {
-      if let end = buffer[searched...].firstIndex(of: 0x0A) { return take(upTo: end, of: end + 1) }
-      guard !isAtEnd else {
-        return start < buffer.count ? take(upTo: buffer.count, of: buffer.count) : nil
+      switch buffer.next() {
+      case .line(let line, let byteCount):
+        begin()
+        bytesDone += UInt64(byteCount)
+        return Data(line)
+      case .needsMore: buffer.append(try piece())
+      case .tooLong:
+        begin()
+        throw JSONProblem(message: "the line is longer than \(lineBytesMax >> 20) MiB, and no document is")
+      case .end: return nil
       }
-      buffer.removeSubrange(..<start)
-      start = 0
-      searched = buffer.count
-      let chunk: Data
-      do { chunk = try handle.read(upToCount: Self.chunkBytes) ?? Data() } catch {
-        throw CommandFailure(
-          code: .inputOutput, message: "\(path) cannot be read: \(error.localizedDescription)")
-      }
-      if chunk.isEmpty { isAtEnd = true } else { buffer.append(contentsOf: chunk) }
     }
   }
 
-  private func take(upTo end: Int, of next: Int) -> Data {
-    defer { start = next }
+  private func begin() {
     linesRead += 1
     lineStart = bytesDone
-    bytesDone += UInt64(next - start)
-    return Data(buffer[start..<end])
+  }
+
+  private func piece() throws -> Data {
+    do { return try handle.read(upToCount: Self.chunkBytes) ?? Data() } catch {
+      throw CommandFailure(
+        code: .inputOutput, message: "\(path) cannot be read: \(error.localizedDescription)")
+    }
   }
 }

@@ -22,7 +22,8 @@ enum CSV {
   /// All of a value, in one line unless its text has several.
   static func cell(_ value: StoredValue) -> String {
     switch value {
-    case .null, .boolean, .integer, .double, .string: DocumentText.cell(of: value)
+    case .string(let text): text
+    case .null, .boolean, .integer, .double: DocumentText.cell(of: value)
     case .timestamp(let time), .pendingTimestamp(let time, _): DocumentText.text(of: time)
     case .bytes(let bytes): Data(bytes).base64EncodedString()
     case .reference(let reference): reference.path.description

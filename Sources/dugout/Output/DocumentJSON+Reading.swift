@@ -36,6 +36,12 @@ extension DocumentJSON {
     guard segments.count % 2 == 1 || !DocumentPath(unchecked: segments).isReserved else { return nil }
     let path: DocumentPath
     do { path = try DocumentPath(segments) } catch { throw JSONProblem(message: "\(error)") }
+    // A document without fields is one; a line whose fields have another name is a mistake.
+    if object["fields"] == nil, let other = object.members?.first(where: { !known.contains($0.name) }) {
+      throw JSONProblem(
+        message: "there are no \"fields\", and \"\(other.name)\" says nothing: fields look like "
+          + "{\"path\": \"users/ada\", \"fields\": {\"age\": {\"integerValue\": \"36\"}}}")
+    }
     guard let fields = (object["fields"] ?? [:]).members else {
       throw JSONProblem(message: "\"fields\" is no object")
     }
@@ -43,6 +49,9 @@ extension DocumentJSON {
     try checkPrevious(in: map, of: path)
     return (path, map)
   }
+
+  /// What a line without fields may have.
+  private static let known = ["path", "name", "createTime", "updateTime", "readTime"]
 
   private static func relativePath(_ name: String) -> String? {
     name.firstRange(of: "/documents/").map { String(name[$0.upperBound...]) }
@@ -177,11 +186,14 @@ extension DocumentJSON {
     }
   }
 
-  private static func reference(_ text: String) -> StoredReference? {
+  /// `projects/…/databases/…/documents/…`
+  static func reference(_ text: String) -> StoredReference? {
     let parts = text.pathSegments
     guard parts.count > 5, parts[0] == "projects", parts[2] == "databases", parts[4] == "documents",
       let path = try? DocumentPath(Array(parts[5...]))
     else { return nil }
+    // Earlier releases of this tool named neither.
+    guard !parts[1].isEmpty || !parts[3].isEmpty else { return ownReference(path) }
     return StoredReference(projectID: parts[1], databaseID: parts[3], path: path)
   }
 }

@@ -1,6 +1,7 @@
 // A document for programs: every value says its type, as in Firestore's own REST form.
 
 import DocumentStore
+import FirebaseFirestore
 import Foundation
 
 enum DocumentJSON {
@@ -43,7 +44,15 @@ enum DocumentJSON {
     }
   }
 
+  /// A reference as an app without a project of its own writes it.
+  static func ownReference(_ path: DocumentPath) -> StoredReference {
+    StoredReference(inDefaultDatabase: path)
+  }
+
   private static func text(of reference: StoredReference) -> String {
-    "projects/\(reference.projectID)/databases/\(reference.databaseID)/documents/\(reference.path)"
+    // Earlier releases of this tool named neither.
+    let isNameless = reference.projectID.isEmpty && reference.databaseID.isEmpty
+    let reference = isNameless ? ownReference(reference.path) : reference
+    return "projects/\(reference.projectID)/databases/\(reference.databaseID)/documents/\(reference.path)"
   }
 }

@@ -9,7 +9,7 @@ enum DocumentTable {
   static func text(of documents: [StoredDocument], fullPaths: Bool) -> String {
     guard !documents.isEmpty else { return "no documents" }
     let columns = columns(of: documents)
-    var rows = [[fullPaths ? "path" : "id"] + columns]
+    var rows = [[fullPaths ? "path" : "id"] + columns.map(ShownText.escaped)]
     for document in documents {
       rows.append(
         [shortened(PathText.printed(fullPaths ? document.path.segments : [document.path.id]), to: 60)]
@@ -40,7 +40,6 @@ enum DocumentTable {
   }
 
   private static func shortened(_ text: String, to count: Int) -> String {
-    let line = text.replacing("\n", with: " ")
-    return line.count <= count ? line : line.prefix(count - 1) + "…"
+    text.count <= count ? text : text.prefix(count - 1) + "…"
   }
 }

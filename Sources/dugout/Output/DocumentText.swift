@@ -23,7 +23,7 @@ enum DocumentText {
   }
 
   private static func append(_ map: StoredMap, indent: String, to lines: inout [String]) {
-    for (name, value) in map.entries { append(name, value, indent: indent, to: &lines) }
+    for (name, value) in map.entries { append(ShownText.escaped(name), value, indent: indent, to: &lines) }
   }
 
   private static func append(
@@ -46,10 +46,12 @@ enum DocumentText {
   /// In one line, whatever it is.
   static func cell(of value: StoredValue) -> String {
     switch value {
-    case .string(let text): text
+    case .string(let text): ShownText.escaped(text)
     case .array(let values): "[" + values.map(text).joined(separator: ", ") + "]"
     case .map(let map):
-      "{" + map.entries.map { "\($0.name): \(text(of: $0.value))" }.joined(separator: ", ") + "}"
+      "{"
+        + map.entries.map { "\(ShownText.escaped($0.name)): \(text(of: $0.value))" }.joined(separator: ", ")
+        + "}"
     default: text(of: value)
     }
   }
@@ -62,9 +64,10 @@ enum DocumentText {
     case .double(let value): "\(value)"
     case .timestamp(let value): text(of: value)
     case .pendingTimestamp(let value, _): "pending since \(text(of: value))"
-    case .string(let value): "\"\(value)\""
-    case .bytes(let value): "\(value.count) bytes"
-    case .reference(let value): "-> \(value.path)"
+    // As one would write it.
+    case .string(let value): value.json.description
+    case .bytes(let value): Wording.count(value.count, "byte")
+    case .reference(let value): "-> \(ShownText.escaped(value.path.description))"
     case .geoPoint(let value): "\(value.latitude), \(value.longitude)"
     case .array(let values): values.isEmpty ? "[]" : "[\(Wording.count(values.count, "value"))]"
     case .vector(let values): "vector of \(values.count)"

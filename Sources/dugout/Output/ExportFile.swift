@@ -64,7 +64,9 @@ final class ExportFile {
     do {
       try handle.write(contentsOf: Data(buffer))
     } catch {
-      Terminal.complain("dugout export: \(path) could not be written: \(error.localizedDescription)")
+      let cause = StoreAccess.ended(error.localizedDescription)
+      let rest = part == nil ? "" : " Nothing is left of it, and what was there before stays."
+      Terminal.complain("dugout export: \(path) could not be written: \(cause)\(rest)")
       removePart()
       exit(ExitCode.inputOutput.rawValue)
     }
@@ -109,7 +111,11 @@ final class ExportFile {
   }
 
   private static func failure(_ path: String) -> DocumentStoreError {
-    let cause = String(cString: strerror(errno))
-    return .failed(StorageEvidence(message: "\(path) cannot be written: \(cause)."))
+    let code = errno
+    var evidence = StorageEvidence(
+      message: "\(path) cannot be written: \(String(cString: strerror(code))).")
+    evidence.file = path
+    evidence.code = code
+    return .failed(evidence)
   }
 }

@@ -79,19 +79,23 @@ extension JSON: CustomStringConvertible {
     return true
   }
 
+  /// Whether nothing has to be escaped for this byte: control characters from U+0080 on begin with 0xC2, as do some
+  /// letters.
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\") && byte != 0x7F && byte != 0xC2
+  }
+
   private static func write(_ value: String, to text: inout String) {
     text += "\""
-    if value.utf8.allSatisfy({ $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) {
+    if value.utf8.allSatisfy(isPlain) {
       text += value
     } else {
       for scalar in value.unicodeScalars {
         switch scalar {
         case "\"": text += "\\\""
         case "\\": text += "\\\\"
-        case "\n": text += "\\n"
-        case "\r": text += "\\r"
-        case "\t": text += "\\t"
-        case _ where scalar.value < 0x20: text += String(format: "\\u%04x", Int(scalar.value))
+        // Those that JSON would take as they are as well: what is printed may be printed to a terminal.
+        case _ where ShownText.isControl(scalar): text += ShownText.escape(scalar)
         default: text.unicodeScalars.append(scalar)
         }
       }

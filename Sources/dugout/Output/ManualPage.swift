@@ -8,6 +8,7 @@ enum ManualPage {
       ".SH SYNOPSIS", ".B dugout", "\\fICOMMAND\\fR [\\fIARGUMENTS\\fR]", ".SH COMMANDS",
     ]
     for command in commands { lines += section(command) }
+    lines += [".PP", escaped(Help.optionValues)]
     lines.append(".SH EXIT STATUS")
     for (code, meaning) in Help.exitCodes { lines += [".TP", ".B \(code.rawValue)", escaped(meaning)] }
     lines += [".SH ENVIRONMENT"]

@@ -7,12 +7,16 @@ import Foundation
 final class ProgressLine {
   private static let barCells = 24
 
-  private let isShown = isatty(STDERR_FILENO) == 1
+  private let isShown: Bool
   private var shown: (percent: Int, what: String)?
 
-  /// Runs `body`, and takes the line away however it ends.
-  static func during<Result>(_ body: (ProgressLine) throws -> Result) rethrows -> Result {
-    let line = ProgressLine()
+  private init(isWanted: Bool) { isShown = isWanted && isatty(STDERR_FILENO) == 1 }
+
+  /// Runs `body`, and takes the line away however it ends. It is not wanted where results go to the same terminal.
+  static func during<Result>(
+    isWanted: Bool = true, _ body: (ProgressLine) throws -> Result
+  ) rethrows -> Result {
+    let line = ProgressLine(isWanted: isWanted)
     defer { line.end() }
     return try body(line)
   }
@@ -29,6 +33,17 @@ final class ProgressLine {
     guard shown?.percent != percent || shown?.what != what else { return }
     shown = (percent, what)
     write("\r\(Self.bar(percent)) \(percent) %  \(what)\u{1B}[K")
+  }
+
+  /// How many, how fast, and how long it takes still if it goes on so; `begun` is what was there at the start.
+  static func pace(
+    documents: Int, seconds: Double, done: UInt64, begun: UInt64 = 0, of total: UInt64
+  ) -> String {
+    let text =
+      "\(Wording.count(documents, "document")), \(Int(Double(documents) / max(seconds, 0.001))) a second"
+    guard total > 0, done > begun else { return text }
+    let left = seconds * Double(total - min(done, total)) / Double(done - begun)
+    return "\(text), \(Wording.duration(seconds: left)) left"
   }
 
   static func bar(_ percent: Int) -> String {

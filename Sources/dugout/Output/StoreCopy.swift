@@ -6,17 +6,11 @@ import Foundation
 
 enum StoreCopy {
   /// Copies one committed state to a new or an empty directory outside of the store, or to one where that was cut off,
-  /// and reads every byte back. `refusal` says what is wrong with a directory in which something else was found.
+  /// and verifies all that lives in it. `refusal` says what is wrong with a directory in which something else was found.
   static func make(
     of directory: String, at target: String, refusal: ((String) -> CommandFailure)? = nil
   ) throws -> BackupReport {
-    guard !isInside(target, directory) else {
-      throw CommandFailure(
-        code: .usage,
-        message:
-          "\(target) is \(directory) itself or lies in it, and would be lost with it. Choose another directory."
-      )
-    }
+    try checkOutside(target, of: directory)
     let outcome: Result<BackupReport, CommandFailure> = try ProgressLine.during { line in
       try StoreAccess.withStore(directory, readOnly: true) { store throws(DocumentStoreError) in
         do throws(DocumentStoreError) {
@@ -33,18 +27,19 @@ enum StoreCopy {
     return try outcome.get()
   }
 
-  private static func isInside(_ inner: String, _ outer: String) -> Bool {
-    parts(of: inner).starts(with: parts(of: outer))
-  }
-
-  private static func parts(of path: String) -> [String] {
-    URL(fileURLWithPath: path).resolvingSymlinksInPath().pathComponents
+  static func checkOutside(_ target: String, of directory: String) throws {
+    guard BackupTarget.isInside(target, directory) else { return }
+    throw CommandFailure(
+      code: .usage,
+      message:
+        "\(target) is \(directory) itself or lies in it, and would be lost with it. Choose another directory."
+    )
   }
 
   static func text(_ headline: String, _ report: BackupReport) -> String {
     """
     \(Terminal.emphasised(headline))
-      holds       \(Wording.count(report.keys, "key")), \(Wording.bytes(report.bytes)), every byte read back
+      holds       \(Wording.count(report.keys, "key")), \(Wording.bytes(report.bytes)), all of it verified
       id          \(report.storeID)
       durability  \(report.durability)
     """

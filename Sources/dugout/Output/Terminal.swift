@@ -6,7 +6,7 @@ enum Terminal {
   /// Ends the program if nobody takes the output: a full disk, or a reader that has gone.
   static func print(_ text: String) {
     do {
-      try FileHandle.standardOutput.write(contentsOf: Data((text + "\n").utf8))
+      try FileHandle.standardOutput.write(contentsOf: Data((ShownText.harmless(text) + "\n").utf8))
     } catch {
       complain("dugout: the output could not be written: \(error.localizedDescription)")
       exit(ExitCode.inputOutput.rawValue)
@@ -14,13 +14,13 @@ enum Terminal {
   }
 
   static func complain(_ text: String) {
-    try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
+    try? FileHandle.standardError.write(contentsOf: Data((ShownText.harmless(text) + "\n").utf8))
   }
 
   /// Colours only where a person looks, and has not asked for none.
   static func emphasised(_ text: String) -> String {
     let wantsNone = ProcessInfo.processInfo.environment["NO_COLOR"].map { !$0.isEmpty } ?? false
     guard !wantsNone, isatty(STDOUT_FILENO) == 1 else { return text }
-    return "\u{1B}[1m\(text)\u{1B}[0m"
+    return ShownText.emphasis + text + ShownText.plain
   }
 }

@@ -37,6 +37,28 @@ struct CommandFailure: Error {
   var message: String
 }
 
+/// An option as it stands on a command line: `--limit 5`, of which this is the first word, or `--limit=5`.
+struct OptionWord {
+  /// As the command has it: `--limit N`.
+  let option: String
+  let name: String
+  /// Behind the sign.
+  let value: String?
+
+  /// Nil if the command has no such option.
+  init?(_ word: String, of command: any Command.Type) {
+    let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+    guard let name = parts.first,
+      let known = command.options.first(where: { $0.option.prefix { $0 != " " } == name })
+    else { return nil }
+    option = known.option
+    self.name = name
+    value = parts.count > 1 ? parts[1] : nil
+  }
+
+  var takesValue: Bool { option.contains(" ") }
+}
+
 /// The words after a command's name, sorted into options and the rest.
 struct Arguments {
   let positional: [String]
@@ -56,21 +78,28 @@ struct Arguments {
         positional.append(word)
         continue
       }
-      guard let known = command.options.first(where: { $0.option.prefix { $0 != " " } == word }) else {
+      guard let known = OptionWord(word, of: command) else {
         throw CommandFailure(
           code: .usage, message: "there is no option \(word). Usage: \(Help.usage(command))")
       }
-      guard known.option.contains(" ") else {
-        options[word] = ""
+      guard known.takesValue else {
+        guard known.value == nil else {
+          throw CommandFailure(code: .usage, message: "\(known.name) takes no value.")
+        }
+        options[known.name] = ""
         continue
       }
-      guard let value = rest.popFirst() else {
+      guard let value = known.value ?? rest.popFirst() else {
         throw CommandFailure(code: .usage, message: "\(known.option) needs a value.")
       }
-      options[word] = value
+      options[known.name] = value
     }
     guard command.positional.contains(positional.count) else {
-      throw CommandFailure(code: .usage, message: "usage: \(Help.usage(command))")
+      let isCutApart = positional.count > command.positional.upperBound && command.usage.contains("QUERY")
+      let hint =
+        isCutApart
+        ? "\nA query stands in quotes, so that the shell leaves it whole: 'users where age > 18'." : ""
+      throw CommandFailure(code: .usage, message: "usage: \(Help.usage(command))\(hint)")
     }
     self.positional = positional
     self.options = options

@@ -7,9 +7,15 @@ enum Help {
 
   static let about = "look at, check and try an embedded document database"
 
+  static let optionValues =
+    "The value of an option is the next word, or stands behind a sign: --limit 5, --limit=5."
+
   static let exitCodes: [(code: ExitCode, meaning: String)] = [
     (.ok, "done"),
-    (.checkFailed, "a check failed, what was asked for is not there, or Ctrl-C ended an import"),
+    (
+      .checkFailed,
+      "a check failed, a salvage lost something, what was asked for is not there, or Ctrl-C ended an import or a bench"
+    ),
     (.usage, "wrong usage"),
     (.badData, "bad data: a damaged or a newer store, or input that is none"),
     (.unavailable, "unavailable: the store is in use or missing"), (.inputOutput, "input or output failed"),
@@ -27,6 +33,8 @@ enum Help {
 
         dugout help COMMAND   tells more about one
         dugout --version      prints the versions of program, store format and lz4
+
+      \(optionValues)
 
       Exit codes:
       \(codes.joined(separator: "\n"))

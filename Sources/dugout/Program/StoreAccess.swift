@@ -3,25 +3,30 @@
 import ByteStore
 import DocumentStore
 import Foundation
+import OfflineSync
 
 enum StoreAccess {
   /// The store of the shell that a command runs in: it is open already, and stays so.
   @TaskLocal static var session: DocumentStore?
 
   /// Opens the store that must be in `directory`, runs `body`, and closes it however that ends. A command that only
-  /// reads leaves every file as it is.
+  /// reads leaves every file as it is, and one that writes documents leaves caches of remotes alone.
   static func withStore<Result>(
-    _ directory: String, readOnly: Bool = false, creates: Bool = false,
+    _ directory: String, readOnly: Bool = false, creates: Bool = false, writesDocuments: Bool = false,
     _ body: (DocumentStore) throws(DocumentStoreError) -> Result
   ) throws -> Result {
     try translating(directory, creates: creates) { () throws(DocumentStoreError) in
-      if let session { return try body(session) }
+      if let session {
+        if writesDocuments { try refuseCache(session) }
+        return try body(session)
+      }
       var options = DocumentStore.Options()
       options.createsIfMissing = creates
       options.isReadOnly = readOnly
       let store = try DocumentStore.open(directory, options: options)
       let result: Result
       do throws(DocumentStoreError) {
+        if writesDocuments { try refuseCache(store) }
         result = try body(store)
       } catch {
         try? store.close()
@@ -30,6 +35,20 @@ enum StoreAccess {
       try store.close()
       return result
     }
+  }
+
+  /// Whether a store is the cache of a remote, with a queue of what waits for it.
+  static func isCache(_ store: DocumentStore) throws(DocumentStoreError) -> Bool {
+    try LocalView(over: store).isOfClient()
+  }
+
+  /// Behind the back of the queue, the remote would never hear of a write, and the cache would keep it for what the
+  /// remote has.
+  private static func refuseCache(_ store: DocumentStore) throws(DocumentStoreError) {
+    guard try isCache(store) else { return }
+    throw .failedPrecondition(
+      "The store in \(store.path) is the cache of a remote, which would not hear of this. Write with the app, or where the "
+        + "documents come from. Nothing was written.")
   }
 
   /// Verifies the store in `directory`, also while the shell has it open.
@@ -71,13 +90,26 @@ enum StoreAccess {
     case .failed(let evidence):
       if let directory, let advice = StoreFinder.advice(file: directory) { return advice }
       guard let file = evidence.file, StoreFinder.isFolderInPlaceOfFile(file) else {
-        return error.description
+        let isDenied = evidence.code == EACCES || evidence.code == EPERM
+        let advice = isDenied ? evidence.file.flatMap { FileOwner.advice($0) } : nil
+        return ended(error.description) + (advice.map { " " + $0 } ?? "")
       }
       return
         "\(file) is a directory, and a store has a file there. Copy \(directory ?? "the store") before anything "
         + "else; \"dugout check\" lists all damage, and \"dugout salvage\" gets out of it what can be read."
-    default: return error.description
+    // Of the store's own limits it says itself what to do.
+    case .full(let evidence) where evidence.code != nil:
+      return "\(ended(error.description)) \(room), and run the same command again."
+    default: return ended(error.description)
     }
+  }
+
+  /// What to do on a full disk.
+  static let room = "Free some space on the disk"
+
+  /// A sentence, also of a call to the system that failed.
+  static func ended(_ text: String) -> String {
+    [".", "?", "!"].contains { text.hasSuffix($0) } ? text : text + "."
   }
 
   static func exitCode(for error: DocumentStoreError) -> ExitCode {

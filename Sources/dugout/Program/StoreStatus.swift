@@ -13,6 +13,9 @@ struct StoreStatus {
   var recovery: RecoveryReport
   /// Of documents whose time is over, how many cannot be read, by the ids of collections with times to live.
   var unreadableExpired: [String: Int?]
+  /// Of files of a storage, which are in a folder of their own. Nil if they cannot be looked at.
+  var contents: ContentStatistics?
+  var isCache: Bool
 
   init(of store: DocumentStore) {
     directory = store.path
@@ -21,6 +24,8 @@ struct StoreStatus {
     statistics = store.statistics
     recovery = store.recoveryReport
     unreadableExpired = store.unreadableExpired(ofFirst: Self.expiredMax)
+    contents = try? store.contentStatistics()
+    isCache = (try? StoreAccess.isCache(store)) ?? false
   }
 
   /// So many are looked at, of each collection.
@@ -39,7 +44,8 @@ struct StoreStatus {
         (documents.map { Wording.count($0, "document") + "; " } ?? "")
           + "\(Wording.count(statistics.keys, "key")), as of commit \(statistics.lastCommit.value)"
       ),
-      ("files", files), ("segments", segments), ("logs", logs), ("last flush", lastFlush),
+      ("files", files), ("contents", contentsText), ("segments", segments), ("logs", logs),
+      ("last flush", lastFlush),
       ("memory", memory), ("snapshots", snapshots), ("writing", writing),
       ("durability", statistics.durability.description), ("this open", thisOpen),
     ]
@@ -51,6 +57,13 @@ struct StoreStatus {
     let checkpoints = statistics.checkpoint == nil ? 0 : 1
     let count = 1 + statistics.segments.count + statistics.logs.count + checkpoints
     return "\(count), the lock aside, with \(Wording.bytes(statistics.directoryBytes))"
+  }
+
+  private var contentsText: String {
+    guard let contents else { return "cannot be looked at" }
+    guard contents.contents > 0 || contents.files > 0 else { return "none" }
+    return "\(contents.contents) of files of a storage, in \(Wording.count(contents.files, "file")) with "
+      + Wording.bytes(contents.bytes)
   }
 
   private var segments: String {
@@ -108,6 +121,10 @@ struct StoreStatus {
   /// Whatever needs somebody's attention, each with what to do.
   private var warnings: [String] {
     var lines = recovery.losses.map { "Dropped by this open: \($0.line)." }
+    if isCache {
+      lines.append(
+        "This is the cache of a remote, and has what waits for it: documents are written with the app alone.")
+    }
     if let oldest = statistics.snapshots.oldest, oldest.ageSeconds >= Self.snapshotSecondsMax {
       lines.append(
         "The snapshot of commit \(oldest.sequence.value) has been open for "
@@ -157,6 +174,9 @@ struct StoreStatus {
       "flushFailure": statistics.flushFailure?.description,
       "damagedSegments": statistics.damagedSegments.map(\.object), "writing": writing,
       "durability": statistics.durability.object,
+      "contents": contents.map {
+        ["contents": $0.contents, "files": $0.files, "bytes": $0.bytes] as JSON
+      }, "cacheOfRemote": isCache,
       "unreadableExpired": unreadableExpired.compactMapValues { $0 },
       "recovery": [
         "wasClosedCleanly": recovery.wasClosedCleanly, "logsRead": recovery.logsRead,

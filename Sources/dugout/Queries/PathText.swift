@@ -62,9 +62,10 @@ struct PathText {
     return "`" + name.replacing("\\", with: "\\\\").replacing("`", with: "\\`") + "`"
   }
 
-  /// How a path is printed for people: an argument of a command that says the same means the same.
+  /// How a path is printed for people: an argument of a command that says the same means the same, but for names with
+  /// control characters, of which no terminal gets any.
   static func printed(_ names: [String]) -> String {
-    names.map { $0.unicodeScalars.first == "`" ? quoted($0) : $0 }.joined(separator: "/")
+    ShownText.escaped(names.map { $0.unicodeScalars.first == "`" ? quoted($0) : $0 }.joined(separator: "/"))
   }
 }
 

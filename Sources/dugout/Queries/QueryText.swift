@@ -9,8 +9,10 @@
 //   operator := "==" | "=" | "!=" | "<" | "<=" | ">" | ">=" | ["not"] "in" | "contains" ["any"]
 //   order  := field ["asc" | "desc"]
 //   value  := text | number | "true" | "false" | "null" | "nan" | "infinity" | "[" values "]"
-//             | "{" name ":" value, … "}" | "timestamp" "(" text ")" | "bytes" "(" text ")" | "ref" "(" text ")"
+//             | "{" key ":" value, … "}" | "timestamp" "(" text ")" | "bytes" "(" text ")" | "ref" "(" text ")"
 //             | "geo" "(" number "," number ")" | "vector" "(" values ")"
+//
+//   key    := text | word                     what no word can have stands between backticks, as in a field
 //
 // JSON is a value. Keywords may be written in capitals.
 
@@ -342,10 +344,14 @@ enum QueryText {
         }
         return .bytes([UInt8](data))
       case ("ref", _) where arguments.count == 1:
+        // One that an app has made names its project and its database too.
+        if case .string(let text) = arguments[0], let whole = DocumentJSON.reference(text) {
+          return .reference(whole)
+        }
         guard case .string(let text) = arguments[0], let path = try? DocumentPath(text.pathSegments) else {
           throw because("a reference looks like ref(\"users/ada\")")
         }
-        return .reference(StoredReference(projectID: "", databaseID: "", path: path))
+        return .reference(DocumentJSON.ownReference(path))
       case ("geo", _) where arguments.count == 2:
         guard let latitude = arguments[0].asDouble, let longitude = arguments[1].asDouble,
           let point = StoredGeoPoint(latitude: latitude, longitude: longitude)
@@ -371,10 +377,7 @@ enum QueryText {
       var entries: [(name: String, value: StoredValue)] = []
       guard !take(symbol: "}") else { return StoredMap([]) }
       repeat {
-        switch next.kind {
-        case .string(let name), .word(let name): entries.append((name, .null))
-        default: throw expected("the name of a field")
-        }
+        entries.append((try name(), .null))
         let start = pop()
         guard !entries.dropLast().contains(where: { $0.name == entries[entries.count - 1].name }) else {
           throw TextProblem(message: "\(start.text) is there twice", place: start.place)
@@ -384,6 +387,27 @@ enum QueryText {
       } while take(symbol: ",")
       try require(symbol: "}")
       return StoredMap(entries)
+    }
+
+    /// Of the next field, which stays. Between backticks a word is what it is in a query; in quotes they are letters.
+    private func name() throws -> String {
+      switch next.kind {
+      case .string(let name): return name
+      case .word(let word):
+        guard word.contains("`") else { return word }
+        guard let path = try? StoredFieldPath(canonical: word) else {
+          throw TextProblem(
+            message: "a backtick stands at each end of a name, and \\ before one that is a letter",
+            place: next.place)
+        }
+        guard path.names.count == 1 else {
+          throw TextProblem(
+            message: "a field in a map is written inside braces of its own, such as {a: {b: 1}}",
+            place: next.place)
+        }
+        return path.names[0]
+      default: throw expected("the name of a field")
+      }
     }
   }
 }

@@ -17,7 +17,10 @@ struct ShellCompleter {
     let words = Self.words(text)
     let word = words.last ?? ""
     let before = words.dropLast().filter { !$0.isEmpty }
-    let candidates = (try? candidates(word, before)) ?? []
+    // What nobody can type is not typed for them, nor drawn.
+    let candidates = ((try? candidates(word, before)) ?? []).filter {
+      !$0.unicodeScalars.contains(where: ShownText.isControl)
+    }
     return Completion(
       replaced: word.count,
       candidates: Array(candidates.filter { Self.begins($0, with: word) }.prefix(Self.candidatesMax)))

@@ -2,8 +2,8 @@
 //
 //   line := word (blank word)*        a word may have quoted parts: 'a b', "a b"; and names: `a b`, which keep backticks
 //
-// In a query or in fields the quotes are part of the text, and words that are options are taken out wherever they
-// stand outside of quotes.
+// In a query or in fields the quotes are part of the text, unless they are around all of it, and words that are options
+// are taken out wherever they stand outside of quotes.
 
 struct ShellLine: Equatable {
   struct Word: Equatable {
@@ -11,6 +11,17 @@ struct ShellLine: Equatable {
     var raw: String
     /// Without the quotes.
     var value: String
+
+    /// Whether it is one text in quotes and nothing else.
+    fileprivate var isQuoted: Bool {
+      guard let quote = raw.first, quote == "\"" || quote == "'" else { return false }
+      var letters = raw.dropFirst()
+      while let letter = letters.popFirst() {
+        if letter == quote { return letters.isEmpty }
+        if letter == "\\" { _ = letters.popFirst() }
+      }
+      return false
+    }
   }
 
   var command: String
@@ -37,10 +48,16 @@ struct ShellLine: Equatable {
       var (options, rest) = options(of: command)
       let before = rest.prefix(wordsBefore).map(\.value)
       rest.removeFirst(before.count)
-      let text = rest.map(\.raw).joined(separator: " ")
+      let text = Self.text(of: rest)
       // What follows is no option, whatever it looks like.
       return options + ["--", directory] + before + (text.isEmpty ? [] : [text])
     }
+  }
+
+  /// A query, or fields. Who is used to the command line puts quotes around it, and none begins with one.
+  static func text(of words: [Word]) -> String {
+    if words.count == 1, words[0].isQuoted { return words[0].value }
+    return words.map(\.raw).joined(separator: " ")
   }
 
   private func options(of command: any Command.Type) -> ([String], [Word]) {
@@ -48,13 +65,16 @@ struct ShellLine: Equatable {
     var others: [Word] = []
     var rest = words[...]
     while let word = rest.popFirst() {
-      let known = command.options.first { $0.option.prefix { $0 != " " } == word.raw }
+      let known = OptionWord(word.raw, of: command)
       guard word.raw == "--help" || known != nil else {
         others.append(word)
         continue
       }
-      options.append(word.raw)
-      if known?.option.contains(" ") == true, let value = rest.popFirst() { options.append(value.value) }
+      // Behind the sign there may be quotes.
+      options.append(known?.value == nil ? word.raw : word.value)
+      if known?.takesValue == true, known?.value == nil, let value = rest.popFirst() {
+        options.append(value.value)
+      }
     }
     return (options, others)
   }

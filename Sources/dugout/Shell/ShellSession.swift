@@ -114,7 +114,7 @@ final class ShellSession {
   // MARK: Live queries
 
   private func watch(_ line: ShellLine) throws {
-    let text = line.words.map(\.raw).joined(separator: " ")
+    let text = ShellLine.text(of: line.words)
     guard !text.isEmpty else {
       let lines = watches.list.map { "[\($0.number)] \($0.query)" }
       return Terminal.print(lines.isEmpty ? "nothing is watched" : lines.joined(separator: "\n"))
@@ -196,9 +196,11 @@ private final class ShellWatches {
   }
 
   private static func line(_ document: StoredDocument) -> String {
-    let fields = document.fields.entries.prefix(6).map { "\($0.name): \(DocumentText.cell(of: $0.value))" }
+    let fields = document.fields.entries.prefix(6).map {
+      "\(ShownText.escaped($0.name)): \(DocumentText.cell(of: $0.value))"
+    }
     let path = PathText.printed(document.path.segments)
-    let text = "\(path)  \(fields.joined(separator: "  "))".replacing("\n", with: " ")
+    let text = "\(path)  \(fields.joined(separator: "  "))"
     return text.count <= 160 ? text : text.prefix(159) + "…"
   }
 }

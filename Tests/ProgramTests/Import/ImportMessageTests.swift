@@ -1,7 +1,10 @@
 // What an import says of a file that it cannot read.
 
+import DocumentStore
 import Foundation
 import Testing
+
+@testable import dugout
 
 @Suite struct ImportMessageTests {
   private let dugout = Program("dugout")
@@ -25,12 +28,88 @@ import Testing
     #expect(first.contains("Nothing was imported. Mend it"))
   }
 
+  /// The story: the field of a line stood beside "fields", and the import wrote a document with nothing in it.
+  @Test func aLineWhoseFieldsHaveAnotherNameIsAMistake() throws {
+    let said = try complaint(good + #"{"path": "a/3", "x": 5}"#)
+    #expect(said.contains("line 2: there are no \"fields\", and \"x\" says nothing: fields look like"))
+    let folder = try TemporaryFolder()
+    let empty = #"{"name": "projects/p/databases/d/documents/a/4", "createTime": "x", "updateTime": "y"}"#
+    #expect(try dugout.run(["import", folder.path, "-"], input: empty).output == "1 document imported.\n")
+  }
+
   @Test func otherKindsOfFilesAreRecognised() throws {
     #expect(try complaint("id,name\n1,Ada\n").contains("looks like CSV"))
     #expect(try complaint("{\n  \"path\": \"users/x\"\n}\n").contains("JSON over several lines"))
     #expect(try complaint("[\n" + good + "]").contains("list over several lines"))
     #expect(try complaint(#"[{"path": "users/x"}]"#).contains("The line is a list"))
     #expect(try !complaint(good + "id,name\n").contains("CSV"))
+  }
+
+  /// The story: a file of an archive was said to be CSV, and one whose copy had failed to be JSON over several lines.
+  @Test func packedFilesOtherEncodingsAndFilesThatWereCutOffAreRecognised() throws {
+    let folder = try TemporaryFolder()
+    let (store, path) = (folder.path + "/store", folder.path + "/file")
+    func complaint(_ bytes: [UInt8]) throws -> String {
+      try Data(bytes).write(to: URL(fileURLWithPath: path))
+      let outcome = try dugout.run("import", store, path, "--from-start")
+      #expect(outcome.status == 65)
+      return outcome.complaint
+    }
+    let packed = try complaint([0x1F, 0x8B, 0x08, 0x00, 0x2C, 0x2C])
+    #expect(packed.contains("compressed with gzip: \"gunzip -c FILE |"), "\(packed)")
+    var (little, big): ([UInt8], [UInt8]) = ([0xFF, 0xFE], [0xFE, 0xFF])
+    for byte in good.utf8 {
+      little += [byte, 0]
+      big += [0, byte]
+    }
+    for bytes in [little, big] { #expect(try complaint(bytes).contains("is in UTF-16")) }
+    for last in [#"{"path": "users/bob", "fie"#, #"{"path": "users/bob", "fields": {}"#, "{"] {
+      for before in ["", good] {
+        let said = try complaint(Array((before + last).utf8))
+        #expect(said.contains("The file ends in the midst of this line: write or fetch it anew"), "\(said)")
+      }
+    }
+    #expect(try complaint(Array((good + #"{"path": "a/b"},"#).utf8)).contains("Mend it and repeat"))
+  }
+
+  /// The story: it was refused with the commit, as wrong usage, and hundreds of good lines before it with it.
+  @Test func aDocumentBeyondALimitIsToldWithItsLineAndThoseBeforeItAreIn() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/lines"
+    let good = (0..<700).map { #"{"path": "c/\#($0)"}"# }
+    let one = #"{"integerValue": "1"}"#
+    let array = #"{"arrayValue": {"values": ["# + one + "]}}"
+    let deep = (0..<30).reduce(one) { value, _ in #"{"mapValue": {"fields": {"m": "# + value + "}}}" }
+    let long = #"{"stringValue": ""# + String(repeating: "x", count: 1 << 20) + #""}"#
+    let nested = #"{"arrayValue": {"values": ["# + array + "]}}"
+    let values: [(value: String, reason: String)] = [
+      (nested, "Nested arrays are not supported"),
+      (deep, "Maps and arrays may be nested 20 deep"), (long, "and the limit is"),
+    ]
+    for (number, (value, reason)) in values.enumerated() {
+      let bad = #"{"path": "c/bad", "fields": {"f": "# + value + "}}"
+      try Data((good + [bad, #"{"path": "c/end"}"#]).joined(separator: "\n").utf8)
+        .write(to: URL(fileURLWithPath: path))
+      let store = folder.path + "/store\(number)"
+      let refused = try dugout.run("import", store, path, "--from-start")
+      #expect(refused.status == 65)
+      #expect(refused.complaint.contains("\(path), line 701: "), "\(refused.complaint)")
+      #expect(refused.complaint.contains(reason), "\(refused.complaint)")
+      #expect(refused.complaint.contains(". All documents before it were imported. Mend it"))
+      #expect(try dugout.run("query", store, "c", "--count").output == "count  700\n")
+    }
+  }
+
+  /// Few bytes of a file may be many of a document.
+  @Test func aCommitStaysWithinItsLimitWhateverTheFileTakes() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/lines"
+    let vector = #"{"vectorValue": ["# + Array(repeating: "1", count: 2048).joined(separator: ",") + "]}"
+    let fields = (0..<50).map { #""v\#($0)": "# + vector }.joined(separator: ",")
+    let lines = (0..<18).map { #"{"path": "c/\#($0)", "fields": {"# + fields + "}}" }
+    try Data(lines.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: path))
+    let outcome = try dugout.run("import", folder.path + "/store", path)
+    #expect(outcome.output == "18 documents imported.\n", "\(outcome.complaint)")
   }
 
   /// The story: a line that was mended had another length, and the import began anew.
@@ -51,6 +130,21 @@ import Testing
     #expect(try dugout.run("import", store, path).complaint.contains("\(path), line 701: "))
     try write(#"{"path": "c/mended"}"#)
     #expect(try dugout.run("import", store, path).output == "2 documents imported, 700 by an earlier run.\n")
+  }
+
+  /// The story: "(error 28) 32500 documents before that were imported", and no word of what to do.
+  @Test func aFullDiskIsToldWithWhatToDo() {
+    var evidence = StorageEvidence(message: "pwrite of s/log failed: No space left on device (error 28)")
+    evidence.code = ENOSPC
+    #expect(
+      ImportJob.message(.full(evidence), after: 32_500, by: 0, goesOn: true)
+        == "pwrite of s/log failed: No space left on device (error 28). Before that, 32500 documents were "
+        + "imported, and all of them are safe. Free some space on the disk, and run the same command again: it "
+        + "goes on from there.")
+    #expect(
+      ImportJob.message(.failed(StorageEvidence(message: "It failed.")), after: 1, by: 2, goesOn: false)
+        == "It failed. Before that, 1 document was imported, 2 by an earlier run, and all of them are safe. "
+        + "Once that is mended, run the same command again.")
   }
 
   @Test func aFileThatIsNotThereLeavesNoStore() throws {

@@ -27,7 +27,50 @@ import Testing
     #expect(
       try arguments("set users/ada {name: \"--json\", age: -3} --merge")
         == ["--merge", "--", "DIR", "users/ada", "{name: \"--json\", age: -3}"])
+    #expect(
+      try arguments("query users --sum=`a b` --count") == ["--sum=`a b`", "--count", "--", "DIR", "users"])
+    #expect(
+      try arguments("query users --sum='age' where a = 1")
+        == ["--sum=age", "--", "DIR", "users where a = 1"])
     #expect(try arguments("export 'my file' users") == ["--", "DIR", "my file", "users"])
+  }
+
+  /// The story: a query with quotes around it, as on the command line, had "a text that does not end".
+  @Test func quotesAroundAllOfItAreTakenOff() throws {
+    #expect(try arguments("query \"a where x == 1\"") == ["--", "DIR", "a where x == 1"])
+    #expect(
+      try arguments("query 'a where x == \"b\"' --count") == ["--count", "--", "DIR", "a where x == \"b\""])
+    #expect(try arguments("query \"a where x == \\\"b\\\"\"") == ["--", "DIR", "a where x == \"b\""])
+    #expect(try arguments("set users/ada '{a: 1}'") == ["--", "DIR", "users/ada", "{a: 1}"])
+    // There is more than one text.
+    #expect(try arguments("query \"a\"b\"c\"") == ["--", "DIR", "\"a\"b\"c\""])
+  }
+
+  @Test func linesOfAFileAreHandedOutAsSoonAsTheyAreThere() throws {
+    let pipe = Pipe()
+    var input = ShellInput(pipe.fileHandleForReading.fileDescriptor)
+    try pipe.fileHandleForWriting.write(contentsOf: Data("one\r\n\ntwo\nthr".utf8))
+    for line in ["one", "", "two"] {
+      let read = try input.next()
+      #expect(read == line)
+    }
+    try pipe.fileHandleForWriting.write(contentsOf: Data("ee".utf8))
+    try pipe.fileHandleForWriting.close()
+    let (last, end) = (try input.next(), try input.next())
+    #expect(last == "three" && end == nil)
+    try pipe.fileHandleForReading.close()
+  }
+
+  /// The story: "dugout shell w < /dev/full" took all memory of the machine.
+  @Test func aLineWithoutAnEndIsRefused() throws {
+    let zeros = try #require(FileHandle(forReadingAtPath: "/dev/zero"))
+    let failure = #expect(throws: CommandFailure.self) {
+      var input = ShellInput(zeros.fileDescriptor, lineBytesMax: 1 << 20)
+      _ = try input.next()
+    }
+    #expect(failure?.message == "the line is longer than 1 MiB, and a line is one command.")
+    #expect(failure?.code == .badData)
+    try zeros.close()
   }
 
   @Test func quotesThatDoNotEndAreNamedAndEmptyLinesAreNothing() throws {

@@ -18,7 +18,7 @@ import Testing
     let outcome = try shell(
       folder.path, "# a tour", "set users/ada {name: \"Ada\", age: 36}",
       "set users/bob {name: \"Bob\", age: 17}", "",
-      "query users where age > 17", "index create users age", "index list", "check", "exit",
+      "query 'users where age > 17'", "index create users age", "index list", "check", "exit",
       "get users/nobody")
     #expect(outcome.status == 0, "\(outcome.complaint)")
     for text in ["id   age  name", "ada  36   Ada", "1 document\n", "users(age)  2 entries", "No damage."] {
