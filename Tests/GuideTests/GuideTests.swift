@@ -55,7 +55,7 @@ import Testing
     try await shop.document("articles/tea").setData(["price": 3])
     #expect(try server.price(of: "tea", in: shop) == 3)
     #expect(try server.price(of: "coffee", in: shop) == nil)
-    #expect(try await server.health(of: shop) == "1 documents")
+    #expect(try await server.health(of: shop) == "documents: 1")
     let backups = folder.url.appendingPathComponent("backups")
     try await server.backUp(shop, into: backups)
     #expect(try Foundation.FileManager.default.contentsOfDirectory(atPath: backups.path).count == 1)
@@ -122,17 +122,17 @@ import Testing
 
   @Test func whoComesFromCoreDataFollowsAList() async throws {
     let database = try database()
-    let tasks = database.collection("tasks")
-    try await tasks.document("1").setData(["title": "Write", "isDone": false])
-    try await tasks.document("2").setData(["title": "Read", "isDone": true])
-    let list = ComingFromCoreDataGuide.TaskList()
-    let following = _Concurrency.Task { try await list.follow(database) }
-    while await list.tasks.map(\.title) != ["Write"] {
-      try await _Concurrency.Task.sleep(for: .milliseconds(2))
+    let chores = database.collection("chores")
+    try await chores.document("1").setData(["title": "Write", "isDone": false])
+    try await chores.document("2").setData(["title": "Read", "isDone": true])
+    let list = ComingFromCoreDataGuide.ChoreList()
+    let following = Task { try await list.follow(database) }
+    while await list.chores.map(\.title) != ["Write"] {
+      try await Task.sleep(for: .milliseconds(2))
     }
-    try await tasks.document("2").updateData(["isDone": false])
-    while await list.tasks.map(\.title) != ["Read", "Write"] {
-      try await _Concurrency.Task.sleep(for: .milliseconds(2))
+    try await chores.document("2").updateData(["isDone": false])
+    while await list.chores.map(\.title) != ["Read", "Write"] {
+      try await Task.sleep(for: .milliseconds(2))
     }
     following.cancel()
     _ = await following.result
@@ -166,6 +166,12 @@ import Testing
     let indexes = try await database.indexes()
     #expect(indexes.contains { $0.hasPrefix("users(city") }, "\(indexes)")
     try await database.terminate()
+    // What was set is there when the database is opened again.
+    let directory = folder.url.appendingPathComponent("database").path
+    try guide.keepSessionsForAWhile(in: directory)
+    let store = try DocumentStore.open(directory)
+    #expect(try store.timeToLivePolicies == ["sessions": StoredFieldPath(dotted: "expires")])
+    try store.close()
   }
 
   @Test func aClientIsOffline() async throws {

@@ -122,19 +122,19 @@ struct ComingFromBallcapGuide {
 
 /// docs/guides/coming-from-core-data.md
 struct ComingFromCoreDataGuide {
-  struct Task: Codable, Sendable {
+  struct Chore: Codable, Sendable {
     @DocumentID var id: String?
     var title: String
     var isDone: Bool
   }
 
   @MainActor
-  final class TaskList {
-    private(set) var tasks: [Task] = []
+  final class ChoreList {
+    private(set) var chores: [Chore] = []
 
     func follow(_ database: Firestore) async throws {
-      let query = database.collection("tasks").typed(Task.self).where(\.isDone, .equals(false)).order(by: \.title)
-      for try await snapshot in query.query.snapshots { tasks = try query.values(of: snapshot) }
+      let query = database.collection("chores").typed(Chore.self).where(\.isDone, .equals(false)).order(by: \.title)
+      for try await snapshot in query.query.snapshots { chores = try query.values(of: snapshot) }
     }
   }
 }
@@ -262,6 +262,13 @@ struct ModellingGuide {
     let query = database.collection("users").whereField("city", isEqualTo: "Paris").order(by: "age", descending: true)
     print(try await query.explain())
   }
+
+  func keepSessionsForAWhile(in directory: String) throws {
+    // The folder of the database, while nobody has it open. What is set stays set.
+    let store = try DocumentStore.open(directory)
+    try store.setTimeToLive(StoredFieldPath(dotted: "expires"), ofCollectionGroup: "sessions")
+    try store.close()
+  }
 }
 
 /// docs/guides/offline.md
@@ -309,7 +316,7 @@ struct ServerGuide {
 
   func health(of database: Firestore) async throws -> String {
     let statistics = try await database.statistics()
-    return "\(statistics.documentCount) documents"
+    return "documents: \(statistics.documentCount)"
   }
 
   func end(_ database: Firestore) async throws {

@@ -31,7 +31,7 @@ struct HTTPResponse: Sendable {
 
   private static let reasons = [
     200: "OK", 204: "No Content", 400: "Bad Request", 404: "Not Found", 413: "Content Too Large",
-    500: "Internal Server Error",
+    500: "Internal Server Error", 501: "Not Implemented",
   ]
 }
 
@@ -42,6 +42,7 @@ final class HTTPServer: Sendable {
 
   private static let headBytesMax = 64 << 10
   private static let bodyBytesMax = 4 << 20
+  private static let lineBytesMax = 1 << 10
 
   let port: UInt16
   private let listener: Int32
@@ -138,19 +139,96 @@ final class HTTPServer: Sendable {
       let head = String(data: received[..<range.lowerBound], encoding: .utf8),
       var request = request(head)
     else { return refuse(400, "This is no request.") }
-    let length =
-      head.split(separator: "\r\n").compactMap { line -> Int? in
-        let parts = line.split(separator: ":", maxSplits: 1)
-        guard parts.count == 2, parts[0].lowercased() == "content-length" else { return nil }
-        return Int(parts[1].trimmingCharacters(in: .whitespaces))
-      }.first ?? 0
-    guard (0...bodyBytesMax).contains(length) else { return refuse(413, "The body is too long.") }
-    while received.count - range.upperBound < length {
-      guard receive(from: connection, into: &received) else { return refuse(400, "The body is not whole.") }
+    do {
+      request.body = try body(headers(head), behind: range.upperBound, of: &received, connection)
+    } catch {
+      return .failure(error)
     }
-    request.body = Data(received[range.upperBound...].prefix(length))
     return .success(request)
   }
+
+  /// By their names in small letters.
+  private static func headers(_ head: String) -> [String: String] {
+    var headers: [String: String] = [:]
+    for line in head.split(separator: "\r\n").dropFirst() {
+      let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      guard parts.count == 2 else { continue }
+      headers[parts[0].lowercased()] = parts[1].trimmingCharacters(in: .whitespaces)
+    }
+    return headers
+  }
+
+  // MARK: Bodies
+
+  private static func body(
+    _ headers: [String: String], behind start: Int, of received: inout Data, _ connection: Int32
+  ) throws(Refusal) -> Data {
+    if let encoding = headers["transfer-encoding"] {
+      guard encoding.lowercased() == "chunked" else {
+        throw Refusal(response: .problem(501, "Of transfer encodings, only chunked is understood."))
+      }
+      return try chunks(from: start, of: &received, connection)
+    }
+    guard let length = Int(headers["content-length"] ?? "0"), length >= 0 else {
+      throw Refusal(response: .problem(400, "Content-Length is a number of bytes."))
+    }
+    guard length <= bodyBytesMax else { throw tooLong }
+    try receive(upTo: start + length, of: &received, connection)
+    return Data(received[start..<start + length])
+  }
+
+  /// A body in pieces: the size of each in hexadecimal digits on a line, and at the end one of none.
+  private static func chunks(
+    from start: Int, of received: inout Data, _ connection: Int32
+  ) throws(Refusal) -> Data {
+    var body = Data()
+    var place = start
+    while true {
+      let sizeLine = try line(from: &place, of: &received, connection)
+      guard let size = Int(sizeLine.prefix { $0.isHexDigit }, radix: 16) else {
+        throw Refusal(response: .problem(400, "A piece of the body does not say its size."))
+      }
+      guard size <= bodyBytesMax - body.count else { throw tooLong }
+      // What may follow the last one says nothing here.
+      guard size > 0 else { return body }
+      try receive(upTo: place + size, of: &received, connection)
+      body += received[place..<place + size]
+      place += size
+      guard try line(from: &place, of: &received, connection).isEmpty else {
+        throw Refusal(response: .problem(400, "A piece of the body is longer than it said."))
+      }
+    }
+  }
+
+  private static func line(
+    from place: inout Int, of received: inout Data, _ connection: Int32
+  ) throws(Refusal) -> String {
+    let end = Data("\r\n".utf8)
+    while true {
+      if let range = received[place...].range(of: end) {
+        defer { place = range.upperBound }
+        return String(decoding: received[place..<range.lowerBound], as: UTF8.self)
+      }
+      guard received.count - place < lineBytesMax else {
+        throw Refusal(response: .problem(400, "A piece of the body does not say its size."))
+      }
+      try receive(upTo: received.count + 1, of: &received, connection)
+    }
+  }
+
+  private static func receive(
+    upTo count: Int, of received: inout Data, _ connection: Int32
+  ) throws(Refusal) {
+    while received.count < count {
+      guard receive(from: connection, into: &received) else {
+        throw Refusal(response: .problem(400, "The body is not whole."))
+      }
+    }
+  }
+
+  private static var tooLong: Refusal { Refusal(response: .problem(413, "The body is too long.")) }
+
+  // MARK: Bytes
 
   private static func request(_ head: String) -> HTTPRequest? {
     let words = (head.split(separator: "\r\n").first ?? "").split(separator: " ")

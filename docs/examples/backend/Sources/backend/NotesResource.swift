@@ -38,7 +38,9 @@ struct NotesResource: Sendable {
     } catch let error as DecodingError {
       return .problem(400, "A note looks like {\"text\": \"…\"}: \(error)")
     } catch {
-      return .problem(500, error.localizedDescription)
+      // Names that no document has, and texts that are too long, are the client's to change.
+      let isMistake = FirestoreErrorCode.invalidArgument ~= error
+      return .problem(isMistake ? 400 : 500, error.localizedDescription)
     }
   }
 

@@ -59,7 +59,11 @@ struct Notes {
       let words = line.split(separator: " ")
       if words.count == 2, words[0] == "done", let number = Int(words[1]) {
         let notes = try await book.open()
-        if notes.indices.contains(number - 1), let id = notes[number - 1].id { try await book.finish(id) }
+        if notes.indices.contains(number - 1), let id = notes[number - 1].id {
+          try await book.finish(id)
+        } else {
+          FileHandle.standardError.write(Data("There is no note \(number).\n".utf8))
+        }
       } else {
         _ = try await book.add(Note(text: line, tags: []))
       }
