@@ -134,7 +134,9 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "OfflineSyncTests",
-      dependencies: ["OfflineSync", "FirebaseFirestore", "DocumentStore", "ByteStore", "Harness"],
+      dependencies: [
+        "OfflineSync", "FirebaseFirestore", "DocumentStore", "ByteStore", "Harness", "CAllocations",
+      ],
       swiftSettings: strict),
     .testTarget(name: "FirebaseCoreTests", dependencies: ["FirebaseCore"], swiftSettings: strict),
     .testTarget(

@@ -70,6 +70,16 @@ public final class LocalView: Sendable {
   public func document(
     at path: DocumentPath, source: ReadSource = .default
   ) throws(DocumentStoreError) -> ViewedDocument {
+    let document = try store.document(at: path)
+    return ViewedDocument(
+      path: path, record: document.map { DocumentRecord($0) }, hasPendingWrites: document?.isPending ?? false,
+      isFromCache: source == .cache)
+  }
+
+  /// The same as it is stored, for those who decode what they are asked for and no more.
+  package func record(
+    at path: DocumentPath, source: ReadSource = .default
+  ) throws(DocumentStoreError) -> ViewedDocument {
     let record = try store.storedRecord(at: path)
     return ViewedDocument(
       path: path, record: record, hasPendingWrites: record.map(Self.isPending) ?? false,

@@ -242,6 +242,26 @@ import Testing
     await database.close()
   }
 
+  /// What was told before somebody began to listen to rounds is no round for them.
+  @Test func theFirstCallStandsForWhatWasToldBefore() async throws {
+    let database = try TestDatabase()
+    let document = database.firestore.document("a/b")
+    let (events, sync) = (Events<DocumentSnapshot>(), Events<NSNull>())
+    let firestore = database.firestore
+    _ = document.addSnapshotListener { snapshot, error in
+      if snapshot?.exists == false {
+        firestore.addSnapshotsInSyncListener { sync.add(NSNull(), nil) }
+      }
+      events.add(snapshot, error)
+    }
+    _ = (await events.next, await sync.next)
+    #expect(await sync.rest(database) == 0)
+    try await document.setData(["n": 1])
+    _ = (await events.next, await sync.next)
+    #expect(await sync.rest(database) == 0)
+    await database.close()
+  }
+
   // MARK: Ends
 
   @Test func anErrorIsToldOnceAndEndsTheListening() async throws {

@@ -1,8 +1,10 @@
 // What a typed get allocates: a count that no machine changes, and that does not grow with what is not asked for.
 
 import CAllocations
+import DocumentStore
 import FirebaseFirestore
 import Foundation
+import OfflineSync
 import Testing
 
 @Suite struct TypedReadCostTests {
@@ -67,6 +69,19 @@ import Testing
     #expect(typed[0] <= Self.allocationsMax, "\(typed[0]) allocations for each typed get")
     // Or this could not fail.
     #expect(dictionaries[3] > dictionaries[0] + 1900)
+  }
+
+  /// Who has no remote pays nothing for what stands between the API and the store.
+  @Test(.enabled(if: allocations_are_counted()))
+  func aReadThroughTheViewAllocatesWhatAReadOfTheStoreDoes() throws {
+    let view = LocalView(over: try DocumentStore.openInMemory())
+    let path = try DocumentPath(["people", "ada"])
+    try view.write([.set(path, StoredMap([("name", .string("Ada")), ("age", .integer(36))]))])
+    let stored = try allocations { _ = try view.store.storedRecord(at: path) }
+    #expect(try allocations { _ = try view.record(at: path) } == stored)
+    let decoded = try allocations { _ = try view.store.document(at: path) }
+    #expect(try allocations { _ = try view.document(at: path).document } == decoded)
+    try view.close()
   }
 
   /// Tests are built without optimisation, which allocates more; a build with it stays below.

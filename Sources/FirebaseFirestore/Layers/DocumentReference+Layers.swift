@@ -9,7 +9,7 @@ extension DocumentReference {
   package func publishedSnapshot() -> DocumentSnapshot? {
     // Never opens the store: whoever is told of a commit may be what its end waits for.
     guard let view = try? firestore.livingClient().openView, let path = try? storedPath else { return nil }
-    return (try? view.document(at: path)).map { DocumentSnapshot(self, $0) }
+    return (try? view.record(at: path)).map { DocumentSnapshot(self, $0) }
   }
 }
 

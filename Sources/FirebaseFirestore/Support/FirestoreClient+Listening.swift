@@ -57,8 +57,8 @@ extension FirestoreClient {
   func listenToSync(on queue: DispatchQueue, _ handler: @escaping @Sendable () -> Void) -> Listening {
     let listening = Listening { [weak self] in self?.forget($0) }
     let call: @Sendable () -> Void = { listening.call(handler) }
+    remember(listening)
     guard remote == nil else {
-      remember(listening)
       inOrderOfDriver { driver in
         guard case .success(let driver) = driver, !listening.isRemoved else { return }
         let id = driver.listenToSync { queue.async(execute: call) }
@@ -66,8 +66,13 @@ extension FirestoreClient {
       }
       return listening
     }
-    remember(listening, onSync: SyncCall(queue: queue, call: call))
-    inOrder { _ in queue.async(execute: call) }
+    inOrder { [self] _ in
+      queue.async { [self] in
+        // What was told before this is part of the first call, and of no round after it.
+        join(listening, SyncCall(queue: queue, call: call))
+        call()
+      }
+    }
     return listening
   }
 

@@ -21,7 +21,7 @@ extension FirestoreClient {
       }
     }
     return try await read(after: write) { view throws(DocumentStoreError) in
-      try view.document(at: path, source: source)
+      try view.record(at: path, source: source)
     }
   }
 
@@ -78,7 +78,7 @@ extension FirestoreClient {
     inOrderOfReads(done) { [self] in
       let view = try openedStoreNow(after: write)
       guard let driver = openDriver, remote != nil else {
-        return done(.success(try view.document(at: path, source: source)))
+        return done(.success(try view.record(at: path, source: source)))
       }
       guard source != .cache else {
         let known = try driver.inspectNow { engine throws(DocumentStoreError) in
@@ -142,12 +142,12 @@ extension FirestoreClient {
   ) throws -> ViewedDocument {
     guard remote != nil else {
       return try readNow(after: write) { view throws(DocumentStoreError) in
-        try view.document(at: path, source: source)
+        try view.record(at: path, source: source)
       }
     }
     guard source != .server else { throw RemoteReads.notOnThisThread }
     let viewed = try readNow(after: write) { view throws(DocumentStoreError) in
-      try view.document(at: path, source: .cache)
+      try view.record(at: path, source: .cache)
     }
     guard viewed.record == nil, let driver = openDriver else { return viewed }
     let known = Result { () throws(DocumentStoreError) in

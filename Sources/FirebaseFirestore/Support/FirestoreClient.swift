@@ -47,8 +47,10 @@ package final class FirestoreClient: Sendable {
     /// Of the acknowledging queue.
     var acknowledgements = 0
     var listeners: [ObjectIdentifier: Listening] = [:]
+    /// Those who listen to snapshots being in sync and were told so the first time.
     var onSync: [ObjectIdentifier: SyncCall] = [:]
-    var isAnnouncingSync = false
+    /// Of those, whom the announcement that has not begun is for; none without one.
+    var announced: Set<ObjectIdentifier> = []
     var issued: UInt64 = 0
     var finished: UInt64 = 0
     /// Reads that wait until the write with this number has finished.
@@ -243,10 +245,15 @@ package final class FirestoreClient: Sendable {
 
   // MARK: Listeners
 
-  func remember(_ listening: Listening, onSync: SyncCall? = nil) {
+  func remember(_ listening: Listening) {
+    state.withLock { $0.listeners[ObjectIdentifier(listening)] = listening }
+  }
+
+  /// From now on a round of snapshots concerns `listening`, unless it was removed.
+  func join(_ listening: Listening, _ call: SyncCall) {
     state.withLock { state in
-      state.listeners[ObjectIdentifier(listening)] = listening
-      state.onSync[ObjectIdentifier(listening)] = onSync
+      guard state.listeners[ObjectIdentifier(listening)] != nil else { return }
+      state.onSync[ObjectIdentifier(listening)] = call
     }
   }
 
@@ -260,17 +267,17 @@ package final class FirestoreClient: Sendable {
   /// Where to announce; nil if an announcement that has not begun will do, or nobody listens to any.
   func beginAnnouncement() -> DispatchQueue? {
     state.withLock { state in
-      guard let first = state.onSync.values.first, !state.isAnnouncingSync else { return nil }
-      state.isAnnouncingSync = true
-      return first.queue
+      let isNew = state.announced.isEmpty
+      state.announced.formUnion(state.onSync.keys)
+      return isNew ? state.onSync.values.first?.queue : nil
     }
   }
 
-  /// Whom to tell.
+  /// Whom to tell: those who were there when a snapshot of the round was told.
   func endAnnouncement() -> [SyncCall] {
     state.withLock { state in
-      state.isAnnouncingSync = false
-      return Array(state.onSync.values)
+      defer { state.announced = [] }
+      return state.announced.compactMap { state.onSync[$0] }
     }
   }
 

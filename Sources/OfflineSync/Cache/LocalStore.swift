@@ -165,8 +165,16 @@ package final class LocalStore {
     return try transaction.remote(path)
   }
 
-  /// As the user sees it.
+  /// As the user sees it. What is pending is in what stands at its own path already, however much that is.
   package func document(_ path: DocumentPath) throws(DocumentStoreError) -> SyncedDocument {
+    guard isPending(path), let stored = try store.document(at: path), stored.isPending else {
+      return try composedDocument(path)
+    }
+    return SyncedDocument(local: stored, isCommitted: false)
+  }
+
+  /// The same, made of what the remote has and of all that is pending.
+  package func composedDocument(_ path: DocumentPath) throws(DocumentStoreError) -> SyncedDocument {
     local(try remoteDocument(path))
   }
 

@@ -18,7 +18,8 @@ extension SyncEngine {
     if writing.pipeline.map(\.id) != front { return "the pipeline is not the front of the queue" }
     if writing.pipeline.count > WriteSide.pipelineMax { return "the pipeline is too long" }
     for path in queue.paths {
-      let expected = try local.document(path)
+      let expected = try local.composedDocument(path)
+      if try local.document(path) != expected { return "\(path) is not read as the queue makes it" }
       let seen = try local.store.document(at: path)
       if seen != expected.stored { return "\(path) is not what the queue makes of it" }
     }

@@ -10,6 +10,11 @@ package struct TargetChange: Sendable, Equatable {
   package var modified: Set<DocumentPath> = []
   package var removed: Set<DocumentPath> = []
 
+  package init(resumeToken: [UInt8] = [], isCurrent: Bool = false) {
+    self.resumeToken = resumeToken
+    self.isCurrent = isCurrent
+  }
+
   package var isAboutDocuments: Bool { !added.isEmpty || !modified.isEmpty || !removed.isEmpty }
 }
 

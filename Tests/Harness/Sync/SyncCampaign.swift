@@ -3,7 +3,7 @@
 package enum SyncCampaign {
   package enum Kind: String, CaseIterable, Sendable {
     case words, writes, rejections, listeners, offlinePeriods, kills, doomed, killsAtACall, userChanges,
-      writesAtTheAuthority, collections
+      writesAtTheAuthority, collections, evictions, bundles, cancels, waits, eagerClients, conflicts
   }
 
   package struct Summary: Sendable {

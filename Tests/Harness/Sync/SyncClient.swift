@@ -20,6 +20,10 @@ final class SyncClient: @unchecked Sendable {
   private(set) var seen: [String: Seen] = [:]
   private(set) var failure: String?
   var isNetworkEnabled = true
+  /// Of the calls that wait for all writes of a moment, those that this process has not been answered.
+  private(set) var waiting = 0
+  /// How often it had to say what becomes of writes when others were faster.
+  private let conflicts: Locked<Int>
   /// Its process comes no further than to some call of the disk: what it is doing then may have happened or not.
   private(set) var isDoomed = false
 
@@ -36,23 +40,48 @@ final class SyncClient: @unchecked Sendable {
     self.remote = remote
     self.scheduler = scheduler
     self.seed = seed
-    (store, driver) = try Self.open(disk, seed, 0, number, remote, scheduler, nil)
+    conflicts = Locked(0)
+    (store, driver) = try Self.open(disk, seed, 0, number, remote, scheduler, nil, conflicts)
   }
+
+  var conflictCount: Int { conflicts.withLock { $0 } }
+
+  /// It keeps no more than what somebody listens to.
+  var isEager: Bool { number % 3 == 2 }
 
   private static func open(
     _ disk: SimulatedDisk, _ seed: UInt64, _ opening: UInt64, _ number: Int, _ remote: LoopbackRemote,
-    _ scheduler: VirtualScheduler, _ user: String?
+    _ scheduler: VirtualScheduler, _ user: String?, _ conflicts: Locked<Int>
   ) throws -> (DocumentStore, SyncDriver) {
     var options = DocumentStore.Options()
     options.maintenance = .manual
     let store = try DocumentStore.open(
       "/client", options: options, platform: disk.platform(seed: SeededRandom.seed(seed, opening)))
     let local = try LocalStore(
-      store, user: user, collector: .lru, client: "client\(number)",
+      store, user: user, collector: number % 3 == 2 ? .eager : .lru, client: "client\(number)",
       run: RunID(SeededRandom.seed(seed, ~opening)))
     var engine = SyncEngine.Options()
     engine.seed = SeededRandom.seed(seed, opening)
+    if number % 2 == 1 {
+      engine.resolver = { conflict in
+        conflicts.withLock { $0 += 1 }
+        return Self.resolution(conflict)
+      }
+    }
     return (store, SyncDriver(local, remote, engine, scheduler))
+  }
+
+  /// Each document of its own kind: what all write to is never dropped.
+  private static func resolution(_ conflict: WriteConflict) -> ConflictResolution {
+    guard conflict.path.parent.id == "rooms" else { return .keepWrites }
+    switch conflict.path.id {
+    case "0": return .dropWrites
+    case "1", "2":
+      var merged = conflict.remote?.fields ?? StoredMap()
+      merged["merged"] = .boolean(true)
+      return .replaceWrites(.set(conflict.path, merged))
+    default: return .keepWrites
+    }
   }
 
   // MARK: What happens to it
@@ -62,6 +91,25 @@ final class SyncClient: @unchecked Sendable {
       if let self, self.isDoomed { return }
       if let error { self?.failure = "client \(self?.number ?? 0): a write failed: \(error)" }
     }
+  }
+
+  func waitForWrites() {
+    let opening = openings
+    waiting += 1
+    driver.waitForPendingWrites { [weak self] _ in
+      if let self, self.openings == opening { self.waiting -= 1 }
+    }
+  }
+
+  /// Looks at the engine now.
+  func ask<Value: Sendable>(_ body: @escaping @Sendable (SyncEngine) -> Value) -> Value? {
+    let found = Locked<Value?>(nil)
+    driver.inspect { engine in
+      let value = body(engine)
+      found.withLock { $0 = value }
+    }
+    scheduler.play(for: 0)
+    return found.withLock { $0 }
   }
 
   func listen(to query: StructuredQuery) {
@@ -111,8 +159,9 @@ final class SyncClient: @unchecked Sendable {
     callsBefore += disk.counters.operations
     seen = [:]
     isNetworkEnabled = true
+    waiting = 0
     disk = SimulatedDisk(image)
-    (store, driver) = try Self.open(disk, seed, openings, number, remote, scheduler, user)
+    (store, driver) = try Self.open(disk, seed, openings, number, remote, scheduler, user, conflicts)
     for query in queries { listen(to: query) }
   }
 

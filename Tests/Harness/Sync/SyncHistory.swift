@@ -44,6 +44,7 @@ package struct SyncHistory {
     for number in 0..<2 + dice.below(3) {
       clients.append(try SyncClient(number, remote, scheduler, seed: dice.next()))
     }
+    counts[.eagerClients] = clients.count(where: \.isEager)
   }
 
   package struct Result: Equatable {
@@ -96,7 +97,7 @@ package struct SyncHistory {
 
   private mutating func act() throws {
     let client = clients[dice.below(clients.count)]
-    switch dice.below(22) {
+    switch dice.below(28) {
     case 0..<6: writeWord(client)
     case 6..<10: writeDocument(client)
     case 10, 11:
@@ -123,10 +124,57 @@ package struct SyncHistory {
       count(.writesAtTheAuthority)
       _ = try? authority.commit([.set(path(dice.below(Self.documents)), fields())])
       remote.refresh()
-    default:
+    case 21:
       count(.collections)
       client.driver.send(.collect(threshold: 0, percentile: 50))
+    case 22: evict(client)
+    case 23: load(client)
+    case 24, 25:
+      count(.waits)
+      client.waitForWrites()
+    default: cancel(client)
     }
+  }
+
+  private mutating func evict(_ client: SyncClient) {
+    count(.evictions)
+    let (rooms, isBudget) = (query(0), dice.oneIn(2))
+    guard let later = StoredTimestamp(seconds: 1 << 32, nanoseconds: 0) else { return }
+    _ = client.ask { engine in
+      // Of a doomed process this may fail, as everything does from then on.
+      if isBudget {
+        try? engine.keepBudgets([CollectionPath(unchecked: ["rooms"]): 200])
+      } else {
+        _ = try? engine.evict(rooms, before: later)
+      }
+    }
+  }
+
+  /// What the authority has, packed; by the time that it is loaded it may be old.
+  private mutating func load(_ client: SyncClient) {
+    count(.bundles)
+    guard let time = (try? authority.snapshot())?.time, let found = try? authority.documents(query(0)) else {
+      return
+    }
+    var bundle = BundleContents(id: "rooms\(dice.below(2))", createTime: time)
+    bundle.queries = [BundledQuery(name: "rooms", text: "", query: query(0), readTime: time)]
+    bundle.documents = found.map {
+      BundledDocument(
+        path: $0.path, fields: $0.fields, version: $0.updateTime, byteCount: 100, queries: ["rooms"])
+    }
+    scheduler.play(for: Int64(dice.below(200_000)))
+    client.driver.send(.load(bundle))
+  }
+
+  /// What was sent already may happen all the same.
+  private mutating func cancel(_ client: SyncClient) {
+    guard let batches = client.ask({ $0.pendingBatches }), let batch = batches.randomElement(using: &dice)
+    else { return }
+    count(.cancels)
+    for word in batch.mutations.flatMap(Self.words(of:)) where words.remove(word) != nil {
+      uncertainWords.insert(word)
+    }
+    client.driver.send(.cancelWrite(batch.id))
   }
 
   private mutating func kill(_ client: SyncClient) throws {
@@ -200,9 +248,13 @@ package struct SyncHistory {
   }
 
   private static func isRejected(_ mutation: Mutation) -> Bool {
-    mutation.transforms.contains { transform in
-      guard case .arrayUnion(let words) = transform.operation else { return false }
-      return words.contains { if case .string(let word) = $0 { word.hasPrefix("no") } else { false } }
+    words(of: mutation).contains { $0.hasPrefix("no") }
+  }
+
+  private static func words(of mutation: Mutation) -> [String] {
+    mutation.transforms.flatMap { transform -> [String] in
+      guard case .arrayUnion(let words) = transform.operation else { return [] }
+      return words.compactMap { if case .string(let word) = $0 { word } else { nil } }
     }
   }
 
@@ -227,14 +279,10 @@ package struct SyncHistory {
       if let failure = client.failure { return failure }
       // To look at it may be what strikes it.
       if client.isDoomed { continue }
-      let broken = Locked<String?>(nil)
-      client.driver.inspect { engine in
-        let found: String?
-        do throws(DocumentStoreError) { found = try engine.brokenInvariant() } catch { found = "\(error)" }
-        broken.withLock { $0 = found }
+      let broken = client.ask { engine in
+        do throws(DocumentStoreError) { return try engine.brokenInvariant() } catch { return "\(error)" }
       }
-      scheduler.play(for: 0)
-      if let broken = broken.withLock({ $0 }) { return "client \(client.number): \(broken)" }
+      if let broken = broken ?? "its engine cannot be asked" { return "client \(client.number): \(broken)" }
     }
     return nil
   }
@@ -253,17 +301,15 @@ package struct SyncHistory {
     remote.refresh()
     scheduler.play(for: 400_000_000)
     if let failure = try failureNow() { return failure }
+    counts[.conflicts] = clients.reduce(0) { $0 + $1.conflictCount }
     return try unequal() ?? wrongWords()
   }
 
   private func unequal() throws -> String? {
     for client in clients {
-      let pending = Locked(0)
-      client.driver.inspect { engine in pending.withLock { $0 = engine.pendingBatches.count } }
-      scheduler.play(for: 0)
-      if pending.withLock({ $0 }) > 0 {
-        return "client \(client.number) has \(pending.withLock { $0 }) writes left"
-      }
+      let pending = client.ask { $0.pendingBatches.count } ?? -1
+      if pending != 0 { return "client \(client.number) has \(pending) writes left" }
+      if client.waiting > 0 { return "client \(client.number) has \(client.waiting) waits that never end" }
       for seen in client.seen.values {
         let expected = try authority.documents(seen.query)
         let name = "client \(client.number): \(seen.query.canonicalID)"

@@ -123,7 +123,8 @@ import Testing
     let local = try LocalStore(store, user: nil, collector: .lru, client: "client")
     #expect(local.queue.brokenInvariant() == nil)
     #expect(
-      try local.document(Self.note).stored == store.document(at: Self.note), "what is seen is what there is")
+      try local.composedDocument(Self.note).stored == store.document(at: Self.note),
+      "what is seen is what there is")
     return local.queue.all.map { $0.mutations[0].precondition }
   }
 

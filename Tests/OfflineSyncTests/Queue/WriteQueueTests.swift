@@ -158,7 +158,7 @@ import Testing
       let numbers: [StoredValue] = number % 2 == 1 ? [.integer(Int64(number / 2 + 1))] : []
       let result = WriteResult(version: version, transformResults: numbers)
       _ = try store.acknowledge(first.id, version, [result], token: [])
-      #expect(try store.store.document(at: path) == store.document(path).stored)
+      #expect(try store.store.document(at: path) == store.composedDocument(path).stored)
     }
     #expect(try store.document(path).fields?["n"] == .integer(30))
   }

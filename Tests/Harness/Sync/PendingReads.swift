@@ -1,0 +1,196 @@
+// A cache with many writes that wait, beside a database without a remote that has the same documents: what queries and
+// gets cost in the one and in the other.
+
+import ByteStore
+package import DocumentStore
+import OfflineSync
+
+package struct PendingReads: Sendable {
+  package let documents: Int
+  package let pending: Int
+  private nonisolated(unsafe) let local: LocalStore
+  private let other: DocumentStore
+
+  private static let documentsPerCommit = 500
+  private static let rooms = CollectionPath(unchecked: ["rooms"])
+  private static let n = StoredFieldPath(unchecked: ["n"])
+
+  /// `pending` of the documents, spread over all of them, have a write that waits: each of them four, by turns a set and
+  /// three numbers that are added.
+  package init(
+    documents: Int, pending: Int, open: (String) throws(DocumentStoreError) -> DocumentStore
+  ) throws {
+    precondition(pending > 0 && pending <= documents, "there is something to compare")
+    self.documents = documents
+    self.pending = pending
+    local = try LocalStore(try open("cache"), user: nil, collector: .lru, client: "client")
+    other = try open("standalone")
+    try fillCache()
+    try fillOther()
+  }
+
+  package var pendingBatches: Int { local.queue.count }
+
+  package func close() throws {
+    try local.store.close()
+    try other.close()
+  }
+
+  // MARK: What they have
+
+  package static func path(_ number: Int) -> DocumentPath { DocumentPath(unchecked: ["rooms", "\(number)"]) }
+
+  private func fields(_ number: Int, _ n: Int) -> StoredMap {
+    StoredMap([
+      ("n", .integer(Int64(n))), ("kind", .string(number % 3 == 0 ? "a" : "b")),
+      ("title", .string("Room \(number) of the house")),
+    ])
+  }
+
+  private var step: Int { documents / pending }
+
+  /// Nil for a document without writes that wait.
+  private func turn(_ number: Int) -> Int? {
+    number % step == 0 && number / step < pending ? number / step : nil
+  }
+
+  /// With all writes.
+  private func last(_ number: Int) -> Int { turn(number).map { 3 - $0 } ?? number }
+
+  private func fillCache() throws {
+    let target = try local.allocate(StructuredQuery(.collection(Self.rooms))).id
+    for start in stride(from: 0, to: documents, by: Self.documentsPerCommit) {
+      var event = RemoteEvent(version: SnapshotVersion(microseconds: Int64(start) + 1))
+      var change = TargetChange(resumeToken: [1])
+      for number in start..<min(documents, start + Self.documentsPerCommit) {
+        let path = Self.path(number)
+        event.documents[path] = SyncedDocument(
+          path, .found(fields(number, number)), version: event.version, createTime: event.version)
+        change.added.insert(path)
+      }
+      event.targetChanges[target] = change
+      _ = try local.apply(event)
+    }
+    guard let time = StoredTimestamp(microseconds: 1) else { return }
+    for turn in 0..<pending {
+      let path = Self.path(turn * step)
+      let one = FieldTransform(Self.n, .increment(.integer(1)))
+      _ = try local.write([.set(path, fields(turn * step, -turn))], at: time, .buffered)
+      for _ in 0..<3 {
+        _ = try local.write(
+          [.patch(path, StoredMap(), mask: FieldMask([]), transforms: [one])], at: time, .buffered)
+      }
+    }
+  }
+
+  private func fillOther() throws {
+    for start in stride(from: 0, to: documents, by: Self.documentsPerCommit) {
+      let numbers = start..<min(documents, start + Self.documentsPerCommit)
+      try other.commit(numbers.map { .set(Self.path($0), fields($0, last($0))) })
+    }
+  }
+
+  // MARK: What is asked
+
+  package struct Question: Sendable {
+    package let name: String
+    package let query: StructuredQuery
+  }
+
+  package func questions() throws -> [Question] {
+    let rooms = StructuredQuery(.collection(Self.rooms))
+    let kind = StoredFieldPath(unchecked: ["kind"])
+    let ofA = try rooms.filtered(by: .field(kind, .equal, .string("a")))
+    let few: [StoredValue] = [-3, 7, 30].map { .integer($0) }
+    let below = Int64(3 - pending + pending / 6)
+    return [
+      Question(
+        name: "below a number, pending alone",
+        query: try rooms.filtered(by: .field(Self.n, .lessThan, .integer(below)))),
+      Question(
+        name: "in order, the last 20",
+        query: try rooms.ordered(by: OrderBy(Self.n, .descending)).limited(to: .first(20))),
+      Question(
+        name: "in order, limit to last 5",
+        query: try rooms.ordered(by: OrderBy(Self.n, .ascending)).limited(to: .last(5))),
+      Question(
+        name: "of one kind in order, 10",
+        query: try ofA.ordered(by: OrderBy(Self.n, .ascending)).limited(to: .first(10))),
+      Question(
+        name: "one of three numbers",
+        query: try rooms.filtered(by: .field(Self.n, .isIn, .array(few)))),
+    ]
+  }
+
+  package struct Comparison: Sendable {
+    package var results = 0
+    package var pendingResults = 0
+    package var documentsRead = 0
+    package var entriesRead = 0
+    /// What differs.
+    package var difference: String?
+  }
+
+  /// The answers, and the work that they took.
+  package func compare(_ question: Question) throws -> Comparison {
+    let (found, expected) = (
+      try local.documents(question.query), try other.documents(question.query)
+    )
+    var comparison = Comparison(results: found.count)
+    comparison.pendingResults = found.count { $0.pending == .local }
+    let isSame = zip(found, expected).allSatisfy { $0.path == $1.path && $0.fields == $1.fields }
+    if found.count != expected.count || !isSame {
+      comparison.difference = "\(found.map(\.path)) in place of \(expected.map(\.path))"
+      return comparison
+    }
+    let (here, there) = (try local.store.explain(question.query), try other.explain(question.query))
+    (comparison.documentsRead, comparison.entriesRead) = (here.documentsRead, here.entriesRead)
+    if here.plan != there.plan {
+      comparison.difference = "\(here.plan) in place of \(there.plan)"
+    } else if here.documentsRead != there.documentsRead || here.entriesRead != there.entriesRead {
+      comparison.difference =
+        "\(here.documentsRead) documents and \(here.entriesRead) entries read, in place of "
+        + "\(there.documentsRead) and \(there.entriesRead)"
+    }
+    return comparison
+  }
+
+  // MARK: How long it takes
+
+  package struct Times: Sendable {
+    /// Medians, in nanoseconds.
+    package var cache: Double
+    package var standalone: Double
+    package var ratio: Double { cache / standalone }
+  }
+
+  /// By turns the one and the other.
+  package func times(of question: Question, rounds: Int) throws -> Times {
+    try times(rounds) { _ in
+      _ = try local.documents(question.query)
+    } and: { _ in
+      _ = try other.documents(question.query)
+    }
+  }
+
+  /// Of documents with writes that wait.
+  package func timesOfGets(rounds: Int) throws -> Times {
+    try times(rounds) { round in
+      _ = try local.document(Self.path(round * 7 % pending * step))
+    } and: { round in
+      _ = try other.document(at: Self.path(round * 7 % pending * step))
+    }
+  }
+
+  private func times(
+    _ rounds: Int, _ first: (Int) throws -> Void, and second: (Int) throws -> Void
+  ) throws -> Times {
+    let clock = ContinuousClock()
+    var (here, there): ([Double], [Double]) = ([], [])
+    for round in 0..<rounds {
+      here.append(try clock.measure { try first(round) } / .nanoseconds(1))
+      there.append(try clock.measure { try second(round) } / .nanoseconds(1))
+    }
+    return Times(cache: here.sorted()[rounds / 2], standalone: there.sorted()[rounds / 2])
+  }
+}
