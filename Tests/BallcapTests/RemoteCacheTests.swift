@@ -76,6 +76,47 @@ extension BallcapTests {
       #expect(ada.cache == User(name: "Ada"))
     }
 
+    private struct Found: @unchecked Sendable {
+      var document: Document<User>?
+      var error: (any Error)?
+    }
+
+    private func get(_ document: Document<User>, _ policy: CachePolicy) async -> Found {
+      await withCheckedContinuation { done in
+        document.get(policy) { done.resume(returning: Found(document: $0, error: $1)) }
+      }
+    }
+
+    /// What is not in the cache may be at the remote all the same.
+    @Test func theCacheAloneDoesNotKnowWhatItHasNeverSeen() async throws {
+      let fields = StoredMap([("name", .string("Ada")), ("age", .integer(1)), ("tags", .array([]))])
+      try authority.commit([.set(DocumentPath(["users", "ada"]), fields)])
+      let ada = Document<User>(Firestore.firestore().document("users/ada"))
+      let edited = Document<User>(id: "ada", from: User(name: "Eve"))
+      for document in [ada, edited] {
+        let found = await get(document, .cacheOnly)
+        #expect(found.document == nil && (found.error as NSError?)?.domain == FirestoreErrorDomain)
+        #expect((found.error as NSError?)?.code == 14)
+        do {
+          _ = try await document.get(.cacheOnly)
+          Issue.record("it was found")
+        } catch FirestoreErrorCode.unavailable {}
+      }
+      #expect(ada.data == nil && edited.data?.name == "Eve")
+      #expect(try await ada.get(.cacheElseServer) === ada)
+      #expect(ada.data?.name == "Ada")
+      #expect(await get(edited, .cacheOnly).error == nil)
+      #expect(edited.data?.name == "Ada")
+    }
+
+    @Test func theCacheAloneKnowsWhatTheRemoteDoesNotHave() async throws {
+      let eve = Document<User>(id: "eve")
+      #expect(try await Document<User>.get(id: "eve", source: .server) == nil)
+      let found = await get(eve, .cacheOnly)
+      #expect(found.document == nil && found.error == nil)
+      #expect(eve.data == nil)
+    }
+
     @Test func aPendingChangeReplacesWhatWasReadBefore() async throws {
       let firestore = Firestore.firestore()
       let reference = firestore.document("users/ada")

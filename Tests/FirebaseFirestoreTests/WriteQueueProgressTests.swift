@@ -90,6 +90,39 @@ import Testing
     try await firestore.terminate()
   }
 
+  @Test func aWriteThatNeverGetsThroughCanBeCancelledAndThoseBehindItProceed() async throws {
+    let path = try DocumentPath(["rooms", "stuck"])
+    try authority.commit([.set(path, StoredMap([("n", .integer(1))]))])
+    let (refusals, refused) = AsyncStream.makeStream(of: Void.self)
+    var rules = LoopbackRules()
+    rules.mayWrite = { _, mutations in
+      guard mutations.contains(where: { $0.path == path }) else { return nil }
+      refused.yield()
+      return RemoteError(.unavailable, "not now")
+    }
+    remote.setRules(rules)
+    let stuck = firestore.document("rooms/stuck")
+    var snapshots = stuck.snapshots.makeAsyncIterator()
+    #expect(try await snapshots.next()?["n"] as? Int == 1)
+    try await stuck.updateData(["n": 2])
+    #expect(try await snapshots.next()?["n"] as? Int == 2)
+    for id in ["a", "b"] { try await firestore.document("rooms/\(id)").setData(["n": 1]) }
+    var attempts = refusals.makeAsyncIterator()
+    for _ in 0..<2 { await attempts.next() }
+    let pending = try await firestore.pendingWrites()
+    #expect(pending.map(\.paths) == [["rooms/stuck"], ["rooms/a"], ["rooms/b"]])
+    #expect(try authority.document(at: DocumentPath(["rooms", "a"])) == nil)
+
+    try await firestore.cancelPendingWrite(try #require(pending.first).id)
+    #expect(try stuck.read()["n"] as? Int == 1)
+    #expect(try await snapshots.next()?["n"] as? Int == 1)
+    try await firestore.waitForPendingWrites()
+    #expect(try await firestore.pendingWrites().isEmpty)
+    for id in ["a", "b"] { #expect(try authority.document(at: DocumentPath(["rooms", id])) != nil) }
+    #expect(try authority.document(at: path)?.fields["n"] == .integer(1))
+    try await firestore.terminate()
+  }
+
   @Test func everyUserHasAProgress() async throws {
     try await firestore.disableNetwork()
     try await firestore.changeUser("ann")

@@ -188,8 +188,14 @@ import Testing
     #expect(try await guide.unread(in: client) == 1)
     try await guide.forgetOldWrites(of: client)
     #expect(try await client.pendingWrites().count == 2)
+    let (refusals, told) = AsyncStream.makeStream(of: String.self)
+    BeyondFirestoreGuide().reportRefusals(of: client) { told.yield($0) }
+    // There is none, which the authority knows.
+    try await client.document("messages/3").updateData(["isRead": true])
     try await client.enableNetwork()
     try await client.waitForPendingWrites()
+    var lines = refusals.makeAsyncIterator()
+    #expect(await lines.next()?.hasPrefix("messages/3 was refused: ") == true)
     try await client.terminate()
   }
 

@@ -51,6 +51,14 @@ struct BeyondFirestoreGuide {
     }
   }
 
+  func reportRefusals(of shop: Firestore, to person: @escaping (String) -> Void) {
+    shop.addRejectedWritesListener { rejected, _ in
+      guard let rejected else { return }
+      let paths = rejected.write.paths.joined(separator: ", ")
+      person("\(paths) was refused: \(rejected.error.localizedDescription)")
+    }
+  }
+
   func population(of city: String, in shop: Firestore) throws -> Int? {
     try shop.document("cities/\(city)").read()["population"] as? Int
   }

@@ -2,7 +2,7 @@
 
 /// Without a remote, the database is server and cache at once: all of these read the same.
 public enum CachePolicy: Sendable {
-  /// The cache alone.
+  /// The cache alone. With a remote, a document that it has never seen is `unavailable`.
   case cacheOnly
   /// The server alone.
   case serverOnly

@@ -15,6 +15,13 @@ public struct PendingWrite: Hashable, Sendable, Identifiable {
   public let date: Date
   /// On their way: the remote may have them already, and its answer is awaited.
   public let isSent: Bool
+
+  init(_ id: BatchID, _ paths: [DocumentPath], _ time: StoredTimestamp, isSent: Bool) {
+    self.id = id.value
+    self.paths = paths.map(\.description)
+    date = Timestamp(time).dateValue()
+    self.isSent = isSent
+  }
 }
 
 extension Firestore {
@@ -34,9 +41,7 @@ extension Firestore {
     return try await client.inspected(driver) { engine throws(DocumentStoreError) in
       let sentCount = engine.progress.sentCount
       return engine.pendingBatches.enumerated().map { place, batch in
-        PendingWrite(
-          id: batch.id.value, paths: batch.paths.map(\.description), date: Timestamp(batch.time).dateValue(),
-          isSent: place < sentCount)
+        PendingWrite(batch.id, batch.paths, batch.time, isSent: place < sentCount)
       }
     }
   }

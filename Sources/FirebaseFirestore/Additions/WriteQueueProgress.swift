@@ -70,31 +70,13 @@ extension FirestoreClient {
   fileprivate func listenToQueue(
     on queue: DispatchQueue, _ handler: @escaping @Sendable (Result<WriteQueueProgress, any Error>) -> Void
   ) -> Listening {
-    let listening = Listening { [weak self] in self?.forget($0) }
-    remember(listening)
-    let tell: @Sendable (Result<WriteQueueProgress, any Error>) -> Void = { result in
-      queue.async {
-        guard listening.call({ handler(result) }) else { return }
-        if case .failure = result { listening.remove() }
+    listenToDriver(on: queue, withoutRemote: .nothing, handler) { driver, tell in
+      let start = Guarded<QueueProgress?>(nil)
+      let id = driver.listenToQueue { result in
+        tell(result.map { WriteQueueProgress($0, since: start) }.mapError(FirestoreErrors.translate))
       }
+      return { driver.unlistenToQueue(id) }
     }
-    guard remote != nil else {
-      inOrder { view in tell(view.map { _ in .nothing }.mapError(FirestoreErrors.translate)) }
-      return listening
-    }
-    inOrderOfDriver { driver in
-      guard !listening.isRemoved else { return }
-      switch driver {
-      case .failure(let error): tell(.failure(error))
-      case .success(let driver):
-        let start = Guarded<QueueProgress?>(nil)
-        let id = driver.listenToQueue { result in
-          tell(result.map { WriteQueueProgress($0, since: start) }.mapError(FirestoreErrors.translate))
-        }
-        listening.attach { driver.unlistenToQueue(id) }
-      }
-    }
-    return listening
   }
 }
 

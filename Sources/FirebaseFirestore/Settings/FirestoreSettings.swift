@@ -17,8 +17,8 @@ public enum FirestoreDurability: Hashable, Sendable {
 public enum FirestoreAcknowledgement: Hashable, Sendable {
   /// When the remote has accepted or rejected it. Offline, that may be never.
   case server
-  /// When it is in the queue, from where only the remote's answer takes it. Whether it was rejected
-  /// is seen in the data alone.
+  /// When it is in the queue, from where only the remote's answer takes it. Whether it was rejected is seen in
+  /// the data, and heard by `addRejectedWritesListener(_:)`.
   case local
 }
 

@@ -167,4 +167,36 @@ extension FirestoreClient {
     }
     return listening
   }
+
+  /// Tells `handler` on `queue` what the driver says to whom `begin` has listen; `begin` returns what ends that. An error
+  /// is the last that is told. Without a remote, `value` is all there is to tell.
+  func listenToDriver<Value: Sendable>(
+    on queue: DispatchQueue, withoutRemote value: Value?,
+    _ handler: @escaping @Sendable (Result<Value, any Error>) -> Void,
+    begin:
+      @escaping @Sendable (SyncDriver, @escaping @Sendable (Result<Value, any Error>) -> Void)
+      -> @Sendable () -> Void
+  ) -> Listening {
+    let listening = Listening { [weak self] in self?.forget($0) }
+    remember(listening)
+    let tell: @Sendable (Result<Value, any Error>) -> Void = { result in
+      queue.async {
+        guard listening.call({ handler(result) }) else { return }
+        if case .failure = result { listening.remove() }
+      }
+    }
+    guard remote != nil else {
+      guard let value else { return listening }
+      inOrder { view in tell(view.map { _ in value }.mapError(FirestoreErrors.translate)) }
+      return listening
+    }
+    inOrderOfDriver { driver in
+      guard !listening.isRemoved else { return }
+      switch driver {
+      case .failure(let error): tell(.failure(error))
+      case .success(let driver): listening.attach(begin(driver, tell))
+      }
+    }
+    return listening
+  }
 }

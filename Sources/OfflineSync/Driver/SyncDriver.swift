@@ -13,6 +13,7 @@ package final class SyncDriver: @unchecked Sendable {
   package typealias Handler = @Sendable (Result<ViewSnapshot, OfflineSyncError>) -> Void
   package typealias Completion = @Sendable (OfflineSyncError?) -> Void
   package typealias QueueHandler = @Sendable (Result<QueueProgress, OfflineSyncError>) -> Void
+  package typealias RejectionHandler = @Sendable (Result<Rejection, OfflineSyncError>) -> Void
 
   /// When a write counts as done.
   package enum Acknowledgement: Sendable {
@@ -36,9 +37,13 @@ package final class SyncDriver: @unchecked Sendable {
   private var queueListeners: [ListenerID: QueueHandler] = [:]
   /// What they were told last.
   private var toldProgress: QueueProgress?
+  private var rejectionListeners: [ListenerID: RejectionHandler] = [:]
+  /// What was rejected before anybody listened, for the first who does; nil since then. What an earlier run has left in
+  /// the queue may be answered as soon as the store is open.
+  private var missedRejections: [Rejection]? = []
+  private static let missedRejectionsMax = 100
   private var writes: [CallID: Completion] = [:]
   private var waits: [CallID: Completion] = [:]
-  private var onRejection: (@Sendable ([Mutation], RemoteError) -> Void)?
   private var lastNumber = 0
   /// To which writes are added that come next. Held while the order of calls is decided.
   private let gathering = Locked<WriteGroup?>(nil)
@@ -199,6 +204,30 @@ package final class SyncDriver: @unchecked Sendable {
     for handler in queueListeners.values { handler(.success(progress)) }
   }
 
+  /// Each write of the current user that the remote rejects from now on. The first who listens is also told of the last
+  /// ones before.
+  package func listenToRejections(_ handler: @escaping RejectionHandler) -> ListenerID {
+    let id = numbers.next()
+    scheduler.run { [self] in
+      if let failure { return handler(.failure(failure)) }
+      rejectionListeners[id] = handler
+      let missed = missedRejections ?? []
+      missedRejections = nil
+      for rejection in missed where rejection.user == engine.local.user { handler(.success(rejection)) }
+    }
+    return id
+  }
+
+  package func unlistenToRejections(_ id: ListenerID) {
+    scheduler.run { [self] in rejectionListeners[id] = nil }
+  }
+
+  private func tell(_ rejection: Rejection) {
+    for handler in rejectionListeners.values { handler(.success(rejection)) }
+    guard let missed = missedRejections else { return }
+    missedRejections = Array((missed + [rejection]).suffix(Self.missedRejectionsMax))
+  }
+
   /// The first state that the remote has confirmed, or what there is once it cannot be reached.
   package func first(_ query: StructuredQuery, _ handler: @escaping Handler) {
     let id = numbers.next()
@@ -269,10 +298,6 @@ package final class SyncDriver: @unchecked Sendable {
     isDone.wait()
     guard let result = found.withLock({ $0 }) else { preconditionFailure("it was just looked at") }
     return try result.get()
-  }
-
-  package func setRejectionHandler(_ handler: (@Sendable ([Mutation], RemoteError) -> Void)?) {
-    enqueue { [self] in onRejection = handler }
   }
 
   /// Looks at the engine where nobody changes it.
@@ -354,7 +379,7 @@ package final class SyncDriver: @unchecked Sendable {
         writes.removeValue(forKey: call)?(error.map { .remote($0) })
       case .finishWait(let call, let error):
         waits.removeValue(forKey: call)?(error.map { .remote($0) })
-      case .rejected(let batch, let error): onRejection?(batch.mutations, error)
+      case .rejected(let rejection): tell(rejection)
       }
     }
     tellQueue()
@@ -428,6 +453,7 @@ package final class SyncDriver: @unchecked Sendable {
     failure = error
     for listener in listeners.values { listener(.failure(error)) }
     for listener in queueListeners.values { listener(.failure(error)) }
+    for listener in rejectionListeners.values { listener(.failure(error)) }
     for completion in Array(writes.values) + Array(waits.values) { completion(error) }
     letGo()
   }
@@ -441,6 +467,7 @@ package final class SyncDriver: @unchecked Sendable {
     reads = WaitingReads()
     syncListeners = [:]
     queueListeners = [:]
+    rejectionListeners = [:]
     writes = [:]
     waits = [:]
     // Whoever is let go of may end the database, and come here again.

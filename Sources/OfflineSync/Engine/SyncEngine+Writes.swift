@@ -63,8 +63,14 @@ extension SyncEngine {
   func reject(_ id: BatchID, _ error: RemoteError) throws(DocumentStoreError) {
     guard let batch = local.queue[id] else { return }
     let documents = try local.reject(id)
-    if error.code == .cancelled { answers.cancelled += 1 } else { answers.rejected += 1 }
-    effects.append(.rejected(batch, error))
+    // A remote cannot reject with this code: it would be asked again.
+    if error.code == .cancelled {
+      answers.cancelled += 1
+    } else {
+      answers.rejected += 1
+      effects.append(.rejected(Rejection(batch, of: local.user, error)))
+    }
+    // As in `acknowledge`.
     complete(id, error)
     try emit(documents, nil)
   }

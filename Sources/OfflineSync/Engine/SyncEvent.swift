@@ -73,6 +73,6 @@ package enum SyncEffect: Sendable {
   /// Nil if it was accepted.
   case finishWrite(CallID, RemoteError?)
   case finishWait(CallID, RemoteError?)
-  /// A write was rejected, whether anybody waits for it or not.
-  case rejected(PendingBatch, RemoteError)
+  /// Whether anybody waits for the write or not. Here it is taken back already.
+  case rejected(Rejection)
 }

@@ -57,7 +57,9 @@ final class LoopbackSession {
     target.keys = Set(answer.map(\.path))
     let isResumed = target.hasLimit ? false : try resume(request, target.keys)
     if !isResumed {
-      if !request.resumeToken.isEmpty { say(.target(.reset, [request.id]), .none) }
+      // What it knows already, by a token or from a bundle, may not be so any more.
+      let knowsSomething = !request.resumeToken.isEmpty || request.readTime != .none
+      if knowsSomething { say(.target(.reset, [request.id]), .none) }
       for document in answer {
         say(.document(document.path, RemoteDocument(document), updated: [request.id], removed: []), .none)
       }

@@ -17,7 +17,7 @@ import Testing
 
   private func rejections(of client: SyncDriver) -> Locked<Int> {
     let count = Locked(0)
-    client.setRejectionHandler { _, _ in count.withLock { $0 += 1 } }
+    _ = client.listenToRejections { _ in count.withLock { $0 += 1 } }
     return count
   }
 

@@ -1,0 +1,218 @@
+// Who hears of writes that the remote has refused, of which, and when.
+
+import ByteStore
+import DocumentStore
+import FirebaseFirestore
+import Foundation
+import OfflineSync
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct RejectedWritesTests {
+  private let authority: DocumentStore
+  private let remote: LoopbackRemote
+  private let settings = FirestoreSettings()
+  private let log = Log()
+
+  /// Whatever is about a document whose name begins with "secret" is refused.
+  init() throws {
+    authority = try DocumentStore.openInMemory()
+    remote = try LoopbackRemote(authority: authority)
+    var rules = LoopbackRules()
+    rules.mayWrite = { _, mutations in
+      mutations.contains { $0.path.id.hasPrefix("secret") }
+        ? RemoteError(.permissionDenied, "not for you") : nil
+    }
+    remote.setRules(rules)
+    settings.dispatchQueue = DispatchQueue(label: "dugout.test.callbacks")
+    settings.remote = remote
+    settings.acknowledgement = .local
+  }
+
+  private func client(_ acknowledgement: FirestoreAcknowledgement = .local) -> Firestore {
+    let firestore = Firestore.memory()
+    settings.acknowledgement = acknowledgement
+    firestore.settings = settings
+    return firestore
+  }
+
+  private func write(_ ids: String..., to firestore: Firestore) async throws {
+    for id in ids { try await firestore.document("rooms/\(id)").setData(["n": 2]) }
+  }
+
+  /// As a line of the log.
+  private func listen(to firestore: Firestore, as name: String) -> any ListenerRegistration {
+    firestore.addRejectedWritesListener { [log] rejected, error in
+      log.add("\(name): \(rejected?.write.paths.joined(separator: " ") ?? "\(error as NSError?)")")
+    }
+  }
+
+  /// What is under way to the callback queue is there before this.
+  private func everythingIsTold(by firestore: Firestore) async throws {
+    try await firestore.waitForPendingWrites()
+    await withCheckedContinuation { done in firestore.enableNetwork { _ in done.resume() } }
+  }
+
+  @Test func aRejectionSaysWhatWasRefusedAndWhyAndThoseBehindItProceed() async throws {
+    let firestore = client()
+    try await firestore.disableNetwork()
+    let events = Events<RejectedWrite>()
+    firestore.addRejectedWritesListener(events.add)
+    let batch = firestore.batch()
+    for id in ["open", "secret"] { batch.setData(["n": 1], forDocument: firestore.document("rooms/\(id)")) }
+    try await batch.commit()
+    try await write("eros", to: firestore)
+    let pending = try #require(try await firestore.pendingWrites().first)
+    try await firestore.enableNetwork()
+
+    let rejected = try #require(await events.next)
+    #expect(rejected.id == pending.id && rejected.write.id == pending.id)
+    #expect(rejected.write.paths == ["rooms/open", "rooms/secret"] && rejected.write.date == pending.date)
+    #expect(rejected.write.isSent)
+    #expect(rejected.error.domain == FirestoreErrorDomain && rejected.error.code == 7)
+    #expect(rejected.error.localizedDescription == "not for you")
+    try await firestore.waitForPendingWrites()
+    let rooms = try await firestore.collection("rooms").getDocuments(source: .cache)
+    #expect(rooms.documents.map(\.documentID) == ["eros"])
+    #expect(try authority.document(at: DocumentPath(["rooms", "eros"])) != nil)
+    try await firestore.terminate()
+  }
+
+  /// The store is open, and the remote may have answered, before anybody can listen.
+  @Test(arguments: [false, true])
+  func whatAnEarlierRunHasLeftInTheQueueIsToldOnce(afterItIsRefused isLate: Bool) async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "dugout-test-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    var firestore = try Firestore.open(at: folder, settings: settings)
+    try await firestore.disableNetwork()
+    try await write("secret", to: firestore)
+    let pending = try #require(try await firestore.pendingWrites().first)
+    try await firestore.terminate()
+
+    firestore = try Firestore.open(at: folder, settings: settings)
+    if isLate { try await firestore.waitForPendingWrites() }
+    let (first, second) = (Events<RejectedWrite>(), Events<RejectedWrite>())
+    firestore.addRejectedWritesListener(first.add)
+    let rejected = try #require(await first.next)
+    #expect(rejected.id == pending.id && rejected.write.paths == ["rooms/secret"])
+    #expect(rejected.error.code == 7)
+    firestore.addRejectedWritesListener(second.add)
+    try await write("secret2", to: firestore)
+    #expect(await first.next?.write.paths == ["rooms/secret2"])
+    #expect(
+      await second.next?.write.paths == ["rooms/secret2"], "what was told before is told to nobody else")
+    try await firestore.terminate()
+  }
+
+  @Test func everyListenerIsToldUntilItIsRemovedAlsoFromWithin() async throws {
+    let firestore = client()
+    let registration = Locked<(any ListenerRegistration)?>(nil)
+    let first = firestore.addRejectedWritesListener { [log] rejected, _ in
+      log.add("first: \(rejected?.write.paths.first ?? "")")
+      registration.withLock { $0 }?.remove()
+    }
+    registration.withLock { $0 = first }
+    let second = listen(to: firestore, as: "second")
+    try await write("secret1", "secret2", to: firestore)
+    try await everythingIsTold(by: firestore)
+    let told = log.lines
+    #expect(told.filter { $0.hasPrefix("first") } == ["first: rooms/secret1"])
+    #expect(told.filter { $0.hasPrefix("second") } == ["second: rooms/secret1", "second: rooms/secret2"])
+    second.remove()
+    try await write("secret3", to: firestore)
+    try await everythingIsTold(by: firestore)
+    #expect(log.lines == told)
+    try await firestore.terminate()
+  }
+
+  @Test func aCancelledWriteIsNoneThatWasRefused() async throws {
+    let firestore = client()
+    try await firestore.disableNetwork()
+    _ = listen(to: firestore, as: "told")
+    try await write("secret1", "open", "secret2", to: firestore)
+    for write in try await firestore.pendingWrites().prefix(2) {
+      try await firestore.cancelPendingWrite(write.id)
+    }
+    try await firestore.enableNetwork()
+    try await everythingIsTold(by: firestore)
+    #expect(log.lines == ["told: rooms/secret2"])
+    try await firestore.terminate()
+  }
+
+  @Test func aRejectionIsToldWhenItIsTakenBackBeforeTheCompletionAndTheListenersOfTheDocument() async throws {
+    try authority.commit([.set(DocumentPath(["rooms", "secret"]), StoredMap([("n", .integer(1))]))])
+    let firestore = client(.server)
+    let secret = firestore.document("rooms/secret")
+    let (values, told) = AsyncStream.makeStream(of: Int.self)
+    secret.addSnapshotListener { [log] snapshot, _ in
+      let n = snapshot?["n"] as? Int ?? 0
+      log.add("snapshot: \(n)")
+      told.yield(n)
+    }
+    firestore.addRejectedWritesListener { [log] _, _ in
+      log.add("rejection: \((try? secret.read())?["n"] as? Int ?? 0)")
+    }
+    var heard = values.makeAsyncIterator()
+    #expect(await heard.next() == 1)
+    secret.setData(["n": 2]) { [log] error in log.add("completion: \((error as NSError?)?.code ?? 0)") }
+    #expect(await heard.next() == 2)
+    #expect(await heard.next() == 1)
+    #expect(log.lines == ["snapshot: 1", "snapshot: 2", "rejection: 1", "completion: 7", "snapshot: 1"])
+    try await firestore.terminate()
+  }
+
+  @Test func rejectionsBelongToTheirUser() async throws {
+    let firestore = client()
+    try await firestore.changeUser("ann")
+    try await write("secret1", to: firestore)
+    try await firestore.waitForPendingWrites()
+    try await firestore.changeUser("bob")
+    _ = listen(to: firestore, as: "bob")
+    try await write("secret2", to: firestore)
+    try await everythingIsTold(by: firestore)
+    #expect(log.lines == ["bob: rooms/secret2"])
+    try await firestore.terminate()
+  }
+
+  @Test func aLoopMissesNoneAndEndsWithTheDatabase() async throws {
+    let firestore = client()
+    try await firestore.disableNetwork()
+    try await write("secret1", "open", "secret2", "secret3", to: firestore)
+    let rejections = firestore.rejectedWrites
+    try await firestore.enableNetwork()
+    try await firestore.waitForPendingWrites()
+    var paths: [[String]] = []
+    for try await rejected in rejections {
+      paths.append(rejected.write.paths)
+      if paths.count == 3 { try await firestore.terminate() }
+    }
+    #expect(paths == [["rooms/secret1"], ["rooms/secret2"], ["rooms/secret3"]])
+  }
+
+  @Test func withoutARemoteNothingIsRefused() async throws {
+    settings.remote = nil
+    let firestore = client()
+    _ = listen(to: firestore, as: "told")
+    var rejections = firestore.rejectedWrites.makeAsyncIterator()
+    try await write("secret", to: firestore)
+    try await everythingIsTold(by: firestore)
+    try await firestore.terminate()
+    #expect(try await rejections.next() == nil)
+    #expect(log.lines.isEmpty)
+  }
+
+  @Test func aDatabaseThatCannotBeUsedTellsWhy() async throws {
+    let database = try TestDatabase()
+    database.firestore.settings = settings
+    let holder = try DocumentStore.open(database.firestore.storeDirectory)
+    let events = Events<RejectedWrite>()
+    database.firestore.addRejectedWritesListener(events.add)
+    #expect((await events.nextError as NSError?)?.code == 14)
+    do {
+      for try await _ in database.firestore.rejectedWrites { Issue.record("it was opened") }
+      Issue.record("the loop ended without the error")
+    } catch FirestoreErrorCode.unavailable {}
+    try holder.close()
+    await database.close()
+  }
+}

@@ -1,0 +1,47 @@
+// Who is told of rejections that came before anybody listened.
+
+import ByteStore
+import DocumentStore
+import Harness
+import OfflineSync
+import Testing
+
+@Suite struct RejectionTests {
+  private let world: LoopbackWorld
+  private let disk = SimulatedDisk()
+
+  init() throws {
+    world = try LoopbackWorld()
+    var rules = LoopbackRules()
+    rules.mayWrite = { _, _ in RemoteError(.permissionDenied, "no") }
+    world.remote.setRules(rules)
+  }
+
+  private func write(_ numbers: ClosedRange<Int>, _ client: SyncDriver) {
+    for number in numbers {
+      client.write([.set(DocumentPath(unchecked: ["rooms", "\(number)"]), StoredMap())], .local) { _ in }
+    }
+    world.pass()
+  }
+
+  private func names(heardBy client: SyncDriver) -> Locked<[String]> {
+    let names = Locked<[String]>([])
+    _ = client.listenToRejections { result in
+      if case .success(let rejection) = result { names.withLock { $0 += rejection.paths.map(\.id) } }
+    }
+    return names
+  }
+
+  @Test func theFirstWhoListensHearsOfTheLastHundredAndNobodyElseDoes() throws {
+    let client = try world.client(on: disk)
+    write(1...120, client)
+    #expect(world.ask(client) { $0.pendingBatches.count } == 0)
+    let first = names(heardBy: client)
+    world.pass()
+    #expect(first.withLock { $0 } == (21...120).map { "\($0)" })
+    let second = names(heardBy: client)
+    write(121...122, client)
+    #expect(first.withLock { $0.count } == 102)
+    #expect(second.withLock { $0 } == ["121", "122"])
+  }
+}
