@@ -32,7 +32,8 @@ enum Layers: Campaign {
     }
     let names =
       LayerStep.names + [
-        "offline", "stepsOffline", "online", "reopened", "transactionsGivenUp", "contendedLinks",
+        "offline", "stepsOffline", "online", "reopened", "transactionsGivenUp", "transactionsUnanswered",
+        "contendedLinks",
       ]
     result.details = names.map { ($0, counts[$0, default: 0]) }
     for hasRemote in [false, true] {

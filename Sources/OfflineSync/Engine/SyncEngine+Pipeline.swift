@@ -144,11 +144,17 @@ extension SyncEngine {
   ) throws(DocumentStoreError) {
     guard writing.lookup == id else { return }
     writing.lookup = nil
-    if case .success(let documents) = result {
+    switch result {
+    case .success(let documents):
       try take(documents)
       try emit(try local.resolve(id), nil)
+    case .failure(let error) where error.code.isPermanentForWrites:
+      // Whoever may not see what others did cannot say what becomes of the write.
+      try reject(id, error)
+    case .failure:
+      // It is refused again, and that takes longer each time.
+      break
     }
-    // Otherwise it is refused again, and that takes longer each time.
     try fillPipeline()
   }
 

@@ -4,9 +4,11 @@
 public struct LoopbackFaults: Sendable {
   /// Of each message, in microseconds.
   public var latency: ClosedRange<Int64> = 0...0
-  /// One message in so many is lost, and its connection with it.
+  /// One message in so many is lost, and its connection with it. Each question outside the streams has a connection of
+  /// its own: if it or its answer is lost, that is `unavailable`, and for the answer of a commit
+  /// `RemoteError.unanswered`.
   public var lossOneIn: Int?
-  /// One message in so many comes twice, where that makes no difference to a correct receiver.
+  /// One message of a stream in so many comes twice, where that makes no difference to a correct receiver.
   public var duplicationOneIn: Int?
   /// Documents of one moment come in any order.
   public var reorders = false

@@ -13,9 +13,13 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
   let scheduler: any SyncScheduler
   private var faults: LoopbackFaults
   private var dice: SeededDice
+  /// For what is asked outside the streams: how much that is makes no difference to what goes wrong on them.
+  private var callDice: SeededDice
   private var isReachable = true
   private var watchEnds: [Int: LoopbackWatchEnd] = [:]
   private var writeEnds: [Int: LoopbackWriteEnd] = [:]
+  /// How the calls that are under way are broken off.
+  private var calls: [Int: () -> Void] = [:]
   private var lastNumber = 0
   private var isTellingDue = false
 
@@ -34,6 +38,7 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
     self.scheduler = scheduler
     self.faults = faults
     dice = SeededDice(seed: seed)
+    callDice = SeededDice(seed: ~seed)
   }
 
   public var documentsName: String { Self.name }
@@ -47,6 +52,7 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
       guard !isReachable else { return }
       breakOffWatching()
       for (_, end) in writeEnds.sorted(by: { $0.key < $1.key }) { end.breakOff() }
+      for (_, breakOff) in calls.sorted(by: { $0.key < $1.key }) { breakOff() }
     }
   }
 
@@ -86,34 +92,17 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
     at paths: [DocumentPath], as user: String?,
     _ answer: @escaping @Sendable (Result<[RemoteDocument], RemoteError>) -> Void
   ) {
-    ask(answer) { server throws(DocumentStoreError) in
-      let snapshot = try server.store.snapshot()
-      defer { snapshot.close() }
-      let absent = snapshot.time.map { SnapshotVersion($0) } ?? server.version
-      var documents: [RemoteDocument] = []
-      for path in paths {
-        documents.append(
-          try snapshot.document(at: path).map { RemoteDocument($0) }
-            ?? RemoteDocument(path, nil, version: absent))
-      }
-      return documents
-    }
+    ask(answer) { server throws(RemoteError) in try server.documents(at: paths, as: user) }
   }
 
   public func commit(
     _ mutations: [Mutation], as user: String?,
     _ answer: @escaping @Sendable (Result<SnapshotVersion, RemoteError>) -> Void
   ) {
-    scheduler.run { [self] in
-      guard isReachable else { return answer(.failure(Self.unreachable)) }
-      if let refusal = server.rules.mayWrite?(user, mutations) { return answer(.failure(refusal)) }
-      do throws(DocumentStoreError) {
-        let time = try server.store.commit(mutations)
-        answer(.success(SnapshotVersion(time)))
-        tellSessions()
-      } catch {
-        answer(.failure(RemoteError(error)))
-      }
+    ask(answer, lossOfAnswer: .unanswered) { [self] server throws(RemoteError) in
+      let version = try server.commit(mutations, as: user)
+      tellSoon()
+      return version
     }
   }
 
@@ -121,25 +110,18 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
     _ aggregates: [Aggregate], over query: StructuredQuery, as user: String?,
     _ answer: @escaping @Sendable (Result<[StoredValue], RemoteError>) -> Void
   ) {
-    ask(answer) { server throws(DocumentStoreError) in
-      try server.store.aggregate(aggregates, over: query)
+    ask(answer) { server throws(RemoteError) in
+      try server.aggregate(aggregates, over: query, as: user)
     }
   }
 
   private func ask<Value: Sendable>(
     _ answer: @escaping @Sendable (Result<Value, RemoteError>) -> Void,
-    _ body: @escaping @Sendable (LoopbackServer) throws(DocumentStoreError) -> Value
+    lossOfAnswer: RemoteError = LoopbackRemote.unreachable,
+    _ body: @escaping @Sendable (LoopbackServer) throws(RemoteError) -> Value
   ) {
-    scheduler.run { [self] in
-      scheduler.run(after: latency()) { [self] in
-        guard isReachable else { return answer(.failure(Self.unreachable)) }
-        do throws(DocumentStoreError) {
-          answer(.success(try body(server)))
-        } catch {
-          answer(.failure(RemoteError(error)))
-        }
-      }
-    }
+    let call = LoopbackCall(self, lossOfAnswer: lossOfAnswer, body, answer)
+    scheduler.run { [self] in open(call) }
   }
 
   static let unreachable = RemoteError(.unavailable, "The authority cannot be reached.")
@@ -162,9 +144,18 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
     end.start(lastNumber, server)
   }
 
+  private func open<Value>(_ call: LoopbackCall<Value>) {
+    guard isReachable else { return call.breakOff() }
+    lastNumber += 1
+    calls[lastNumber] = { call.breakOff() }
+    call.start(lastNumber, server)
+  }
+
   func forgetWatch(_ number: Int) { watchEnds[number] = nil }
 
   func forgetWrite(_ number: Int) { writeEnds[number] = nil }
+
+  func forgetCall(_ number: Int) { calls[number] = nil }
 
   /// Behind what is being done, and once for all of it.
   func tellSoon() {
@@ -182,7 +173,11 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
   }
 
   /// Rolls the dice: only on the scheduler.
-  func latency() -> Int64 {
+  func latency() -> Int64 { latency(&dice) }
+
+  func callLatency() -> Int64 { latency(&callDice) }
+
+  private func latency(_ dice: inout SeededDice) -> Int64 {
     let range = faults.latency
     return range.lowerBound + Int64(dice.below(UInt64(range.upperBound - range.lowerBound + 1)))
   }
@@ -193,6 +188,8 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
     if dice.isOne(in: faults.lossOneIn) { return .isLost }
     return dice.isOne(in: faults.duplicationOneIn) ? .comesTwice : .arrives
   }
+
+  func losesCall() -> Bool { callDice.isOne(in: faults.lossOneIn) }
 
   func refusesForNow() -> Bool { dice.isOne(in: faults.transientRejectionOneIn) }
 

@@ -9,6 +9,8 @@ package final class LoopbackServer {
   let feed: FeedConsumer
   /// Up to here the changes of the store were handed to the sessions.
   private(set) var position: FeedPosition
+  /// When the commit at that position was made; 0 if that is not known.
+  private var time: Int64 = 0
   private(set) var version: SnapshotVersion
   private var sessions: [ObjectIdentifier: LoopbackSession] = [:]
   var rules = LoopbackRules()
@@ -39,6 +41,7 @@ package final class LoopbackServer {
       } catch {
         guard case .feedTruncated = error else { throw error }
         feed.skipToStart()
+        (position, time) = (max(position, feed.position), 0)
         for session in sessions.values { session.startAgain() }
         continue
       }
@@ -49,10 +52,23 @@ package final class LoopbackServer {
           for session in sessions.values { session.note(document) }
         }
       }
-      position = last.position
+      (position, time) = (last.position, last.time.microseconds)
       version = max(version, SnapshotVersion(last.time))
     }
     for session in sessions.values.sorted(by: { $0.number < $1.number }) { try session.flush() }
+  }
+
+  /// Where a target goes on that was told all there is now.
+  var mark: LoopbackMark { LoopbackMark(store: store.storeID, position: position, time: time) }
+
+  /// Whether the feed has come by this place, as it is now. Throws `feedTruncated` if that is not kept any more.
+  func hasPassed(_ mark: LoopbackMark) throws(DocumentStoreError) -> Bool {
+    guard mark.store == store.storeID, mark.position <= position else { return false }
+    if mark.time == 0 || mark == self.mark { return true }
+    guard mark.position > .start else { return false }
+    let before = FeedPosition(mark.position.value - 1)
+    let commit = try store.feedChanges(after: before, max: 1).commits.first
+    return commit?.position == mark.position && commit?.time.microseconds == mark.time
   }
 
   /// What a change has made of its document.
@@ -179,7 +195,8 @@ package final class LoopbackServer {
 public struct LoopbackRules: Sendable {
   /// An error refuses the writes.
   public var mayWrite: (@Sendable (_ user: String?, _ mutations: [Mutation]) -> RemoteError?)?
-  /// An error refuses to answer the query.
+  /// An error refuses to answer the query: that of a listener or of an aggregate, or one for each document that somebody
+  /// looks up.
   public var mayRead: (@Sendable (_ user: String?, _ query: StructuredQuery) -> RemoteError?)?
 
   /// Nothing is refused.

@@ -1,12 +1,10 @@
 // One watch stream at its server's end: its targets, and what the client was told of each.
 //
-//   resume token := position:u64                  of the change feed, little-endian
-//
-// A target that comes with a token is told what has changed since then. That is enough for a query without a limit;
-// one with a limit is told all of its answer again, since what left it need not have changed. If the counts differ
-// afterwards, an existence filter says so.
+// A target that comes with a token (LoopbackMark.swift) is told what has changed since then. That is enough for a query
+// without a limit; one with a limit is told all of its answer again, since what left it need not have changed. So is one
+// whose token is of another store, or of a place that the feed has forgotten. If the counts differ afterwards, an
+// existence filter says so.
 
-internal import ByteStore
 internal import DocumentStore
 
 final class LoopbackSession {
@@ -38,11 +36,7 @@ final class LoopbackSession {
     toldPosition = server.position
   }
 
-  private var token: [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.append(littleEndian: server.position.value)
-    return bytes
-  }
+  private var token: [UInt8] { server.mark.token }
 
   // MARK: Requests
 
@@ -74,11 +68,11 @@ final class LoopbackSession {
   private func resume(
     _ request: WatchTarget, _ keys: Set<DocumentPath>
   ) throws(DocumentStoreError) -> Bool {
-    var reader = ByteReader(request.resumeToken.rawSpan)
-    guard let value = reader.uint64(), reader.bytesLeft == 0 else { return false }
-    var position = FeedPosition(value)
+    guard let mark = LoopbackMark(request.resumeToken) else { return false }
+    var position = mark.position
     var changed: [DocumentPath: RemoteDocument] = [:]
     do throws(DocumentStoreError) {
+      guard try server.hasPassed(mark) else { return false }
       while position < server.position {
         let (commits, end) = try server.store.feedChanges(after: position, max: 500)
         for commit in commits {
@@ -136,7 +130,7 @@ final class LoopbackSession {
       isToldNothing = true
       for id in targets.keys.sorted() { try tellAll(id) }
       // Only when all of them were told: it is said of all.
-      say(.target(.noChange, [], resumeToken: token), server.version)
+      if !targets.isEmpty { say(.target(.noChange, [], resumeToken: token), server.version) }
     }
     guard toldPosition < server.position else { return }
     toldPosition = server.position

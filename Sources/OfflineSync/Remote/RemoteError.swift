@@ -21,6 +21,10 @@ public struct RemoteError: Error, Hashable, Sendable, CustomStringConvertible {
     self.message = message
   }
 
+  /// What takes the place of an answer that does not come. A commit with this answer may have happened, and another
+  /// attempt could do it twice.
+  public static let unanswered = RemoteError(.deadlineExceeded, "The remote has not answered.")
+
   public var description: String { message.isEmpty ? "\(code)" : "\(code): \(message)" }
 }
 

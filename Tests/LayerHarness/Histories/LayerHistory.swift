@@ -47,7 +47,7 @@ package struct LayerHistory: Sendable {
     remote.setFaults(LoopbackFaults())
     let last = connect(Self.clientCount, remote)
     let found = try await LayerDatabase.$current.withValue(last) { try await LayerClient.read() }
-    summary.counts["contendedLinks"] = expected.settle(steps, as: found)
+    summary.counts["contendedLinks"] = expected.settle(steps, outcomes.flatMap(\.unanswered), as: found)
     summary.failure = found.difference(from: expected)
     #if !DEBUG
     summary.failure =
@@ -74,6 +74,8 @@ package struct LayerHistory: Sendable {
   /// What a client did that has to be in the end.
   private struct Outcome: Sendable {
     var steps: [LayerStep] = []
+    /// Transactions that may have happened.
+    var unanswered: [LayerStep] = []
     var counts: [String: Int] = [:]
 
     mutating func count(_ name: String) { counts[name, default: 0] += 1 }
@@ -107,6 +109,10 @@ package struct LayerHistory: Sendable {
             outcome.steps.append(next)
             outcome.count(next.name)
             if !isOnline { outcome.count("stepsOffline") }
+          } catch FirestoreErrorCode.deadlineExceeded where next.isTransaction {
+            // The answer of its commit was lost.
+            outcome.unanswered.append(next)
+            outcome.count("transactionsUnanswered")
           } catch  where next.isTransaction {
             // It needs the remote, and others may be faster for long; then it did not happen.
             outcome.count("transactionsGivenUp")

@@ -91,9 +91,9 @@ package struct LayerModel: Equatable {
     }
   }
 
-  /// Links that were made and removed by several clients are there or not, as in `found`: nobody knows who was last.
-  /// Returns how many there are.
-  mutating func settle(_ steps: [LayerStep], as found: LayerModel) -> Int {
+  /// Links that were made and removed by several clients are there or not, as in `found`: nobody knows who was last. So
+  /// are those of steps of which it is not known whether they happened. Returns how many there are.
+  mutating func settle(_ steps: [LayerStep], _ unanswered: [LayerStep], as found: LayerModel) -> Int {
     var (joined, left) = (Set<[String]>(), Set<[String]>())
     for step in steps {
       switch step {
@@ -102,7 +102,9 @@ package struct LayerModel: Equatable {
       default: break
       }
     }
-    let contended = joined.intersection(left)
+    var contended = joined.intersection(left)
+    for case .join(let room, let person) in unanswered { contended.insert(["\(room)", person]) }
+    for case .leave(let room, let person) in unanswered { contended.insert(["\(room)", person]) }
     for place in contended {
       guard let room = Int(place[0]) else { continue }
       rooms[room].members.remove(place[1])

@@ -10,9 +10,10 @@ final class LoopbackWorld {
   let authority: DocumentStore
   let remote: LoopbackRemote
 
-  init() throws {
-    authority = try DocumentStore.openInMemory()
-    remote = try LoopbackRemote(authority: authority, faults: LoopbackFaults(), seed: 1, on: scheduler)
+  init(authority: DocumentStore? = nil, seed: UInt64 = 1) throws {
+    self.authority = try authority ?? DocumentStore.openInMemory()
+    remote = try LoopbackRemote(
+      authority: self.authority, faults: LoopbackFaults(), seed: seed, on: scheduler)
   }
 
   deinit { scheduler.clear() }

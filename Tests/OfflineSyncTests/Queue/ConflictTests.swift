@@ -124,6 +124,27 @@ import Testing
     #expect(try text() == "39")
   }
 
+  /// Or it would be in the way of all others for ever.
+  @Test func aConflictThatNobodyMayLookAtIsARejection() throws {
+    let client = try client(SimulatedDisk(), merging(Locked<[String]>([])))
+    let rejected = Locked<[RemoteError.Code]>([])
+    _ = client.listenToRejections { result in
+      if case .success(let rejection) = result { rejected.withLock { $0.append(rejection.error.code) } }
+    }
+    client.write([.set(path, Self.fields("ours"))], .local) { _ in }
+    client.write([.set(other, Self.fields("behind"))], .local) { _ in }
+    try changeAtTheAuthority("theirs")
+    var rules = LoopbackRules()
+    rules.mayRead = { _, _ in RemoteError(.permissionDenied) }
+    world.remote.setRules(rules)
+    client.send(.enableNetwork)
+    world.pass()
+    #expect(rejected.withLock { $0 } == [.permissionDenied])
+    #expect(try text() == "theirs")
+    #expect(try Self.text(world.authority.document(at: other)) == "behind")
+    #expect(world.ask(client) { $0.pendingBatches.count } == 0)
+  }
+
   @Test func writesMayBeDropped() throws {
     let client = try client(SimulatedDisk()) { _ in .dropWrites }
     client.write([increment(path)], .local) { _ in }

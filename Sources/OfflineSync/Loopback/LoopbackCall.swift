@@ -1,0 +1,66 @@
+// A question outside the streams: it may be lost on its way, and so may its answer.
+
+/// Touched on the scheduler of the remote alone.
+final class LoopbackCall<Value: Sendable>: @unchecked Sendable {
+  // See above: everything happens on the scheduler, one thing after the other.
+  typealias Answer = Result<Value, RemoteError>
+
+  private let remote: LoopbackRemote
+  private let body: @Sendable (LoopbackServer) throws(RemoteError) -> Value
+  private let handler: @Sendable (Answer) -> Void
+  /// What is told in the place of an answer that is lost.
+  private let lossOfAnswer: RemoteError
+  private var number: Int?
+  private var server: LoopbackServer?
+  private var hasArrived = false
+  private var isOver = false
+
+  init(
+    _ remote: LoopbackRemote, lossOfAnswer: RemoteError,
+    _ body: @escaping @Sendable (LoopbackServer) throws(RemoteError) -> Value,
+    _ handler: @escaping @Sendable (Answer) -> Void
+  ) {
+    self.remote = remote
+    self.lossOfAnswer = lossOfAnswer
+    self.body = body
+    self.handler = handler
+  }
+
+  func start(_ number: Int, _ server: LoopbackServer) {
+    self.number = number
+    self.server = server
+    send { [self] in take() }
+  }
+
+  /// The connection is gone, with what is under way.
+  func breakOff() {
+    guard !isOver else { return }
+    end()
+    let loss = hasArrived ? lossOfAnswer : LoopbackRemote.unreachable
+    remote.scheduler.run(after: remote.callLatency()) { [handler] in handler(.failure(loss)) }
+  }
+
+  private func take() {
+    guard !isOver, let server else { return }
+    let answer = Answer { () throws(RemoteError) in try body(server) }
+    hasArrived = true
+    send { [self] in tell(answer) }
+  }
+
+  private func tell(_ answer: Answer) {
+    guard !isOver else { return }
+    end()
+    handler(answer)
+  }
+
+  private func send(_ arrive: @escaping @Sendable () -> Void) {
+    if remote.losesCall() { return breakOff() }
+    remote.scheduler.run(after: remote.callLatency(), arrive)
+  }
+
+  private func end() {
+    isOver = true
+    server = nil
+    if let number { remote.forgetCall(number) }
+  }
+}

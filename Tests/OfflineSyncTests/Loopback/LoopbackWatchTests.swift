@@ -1,0 +1,292 @@
+// What the loopback remote tells of a target, from the start and from where it was left.
+
+import ByteStore
+import DocumentStore
+import Harness
+import OfflineSync
+import Testing
+
+@Suite struct LoopbackWatchTests {
+  private let world: LoopbackWorld
+  private static let rooms = StructuredQuery(.collection(CollectionPath(unchecked: ["rooms"])))
+
+  init() throws { world = try LoopbackWorld() }
+
+  private static func set(_ name: String, _ number: Int64) -> Mutation {
+    .set(DocumentPath(unchecked: ["rooms", name]), StoredMap([("n", .integer(number))]))
+  }
+
+  private static func delete(_ name: String) -> Mutation {
+    .delete(DocumentPath(unchecked: ["rooms", name]))
+  }
+
+  private func commit(_ mutations: Mutation...) throws {
+    for mutation in mutations { try world.authority.commit([mutation]) }
+  }
+
+  /// The token of somebody who was told all there is.
+  private func token(_ query: StructuredQuery = rooms) -> [UInt8] {
+    let watcher = Watcher(world)
+    watcher.watch(query)
+    _ = watcher.told()
+    watcher.close()
+    return watcher.token
+  }
+
+  private func told(
+    _ query: StructuredQuery = rooms, from token: [UInt8], expectedCount: Int? = nil,
+    in world: LoopbackWorld? = nil
+  ) -> [String] {
+    let watcher = Watcher(world ?? self.world)
+    defer { watcher.close() }
+    watcher.watch(query, from: token, expectedCount: expectedCount)
+    return watcher.told()
+  }
+
+  private static let all = [
+    "opened", "added 2", "rooms/a=1 in 2", "rooms/b=2 in 2", "current 2", "snapshot",
+  ]
+  private static let allAgain = [
+    "opened", "added 2", "reset 2", "rooms/a=1 in 2", "rooms/b=2 in 2", "current 2", "snapshot",
+  ]
+
+  // MARK: From the start, and on
+
+  @Test func allIsToldAndThenWhatChanges() throws {
+    try commit(Self.set("a", 1), Self.set("b", 2))
+    let watcher = Watcher(world)
+    watcher.watch(Self.rooms)
+    #expect(watcher.told() == Self.all)
+    try commit(Self.set("a", 3), Self.delete("b"))
+    world.remote.refresh()
+    #expect(watcher.told() == ["rooms/a=3 in 2", "rooms/b gone out 2", "snapshot"])
+    watcher.unwatch()
+    #expect(watcher.told() == ["removed 2"])
+    try commit(Self.set("a", 4))
+    world.remote.refresh()
+    #expect(watcher.told() == [])
+  }
+
+  @Test func whoMayNotReadIsRefused() throws {
+    var rules = LoopbackRules()
+    rules.mayRead = { user, _ in user == "ann" ? nil : RemoteError(.permissionDenied) }
+    world.remote.setRules(rules)
+    let (ann, bob) = (Watcher(world, as: "ann"), Watcher(world, as: "bob"))
+    ann.watch(Self.rooms)
+    bob.watch(Self.rooms)
+    #expect(ann.told() == ["opened", "added 2", "current 2", "snapshot"])
+    #expect(bob.told() == ["opened", "removed 2 permissionDenied"])
+  }
+
+  // MARK: Going on
+
+  @Test func aTargetThatGoesOnIsToldWhatHasChangedSinceAndNothingElse() throws {
+    try commit(Self.set("a", 1), Self.set("b", 2), Self.set("c", 3))
+    let before = token()
+    #expect(told(from: before) == ["opened", "added 2", "current 2", "snapshot"])
+    try commit(Self.delete("b"), Self.set("d", 4), Self.set("d", 5))
+    try world.authority.commit([.set(DocumentPath(unchecked: ["others", "a"]), StoredMap())])
+    #expect(
+      told(from: before)
+        == ["opened", "added 2", "rooms/b gone out 2", "rooms/d=5 in 2", "current 2", "snapshot"])
+    #expect(told(from: token()) == ["opened", "added 2", "current 2", "snapshot"])
+  }
+
+  @Test func whatMatchesNoLongerLeaves() throws {
+    let field = StoredFieldPath(unchecked: ["n"])
+    let query = try Self.rooms.filtered(by: .field(field, .greaterThanOrEqual, .integer(2)))
+    try commit(Self.set("a", 1), Self.set("b", 2), Self.set("c", 3))
+    let before = token(query)
+    try commit(Self.set("b", 0), Self.set("a", 5))
+    #expect(
+      told(query, from: before)
+        == ["opened", "added 2", "rooms/b=0 out 2", "rooms/a=5 in 2", "current 2", "snapshot"])
+  }
+
+  /// What left the answer of a query with a limit need not have changed.
+  @Test func aTargetWithALimitIsToldAllAgain() throws {
+    let query = try Self.rooms.limited(to: .first(2))
+    try commit(Self.set("a", 1), Self.set("b", 2), Self.set("c", 3))
+    #expect(told(query, from: token(query), expectedCount: 1) == Self.allAgain)
+  }
+
+  /// A remote that is made anew over the same store has given its tokens itself.
+  @Test func aTokenOutlivesTheRemoteThatGaveIt() throws {
+    try commit(Self.set("a", 1), Self.set("b", 2))
+    let before = token()
+    try commit(Self.set("c", 3))
+    let next = try LoopbackWorld(authority: world.authority)
+    #expect(
+      told(from: before, in: next) == ["opened", "added 2", "rooms/c=3 in 2", "current 2", "snapshot"])
+  }
+
+  /// What a bundle has of its query may be gone by now.
+  @Test func aTargetThatIsKnownFromABundleIsToldAllAgain() throws {
+    try commit(Self.set("a", 1), Self.set("gone", 1))
+    let readTime = try #require(try world.authority.snapshot().time)
+    try commit(Self.delete("gone"), Self.set("b", 2))
+    let watcher = Watcher(world)
+    watcher.watch(Self.rooms, readTime: SnapshotVersion(readTime))
+    #expect(watcher.told() == Self.allAgain)
+  }
+
+  // MARK: Starting again
+
+  /// So much happens elsewhere that the feed does not keep what was before.
+  private func forgetTheFeed() throws {
+    let reader = try world.authority.feedConsumer("reader")
+    let much = StoredMap([("t", .bytes([UInt8](repeating: 1, count: 900_000)))])
+    for number in 0..<8 {
+      try world.authority.commit([.set(DocumentPath(unchecked: ["others", "\(number)"]), much)])
+    }
+    try reader.acknowledge(reader.position)
+    #expect(throws: DocumentStoreError.self) {
+      _ = try world.authority.feedChanges(after: FeedPosition(1), max: 1)
+    }
+  }
+
+  @Test func aTokenOfAPlaceThatIsForgottenStartsAgain() throws {
+    try commit(Self.set("a", 1))
+    let before = token()
+    try commit(Self.set("b", 2))
+    try forgetTheFeed()
+    #expect(told(from: before, expectedCount: 1) == Self.allAgain)
+  }
+
+  /// Those who are connected when the feed forgets what they were not told yet.
+  @Test func aTargetWhoseChangesAreForgottenStartsAgainAndGoesOn() throws {
+    try commit(Self.set("a", 1), Self.set("c", 3))
+    let watcher = Watcher(world)
+    watcher.watch(Self.rooms)
+    let idle = Watcher(world)
+    _ = watcher.told()
+    _ = idle.told()
+    try commit(Self.set("b", 2), Self.delete("c"))
+    try forgetTheFeed()
+    world.remote.refresh()
+    let again = watcher.told()
+    #expect(Array(again.prefix(4)) == ["reset 2", "rooms/a=1 in 2", "rooms/b=2 in 2", "current 2"])
+    #expect(again.dropFirst(4).allSatisfy { $0 == "snapshot" } && again.count > 4)
+    #expect(idle.told() == [], "there is nothing to tell it")
+    #expect(told(from: watcher.token) == ["opened", "added 2", "current 2", "snapshot"])
+    try commit(Self.set("d", 4))
+    world.remote.refresh()
+    #expect(watcher.told() == ["rooms/d=4 in 2", "snapshot"])
+  }
+
+  /// What a remote has not given itself: of another store, of a time to come, of another history, and no token at all.
+  @Test func aTokenThatIsNotOfThisStoreStartsAgain() throws {
+    try commit(Self.set("a", 1))
+    let before = token()
+    try commit(Self.set("b", 2))
+    #expect(told(from: before) == ["opened", "added 2", "rooms/b=2 in 2", "current 2", "snapshot"])
+    try #require(before.count == 32)
+    for (place, what) in [(0, "another store"), (23, "a place to come"), (24, "another time")] {
+      var token = before
+      token[place] ^= 0x55
+      #expect(told(from: token) == Self.allAgain, "\(what)")
+    }
+    for token in [[1], Array(before[16..<24]), Array(before.dropLast()), before + [0]] {
+      #expect(told(from: token) == Self.allAgain, "\(token.count) bytes")
+    }
+    var first = before
+    first.replaceSubrange(16..<24, with: [UInt8](repeating: 0, count: 8))
+    #expect(told(from: first) == Self.allAgain, "before the first commit there is no time")
+
+    let other = try LoopbackWorld()
+    try other.authority.commit([Self.set("a", 1)])
+    try other.authority.commit([Self.set("b", 2)])
+    #expect(told(from: before, in: other) == Self.allAgain)
+  }
+
+  /// The authority is restored from an image of its disk, and goes on differently from there.
+  @Test func aTokenOfCommitsThatTheStoreHasLostStartsAgain() throws {
+    func open(_ disk: SimulatedDisk, seconds: Int64) throws -> LoopbackWorld {
+      var options = DocumentStore.Options()
+      options.maintenance = .manual
+      let clock = SimulatedClock(wallMicroseconds: 1_700_000_000_000_000 + seconds * 1_000_000)
+      let platform = Platform(fileSystem: disk, clock: clock, random: SimulatedDice(seed: 1))
+      return try LoopbackWorld(
+        authority: try DocumentStore.open("/authority", options: options, platform: platform))
+    }
+    let disk = SimulatedDisk()
+    let first = try open(disk, seconds: 0)
+    try first.authority.commit([Self.set("a", 1)])
+    let image = disk.image(after: .kill)
+    try first.authority.commit([Self.set("lost", 9)])
+    let watcher = Watcher(first)
+    watcher.watch(Self.rooms)
+    #expect(
+      watcher.told()
+        == ["opened", "added 2", "rooms/a=1 in 2", "rooms/lost=9 in 2", "current 2", "snapshot"])
+
+    let second = try open(SimulatedDisk(image), seconds: 60)
+    #expect(second.authority.storeID == first.authority.storeID)
+    let ahead = [
+      "opened", "added 2", "reset 2", "rooms/a=1 in 2", "current 2", "snapshot",
+    ]
+    #expect(told(from: watcher.token, in: second) == ahead, "it is ahead of the store")
+    try second.authority.commit([Self.set("b", 2)])
+    #expect(told(from: watcher.token, in: second) == Self.allAgain, "another commit has its place")
+    try second.authority.commit([Self.delete("b")])
+    #expect(told(from: watcher.token, in: second) == ahead, "and others came behind it")
+  }
+
+  // MARK: Existence filters
+
+  private func filter(_ told: [String]) -> [String] { told.filter { $0.hasPrefix("filter") } }
+
+  @Test func aFilterComesIfTheClientHasAnotherNumberOrIsToldChanges() throws {
+    try commit(Self.set("a", 1), Self.set("b", 2))
+    let before = token()
+    #expect(filter(told(from: before, expectedCount: 2)) == [])
+    #expect(filter(told(from: before)) == [], "it is not asked for")
+    #expect(filter(told(from: [], expectedCount: 7)) == [], "all is told")
+    for count in [0, 1, 3] {
+      #expect(
+        told(from: before, expectedCount: count)
+          == ["opened", "added 2", "filter 2 of 2 with names", "current 2", "snapshot"])
+    }
+    try commit(Self.delete("b"), Self.set("c", 3), Self.set("d", 4))
+    for count in [2, 3] {
+      #expect(filter(told(from: before, expectedCount: count)) == ["filter 2 of 3 with names"])
+    }
+  }
+
+  @Test func aFilterHasTheNamesOfWhatThereIs() throws {
+    try commit(Self.set("a", 1), Self.set("b", 2))
+    let before = token()
+    try commit(Self.delete("b"), Self.set("c", 3))
+    let watcher = Watcher(world)
+    watcher.watch(Self.rooms, from: before, expectedCount: 2)
+    #expect(filter(watcher.told()) == ["filter 2 of 2 with names"])
+    let bloom = try #require(watcher.filter.flatMap { BloomFilter($0) })
+    let known = ["a", "b", "c", "d"].filter {
+      bloom.contains("\(world.remote.documentsName)/rooms/\($0)")
+    }
+    #expect(known == ["a", "c"])
+  }
+
+  @Test func aFilterOfNothingHasNoNames() throws {
+    try commit(Self.set("a", 1), Self.set("b", 2))
+    let before = token()
+    try commit(Self.delete("a"), Self.delete("b"))
+    #expect(
+      told(from: before, expectedCount: 2)
+        == [
+          "opened", "added 2", "rooms/a gone out 2", "rooms/b gone out 2", "filter 2 of 0", "current 2",
+          "snapshot",
+        ])
+  }
+
+  @Test func aFilterCountsWhatMatches() throws {
+    let field = StoredFieldPath(unchecked: ["n"])
+    let query = try Self.rooms.filtered(by: .field(field, .greaterThanOrEqual, .integer(2)))
+    try commit(Self.set("a", 1), Self.set("b", 2), Self.set("c", 3), Self.set("d", 4))
+    let before = token(query)
+    #expect(filter(told(query, from: before, expectedCount: 3)) == [])
+    #expect(filter(told(query, from: before, expectedCount: 4)) == ["filter 2 of 3 with names"])
+    try commit(Self.set("b", 1))
+    #expect(filter(told(query, from: before, expectedCount: 3)) == ["filter 2 of 2 with names"])
+  }
+}

@@ -1,0 +1,150 @@
+// How long a client waits between attempts.
+
+import DocumentStore
+import Testing
+
+@testable import OfflineSync
+
+@Suite struct BackoffTests {
+  /// In seconds, before dice are thrown: nothing, then one second and half as much more each time, up to a minute.
+  private static let bases = [
+    0, 1, 1.5, 2.25, 3.375, 5.0625, 7.59375, 11.390625, 17.0859375, 25.62890625, 38.443359375,
+    57.6650390625, 60, 60, 60,
+  ]
+  private static let seeds = UInt64(0)..<200
+
+  private static func pauses(_ backoff: inout Backoff, _ count: Int = bases.count) -> [Double] {
+    (0..<count).map { _ in Double(backoff.next()) / 1_000_000 }
+  }
+
+  private static func pauses(seed: UInt64) -> [Double] {
+    var backoff = Backoff(seed: seed)
+    return pauses(&backoff)
+  }
+
+  private static func isWithinHalf(_ pauses: [Double], of bases: [Double]) -> Bool {
+    zip(pauses, bases).allSatisfy { pause, base in
+      // Microseconds are whole.
+      (base * 0.5 - 0.000_001...base * 1.5).contains(pause)
+    }
+  }
+
+  // MARK: The pauses
+
+  @Test func theFirstAttemptIsAtOnceAndTheNextOnesTakeLongerUpToAMinute() {
+    for seed in Self.seeds {
+      let pauses = Self.pauses(seed: seed)
+      #expect(pauses[0] == 0, "seed \(seed)")
+      #expect(Self.isWithinHalf(pauses, of: Self.bases), "seed \(seed): \(pauses)")
+    }
+  }
+
+  @Test func noTwoClientsWaitAlikeAndAllOfTheRangeIsUsed() {
+    let all = Self.seeds.map { Self.pauses(seed: $0) }
+    #expect(Set(all).count == all.count)
+    for place in [1, 5, Self.bases.count - 1] {
+      let parts = all.map { $0[place] / Self.bases[place] }
+      #expect(parts.contains { $0 < 0.6 } && parts.contains { $0 > 1.4 }, "attempt \(place)")
+      let mean = parts.reduce(0, +) / Double(parts.count)
+      #expect((0.9...1.1).contains(mean), "attempt \(place): \(mean)")
+    }
+    #expect(Self.pauses(seed: 7) == Self.pauses(seed: 7))
+  }
+
+  @Test func afterASuccessItBeginsAnew() {
+    for seed in Self.seeds {
+      var backoff = Backoff(seed: seed)
+      _ = Self.pauses(&backoff)
+      backoff.reset()
+      #expect(Self.isWithinHalf(Self.pauses(&backoff), of: Self.bases), "seed \(seed)")
+    }
+  }
+
+  @Test func aRemoteWithTooMuchToDoIsLeftAloneForAMinuteAtOnce() {
+    for seed in Self.seeds {
+      var backoff = Backoff(seed: seed)
+      backoff.wait()
+      #expect(Self.isWithinHalf(Self.pauses(&backoff, 3), of: [60, 60, 60]), "seed \(seed)")
+      backoff.reset()
+      #expect(backoff.next() == 0)
+    }
+  }
+
+  // MARK: The streams
+
+  private let path = DocumentPath(unchecked: ["rooms", "a"])
+  private let away = RemoteError(.unavailable)
+
+  private func engine() throws -> SyncEngine {
+    SyncEngine(
+      try LocalStore(try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client"))
+  }
+
+  /// What comes of an event: seconds until a stream is opened, and 0 if that is at once; nil if it is not.
+  private func pause(_ engine: SyncEngine, _ event: SyncEvent) throws -> Double? {
+    for effect in try engine.handle(event) {
+      switch effect {
+      case .openWatch, .openWrite: return 0
+      case .startTimer(.watchBackoff, let pause), .startTimer(.writeBackoff, let pause):
+        return Double(pause) / 1_000_000
+      default: break
+      }
+    }
+    return nil
+  }
+
+  private func isAbout(_ seconds: Double, _ pause: Double?) -> Bool {
+    pause.map { Self.isWithinHalf([$0], of: [seconds]) } ?? false
+  }
+
+  @Test func theWatchStreamWaitsLongerEachTimeUntilItHears() throws {
+    let engine = try engine()
+    let listen = SyncEvent.listen(ListenerID(1), StructuredQuery(.document(path)), ListenRules())
+    #expect(try pause(engine, listen) == 0)
+    for base in Self.bases.prefix(5) {
+      let pause = try pause(engine, .watchClosed(away))
+      #expect(isAbout(base, pause), "\(base)")
+      if base > 0 { #expect(try self.pause(engine, .timer(.watchBackoff)) == 0) }
+    }
+    // To be open is no success yet.
+    _ = try engine.handle(.watchOpened)
+    #expect(isAbout(Self.bases[5], try pause(engine, .watchClosed(away))))
+    #expect(try pause(engine, .timer(.watchBackoff)) == 0)
+    _ = try engine.handle(.watchOpened)
+    _ = try engine.handle(.watchChanged(.target(.added, [TargetID(2)]), .none))
+    #expect(try pause(engine, .watchClosed(away)) == 0, "it has heard")
+    #expect(isAbout(60, try pause(engine, .watchClosed(RemoteError(.resourceExhausted)))))
+    #expect(try pause(engine, .timer(.watchBackoff)) == 0)
+    #expect(isAbout(60, try pause(engine, .watchClosed(away))), "it goes on from there")
+  }
+
+  @Test func theWriteStreamWaitsLongerEachTimeUntilAWriteIsAnswered() throws {
+    let engine = try engine()
+    let time = try #require(StoredTimestamp(microseconds: 1))
+    func write() -> SyncEvent { .write([.set(path, StoredMap())], at: time, nil) }
+    #expect(try pause(engine, write()) == 0)
+    _ = try engine.handle(write())
+    for base in Self.bases.prefix(5) {
+      let pause = try pause(engine, .writeClosed(away))
+      #expect(isAbout(base, pause), "\(base)")
+      if base > 0 { #expect(try self.pause(engine, .timer(.writeBackoff)) == 0) }
+    }
+    // A handshake is no success yet.
+    _ = try engine.handle(.writeOpened)
+    _ = try engine.handle(.handshakeComplete(token: [1]))
+    #expect(isAbout(Self.bases[5], try pause(engine, .writeClosed(away))))
+    #expect(try pause(engine, .timer(.writeBackoff)) == 0)
+    _ = try engine.handle(.writeOpened)
+    _ = try engine.handle(.handshakeComplete(token: [1]))
+    let version = SnapshotVersion(microseconds: 5)
+    _ = try engine.handle(.writeAnswered(version, [WriteResult(version: version)], token: [1]))
+    #expect(try pause(engine, .writeClosed(away)) == 0, "one write was answered")
+    #expect(isAbout(60, try pause(engine, .writeClosed(RemoteError(.resourceExhausted)))))
+    #expect(try pause(engine, .timer(.writeBackoff)) == 0)
+    // A write that is refused is no failure of the connection.
+    _ = try engine.handle(.writeOpened)
+    _ = try engine.handle(.handshakeComplete(token: [1]))
+    #expect(try pause(engine, write()) == nil)
+    #expect(try pause(engine, .writeClosed(RemoteError(.permissionDenied))) == 0)
+  }
+}

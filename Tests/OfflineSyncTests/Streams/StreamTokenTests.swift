@@ -1,0 +1,246 @@
+// Where the write stream goes on: with the token of the last answer, whatever happens to the client in between.
+
+import ByteStore
+import DocumentStore
+import Harness
+import OfflineSync
+import Testing
+
+@Suite struct StreamTokenTests {
+  private let disk = SimulatedDisk()
+  private let path = DocumentPath(unchecked: ["rooms", "a"])
+  private let away = RemoteError(.unavailable)
+
+  private func open(_ disk: SimulatedDisk) throws -> LocalStore {
+    var options = DocumentStore.Options()
+    options.maintenance = .manual
+    let store = try DocumentStore.open("/client", options: options, platform: disk.platform(seed: 1))
+    return try LocalStore(store, user: nil, collector: .lru, client: "client")
+  }
+
+  /// Writes something, and returns the token that the stream begins with which opens for it.
+  private func begin(_ engine: SyncEngine) throws -> [UInt8]? {
+    let time = try #require(StoredTimestamp(microseconds: 1))
+    _ = try engine.handle(.write([increment(path)], at: time, nil))
+    _ = try engine.handle(.timer(.writeBackoff))
+    return try engine.handle(.writeOpened).compactMap {
+      if case .handshake(let token) = $0 { token } else { nil }
+    }.first
+  }
+
+  private func answer(_ engine: SyncEngine, token: [UInt8]) throws {
+    let version = SnapshotVersion(microseconds: 5)
+    let results = [WriteResult(version: version, transformResults: [.integer(1)])]
+    _ = try engine.handle(.writeAnswered(version, results, token: token))
+  }
+
+  private func sent(_ effects: [SyncEffect]) -> Int {
+    effects.count { if case .send = $0 { true } else { false } }
+  }
+
+  // MARK: The engine
+
+  @Test func theNextStreamBeginsWithTheTokenThatCameLast() throws {
+    let engine = SyncEngine(try open(disk))
+    #expect(try begin(engine) == [], "none has come")
+    #expect(sent(try engine.handle(.handshakeComplete(token: [1]))) == 1)
+    try answer(engine, token: [2])
+    _ = try engine.handle(.writeClosed(away))
+    #expect(try begin(engine) == [2], "of the answer")
+    _ = try engine.handle(.handshakeComplete(token: [3]))
+    _ = try engine.handle(.writeClosed(away))
+    #expect(try begin(engine) == [3], "of the handshake")
+    #expect(sent(try engine.handle(.handshakeComplete(token: [3]))) == 2, "both that wait are sent behind it")
+    try answer(engine, token: [4])
+    try answer(engine, token: [])
+    _ = try engine.handle(.writeClosed(away))
+    #expect(try begin(engine) == [4], "an answer without a token changes none")
+  }
+
+  @Test func theTokenIsThereAfterARestart() throws {
+    let engine = SyncEngine(try open(disk))
+    _ = try begin(engine)
+    _ = try engine.handle(.handshakeComplete(token: [1]))
+    let afterHandshake = SyncEngine(try open(SimulatedDisk(disk.image(after: .kill))))
+    #expect(try begin(afterHandshake) == [1])
+    try answer(engine, token: [2, 3])
+    let afterAnswer = SyncEngine(try open(SimulatedDisk(disk.image(after: .kill))))
+    #expect(afterAnswer.pendingBatches.isEmpty)
+    #expect(try begin(afterAnswer) == [2, 3])
+  }
+
+  @Test func everyUserHasATokenOfTheirOwn() throws {
+    let engine = SyncEngine(try open(disk))
+    _ = try begin(engine)
+    _ = try engine.handle(.handshakeComplete(token: [1]))
+    try answer(engine, token: [2])
+    _ = try engine.handle(.changeUser("ann"))
+    #expect(try begin(engine) == [])
+    _ = try engine.handle(.handshakeComplete(token: [8]))
+    try answer(engine, token: [9])
+    _ = try engine.handle(.changeUser(nil))
+    #expect(try begin(engine) == [2])
+    let later = SyncEngine(try open(SimulatedDisk(disk.image(after: .kill))))
+    #expect(later.local.streamToken == [2])
+    _ = try later.handle(.changeUser("ann"))
+    #expect(try begin(later) == [9])
+  }
+
+  /// A remote that does not know a token any more says so before the handshake is over. No write is lost for it.
+  @Test func aTokenThatIsRefusedIsForgottenAndTheWritesAreSent() throws {
+    let engine = SyncEngine(try open(disk))
+    _ = try begin(engine)
+    _ = try engine.handle(.handshakeComplete(token: [1]))
+    try answer(engine, token: [2])
+    _ = try engine.handle(.writeClosed(away))
+    #expect(try begin(engine) == [2])
+    // It is not the token that is wrong.
+    _ = try engine.handle(.writeClosed(away))
+    #expect(try begin(engine) == [2])
+    _ = try engine.handle(.writeClosed(RemoteError(.invalidArgument, "an old token")))
+    #expect(engine.pendingBatches.count == 2)
+    let later = SyncEngine(try open(SimulatedDisk(disk.image(after: .kill))))
+    #expect(later.local.streamToken == [], "it is forgotten on the disk, too")
+    #expect(try begin(engine) == [])
+    #expect(sent(try engine.handle(.handshakeComplete(token: [3]))) == 3)
+    // What is refused behind the handshake is the write.
+    _ = try engine.handle(.writeClosed(RemoteError(.invalidArgument, "a bad write")))
+    #expect(engine.pendingBatches.count == 2)
+    #expect(try begin(engine) == [3])
+  }
+
+  // MARK: With a remote
+
+  @Test func aRemoteGetsBackWhatItGaveLast() throws {
+    let world = try LoopbackWorld()
+    let remote = NumberingRemote(world.remote)
+    func client(_ disk: SimulatedDisk) throws -> SyncDriver {
+      SyncDriver(try open(disk), remote, SyncEngine.Options(), world.scheduler)
+    }
+    let first = try client(disk)
+    for _ in 0..<3 {
+      first.write([increment(path)], .local) { _ in }
+      // Long enough for the stream to be closed, since nobody needs it.
+      world.pass()
+    }
+    // Each stream was given one for its handshake, and one for its write.
+    #expect(remote.returned == [[], [2], [4]])
+    first.stop()
+    try first.store.close()
+    let second = try client(SimulatedDisk(disk.image(after: .kill)))
+    second.write([increment(path)], .local) { _ in }
+    world.pass()
+    #expect(remote.returned == [[], [2], [4], [6]])
+    second.stop()
+    #expect(try world.authority.document(at: path)?.fields["n"] == .integer(4))
+  }
+
+  /// The power fails before the last token is on the disk: the one before it is sent, and a write that was taken is
+  /// not taken twice.
+  @Test func aTokenOfBeforeAPowerLossDoesNoHarm() throws {
+    let world = try LoopbackWorld()
+    let remote = NumberingRemote(world.remote)
+    func client(_ disk: SimulatedDisk) throws -> SyncDriver {
+      SyncDriver(try open(disk), remote, SyncEngine.Options(), world.scheduler)
+    }
+    let first = try client(disk)
+    first.write([increment(path)], .local) { _ in }
+    world.pass()
+    first.send(.disableNetwork)
+    // This one is synced, and the first answer with it.
+    first.write([increment(path)], .local) { _ in }
+    world.pass()
+    let image = disk.image(after: .powerLoss(.nothing, seed: 0))
+    first.send(.enableNetwork)
+    world.pass()
+    #expect(remote.returned == [[], [2]])
+    first.abandon()
+    let second = try client(SimulatedDisk(image))
+    world.pass()
+    #expect(remote.returned == [[], [2], [2]], "what came behind the write is lost")
+    #expect(try world.authority.document(at: path)?.fields["n"] == .integer(2))
+    #expect(world.ask(second) { $0.pendingBatches.count } == 0)
+    #expect(world.ask(second) { $0.local.streamToken } == [6])
+    second.stop()
+  }
+}
+
+/// A loopback remote whose tokens are all different: it numbers what it tells on write streams.
+private final class NumberingRemote: Remote {
+  private struct State {
+    var given: UInt8 = 0
+    var returned: [[UInt8]] = []
+  }
+
+  private let remote: LoopbackRemote
+  private let state = Locked(State())
+
+  init(_ remote: LoopbackRemote) { self.remote = remote }
+
+  /// What the handshakes brought.
+  var returned: [[UInt8]] { state.withLock { $0.returned } }
+
+  private func nextToken() -> [UInt8] {
+    state.withLock { state in
+      state.given += 1
+      return [state.given]
+    }
+  }
+
+  var documentsName: String { remote.documentsName }
+
+  func openWatchStream(
+    as user: String?, _ handler: @escaping @Sendable (WatchStreamEvent) -> Void
+  ) -> any WatchStream {
+    remote.openWatchStream(as: user, handler)
+  }
+
+  func openWriteStream(
+    as user: String?, _ handler: @escaping @Sendable (WriteStreamEvent) -> Void
+  ) -> any WriteStream {
+    let stream = remote.openWriteStream(as: user) { [self] event in
+      switch event {
+      case .handshakeComplete: handler(.handshakeComplete(token: nextToken()))
+      case .answered(let version, let results, _):
+        handler(.answered(version, results, token: nextToken()))
+      case .opened, .overtaken, .closed: handler(event)
+      }
+    }
+    return Stream(stream: stream) { [self] token in state.withLock { $0.returned.append(token) } }
+  }
+
+  private struct Stream: WriteStream {
+    let stream: any WriteStream
+    let note: @Sendable ([UInt8]) -> Void
+
+    func handshake(_ token: [UInt8]) {
+      note(token)
+      stream.handshake(token)
+    }
+
+    func write(_ write: RemoteWrite) { stream.write(write) }
+
+    func close() { stream.close() }
+  }
+
+  func documents(
+    at paths: [DocumentPath], as user: String?,
+    _ answer: @escaping @Sendable (Result<[RemoteDocument], RemoteError>) -> Void
+  ) {
+    remote.documents(at: paths, as: user, answer)
+  }
+
+  func commit(
+    _ mutations: [Mutation], as user: String?,
+    _ answer: @escaping @Sendable (Result<SnapshotVersion, RemoteError>) -> Void
+  ) {
+    remote.commit(mutations, as: user, answer)
+  }
+
+  func aggregate(
+    _ aggregates: [Aggregate], over query: StructuredQuery, as user: String?,
+    _ answer: @escaping @Sendable (Result<[StoredValue], RemoteError>) -> Void
+  ) {
+    remote.aggregate(aggregates, over: query, as: user, answer)
+  }
+}
