@@ -313,10 +313,110 @@ import Testing
     #expect(none.status == 2 && none.complaint.contains("--json takes no value."), "\(none.complaint)")
     let unknown = try dugout.run("ls", folder.path, "--limits=1").complaint
     #expect(unknown.contains("there is no option --limits=1."), "\(unknown)")
-    let empty = try dugout.run("ls", folder.path, "--limit=").complaint
-    #expect(empty.contains("--limit needs a number above 0"), "\(empty)")
+    for (words, option) in [
+      (["ls", folder.path, "--limit="], "--limit"), (["bench", folder.path, "--documents="], "--documents"),
+    ] {
+      let empty = try dugout.run(words)
+      let said = "\(option) needs a whole number above 0, such as \(option) 5, not \"\"."
+      #expect(empty.status == 2 && empty.complaint.contains(said), "\(empty.complaint)")
+    }
     let shell = try dugout.run(["shell", folder.path], input: "ls users --limit=1\n")
     #expect(shell.output == two, "\(shell.complaint)")
+  }
+
+  // MARK: Parts of a document
+
+  /// As `get` prints them.
+  private func fields(_ directory: String, _ path: String) throws -> [String] {
+    let outcome = try dugout.run("get", directory, path)
+    #expect(outcome.status == 0, "\(outcome.complaint)")
+    return outcome.output.split(separator: "\n").dropFirst().dropLast().map {
+      $0.trimmingCharacters(in: .whitespaces)
+    }
+  }
+
+  @Test func fieldsAreRemovedAndNumbersAddedInOneCommit() throws {
+    let folder = try TemporaryFolder()
+    let whole = #"{name: "Ada", age: 36, address: {city: "London", zip: 1}, `a.b`: 1, n: "text"}"#
+    try #require(dugout.run("set", folder.path, "users/ada", whole).status == 0)
+    let parts = try dugout.run(
+      "set", folder.path, "users/ada", "--delete", "address.city", "--increment", "age=1", "--increment",
+      "`a.b`=-2.5", "--delete=name")
+    #expect(parts.status == 0 && parts.output.hasPrefix("users/ada was written at "), "\(parts.complaint)")
+    let left = ["a.b: -1.5", "address:", "zip: 1", "age: 37", "n: \"text\""]
+    #expect(try fields(folder.path, "users/ada") == left)
+    let both = try dugout.run(
+      "set", folder.path, "users/ada", "{city: \"Paris\", address: {street: 2}}", "--increment", "n=2",
+      "--increment=new=5", "--delete", "age", "--delete", "`a.b`", "--delete", "address.zip", "--delete",
+      "nothing")
+    #expect(both.status == 0, "\(both.complaint)")
+    let changed = ["address:", "street: 2", "city: \"Paris\"", "n: 2", "new: 5"]
+    #expect(try fields(folder.path, "users/ada") == changed)
+    #expect(try object(dugout.run("stat", folder.path, "--json"))["lastCommit"] as? Int == 3)
+  }
+
+  @Test func partsOfADocumentAreChangedInAShell() throws {
+    let folder = try TemporaryFolder()
+    let lines = "set users/ada {age: 1, `a b`: 2}\nset users/ada --increment age=1 --delete `a b`\n"
+    let outcome = try dugout.run(["shell", folder.path], input: lines + "set users/ada\n")
+    #expect(outcome.status == 2)
+    #expect(outcome.complaint.contains("line 3: usage: set PATH [FIELDS] [--merge]"), "\(outcome.complaint)")
+    #expect(try fields(folder.path, "users/ada") == ["age: 2"])
+  }
+
+  /// As Firestore's merge does, and its update.
+  @Test func aDocumentThatIsNotThereIsMadeUnlessThereIsNothingToMakeItOf() throws {
+    let folder = try TemporaryFolder()
+    try #require(dugout.run("set", folder.path, "users/ada", "{}").status == 0)
+    let removed = try dugout.run("set", folder.path, "users/eve", "--delete", "age")
+    #expect(removed.status == 1)
+    #expect(
+      removed.complaint
+        == "dugout set: there is no document users/eve of which a field could be removed. Nothing was written.\n"
+    )
+    #expect(try dugout.run("get", folder.path, "users/eve").status == 1)
+    #expect(try dugout.run("set", folder.path, "users/eve", "--increment", "visits=3").status == 0)
+    #expect(try fields(folder.path, "users/eve") == ["visits: 3"])
+    #expect(try dugout.run("set", folder.path, "users/bob", "{}", "--delete", "age").status == 0)
+    #expect(try fields(folder.path, "users/bob") == [])
+    // A store whose name is mistyped is not made for it.
+    let none = folder.path + "/none"
+    #expect(try dugout.run("set", none, "users/ada", "--delete", "age").status == 69)
+    #expect(!FileManager.default.fileExists(atPath: none))
+    let made = try dugout.run("set", none, "users/ada", "--increment", "age=1")
+    #expect(made.status == 0 && made.output.contains("A new store in \(none)."), "\(made.complaint)")
+  }
+
+  @Test func whatIsNoFieldOrNoNumberIsNamed() throws {
+    let folder = try TemporaryFolder()
+    let city = "{address: {city: \"London\"}, age: 1}"
+    try #require(dugout.run("set", folder.path, "users/ada", city).status == 0)
+    let field =
+      " needs a field, such as age or address.city; a name with other letters stands between backticks. "
+    let number = "--increment needs a field and a number of 64 bits, such as --increment age=1"
+    let wrong: [(words: [String], said: String)] = [
+      (["--delete", "a..b"], "--delete\(field)Invalid field path (a..b)."),
+      (["--delete", "`a"], "--delete\(field)Invalid field path (`a)."), (["--delete="], "--delete\(field)"),
+      (["--delete", "tags[0]"], "must not contain"), (["--delete"], "needs a value."),
+      (["--delete", "__name__"], "cannot begin and end with"),
+      (["--increment", "=1"], "--increment\(field)"),
+      (["--increment", "age"], number + " or --increment balance=-2.5, not \"age\"."),
+      (["--increment", "age="], number), (["--increment", "age=many"], number),
+      (["--increment", "age=\"1\""], number), (["--increment", "age=nan"], number),
+      (["--increment", "age=1e999"], number), (["--increment", "age=99999999999999999999"], number),
+      (["--increment", "age=1", "--increment", "age=2"], "age is named twice: name each field once."),
+      (["--increment", "age=1", "--delete", "age"], "age is named twice"),
+      (["{address: {city: 1}}", "--delete", "address"], "address.city lies in address, and both are named"),
+      (
+        ["--delete", "address", "age"], "Each further field to remove or to add to has an option of its own."
+      ),
+    ]
+    for (words, said) in wrong {
+      let outcome = try dugout.run(["set", folder.path, "users/ada"] + words)
+      #expect(outcome.status == 2 && outcome.complaint.contains(said), "\(words): \(outcome.complaint)")
+    }
+    #expect(try fields(folder.path, "users/ada") == ["address:", "city: \"London\"", "age: 1"])
+    #expect(try dugout.run("query", folder.path, "users", "--sum=").complaint.contains("--sum\(field)"))
   }
 
   @Test func theSameFieldTwiceIsNoIndex() throws {

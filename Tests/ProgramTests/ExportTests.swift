@@ -102,6 +102,89 @@ import Testing
     #expect(manager.fileExists(atPath: file))
   }
 
+  /// The story: each export that was ended left a file beside its own, which nobody ever removed.
+  @Test(arguments: [SIGINT, SIGTERM, SIGKILL]) func anExportThatIsEndedLeavesNothingForGood(
+    signal: Int32
+  ) throws {
+    let folder = try TemporaryFolder()
+    let files = try TemporaryFolder()
+    let count = 20_000
+    try folder.changeStore { store in
+      for start in stride(from: 0, to: count, by: 500) {
+        try store.commit(
+          (start..<start + 500).map { number in
+            .set(try DocumentPath(["c", "\(number)"]), StoredMap([("n", .integer(Int64(number)))]))
+          })
+      }
+    }
+    let manager = FileManager.default
+    let file = files.path + "/all.jsonl"
+    try Data("old".utf8).write(to: URL(fileURLWithPath: file))
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: dugout.path)
+    process.arguments = ["export", folder.path, file]
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    let deadline = ContinuousClock.now + .seconds(60)
+    while try manager.contentsOfDirectory(atPath: files.path).count < 2, process.isRunning {
+      try #require(ContinuousClock.now < deadline, "it makes no file")
+      usleep(200)
+    }
+    kill(process.processIdentifier, signal)
+    process.waitUntilExit()
+    let left = try manager.contentsOfDirectory(atPath: files.path).filter { $0 != "all.jsonl" }
+    if signal == SIGKILL {
+      #expect(left.count == 1 && left.allSatisfy { $0.hasPrefix("all.jsonl" + ExportFile.partMark) })
+    } else {
+      #expect(process.terminationReason == .exit && process.terminationStatus == 1 && left.isEmpty)
+    }
+    #expect(try String(contentsOfFile: file, encoding: .utf8) == "old")
+    #expect(try dugout.run("export", folder.path, file).output == "\(count) documents in \(file)\n")
+    #expect(try manager.contentsOfDirectory(atPath: files.path) == ["all.jsonl"])
+  }
+
+  @Test func onlyWhatNobodyWritesAnyMoreIsRemoved() throws {
+    let folder = try TemporaryFolder()
+    let files = try TemporaryFolder()
+    try folder.makeStore()
+    let mark = "all" + ExportFile.partMark
+    let (left, held) = (mark + "0123456789abcdef", mark + "fedcba9876543210")
+    let others = [
+      "all.part-1", mark + "0123456789abcde", mark + "0123456789abcdeg",
+      "ball" + mark.dropFirst(3) + "0123456789abcdef",
+    ]
+    for name in [left, held] + others {
+      try Data("mine".utf8).write(to: files.url.appendingPathComponent(name))
+    }
+    try FileManager.default.createSymbolicLink(
+      atPath: files.path + "/" + mark + "00000000000000aa", withDestinationPath: others[0])
+    // As another export would hold it.
+    let holder = open(files.path + "/" + held, O_RDWR)
+    #expect(flock(holder, LOCK_EX | LOCK_NB) == 0)
+    defer { close(holder) }
+    #expect(try dugout.run("export", folder.path, files.path + "/all").status == 0)
+    let names = try Set(FileManager.default.contentsOfDirectory(atPath: files.path))
+    #expect(names == Set(others + [held, "all", mark + "00000000000000aa"]))
+  }
+
+  @Test func anExportThatCannotBeWrittenLeavesNothing() throws {
+    let folder = try TemporaryFolder()
+    let files = try TemporaryFolder()
+    try folder.changeStore { store in
+      let text = StoredValue.string(String(repeating: "x", count: 100_000))
+      try store.commit([.set(try DocumentPath(["c", "d"]), StoredMap([("text", text)]))])
+    }
+    // No file may be longer than some kilobytes, and who writes more is told so.
+    let script =
+      "trap '' XFSZ; ulimit -f 8; exec '\(dugout.path)' export '\(folder.path)' '\(files.path)/all'"
+    let outcome = try Program(path: "/bin/bash").run("--norc", "-c", script)
+    #expect(outcome.status == 74)
+    #expect(outcome.complaint.contains("all could not be written: "), "\(outcome.complaint)")
+    #expect(outcome.complaint.contains("Nothing is left of it, and what was there before stays."))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: files.path).isEmpty)
+  }
+
   @Test func aPipeGetsTheLinesAndStaysAPipe() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()

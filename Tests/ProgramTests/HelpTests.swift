@@ -82,7 +82,10 @@ import Testing
       #expect(examples.count == 2, "\(name)")
       for example in examples { #expect(example.hasPrefix("  dugout \(name) data ")) }
     }
-    #expect(try dugout.run("--help").output.contains("Ctrl-C ended an import"))
+    #expect(try dugout.run("--help").output.contains("Ctrl-C ended an import, an export or a bench"))
+    for name in ["check", "stat", "salvage"] {
+      #expect(try dugout.run(name, "--help").output.contains("A record is a document, or what"), "\(name)")
+    }
   }
 
   // MARK: The manual page
@@ -93,7 +96,8 @@ import Testing
     for command in Dugout.commands {
       #expect(page.output.contains("\n.SS \(command.name)\n"))
       for (option, _) in command.options {
-        #expect(page.output.contains("\n\\fB\(option.replacing("-", with: "\\-"))\\fR\n"))
+        let set = option.replacing("-", with: "\\-").replacing("…", with: "\\[u2026]")
+        #expect(page.output.contains("\n\\fB\(set)\\fR\n"), "\(option)")
       }
     }
     // No line but requests begins with what makes one.
@@ -147,6 +151,10 @@ import Testing
       try Set(offers(["dugout", "query", "data", "users", "--"])) == [
         "--count", "--sum", "--average", "--json", "--help",
       ])
+    #expect(
+      try Set(offers(["dugout", "set", "data", "users/ada", "--"])) == [
+        "--merge", "--delete", "--increment", "--json", "--help",
+      ])
     #expect(try offers(["dugout", "index", "cr"]) == ["create"])
     #expect(try offers(["dugout", "completions", ""]) == ["bash", "zsh", "fish"])
     let folder = try TemporaryFolder()
@@ -177,6 +185,8 @@ import Testing
       for command in Dugout.commands { #expect(script.output.contains(command.name), "\(shell)") }
       #expect(script.output.contains("average"), "\(shell)")
     }
+    let zsh = try dugout.run("completions", "zsh").output
+    #expect(zsh.contains(" '*--increment[Add a number") && zsh.contains(" '--sum[Only the sum"))
     #expect(try dugout.run("completions", "tcsh").status == 2)
   }
 }

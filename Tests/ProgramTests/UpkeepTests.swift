@@ -46,11 +46,14 @@ import Testing
     try folder.makeStore()
     let outcome = try dugout.run("stat", folder.path)
     #expect(outcome.status == 0)
-    #expect(outcome.output.contains("1 document; 1 key, as of commit 1"))
+    #expect(outcome.output.contains("1 document; 1 record in all, as of commit 1"))
     #expect(outcome.output.contains("none yet, 1 commit in logs"))
     #expect(
       outcome.output.contains("was closed cleanly before; 1 log read, 1 commit replayed, nothing dropped"))
     #expect(outcome.output.contains("snapshots   none open"))
+    let check = try dugout.run("check", folder.path).output
+    #expect(check.contains(" verified, 1 record, 0 entries in segments"), "\(check)")
+    #expect(check.contains("\n1 document compared with ") && !check.contains("key"), "\(check)")
     #expect(outcome.output.contains("contents    none\n"))
 
     let object = try object(dugout.run("stat", folder.path, "--json"))
@@ -74,6 +77,9 @@ import Testing
     }
     let outcome = try dugout.run("stat", folder.path)
     #expect(outcome.output.contains("contents    1 of files of a storage, in "), "\(outcome.output)")
+    let check = try dugout.run("check", folder.path).output
+    #expect(check.contains("\n0 documents and ") && check.contains(" compared with "), "\(check)")
+    #expect(check.contains("; 1 object of the storage compared with its content\nNo damage.\n"), "\(check)")
     let numbers = try object(dugout.run("stat", folder.path, "--json"))
     let contents = try #require(numbers["contents"] as? [String: Int])
     #expect(contents["contents"] == 1 && contents["bytes", default: 0] >= 2 << 20, "\(contents)")
@@ -232,6 +238,44 @@ import Testing
       let contents = FileManager.default.contents(atPath: "\(foreign)/\(name)")
       #expect(letters.contains(name) && contents == Data("what is left".utf8), "\(name)")
     }
+  }
+
+  /// The story: nobody knew what lay in the folder of a backup that had been killed, and whether it may be used again.
+  @Test func aBackupThatWasCutOffIsMadeAnewAndToldOf() throws {
+    let folder = try TemporaryFolder()
+    let targets = try TemporaryFolder()
+    try folder.makeStore()
+    func write(_ names: [String], to target: String) throws {
+      for name in names {
+        let file = URL(fileURLWithPath: "\(target)/\(name)")
+        try FileManager.default.createDirectory(
+          at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data("what is left".utf8).write(to: file)
+      }
+    }
+    let remark = "\nWhat was there before, of a backup or a restore that was cut off, is gone.\n"
+    for (place, left) in [["LOCK"], ["LOCK", "BACKUP", "segment-0000000001", "blobs/pack-0000000001"]]
+      .enumerated()
+    {
+      let target = "\(targets.path)/\(place)"
+      try write(left, to: target)
+      let outcome = try dugout.run("backup", folder.path, target)
+      #expect(outcome.status == 0, "\(outcome.complaint)")
+      #expect(outcome.output.hasSuffix(remark) == left.contains("BACKUP"), "\(outcome.output)")
+      #expect(try dugout.run("get", target, "users/ada").status == 0)
+      let again = try dugout.run("backup", folder.path, target)
+      #expect(again.status == 69)
+      #expect(again.complaint.contains("holds a store, such as an earlier backup, and a backup never"))
+    }
+    let foreign = "\(targets.path)/foreign"
+    try write(["LOCK", "BACKUP", "letter.txt"], to: foreign)
+    let outcome = try dugout.run("backup", folder.path, foreign)
+    #expect(outcome.status == 69)
+    #expect(
+      outcome.complaint.contains("that was cut off, and beside it letter.txt, which is none of its files."),
+      "\(outcome.complaint)")
+    #expect(FileManager.default.fileExists(atPath: foreign + "/letter.txt"))
+    #expect(try dugout.run("stat", foreign).complaint.contains("was cut off before it was whole"))
   }
 
   @Test func backupToADirectoryWithAnythingInItIsRefused() throws {

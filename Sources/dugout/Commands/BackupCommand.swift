@@ -12,13 +12,34 @@ enum BackupCommand: Command {
   ]
   static let positional = 2...2
   static let notes = [
-    "TARGET is a new or an empty directory, or one with a backup that was cut off. Every byte is read back before",
-    "the backup counts. It is a store with an id of its own; \"dugout restore\" makes a store of it again.",
+    "TARGET is a new or an empty directory, or one with a backup that was cut off, which is cleared and made anew.",
+    "Every byte is read back before the backup counts. It is a store with an id of its own; \"dugout restore\" makes a",
+    "store of it again.",
   ]
 
   static func run(_ arguments: Arguments) async throws {
-    let report = try StoreCopy.make(of: arguments.positional[0], at: arguments.positional[1])
+    let target = arguments.positional[1]
+    let outcome = try StoreCopy.make(of: arguments.positional[0], at: target) { refusal(target, found: $0) }
+    let report = outcome.report
     let headline = "\(report.directory) is a backup as of commit \(report.sequence.value)."
-    arguments.answer(StoreCopy.text(headline, report), StoreCopy.object(of: report))
+    arguments.answer(StoreCopy.text(headline, outcome), StoreCopy.object(of: outcome))
+  }
+
+  /// Nil where it is none of a store's files.
+  private static func refusal(_ target: String, found: String) -> CommandFailure? {
+    if StoreFinder.isStore(target) {
+      return CommandFailure(
+        code: .unavailable,
+        message:
+          "\(target) holds a store, such as an earlier backup, and a backup never replaces one. Name a "
+          + "new directory. Nothing was touched.")
+    }
+    guard StoreFinder.isCutOffCopy(target) else { return nil }
+    return CommandFailure(
+      code: .unavailable,
+      message:
+        "\(target) holds a backup or a restore that was cut off, and beside it \(found), which is none of "
+        + "its files. Take that out of the way and repeat the command, or name a new directory. Nothing was touched."
+    )
   }
 }

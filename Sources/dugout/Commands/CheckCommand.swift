@@ -13,6 +13,9 @@ enum CheckCommand: Command {
     "First all bytes: manifest, logs, segments, checkpoint, contents of files, each against its checksum and its place.",
     "If they are sound, every document is compared with every index, and every object with its content. It ends with",
     "code 1 if it finds anything, and says what to do next: salvage mends documents, and not contents of files.",
+    "",
+    StoreStatus.records,
+    "An object is a file of the storage; entries in segments are records, and older states of them that are dead.",
   ]
 
   static func run(_ arguments: Arguments) async throws {
@@ -102,11 +105,7 @@ enum CheckCommand: Command {
     if let agreement {
       lines += agreement.contradictions
       if agreement.contradictionsOmitted > 0 { lines.append("and \(agreement.contradictionsOmitted) more") }
-      lines.append(
-        "\(Wording.count(agreement.indexes, "index", "indexes")) with "
-          + "\(Wording.count(agreement.indexKeys, "key")) and \(Wording.count(agreement.objects, "object")) "
-          + "compared with \(Wording.count(agreement.records, "record")), "
-          + "\(agreement.documents) of them documents")
+      lines.append(numbers(agreement))
       if report.isSound, agreement.contradictions.isEmpty { lines.append(Terminal.emphasised("No damage.")) }
     }
     return lines.joined(separator: "\n")
@@ -118,10 +117,24 @@ enum CheckCommand: Command {
     // Where the file that would tell is damaged, none is not how many there are.
     let isUncounted = !report.isSound && report.keys == 0
     guard isUncounted else {
-      return files + "\(Wording.count(report.keys, "key")), \(entries), "
+      return files + "\(Wording.count(report.keys, "record")), \(entries), "
         + "\(Wording.bytes(report.deadBytes)) dead, last commit \(report.lastCommit.value)"
     }
-    return files + "\(entries); how many keys there are cannot be told before the damage is mended"
+    return files + "\(entries); how many records there are cannot be told before the damage is mended"
+  }
+
+  private static func numbers(_ agreement: StoreAgreement) -> String {
+    let others = agreement.records - agreement.documents
+    var documents = Wording.count(agreement.documents, "document")
+    if others > 0 { documents += " and " + Wording.count(others, "other record") }
+    let indexes = Wording.count(agreement.indexes, "index", "indexes")
+    let entries = Wording.count(agreement.indexKeys, "entry", "entries")
+    var line = "\(documents) compared with \(indexes) of \(entries)"
+    if agreement.objects > 0 {
+      line += "; \(Wording.count(agreement.objects, "object")) of the storage compared with "
+      line += agreement.objects == 1 ? "its content" : "their contents"
+    }
+    return line
   }
 
   // MARK: For programs

@@ -35,7 +35,7 @@ enum CompactCommand: Command {
   private static func text(_ before: Statistics, _ after: Statistics) -> String {
     """
     \(Terminal.emphasised(headline(before.directoryBytes, after.directoryBytes)))
-      holds     \(Wording.count(after.keys, "key")), as of commit \(after.lastCommit.value)
+      holds     \(Wording.count(after.keys, "record")), as of commit \(after.lastCommit.value)
       segments  \(segments(before.segments)) before, \(segments(after.segments)) now
       logs      \(before.logs.count) before, \(after.logs.count) now
     """

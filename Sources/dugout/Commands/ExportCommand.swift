@@ -19,8 +19,9 @@ enum ExportCommand: Command {
   static let notes = [
     "FILE is - for standard output. Without a query all documents are written, each a line",
     "{\"path\": …, \"createTime\": …, \"updateTime\": …, \"fields\": {…}} that \"dugout import\" reads. The file has its",
-    "name when it is complete; a pipe or a device is written to, and stays what it is. Files of the storage are not in",
-    "it: \"dugout backup\" has them.",
+    "name when it is complete: Ctrl-C ends the export with code 1, and leaves nothing of it, and what one that was killed",
+    "has left beside FILE, the next one removes. A pipe or a device is written to, and stays what it is. Files of the",
+    "storage are not in it: \"dugout backup\" has them.",
     "",
     "With --csv, bytes are Base64, a reference is a path, a place is \"latitude,longitude\", and arrays, maps and vectors",
     "are JSON. A column does not say which type a value had, and \"dugout import\" does not read it.",
@@ -86,18 +87,18 @@ private struct Export {
     if asCSV {
       // As bytes: names that look alike are columns of their own.
       var names = Set<[UInt8]>()
-      try forEach { for (name, _) in $0.fields.entries { names.insert(Array(name.utf8)) } }
+      try forEach(for: output) { for (name, _) in $0.fields.entries { names.insert(Array(name.utf8)) } }
       let columns = names.sorted { $0.lexicographicallyPrecedes($1) }.map {
         String(decoding: $0, as: UTF8.self)
       }
       output.write(CSV.row(["path"] + columns))
-      try forEach { document in
+      try forEach(for: output) { document in
         let cells = columns.map { document.fields[$0].map(CSV.cell) ?? "" }
         output.write(CSV.row([document.path.description] + cells))
         outcome.documents += 1
       }
     } else {
-      try forEach { document in
+      try forEach(for: output) { document in
         output.write(DocumentJSON.object(of: document).description)
         outcome.documents += 1
       }
@@ -113,28 +114,33 @@ private struct Export {
 
   /// What a store keeps beside the documents of users, such as the records of files, is not handed out: no import could
   /// make anything of it.
-  private func forEach(_ body: (StoredDocument) -> Void) throws(DocumentStoreError) {
+  private func forEach(
+    for output: ExportFile, _ body: (StoredDocument) -> Void
+  ) throws(DocumentStoreError) {
     func take(_ document: StoredDocument) { if !document.path.isReserved { body(document) } }
     let start = ContinuousClock.now
     if let query {
       guard query.limit == nil, query.start == nil else { return try store.documents(query).forEach(take) }
-      _ = try forEach(in: query, of: try store.count(query), from: 0, since: start, take)
+      _ = try forEach(for: output, in: query, of: try store.count(query), from: 0, since: start, take)
       return
     }
     let total = store.count
     var done = 0
     for id in try store.collectionGroups() where PathArgument.isCollectionID(id) {
-      done = try forEach(in: StructuredQuery(.collectionGroup(id)), of: total, from: done, since: start, take)
+      done = try forEach(
+        for: output, in: StructuredQuery(.collectionGroup(id)), of: total, from: done, since: start, take)
     }
   }
 
   private func forEach(
-    in query: StructuredQuery, of total: Int, from before: Int, since start: ContinuousClock.Instant,
+    for output: ExportFile, in query: StructuredQuery, of total: Int, from before: Int,
+    since start: ContinuousClock.Instant,
     _ body: (StoredDocument) -> Void
   ) throws(DocumentStoreError) -> Int {
     var done = before
     var page = try query.limited(to: .first(Self.pageDocuments))
     while true {
+      try output.goOn()
       let documents = try store.documents(page)
       for document in documents { body(document) }
       done += documents.count

@@ -80,7 +80,9 @@ extension Arguments {
   func count(of option: String) throws -> Int? {
     guard let text = value(of: option) else { return nil }
     guard let number = Int(text), number > 0 else {
-      throw CommandFailure(code: .usage, message: "\(option) needs a number above 0, not \(text).")
+      throw CommandFailure(
+        code: .usage,
+        message: "\(option) needs a whole number above 0, such as \(option) 5, not \"\(text)\".")
     }
     return number
   }

@@ -121,13 +121,8 @@ enum QueryCommand: Command {
 
   private static func aggregates(_ arguments: Arguments) throws -> [Aggregate] {
     var aggregates: [Aggregate] = arguments.has("--count") ? [.count] : []
-    func field(_ text: String) throws -> StoredFieldPath {
-      do { return try QueryText.field(text) } catch {
-        throw CommandFailure(code: .usage, message: "\(error)")
-      }
-    }
-    if let text = arguments.value(of: "--sum") { aggregates.append(.sum(try field(text))) }
-    if let text = arguments.value(of: "--average") { aggregates.append(.average(try field(text))) }
+    if let sum = try arguments.fields(of: "--sum").last { aggregates.append(.sum(sum)) }
+    if let average = try arguments.fields(of: "--average").last { aggregates.append(.average(average)) }
     return aggregates
   }
 }

@@ -27,9 +27,10 @@ enum RestoreCommand: Command {
     guard FileManager.default.fileExists(atPath: backup) else {
       throw CommandFailure(code: .unavailable, message: "there is no backup at \(backup). Look at the path.")
     }
-    let report = try StoreCopy.make(of: backup, at: target) { refusal(target, found: $0) }
+    let outcome = try StoreCopy.make(of: backup, at: target) { refusal(target, found: $0) }
+    let report = outcome.report
     let headline = "\(report.directory) is restored, as of commit \(report.sequence.value) of the backup."
-    arguments.answer(StoreCopy.text(headline, report), StoreCopy.object(of: report))
+    arguments.answer(StoreCopy.text(headline, outcome), StoreCopy.object(of: outcome))
   }
 
   private static func refusal(_ target: String, found: String) -> CommandFailure {

@@ -19,8 +19,10 @@ enum SalvageCommand: Command {
     "and leaves a store alone whose documents are sound. Contents of files are not looked at: \"dugout check\" does. Copy the",
     "directory before; docs/guides/when-a-store-is-damaged.md goes through it step by step.",
     "",
-    "It ends with code 1 if anything is lost, or may be. Indexes are left out: it prints the commands that make those again",
-    "that were declared, and queries make theirs.",
+    "It ends with code 1 if anything is lost, or may be, or if nothing was found. Indexes are left out: it prints the",
+    "commands that make those again that were declared, and queries make theirs.",
+    "",
+    StoreStatus.records,
   ]
 
   static func run(_ arguments: Arguments) async throws {
@@ -48,6 +50,11 @@ enum SalvageCommand: Command {
         + "more. Compare it with a backup."
     case .salvaged: break
     }
+    guard !isEmpty(report) else {
+      return
+        "nothing was found that could be read: the store opens again, and nothing is in it. A backup may have "
+        + "what was; the files that were set aside are as they were."
+    }
     var parts: [String] = []
     if let lost = report.entriesLost, lost > 0 {
       parts.append(Wording.count(lost, "value is lost", "values are lost"))
@@ -64,6 +71,11 @@ enum SalvageCommand: Command {
     guard !parts.isEmpty else { return nil }
     return "the store opens again, but not all of it is as it was: \(parts.joined(separator: ", ")). "
       + "A backup may have the rest."
+  }
+
+  /// No file had a record or a commit, and no checkpoint says that there was none.
+  private static func isEmpty(_ report: SalvageReport) -> Bool {
+    report.keys == 0 && report.commitsApplied == 0 && report.entriesLost != 0
   }
 
   private static func isOfSegment(_ damage: Damage) -> Bool {
@@ -87,13 +99,13 @@ enum SalvageCommand: Command {
   // MARK: For the eye
 
   private static func text(_ report: SalvageReport) -> String {
-    let keys = Wording.count(report.keys, "key")
+    let records = Wording.count(report.keys, "record")
     switch report.outcome {
     case .healthy:
-      return "The documents are sound: nothing was done. \(keys). Contents of files were not looked at: "
+      return "The documents are sound: nothing was done. \(records). Contents of files were not looked at: "
         + "\"dugout check\" does."
     case .completed:
-      return "An earlier salvage was cut off, and is complete now. \(keys).\n" + setAside(report)
+      return "An earlier salvage was cut off, and is complete now. \(records).\n" + setAside(report)
     case .salvaged: break
     }
     var lines = report.damage.map(\.line)
@@ -107,12 +119,13 @@ enum SalvageCommand: Command {
       lines.append("\(Wording.count(lost, "value is", "values are")) lost")
     }
     if report.keysPossiblyStale > 0 {
-      let stale = Wording.count(report.keysPossiblyStale, "key has", "keys have")
+      let stale = Wording.count(report.keysPossiblyStale, "record has", "records have")
       lines.append("at most \(stale) a value that was replaced or deleted later")
     }
     for name in report.foreign { lines.append("\(name) belongs to another store, and was not used") }
     lines.append(setAside(report))
-    lines.append(Terminal.emphasised("The store opens again. \(keys)."))
+    lines.append(
+      Terminal.emphasised("The store opens again. \(isEmpty(report) ? "Nothing is in it" : records)."))
     return lines.joined(separator: "\n")
   }
 

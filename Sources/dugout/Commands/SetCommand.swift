@@ -1,17 +1,22 @@
-// dugout set DIR PATH VALUE: writes one document.
+// dugout set DIR PATH FIELDS: writes one document, or changes some of its fields.
 
 import DocumentStore
 import Foundation
 
 enum SetCommand: Command {
   static let name = "set"
-  static let summary = "Writes a document"
-  static let usage = "DIR PATH FIELDS [--merge] [--json]"
+  static let summary = "Writes a document, or changes some of its fields"
+  static let usage = "DIR PATH [FIELDS] [--merge] [--delete FIELD…] [--increment FIELD=N…] [--json]"
   static let options = [
     (option: "--merge", meaning: "Leave the fields alone that are not named"),
+    (option: "--delete FIELD…", meaning: "Remove a field, as part of a merge; once for each field"),
+    (
+      option: "--increment FIELD=N…",
+      meaning: "Add a number to a field, as part of a merge; once for each field"
+    ),
     (option: Arguments.json, meaning: "One JSON object with the path and the time of the commit"),
   ]
-  static let positional = 3...3
+  static let positional = 2...3
   static let shellForm = ShellForm.text(wordsBefore: 1)
   static let notes = [
     "FIELDS is JSON, or - to read it from standard input. Names need no quotes, and those that are not letters, digits",
@@ -20,25 +25,31 @@ enum SetCommand: Command {
     "infinity. A number without a point is an integer. The store is made if the directory has none. In PATH, names may",
     "stand between backticks.",
     "",
+    "With --delete or --increment, FIELDS can be left out, and all of it is one commit that leaves the rest of the",
+    "document alone. A FIELD inside a map is address.city, and other names stand between backticks. N may be negative; a",
+    "field that is not there, or no number, becomes N. A document that is not there is made, as by Firestore's merge;",
+    "--delete alone makes none and ends with code 1, as its update does.",
+    "",
     "  dugout set data users/ada '{name: \"Ada\", born: timestamp(\"1815-12-10T00:00:00Z\"), languages: [\"en\", \"fr\"]}'",
+    "  dugout set data users/ada --increment visits=1 --delete address.city",
   ]
 
   static func run(_ arguments: Arguments) async throws {
     let path = try PathArgument.document(arguments.positional[1])
-    var text = arguments.positional[2]
-    if text == "-" { text = String(decoding: FileHandle.standardInput.readDataToEndOfFile(), as: UTF8.self) }
-    // What is wrong with the value helps nobody who does not know that it is to be an object.
-    guard text.first(where: { !$0.isWhitespace }) == "{", case .map(let fields) = try QueryText.value(text)
-    else {
-      throw CommandFailure(
-        code: .usage, message: "the fields of a document look like {name: \"Ada\", age: 36}.")
-    }
-    let merges = arguments.has("--merge")
+    let change = try Change(arguments)
+    let mutation = change.mutation(of: path)
     let directory = arguments.positional[0]
     let isNew = StoreAccess.session == nil && !StoreFinder.isStore(directory)
-    let time = try StoreAccess.withStore(directory, creates: true, writesDocuments: true) {
+    let time = try StoreAccess.withStore(directory, creates: change.makesDocument, writesDocuments: true) {
       store throws(DocumentStoreError) in
-      try store.commit([merges ? .merge(path, fields) : .set(path, fields)])
+      do throws(DocumentStoreError) {
+        return try store.commit([mutation])
+      } catch {
+        guard case .notFound = error else { throw error }
+        throw .notFound(
+          "there is no document \(PathText.printed(path.segments)) of which a field could be removed. Nothing was "
+            + "written.")
+      }
     }
     let at = DocumentText.text(of: time)
     // Whoever has mistyped the directory sees it here.
@@ -46,5 +57,61 @@ enum SetCommand: Command {
     arguments.answer(
       "\(PathText.printed(path.segments)) was written at \(at).\(made)",
       ["path": path.description, "updateTime": at, "newStore": isNew])
+  }
+}
+
+/// What is to become of the document.
+private struct Change {
+  private let fields: StoredMap?
+  private let deletions: [StoredFieldPath]
+  private let increments: [FieldTransform]
+  private let merges: Bool
+
+  init(_ arguments: Arguments) throws {
+    deletions = try arguments.fields(of: "--delete")
+    increments = try arguments.increments(of: "--increment")
+    let isPart = !deletions.isEmpty || !increments.isEmpty
+    merges = arguments.has("--merge") || isPart
+    fields =
+      arguments.positional.count > 2 ? try Self.fields(arguments.positional[2], isAlone: !isPart) : nil
+    guard fields != nil || isPart else {
+      throw CommandFailure(code: .usage, message: "usage: \(Help.usage(SetCommand.self))")
+    }
+    try checkOverlap()
+  }
+
+  private static func fields(_ argument: String, isAlone: Bool) throws -> StoredMap {
+    var text = argument
+    if text == "-" { text = String(decoding: FileHandle.standardInput.readDataToEndOfFile(), as: UTF8.self) }
+    // What is wrong with the value helps nobody who does not know that it is to be an object.
+    guard text.first(where: { !$0.isWhitespace }) == "{", case .map(let fields) = try QueryText.value(text)
+    else {
+      let hint = isAlone ? "" : " Each further field to remove or to add to has an option of its own."
+      throw CommandFailure(
+        code: .usage, message: "the fields of a document look like {name: \"Ada\", age: 36}.\(hint)")
+    }
+    return fields
+  }
+
+  /// What would become of a field that is named twice, nobody could guess.
+  private func checkOverlap() throws {
+    guard !deletions.isEmpty || !increments.isEmpty else { return }
+    let set = fields.map { FieldMask(leavesOf: $0).paths } ?? []
+    let all = (set + deletions + increments.map(\.field)).sorted()
+    for (outer, inner) in zip(all, all.dropFirst()) where outer.isPrefix(of: inner) {
+      let twice = outer == inner ? "\(outer) is named twice" : "\(inner) lies in \(outer), and both are named"
+      throw CommandFailure(code: .usage, message: "\(twice): name each field once. Nothing was written.")
+    }
+  }
+
+  /// Nothing but removals is for a document that is there, in a store that is there: its name may be mistyped.
+  var makesDocument: Bool { fields != nil || !increments.isEmpty }
+
+  func mutation(of path: DocumentPath) -> Mutation {
+    guard makesDocument else {
+      return .patch(path, StoredMap(), mask: FieldMask(deletions), precondition: .exists(true))
+    }
+    let fields = fields ?? StoredMap()
+    return merges ? .merge(path, fields, deletions: deletions, transforms: increments) : .set(path, fields)
   }
 }

@@ -10,7 +10,9 @@ enum StatCommand: Command {
   static let positional = 1...1
   static let notes = [
     "Nothing else may have the store open, and nothing in it is changed: what a crash cut off is listed, and the next",
-    "command or app that writes drops it.",
+    "command or app that writes drops it. docs/guides/operating.md goes through the lines.",
+    "",
+    StoreStatus.records,
   ]
 
   static func run(_ arguments: Arguments) async throws {

@@ -80,7 +80,7 @@ final class JSONLines: DocumentSource {
             "The file ends in the midst of this line: write or fetch it anew, and repeat the command."
         } else if !hasRead {
           // Whoever has another kind of file sees it in its first line.
-          problem.hint = Self.hint(content)
+          problem.hint = Self.hint(content, at: reader.lineStart)
         }
         throw problem
       }
@@ -102,8 +102,8 @@ final class JSONLines: DocumentSource {
   private static let gzipMark: [UInt8] = [0x1F, 0x8B]
   private static let utf16Marks: [[UInt8]] = [[0xFF, 0xFE], [0xFE, 0xFF]]
 
-  /// What the file seems to be instead.
-  private static func hint(_ line: Data) -> String? {
+  /// What the file seems to be instead; `start` is where the line begins in it.
+  private static func hint(_ line: Data, at start: UInt64) -> String? {
     if line.starts(with: gzipMark) {
       return
         "The file is compressed with gzip: \"gunzip -c FILE | dugout import DIR -\" imports what is in it."
@@ -111,6 +111,10 @@ final class JSONLines: DocumentSource {
     if utf16Marks.contains(where: { line.starts(with: $0) }) {
       return "The file is in UTF-16, and lines of JSON are in UTF-8: "
         + "\"iconv -f UTF-16 -t UTF-8 FILE | dugout import DIR -\" imports what is in it."
+    }
+    if let encoding = UTF16Guess.encoding(of: line, at: start) {
+      return "The file looks like UTF-16 without a mark of the byte order, and lines of JSON are in UTF-8: "
+        + "\"iconv -f \(encoding) -t UTF-8 FILE | dugout import DIR -\" imports what is in it."
     }
     let text = String(decoding: line, as: UTF8.self).trimmingCharacters(in: .whitespaces)
     switch text.first {

@@ -53,7 +53,8 @@ enum CompletionScript: String, CaseIterable {
         let takesValue = option.option.contains(" ")
         let name = option.option.prefix { $0 != " " }
         let meaning = option.meaning.filter { $0 != "[" && $0 != "]" && $0 != ":" }
-        return quoted("\(name)[\(meaning)]" + (takesValue ? ":value:" : ""))
+        let again = option.option.hasSuffix("…") ? "*" : ""
+        return quoted("\(again)\(name)[\(meaning)]" + (takesValue ? ":value:" : ""))
       }
       return "    \(command.name)) _arguments \((options + ["'*:file:_files'"]).joined(separator: " ")) ;;"
     }

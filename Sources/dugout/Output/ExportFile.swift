@@ -4,6 +4,12 @@
 //   a pipe or a device      written to, and stays what it is
 //   a link                  stays, and the file that it leads to is replaced
 //   a file, or none yet     replaced at once by a whole one, which was made beside it under a name that nobody has
+//
+// What was made beside it goes with whatever ends the export: a signal, an error, and if the process is killed, the next
+// export to the same file. Its lock tells which of them are somebody's still:
+//
+//   1. an export takes the lock of what it has made, and makes another one if that is gone by then
+//   2. whoever can take the lock of another one has nobody to mind, and removes it
 
 import DocumentStore
 import Foundation
@@ -11,12 +17,18 @@ import Foundation
 final class ExportFile {
   private static let linksMax = 40
   private static let bufferBytes = 1 << 20
+  /// Behind it come so many hexadecimal digits, so that no file of somebody else is taken for one of these.
+  static let partMark = ".dugout-export-"
+  private static let partDigits = 16
+  private static let partsMax = 10
 
   /// As the user calls it.
   private let path: String
   private let handle: FileHandle
   /// What is renamed at the end, and to what; nil if nothing is.
   private let part: (path: String, target: String)?
+  /// While there is something to remove.
+  private let interruption: Interruption?
   private var isFinished = false
   private var buffer: [UInt8] = []
 
@@ -27,7 +39,7 @@ final class ExportFile {
   init(_ path: String) throws(DocumentStoreError) {
     self.path = path
     guard !Self.isStandardOutput(path) else {
-      (handle, part) = (.standardOutput, nil)
+      (handle, part, interruption) = (.standardOutput, nil, nil)
       return
     }
     var status = stat()
@@ -38,13 +50,15 @@ final class ExportFile {
     }
     guard !isThere || kind == S_IFREG else {
       handle = try Self.handle(open(path, O_WRONLY | O_CLOEXEC), path)
-      part = nil
+      (part, interruption) = (nil, nil)
       return
     }
     let target = Self.destination(of: path)
-    let suffix = String(UInt32.random(in: .min ... .max), radix: 16)
-    let part = "\(target).part-\(suffix)"
-    handle = try Self.handle(open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666), path)
+    Self.removeParts(of: target)
+    // An index that a query needs may take long to make.
+    interruption = Interruption(by: [SIGINT, SIGTERM], waits: false)
+    let (part, descriptor) = Self.makePart(of: target)
+    handle = try Self.handle(descriptor, path)
     self.part = (part, target)
     // Whoever could read the file before can do so again, and nobody else.
     if isThere { _ = fchmod(handle.fileDescriptor, status.st_mode & 0o777) }
@@ -52,6 +66,12 @@ final class ExportFile {
 
   deinit {
     if !isFinished { removePart() }
+  }
+
+  /// Asked between two steps; what it throws lets go of this file, and so removes what was made.
+  func goOn() throws(DocumentStoreError) {
+    guard interruption?.hasCome == true else { return }
+    throw .aborted("ended by a signal. Nothing is left of it, and what was at \(path) before stays.")
   }
 
   func write(_ line: String) {
@@ -74,6 +94,7 @@ final class ExportFile {
   }
 
   func finish() throws(DocumentStoreError) {
+    try goOn()
     flush()
     guard let part else { return }
     // What did not reach the disk has no right to the name.
@@ -85,6 +106,59 @@ final class ExportFile {
 
   private func removePart() {
     if let part { unlink(part.path) }
+  }
+
+  // MARK: Beside the file
+
+  /// With a negative number if that failed.
+  private static func makePart(of target: String) -> (path: String, descriptor: Int32) {
+    var made = (path: target, descriptor: Int32(-1))
+    for _ in 0..<partsMax {
+      let digits = String(UInt64.random(in: .min ... .max), radix: 16)
+      made.path = target + partMark + String(repeating: "0", count: partDigits - digits.count) + digits
+      made.descriptor = open(made.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+      guard made.descriptor >= 0 else { return made }
+      // A file system without locks has nobody who takes them.
+      let isTaken = flock(made.descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK
+      guard isTaken || !isAt(made.path, made.descriptor) else { return made }
+      close(made.descriptor)
+      made.descriptor = -1
+      errno = EBUSY
+    }
+    return made
+  }
+
+  /// Those that exports left which were killed.
+  private static func removeParts(of target: String) {
+    let slash = target.lastIndex(of: "/")
+    let folder = slash.map { String(target[...$0]) } ?? "."
+    let start = (slash.map { String(target[target.index(after: $0)...]) } ?? target) + partMark
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+      let digits = name.dropFirst(start.count)
+      guard name.hasPrefix(start), digits.count == partDigits, digits.allSatisfy(\.isHexDigit) else {
+        continue
+      }
+      removePart(slash == nil ? name : folder + name)
+    }
+  }
+
+  private static func removePart(_ path: String) {
+    // What is no file may keep whoever opens it waiting.
+    let descriptor = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+      flock(descriptor, LOCK_EX | LOCK_NB) == 0, isAt(path, descriptor)
+    else { return }
+    unlink(path)
+  }
+
+  /// Whether the file still has the name by which it was opened.
+  private static func isAt(_ path: String, _ descriptor: Int32) -> Bool {
+    var (there, opened) = (stat(), stat())
+    guard lstat(path, &there) == 0, fstat(descriptor, &opened) == 0 else { return false }
+    return there.st_dev == opened.st_dev && there.st_ino == opened.st_ino
   }
 
   // MARK: Paths

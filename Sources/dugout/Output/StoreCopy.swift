@@ -5,26 +5,34 @@ import DocumentStore
 import Foundation
 
 enum StoreCopy {
+  struct Outcome {
+    var report: BackupReport
+    /// What a copy that was cut off had left in the directory is gone.
+    var replacesCutOff: Bool
+  }
+
   /// Copies one committed state to a new or an empty directory outside of the store, or to one where that was cut off,
-  /// and verifies all that lives in it. `refusal` says what is wrong with a directory in which something else was found.
+  /// and verifies all that lives in it. `refusal` says what is wrong with a directory in which something else was found,
+  /// where the error does not say it better.
   static func make(
-    of directory: String, at target: String, refusal: ((String) -> CommandFailure)? = nil
-  ) throws -> BackupReport {
+    of directory: String, at target: String, refusal: (String) -> CommandFailure?
+  ) throws -> Outcome {
     try checkOutside(target, of: directory)
+    let isCutOff = StoreFinder.isCutOffCopy(target)
     let outcome: Result<BackupReport, CommandFailure> = try ProgressLine.during { line in
       try StoreAccess.withStore(directory, readOnly: true) { store throws(DocumentStoreError) in
         do throws(DocumentStoreError) {
           return .success(try store.backup(to: target, progress: line.show))
         } catch {
           // A directory that is unsuitable by its file system holds no such file.
-          guard case .unsuitableDirectory(let evidence) = error, let found = evidence.found, let refusal,
-            FileManager.default.fileExists(atPath: "\(target)/\(found)")
+          guard case .unsuitableDirectory(let evidence) = error, let found = evidence.found,
+            FileManager.default.fileExists(atPath: "\(target)/\(found)"), let refusal = refusal(found)
           else { throw error }
-          return .failure(refusal(found))
+          return .failure(refusal)
         }
       }
     }
-    return try outcome.get()
+    return Outcome(report: try outcome.get(), replacesCutOff: isCutOff)
   }
 
   static func checkOutside(_ target: String, of directory: String) throws {
@@ -36,20 +44,25 @@ enum StoreCopy {
     )
   }
 
-  static func text(_ headline: String, _ report: BackupReport) -> String {
-    """
-    \(Terminal.emphasised(headline))
-      holds       \(Wording.count(report.keys, "key")), \(Wording.bytes(report.bytes)), all of it verified
-      id          \(report.storeID)
-      durability  \(report.durability)
-    """
+  static func text(_ headline: String, _ outcome: Outcome) -> String {
+    let report = outcome.report
+    let replaced =
+      outcome.replacesCutOff
+      ? "\nWhat was there before, of a backup or a restore that was cut off, is gone." : ""
+    return """
+      \(Terminal.emphasised(headline))
+        holds       \(Wording.count(report.keys, "record")), \(Wording.bytes(report.bytes)), all of it verified
+        id          \(report.storeID)
+        durability  \(report.durability)\(replaced)
+      """
   }
 
-  static func object(of report: BackupReport) -> JSON {
-    [
+  static func object(of outcome: Outcome) -> JSON {
+    let report = outcome.report
+    return [
       "directory": report.directory, "storeID": report.storeID.description,
       "lastCommit": report.sequence.value, "keys": report.keys, "bytes": report.bytes,
-      "durability": report.durability.object,
+      "durability": report.durability.object, "replacedCutOff": outcome.replacesCutOff,
     ]
   }
 }

@@ -6,7 +6,8 @@ protocol Command: SendableMetatype {
   static var summary: String { get }
   /// What follows the name on the command line.
   static var usage: String { get }
-  /// Options and the sentence that explains each. One that takes a value has a word for it: `--limit N`.
+  /// Options and the sentence that explains each. One that takes a value has a word for it, `--limit N`, and one that
+  /// may stand there several times has a word with dots: `--delete FIELD…`.
   static var options: [(option: String, meaning: String)] { get }
   static var positional: ClosedRange<Int> { get }
   /// What else one has to know before running it.
@@ -62,11 +63,12 @@ struct OptionWord {
 /// The words after a command's name, sorted into options and the rest.
 struct Arguments {
   let positional: [String]
-  private let options: [String: String]
+  /// In the order in which they stand.
+  private let options: [String: [String]]
 
   init(_ words: [String], of command: any Command.Type) throws {
     var positional: [String] = []
-    var options: [String: String] = [:]
+    var options: [String: [String]] = [:]
     var rest = words[...]
     while let word = rest.popFirst() {
       guard word != "--" else {
@@ -86,13 +88,13 @@ struct Arguments {
         guard known.value == nil else {
           throw CommandFailure(code: .usage, message: "\(known.name) takes no value.")
         }
-        options[known.name] = ""
+        options[known.name] = []
         continue
       }
       guard let value = known.value ?? rest.popFirst() else {
         throw CommandFailure(code: .usage, message: "\(known.option) needs a value.")
       }
-      options[known.name] = value
+      options[known.name, default: []].append(value)
     }
     guard command.positional.contains(positional.count) else {
       let isCutApart = positional.count > command.positional.upperBound && command.usage.contains("QUERY")
@@ -107,5 +109,7 @@ struct Arguments {
 
   func has(_ option: String) -> Bool { options[option] != nil }
 
-  func value(of option: String) -> String? { options[option] }
+  func value(of option: String) -> String? { options[option]?.last }
+
+  func values(of option: String) -> [String] { options[option] ?? [] }
 }

@@ -14,7 +14,7 @@ enum Help {
     (.ok, "done"),
     (
       .checkFailed,
-      "a check failed, a salvage lost something, what was asked for is not there, or Ctrl-C ended an import or a bench"
+      "a check failed, a salvage lost something, what was asked for is not there, or Ctrl-C ended an import, an export or a bench"
     ),
     (.usage, "wrong usage"),
     (.badData, "bad data: a damaged or a newer store, or input that is none"),
@@ -49,7 +49,8 @@ enum Help {
   static func page(_ command: any Command.Type, usage: String, _ note: (String) -> String) -> String {
     var lines = ["\(command.summary)", "", "Usage: \(usage)"]
     if !command.options.isEmpty { lines.append("") }
-    for (option, meaning) in command.options { lines.append("  \(padded(option, 18))\(meaning)") }
+    let width = max(18, 2 + (command.options.map(\.option.count).max() ?? 0))
+    for (option, meaning) in command.options { lines.append("  \(padded(option, width))\(meaning)") }
     if !command.notes.isEmpty { lines.append("") }
     return (lines + command.notes.map(note)).joined(separator: "\n")
   }

@@ -9,12 +9,20 @@ final class Interruption: Sendable {
 
   private let signals: [Int32]
 
-  init(by signals: [Int32]) {
+  /// `waits` if no further signal does more; else the second one ends the process at once, for who cannot wait.
+  init(by signals: [Int32], waits: Bool = true) {
     self.signals = signals
     // Made here: the handler does nothing but note that it was called.
     Self.count.store(0, ordering: .relaxed)
     for number in signals {
-      signal(number) { _ in Interruption.count.store(1, ordering: .relaxed) }
+      guard !waits else {
+        signal(number) { _ in Interruption.count.store(1, ordering: .relaxed) }
+        continue
+      }
+      signal(number) { number in
+        Interruption.count.store(1, ordering: .relaxed)
+        signal(number, SIG_DFL)
+      }
     }
   }
 

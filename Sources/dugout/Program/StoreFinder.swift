@@ -17,6 +17,11 @@ enum StoreFinder {
     FileManager.default.fileExists(atPath: "\(directory)/\(mark)")
   }
 
+  /// Whether a backup or a restore into the directory was cut off, so that the next one clears it.
+  static func isCutOffCopy(_ directory: String) -> Bool {
+    !isStore(directory) && FileManager.default.fileExists(atPath: "\(directory)/\(backupMark)")
+  }
+
   /// Where the directory of a store should be, there is a file.
   static func advice(file path: String) -> String? {
     var isDirectory: ObjCBool = false

@@ -28,6 +28,10 @@ struct StoreStatus {
     isCache = (try? StoreAccess.isCache(store)) ?? false
   }
 
+  /// For the pages of commands that count them.
+  static let records =
+    "A record is a document, or what the store keeps beside them, such as names of fields and files of the storage."
+
   /// So many are looked at, of each collection.
   private static let expiredMax = 1000
 
@@ -42,7 +46,7 @@ struct StoreStatus {
       (
         "holds",
         (documents.map { Wording.count($0, "document") + "; " } ?? "")
-          + "\(Wording.count(statistics.keys, "key")), as of commit \(statistics.lastCommit.value)"
+          + "\(Wording.count(statistics.keys, "record")) in all, as of commit \(statistics.lastCommit.value)"
       ),
       ("files", files), ("contents", contentsText), ("segments", segments), ("logs", logs),
       ("last flush", lastFlush),
@@ -123,7 +127,8 @@ struct StoreStatus {
     var lines = recovery.losses.map { "Dropped by this open: \($0.line)." }
     if isCache {
       lines.append(
-        "This is the cache of a remote, and has what waits for it: documents are written with the app alone.")
+        "This is the cache of a remote, with the writes that the remote has not accepted yet: only the app may "
+          + "write here.")
     }
     if let oldest = statistics.snapshots.oldest, oldest.ageSeconds >= Self.snapshotSecondsMax {
       lines.append(

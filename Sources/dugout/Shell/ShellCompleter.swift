@@ -61,6 +61,12 @@ struct ShellCompleter {
     }
     if name == "watch" { return before.count == 1 ? try paths(word) : try query(Array(before.dropFirst())) }
     if name == "index" { return try index(before) }
+    if name == "set", before.count > 2,
+      OptionWord(before[before.count - 1], of: SetCommand.self)?.takesValue == true
+    {
+      return try store.document(at: DocumentPath(PathText.segments(before[1])))?.fields.entries
+        .map { StoredFieldPath.canonical([$0.name]) } ?? []
+    }
     switch command?.shellForm {
     case .text(let wordsBefore)? where before.count > 1 + wordsBefore:
       return try query(Array(before.dropFirst(1 + wordsBefore)))

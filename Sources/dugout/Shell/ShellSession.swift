@@ -62,8 +62,14 @@ final class ShellSession {
     }
     if line.words.contains(where: { $0.raw == "--help" }) { return try help(command.name) }
     let arguments = line.arguments(of: command, in: directory) ?? []
-    try await StoreAccess.$session.withValue(store) {
-      try await command.run(Self.parsed(arguments, of: command))
+    do {
+      try await StoreAccess.$session.withValue(store) {
+        try await command.run(Arguments(arguments, of: command))
+      }
+    } catch var failure as CommandFailure {
+      // What is wrong with them is told in the form that a line has here.
+      failure.message.replace(Help.usage(command), with: "\(command.name) \(Self.usage(of: command))")
+      throw failure
     }
   }
 
@@ -94,16 +100,6 @@ final class ShellSession {
     guard note.hasPrefix("  dugout ") else { return note }
     return "  "
       + note.dropFirst(9).replacing(" data ", with: " ", maxReplacements: 1).replacing("'", with: "")
-  }
-
-  /// What is wrong with them is told in the form that a line has here.
-  private static func parsed(_ words: [String], of command: any Command.Type) throws -> Arguments {
-    do {
-      return try Arguments(words, of: command)
-    } catch var failure as CommandFailure {
-      failure.message.replace(Help.usage(command), with: "\(command.name) \(usage(of: command))")
-      throw failure
-    }
   }
 
   /// Without the directory.

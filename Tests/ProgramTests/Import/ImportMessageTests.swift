@@ -63,6 +63,19 @@ import Testing
       big += [0, byte]
     }
     for bytes in [little, big] { #expect(try complaint(bytes).contains("is in UTF-16")) }
+    // Without the mark, and with a line before that has nothing but its end.
+    let unmarked: [(bytes: [UInt8], encoding: String)] = [
+      (Array(little.dropFirst(2)), "UTF-16LE"), (Array(big.dropFirst(2)), "UTF-16BE"),
+      ([0x0A, 0] + little.dropFirst(2), "UTF-16LE"),
+    ]
+    for (bytes, encoding) in unmarked {
+      let said = try complaint(bytes)
+      #expect(said.contains("looks like UTF-16 without a mark of the byte order"), "\(said)")
+      #expect(said.contains("\"iconv -f \(encoding) -t UTF-8 FILE | dugout import DIR -\""), "\(said)")
+    }
+    for binary in [[0, 1, 0, 0, 2], [0x7B, 0, 0, 0x22], [0]] as [[UInt8]] {
+      #expect(try !complaint(binary).contains("UTF-16"), "\(binary)")
+    }
     for last in [#"{"path": "users/bob", "fie"#, #"{"path": "users/bob", "fields": {}"#, "{"] {
       for before in ["", good] {
         let said = try complaint(Array((before + last).utf8))
