@@ -131,7 +131,8 @@ extension BallcapTests {
       app.onCallbackQueue { for index in 15..<25 { source[index].data?.rank = 1000 + index } }
       for rank in stride(from: 5, to: 400, by: 20) { try await save("new\(rank)", rank) }
       var last: ItemSource.Snapshot?
-      for _ in stride(from: 5, to: 400, by: 20) {
+      // Several changes may come as one.
+      while last.map({ $0.after.count < 60 }) ?? true {
         let snapshot = await heard.next()
         app.onCallbackQueue {
           #expect(snapshot.before.applying(snapshot.difference)?.keys == snapshot.after.keys)

@@ -1,8 +1,8 @@
 // A client's queue on a simulated disk, cut off before any call (docs/reliability.md, P14).
 //
 // One history: writes are taken, accepted, rejected and cancelled, users change, the remote tells of documents, segments
-// are made. Each state is the disk as a crash before one of the calls leaves it, opened again; every fourth opening is
-// cut off as well, and what that leaves is opened. Then
+// are made. Each state is the disk as a crash before one of the calls leaves it, opened again, for as many of the calls
+// as dice choose; every fourth opening is cut off as well, and what that leaves is opened. Then
 //   - each write that had returned and was not answered is in its user's queue, as it was made
 //   - no write whose end was told for good is there: a rejected or a cancelled one never, an accepted one unless the
 //     power was lost, and then the remote knows its number
@@ -205,9 +205,12 @@ private struct QueueHistory {
 
   // MARK: What a crash leaves
 
+  private static let callsPerHistory = 12
+
   mutating func crash(statesMax: Int) throws {
     let history = disk.history
-    for (index, moment) in history.enumerated() {
+    for index in history.indices.shuffled(using: &dice).prefix(Self.callsPerHistory) {
+      let moment = history[index]
       guard let mark = marks.last(where: { $0.calls <= index }) else { continue }
       let seed = SeededRandom.seed(seed, UInt64(index))
       for crash in [Crash.kill, .powerLoss(.nothing, seed: seed), .powerLoss(.random, seed: seed)] {
