@@ -392,14 +392,25 @@ import Testing
   }
 
   /// A listener has the last reference to its database, and it goes away on the driver's own queue.
-  @Test(.timeLimit(.minutes(5))) func aDatabaseMayEndWithItsLastListener() async throws {
+  enum LastListener: CaseIterable {
+    case snapshots, rejections, queue
+  }
+
+  @Test(.timeLimit(.minutes(5)), arguments: LastListener.allCases)
+  func aDatabaseMayEndWithItsLastListener(_ last: LastListener) async throws {
     let (ends, continuation) = AsyncStream<Void>.makeStream()
     do {
       let remote = EndingRemote(remote) { continuation.yield() }
       let firestore = client { $0.remote = remote }
-      let registration = firestore.collection("rooms").addSnapshotListener { _, _ in
-        withExtendedLifetime(firestore) {}
-      }
+      let registration: any ListenerRegistration =
+        switch last {
+        case .snapshots:
+          firestore.collection("rooms").addSnapshotListener { _, _ in withExtendedLifetime(firestore) {} }
+        case .rejections:
+          firestore.addRejectedWritesListener { _, _ in withExtendedLifetime(firestore) {} }
+        case .queue:
+          firestore.addWriteQueueListener { _, _ in withExtendedLifetime(firestore) {} }
+        }
       _ = try await firestore.collection("rooms").getDocuments(source: .cache)
       registration.remove()
     }

@@ -40,6 +40,13 @@ enum Pending: Campaign {
       result.failed += 1
       result.firstFailure = result.firstFailure ?? "\(question.name): \(difference)"
     }
+    let different = try reads.differentGets()
+    result.run += 1
+    if let path = different.first {
+      result.failed += 1
+      result.firstFailure =
+        result.firstFailure ?? "\(path) and \(different.count - 1) others are read otherwise"
+    }
     table.append(["a document", "1", "1", "1"] + cells(try reads.timesOfGets(rounds: rowsOfGets)))
     result.details = [("documents", documents), ("pendingBatches", reads.pendingBatches)]
     options.tell(TextTable.text(table))

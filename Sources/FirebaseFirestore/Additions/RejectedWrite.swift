@@ -32,7 +32,8 @@ extension Firestore {
   /// When it is told, the documents are again as they were without the write: a read in the callback sees that. The
   /// completion of the write comes next, if somebody waits for it, and then the listeners of the documents.
   ///
-  /// The first listener of an opened database is also told what was refused before it came, the last hundred of them.
+  /// What was refused while nobody listened is told to the next listener, the last hundred of them; what a program does
+  /// not hear before its end, it does not hear later.
   ///
   /// ```swift
   /// Firestore.firestore().addRejectedWritesListener { rejected, _ in

@@ -3,8 +3,8 @@
 private import Foundation
 
 extension Firestore {
-  /// Tells `listener` on the callback queue: once now, and then after each round of snapshots, when all listeners
-  /// that a commit concerns have been told.
+  /// Tells `listener` on the callback queue: once for all that was told before that call, and then after each round of
+  /// snapshots, when all listeners that a commit concerns have been told.
   @discardableResult
   public func addSnapshotsInSyncListener(_ listener: @escaping () -> Void) -> any ListenerRegistration {
     let callback = Callback<Void> { _ in listener() }

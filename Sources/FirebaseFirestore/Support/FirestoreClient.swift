@@ -261,6 +261,8 @@ package final class FirestoreClient: Sendable {
     state.withLock { state in
       state.listeners[ObjectIdentifier(listening)] = nil
       state.onSync[ObjectIdentifier(listening)] = nil
+      // Another one may be made at the same address.
+      state.announced.remove(ObjectIdentifier(listening))
     }
   }
 

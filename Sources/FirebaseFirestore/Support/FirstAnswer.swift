@@ -14,7 +14,7 @@ final class FirstAnswer<Value: Sendable>: Sendable {
   private let waiting: Guarded<(@Sendable (Answer) -> Void)?>
 
   /// What takes the place of an answer that does not come.
-  static var unanswered: RemoteError { RemoteError(.deadlineExceeded, "The remote has not answered.") }
+  static var unanswered: RemoteError { .unanswered }
 
   /// `end` is called once: with `unanswered` if nothing else comes in time.
   init(within seconds: Double = 60, _ end: @escaping @Sendable (Answer) -> Void) {

@@ -77,7 +77,7 @@ final class RemoteTransaction: TransactionBase {
     do {
       _ = try wait { remote.commit(checks + mutations, as: user, $0) }
     } catch OfflineSyncError.remote(let error)
-      where error == FirstAnswer<Void>.unanswered || error == OpenQuestions.terminated
+      where error.code == .deadlineExceeded || error == OpenQuestions.terminated
     {
       // It may have been committed: another attempt could do it twice.
       throw UnansweredCommit()

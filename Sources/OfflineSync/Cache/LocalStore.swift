@@ -103,6 +103,12 @@ package final class LocalStore {
 
   // MARK: Opening
 
+  /// As whom documents at their own paths are seen in a store; nil if it is that of no client.
+  package static func user(of store: DocumentStore) throws(DocumentStoreError) -> String?? {
+    guard let stored = try store.document(at: CacheKeys.globals) else { return nil }
+    return CacheKeys.user(queueName: stored.string("u"))
+  }
+
   /// False if the store is that of no client.
   private func load() throws(DocumentStoreError) -> Bool {
     let stored = try store.document(at: CacheKeys.globals)

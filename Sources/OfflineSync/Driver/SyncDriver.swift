@@ -38,9 +38,9 @@ package final class SyncDriver: @unchecked Sendable {
   /// What they were told last.
   private var toldProgress: QueueProgress?
   private var rejectionListeners: [ListenerID: RejectionHandler] = [:]
-  /// What was rejected before anybody listened, for the first who does; nil since then. What an earlier run has left in
-  /// the queue may be answered as soon as the store is open.
-  private var missedRejections: [Rejection]? = []
+  /// What was rejected while nobody listened, for the first who does. What an earlier run has left in the queue may be
+  /// answered as soon as the store is open.
+  private var missedRejections: [Rejection] = []
   private static let missedRejectionsMax = 100
   private var writes: [CallID: Completion] = [:]
   private var waits: [CallID: Completion] = [:]
@@ -193,7 +193,11 @@ package final class SyncDriver: @unchecked Sendable {
   }
 
   package func unlistenToQueue(_ id: ListenerID) {
-    scheduler.run { [self] in queueListeners[id] = nil }
+    scheduler.run { [self] in
+      // Whoever is let go of may end the database, and come here again.
+      let gone = queueListeners.removeValue(forKey: id)
+      withExtendedLifetime(gone) {}
+    }
   }
 
   private func tellQueue() {
@@ -204,28 +208,39 @@ package final class SyncDriver: @unchecked Sendable {
     for handler in queueListeners.values { handler(.success(progress)) }
   }
 
-  /// Each write of the current user that the remote rejects from now on. The first who listens is also told of the last
-  /// ones before.
+  /// Each write of the current user that the remote rejects from now on, and the last ones of those that were rejected
+  /// while nobody listened.
   package func listenToRejections(_ handler: @escaping RejectionHandler) -> ListenerID {
     let id = numbers.next()
     scheduler.run { [self] in
       if let failure { return handler(.failure(failure)) }
       rejectionListeners[id] = handler
-      let missed = missedRejections ?? []
-      missedRejections = nil
-      for rejection in missed where rejection.user == engine.local.user { handler(.success(rejection)) }
+      tellMissedRejections()
     }
     return id
   }
 
   package func unlistenToRejections(_ id: ListenerID) {
-    scheduler.run { [self] in rejectionListeners[id] = nil }
+    scheduler.run { [self] in
+      let gone = rejectionListeners.removeValue(forKey: id)
+      withExtendedLifetime(gone) {}
+    }
   }
 
   private func tell(_ rejection: Rejection) {
-    for handler in rejectionListeners.values { handler(.success(rejection)) }
-    guard let missed = missedRejections else { return }
-    missedRejections = Array((missed + [rejection]).suffix(Self.missedRejectionsMax))
+    guard rejectionListeners.isEmpty else {
+      for handler in rejectionListeners.values { handler(.success(rejection)) }
+      return
+    }
+    missedRejections = Array((missedRejections + [rejection]).suffix(Self.missedRejectionsMax))
+  }
+
+  /// Those of other users wait until they are back.
+  private func tellMissedRejections() {
+    guard !rejectionListeners.isEmpty, !missedRejections.isEmpty else { return }
+    let missed = missedRejections.filter { $0.user == engine.local.user }
+    missedRejections.removeAll { $0.user == engine.local.user }
+    for rejection in missed { for handler in rejectionListeners.values { handler(.success(rejection)) } }
   }
 
   /// The first state that the remote has confirmed, or what there is once it cannot be reached.
@@ -344,6 +359,7 @@ package final class SyncDriver: @unchecked Sendable {
   private func handle(_ event: SyncEvent) {
     guard failure == nil else { return }
     attempt { () throws(DocumentStoreError) in try engine.handle(event) }
+    if case .changeUser = event { tellMissedRejections() }
   }
 
   private func attempt(_ body: () throws(DocumentStoreError) -> [SyncEffect]) {
@@ -465,14 +481,14 @@ package final class SyncDriver: @unchecked Sendable {
     writeStream = nil
     timers = [:]
     reads = WaitingReads()
+    // Whoever is let go of may end the database, and come here again.
+    let gone = (listeners, syncListeners, queueListeners, rejectionListeners, writes, waits)
+    listeners = [:]
     syncListeners = [:]
     queueListeners = [:]
     rejectionListeners = [:]
     writes = [:]
     waits = [:]
-    // Whoever is let go of may end the database, and come here again.
-    let gone = listeners
-    listeners = [:]
     withExtendedLifetime(gone) {}
   }
 }

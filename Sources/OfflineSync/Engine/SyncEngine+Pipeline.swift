@@ -136,7 +136,9 @@ extension SyncEngine {
     writing.hasFailed = true
     writing.pipeline = []
     writing.lookup = batch.id
-    effects.append(.lookUp(batch.id, batch.paths, user: local.user))
+    // Those alone that it is guarded by: of what was written blindly nobody asks.
+    let guarded = try guards(of: batch).keys.sorted { $0.description < $1.description }
+    effects.append(.lookUp(batch.id, guarded.isEmpty ? batch.paths : guarded, user: local.user))
   }
 
   func lookedUp(
@@ -150,6 +152,8 @@ extension SyncEngine {
       try emit(try local.resolve(id), nil)
     case .failure(let error) where error.code.isPermanentForWrites:
       // Whoever may not see what others did cannot say what becomes of the write.
+      writing.backoff.reset()
+      writing.hasFailed = false
       try reject(id, error)
     case .failure:
       // It is refused again, and that takes longer each time.

@@ -2,8 +2,9 @@
 //
 //   resume token := store:u128 position:u64 time:u64      little-endian
 //
-// It is a place in the change feed of one store, and when the commit of that place was made: 0 if the feed had none yet.
-// A store that was set back has other commits at the same places.
+// It is a place in the change feed of one store, and when the commit of that place was made: 0 if the feed had none yet,
+// or if who made the mark had not seen it, so that the mark holds for nobody else. A store that was set back has other
+// commits at the same places.
 
 internal import ByteStore
 internal import DocumentStore

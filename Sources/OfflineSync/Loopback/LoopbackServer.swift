@@ -64,8 +64,8 @@ package final class LoopbackServer {
   /// Whether the feed has come by this place, as it is now. Throws `feedTruncated` if that is not kept any more.
   func hasPassed(_ mark: LoopbackMark) throws(DocumentStoreError) -> Bool {
     guard mark.store == store.storeID, mark.position <= position else { return false }
-    if mark.time == 0 || mark == self.mark { return true }
-    guard mark.position > .start else { return false }
+    if mark == self.mark { return true }
+    guard mark.position > .start else { return mark.time == 0 }
     let before = FeedPosition(mark.position.value - 1)
     let commit = try store.feedChanges(after: before, max: 1).commits.first
     return commit?.position == mark.position && commit?.time.microseconds == mark.time

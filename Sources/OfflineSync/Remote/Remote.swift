@@ -26,7 +26,8 @@ public protocol Remote: Sendable {
     _ answer: @escaping @Sendable (Result<[RemoteDocument], RemoteError>) -> Void)
 
   /// Commits outside the queue: what transactions do. An error says that nothing of it has happened, and whoever asked may
-  /// do so again; but for `RemoteError.unanswered`, after which nobody knows.
+  /// do so again; but for one with the code `deadlineExceeded`, such as `RemoteError.unanswered`, after which nobody
+  /// knows.
   func commit(
     _ mutations: [Mutation], as user: String?,
     _ answer: @escaping @Sendable (Result<SnapshotVersion, RemoteError>) -> Void)

@@ -138,8 +138,8 @@ package struct PendingReads: Sendable {
     )
     var comparison = Comparison(results: found.count)
     comparison.pendingResults = found.count { $0.pending == .local }
-    let isSame = zip(found, expected).allSatisfy { $0.path == $1.path && $0.fields == $1.fields }
-    if found.count != expected.count || !isSame {
+    let agree = zip(found, expected).allSatisfy { isSame($0, $1) }
+    if found.count != expected.count || !agree {
       comparison.difference = "\(found.map(\.path)) in place of \(expected.map(\.path))"
       return comparison
     }
@@ -153,6 +153,21 @@ package struct PendingReads: Sendable {
         + "\(there.documentsRead) and \(there.entriesRead)"
     }
     return comparison
+  }
+
+  /// With the mark of a write that waits where there is one.
+  private func isSame(_ found: SyncedDocument, _ expected: StoredDocument) -> Bool {
+    let isPending = Int(expected.path.id).flatMap(turn) != nil
+    return found.path == expected.path && found.fields == expected.fields
+      && found.pending == (isPending ? .local : .none)
+  }
+
+  /// Documents with writes that wait and without, one by one; which ones differ.
+  package func differentGets() throws -> [DocumentPath] {
+    try stride(from: 0, to: documents, by: max(1, step / 3)).map(Self.path).filter { path in
+      guard let expected = try other.document(at: path) else { return true }
+      return try !isSame(local.document(path), expected)
+    }
   }
 
   // MARK: How long it takes

@@ -6,7 +6,8 @@
 //   - each write that had returned and was not answered is in its user's queue, as it was made
 //   - no write whose end was told for good is there: a rejected or a cancelled one never, an accepted one unless the
 //     power was lost, and then the remote knows its number
-//   - documents look as the queue makes them, and a new batch gets a number that none had
+//   - documents stand as the queue makes them for the user who was there, and then for each of the others; a new batch
+//     gets a number that none had
 
 import ByteStore
 import DocumentStore
@@ -68,7 +69,7 @@ private struct QueueHistory {
 
   private struct Made {
     var user: String?
-    var mutations: [Mutation]
+    var batch: PendingBatch
   }
 
   private let seed: UInt64
@@ -94,11 +95,13 @@ private struct QueueHistory {
     note()
   }
 
+  /// As whoever was there last.
   private static func open(_ disk: SimulatedDisk) throws -> LocalStore {
     var options = DocumentStore.Options()
     options.maintenance = .manual
     let store = try DocumentStore.open("/client", options: options, platform: disk.platform(seed: 1))
-    return try LocalStore(store, user: nil, collector: .lru, client: "client")
+    let user = try LocalStore.user(of: store) ?? nil
+    return try LocalStore(store, user: user, collector: .lru, client: "client", run: RunID(7))
   }
 
   private mutating func count(_ kind: QueueCrashes.Kind) { counts[kind, default: 0] += 1 }
@@ -159,7 +162,7 @@ private struct QueueHistory {
       }
     }
     let batch = try local.write(mutations, at: moment).batch
-    made[batch.id] = Made(user: local.user, mutations: mutations)
+    made[batch.id] = Made(user: local.user, batch: batch)
     mark.waiting.insert(batch.id)
     mark.last = batch.id
   }
@@ -244,28 +247,34 @@ private struct QueueHistory {
     return (moment.image.after(crash), crash)
   }
 
+  private func unlike(_ local: LocalStore) throws -> String? {
+    for path in (0..<4).map(Self.path) {
+      let composed = try local.composedDocument(path)
+      if try local.store.document(at: path) != composed.stored {
+        return "\(path) is not what the queue makes"
+      }
+      if try local.document(path) != composed { return "\(path) is not read as the queue makes it" }
+    }
+    return nil
+  }
+
   /// What is wrong with what stands on a disk.
   private func failure(_ image: DiskImage, _ mark: Mark, _ isPowerLost: Bool) throws -> String? {
     let local = try Self.open(SimulatedDisk(image))
     defer { try? local.store.close() }
     var found = Set<BatchID>()
+    // As the crash has left them.
+    if let broken = try unlike(local) { return broken }
     for user in [nil, "ann", "bo:b/"] {
       _ = try local.changeUser(user)
       if let broken = local.queue.brokenInvariant() { return broken }
       for batch in local.queue.all {
         found.insert(batch.id)
-        // One that is not known here was being made.
-        guard let made = made[batch.id] else { continue }
+        guard let made = made[batch.id] else { return "nobody has made batch \(batch.id)" }
         if made.user != user { return "batch \(batch.id) is in the queue of \(user ?? "nobody")" }
-        if made.mutations != batch.mutations { return "batch \(batch.id) has other writes" }
+        if made.batch != batch { return "batch \(batch.id) is another one" }
       }
-      for path in (0..<4).map(Self.path) {
-        let composed = try local.composedDocument(path)
-        if try local.store.document(at: path) != composed.stored {
-          return "\(path) is not what the queue makes"
-        }
-        if try local.document(path) != composed { return "\(path) is not read as the queue makes it" }
-      }
+      if let broken = try unlike(local) { return broken }
     }
     let lost = mark.waiting.subtracting(found)
     if !lost.isEmpty { return "lost: \(lost.sorted())" }

@@ -3,7 +3,8 @@
 package enum SyncCampaign {
   package enum Kind: String, CaseIterable, Sendable {
     case words, writes, rejections, listeners, offlinePeriods, kills, doomed, killsAtACall, userChanges,
-      writesAtTheAuthority, collections, evictions, bundles, cancels, waits, eagerClients, conflicts
+      writesAtTheAuthority, collections, evictions, bundles, cancels, unsentCancels, waits, eagerClients,
+      conflicts
   }
 
   package struct Summary: Sendable {

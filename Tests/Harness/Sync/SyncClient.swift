@@ -22,6 +22,10 @@ final class SyncClient: @unchecked Sendable {
   var isNetworkEnabled = true
   /// Of the calls that wait for all writes of a moment, those that this process has not been answered.
   private(set) var waiting = 0
+  /// Of the others, whose they were, and what the last write of that user was then.
+  private var answered: [(user: String?, last: BatchID?)] = []
+  /// How often it has come back.
+  private(set) var returns = 0
   /// How often it had to say what becomes of writes when others were faster.
   private let conflicts: Locked<Int>
   /// Its process comes no further than to some call of the disk: what it is doing then may have happened or not.
@@ -94,11 +98,30 @@ final class SyncClient: @unchecked Sendable {
   }
 
   func waitForWrites() {
-    let opening = openings
+    let (opening, user) = (openings, user)
+    let last = ask { $0.pendingBatches.last?.id } ?? nil
     waiting += 1
-    driver.waitForPendingWrites { [weak self] _ in
-      if let self, self.openings == opening { self.waiting -= 1 }
+    driver.waitForPendingWrites { [weak self] error in
+      guard let self, openings == opening else { return }
+      waiting -= 1
+      if error == nil { answered.append((user, last)) }
+      // A change of user ends it, and so does the end of a doomed process.
+      if let error, !isDoomed, self.user == user {
+        failure = "client \(number): a wait for writes failed: \(error)"
+      }
     }
+  }
+
+  /// A write that was waited for, and is there all the same.
+  func unansweredWait() -> String? {
+    let pending = ask { $0.pendingBatches.map(\.id) } ?? []
+    defer { answered = [] }
+    for (user, last) in answered where user == self.user {
+      if let last, let first = pending.first, first <= last {
+        return "batch \(first) was waited for, and waits"
+      }
+    }
+    return nil
   }
 
   /// Looks at the engine now.
@@ -129,6 +152,7 @@ final class SyncClient: @unchecked Sendable {
 
   func setNetwork(_ isEnabled: Bool) {
     isNetworkEnabled = isEnabled
+    if isEnabled { returns += 1 }
     driver.send(isEnabled ? .enableNetwork : .disableNetwork)
   }
 
@@ -160,6 +184,8 @@ final class SyncClient: @unchecked Sendable {
     seen = [:]
     isNetworkEnabled = true
     waiting = 0
+    answered = []
+    returns += 1
     disk = SimulatedDisk(image)
     (store, driver) = try Self.open(disk, seed, openings, number, remote, scheduler, user, conflicts)
     for query in queries { listen(to: query) }

@@ -23,7 +23,10 @@ package struct SyncHistory {
   private var rejectedWords: Set<String> = []
   /// Of doomed clients.
   private var uncertainWords: Set<String> = []
+  /// How often the client had come back then.
+  private var writtenOffline: [String: Int] = [:]
   private var counts: [SyncCampaign.Kind: Int] = [:]
+  private var failure: String?
 
   private static let documents = 5
 
@@ -140,14 +143,20 @@ package struct SyncHistory {
     count(.evictions)
     let (rooms, isBudget) = (query(0), dice.oneIn(2))
     guard let later = StoredTimestamp(seconds: 1 << 32, nanoseconds: 0) else { return }
-    _ = client.ask { engine in
-      // Of a doomed process this may fail, as everything does from then on.
-      if isBudget {
-        try? engine.keepBudgets([CollectionPath(unchecked: ["rooms"]): 200])
-      } else {
-        _ = try? engine.evict(rooms, before: later)
+    let error = client.ask { engine in
+      do throws(DocumentStoreError) {
+        if isBudget {
+          try engine.keepBudgets([CollectionPath(unchecked: ["rooms"]): 200])
+        } else {
+          _ = try engine.evict(rooms, before: later)
+        }
+        return nil as String?
+      } catch {
+        return "client \(client.number): \(error)"
       }
     }
+    // Of a doomed process everything fails from some moment on.
+    if !client.isDoomed, let error = error ?? nil { failure = failure ?? error }
   }
 
   /// What the authority has, packed; by the time that it is loaded it may be old.
@@ -172,7 +181,10 @@ package struct SyncHistory {
     else { return }
     count(.cancels)
     for word in batch.mutations.flatMap(Self.words(of:)) where words.remove(word) != nil {
-      uncertainWords.insert(word)
+      // One that was never sent must never happen.
+      let isUnsent = !client.isNetworkEnabled && !client.isDoomed && writtenOffline[word] == client.returns
+      if isUnsent { count(.unsentCancels) }
+      _ = isUnsent ? rejectedWords.insert(word) : uncertainWords.insert(word)
     }
     client.driver.send(.cancelWrite(batch.id))
   }
@@ -202,6 +214,7 @@ package struct SyncHistory {
       uncertainWords.insert(word)
     } else {
       words.insert(word)
+      if !client.isNetworkEnabled { writtenOffline[word] = client.returns }
     }
     count(isRejected ? .rejections : .words)
     let one = FieldTransform(StoredFieldPath(unchecked: ["n"]), .increment(.integer(1)))
@@ -275,8 +288,9 @@ package struct SyncHistory {
   // MARK: What must be
 
   private func failureNow() throws -> String? {
+    if let failure { return failure }
     for client in clients {
-      if let failure = client.failure { return failure }
+      if let failure = client.failure ?? client.unansweredWait() { return failure }
       // To look at it may be what strikes it.
       if client.isDoomed { continue }
       let broken = client.ask { engine in
@@ -294,8 +308,14 @@ package struct SyncHistory {
     for client in clients where !client.isNetworkEnabled { client.setNetwork(true) }
     // Each user's queue is sent while that user is there.
     for user in ["ann", "bob", nil] {
-      for client in clients { client.changeUser(user) }
+      for client in clients {
+        client.changeUser(user)
+        client.waitForWrites()
+      }
       scheduler.play(for: 400_000_000)
+      if let client = clients.first(where: { $0.waiting > 0 }) {
+        return "client \(client.number) has \(client.waiting) waits that never end"
+      }
     }
     for client in clients { for number in 0..<6 { client.listen(to: query(number)) } }
     remote.refresh()
@@ -309,7 +329,6 @@ package struct SyncHistory {
     for client in clients {
       let pending = client.ask { $0.pendingBatches.count } ?? -1
       if pending != 0 { return "client \(client.number) has \(pending) writes left" }
-      if client.waiting > 0 { return "client \(client.number) has \(client.waiting) waits that never end" }
       for seen in client.seen.values {
         let expected = try authority.documents(seen.query)
         let name = "client \(client.number): \(seen.query.canonicalID)"

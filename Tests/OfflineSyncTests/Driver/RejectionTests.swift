@@ -44,4 +44,28 @@ import Testing
     #expect(first.withLock { $0.count } == 102)
     #expect(second.withLock { $0 } == ["121", "122"])
   }
+
+  @Test func whatIsRejectedWhileNobodyListensWaitsForItsUser() throws {
+    let client = try world.client(on: disk)
+    client.send(.changeUser("ann"))
+    write(1...1, client)
+    client.send(.changeUser(nil))
+    let names = names(heardBy: client)
+    world.pass()
+    #expect(names.withLock { $0 } == [])
+    client.send(.changeUser("ann"))
+    world.pass()
+    #expect(names.withLock { $0 } == ["1"])
+  }
+
+  @Test func whatIsRejectedAfterTheLastListenerIsForTheNextOne() throws {
+    let client = try world.client(on: disk)
+    let id = client.listenToRejections { _ in }
+    write(1...1, client)
+    client.unlistenToRejections(id)
+    write(2...3, client)
+    let names = names(heardBy: client)
+    world.pass()
+    #expect(names.withLock { $0 } == ["2", "3"])
+  }
 }

@@ -145,6 +145,25 @@ import Testing
     #expect(world.ask(client) { $0.pendingBatches.count } == 0)
   }
 
+  /// What is written blindly need not be looked at.
+  @Test func aConflictBesideABlindWriteIsResolvedByWhoMayNotReadThatOne() throws {
+    let conflicts = Locked<[String]>([])
+    let client = try client(SimulatedDisk(), merging(conflicts))
+    client.write([.set(path, Self.fields("ours")), .set(other, Self.fields("blind"))], .local) { _ in }
+    try changeAtTheAuthority("theirs")
+    var rules = LoopbackRules()
+    let other = other
+    rules.mayRead = { _, query in
+      query.scope == .document(other) ? RemoteError(.permissionDenied) : nil
+    }
+    world.remote.setRules(rules)
+    client.send(.enableNetwork)
+    world.pass()
+    #expect(conflicts.withLock { $0 } == ["base ours theirs"])
+    #expect(try text() == "ours+theirs")
+    #expect(try Self.text(world.authority.document(at: other)) == "blind")
+  }
+
   @Test func writesMayBeDropped() throws {
     let client = try client(SimulatedDisk()) { _ in .dropWrites }
     client.write([increment(path)], .local) { _ in }

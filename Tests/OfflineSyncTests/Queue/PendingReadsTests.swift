@@ -19,6 +19,7 @@ import Testing
       #expect(comparison.documentsRead < 100)
       pendingFound += comparison.pendingResults
     }
+    #expect(try reads.differentGets().isEmpty)
     #expect(reads.pendingBatches == 1200 && pendingFound > 50)
     try reads.close()
   }
