@@ -3,6 +3,7 @@
 
 import DocumentStore
 private import Foundation
+private import OfflineSync
 
 extension WriteBatch {
   /// Makes `document` consist of these fields, or with `merge` sets them and leaves the others.
@@ -104,7 +105,10 @@ package enum LayerRequirement: Sendable {
     case .absent: .exists(false)
     case .present: .exists(true)
     case .unchanged(let snapshot):
-      snapshot.stateRecord.map { .updateTime($0.updateTime) } ?? .exists(false)
+      snapshot.stateRecord.map { record in
+        record.updateTime.microseconds == 0
+          ? .asRead(record.document.fields) : .updateTime(record.updateTime)
+      } ?? .exists(false)
     }
   }
 }

@@ -10,11 +10,13 @@ extension LocalStore {
   package func write(
     _ mutations: [Mutation], at time: StoredTimestamp, _ durability: StoreDurability? = nil
   ) throws(DocumentStoreError) -> Written {
-    try checkFollowing(mutations)
     var transaction = begin()
     var seen: [DocumentPath: SyncedDocument] = [:]
     for mutation in mutations where seen[mutation.path] == nil {
       seen[mutation.path] = try transaction.seen(mutation.path, isPending: isPending(mutation.path))
+    }
+    let mutations = try mutations.map { mutation throws(DocumentStoreError) in
+      mutation.precondition.isAboutPending ? try following(mutation, seen[mutation.path]) : mutation
     }
     let base = try PendingBatch.base(of: mutations) { path throws(DocumentStoreError) in
       seen[path] ?? SyncedDocument(path)
@@ -41,13 +43,18 @@ extension LocalStore {
   }
 
   /// What a write is to follow may have been answered since it was read: the time that it has now is another condition.
-  private func checkFollowing(_ mutations: [Mutation]) throws(DocumentStoreError) {
-    for mutation in mutations where mutation.precondition == .asMadeBefore {
-      let path = mutation.path
-      guard queue.batches(about: path).contains(where: { $0.makes(path) }) else {
-        throw .failedPrecondition("The writes of \(path) that this one follows were answered: read it again.")
-      }
+  /// And what waits behind it may make something else by now.
+  private func following(
+    _ mutation: Mutation, _ seen: SyncedDocument?
+  ) throws(DocumentStoreError) -> Mutation {
+    let path = mutation.path
+    guard let seen, seen.pending == .local, let fields = seen.fields,
+      queue.batches(about: path).contains(where: { $0.makes(path) }),
+      mutation.precondition == .asMadeBefore || mutation.precondition == .asRead(fields)
+    else {
+      throw .failedPrecondition("The writes of \(path) that this one follows were answered: read it again.")
     }
+    return mutation.requiring(.asMadeBefore)
   }
 
   /// The same for documents that are there already, and that the remote does not know.

@@ -1,9 +1,11 @@
 // Writes of what the writes before them make.
 //
 // Whoever changes a document depending on what is in it can ask that it is unchanged since it was read. While writes of
-// it wait, what was read has no time yet: it is what the last of them makes. Then the condition is `asMadeBefore`, and
-// the write follows those before it that are about the document:
+// it wait, what was read has no time yet: it is what the last of them makes. Then the condition is `asRead`, and the write
+// follows those before it that are about the document:
 //
+//   0. it is taken if they make just what was read; meanwhile one may have been answered, and others may have changed
+//      what is under the next one. From then on its condition is `asMadeBefore`
 //   1. it is sent when they were answered, and not sooner
 //   2. when the last of them that makes something of the document was accepted, its time takes the place of the condition
 //   3. if one of them is refused or cancelled, nothing can satisfy the condition any more, and the write is refused too
@@ -13,6 +15,22 @@ package import DocumentStore
 extension Precondition {
   /// What documents with pending writes have as their time, and what no remote has.
   package static let asMadeBefore = Precondition.updateTime(SnapshotVersion.none.timestamp)
+  /// The same for who has read these fields: whoever takes the write compares. Only for this process.
+  package static func asRead(_ fields: StoredMap) -> Precondition {
+    var bytes: [UInt8] = []
+    BatchCodec.append(fields, to: &bytes)
+    var hasher = Hasher()
+    hasher.combine(bytes)
+    // Before all times that documents have, and behind the two that mean something else.
+    let mark = Int64(truncatingIfNeeded: hasher.finalize()) & (1 << 48 - 1)
+    return .updateTime(SnapshotVersion(microseconds: -2 - mark).timestamp)
+  }
+
+  /// It is about what writes make that wait.
+  var isAboutPending: Bool {
+    if case .updateTime(let time) = self { time.microseconds <= 0 && self != .impossible } else { false }
+  }
+
   /// Nothing was ever changed then, and what waits has no such time either.
   package static let impossible = Precondition.updateTime(SnapshotVersion(microseconds: -1).timestamp)
 }

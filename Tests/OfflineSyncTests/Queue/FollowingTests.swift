@@ -174,4 +174,32 @@ import Testing
     _ = try local.acknowledge(BatchID(1), version, [WriteResult(version: version)], token: [])
     #expect(try requirements(store) == [.exists(false), .updateTime(version.stored)])
   }
+
+  /// Between a read and the write that depends on it, what was read may be answered, and others may come.
+  @Test func whatWasReadOfOneWriteIsNotWhatTheNextOneMakes() throws {
+    let local = try LocalStore(
+      try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client")
+    let time = try #require(StoredTimestamp(seconds: 1000, nanoseconds: 0))
+    func fields(_ rank: Int64) -> StoredMap { StoredMap([("rank", .integer(rank))]) }
+    func delete(whoseRank rank: Int64) throws {
+      _ = try local.write([.delete(Self.note, precondition: .asRead(fields(rank)))], at: time)
+    }
+    let creations = try [7, 16].map { rank in
+      try local.write([.set(Self.note, fields(rank), precondition: .exists(false))], at: time).batch.id
+    }
+    #expect(try local.document(Self.note).fields == fields(7))
+    #expect(throws: DocumentStoreError.self) { try delete(whoseRank: 16) }
+    let version = SnapshotVersion(microseconds: 5000)
+    _ = try local.acknowledge(creations[0], version, [WriteResult(version: version)], token: [])
+    #expect(try local.document(Self.note).fields == fields(7))
+    #expect(throws: DocumentStoreError.self, "it has a time") { try delete(whoseRank: 7) }
+    var event = RemoteEvent(version: SnapshotVersion(microseconds: 6000))
+    event.documents[Self.note] = SyncedDocument(Self.note, .absent, version: event.version)
+    _ = try local.apply(event)
+    #expect(try local.document(Self.note).fields == fields(16))
+    #expect(throws: DocumentStoreError.self) { try delete(whoseRank: 7) }
+    #expect(local.queue.count == 1)
+    try delete(whoseRank: 16)
+    #expect(local.queue.last?.mutations.first?.precondition == .asMadeBefore)
+  }
 }
