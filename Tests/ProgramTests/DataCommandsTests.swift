@@ -358,9 +358,14 @@ import Testing
   @Test func partsOfADocumentAreChangedInAShell() throws {
     let folder = try TemporaryFolder()
     let lines = "set users/ada {age: 1, `a b`: 2}\nset users/ada --increment age=1 --delete `a b`\n"
-    let outcome = try dugout.run(["shell", folder.path], input: lines + "set users/ada\n")
-    #expect(outcome.status == 2)
-    #expect(outcome.complaint.contains("line 3: usage: set PATH [FIELDS] [--merge]"), "\(outcome.complaint)")
+    for (line, said) in [
+      ("set users/ada", "line 3: usage: set PATH [FIELDS] [--merge]"),
+      ("set users/ada --delete", "line 3: --delete FIELD… needs a value."),
+    ] {
+      try #require(dugout.run("set", folder.path, "users/ada", "{age: 1, `a b`: 2}").status == 0)
+      let outcome = try dugout.run(["shell", folder.path], input: lines + line + "\n")
+      #expect(outcome.status == 2 && outcome.complaint.contains(said), "\(outcome.complaint)")
+    }
     #expect(try fields(folder.path, "users/ada") == ["age: 2"])
   }
 
@@ -398,6 +403,8 @@ import Testing
       (["--delete", "a..b"], "--delete\(field)Invalid field path (a..b)."),
       (["--delete", "`a"], "--delete\(field)Invalid field path (`a)."), (["--delete="], "--delete\(field)"),
       (["--delete", "tags[0]"], "must not contain"), (["--delete"], "needs a value."),
+      (["--delete", " age"], "There are blanks in \" age\"."),
+      (["--increment", "age = 1"], "There are blanks in \"age \"."),
       (["--delete", "__name__"], "cannot begin and end with"),
       (["--increment", "=1"], "--increment\(field)"),
       (["--increment", "age"], number + " or --increment balance=-2.5, not \"age\"."),

@@ -115,14 +115,16 @@ package final class FirestoreClient: Sendable {
 
   /// From now on no listener is told anything.
   func silence() {
-    let listeners = state.withLock { state in
+    // Whatever closures hold goes behind the lock: it may remove listeners of its own.
+    let gone = state.withLock { state in
       defer {
         state.listeners = [:]
         state.onSync = [:]
       }
-      return state.listeners.values
+      return (listeners: state.listeners, onSync: state.onSync)
     }
-    for listener in listeners { listener.stop() }
+    for listener in gone.listeners.values { listener.stop() }
+    withExtendedLifetime(gone) {}
   }
 
   /// Waits for what is under way, then gives the store back, for good. What takes its time is not waited for any longer
@@ -258,12 +260,14 @@ package final class FirestoreClient: Sendable {
   }
 
   func forget(_ listening: Listening) {
-    state.withLock { state in
-      state.listeners[ObjectIdentifier(listening)] = nil
-      state.onSync[ObjectIdentifier(listening)] = nil
+    let id = ObjectIdentifier(listening)
+    let gone = state.withLock { state in
       // Another one may be made at the same address.
-      state.announced.remove(ObjectIdentifier(listening))
+      state.announced.remove(id)
+      return (state.listeners.removeValue(forKey: id), state.onSync.removeValue(forKey: id))
     }
+    // As in `silence`.
+    withExtendedLifetime(gone) {}
   }
 
   /// Where to announce; nil if an announcement that has not begun will do, or nobody listens to any.

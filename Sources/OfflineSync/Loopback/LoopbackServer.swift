@@ -22,6 +22,12 @@ package final class LoopbackServer {
     feed = try store.feedConsumer(Self.consumer)
     position = feed.position
     version = SnapshotVersion(microseconds: 1)
+    do throws(DocumentStoreError) {
+      time = try timeOfCommit(at: position) ?? 0
+    } catch {
+      // Marks of this place hold for nobody, then.
+      guard case .feedTruncated = error else { throw error }
+    }
     try catchUp()
     if let time = try store.snapshot().time { version = max(version, SnapshotVersion(time)) }
   }
@@ -66,9 +72,15 @@ package final class LoopbackServer {
     guard mark.store == store.storeID, mark.position <= position else { return false }
     if mark == self.mark { return true }
     guard mark.position > .start else { return mark.time == 0 }
-    let before = FeedPosition(mark.position.value - 1)
+    return try mark.time == timeOfCommit(at: mark.position)
+  }
+
+  /// Nil where the feed has none. Throws `feedTruncated` if what was there is not kept any more.
+  private func timeOfCommit(at position: FeedPosition) throws(DocumentStoreError) -> Int64? {
+    guard position > .start else { return nil }
+    let before = FeedPosition(position.value - 1)
     let commit = try store.feedChanges(after: before, max: 1).commits.first
-    return commit?.position == mark.position && commit?.time.microseconds == mark.time
+    return commit?.position == position ? commit?.time.microseconds : nil
   }
 
   /// What a change has made of its document.
@@ -177,14 +189,15 @@ package final class LoopbackServer {
   }
 
   /// Of a batch that was taken, answered and forgotten: a copy of its client has not heard. Its documents are as they
-  /// are now, with a version that the watch stream overrides.
+  /// are now, with a version that the watch stream overrides, and that nothing was ever changed at: what follows the batch
+  /// was made for another state.
   private func forgottenOutcome(
     of write: RemoteWrite
   ) throws(DocumentStoreError) -> (version: SnapshotVersion, results: [WriteResult]) {
     let results = try write.mutations.map { mutation throws(DocumentStoreError) in
       let document = try store.document(at: mutation.path)
       return WriteResult(
-        version: document.map { SnapshotVersion($0.updateTime) } ?? SnapshotVersion(microseconds: 1),
+        version: SnapshotVersion(microseconds: max(1, (document?.updateTime.microseconds ?? 1) - 1)),
         transformResults: mutation.transforms.map { document?.fields[$0.field] ?? .null })
     }
     return (version, results)

@@ -91,7 +91,8 @@ struct Arguments {
         options[known.name] = []
         continue
       }
-      guard let value = known.value ?? rest.popFirst() else {
+      // Behind "--", which a shell puts there too, no option has anything to say.
+      guard let value = known.value ?? (rest.first == "--" ? nil : rest.popFirst()) else {
         throw CommandFailure(code: .usage, message: "\(known.option) needs a value.")
       }
       options[known.name, default: []].append(value)

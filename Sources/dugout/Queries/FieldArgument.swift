@@ -4,15 +4,18 @@ import DocumentStore
 
 enum FieldArgument {
   static func field(_ text: String, of option: String) throws -> StoredFieldPath {
-    do {
-      return try QueryText.field(text)
-    } catch {
-      throw CommandFailure(
-        code: .usage,
-        message:
-          "\(option) needs a field, such as age or address.city; a name with other letters stands between "
-          + "backticks. " + StoreAccess.ended("\(error)"))
+    if !text.contains("`"), text.contains(where: \.isWhitespace) {
+      throw noField("There are blanks in \"\(text)\".", of: option)
     }
+    do { return try QueryText.field(text) } catch { throw noField(StoreAccess.ended("\(error)"), of: option) }
+  }
+
+  private static func noField(_ why: String, of option: String) -> CommandFailure {
+    CommandFailure(
+      code: .usage,
+      message:
+        "\(option) needs a field, such as age or address.city; a name with other letters stands between "
+        + "backticks. " + why)
   }
 
   /// `FIELD=N`. A name between backticks may have the sign, and a number has none.
