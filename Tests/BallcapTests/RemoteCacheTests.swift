@@ -77,6 +77,7 @@ extension BallcapTests {
     }
 
     private struct Found: @unchecked Sendable {
+      // Made once, handed over, and not touched by who made it.
       var document: Document<User>?
       var error: (any Error)?
     }

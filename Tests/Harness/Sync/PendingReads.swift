@@ -5,10 +5,10 @@ import ByteStore
 package import DocumentStore
 import OfflineSync
 
-package struct PendingReads: Sendable {
+package struct PendingReads {
   package let documents: Int
   package let pending: Int
-  private nonisolated(unsafe) let local: LocalStore
+  private let local: LocalStore
   private let other: DocumentStore
 
   private static let documentsPerCommit = 500
