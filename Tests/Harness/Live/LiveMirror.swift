@@ -115,23 +115,23 @@ package final class LiveMirror: Sendable {
   }
 
   /// What is wrong with what it was told since the last call, if the answer was each of these, one after the other.
-  package func difference(from answers: [[StoredDocument]]) -> String? {
+  package func difference(from answers: [some BidirectionalCollection<StoredDocument>]) -> String? {
     state.withLock { state in
       defer { state.states = [] }
       if let complaint = state.complaint { return complaint }
       guard state.isTold else { return "it was told nothing" }
       var place = 0
       for told in state.states {
-        guard let next = answers[place...].firstIndex(of: told) else {
-          let isOld = answers[..<place].contains(told)
+        guard let next = answers[place...].firstIndex(where: told.elementsEqual) else {
+          let isOld = answers[..<place].contains(where: told.elementsEqual)
           return "it was told \(Self.names(told)), which "
             + (isOld ? "was the answer before what it had been told already" : "no commit left")
         }
         place = next
       }
       state.compared += state.states.count
-      guard let last = answers.last, state.documents != last else { return nil }
-      return "it was told \(Self.names(state.documents)) last, and the answer is \(Self.names(last))"
+      guard let last = answers.last, !state.documents.elementsEqual(last) else { return nil }
+      return "it was told \(Self.names(state.documents)) last, and the answer is \(Self.names(Array(last)))"
     }
   }
 

@@ -2,13 +2,24 @@
 
 import DocumentStore
 
+/// What a commit made of a document. An object, so that the answers of thousands of queries share it.
+final class NaiveState: Sendable {
+  /// Of the document: instead of its path, where many are compared.
+  let number: Int
+  let document: StoredDocument
+
+  init(_ number: Int, _ document: StoredDocument) {
+    self.number = number
+    self.document = document
+  }
+}
+
 struct NaiveWorld {
   /// One document and what a commit made of it.
   struct Change: Sendable {
     var number: Int
     var path: DocumentPath
-    var before: StoredDocument?
-    var after: StoredDocument?
+    var after: NaiveState?
   }
 
   private(set) var documents: [DocumentPath: StoredDocument] = [:]
@@ -21,8 +32,8 @@ struct NaiveWorld {
     }
   }
 
-  /// Of a document that is there or was: instead of its path, where many are compared.
-  func number(_ path: DocumentPath) -> Int { numbers[path] ?? -1 }
+  /// Of each document.
+  var states: [NaiveState] { documents.map { path, document in NaiveState(numbers[path] ?? -1, document) } }
 
   /// What is different after a commit.
   mutating func commit(_ mutations: [Mutation], at time: StoredTimestamp) -> [Change] {
@@ -35,7 +46,8 @@ struct NaiveWorld {
     for mutation in mutations { apply(mutation, at: time) }
     return paths.compactMap { path in
       guard before[path] != documents[path] else { return nil }
-      return Change(number: newNumber(path), path: path, before: before[path], after: documents[path])
+      let number = newNumber(path)
+      return Change(number: number, path: path, after: documents[path].map { NaiveState(number, $0) })
     }
   }
 
@@ -85,58 +97,70 @@ struct NaiveWorld {
 /// The answer of one query after each commit, by the naive evaluator alone: of each commit, only the documents that it
 /// changed are looked at.
 struct NaiveAnswer {
-  private struct Match {
-    var number: Int
-    var document: StoredDocument
-  }
+  typealias Documents = LazyMapSequence<ArraySlice<NaiveState>, StoredDocument>
 
   private let evaluator: NaiveEvaluator
   private let limit: StructuredQuery.Limit?
-  private var matching: [Match]
+  private var matching: [NaiveState]
   /// The numbers of those: most changes are about others.
   private var numbers: Set<Int>
-  private var shown: ArraySlice<Match> = []
+  private var shown: ArraySlice<NaiveState> = []
 
   init(_ query: StructuredQuery, of world: NaiveWorld) {
     let evaluator = NaiveEvaluator(query)
     self.evaluator = evaluator
     limit = query.limit
-    matching = world.documents.values.filter(evaluator.matches).sorted { evaluator.compare($0, $1) < 0 }
-      .map { Match(number: world.number($0.path), document: $0) }
+    matching = world.states.filter { evaluator.matches($0.document) }
+      .sorted { evaluator.compare($0.document, $1.document) < 0 }
     numbers = Set(matching.map(\.number))
     shown = cut()
   }
 
-  var documents: [StoredDocument] { shown.map(\.document) }
+  var documents: Documents { shown.lazy.map(\.document) }
 
-  /// True if the change is about a document that matches, or did.
-  func concerns(_ change: NaiveWorld.Change) -> Bool {
-    numbers.contains(change.number) || change.after.map(evaluator.matches) == true
+  /// Takes what a commit changed; nil if none of it is about a document that matches, or did, else whether the answer
+  /// is another one.
+  mutating func take(_ changes: [NaiveWorld.Change]) -> Bool? {
+    var isConcerned = false
+    for change in changes {
+      let matches = change.after.map { evaluator.matches($0.document) } == true
+      let matched = numbers.contains(change.number)
+      guard matches || matched else { continue }
+      isConcerned = true
+      if matched { remove(change.number) }
+      if matches, let after = change.after { insert(after) }
+    }
+    return isConcerned ? settle() : nil
   }
 
-  mutating func take(_ change: NaiveWorld.Change) {
-    if numbers.remove(change.number) != nil { matching.removeAll { $0.number == change.number } }
-    guard let after = change.after, evaluator.matches(after) else { return }
+  private mutating func remove(_ number: Int) {
+    numbers.remove(number)
+    if let place = matching.firstIndex(where: { $0.number == number }) { matching.remove(at: place) }
+  }
+
+  private mutating func insert(_ state: NaiveState) {
     var low = 0
     var high = matching.count
     while low < high {
       let middle = (low + high) / 2
-      if evaluator.compare(matching[middle].document, after) < 0 { low = middle + 1 } else { high = middle }
+      if evaluator.compare(matching[middle].document, state.document) < 0 {
+        low = middle + 1
+      } else {
+        high = middle
+      }
     }
-    matching.insert(Match(number: change.number, document: after), at: low)
-    numbers.insert(change.number)
+    matching.insert(state, at: low)
+    numbers.insert(state.number)
   }
 
-  /// After all changes of a commit; true if the answer is another one. No two commits have one time.
-  mutating func settle() -> Bool {
+  /// No two commits make one state.
+  private mutating func settle() -> Bool {
     let before = shown
     shown = cut()
-    return !before.elementsEqual(shown) {
-      $0.number == $1.number && $0.document.updateTime == $1.document.updateTime
-    }
+    return !before.elementsEqual(shown, by: ===)
   }
 
-  private func cut() -> ArraySlice<Match> {
+  private func cut() -> ArraySlice<NaiveState> {
     switch limit {
     case nil: matching[...]
     case .first(let count): matching.prefix(count)
