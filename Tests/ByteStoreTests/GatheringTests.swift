@@ -1,3 +1,4 @@
+import Harness
 import Testing
 
 @testable import ByteStore
@@ -11,6 +12,13 @@ struct GatheringTests {
       #expect(gathering.patience(with: 1) == 0)
       gathering.groupEnded(1, queued: 0, syncNanoseconds: 100_000)
     }
+  }
+
+  @Test("a company is complete when as many wait as the last group held or kept waiting")
+  func complete() {
+    var gathering = Gathering()
+    gathering.groupEnded(3, queued: 1, syncNanoseconds: 100_000)
+    #expect(!gathering.isComplete(3) && gathering.isComplete(4) && gathering.isComplete(5))
   }
 
   @Test("a leader waits for those that the last group held or kept waiting, for half a sync")
@@ -39,5 +47,83 @@ struct GatheringTests {
     gathering.waited(andGot: 2)
     #expect(gathering.patience(with: 1) > 0)
     #expect(gathering.patience(with: 1) > 0)
+  }
+}
+
+/// Threads that wait for company, for a millisecond at most.
+@Suite("Waiting for company") struct CompanyTests {
+  /// From here on, the next leader hopes for so many.
+  private func expect(_ count: Int, _ store: ByteStore) {
+    store.state.withLock { state in
+      state.gathering = Gathering()
+      for _ in 0..<100 { state.gathering.groupEnded(count, queued: 0, syncNanoseconds: 2_000_000) }
+    }
+  }
+
+  private func waitForHost(_ store: ByteStore, orThat isDone: () -> Bool) {
+    while !isDone(), store.state.withLock({ $0.host == nil }) { WorkerThread.yield() }
+  }
+
+  @Test("a host that nobody joins leads when its time is up")
+  func alone() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    for number in 0..<20 {
+      expect(9, store)
+      try store.put([UInt8(number)], for: "key")
+      #expect(store.state.withLock { $0.host == nil && !$0.isLeading })
+    }
+    #expect(store.lastCommit == SequenceNumber(20))
+    try store.close()
+  }
+
+  /// The other thread may come too late, but not each time.
+  @Test("who completes the company leads it: one sync for both")
+  func together() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    try store.put([0], for: "first")
+    var shared = 0
+    for number in 0..<1000 where shared == 0 {
+      expect(2, store)
+      let before = machine.disk.counters.fileSyncs
+      let isDone = Locked(false)
+      let thread = WorkerThread {
+        _ = try? store.put([1], for: "host\(number)")
+        isDone.withLock { $0 = true }
+      }
+      waitForHost(store) { isDone.withLock { $0 } }
+      try store.put([2], for: "guest\(number)")
+      thread.join()
+      if machine.disk.counters.fileSyncs - before == 1 { shared += 1 }
+      #expect(try store.value(for: "host\(number)") == [1])
+    }
+    #expect(shared == 1)
+    try store.close()
+  }
+
+  @Test("a store that is abandoned, or closed, answers a host")
+  func end() throws {
+    for round in 0..<40 {
+      let machine = TestStore()
+      let store = try machine.open()
+      try store.put([0], for: "first")
+      expect(9, store)
+      let outcome = Locked<Result<SequenceNumber, any Error>?>(nil)
+      let thread = WorkerThread {
+        let result = Result { try store.put([1], for: "second") }
+        outcome.withLock { $0 = result }
+      }
+      waitForHost(store) { outcome.withLock { $0 != nil } }
+      if round % 2 == 0 { store.abandon() } else { try store.close() }
+      thread.join()
+      let again = try machine.open()
+      let isThere = try again.value(for: "second") == [1]
+      switch try #require(outcome.withLock { $0 }) {
+      case .success: #expect(isThere)
+      case .failure(let error): #expect(error as? ByteStoreError == .closed(directory: TestStore.path))
+      }
+      try again.close()
+    }
   }
 }

@@ -1,8 +1,8 @@
 // A commit, from the call to the acknowledgement.
 //
 //   1. enqueue    the batch joins the queue
-//   2. lead       the first thread that finds no leader waits a moment for company (Gathering.swift) and
-//                 takes the whole queue as one group
+//   2. lead       the first thread that finds no leader waits a moment for company (Gathering.swift); it, or the one
+//                 who completes the company, takes the whole queue as one group
 //   3. prepare    what applying it to the table will need is read: behind the log nothing may fail
 //   4. log        the group is written (LogWriter), in a new log first if it does not fit
 //   5. sync       unless all of the group asked for no more than to survive the process, and none before it has
@@ -98,7 +98,7 @@ extension ByteStore {
       if options.isReadOnly { throw .readOnly(directory: path) }
       if let refusal = refusalOfGrowth(by: batch, state) { return refusal }
       state.queue.append(ticket)
-      commitsQueued.store(state.queue.count, ordering: .relaxed)
+      state.wakeHostOfCompany()
       return nil
     }
     if let refusal {
@@ -117,11 +117,13 @@ extension ByteStore {
     state.withLock { _ in ticket.isAwaited = true }
     while true {
       let turn = state.withLock(
-        wokenBy: ticket.signal, when: { ticket.outcome != nil || !$0.isLeading }
+        wokenBy: ticket.signal, when: { ticket.outcome != nil || $0.needsLeader }
       ) { state in takeTurn(ticket, &state) }
       switch turn {
       case .done(let outcome): return try outcome.get()
-      case .lead(let patience): lead(gather(patience))
+      case .lead: lead(nextGroup())
+      case .waitForCompany(let patience):
+        if waitForCompany(ticket, patience) { lead(nextGroup()) }
       }
     }
   }
@@ -159,21 +161,46 @@ extension ByteStore {
 
   private enum Turn {
     case done(Result<SequenceNumber, ByteStoreError>)
-    /// After waiting for company, for so many nanoseconds at most.
-    case lead(patience: UInt64)
+    case lead
+    /// For so many nanoseconds at most.
+    case waitForCompany(UInt64)
   }
 
   private func takeTurn(_ ticket: Ticket, _ state: inout State) -> Turn {
     if let outcome = ticket.outcome { return .done(outcome) }
+    // Who plays all threads in an order of their own waits for none of them.
+    let waits = state.host == nil && !options.maintenance.isPlayed
+    let patience = waits ? state.gathering.patience(with: state.queue.count) : 0
+    guard patience == 0 else {
+      state.waitForCompany(ticket)
+      return .waitForCompany(patience)
+    }
+    if state.host != nil { state.gathering.waited(andGot: state.queue.count) }
     state.startLeading()
-    return .lead(patience: state.gathering.patience(with: state.queue.count))
+    return .lead
   }
 
-  /// The next group, once as many commits wait as may be hoped for or the patience is at its end.
-  private func gather(_ patience: UInt64) -> [Ticket] {
-    if patience > 0 { waitForCompany(patience) }
-    return state.withLock { state in
-      if patience > 0 { state.gathering.waited(andGot: state.queue.count) }
+  /// True if this thread leads now: else another one does, or has.
+  private func waitForCompany(_ ticket: Ticket, _ patience: UInt64) -> Bool {
+    state.withLock(
+      wokenBy: ticket.signal, within: patience,
+      when: { $0.host !== ticket || $0.gathering.isComplete($0.queue.count) || $0.queue.isEmpty }
+    ) { state in
+      guard state.host === ticket else { return false }
+      // A failure elsewhere has answered everyone.
+      guard ticket.outcome == nil else {
+        state.stopWaitingForCompany()
+        return false
+      }
+      state.gathering.waited(andGot: state.queue.count)
+      state.startLeading()
+      return true
+    }
+  }
+
+  /// As many commits as go into one write.
+  private func nextGroup() -> [Ticket] {
+    state.withLock { state in
       // A failure elsewhere has answered everyone.
       guard !state.queue.isEmpty else { return [] }
       var bytes = 0
@@ -182,29 +209,13 @@ extension ByteStore {
         return bytes <= Self.groupBytesMax
       }
       let count = max(group.count, 1)
-      defer {
-        state.queue.removeFirst(count)
-        commitsQueued.store(state.queue.count, ordering: .relaxed)
-      }
+      defer { state.queue.removeFirst(count) }
       return Array(state.queue.prefix(count))
     }
   }
 
   /// For a thread that leads and has no commit of its own.
-  func leadWithoutWaiting() { lead(gather(0)) }
-
-  private func waitForCompany(_ patience: UInt64) {
-    let expected = state.withLock { $0.gathering.expected }
-    let start = platform.clock.monotonicNanoseconds()
-    // The count is for a clock that stands still.
-    for _ in 0..<Gathering.looksMax {
-      guard commitsQueued.load(ordering: .relaxed) < expected,
-        platform.clock.monotonicNanoseconds() &- start < patience
-      else { return }
-      // To sleep and be woken would take longer than what this waits for.
-      sched_yield()
-    }
-  }
+  func leadWithoutWaiting() { lead(nextGroup()) }
 
   private func lead(_ tickets: [Ticket]) {
     var (group, refused) = prepare(tickets)

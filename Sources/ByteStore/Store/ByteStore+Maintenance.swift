@@ -38,6 +38,8 @@ package enum Maintenance: Sendable {
     if case .manual = self { false } else { true }
   }
 
+  var isPlayed: Bool { if case .played = self { true } else { false } }
+
   func pause(_ moment: Moment) {
     guard case .played(let player) = self else { return }
     player.pause(moment)

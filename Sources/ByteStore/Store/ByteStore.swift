@@ -59,8 +59,6 @@ package final class ByteStore: Sendable {
   let logBytesDue = Atomic<UInt64>(0)
   /// Of commits that wait because flushes do not keep up.
   let bytesPaced = Atomic<Int>(0)
-  /// How many wait in the queue of commits.
-  let commitsQueued = Atomic<Int>(0)
   private let hasBegunToClose = Atomic(false)
   let table: SharedTable
   let state: Locked<State>
@@ -75,6 +73,8 @@ package final class ByteStore: Sendable {
     /// Commits that wait for a leader.
     var queue: [Ticket] = []
     private(set) var isLeading = false
+    /// Of the thread that waits for company before it leads, if one does.
+    private(set) var host: Ticket?
     var gathering = Gathering()
     var isMaintenanceScheduled = false
     var isFlushScheduled = false
@@ -95,7 +95,22 @@ package final class ByteStore: Sendable {
     /// Segments that a flush could not read, and why: it leaves them alone.
     var damagedSegments: [FileNumber: ByteStoreError] = [:]
     /// At any moment one thread at most has the log and the table to itself.
-    mutating func startLeading() { isLeading = true }
+    mutating func startLeading() {
+      isLeading = true
+      host = nil
+    }
+
+    mutating func waitForCompany(_ ticket: Ticket) { host = ticket }
+
+    mutating func stopWaitingForCompany() { host = nil }
+
+    /// If it is complete. Whoever completed it leads it, if that thread comes to `finish` before the host is awake.
+    func wakeHostOfCompany() {
+      if let host, gathering.isComplete(queue.count) { host.signal.wake() }
+    }
+
+    /// Nobody leads, nor will soon.
+    var needsLeader: Bool { !isLeading && (host == nil || gathering.isComplete(queue.count)) }
 
     mutating func stopLeading() {
       isLeading = false

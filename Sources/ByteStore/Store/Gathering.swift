@@ -1,7 +1,8 @@
 // How a leader comes to a full group.
 //
 // Threads that one group acknowledged come back with their next commits at about the same time. A leader
-// that took the first of them at once would have the others wait for two syncs instead of one.
+// that took the first of them at once would have the others wait for two syncs instead of one. So the first sleeps for a
+// moment, and the last of them leads.
 
 /// Whether to wait for company, and for how long: for as many commits as were under way when the last
 /// group ended, and for no longer than half of what a sync takes. Where that was in vain, fewer and fewer
@@ -9,7 +10,6 @@
 struct Gathering {
   private static let nanosecondsMax: UInt64 = 1_000_000
   private static let skipsMax = 64
-  static let looksMax = 10_000
 
   /// How many commits the next group may hope for.
   private(set) var expected = 1
@@ -26,6 +26,8 @@ struct Gathering {
     }
     return min(syncNanoseconds / 2, Self.nanosecondsMax)
   }
+
+  func isComplete(_ queued: Int) -> Bool { queued >= expected }
 
   mutating func waited(andGot count: Int) {
     skipsAfterFailure = count < expected ? min(2 * skipsAfterFailure + 1, Self.skipsMax) : 0

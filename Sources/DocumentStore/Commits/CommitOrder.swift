@@ -22,7 +22,7 @@ struct CommitOrder {
   /// The time of the last commit.
   private(set) var lastTime: Int64
   private var nextNumber: UInt64 = 1
-  private var pending: [[UInt8]: [Pending]] = [:]
+  private var pending: [RecordKey: [Pending]] = [:]
   /// Their numbers, in order.
   private var underWay: [UInt64] = []
   private var history = CommitHistory()
@@ -54,7 +54,7 @@ struct CommitOrder {
 
   /// What the commits under way leave of a document; nil if none of them changes it.
   func pending(_ key: [UInt8]) -> Pending? {
-    pending.isEmpty ? nil : pending[key]?.last { !$0.commit.isRefused }
+    pending.isEmpty ? nil : pending[RecordKey(key)]?.last { !$0.commit.isRefused }
   }
 
   /// A commit has got its place. Returns its number.
@@ -66,7 +66,8 @@ struct CommitOrder {
     underWay.append(number)
     lastTime = time.microseconds
     for change in changes {
-      pending[change.key, default: []].append(Pending(number: number, commit: commit, after: change.after))
+      pending[RecordKey(change.key), default: []].append(
+        Pending(number: number, commit: commit, after: change.after))
     }
     return number
   }
@@ -78,8 +79,14 @@ struct CommitOrder {
     if let place = underWay.firstIndex(of: number) { underWay.remove(at: place) }
     for change in changes {
       // What can be seen of this one hides what those before it made, settled or not.
-      pending[change.key]?.removeAll { hasHappened ? $0.number <= number : $0.number == number }
-      if pending[change.key]?.isEmpty == true { pending[change.key] = nil }
+      let key = RecordKey(change.key)
+      guard let place = pending.index(forKey: key) else { continue }
+      let isOver = { (state: Pending) in hasHappened ? state.number <= number : state.number == number }
+      if pending.values[place].allSatisfy(isOver) {
+        pending.remove(at: place)
+      } else {
+        pending.values[place].removeAll(where: isOver)
+      }
     }
     return hasHappened ? history.add(number, changes) : []
   }
@@ -103,7 +110,7 @@ struct CommitOrder {
   private var lastPending: some Sequence<CommitHistory.Change> {
     pending.lazy.compactMap { key, states in
       states.last { !$0.commit.isRefused }
-        .map { CommitHistory.Change(number: $0.number, key: key, after: $0.after) }
+        .map { CommitHistory.Change(number: $0.number, key: key.bytes, after: $0.after) }
     }
   }
 

@@ -125,7 +125,7 @@ final class CommitPipeline: Sendable {
   }
 
   private func needsBase(_ target: CommitRequest.Target) -> Bool {
-    !target.isBlindRemoval || layer.needsBase(ofCollection: target.path.parent.id)
+    !target.isBlindRemoval || layer.needsBase(ofCollection: target.path.collectionID)
   }
 
   private func record(_ target: CommitRequest.Target) throws(DocumentStoreError) -> [UInt8]? {

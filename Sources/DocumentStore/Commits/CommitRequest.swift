@@ -27,21 +27,21 @@ struct CommitRequest: Sendable {
     self.durability = durability
     self.reads = reads
     places.reserveCapacity(mutations.count)
-    var known: [[UInt8]: Int] = [:]
+    var known: [RecordKey: Int] = [:]
     var transformCounts: [Int] = []
     for mutation in mutations {
       bytes += try DocumentLimits.check(mutation)
       try DocumentLimits.checkRequest(bytes: bytes)
       let key = DocumentKey.encode(mutation.path)
       let place: Int
-      if let earlier = mutations.count == 1 ? nil : known[key] {
+      if let earlier = mutations.count == 1 ? nil : known[RecordKey(key)] {
         place = earlier
         targets[place].isWrittenAgain = true
       } else {
         place = targets.count
         targets.append(Target(path: mutation.path, key: key, first: mutation))
         transformCounts.append(0)
-        if mutations.count > 1 { known[key] = place }
+        if mutations.count > 1 { known[RecordKey(key)] = place }
       }
       transformCounts[place] += mutation.transforms.count
       try DocumentLimits.check(transforms: transformCounts[place], of: mutation.path)

@@ -157,6 +157,7 @@ extension IndexDefinition: CustomStringConvertible {
 extension IndexDefinition {
   /// The keys of a document, each once. `value` gives what it has in a field.
   func keys(of path: DocumentPath, _ value: (StoredFieldPath) -> StoredValue?) -> [[UInt8]] {
+    if let key = key(of: path, value) { return key }
     var keys: [[UInt8]] = [prefix(path.parent)]
     for field in fields {
       var next: [[UInt8]] = []
@@ -182,6 +183,27 @@ extension IndexDefinition {
     }
     for index in keys.indices { appendName(path, to: &keys[index]) }
     return keys
+  }
+
+  /// Whether two states of a document have the same in all fields of the index, and so the same keys.
+  func isSame(_ left: StoredDocument, _ right: StoredDocument) -> Bool {
+    fields.allSatisfy { left.value(of: $0.path) == right.value(of: $0.path) }
+  }
+
+  /// The one key of a document, or none; nil if elements of an array decide how many there are.
+  private func key(of path: DocumentPath, _ value: (StoredFieldPath) -> StoredValue?) -> [[UInt8]]? {
+    guard !fields.contains(where: { $0.part == .element }) else { return nil }
+    var key = prefix(path.parent)
+    for field in fields {
+      switch (field.part, value(field.path)) {
+      case (.value(let direction), let value?), (.valueOrNull(let direction), let value?):
+        IndexKey.append(value, direction, to: &key)
+      case (.valueOrNull(let direction), nil): IndexKey.append(.null, direction, to: &key)
+      case (.value, nil), (.element, _): return []
+      }
+    }
+    appendName(path, to: &key)
+    return [key]
   }
 
   func keys(of document: StoredDocument) -> [[UInt8]] {
@@ -230,7 +252,9 @@ extension IndexDefinition {
 /// collection as well, but for documents of collections with the same id below them.
 enum NameKey {
   static func encode(_ path: DocumentPath) -> [UInt8] {
-    var key = prefix(group: path.parent.id)
+    var key: [UInt8] = []
+    key.reserveCapacity(DocumentKey.bytes(path) + path.collectionID.utf8.count + 3)
+    DocumentKey.append(path.collectionID, to: &key)
     DocumentKey.append(path, to: &key)
     return key
   }

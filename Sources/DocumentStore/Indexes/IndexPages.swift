@@ -163,7 +163,7 @@ extension IndexSet {
       guard change.key.first == DocumentKey.keyspace, let path = DocumentKey.decode(change.key) else {
         return
       }
-      let isIndexed = definitions.contains { $0.collectionID.isSameUTF8(as: path.parent.id) }
+      let isIndexed = definitions.contains { $0.collectionID.isSameUTF8(as: path.collectionID) }
       let noted = IndexChanges.Change(
         path: path, before: Self.before(change, path, isIndexed, shapes),
         after: change.after.map { Self.document($0.value, path, isIndexed, shapes) })

@@ -180,16 +180,17 @@ final class IndexSet: LayerAbove {
     let (names, indexes, building) = state.withLock { state in
       (
         state.names?.tree, state.indexes.filter { note.concerns($0.definition) },
-        state.building.map(\.definition).filter(note.concerns)
+        state.building.map { ($0.id, $0.definition) }.filter { note.concerns($0.1) }
       )
     }
-    for definition in building { _ = note.keys(for: definition) }
+    for (id, definition) in building { _ = note.keys(for: id, definition) }
     // What is read now is in memory when the lock of the table is held. Where that fails, `apply` finds out.
-    for change in note.changes where !change.isUpdate {
-      _ = try? names?.ordinal(of: StoredKey.of(NameKey.encode(change.path)).rawSpan)
+    for place in note.changes.indices where !note.changes[place].isUpdate {
+      let name = note.names[place]
+      _ = try? names?.ordinal(of: name.rawSpan)
     }
     for index in indexes {
-      for change in note.keys(for: index.definition) {
+      for change in note.keys(for: index.id, index.definition) {
         for key in change.removed + change.added { _ = try? index.tree.ordinal(of: key.rawSpan) }
       }
     }
@@ -243,26 +244,46 @@ final class IndexChanges: CommitNote {
 
   /// One for each operation of the commit.
   let changes: [Change]
-  private let made = Locked<[IndexDefinition: [Keys]]>([:])
+  /// What was worked out: by the id of the index, since few are concerned.
+  private struct Made {
+    var names: [[UInt8]] = []
+    var keys: [(index: UInt32, keys: [Keys])] = []
+  }
+
+  private let made = Locked(Made())
 
   init(_ changes: [Change]) { self.changes = changes }
 
   /// For each change, what it does to an index. Worked out once.
-  func keys(for definition: IndexDefinition) -> [Keys] {
+  func keys(for index: UInt32, _ definition: IndexDefinition) -> [Keys] {
     made.withLock { made in
-      if let keys = made[definition] { return keys }
+      if let known = made.keys.first(where: { $0.index == index }) { return known.keys }
       let keys = changes.map { Self.keys(of: $0, definition) }
-      made[definition] = keys
+      made.keys.append((index, keys))
       return keys
     }
   }
 
+  /// For each change, its document's key among the names. Worked out once.
+  var names: [[UInt8]] {
+    made.withLock { made in
+      if made.names.isEmpty { made.names = changes.map { StoredKey.of(NameKey.encode($0.path)) } }
+      return made.names
+    }
+  }
+
   func concerns(_ definition: IndexDefinition) -> Bool {
-    changes.contains { $0.path.parent.id.isSameUTF8(as: definition.collectionID) }
+    changes.contains { $0.path.collectionID.isSameUTF8(as: definition.collectionID) }
   }
 
   private static func keys(of change: Change, _ definition: IndexDefinition) -> Keys {
-    guard definition.collectionID.isSameUTF8(as: change.path.parent.id) else { return Keys() }
+    guard definition.collectionID.isSameUTF8(as: change.path.collectionID) else { return Keys() }
+    // Most updates are about fields of few indexes.
+    if case .document(let before) = change.before, let after = change.after,
+      definition.isSame(before, after)
+    {
+      return Keys()
+    }
     let (after, came) = change.after.map { entries(of: $0, definition) } ?? ([], NumberBits())
     switch change.before {
     case .none: return Keys(added: after, came: came)
@@ -289,7 +310,10 @@ extension IndexSet.State {
   mutating func apply(_ note: IndexChanges, _ ordinals: [UInt32]) {
     if names != nil {
       do throws(DocumentStoreError) {
-        for (change, ordinal) in zip(note.changes, ordinals) { try names?.apply(change, ordinal) }
+        // Who was there and stays has its name already, and its ordinal.
+        for (place, ordinal) in zip(note.changes.indices, ordinals) where !note.changes[place].isUpdate {
+          try names?.apply(note.changes[place], note.names[place], ordinal)
+        }
       } catch {
         names = nil
       }
@@ -297,12 +321,13 @@ extension IndexSet.State {
     var lost = Set<UInt32>()
     // In place: of a tree that someone else refers to, each node would be copied.
     for place in indexes.indices where note.concerns(indexes[place].definition) {
-      let keys = note.keys(for: indexes[place].definition)
+      let keys = note.keys(for: indexes[place].id, indexes[place].definition)
       if !indexes[place].apply(keys, ordinals) { lost.insert(indexes[place].id) }
     }
     if !lost.isEmpty { indexes.removeAll { lost.contains($0.id) } }
     for number in building.indices where note.concerns(building[number].definition) {
-      building[number].apply(note.keys(for: building[number].definition), ordinals)
+      let keys = note.keys(for: building[number].id, building[number].definition)
+      building[number].apply(keys, ordinals)
     }
   }
 }
@@ -322,8 +347,9 @@ extension OrderedIndex {
 }
 
 extension IndexSet.NameTree {
-  mutating func apply(_ change: IndexChanges.Change, _ ordinal: UInt32) throws(DocumentStoreError) {
-    let key = StoredKey.of(NameKey.encode(change.path))
+  mutating func apply(
+    _ change: IndexChanges.Change, _ key: [UInt8], _ ordinal: UInt32
+  ) throws(DocumentStoreError) {
     let isThere: Bool
     let wasThere: Bool
     if change.after != nil {
@@ -334,7 +360,7 @@ extension IndexSet.NameTree {
       wasThere = try tree.remove(key.rawSpan) != nil
     }
     let more = (isThere ? 1 : 0) - (wasThere ? 1 : 0)
-    let id = change.path.parent.id
+    let id = change.path.collectionID
     if more != 0, NameKey.isNested(change.path) { countNested(id, more) }
     if StoredKey.isLong(key.rawSpan) { long += more }
     guard long >= 0, nested(id) >= 0 else {

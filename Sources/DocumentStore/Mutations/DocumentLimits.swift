@@ -173,9 +173,12 @@ package enum DocumentLimits {
     throw Refusal("Maps and arrays may be nested \(depthMax) deep", field: [])
   }
 
-  private static func require(_ found: Int, _ limit: Int, _ what: String) throws(Refusal) {
+  /// `what` is put together only where there is something to say: most of a write's time went there once.
+  private static func require(
+    _ found: Int, _ limit: Int, _ what: @autoclosure () -> String
+  ) throws(Refusal) {
     guard found > limit else { return }
-    throw Refusal("\(what) has \(found) bytes, and the limit is \(limit)")
+    throw Refusal("\(what()) has \(found) bytes, and the limit is \(limit)")
   }
 }
 

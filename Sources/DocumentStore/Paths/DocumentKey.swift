@@ -21,12 +21,14 @@ enum DocumentKey {
 
   static func encode(_ path: DocumentPath) -> [UInt8] {
     var key: [UInt8] = []
-    // What frames the key and each name in it.
-    key.reserveCapacity(path.segments.reduce(2) { $0 + $1.utf8.count + 3 })
+    key.reserveCapacity(bytes(path))
     key.append(keyspace)
     append(path, to: &key)
     return key
   }
+
+  /// Of most keys: what frames a key and each name in it, and the names.
+  static func bytes(_ path: DocumentPath) -> Int { path.segments.reduce(2) { $0 + $1.utf8.count + 3 } }
 
   /// A key without its keyspace.
   static func append(_ path: DocumentPath, to key: inout [UInt8]) {
@@ -100,7 +102,7 @@ enum DocumentKey {
       }
       switch rest.popFirst() {
       case zero: bytes.append(0)
-      case nameEnd: return String(validating: bytes, as: UTF8.self)
+      case nameEnd: return String(record: bytes.rawSpan)
       default: return nil
       }
     }

@@ -41,6 +41,9 @@ public struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
   /// The last part.
   public var id: String { segments[segments.count - 1] }
 
+  /// The last part of the path of the collection that the document is in.
+  var collectionID: String { segments[segments.count - 2] }
+
   /// The collection that the document is in.
   public var parent: CollectionPath { CollectionPath(checked: Array(segments.dropLast())) }
 

@@ -143,7 +143,7 @@ extension StructuredQuery.Scope {
     switch self {
     case .collection(let collection): collection.id
     case .collectionGroup(let id): id
-    case .document(let path): path.parent.id
+    case .document(let path): path.collectionID
     }
   }
 

@@ -9,7 +9,10 @@ struct RecordEncoder {
   private(set) var used: Set<Int> = []
   private var lastUsed = -1
 
-  init(shapes: ShapeDictionary?) { self.shapes = shapes }
+  init(shapes: ShapeDictionary?) {
+    self.shapes = shapes
+    bytes.reserveCapacity(512)
+  }
 
   mutating func encode(_ document: StoredDocument) -> [UInt8] {
     encode(createTime: document.createTime, updateTime: document.updateTime, fields: document.fields)

@@ -66,7 +66,7 @@ extension DocumentStore {
           agreement.add("\(path) is missing in the index of the names")
         }
         for (place, index) in indexes.enumerated()
-        where index.definition.collectionID.isSameUTF8(as: path.parent.id) {
+        where index.definition.collectionID.isSameUTF8(as: path.collectionID) {
           let keys = Set(index.definition.keys(of: document))
           for key in keys where try !index.tree.leads(key, to: ordinal) {
             agreement.add(

@@ -17,7 +17,7 @@ extension DocumentStore {
         throw DocumentStoreError(error)
       }
       let key = pooled.buffer.withEntry { key, _ in [UInt8](copying: key) }
-      guard let id = DocumentKey.decode(key)?.parent.id else { continue }
+      guard let id = DocumentKey.decode(key)?.collectionID else { continue }
       if !ids.contains(where: { $0.isSameUTF8(as: id) }) { ids.append(id) }
       let prefix = NameKey.prefix(group: id)
       // Past all documents of the group, however many; those of ids that are longer than keys are gone through.

@@ -49,7 +49,7 @@ extension DocumentStore {
           guard let path = DocumentKey.decode([UInt8](copying: key)) else { return }
           let key = StoredKey.of(NameKey.encode(path))
           sorter.add(key.rawSpan, ordinal)
-          if NameKey.isNested(path) { tree.countNested(path.parent.id, 1) }
+          if NameKey.isNested(path) { tree.countNested(path.collectionID, 1) }
           if StoredKey.isLong(key.rawSpan) { tree.long += 1 }
         }
         if !knowsShapes { indexes.shapes.begin(from: nextShape) }
@@ -175,7 +175,7 @@ extension DocumentStore {
         goesOn = progress(IndexProgress(step: .reading, fraction: min(seen / total, 1)))
       }
       guard goesOn, problem == nil, let path = DocumentKey.decode([UInt8](copying: key)),
-        path.parent.id.isSameUTF8(as: definition.collectionID)
+        path.collectionID.isSameUTF8(as: definition.collectionID)
       else { return }
       do throws(RecordError) {
         let entries = try definition.entries(ofRecord: record, at: path, shapes)

@@ -27,11 +27,11 @@ extension DocumentStore {
       guard DocumentKey.isOfDocument(key) else { return }
       guard let path = DocumentKey.decode([UInt8](copying: key)) else { return }
       expectedNames.add(NameKey.encode(path), ordinal)
-      if NameKey.isNested(path) { nested[path.parent.id, default: 0] += 1 }
+      if NameKey.isNested(path) { nested[path.collectionID, default: 0] += 1 }
       do throws(RecordError) {
         let document = try StoredDocument(path: path, record: record, shapes)
         for (place, index) in indexes.enumerated()
-        where index.definition.collectionID.isSameUTF8(as: path.parent.id) {
+        where index.definition.collectionID.isSameUTF8(as: path.collectionID) {
           let keys = index.definition.keys(of: document)
           for key in keys { expected[place].add(key, ordinal) }
           if !keys.isEmpty { numbers[place].add(index.definition.numbers(document.value)) }

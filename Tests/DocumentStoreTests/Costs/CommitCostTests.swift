@@ -2,6 +2,7 @@
 // lowers one sets the new bound.
 
 import ByteStore
+import CAllocations
 import Harness
 import Testing
 
@@ -32,6 +33,55 @@ import Testing
     #expect(machine.disk.counters.bytesWritten - before == 4 * 4096)
   }
 
+  /// Once, a sentence was put together about each field of a document, in case it was too large.
+  @Test(.enabled(if: allocations_are_counted())) func aCommitAllocatesLittleForEachField() throws {
+    let machine = try SimulatedStore()
+    func fields(_ count: Int, _ number: Int) -> StoredMap {
+      StoredMap((0..<count).map { ("a name of some length \($0)", .integer(Int64(number))) })
+    }
+    func count(_ fieldCount: Int) throws -> Double {
+      let writes = (0..<64).map { [Mutation.set(path("c", "d\($0)"), fields(fieldCount, $0))] }
+      return try allocations(writes.count) { try machine.store.commit(writes[$0]) }
+    }
+    let perField = (try count(40) - count(10)) / 30
+    #expect(perField <= Self.allocationsOfFieldMax, "\(perField) allocations for each field")
+  }
+
+  @Test(.enabled(if: allocations_are_counted()))
+  func anUpdateCostsLittleForAnIndexOfOtherFields() throws {
+    let machine = try SimulatedStore()
+    for number in 0..<64 {
+      try machine.store.commit([.set(path("c", "d\(number)"), CostDocument.fields(number))])
+    }
+    var age: Int64 = 1000
+    func count() throws -> Double {
+      let writes = try (0..<128).map { number in
+        age += 1
+        let field = StoredFieldPath(unchecked: ["age"])
+        return [try Mutation.update(path("c", "d\(number % 64)"), [(field, .set(.integer(age)))])]
+      }
+      var next = writes.makeIterator()
+      return try allocations(64) { _ in try next.next().map { _ = try machine.store.commit($0) } }
+    }
+    // So that what documents were is known in both.
+    try machine.store.createIndex(IndexDefinition("c", .collection, [.init("name")]))
+    let with1 = try count()
+    for field in ["email", "score", "town", "bio"] {
+      try machine.store.createIndex(
+        IndexDefinition("c", .collection, [.init(StoredFieldPath(unchecked: [field]))]))
+    }
+    let perIndex = (try count() - with1) / 4
+    #expect(perIndex <= Self.allocationsOfIndexMax, "\(perIndex) allocations for each index")
+  }
+
+  /// Of a call, once everything has its room.
+  private func allocations(_ calls: Int, _ body: (Int) throws -> Void) throws -> Double {
+    for index in 0..<calls { try body(index) }
+    let before = allocations_of_this_thread()
+    for index in 0..<calls { try body(index) }
+    return Double(allocations_of_this_thread() - before) / Double(calls)
+  }
+
   @Test func batchesWriteLittleMoreThanTheirDocuments() throws {
     let (watched, store) = try watchedStore()
     var ratios: [Double] = []
@@ -58,6 +108,9 @@ import Testing
       checkpoints <= Self.checkpointBytesPerByteMax, "\(checkpoints) bytes of checkpoints for each byte")
   }
 
+  // Of a build without optimisation.
+  private static let allocationsOfFieldMax = 5.2
+  private static let allocationsOfIndexMax = 26.0
   private static let logBytesPerByteMax = 1.3
   private static let segmentBytesPerByteMax = 0.55
   private static let checkpointBytesPerByteMax = 0.36
