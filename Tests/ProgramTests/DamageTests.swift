@@ -199,6 +199,74 @@ import Testing
     }
   }
 
+  /// The story: the log that was in use was gone, and with it an acknowledged commit; the code said that all was well.
+  @Test func aSalvageSaysThatTheLogInUseIsGone() throws {
+    let folder = try TemporaryFolder()
+    let copies = try TemporaryFolder()
+    try folder.makeStore()
+    let store = try DocumentStore.open(folder.path)
+    try store.commit([.set(try DocumentPath(["users", "bob"]), StoredMap([("name", .string("Bob"))]))])
+    // As a crash leaves it: nobody has closed the log.
+    let copy = copies.path + "/store"
+    try FileManager.default.copyItem(atPath: folder.path, toPath: copy)
+    try store.close()
+    let log = try #require(try names(in: copy).last { $0.hasPrefix("log-") })
+    try FileManager.default.removeItem(atPath: "\(copy)/\(log)")
+    let outcome = try dugout.run("salvage", copy)
+    #expect(outcome.status == 1, "\(outcome.output)\(outcome.complaint)")
+    #expect(
+      outcome.output.contains("\(copy)/\(log): the log that was in use is not there"), "\(outcome.output)")
+    #expect(outcome.complaint.contains("not all of it is as it was: a log is not whole. A backup may have"))
+    #expect(try dugout.run("query", copy, "users", "--count").output == "count  1\n")
+  }
+
+  /// The story: "nothing was found" was said of a store whose checkpoint told how many values were lost, and of one that
+  /// had been empty and was read as a whole.
+  @Test func whatASalvageSaysOfAnEmptyStoreIsTrue() throws {
+    func said(_ change: (inout SalvageReport) -> Void) -> String? {
+      var report = SalvageReport(outcome: .salvaged)
+      report.filesRead = 2
+      report.checkpoint = .whole
+      change(&report)
+      return SalvageCommand.loss(report, in: "/there/is/nothing")
+    }
+    #expect(said { $0.filesRead = 0 }?.hasPrefix("nothing was found that could be read: ") == true)
+    #expect(said { _ in } == nil)
+    #expect(said { $0.entriesLost = 0 } == nil)
+    #expect(
+      said { $0.entriesLost = 5 }
+        == "the store opens again, but nothing is in it: 5 values are lost. A backup may have what was.")
+    #expect(
+      said { $0.checkpoint = .none }
+        == "the store opens again, but nothing is in it: how many values are lost, nothing tells. A backup may "
+        + "have what was.")
+    #expect(said { $0.commitsMissing = [1...3] }?.contains("it: 3 commits were not found. A") == true)
+    let folder = try TemporaryFolder()
+    try folder.changeStore { _ in }
+    let reserve = folder.path + "/RESERVE"
+    try? FileManager.default.removeItem(atPath: reserve)
+    try FileManager.default.createDirectory(atPath: reserve, withIntermediateDirectories: false)
+    let outcome = try dugout.run("salvage", folder.path)
+    #expect(outcome.status == 0 && outcome.complaint.isEmpty, "\(outcome.output)\(outcome.complaint)")
+    #expect(outcome.output.contains("The store opens again. Nothing is in it."), "\(outcome.output)")
+  }
+
+  /// The story: a store lost the records of its files, and the app that opened it next removed what was in them.
+  @Test func aSalvageWarnsOfContentsWithoutRecords() throws {
+    let folder = try TemporaryFolder()
+    try makeStore(folder)
+    for name in try names(in: folder.path) where name.hasPrefix("segment-") {
+      try FileManager.default.removeItem(atPath: "\(folder.path)/\(name)")
+    }
+    let outcome = try dugout.run("salvage", folder.path)
+    #expect(outcome.status == 1)
+    let warning = "Contents of files are still in \(folder.path)/blobs: an app"
+    #expect(outcome.complaint.contains(warning), "\(outcome.complaint)")
+    // One that was cut off has forgotten whether records are lost.
+    let completed = SalvageCommand.loss(SalvageReport(outcome: .completed), in: folder.path)
+    #expect(completed?.contains("Compare it with a backup. \(warning)") == true, "\(completed ?? "")")
+  }
+
   /// What is printed makes the same index.
   @Test(arguments: [
     ["city"], ["city:desc"], ["city", "age:desc"], ["city:desc", "age"], ["city:desc", "age:desc"],

@@ -437,6 +437,23 @@ import Testing
     #expect(try dugout.run("index", "create", folder.path, "users", "tags[]", "tags").status == 0)
   }
 
+  @Test func fieldsAreNestedAsDeepAsADocumentTakes() throws {
+    let folder = try TemporaryFolder()
+    func set(_ depth: Int, _ form: (String, String)) throws -> Program.Outcome {
+      let text = String(repeating: form.0, count: depth) + "1" + String(repeating: form.1, count: depth)
+      return try dugout.run(["set", folder.path, "c/d", "-"], input: "{f: \(text)}")
+    }
+    for form in [("{m: ", "}"), ("[{m: ", "}]")] {
+      let perLevel = form.0.count { "[{".contains($0) }
+      #expect(try set(20 / perLevel, form).status == 0)
+      for depth in [20 / perLevel + 1, 99, 101, 10_000 / perLevel] {
+        let outcome = try set(depth, form)
+        #expect(outcome.status == 2, "\(depth): \(outcome.status)")
+        #expect(outcome.complaint.contains("Maps and arrays may be nested 20 deep"), "\(outcome.complaint)")
+      }
+    }
+  }
+
   @Test func badInputIsNamed() throws {
     let folder = try TemporaryFolder()
     #expect(try dugout.run("ls", folder.path + "/nowhere").status == 69)

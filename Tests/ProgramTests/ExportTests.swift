@@ -158,19 +158,69 @@ import Testing
     let others = [
       "all.part-1", mark + "0123456789abcde", mark + "0123456789abcdeg",
       "ball" + mark.dropFirst(3) + "0123456789abcdef",
+      // Digits, and none that an export writes.
+      mark + "ABCDEFABCDEFABCD", mark + String(repeating: "\u{FF11}", count: 16),
     ]
     for name in [left, held] + others {
       try Data("mine".utf8).write(to: files.url.appendingPathComponent(name))
     }
     try FileManager.default.createSymbolicLink(
       atPath: files.path + "/" + mark + "00000000000000aa", withDestinationPath: others[0])
+    // A second name of a file that somebody wants to keep.
+    try FileManager.default.linkItem(
+      atPath: files.path + "/" + others[0], toPath: files.path + "/" + mark + "00000000000000bb")
     // As another export would hold it.
     let holder = open(files.path + "/" + held, O_RDWR)
     #expect(flock(holder, LOCK_EX | LOCK_NB) == 0)
     defer { close(holder) }
     #expect(try dugout.run("export", folder.path, files.path + "/all").status == 0)
     let names = try Set(FileManager.default.contentsOfDirectory(atPath: files.path))
-    #expect(names == Set(others + [held, "all", mark + "00000000000000aa"]))
+    #expect(names == Set(others + [held, "all", mark + "00000000000000aa", mark + "00000000000000bb"]))
+  }
+
+  /// The story: a link to no file yet led into the store, and an export made one there.
+  @Test func aLinkIntoTheStoreIsRefused() throws {
+    let folder = try TemporaryFolder()
+    let files = try TemporaryFolder()
+    try folder.makeStore()
+    let before = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+    for name in ["MANIFEST", "new"] {
+      let link = files.path + "/to-" + name
+      try FileManager.default.createSymbolicLink(
+        atPath: link, withDestinationPath: folder.path + "/" + name)
+      let outcome = try dugout.run("export", folder.path, link)
+      #expect(outcome.status == 2 && outcome.complaint.contains("lies in it"), "\(outcome.complaint)")
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == before)
+    #expect(try dugout.run("check", folder.path).status == 0)
+  }
+
+  /// A medium that nobody can write to is exported from; nothing is made beside the store.
+  @Test func aStoreThatNobodyMayWriteIsExported() throws {
+    let folder = try TemporaryFolder()
+    let files = try TemporaryFolder()
+    try folder.makeStore()
+    let manager = FileManager.default
+    let names = try manager.contentsOfDirectory(atPath: folder.path)
+    let paths = names.map { folder.path + "/" + $0 } + [folder.path]
+    // Of who may write nonetheless: the contents and the times.
+    func state() throws -> [String: [String]] {
+      try Dictionary(
+        uniqueKeysWithValues: paths.map { path in
+          let bytes = path == folder.path ? nil : manager.contents(atPath: path)
+          let time = try manager.attributesOfItem(atPath: path)[.modificationDate] as? Date
+          let text = try #require(time).timeIntervalSince1970.description
+          return (path, [text, bytes.map { $0.base64EncodedString() } ?? ""])
+        })
+    }
+    defer { for path in paths.reversed() { _ = chmod(path, 0o700) } }
+    for path in paths { #expect(chmod(path, 0o500) == 0) }
+    let before = try state()
+    let file = files.path + "/all"
+    #expect(try dugout.run("export", folder.path, file).output == "1 document in \(file)\n")
+    #expect(try dugout.run("export", folder.path, "-", "users order by name limit 1").status == 0)
+    #expect(try state() == before, "something was written")
+    #expect(try Set(manager.contentsOfDirectory(atPath: folder.path)) == Set(names))
   }
 
   @Test func anExportThatCannotBeWrittenLeavesNothing() throws {
@@ -219,6 +269,86 @@ import Testing
     let outcome = try dugout.run("export", folder.path, "-", "user")
     #expect(outcome.status == 0 && outcome.output.isEmpty)
     #expect(outcome.complaint.contains("there is no collection user. Did you mean users?"))
+  }
+
+  // MARK: Pages
+
+  private func changePagedStore(
+    _ folder: borrowing TemporaryFolder, _ body: (DocumentStore) throws -> Void
+  ) throws {
+    let count = 2 * DocumentPages.pageDocuments + 345
+    try folder.changeStore { store in
+      for start in stride(from: 0, to: count, by: 469) {
+        try store.commit(
+          (start..<min(count, start + 469)).map { number -> Mutation in
+            let time = try #require(StoredTimestamp(microseconds: Int64(number / 2)))
+            return .set(
+              try DocumentPath(["c", "\(number)"]),
+              StoredMap([
+                ("n", .integer(Int64(number))), ("few", .integer(Int64(number % 3))),
+                ("pending", .pendingTimestamp(time, previous: nil)),
+              ]))
+          })
+      }
+      try body(store)
+    }
+  }
+
+  @Test func pagesHaveWhatTheQueryFinds() throws {
+    let folder = try TemporaryFolder()
+    try changePagedStore(folder) { store in
+      for text in [
+        "c", "c/5", "group c", "c limit 1", "c limit 1000", "c limit 2000", "c limit 2100", "c limit 99999",
+        "c order by n desc limit 1500", "c order by n limit last 1", "c order by n limit last 1000",
+        "c order by n limit last 2100", "c order by n limit last 99999",
+        "c where n >= 5 order by n start at 7 limit last 1500", "c order by few start after 0",
+        "c order by few desc, n start at 1 end before 0 limit 1100", "c order by few limit last 1300",
+        "c where few in [1, 2] limit 1200", "c order by pending", "c order by pending limit 1500",
+        "c order by pending desc limit last 1200", "c order by pending desc, n limit 2300",
+      ] {
+        let query = try QueryText.query(text)
+        var found: [DocumentPath] = []
+        var questions = 0
+        try DocumentPages(store: store, query: query).forEach(
+          goOn: { () throws(DocumentStoreError) in questions += 1 }
+        ) { found += $0.map(\.path) }
+        #expect(try found == store.documents(query).map(\.path), "\(text)")
+        #expect(questions >= 1, "\(text)")
+      }
+    }
+  }
+
+  /// The story: with a limit beyond all documents, the progress of an export was close to none until its end.
+  @Test func aLimitBeyondAllDocumentsIsNoTotal() throws {
+    let folder = try TemporaryFolder()
+    try changePagedStore(folder) { store in
+      for (text, count) in [
+        ("c", store.count), ("c where n < 7", 7), ("c limit 5", 5), ("c limit 99999", store.count),
+        ("c order by n limit last 99999", store.count),
+      ] {
+        let pages = DocumentPages(store: store, query: try QueryText.query(text))
+        #expect(try pages.documentsMax() == count, "\(text)")
+      }
+    }
+  }
+
+  /// The story: with a limit, an export heard of the first Ctrl-C when all of it had been read.
+  @Test(arguments: ["c", "c limit 2300", "c order by n limit last 2300", "c order by n start at 10"])
+  func whoAsksForAnEndWaitsForOnePageAtMost(text: String) throws {
+    let folder = try TemporaryFolder()
+    try changePagedStore(folder) { store in
+      var questions = 0
+      var documents = 0
+      #expect(throws: DocumentStoreError.aborted("ended")) {
+        try DocumentPages(store: store, query: QueryText.query(text)).forEach(
+          goOn: { () throws(DocumentStoreError) in
+            questions += 1
+            if questions == 2 { throw .aborted("ended") }
+          }
+        ) { documents += $0.count }
+      }
+      #expect(questions == 2 && documents <= DocumentPages.pageDocuments)
+    }
   }
 
   // MARK: CSV

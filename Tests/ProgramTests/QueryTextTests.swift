@@ -146,4 +146,52 @@ import Testing
       problem("users where a = 9223372036854775808").hasPrefix(
         "9223372036854775808 is too large for an integer"))
   }
+
+  /// The story: each bracket is read by what calls itself, and a few thousand of them ended the process.
+  @Test(arguments: ["(", "(a = 1 or (", "a = [", "a = {b: ", "a = [{b: ", "a = vector(", "a = {b: vector(["])
+  func bracketsAreNestedToABound(_ text: String) throws {
+    let isValue = text.hasPrefix("a = ")
+    let opened = isValue ? String(text.dropFirst(4)) : text
+    let brackets = opened.count { "([{".contains($0) }
+    let said = problem(
+      "users where " + (isValue ? "a = " : "") + String(repeating: opened, count: 100_000 / brackets))
+    let lines = said.split(separator: "\n").map(String.init)
+    try #require(lines.count == 3 && lines.allSatisfy { $0.count < 300 }, "\(said.prefix(500))")
+    #expect(
+      ["brackets may be nested 100 deep", "Maps and arrays may be nested 20 deep"].contains(lines[0]))
+    // The arrow is below the bracket that is one too many.
+    #expect("([{".contains(Array(lines[1])[lines[2].count - 1]), "\(lines)")
+  }
+
+  /// The story: of a hundred brackets around one array, the message was that arrays may be nested 20 deep.
+  @Test func theBoundThatIsToldIsOfTheBracketsThatAreThere() {
+    func first(_ text: String) -> String { String(problem("users where \(text)").prefix { $0 != "\n" }) }
+    let (round, square) = (String(repeating: "(", count: 100), String(repeating: "[", count: 100))
+    #expect(first("\(round)a = [") == "brackets may be nested 100 deep")
+    #expect(first("\(round)a = {b: ") == "brackets may be nested 100 deep")
+    #expect(first("\(round.dropLast(20))a = \(square)") == "Maps and arrays may be nested 20 deep")
+    #expect(first("a = \(square)[") == "Maps and arrays may be nested 20 deep")
+    #expect(first("a = \(square)vector(") == "brackets may be nested 100 deep")
+  }
+
+  @Test func soManyBracketsAreRead() throws {
+    let deep = String(repeating: "(", count: 100) + "a = 1" + String(repeating: ")", count: 100)
+    #expect(try QueryText.query("users where \(deep)") == QueryText.query("users where a = 1"))
+    let list = String(repeating: "[", count: 100) + String(repeating: "]", count: 100)
+    #expect(try QueryText.value(list) != QueryText.value("[]"))
+    #expect(throws: CommandFailure.self) { try QueryText.value("[\(list)]") }
+    // They are counted within each other, and not one behind the other.
+    let many = Array(repeating: "(a = 1)", count: 20).joined(separator: " and ")
+    #expect(try QueryText.query("users where \(many)").filters.isEmpty == false)
+  }
+
+  @Test func ofALongTextThePartAroundTheProblemIsShown() {
+    let before = Array(repeating: "a = 1", count: 200).joined(separator: " and ")
+    let after = String(repeating: " and a = 1", count: 200)
+    let lines = problem("users where \(before) and b >> 3\(after)").split(separator: "\n")
+    #expect(lines.count == 3 && lines[1].hasPrefix("  …") && lines[1].hasSuffix("…"), "\(lines)")
+    #expect(lines[1].count < 250)
+    let arrow = lines[2].count - 1
+    #expect(String(Array(lines[1])[..<arrow]).hasSuffix("b >"), "\(lines)")
+  }
 }

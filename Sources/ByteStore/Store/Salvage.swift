@@ -75,6 +75,7 @@ struct Salvage {
     let sources = try SalvageSources(names, directory, platform)
     defer { sources.close() }
     report.foreign = sources.foreign
+    report.filesRead = sources.filesRead
     let gathered = try gather(sources, report)
     report = gathered.report
     let manifest: Manifest
@@ -121,8 +122,11 @@ struct Salvage {
     let judge = try SalvageBase.choose(sources)
     var report = report
     report.checkpoint = judge.map { $0.isWhole ? .whole : .partial } ?? .none
+    for loss in sources.openLogLosses {
+      report.addGap("\(directory.path)/\(loss.name)", loss.range, loss.reason)
+    }
     let chosen = SalvageBase.segments(sources, judge)
-    if judge == nil, chosen.isEmpty, sources.manifest?.checkpoint == nil { report.checkpoint = .whole }
+    if judge == nil, chosen.isEmpty, sources.isKnownToHaveNoCheckpoint { report.checkpoint = .whole }
     var done: UInt64 = 0
     let total = sources.segments.reduce(0) { $0 + $1.file.size }
     var table = SalvageTable(sources, judge, report, directory, platform) { file, bytes in

@@ -27,6 +27,8 @@ package struct SalvageReport: Sendable, Equatable {
   package var setAside: [String] = []
   /// Those of them that belong to another store, and were not used.
   package var foreign: [String] = []
+  /// Files of the store of which something could be read.
+  package var filesRead = 0
 
   package var keys = 0
   /// At most so many of them were deleted, or have a later value that is lost.
@@ -38,7 +40,7 @@ package struct SalvageReport: Sendable, Equatable {
   /// Commits between those that were found, first and last; none of them is in the store, unless the
   /// segments have it.
   package var commitsMissing: [ClosedRange<UInt64>] = []
-  /// What logs should have had and did not.
+  /// What logs should have had and did not, or may have had.
   package var gaps: [RecoveryReport.Loss] = []
 
   mutating func addGap(_ file: String, _ range: Range<UInt64>, _ reason: String) {

@@ -3,6 +3,7 @@
 //   1. heads     the first page of every file says what it is and to which store it belongs
 //   2. store     the one that most files belong to; files that salvage set aside count only without others
 //   3. sources   the files of that store, and those of which nobody knows
+//   4. the rest  what the log in use may have had, where neither it nor another file tells
 //
 // A file with a header that is damaged is what its name says.
 
@@ -16,9 +17,13 @@ struct SalvageSources {
   private(set) var logs: [LogSource] = []
   /// Names of files that belong to another store.
   private(set) var foreign: [String] = []
+  /// Of the log that was in use, what may have held commits and cannot be read. Without a manifest each log may be that.
+  private(set) var openLogLosses: [LogLoss] = []
 
   private let directory: any OpenDirectory
   private let platform: Platform
+  /// Names of logs of which something could be read, those included of which there is a better copy.
+  private var logsRead: Set<String> = []
 
   /// A file before it is known whether it counts.
   private struct Head {
@@ -49,6 +54,15 @@ struct SalvageSources {
     try readCheckpoints(used.filter { $0.kind == .checkpoint })
     try readSegments(used.filter { $0.kind == .segment })
     try readLogs(used.filter { $0.kind == .log })
+    try findOpenLogLosses(used)
+  }
+
+  /// How many files something could be read of.
+  var filesRead: Int { segments.count + checkpoints.count + logs.count + (manifest == nil ? 0 : 1) }
+
+  /// The manifest says so; or, without one, the logs begin with the first commit.
+  var isKnownToHaveNoCheckpoint: Bool {
+    manifest.map { $0.checkpoint == nil } ?? (logs.flatMap(\.commits).map(\.lowerBound).min() == 1)
   }
 
   /// Gives back the files; segments are held by whoever reads them.
@@ -219,27 +233,127 @@ struct SalvageSources {
   }
 
   private mutating func readLogs(_ heads: [Head]) throws(ByteStoreError) {
-    var ends: [RandomID: UInt64] = [:]
-    for log in manifest?.logs ?? [] { ends[log.fileID] = log.end?.length }
     var found: [LogSource] = []
     for head in heads {
       let number = StoreFile.logNumber(of: head.original)
       let entry = manifest?.logs.first { $0.number == number }
       guard let log = try LogSource(head.name, number, entry, directory, platform) else { continue }
       found.append(log)
-      if let previous = log.header?.previous, ends[previous.fileID] == nil {
-        ends[previous.fileID] = previous.length
-      }
+      logsRead.insert(head.name)
     }
     // A copy that is sound hides one that is not.
     found.sort {
       ($0.number, $0.header == nil ? 1 : 0, $0.name) < ($1.number, $1.header == nil ? 1 : 0, $1.name)
     }
-    for var log in found where !logs.contains(where: { $0.fileID == log.fileID }) {
-      log.recordedEnd = ends[log.fileID]
-      try log.findCommits(directory)
-      logs.append(log)
+    for log in found where !logs.contains(where: { $0.fileID == log.fileID }) { logs.append(log) }
+    var ends: [RandomID: UInt64] = [:]
+    for log in manifest?.logs ?? [] { ends[log.fileID] = log.end?.length }
+    // The last one first: whether it is believed about the end of the one before depends on what it holds.
+    for index in logs.indices.reversed() {
+      logs[index].recordedEnd = ends[logs[index].fileID]
+      try logs[index].findCommits(directory)
+      if let previous = logs[index].header?.previous, ends[previous.fileID] == nil,
+        tellsWhatCameBefore(logs[index])
+      {
+        ends[previous.fileID] = previous.length
+      }
     }
+  }
+
+  /// Whether its header is right about the log before it. A store that failed to name a log may have gone on in the one
+  /// before; a crash may then bring back the other, which holds nothing.
+  private func tellsWhatCameBefore(_ log: LogSource) -> Bool {
+    guard log.header != nil else { return false }
+    guard let manifest, !log.hasFrames else { return true }
+    return manifest.logs.contains { $0.fileID == log.fileID }
+  }
+
+  // MARK: The log in use
+
+  struct LogLoss {
+    var name: String
+    var range: Range<UInt64>
+    var reason: String
+  }
+
+  /// Where a log ends that was in use, no manifest says. So nobody else would miss its commits.
+  private mutating func findOpenLogLosses(_ used: [Head]) throws(ByteStoreError) {
+    guard manifest != nil else { return try findUnreadLogs(used) }
+    guard let entry = openLog(used), !isEndTold(of: entry) else { return }
+    if let log = logs.first(where: { $0.fileID == entry.fileID }) {
+      openLogLosses = log.unknown.map { LogLoss(name: log.name, range: $0.range, reason: $0.reason) }
+      return
+    }
+    let name = StoreFile.log(entry.number)
+    let head = used.first { $0.original == name }
+    if let head, head.storeID == nil, try isUnwritten(head.name, entry) { return }
+    let reason =
+      if let head, head.storeID != nil {
+        "another file of this store lies in the place of the log that was in use"
+      } else if head != nil {
+        "nothing can be read of the log that was in use"
+      } else if foreign.contains(name) {
+        "a file of another store lies in the place of the log that was in use"
+      } else {
+        "the log that was in use is not there"
+      }
+    let start = UInt64(LogFormat.pageBytes)
+    openLogLosses = [
+      LogLoss(name: head?.name ?? name, range: start..<max(start, entry.capacity), reason: reason)
+    ]
+  }
+
+  /// Nothing tells whether they were closed, or in use, or held what is nowhere else.
+  private mutating func findUnreadLogs(_ used: [Head]) throws(ByteStoreError) {
+    let start = UInt64(LogFormat.pageBytes)
+    for head in used where head.kind == .log && head.original != StoreFile.spare {
+      guard !logsRead.contains(head.name), let file = try CheckFile(head.name, in: directory) else {
+        continue
+      }
+      defer { file.close() }
+      openLogLosses.append(
+        LogLoss(
+          name: head.name, range: start..<max(start, file.size),
+          reason: "nothing can be read of the log, and no manifest tells what it had"))
+    }
+  }
+
+  /// The one that an open would read to its own end. Not one that only `MANIFEST.new` names, which a crash may leave
+  /// without its log; and none of which that one has the end.
+  private func openLog(_ used: [Head]) -> Manifest.Log? {
+    let named = used.filter { $0.original == StoreFile.manifest }.compactMap(\.manifest)
+      .max { $0.generation < $1.generation }
+    guard let manifest, let log = (named ?? manifest).logs.last, log.end == nil,
+      manifest.logs.contains(log)
+    else { return nil }
+    return log
+  }
+
+  /// A later log, or a checkpoint of all of it, says which commit was its last: an older manifest does not know.
+  private func isEndTold(of log: Manifest.Log) -> Bool {
+    logs.contains { $0.number > log.number && tellsWhatCameBefore($0) }
+      || checkpoints.contains { $0.isHeaderSound && $0.header.position.fileID == log.fileID }
+  }
+
+  /// Whether a log whose header is damaged has nothing behind it: the store had turned to it, and no more. The header
+  /// was on disk before a manifest named the log (docs/reliability.md, C3): without a trace of it, more may be gone.
+  private func isUnwritten(_ name: String, _ log: Manifest.Log) throws(ByteStoreError) -> Bool {
+    guard log.capacity <= LogFormat.capacityMax, let file = try CheckFile(name, in: directory) else {
+      return false
+    }
+    defer { file.close() }
+    guard let page = try file.read(LogFormat.pageBytes, at: 0), page.contains(where: { $0 != 0 }) else {
+      return false
+    }
+    let partBytes: UInt64 = 64 << 10
+    var offset = UInt64(LogFormat.pageBytes)
+    while offset < log.capacity {
+      let count = Int(min(partBytes, log.capacity - offset))
+      guard let part = try file.read(count, at: offset), part.count == count, part.allSatisfy({ $0 == 0 })
+      else { return false }
+      offset += UInt64(count)
+    }
+    return true
   }
 }
 
@@ -254,6 +368,11 @@ struct LogSource {
   var recordedEnd: UInt64?
   /// The numbers of the commits that can be read, without gaps within each range.
   private(set) var commits: [ClosedRange<UInt64>] = []
+  /// A commit, or the marker of a close.
+  private(set) var hasFrames = false
+  /// What may have been commits behind the last frame, and can be told from space that was never used by nothing else:
+  /// bytes that the device does not give, or that the file does not have.
+  private(set) var unknown: [(range: Range<UInt64>, reason: String)] = []
   private let platform: Platform
 
   /// Nil if no frame can be read.
@@ -261,7 +380,8 @@ struct LogSource {
     _ name: String, _ number: LogNumber?, _ entry: Manifest.Log?, _ directory: any OpenDirectory,
     _ platform: Platform
   ) throws(ByteStoreError) {
-    guard let (file, bytes) = try Self.bytes(name, directory) else { return nil }
+    guard let found = try Self.bytes(name, directory) else { return nil }
+    let (file, bytes) = (found.file, found.bytes)
     let (header, _) = try VersionedHeader.decode(bytes, file.path, supported: LogFormat.version) {
       bytes throws(ByteStoreError) in try LogHeader(decoding: bytes, file: file.path)
     }
@@ -277,25 +397,48 @@ struct LogSource {
     self.platform = platform
   }
 
+  private struct Bytes {
+    var file: CheckFile
+    var bytes: [UInt8] = []
+    /// Pages that the device does not give; they count as zeros.
+    var unreadable: [Range<UInt64>] = []
+
+    mutating func add(_ part: [UInt8]?, _ count: Int) {
+      let start = UInt64(bytes.count)
+      bytes += part ?? []
+      bytes.append(zeros: count - (part?.count ?? 0))
+      if part == nil { unreadable.append(start..<UInt64(bytes.count)) }
+    }
+  }
+
   private static func bytes(
     _ name: String, _ directory: any OpenDirectory
-  ) throws(ByteStoreError) -> (CheckFile, [UInt8])? {
+  ) throws(ByteStoreError) -> Bytes? {
     guard let file = try CheckFile(name, in: directory) else { return nil }
     defer { file.close() }
-    var bytes: [UInt8] = []
-    // In parts, as the device may not give some of them; they count as zeros.
-    let part = 64 << 10
-    for offset in stride(from: 0, to: Int(min(file.size, LogFormat.capacityMax)), by: part) {
-      let count = Int(min(UInt64(part), min(file.size, LogFormat.capacityMax) - UInt64(offset)))
-      let read = try file.read(count, at: UInt64(offset)) ?? []
-      bytes += read + [UInt8](repeating: 0, count: count - read.count)
+    var bytes = Bytes(file: file)
+    let size = Int(min(file.size, LogFormat.capacityMax))
+    let partBytes = 64 << 10
+    for offset in stride(from: 0, to: size, by: partBytes) {
+      let part = min(partBytes, size - offset)
+      if let read = try file.read(part, at: UInt64(offset)) {
+        bytes.add(read, part)
+        continue
+      }
+      for page in stride(from: offset, to: offset + part, by: LogFormat.pageBytes) {
+        let count = min(LogFormat.pageBytes, offset + part - page)
+        bytes.add(try file.read(count, at: UInt64(page)), count)
+      }
     }
-    return (file, bytes)
+    return bytes
   }
 
   mutating func findCommits(_ directory: any OpenDirectory) throws(ByteStoreError) {
-    guard let (_, bytes) = try Self.bytes(name, directory) else { return }
-    for frame in scan(bytes.rawSpan).frames where frame.header.kind == .commit {
+    guard let found = try Self.bytes(name, directory) else { return }
+    let bytes = found.bytes
+    let scan = scan(bytes.rawSpan)
+    hasFrames = !scan.frames.isEmpty
+    for frame in scan.frames where frame.header.kind == .commit {
       let sequence = frame.header.sequence.value
       if let last = commits.last, last.upperBound + 1 == sequence {
         commits[commits.count - 1] = last.lowerBound...sequence
@@ -303,6 +446,13 @@ struct LogSource {
         commits.append(sequence...sequence)
       }
     }
+    // Behind a close marker there is nothing.
+    guard scan.frames.last?.header.kind != .close else { return }
+    unknown = found.unreadable.filter { $0.lowerBound >= scan.end }.map {
+      ($0, "the device does not give what may be commits")
+    }
+    guard let capacity = header?.capacity, found.file.size < capacity else { return }
+    unknown.append((found.file.size..<capacity, "the file was cut short, and may have had commits there"))
   }
 
   /// The body of every commit that can be read, in order, and what is missing.
@@ -310,7 +460,7 @@ struct LogSource {
     _ directory: any OpenDirectory, _ body: (SequenceNumber, CommitBody) throws(ByteStoreError) -> Void,
     gap: (Range<UInt64>, _ reason: String) -> Void
   ) throws(ByteStoreError) {
-    guard let (_, bytes) = try Self.bytes(name, directory) else { return }
+    guard let bytes = try Self.bytes(name, directory)?.bytes else { return }
     let scan = scan(bytes.rawSpan)
     for frame in scan.frames where frame.header.kind == .commit {
       let start = Int(frame.offset) + LogFormat.frameHeaderBytes

@@ -203,10 +203,11 @@ struct SalvageTable {
 
   /// The table as of the last commit that anything tells of, so that no number is given out again.
   mutating func finish() -> Table {
-    let evidence =
-      segments.map(\.header.asOf.value) + sources.logs.flatMap { $0.commits.map(\.upperBound) }
-      + sources.checkpoints.filter(\.isHeaderSound).map(\.header.position.sequence.value)
-      + (sources.manifest?.logs.compactMap { $0.end?.sequence.value } ?? [])
+    var evidence = segments.map(\.header.asOf.value) + sources.logs.flatMap { $0.commits.map(\.upperBound) }
+    // Of a log that is gone, the next one knows where it ended.
+    evidence += sources.logs.compactMap { $0.header?.previous.sequence.value }
+    evidence += sources.checkpoints.filter(\.isHeaderSound).map(\.header.position.sequence.value)
+    evidence += sources.manifest?.logs.compactMap { $0.end?.sequence.value } ?? []
     let newest = evidence.filter { $0 <= CheckpointFormat.sequenceMax }.max() ?? 0
     if newest > last.value { report.commitsMissing.append(last.value + 1...newest) }
     let stamp = judge?.stamp ?? 0

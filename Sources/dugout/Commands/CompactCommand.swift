@@ -13,7 +13,8 @@ enum CompactCommand: Command {
   static let positional = 1...1
   static let notes = [
     "Moves all commits from logs to segments, and writes segments anew of which more than a twentieth is dead.",
-    "It needs as much free space as is alive in them. It can be interrupted at any time: nothing is lost.",
+    "It needs as much free space as is alive in them, and with less it takes a few at a time. It can be interrupted at",
+    "any time: nothing is lost.",
   ]
 
   static func run(_ arguments: Arguments) async throws {

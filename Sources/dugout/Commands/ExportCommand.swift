@@ -18,10 +18,11 @@ enum ExportCommand: Command {
   static let shellForm = ShellForm.text(wordsBefore: 1)
   static let notes = [
     "FILE is - for standard output. Without a query all documents are written, each a line",
-    "{\"path\": …, \"createTime\": …, \"updateTime\": …, \"fields\": {…}} that \"dugout import\" reads. The file has its",
-    "name when it is complete: Ctrl-C ends the export with code 1, and leaves nothing of it, and what one that was killed",
-    "has left beside FILE, the next one removes. A pipe or a device is written to, and stays what it is. Files of the",
-    "storage are not in it: \"dugout backup\" has them.",
+    "{\"path\": …, \"createTime\": …, \"updateTime\": …, \"fields\": {…}} that \"dugout import\" reads. The file gets its",
+    "name when it is complete, and is FILE.dugout-export-… until then. Ctrl-C ends the export with code 1 and leaves",
+    "nothing of it; a second one ends it at once. What an export left that was killed, the next one to FILE removes, if",
+    "the file system has locks. A pipe or a device is written to, and stays what it is: there, and on standard output,",
+    "the first Ctrl-C ends it at once. Files of the storage are not in it: \"dugout backup\" has them.",
     "",
     "With --csv, bytes are Base64, a reference is a path, a place is \"latitude,longitude\", and arrays, maps and vectors",
     "are JSON. A column does not say which type a value had, and \"dugout import\" does not read it.",
@@ -29,8 +30,10 @@ enum ExportCommand: Command {
 
   static func run(_ arguments: Arguments) async throws {
     let file = ExportFile.isStandardOutput(arguments.positional[1]) ? "-" : arguments.positional[1]
-    // A file of the store's own would be replaced.
-    if file != "-" { try StoreCopy.checkOutside(file, of: arguments.positional[0]) }
+    // A file of the store's own would be replaced, or one be made beside them.
+    if file != "-" {
+      try StoreCopy.checkOutside(ExportFile.destination(of: file), of: arguments.positional[0])
+    }
     let query = try arguments.positional.count > 2 ? QueryText.query(arguments.positional[2]) : nil
     let isMixed = file == "-" && isatty(STDOUT_FILENO) == 1
     let done = try ProgressLine.during(isWanted: !isMixed) { line in
@@ -67,7 +70,6 @@ private struct Export {
     }
   }
 
-  private static let pageDocuments = 1000
   /// Each object of the storage has a record in one of these collections.
   private static let objects = StructuredQuery(.collectionGroup("__objects__"))
 
@@ -120,8 +122,8 @@ private struct Export {
     func take(_ document: StoredDocument) { if !document.path.isReserved { body(document) } }
     let start = ContinuousClock.now
     if let query {
-      guard query.limit == nil, query.start == nil else { return try store.documents(query).forEach(take) }
-      _ = try forEach(for: output, in: query, of: try store.count(query), from: 0, since: start, take)
+      let total = try DocumentPages(store: store, query: query).documentsMax()
+      _ = try forEach(for: output, in: query, of: total, from: 0, since: start, take)
       return
     }
     let total = store.count
@@ -138,18 +140,14 @@ private struct Export {
     _ body: (StoredDocument) -> Void
   ) throws(DocumentStoreError) -> Int {
     var done = before
-    var page = try query.limited(to: .first(Self.pageDocuments))
-    while true {
-      try output.goOn()
-      let documents = try store.documents(page)
+    try DocumentPages(store: store, query: query).forEach(goOn: output.goOn) { documents in
       for document in documents { body(document) }
       done += documents.count
       let (all, seconds) = (UInt64(max(total, done)), (ContinuousClock.now - start) / .seconds(1))
       line.show(
         UInt64(done), of: all,
         ProgressLine.pace(documents: done, seconds: seconds, done: UInt64(done), of: all))
-      guard documents.count == Self.pageDocuments else { return done }
-      page = try query.starting(.after, documents.last).limited(to: .first(Self.pageDocuments))
     }
+    return done
   }
 }

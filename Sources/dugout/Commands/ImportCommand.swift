@@ -18,8 +18,8 @@ enum ImportCommand: Command {
     "If FILE is a directory, it is an export that Firestore or its emulator has made, with files output-0, output-1, …",
     "A document that is there already is replaced. Ctrl-C ends the import after the commit under way, with code 1: what",
     "was written stays, and the same command goes on from there, also after a crash. How far it came stands in",
-    "FILE.dugout-import. The store is made if the directory has none. Records of a storage, which exports had before,",
-    "are left out: their files are not in an export.",
+    "FILE.dugout-import. Standard input is read from its beginning each time. The store is made if the directory has none.",
+    "Records of a storage, which exports had before, are left out: their files are not in an export.",
   ]
 
   static func run(_ arguments: Arguments) async throws {

@@ -10,7 +10,7 @@ enum QuickstartCommand: Command {
   static let options = [(option: "--keep", meaning: "Leave the store behind and say where it is")]
   static let positional = 0...2
   static let notes = [
-    "Everything happens in a new directory for temporary files, which is gone at the end. Nothing goes over a",
+    "Everything happens in a new directory for temporary files, which is gone at the end without --keep. Nothing goes over a",
     "network: the server that is out of reach for a while is another database in the same process.",
   ]
   static let shellForm = ShellForm.none

@@ -31,7 +31,7 @@ enum SalvageCommand: Command {
         try DocumentStore.salvage(arguments.positional[0], progress: line.show)
       }
     }
-    let loss = loss(report.bytes)
+    let loss = loss(report.bytes, in: arguments.positional[0])
     let remade = remade(report, in: arguments.positional[0])
     arguments.answer(
       ([text(report.bytes)] + remade).joined(separator: "\n"),
@@ -42,40 +42,52 @@ enum SalvageCommand: Command {
   // MARK: What is lost
 
   /// Nil if everything is there, as it was.
-  private static func loss(_ report: SalvageReport) -> String? {
+  static func loss(_ report: SalvageReport, in directory: String) -> String? {
     switch report.outcome {
     case .healthy: return nil
     case .completed:
       return "the store opens again, but what the salvage that was cut off has lost, nobody can tell any "
-        + "more. Compare it with a backup."
+        + "more. Compare it with a backup.\(contents(in: directory))"
     case .salvaged: break
     }
-    guard !isEmpty(report) else {
+    guard report.filesRead > 0 else {
       return
         "nothing was found that could be read: the store opens again, and nothing is in it. A backup may have "
-        + "what was; the files that were set aside are as they were."
+        + "what was; the files that were set aside are as they were.\(contents(in: directory))"
     }
     var parts: [String] = []
     if let lost = report.entriesLost, lost > 0 {
       parts.append(Wording.count(lost, "value is lost", "values are lost"))
-    } else if report.entriesLost == nil, report.damage.contains(where: isOfSegment) {
+    } else if report.entriesLost == nil, mayLackValues(report) {
       parts.append("how many values are lost, nothing tells")
     }
     let missing = report.commitsMissing.reduce(UInt64(0)) { $0 &+ ($1.upperBound &- $1.lowerBound &+ 1) }
     if missing > 0 { parts.append(Wording.count(missing, "commit was not found", "commits were not found")) }
-    if !report.gaps.isEmpty { parts.append("a log has gaps") }
+    if !report.gaps.isEmpty { parts.append("a log is not whole") }
     if report.keysPossiblyStale > 0 {
       let stale = Wording.count(report.keysPossiblyStale, "value", "values")
       parts.append("at most \(stale) may be older than the last one")
     }
     guard !parts.isEmpty else { return nil }
-    return "the store opens again, but not all of it is as it was: \(parts.joined(separator: ", ")). "
-      + "A backup may have the rest."
+    let left = report.keys == 0 ? "nothing is in it" : "not all of it is as it was"
+    return "the store opens again, but \(left): \(parts.joined(separator: ", ")). "
+      + "A backup may have \(report.keys == 0 ? "what was" : "the rest").\(contents(in: directory))"
   }
 
-  /// No file had a record or a commit, and no checkpoint says that there was none.
-  private static func isEmpty(_ report: SalvageReport) -> Bool {
-    report.keys == 0 && report.commitsApplied == 0 && report.entriesLost != 0
+  /// A segment is damaged; or there are none, and no checkpoint says that there were none.
+  private static func mayLackValues(_ report: SalvageReport) -> Bool {
+    report.damage.contains(where: isOfSegment) || report.keys == 0 && report.checkpoint != .whole
+  }
+
+  /// What an app does with contents of which no record is left.
+  private static func contents(in directory: String) -> String {
+    let folder = "\(directory)/blobs"
+    guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder), !names.isEmpty else {
+      return ""
+    }
+    return
+      " Contents of files are still in \(folder): an app that uses the storage removes those that no record "
+      + "names any more, so copy them first."
   }
 
   private static func isOfSegment(_ damage: Damage) -> Bool {
@@ -125,7 +137,7 @@ enum SalvageCommand: Command {
     for name in report.foreign { lines.append("\(name) belongs to another store, and was not used") }
     lines.append(setAside(report))
     lines.append(
-      Terminal.emphasised("The store opens again. \(isEmpty(report) ? "Nothing is in it" : records)."))
+      Terminal.emphasised("The store opens again. \(report.keys == 0 ? "Nothing is in it" : records)."))
     return lines.joined(separator: "\n")
   }
 

@@ -10,6 +10,8 @@
 //
 //   1. an export takes the lock of what it has made, and makes another one if that is gone by then
 //   2. whoever can take the lock of another one has nobody to mind, and removes it
+//
+// On a file system without locks nobody can tell, and what a killed export has left there stays.
 
 import DocumentStore
 import Foundation
@@ -20,6 +22,7 @@ final class ExportFile {
   /// Behind it come so many hexadecimal digits, so that no file of somebody else is taken for one of these.
   static let partMark = ".dugout-export-"
   private static let partDigits = 16
+  private static let digits = Set("0123456789abcdef")
   private static let partsMax = 10
 
   /// As the user calls it.
@@ -27,6 +30,8 @@ final class ExportFile {
   private let handle: FileHandle
   /// What is renamed at the end, and to what; nil if nothing is.
   private let part: (path: String, target: String)?
+  /// Who may read and write the file that is replaced.
+  private let mode: mode_t?
   /// While there is something to remove.
   private let interruption: Interruption?
   private var isFinished = false
@@ -39,7 +44,7 @@ final class ExportFile {
   init(_ path: String) throws(DocumentStoreError) {
     self.path = path
     guard !Self.isStandardOutput(path) else {
-      (handle, part, interruption) = (.standardOutput, nil, nil)
+      (handle, part, mode, interruption) = (.standardOutput, nil, nil, nil)
       return
     }
     var status = stat()
@@ -50,18 +55,18 @@ final class ExportFile {
     }
     guard !isThere || kind == S_IFREG else {
       handle = try Self.handle(open(path, O_WRONLY | O_CLOEXEC), path)
-      (part, interruption) = (nil, nil)
+      (part, mode, interruption) = (nil, nil, nil)
       return
     }
     let target = Self.destination(of: path)
     Self.removeParts(of: target)
     // An index that a query needs may take long to make.
-    interruption = Interruption(by: [SIGINT, SIGTERM], waits: false)
-    let (part, descriptor) = Self.makePart(of: target)
+    interruption = Interruption(by: [SIGINT, SIGTERM, SIGHUP], waits: false)
+    // Whoever could read the file before can do so again once it is whole, and nobody else before.
+    mode = isThere ? status.st_mode & 0o777 : nil
+    let (part, descriptor) = Self.makePart(of: target, mode: isThere ? 0o600 : 0o666)
     handle = try Self.handle(descriptor, path)
     self.part = (part, target)
-    // Whoever could read the file before can do so again, and nobody else.
-    if isThere { _ = fchmod(handle.fileDescriptor, status.st_mode & 0o777) }
   }
 
   deinit {
@@ -97,6 +102,7 @@ final class ExportFile {
     try goOn()
     flush()
     guard let part else { return }
+    if let mode { _ = fchmod(handle.fileDescriptor, mode) }
     // What did not reach the disk has no right to the name.
     guard fsync(handle.fileDescriptor) == 0, rename(part.path, part.target) == 0 else {
       throw Self.failure(path)
@@ -111,12 +117,12 @@ final class ExportFile {
   // MARK: Beside the file
 
   /// With a negative number if that failed.
-  private static func makePart(of target: String) -> (path: String, descriptor: Int32) {
+  private static func makePart(of target: String, mode: mode_t) -> (path: String, descriptor: Int32) {
     var made = (path: target, descriptor: Int32(-1))
     for _ in 0..<partsMax {
       let digits = String(UInt64.random(in: .min ... .max), radix: 16)
       made.path = target + partMark + String(repeating: "0", count: partDigits - digits.count) + digits
-      made.descriptor = open(made.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+      made.descriptor = open(made.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
       guard made.descriptor >= 0 else { return made }
       // A file system without locks has nobody who takes them.
       let isTaken = flock(made.descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK
@@ -135,7 +141,7 @@ final class ExportFile {
     let start = (slash.map { String(target[target.index(after: $0)...]) } ?? target) + partMark
     for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
       let digits = name.dropFirst(start.count)
-      guard name.hasPrefix(start), digits.count == partDigits, digits.allSatisfy(\.isHexDigit) else {
+      guard name.hasPrefix(start), digits.count == partDigits, digits.allSatisfy(Self.digits.contains) else {
         continue
       }
       removePart(slash == nil ? name : folder + name)
@@ -148,8 +154,9 @@ final class ExportFile {
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
     var status = stat()
-    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-      flock(descriptor, LOCK_EX | LOCK_NB) == 0, isAt(path, descriptor)
+    // Of another user, or with a second name, it is not what an export of this one has left.
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
+      status.st_nlink == 1, flock(descriptor, LOCK_EX | LOCK_NB) == 0, isAt(path, descriptor)
     else { return }
     unlink(path)
   }
@@ -164,7 +171,7 @@ final class ExportFile {
   // MARK: Paths
 
   /// Where a link leads to, or a link to a link; there need not be a file.
-  private static func destination(of path: String) -> String {
+  static func destination(of path: String) -> String {
     var path = path
     for _ in 0..<linksMax {
       guard let next = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else { break }

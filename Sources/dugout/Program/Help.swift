@@ -14,11 +14,12 @@ enum Help {
     (.ok, "done"),
     (
       .checkFailed,
-      "a check failed, a salvage lost something, what was asked for is not there, or Ctrl-C ended an import, an export or a bench"
+      "a check failed, a salvage lost something or may have, what was asked for is not there, or Ctrl-C ended an import, an export or a bench"
     ),
     (.usage, "wrong usage"),
-    (.badData, "bad data: a damaged or a newer store, or input that is none"),
-    (.unavailable, "unavailable: the store is in use or missing"), (.inputOutput, "input or output failed"),
+    (.badData, "bad data: a damaged or a newer store, or input that cannot be read as documents"),
+    (.unavailable, "unavailable: the store is in use or missing, or a directory does not suit"),
+    (.inputOutput, "input or output failed"),
   ]
 
   static func overview(_ commands: [any Command.Type]) -> String {

@@ -122,7 +122,7 @@ struct StoreStatus {
       + "\(Wording.count(recovery.commitsReplayed, "commit")) replayed, \(dropped)"
   }
 
-  /// Whatever needs somebody's attention, each with what to do.
+  /// What somebody should know, with what to do where there is something.
   private var warnings: [String] {
     var lines = recovery.losses.map { "Dropped by this open: \($0.line)." }
     if isCache {
@@ -139,7 +139,9 @@ struct StoreStatus {
     if let failure = statistics.flushFailure {
       lines.append("The last flush failed, and will be tried again: \(failure)")
     }
-    lines += statistics.damagedSegments.map { "\($0.file) cannot be read: \($0.error)" }
+    lines += statistics.damagedSegments.map {
+      "\($0.file) cannot be read: \($0.error) \"dugout check\" lists all damage."
+    }
     for (id, count) in unreadableExpired.sorted(by: { $0.key < $1.key }) {
       guard let count, count > 0 else { continue }
       lines.append(

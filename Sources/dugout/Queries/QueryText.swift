@@ -14,7 +14,8 @@
 //
 //   key    := text | word                     what no word can have stands between backticks, as in a field
 //
-// JSON is a value. Keywords may be written in capitals.
+// JSON is a value. Keywords may be written in capitals. Brackets may be nested 100 deep, which is more than any document
+// or query takes.
 
 import DocumentStore
 import Foundation
@@ -49,12 +50,30 @@ enum QueryText {
     do {
       return try body()
     } catch let problem as TextProblem {
-      let line = text.replacing("\n", with: " ")
-      let arrow = String(repeating: " ", count: problem.place) + "^"
-      throw CommandFailure(code: .usage, message: "\(problem.message)\n  \(line)\n  \(arrow)")
+      throw CommandFailure(code: .usage, message: "\(problem.message)\n\(shown(text, problem.place))")
     } catch let error as DocumentStoreError {
       throw CommandFailure(code: .usage, message: error.description)
     }
+  }
+
+  private static let lettersShown = 240
+
+  /// In one line, as much of a text as people look through, and an arrow below the place.
+  private static func shown(_ text: String, _ place: Int) -> String {
+    var letters = text.map { $0.isNewline ? " " : $0 }
+    var place = place
+    if letters.count > lettersShown {
+      let start = max(0, place - lettersShown / 2)
+      let end = min(letters.count, start + lettersShown)
+      var part = Array(letters[start..<end])
+      if end < letters.count { part.append("…") }
+      if start > 0 {
+        part.insert("…", at: 0)
+        place -= start - 1
+      }
+      letters = part
+    }
+    return "  \(String(letters))\n  \(String(repeating: " ", count: place))^"
   }
 
   /// Where a query begins: paths have letters that nothing else has.
@@ -125,7 +144,17 @@ enum QueryText {
   // MARK: Parsing
 
   private struct Parser {
+    private static let depthMax = 100
+    private static let bracketLimit = "brackets may be nested \(depthMax) deep"
+    /// What a document takes, which is less than what is read.
+    private static let valueLimit = "Maps and arrays may be nested \(valueDepthMax) deep"
+    private static let valueDepthMax = 20
+
     private var tokens: ArraySlice<QueryToken>
+    /// Brackets around what comes next.
+    private var depth = 0
+    /// Those of them that are maps and arrays.
+    private var valueDepth = 0
 
     init(_ tokens: [QueryToken]) { self.tokens = tokens[...] }
 
@@ -156,6 +185,23 @@ enum QueryText {
 
     private mutating func require(symbol: String) throws {
       guard take(symbol: symbol) else { throw expected(symbol) }
+    }
+
+    /// What lies within a bracket that stands at `place`. It is read by what calls itself, and so not without bound.
+    private mutating func nested<Result>(
+      at place: Int, isValue: Bool = false, _ body: (inout Parser) throws -> Result
+    ) throws -> Result {
+      guard depth < Self.depthMax else {
+        let isOfValues = isValue && valueDepth >= Self.valueDepthMax
+        throw TextProblem(message: isOfValues ? Self.valueLimit : Self.bracketLimit, place: place)
+      }
+      depth += 1
+      valueDepth += isValue ? 1 : 0
+      defer {
+        depth -= 1
+        valueDepth -= isValue ? 1 : 0
+      }
+      return try body(&self)
     }
 
     func end() throws {
@@ -213,10 +259,13 @@ enum QueryText {
     }
 
     private mutating func term() throws -> FilterTree {
+      let place = next.place
       if take(symbol: "(") {
-        let inner = try or()
-        try require(symbol: ")")
-        return inner
+        return try nested(at: place) { parser in
+          let inner = try parser.or()
+          try parser.require(symbol: ")")
+          return inner
+        }
       }
       let field = try field()
       let kind = try comparison()
@@ -267,8 +316,11 @@ enum QueryText {
     }
 
     mutating func value() throws -> StoredValue {
-      if take(symbol: "[") { return .array(try list(until: "]")) }
-      if take(symbol: "{") { return .map(try map()) }
+      let place = next.place
+      if take(symbol: "[") {
+        return .array(try nested(at: place, isValue: true) { try $0.list(until: "]") })
+      }
+      if take(symbol: "{") { return .map(try nested(at: place, isValue: true) { try $0.map() }) }
       switch next.kind {
       case .string(let text):
         _ = pop()
@@ -330,8 +382,9 @@ enum QueryText {
       default: throw expected("a value; texts stand in quotes")
       }
       _ = pop()
+      let place = next.place
       try require(symbol: "(")
-      let arguments = try list(until: ")")
+      let arguments = try nested(at: place) { try $0.list(until: ")") }
       switch (word, arguments) {
       case ("timestamp", _) where arguments.count == 1:
         guard case .string(let text) = arguments[0], let time = TimestampText.parse(text) else {

@@ -112,6 +112,22 @@ import Testing
     #expect(short.status == 65 && short.complaint.contains("it was cut off"), "\(short.complaint)")
   }
 
+  @Test func recordsAreNestedToABound() throws {
+    // Groups that only begin, and maps in maps.
+    #expect(throws: ProtobufProblem.self) {
+      try DatastoreEntity.document([UInt8](repeating: 0x0B, count: 100_000))
+    }
+    for (depth, reason) in [(30, "Maps and arrays may be nested 20 deep"), (500, "nested too deeply")] {
+      let folder = try TemporaryFolder()
+      let files = try TemporaryFolder()
+      var writer = ExportWriter()
+      let deep = (0..<depth).reduce(ExportWriter.Value.integer(1)) { value, _ in .map([("m", value)]) }
+      writer.add(["c", "d"], [("f", deep)])
+      let outcome = try dugout.run("import", folder.path, write([writer.bytes], to: files.url))
+      #expect(outcome.status == 65 && outcome.complaint.contains(reason), "\(outcome.complaint)")
+    }
+  }
+
   @Test func bytesThatAreNoExportAreRefusedAndNeverTrap() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()

@@ -1,0 +1,254 @@
+// What a salvage says of a log that was in use and is not whole: nothing but the log itself knew where it ended.
+
+import Harness
+import Testing
+
+@testable import ByteStore
+
+@Suite struct LostLogTests {
+  /// A store with a value in segments and one in the log that is in use, which nobody closed.
+  private func store(seed: UInt64 = 1) throws -> TestStore {
+    let machine = TestStore()
+    var options = ByteStore.Options()
+    options.logBytesMin = 64 << 10
+    options.maintenance = .manual
+    let store = try ByteStore.open(
+      TestStore.path, options: options, platform: machine.disk.platform(seed: seed))
+    try store.put([1], for: "flushed")
+    try store.flush()
+    try store.put([2], for: "logged")
+    store.abandon()
+    return machine.settled
+  }
+
+  private func salvage(_ machine: TestStore) throws -> SalvageReport {
+    try ByteStore.salvage(TestStore.path, platform: machine.disk.platform(seed: 11))
+  }
+
+  private func log(_ machine: TestStore) throws -> String {
+    try #require(machine.paths("/log-").last)
+  }
+
+  private func contents(_ machine: TestStore) throws -> [String: [UInt8]] {
+    let store = try machine.open()
+    defer { store.abandon() }
+    var contents: [String: [UInt8]] = [:]
+    try store.snapshot().forEach { key, value in
+      contents[String(decoding: [UInt8](copying: key), as: UTF8.self)] = [UInt8](copying: value)
+    }
+    return contents
+  }
+
+  enum Loss: String, CaseIterable, Sendable {
+    case gone = "is not there"
+    case foreign = "a file of another store"
+    case garbage = "nothing can be read"
+    case zeroed = "nothing can be read of the log that was in use"
+    case another = "another file of this store"
+    case cutShort = "was cut short"
+    case unreadable = "the device does not give"
+
+    func strike(_ machine: TestStore, _ log: String, _ other: TestStore) throws -> TestStore {
+      switch self {
+      case .gone:
+        var image = machine.disk.image
+        image.delete(log)
+        return TestStore(image)
+      case .foreign:
+        let bytes = try #require(other.disk.image.contents(of: log)).bytes
+        return try machine.changing(log) { $0 = bytes }
+      case .garbage:
+        return try machine.changing(log) { bytes in
+          var random = SeededRandom(seed: 3)
+          bytes = random.bytes(bytes.count)
+        }
+      // The header too, which was on disk before the manifest named the log.
+      case .zeroed: return try machine.changing(log) { $0 = [UInt8](repeating: 0, count: $0.count) }
+      case .another:
+        let segment = try #require(machine.paths("/segment-").first)
+        let bytes = try #require(machine.disk.image.contents(of: segment)).bytes
+        return try machine.changing(log) { $0 = bytes }
+      case .cutShort: return try machine.changing(log) { $0 = Array($0.prefix(4096)) }
+      case .unreadable:
+        return TestStore(machine.disk.image) { options in
+          options.unreadable = SimulatedDisk.Unreadable(path: log, range: 4096..<8192)
+        }
+      }
+    }
+  }
+
+  /// The story: the last log alone was gone, and the salvage said that nothing was lost.
+  @Test(arguments: Loss.allCases) func aLogInUseThatIsNotWholeIsTold(loss: Loss) throws {
+    let machine = try store()
+    let log = try log(machine)
+    let struck = try loss.strike(machine, log, try store(seed: 2))
+    let report = try salvage(struck)
+    #expect(report.outcome == .salvaged)
+    #expect(report.gaps.count == 1, "\(report.gaps)")
+    let gap = try #require(report.gaps.first)
+    #expect(gap.file == log && gap.reason.contains(loss.rawValue) && gap.length > 0, "\(gap)")
+    #expect(report.keys == 1 && report.entriesLost == 0)
+    #expect(try contents(TestStore(struck.disk.image)) == ["flushed": [1]])
+  }
+
+  /// The story: one page that the device does not give took the whole log with it.
+  @Test func aPageThatTheDeviceDoesNotGiveCostsNoOther() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    for key in 0..<3 { try store.put([UInt8](repeating: UInt8(key), count: 3000), for: "key\(key)") }
+    store.abandon()
+    let settled = machine.settled
+    let log = try log(settled)
+    let struck = TestStore(settled.disk.image) { options in
+      options.unreadable = SimulatedDisk.Unreadable(path: log, range: 8192..<8704)
+    }
+    let report = try salvage(struck)
+    #expect(report.commitsMissing == [2...2] && report.gaps.count == 1, "\(report)")
+    #expect(Set(try contents(TestStore(struck.disk.image)).keys) == ["key0", "key2"])
+  }
+
+  /// Its frames prove themselves, and nothing is missing behind them.
+  @Test func aLogOfWhichOnlyTheHeaderIsDamagedHasNoGap() throws {
+    let machine = try store()
+    let damaged = try machine.changing(try log(machine)) { $0[40] ^= 1 }
+    #expect(try salvage(damaged).gaps == [])
+    #expect(try contents(damaged) == ["flushed": [1], "logged": [2]])
+  }
+
+  /// A store that has turned to a log and made no commit yet has nothing to lose in it.
+  @Test func aLogThatNeverHeldACommitIsNoLoss() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    try store.put([1], for: "flushed")
+    try store.flush()
+    store.abandon()
+    let settled = machine.settled
+    let damaged = try settled.changing(try log(settled)) { $0[40] ^= 1 }
+    let report = try salvage(damaged)
+    #expect(report.outcome == .salvaged && report.gaps == [] && report.commitsMissing == [])
+    #expect(try contents(damaged) == ["flushed": [1]])
+  }
+
+  /// What else is damaged does not make a loss of a log that a crash has left open.
+  @Test func aSoundLogThatNobodyClosedIsNoLoss() throws {
+    let machine = try store()
+    let checkpoint = try #require(machine.paths("/checkpoint-").first)
+    let report = try salvage(try machine.changing(checkpoint) { $0[4096 + 100] ^= 1 })
+    #expect(report.outcome == .salvaged && report.gaps == [], "\(report.gaps)")
+  }
+
+  /// An older manifest calls a log open that was closed and removed since: the files that came later tell its end.
+  @Test func aLogThatAnOlderManifestNamesIsNoLoss() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    try store.put([1], for: "flushed")
+    let older = try #require(machine.disk.image.contents(of: "/store/MANIFEST")).bytes
+    try store.flush()
+    try store.put([2], for: "logged")
+    try store.close()
+    let put = try machine.settled.changing("/store/MANIFEST") { $0 = older }
+    #expect(try Manifest(decoding: older.rawSpan, file: "").logs.map { $0.end == nil } == [true])
+    let report = try salvage(put)
+    #expect(report.outcome == .salvaged && report.gaps == [], "\(report.gaps)")
+    #expect(try contents(put) == ["flushed": [1], "logged": [2]])
+  }
+
+  /// A crash may leave the next manifest without the log that it names, which never held a commit.
+  @Test func aLogThatOnlyTheNextManifestNamesIsNoLoss() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    try store.put([1], for: "flushed")
+    try store.flush()
+    try store.put([2], for: "logged")
+    try store.close()
+    let settled = machine.settled
+    let bytes = try #require(settled.disk.image.contents(of: "/store/MANIFEST")).bytes
+    var next = try Manifest(decoding: bytes.rawSpan, file: "").successor()
+    let number = next.nextLogNumber
+    next.nextLogNumber = try #require(number.next)
+    next.logs.append(
+      Manifest.Log(number: number, fileID: RandomID(high: 1, low: 2), capacity: 65_536, end: nil))
+    var image = settled.disk.image
+    image.replace("/store/MANIFEST.new", with: PagedBytes(next.encoded()))
+    let checkpoint = try #require(settled.paths("/checkpoint-").first)
+    let damaged = try TestStore(image).changing(checkpoint) { $0[4096 + 100] ^= 1 }
+    let report = try salvage(damaged)
+    #expect(report.outcome == .salvaged && report.gaps == [], "\(report.gaps)")
+  }
+
+  /// The story: a store had turned from a log to the next one, and the manifest that said so was gone. Nobody missed
+  /// the commits of the log before, as no file but the header of the next one tells of them.
+  @Test func theNextLogTellsWhatTheOneBeforeItHad() throws {
+    let machine = try store()
+    let log = try log(machine)
+    var image = machine.disk.image
+    let bytes = try #require(image.contents(of: "/store/MANIFEST")).bytes
+    let manifest = try Manifest(decoding: bytes.rawSpan, file: "")
+    let entry = try #require(manifest.logs.last)
+    #expect(log == "/store/\(StoreFile.log(entry.number))")
+    let next = LogHeader(
+      fileID: RandomID(high: 3, low: 4), storeID: manifest.storeID, number: manifest.nextLogNumber,
+      capacity: 65_536,
+      previous: LogHeader.LogEnd(fileID: entry.fileID, length: 8192, sequence: SequenceNumber(2)))
+    image.replace(
+      "/store/\(StoreFile.log(next.number))",
+      with: PagedBytes(next.encoded() + [UInt8](repeating: 0, count: 65_536 - 4096)))
+    image.delete(log)
+    image.delete("/store/MANIFEST")
+    let report = try salvage(TestStore(image))
+    #expect(report.commitsMissing == [2...2] && report.gaps == [], "\(report)")
+  }
+
+  /// The story: the disk refused the manifest of a turn to the next log, and the store went on in the one before. A power
+  /// loss brought the next one back, and a salvage took what that one said for the end of the other.
+  @Test func aLogThatWasNeverNamedTellsNothingOfTheOneBeforeIt() throws {
+    let machine = try store()
+    let log = try log(machine)
+    var image = machine.disk.image
+    let bytes = try #require(image.contents(of: "/store/MANIFEST")).bytes
+    let manifest = try Manifest(decoding: bytes.rawSpan, file: "")
+    let entry = try #require(manifest.logs.last)
+    let next = LogHeader(
+      fileID: RandomID(high: 3, low: 4), storeID: manifest.storeID, number: manifest.nextLogNumber,
+      capacity: 65_536,
+      previous: LogHeader.LogEnd(fileID: entry.fileID, length: 4096, sequence: SequenceNumber(1)))
+    image.replace(
+      "/store/\(StoreFile.log(next.number))",
+      with: PagedBytes(next.encoded() + [UInt8](repeating: 0, count: 65_536 - 4096)))
+    let checkpoint = try #require(machine.paths("/checkpoint-").first)
+    let damaged = try TestStore(image).changing(checkpoint) { $0[4096 + 100] ^= 1 }
+    let report = try salvage(damaged)
+    #expect(report.gaps == [] && report.commitsMissing == [], "\(report)")
+    #expect(try contents(damaged) == ["flushed": [1], "logged": [2]])
+    // Nor does it make a loss of the other none.
+    image.delete(log)
+    let lossy = try salvage(TestStore(image))
+    #expect(lossy.gaps.map(\.reason) == ["the log that was in use is not there"], "\(lossy)")
+  }
+
+  /// The story: with the manifest gone, one sound file was enough for a salvage to say that nothing was lost.
+  @Test(arguments: [false, true]) func withoutAManifestEachLogThatCannotBeReadIsTold(hasCheckpoint: Bool)
+    throws
+  {
+    let machine = try store()
+    let log = try log(machine)
+    var random = SeededRandom(seed: 3)
+    var image = try machine.changing(log) { $0 = random.bytes($0.count) }.disk.image
+    let bytes = try #require(image.contents(of: "/store/MANIFEST")).bytes
+    let manifest = try Manifest(decoding: bytes.rawSpan, file: "")
+    image.delete("/store/MANIFEST")
+    if !hasCheckpoint {
+      for path in machine.paths("/checkpoint-") + machine.paths("/segment-") { image.delete(path) }
+      let empty = LogHeader(
+        fileID: RandomID(high: 3, low: 4), storeID: manifest.storeID, number: manifest.nextLogNumber,
+        capacity: 65_536, previous: LogHeader.LogEnd(fileID: .zero, length: 0, sequence: .none))
+      image.replace(
+        "/store/\(StoreFile.log(empty.number))",
+        with: PagedBytes(empty.encoded() + [UInt8](repeating: 0, count: 65_536 - 4096)))
+    }
+    let report = try salvage(TestStore(image))
+    #expect(report.gaps.count == 1 && report.gaps.first?.file == log, "\(report)")
+    #expect(report.gaps.first?.reason.hasPrefix("nothing can be read of the log, and no manifest") == true)
+    #expect(report.checkpoint == (hasCheckpoint ? .whole : .none))
+  }
+}

@@ -1,0 +1,54 @@
+// Which bytes are taken for UTF-16 without a mark, and which are not.
+
+import Foundation
+import Testing
+
+@testable import dugout
+
+@Suite struct UTF16GuessTests {
+  private func encoded(_ text: String, littleEndian: Bool) -> Data {
+    Data(
+      text.utf16.flatMap { unit in
+        let bytes = [UInt8(truncatingIfNeeded: unit), UInt8(truncatingIfNeeded: unit >> 8)]
+        return littleEndian ? bytes : bytes.reversed()
+      })
+  }
+
+  /// The story: one letter with a zero in its other half, and a file of thousands of letters was none of UTF-16.
+  @Test(arguments: [
+    #"{"path": "users/ada"}"#, #"{"path": "users/ada", "fields": {"name": {"stringValue": "Āda"}}}"#,
+    #"{"path": "users/ada", "fields": {"name": {"stringValue": "全角　空白"}}}"#,
+    #"{"path": "users/ada", "fields": {"name": {"stringValue": "Привет, мир"}}}"#,
+    #"{"path": "users/ada", "fields": {"name": {"stringValue": "é ä ß"}}}"#,
+    "\u{100}\u{0}" + String(repeating: "{\"a\": 1} ", count: 1000),
+  ])
+  func lettersOfTwoBytesAreRecognised(text: String) {
+    #expect(UTF16Guess.encoding(of: encoded(text, littleEndian: true), at: 0) == "UTF-16LE")
+    #expect(UTF16Guess.encoding(of: encoded(text, littleEndian: false), at: 0) == "UTF-16BE")
+    // A line may begin with the second half of the letter that ended the one before.
+    let rest = Data([0]) + encoded(text, littleEndian: true)
+    #expect(UTF16Guess.encoding(of: rest, at: 11) == "UTF-16LE")
+    // What is handed over may be a part of more.
+    #expect(UTF16Guess.encoding(of: (Data([1, 2]) + rest).dropFirst(2), at: 11) == "UTF-16LE")
+  }
+
+  /// The story: a file of names with a zero behind each was said to be UTF-16.
+  @Test(arguments: [
+    "", "{", #"{"path": "users/ada"}"#, #"{"path": "users/Привет 全角　空白 é"}"#,
+    "abc\u{0}def\u{0}ghi\u{0}jkl\u{0}", "é\u{0}ü\u{0}ö\u{0}ä\u{0}é",
+    #"{"path": "users/ada", "fields"# + String(repeating: "\u{0}", count: 500),
+    String(repeating: "{\"a\": \"1\u{0}\"} ", count: 500), "\u{0}", "\u{0}\u{0}\u{0}\u{0}",
+  ])
+  func lettersOfUTF8AreNot(text: String) {
+    for start in [UInt64(0), 1] {
+      #expect(UTF16Guess.encoding(of: Data(text.utf8), at: start) == nil, "\(start)")
+    }
+  }
+
+  @Test func otherBytesAreNot() {
+    for bytes in [[0, 1, 0, 0, 2], [0x7B, 0, 0, 0x22], [0], [1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0]] as [[UInt8]]
+    {
+      #expect(UTF16Guess.encoding(of: Data(bytes), at: 0) == nil, "\(bytes)")
+    }
+  }
+}

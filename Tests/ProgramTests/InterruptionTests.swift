@@ -1,0 +1,82 @@
+// What signals do to a command, tried on two that nobody else uses.
+
+import Foundation
+import Testing
+
+@testable import dugout
+
+/// Signals are those of the whole process.
+@Suite(.serialized) struct InterruptionTests {
+  private typealias Handler = @convention(c) (Int32) -> Void
+
+  private enum Disposition { case ignored, standard, other }
+
+  private func disposition(_ number: Int32) -> Disposition {
+    var action = sigaction()
+    #expect(sigaction(number, nil, &action) == 0)
+    let bits = withUnsafeBytes(of: &action) { $0.load(as: Int.self) }
+    return bits == unsafeBitCast(SIG_IGN as Handler?, to: Int.self)
+      ? .ignored : bits == 0 ? .standard : .other
+  }
+
+  @Test func aSignalIsNotedAndWhatItDidBeforeComesBack() {
+    signal(SIGUSR1, SIG_DFL)
+    var interruption: Interruption? = Interruption(by: [SIGUSR1])
+    #expect(interruption?.hasCome == false && disposition(SIGUSR1) == .other)
+    raise(SIGUSR1)
+    #expect(interruption?.hasCome == true)
+    // For who waits, no further one does more.
+    #expect(disposition(SIGUSR1) == .other)
+    interruption = nil
+    #expect(disposition(SIGUSR1) == .standard)
+  }
+
+  /// The story: under nohup, and in the background of a script, a signal that was to be ignored ended an export.
+  @Test func whatTheParentIgnoresStaysIgnored() {
+    signal(SIGUSR1, SIG_IGN)
+    signal(SIGUSR2, SIG_DFL)
+    defer { signal(SIGUSR1, SIG_DFL) }
+    var interruption: Interruption? = Interruption(by: [SIGUSR1, SIGUSR2], waits: false)
+    raise(SIGUSR1)
+    #expect(interruption?.hasCome == false && disposition(SIGUSR1) == .ignored)
+    raise(SIGUSR2)
+    #expect(interruption?.hasCome == true && disposition(SIGUSR1) == .ignored)
+    interruption = nil
+    #expect(disposition(SIGUSR1) == .ignored && disposition(SIGUSR2) == .standard)
+  }
+
+  /// The story: a second one, of other signals, made the first forget what had come, and heard of it itself.
+  @Test func thoseOfOtherSignalsKnowNothingOfEachOther() {
+    signal(SIGUSR1, SIG_DFL)
+    signal(SIGUSR2, SIG_DFL)
+    let first = Interruption(by: [SIGUSR1], waits: false)
+    var second: Interruption? = Interruption(by: [SIGUSR2])
+    withExtendedLifetime(first) {
+      raise(SIGUSR2)
+      #expect(second?.hasCome == true && !first.hasCome)
+      // Only what the first one has is ended by a further signal.
+      #expect(disposition(SIGUSR1) == .other && disposition(SIGUSR2) == .other)
+      second = nil
+      second = Interruption(by: [SIGUSR2])
+      #expect(second?.hasCome == false)
+      raise(SIGUSR1)
+      #expect(first.hasCome && second?.hasCome == false)
+      #expect(disposition(SIGUSR1) == .standard && disposition(SIGUSR2) == .other)
+      second = nil
+      #expect(first.hasCome)
+    }
+  }
+
+  /// The story: Ctrl-C and then a SIGTERM were two first signals, and the command went on.
+  @Test func aSecondSignalOfAnotherKindEndsTheProcess() {
+    signal(SIGUSR1, SIG_DFL)
+    signal(SIGUSR2, SIG_DFL)
+    let interruption = Interruption(by: [SIGUSR1, SIGUSR2], waits: false)
+    #expect(disposition(SIGUSR1) == .other && disposition(SIGUSR2) == .other)
+    withExtendedLifetime(interruption) {
+      raise(SIGUSR1)
+      #expect(interruption.hasCome)
+      #expect(disposition(SIGUSR1) == .standard && disposition(SIGUSR2) == .standard)
+    }
+  }
+}
