@@ -19,11 +19,22 @@ import Testing
       ? .ignored : bits == 0 ? .standard : .other
   }
 
+  /// To this thread, which may be one that hears none of itself.
+  private func send(_ number: Int32) {
+    var own = sigset_t()
+    var before = sigset_t()
+    sigemptyset(&own)
+    sigaddset(&own, number)
+    pthread_sigmask(SIG_UNBLOCK, &own, &before)
+    raise(number)
+    pthread_sigmask(SIG_SETMASK, &before, nil)
+  }
+
   @Test func aSignalIsNotedAndWhatItDidBeforeComesBack() {
     signal(SIGUSR1, SIG_DFL)
     var interruption: Interruption? = Interruption(by: [SIGUSR1])
     #expect(interruption?.hasCome == false && disposition(SIGUSR1) == .other)
-    raise(SIGUSR1)
+    send(SIGUSR1)
     #expect(interruption?.hasCome == true)
     // For who waits, no further one does more.
     #expect(disposition(SIGUSR1) == .other)
@@ -37,9 +48,9 @@ import Testing
     signal(SIGUSR2, SIG_DFL)
     defer { signal(SIGUSR1, SIG_DFL) }
     var interruption: Interruption? = Interruption(by: [SIGUSR1, SIGUSR2], waits: false)
-    raise(SIGUSR1)
+    send(SIGUSR1)
     #expect(interruption?.hasCome == false && disposition(SIGUSR1) == .ignored)
-    raise(SIGUSR2)
+    send(SIGUSR2)
     #expect(interruption?.hasCome == true && disposition(SIGUSR1) == .ignored)
     interruption = nil
     #expect(disposition(SIGUSR1) == .ignored && disposition(SIGUSR2) == .standard)
@@ -52,14 +63,14 @@ import Testing
     let first = Interruption(by: [SIGUSR1], waits: false)
     var second: Interruption? = Interruption(by: [SIGUSR2])
     withExtendedLifetime(first) {
-      raise(SIGUSR2)
+      send(SIGUSR2)
       #expect(second?.hasCome == true && !first.hasCome)
       // Only what the first one has is ended by a further signal.
       #expect(disposition(SIGUSR1) == .other && disposition(SIGUSR2) == .other)
       second = nil
       second = Interruption(by: [SIGUSR2])
       #expect(second?.hasCome == false)
-      raise(SIGUSR1)
+      send(SIGUSR1)
       #expect(first.hasCome && second?.hasCome == false)
       #expect(disposition(SIGUSR1) == .standard && disposition(SIGUSR2) == .other)
       second = nil
@@ -74,7 +85,7 @@ import Testing
     let interruption = Interruption(by: [SIGUSR1, SIGUSR2], waits: false)
     #expect(disposition(SIGUSR1) == .other && disposition(SIGUSR2) == .other)
     withExtendedLifetime(interruption) {
-      raise(SIGUSR1)
+      send(SIGUSR1)
       #expect(interruption.hasCome)
       #expect(disposition(SIGUSR1) == .standard && disposition(SIGUSR2) == .standard)
     }

@@ -57,9 +57,13 @@ struct Benchmarks {
       options.documents = documents
       try measure(chosen, options, &report)
     }
-    report.seconds = Date().timeIntervalSince(start)
     Progress.print(report.closingTable + "\n")
-    if let file = options.jsonFile { try report.json.write(to: URL(fileURLWithPath: file)) }
+  }
+
+  /// After each workload: a run takes long, and what was measured before it was cut off counts.
+  private static func write(_ report: inout BenchmarkReport, _ options: BenchmarkOptions) throws {
+    report.seconds = Date().timeIntervalSince(report.start)
+    if let file = options.jsonFile { try report.json.write(to: URL(fileURLWithPath: file), options: .atomic) }
     if let directory = options.reportDirectory { try report.write(to: URL(fileURLWithPath: directory)) }
   }
 
@@ -86,6 +90,7 @@ struct Benchmarks {
       let rows = try Rounds.run(workload, context, root)
       let verdicts = workload.goals.compactMap { Verdict(workload, $0, rows) }
       report.add(rows, verdicts)
+      try write(&report, options)
       Progress.print(TextTable.text(workload, rows, verdicts) + "\n")
     }
   }
