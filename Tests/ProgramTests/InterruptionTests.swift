@@ -15,6 +15,7 @@ import Testing
     var action = sigaction()
     #expect(sigaction(number, nil, &action) == 0)
     let bits = withUnsafeBytes(of: &action) { $0.load(as: Int.self) }
+    // A pointer to a C function is one word, as an `Int` is.
     return bits == unsafeBitCast(SIG_IGN as Handler?, to: Int.self)
       ? .ignored : bits == 0 ? .standard : .other
   }

@@ -53,7 +53,8 @@ final class Interruption: Sendable {
     return withUnsafeBytes(of: &action) { $0.load(as: Int.self) }
   }
 
-  /// Two of the handlers are small numbers, and one of them is none at all.
+  /// Two of the handlers are small numbers, and one of them is none at all. A pointer to a C function that may be none
+  /// is one word, as an `Int` is, on all systems: the casts change no bit.
   private static func bits(_ handler: Handler?) -> Int { unsafeBitCast(handler, to: Int.self) }
 
   private static func handler(_ bits: Int) -> Handler? { unsafeBitCast(bits, to: Handler?.self) }
