@@ -90,8 +90,8 @@ struct Benchmarks {
       let rows = try Rounds.run(workload, context, root)
       let verdicts = workload.goals.compactMap { Verdict(workload, $0, rows) }
       report.add(rows, verdicts)
-      try write(&report, options)
       Progress.print(TextTable.text(workload, rows, verdicts) + "\n")
+      try write(&report, options)
     }
   }
 }

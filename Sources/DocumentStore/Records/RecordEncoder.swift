@@ -11,6 +11,7 @@ struct RecordEncoder {
 
   init(shapes: ShapeDictionary?) {
     self.shapes = shapes
+    // Most records have room in it, and need not grow to it step by step.
     bytes.reserveCapacity(512)
   }
 

@@ -114,7 +114,7 @@ extension String {
       // What is below is there in the newest systems only.
       return unsafe String(validating: bytes, as: UTF8.self)
       #else
-      // In a third of the time, which shows where every field of a document is read.
+      // In a third of the time.
       guard let text = unsafe try? UTF8Span(validating: Span(_unsafeBytes: bytes)) else { return nil }
       return String(copying: text)
       #endif
