@@ -23,6 +23,24 @@ import Testing
     }
   }
 
+  /// Segments are read by turns, and there may be more of them than places for their dictionaries.
+  @Test(arguments: [2, 8, 9, 20])
+  func entriesOfSeveralDictionariesComeBackAsTheyWere(count: Int) {
+    var dice = SeededRandom(seed: UInt64(count))
+    let dictionaries = (0..<count).map { _ in EntryDictionary(documents(10_000, &dice)) }
+    let compressors = dictionaries.map { TestCompressor($0) }
+    let buffer = TestBuffer()
+    for _ in 0..<600 {
+      let place = dice.below(count)
+      let raw = anyEntry(&dice)
+      guard let stored = compressors[place].compressed(raw) else { continue }
+      // Also in a row: only then a dictionary gets a place.
+      for _ in 0..<(1 + dice.below(3)) {
+        #expect(buffer.decompressed(stored, raw.count, dictionaries[place]) == raw)
+      }
+    }
+  }
+
   @Test func aLargeEntryComesBackAsItWas() throws {
     var dice = SeededRandom(seed: 1)
     let raw = documents(1 << 20, &dice)

@@ -113,6 +113,16 @@ package final class CheckpointFile: Sendable {
     }
   }
 
+  /// These are wanted soon.
+  func startReading(_ pages: some Sequence<PageAddress>) {
+    for address in pages {
+      guard let start = header.offset(of: address.region), address.page < header.pages(of: address.region)
+      else { continue }
+      let offset = start + UInt64(address.page * CheckpointFormat.pageBytes)
+      file.startReading(offset..<offset + UInt64(CheckpointFormat.pageBytes))
+    }
+  }
+
   /// A page of the table.
   func words(_ address: PageAddress) throws(ByteStoreError) -> [UInt64] {
     try words(address.region, address.page)

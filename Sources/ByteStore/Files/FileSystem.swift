@@ -57,9 +57,13 @@ package protocol OpenFile: Sendable {
   /// Lets the disk begin with what was written of `range`, so that less is left for the next sync. It promises nothing,
   /// and what goes wrong is for that sync to tell.
   func startWriting(_ range: Range<UInt64>)
+  /// Lets the disk begin to read `range`, which is wanted soon. It promises nothing, and what goes wrong is for that read
+  /// to tell.
+  func startReading(_ range: Range<UInt64>)
   func close()
 }
 
 extension OpenFile {
   package func startWriting(_ range: Range<UInt64>) {}
+  package func startReading(_ range: Range<UInt64>) {}
 }

@@ -246,6 +246,16 @@ private final class PosixFile: OpenFile {
     dugout_start_writing(descriptor.number, range.lowerBound, UInt64(range.count))
   }
 
+  func startReading(_ range: Range<UInt64>) {
+    #if canImport(Darwin)
+    var wanted = radvisory(ra_offset: off_t(range.lowerBound), ra_count: Int32(clamping: range.count))
+    _ = unsafe fcntl(descriptor.number, F_RDADVISE, &wanted)
+    #else
+    _ = posix_fadvise(
+      descriptor.number, off_t(range.lowerBound), off_t(range.count), Int32(POSIX_FADV_WILLNEED))
+    #endif
+  }
+
   func close() { descriptor.close() }
 
   private func failure(_ operation: String) -> SystemFailure {

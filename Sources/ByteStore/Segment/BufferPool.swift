@@ -19,8 +19,8 @@ final class BufferPool: Sendable {
   func take() -> PooledBuffer { free.withLock { $0.popLast() } ?? PooledBuffer() }
 
   func giveBack(_ pooled: PooledBuffer) {
-    // One that has grown to the size of a large value is let go.
-    guard pooled.buffer.capacity <= 1 << 20 else { return }
+    // One that has grown to the size of large values is let go.
+    guard pooled.buffer.capacity <= 2 << 20 else { return }
     free.withLock { free in
       if free.count < Self.keptMax { free.append(pooled) }
     }

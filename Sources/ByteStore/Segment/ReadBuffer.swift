@@ -3,8 +3,10 @@
 //   memory := free dictionary output
 //
 // The dictionary ends at byte 32 Ki, where the output begins: LZ4 decodes fastest if what an entry refers to
-// stands directly before it. It is copied there when it is needed twice in a row: who reads here and there in many
-// segments has each entry decoded against the dictionary where that is.
+// stands directly before it. So there is such a memory, a bay, for each of the segments that were read last: who reads
+// in the order of keys goes from one to the other with each entry. A dictionary is copied to a bay when it is needed
+// twice in a row: who reads here and there in very many segments has each entry decoded against the dictionary where
+// that is.
 
 internal import CLZ4
 
@@ -26,23 +28,37 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
   private static let outputStart = EntryDictionary.bytesMax
   private static let capacityMin = 4 << 10
 
-  /// Initialised throughout: hostile input can make LZ4 copy output bytes that it has not written yet.
-  private var memory: UnsafeMutableRawBufferPointer
-  /// The one whose bytes end at `outputStart`. It is held, so that no other can come to have its identity.
-  private var dictionary: EntryDictionary?
-  /// Another one that was needed last.
+  /// Of all of them; a segment has about a quarter of a million documents of usual size.
+  private static let baysMax = 8
+
+  @safe private struct Bay {
+    /// Initialised throughout: hostile input can make LZ4 copy output bytes that it has not written yet.
+    var memory: UnsafeMutableRawBufferPointer
+    /// The one whose bytes end at `outputStart`. It is held, so that no other can come to have its identity.
+    var dictionary: EntryDictionary?
+  }
+
+  /// Where the last entry is.
+  private var bay: Bay
+  private var others: [Bay] = []
+  /// Of the others, the one that goes next.
+  private var victim = 0
+  /// A dictionary that was needed last and has no bay.
   private var candidate: EntryDictionary?
   private var outputBytes = 0
   /// Of the output; what comes before it is not shown as `bytes`.
   private var start = 0
   private var keyRange = 0..<0
 
-  package init() { unsafe memory = Self.makeMemory(outputCapacity: Self.capacityMin) }
+  package init() { bay = unsafe Bay(memory: Self.makeMemory(outputCapacity: Self.capacityMin)) }
 
-  deinit { unsafe free(memory.baseAddress) }
+  deinit {
+    unsafe free(bay.memory.baseAddress)
+    for other in others { unsafe free(other.memory.baseAddress) }
+  }
 
-  /// Of the memory; it never shrinks.
-  var capacity: Int { unsafe memory.count }
+  /// Of all memory; it never shrinks.
+  var capacity: Int { others.reduce(unsafe bay.memory.count) { unsafe $0 + $1.memory.count } }
 
   /// What the last read left; nothing if it failed.
   package var bytes: RawSpan {
@@ -133,8 +149,8 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
     guard (0...Self.rawBytesMax).contains(rawBytes), !stored.isEmpty,
       let storedBytes = Int32(exactly: stored.byteCount)
     else { return false }
-    makeRoom(for: rawBytes)
     let isPlaced = place(dictionary)
+    makeRoom(for: rawBytes)
     // Bounded on both sides: LZ4 reads `stored` and the dictionary, and writes the first `rawBytes` of the
     // output, which `makeRoom` made.
     let decoded = unsafe stored.withUnsafeBytes { stored in
@@ -156,27 +172,45 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
 
   // MARK: Memory
 
+  private var memory: UnsafeMutableRawBufferPointer { unsafe bay.memory }
+
   private var output: UnsafeMutableRawBufferPointer {
     unsafe UnsafeMutableRawBufferPointer(rebasing: memory[Self.outputStart...])
   }
 
   private var dictionaryPlace: UnsafeMutableRawBufferPointer {
-    let count = dictionary?.bytes.count ?? 0
+    let count = bay.dictionary?.bytes.count ?? 0
     return unsafe UnsafeMutableRawBufferPointer(
       rebasing: memory[Self.outputStart - count..<Self.outputStart])
   }
 
   /// Whether the dictionary stands before the output.
   private mutating func place(_ new: EntryDictionary) -> Bool {
-    guard new !== dictionary else { return true }
+    guard new !== bay.dictionary else { return true }
+    for place in others.indices where others[place].dictionary === new {
+      swap(&bay, &others[place])
+      return true
+    }
     guard new === candidate else {
       candidate = new
       return false
     }
     candidate = nil
-    dictionary = new
+    if bay.dictionary != nil { turnToAnother() }
+    bay.dictionary = new
     unsafe dictionaryPlace.copyBytes(from: new.bytes)
     return true
+  }
+
+  /// A new bay, or one in whose place another dictionary comes.
+  private mutating func turnToAnother() {
+    guard others.count + 1 == Self.baysMax else {
+      others.append(bay)
+      bay = unsafe Bay(memory: Self.makeMemory(outputCapacity: Self.capacityMin))
+      return
+    }
+    swap(&bay, &others[victim])
+    victim = (victim + 1) % others.count
   }
 
   private mutating func makeRoom(for rawBytes: Int) {
@@ -185,7 +219,7 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
     let larger = unsafe Self.makeMemory(outputCapacity: max(rawBytes, 2 * capacity))
     unsafe larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[..<Self.outputStart]))
     unsafe free(memory.baseAddress)
-    unsafe memory = larger
+    unsafe bay.memory = larger
   }
 
   private static func makeMemory(outputCapacity: Int) -> UnsafeMutableRawBufferPointer {

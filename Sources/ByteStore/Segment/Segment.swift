@@ -134,17 +134,24 @@ final class Segment: Sendable {
 
   // MARK: Entries
 
-  /// The plain bytes of the entry at a location of this segment, into `buffer`.
+  /// A page from the system's memory takes no longer.
+  private static let nanosecondsFromMemory: UInt64 = 30_000
+
+  /// The plain bytes of the entry at a location of this segment, into `buffer`. True if it was waited for the disk.
+  @discardableResult
   func read(
     _ location: Location, _ cache: PageCache, into buffer: inout ReadBuffer
-  ) throws(ByteStoreError) {
+  ) throws(ByteStoreError) -> Bool {
     let opened = try open()
+    var hasWaited = false
     switch location.place {
     case .entry(_, let page, let offset, let bytes):
       let isWhole = try cache.withPage(
         PageCache.PageID(file: number.value, page: UInt32(page)),
         load: { (target: inout MutableRawSpan) throws(ByteStoreError) in
+          let start = platform.clock.monotonicNanoseconds()
           try self.load(page, opened, into: &target)
+          hasWaited = platform.clock.monotonicNanoseconds() &- start > Self.nanosecondsFromMemory
         }
       ) { page in
         guard let entry = StoredEntry(decoding: page, at: offset), entry.bytes == bytes else { return false }
@@ -155,6 +162,23 @@ final class Segment: Sendable {
       guard try readRun(page, pages: pages, opened, into: &buffer) else { throw badEntry(location, opened) }
     case .none, .tail:
       preconditionFailure("a location in a segment")
+    }
+    return hasWaited
+  }
+
+  /// Entries are wanted soon; those of other segments are passed over.
+  func startReading(_ locations: some Sequence<Location>) {
+    guard let opened = opened.load() else { return }
+    for location in locations where location.slot == slot {
+      let first: Int
+      let count: Int
+      switch location.place {
+      case .entry(_, let page, _, _): (first, count) = (page, 1)
+      case .run(_, let page, let pages): (first, count) = (page, pages)
+      case .none, .tail: continue
+      }
+      let offset = opened.header.offset(ofPage: first)
+      opened.file.startReading(offset..<offset + UInt64(count * SegmentFormat.pageBytes))
     }
   }
 

@@ -41,13 +41,25 @@ extension ByteStore {
   ) throws(ByteStoreError) {
     guard let recovered = recovered.withLock({ $0.take() }) else { return }
     let before = SharedTable(recovered.before, table.cache, path: path)
-    var seen = Set<[UInt8]>()
+    let wasEmpty = recovered.before.keys == 0
+    var seen = Set<RecoveredKey>()
     for commit in recovered.commits {
-      for key in commit.keys where seen.insert(key).inserted {
-        let old = try before.withLostPagesFound { () throws(ByteStoreError) in try before.entry(of: key) }
+      for key in commit.keys where seen.insert(RecoveredKey(bytes: key)).inserted {
+        let old =
+          wasEmpty
+          ? nil : try before.withLostPagesFound { () throws(ByteStoreError) in try before.entry(of: key) }
         try body(RecoveredChange(key: key, before: old, after: try table.entry(of: key)))
       }
     }
+  }
+}
+
+/// Hashed all at once, where an array hashes each of its bytes for itself.
+private struct RecoveredKey: Hashable {
+  let bytes: [UInt8]
+
+  func hash(into hasher: inout Hasher) {
+    unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
   }
 }
 

@@ -54,13 +54,14 @@ package final class Moment: Sendable {
   /// are passed over. False if `body` did.
   ///
   /// For many at a time: where they are is looked up first, for all of them, so that the processor can wait for
-  /// memory once and not once for each.
+  /// memory once and not once for each; and so that the disk, where it has to be waited for, is told of many pages.
   package func forEach(
     _ ordinals: [UInt32], using buffer: inout ReadBuffer,
     _ body: (_ ordinal: UInt32, _ key: RawSpan, _ value: RawSpan) -> Bool
   ) throws(ByteStoreError) -> Bool {
     // A copy of what is frozen needs no lock.
     var table = frozen.frozen()
+    startReadingPages(of: ordinals, table)
     var locations: [Location] = []
     locations.reserveCapacity(ordinals.count)
     for ordinal in ordinals {
@@ -73,7 +74,9 @@ package final class Moment: Sendable {
     for index in ordinals.indices {
       let location = locations[index]
       if let segment = table.segment(of: location) {
-        try segment.read(location, frozen.cache, into: &buffer)
+        if try segment.read(location, frozen.cache, into: &buffer) {
+          segment.startReading(locations[(index + 1)...].prefix(Self.entriesAhead))
+        }
         guard buffer.splitEntry() else { throw segment.badEntry(location, try segment.open()) }
       } else if case .tail(let body, let offset) = location.place {
         buffer.fill(with: table.tail[body], putAt: offset)
@@ -83,6 +86,18 @@ package final class Moment: Sendable {
       guard body(ordinals[index], buffer.key, buffer.bytes) else { return false }
     }
     return true
+  }
+
+  /// So many entries are asked for ahead, once one has been waited for.
+  private static let entriesAhead = 32
+
+  /// Those of the checkpoint that have to be loaded.
+  private func startReadingPages(of ordinals: [UInt32], _ table: Table) {
+    var missing: Set<PageAddress> = []
+    for ordinal in ordinals {
+      if let page = table.missingPage(for: ordinal) { missing.insert(page) }
+    }
+    if missing.count > 1 { table.source?.startReading(missing) }
   }
 
   /// The key and the value of a key into `buffer`; false if it is not there.

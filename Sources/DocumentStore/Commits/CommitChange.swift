@@ -32,7 +32,7 @@ struct CommitChange: Sendable {
   }
 
   var noted: IndexChanges.Change {
-    IndexChanges.Change(path: path, before: notedBefore, after: after)
+    IndexChanges.Change(path: path, key: key, before: notedBefore, after: after)
   }
 
   private var notedBefore: IndexChanges.Before {

@@ -19,10 +19,36 @@ struct CommitOrder {
     let after: StoredDocument?
   }
 
+  /// Of one document; hardly ever is there more than the last.
+  private struct PendingStates {
+    var last: Pending
+    var earlier: [Pending] = []
+
+    /// The latest one that may still happen.
+    var top: Pending? {
+      last.commit.isRefused ? earlier.last { !$0.commit.isRefused } : last
+    }
+
+    mutating func append(_ state: Pending) {
+      guard state.number != last.number else { return }
+      earlier.append(last)
+      last = state
+    }
+
+    /// False if nothing is left.
+    mutating func remove(_ isOver: (Pending) -> Bool) -> Bool {
+      earlier.removeAll(where: isOver)
+      guard isOver(last) else { return true }
+      guard let next = earlier.popLast() else { return false }
+      last = next
+      return true
+    }
+  }
+
   /// The time of the last commit.
   private(set) var lastTime: Int64
   private var nextNumber: UInt64 = 1
-  private var pending: [RecordKey: [Pending]] = [:]
+  private var pending: [RecordKey: PendingStates] = [:]
   /// Their numbers, in order.
   private var underWay: [UInt64] = []
   private var history = CommitHistory()
@@ -54,7 +80,7 @@ struct CommitOrder {
 
   /// What the commits under way leave of a document; nil if none of them changes it.
   func pending(_ key: [UInt8]) -> Pending? {
-    pending.isEmpty ? nil : pending[RecordKey(key)]?.last { !$0.commit.isRefused }
+    pending.isEmpty ? nil : pending[RecordKey(key)]?.top
   }
 
   /// A commit has got its place. Returns its number.
@@ -65,9 +91,9 @@ struct CommitOrder {
     nextNumber += 1
     underWay.append(number)
     lastTime = time.microseconds
-    for change in changes {
-      pending[RecordKey(change.key), default: []].append(
-        Pending(number: number, commit: commit, after: change.after))
+    for place in changes.indices {
+      let state = Pending(number: number, commit: commit, after: changes[place].after)
+      pending[RecordKey(changes[place].key), default: PendingStates(last: state)].append(state)
     }
     return number
   }
@@ -77,16 +103,11 @@ struct CommitOrder {
     _ number: UInt64, _ changes: [CommitChange], hasHappened: Bool
   ) -> [CommitHistory.Part] {
     if let place = underWay.firstIndex(of: number) { underWay.remove(at: place) }
-    for change in changes {
-      // What can be seen of this one hides what those before it made, settled or not.
-      let key = RecordKey(change.key)
-      guard let place = pending.index(forKey: key) else { continue }
-      let isOver = { (state: Pending) in hasHappened ? state.number <= number : state.number == number }
-      if pending.values[place].allSatisfy(isOver) {
-        pending.remove(at: place)
-      } else {
-        pending.values[place].removeAll(where: isOver)
-      }
+    // What can be seen of this one hides what those before it made, settled or not.
+    let isOver = { (state: Pending) in hasHappened ? state.number <= number : state.number == number }
+    for change in changes.indices {
+      guard let place = pending.index(forKey: RecordKey(changes[change].key)) else { continue }
+      if !pending.values[place].remove(isOver) { pending.remove(at: place) }
     }
     return hasHappened ? history.add(number, changes) : []
   }
@@ -109,7 +130,7 @@ struct CommitOrder {
 
   private var lastPending: some Sequence<CommitHistory.Change> {
     pending.lazy.compactMap { key, states in
-      states.last { !$0.commit.isRefused }
+      states.top
         .map { CommitHistory.Change(number: $0.number, key: key.bytes, after: $0.after) }
     }
   }

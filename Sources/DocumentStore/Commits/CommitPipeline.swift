@@ -57,6 +57,8 @@ final class CommitPipeline: Sendable {
   }
 
   private func begin(_ request: CommitRequest) throws(DocumentStoreError) -> CommitUnderWay {
+    // What is read from here on is what is stored as long as nobody publishes a commit.
+    let position = layer.publications.position
     let bases = readAhead(request)
     var check = request.reads.map { TransactionCheck($0) }
     check?.lookAhead { order.withLock { $0.changes } }
@@ -66,7 +68,8 @@ final class CommitPipeline: Sendable {
         throw .aborted("The transaction cannot be committed: \(conflict).")
       }
       let time = try order.nextTime(clock)
-      var resolved = try resolve(request, bases, order, at: time)
+      let isCurrent = layer.publications.position == position
+      var resolved = try resolve(request, bases, isCurrent: isCurrent, order, at: time)
       let encoded = try encode(&resolved, &order.feed, at: time)
       return try log(encoded, resolved, request, &order, at: time)
     }
@@ -114,18 +117,18 @@ final class CommitPipeline: Sendable {
 
   private func readAhead(_ request: CommitRequest) -> [Base?] {
     request.targets.map { target in
-      guard needsBase(target) else { return nil }
+      guard needsBase(target, request) else { return nil }
       do throws(DocumentStoreError) {
         guard let record = try record(target) else { return Base() }
-        return Base(record: record, document: try document(target, record.rawSpan))
+        return Base(record: record, document: try document(target, request, record.rawSpan))
       } catch {
         return Base(failure: error)
       }
     }
   }
 
-  private func needsBase(_ target: CommitRequest.Target) -> Bool {
-    !target.isBlindRemoval || layer.needsBase(ofCollection: target.path.collectionID)
+  private func needsBase(_ target: CommitRequest.Target, _ request: CommitRequest) -> Bool {
+    !request.isBlindRemoval(target) || layer.needsBase(ofCollection: target.path.collectionID)
   }
 
   private func record(_ target: CommitRequest.Target) throws(DocumentStoreError) -> [UInt8]? {
@@ -135,9 +138,9 @@ final class CommitPipeline: Sendable {
   }
 
   private func document(
-    _ target: CommitRequest.Target, _ record: RawSpan
+    _ target: CommitRequest.Target, _ request: CommitRequest, _ record: RawSpan
   ) throws(DocumentStoreError) -> StoredDocument {
-    do throws(RecordError) { return try target.document(record, layer.shapes.table) } catch {
+    do throws(RecordError) { return try request.document(target, record, layer.shapes.table) } catch {
       throw DocumentStoreError(error, at: target.path, in: bytes.path)
     }
   }
@@ -153,27 +156,33 @@ final class CommitPipeline: Sendable {
 
   /// What each document is after all mutations, in the order of their first mention.
   private func resolve(
-    _ request: CommitRequest, _ bases: [Base?], _ order: CommitOrder, at time: StoredTimestamp
+    _ request: CommitRequest, _ bases: [Base?], isCurrent: Bool, _ order: CommitOrder,
+    at time: StoredTimestamp
   ) throws(DocumentStoreError) -> Resolved {
     var resolved = Resolved()
     resolved.changes.reserveCapacity(request.targets.count)
-    for (mutation, place) in zip(request.mutations, request.places) {
+    for (number, place) in request.places.enumerated() {
       if place == resolved.changes.count {
-        resolved.changes.append(try before(request.targets[place], bases[place], order, &resolved.foundation))
+        let change = try before(
+          place, request, bases[place], isCurrent: isCurrent, order, &resolved.foundation)
+        resolved.changes.append(change)
       }
-      let change = resolved.changes[place]
-      let after = try mutation.apply(to: change.after, at: time, updated: change.updateTime(at: time))
-      if let after, mutation.buildsOnOthers { try DocumentLimits.check(after) }
+      let updated = resolved.changes[place].updateTime(at: time)
+      let after = try request.mutations[number].apply(
+        to: resolved.changes[place].after, at: time, updated: updated)
+      if let after, request.mutations[number].buildsOnOthers { try DocumentLimits.check(after) }
       resolved.changes[place].after = after
     }
     resolved.changes.removeAll(where: \.isNone)
     return resolved
   }
 
-  /// The document as the commits before this one leave it.
+  /// The document as the commits before this one leave it. `isCurrent` says that what was read ahead is what is stored.
   private func before(
-    _ target: CommitRequest.Target, _ base: Base?, _ order: CommitOrder, _ foundation: inout [PendingCommit]
+    _ place: Int, _ request: CommitRequest, _ base: Base?, isCurrent: Bool, _ order: CommitOrder,
+    _ foundation: inout [PendingCommit]
   ) throws(DocumentStoreError) -> CommitChange {
+    let target = request.targets[place]
     if let pending = order.pending(target.key) {
       foundation.append(pending.commit)
       return CommitChange(target, pending.after)
@@ -185,13 +194,15 @@ final class CommitPipeline: Sendable {
     if let failure = base.failure {
       // A commit since then may have replaced what could not be read.
       guard let record = try record(target) else { return CommitChange(target, nil) }
-      guard let document = try? document(target, record.rawSpan) else { throw failure }
+      guard let document = try? document(target, request, record.rawSpan) else { throw failure }
       return CommitChange(target, document)
     }
-    // Most often nothing has come in between, and a comparison of bytes costs less than to decode them.
-    if try isStored(base.record, target.key) { return CommitChange(target, base.document) }
+    // What came in between is most often about other documents, and a comparison of bytes costs less than to decode
+    // them.
+    let isSame = isCurrent ? true : try isStored(base.record, target.key)
+    if isSame { return CommitChange(target, base.document) }
     guard let record = try record(target) else { return CommitChange(target, nil) }
-    return CommitChange(target, try document(target, record.rawSpan))
+    return CommitChange(target, try document(target, request, record.rawSpan))
   }
 
   private func isStored(_ record: [UInt8]?, _ key: [UInt8]) throws(DocumentStoreError) -> Bool {
@@ -215,23 +226,25 @@ final class CommitPipeline: Sendable {
     _ resolved: inout Resolved, _ feed: inout FeedLedger, at time: StoredTimestamp
   ) throws(DocumentStoreError) -> Encoded {
     var encoder = RecordEncoder(shapes: layer.shapes)
-    let records = resolved.changes.map { change in change.after.map { encoder.encode($0) } }
+    let records = resolved.changes.indices.map { place in
+      resolved.changes[place].after.map { encoder.encode($0) }
+    }
     let shapes = layer.shapes.definitionsDue(for: encoder.used)
     do throws(ByteStoreError) {
       var batch = Batch(stamp: UInt64(bitPattern: time.microseconds))
       for shape in shapes { try batch.put(shape.definition, for: Shape.key(shape.id)) }
       var changes: [FeedFormat.Change] = []
       for (place, record) in records.enumerated() {
-        let key = resolved.changes[place].key
         if let record {
           resolved.changes[place].recordBytes = record.count
-          try batch.put(record, for: key)
+          try batch.put(record, for: resolved.changes[place].key)
         } else {
-          try batch.remove(key)
+          try batch.remove(resolved.changes[place].key)
         }
         // What is kept beside the users' documents concerns no reader of the feed.
-        let isOfUsers = !resolved.changes[place].path.isReserved
-        if feed.isActive, isOfUsers { changes.append((key, record)) }
+        if feed.isActive, !resolved.changes[place].path.isReserved {
+          changes.append((resolved.changes[place].key, record))
+        }
       }
       let encoded = Encoded(batch: batch, shapes: shapes.map(\.id))
       guard !changes.isEmpty else { return encoded }

@@ -5,8 +5,8 @@ struct CommitRequest: Sendable {
   struct Target: Sendable {
     let path: DocumentPath
     let key: [UInt8]
-    /// The first mutation: it decides what has to be known of the document.
-    let first: Mutation
+    /// Where the first mutation is: it decides what has to be known of the document.
+    let first: Int
     var isWrittenAgain = false
   }
 
@@ -29,19 +29,22 @@ struct CommitRequest: Sendable {
     places.reserveCapacity(mutations.count)
     var known: [RecordKey: Int] = [:]
     var transformCounts: [Int] = []
-    for mutation in mutations {
+    targets.reserveCapacity(mutations.count)
+    if mutations.count > 1 {
+      known.reserveCapacity(mutations.count)
+      transformCounts.reserveCapacity(mutations.count)
+    }
+    for (number, mutation) in mutations.enumerated() {
       bytes += try DocumentLimits.check(mutation)
       try DocumentLimits.checkRequest(bytes: bytes)
       let key = DocumentKey.encode(mutation.path)
-      let place: Int
-      if let earlier = mutations.count == 1 ? nil : known[RecordKey(key)] {
-        place = earlier
+      // One look says whether it is known, and makes it so.
+      let place = mutations.count == 1 ? 0 : known.place(of: key, orNew: targets.count)
+      if place < targets.count {
         targets[place].isWrittenAgain = true
       } else {
-        place = targets.count
-        targets.append(Target(path: mutation.path, key: key, first: mutation))
+        targets.append(Target(path: mutation.path, key: key, first: number))
         transformCounts.append(0)
-        if mutations.count > 1 { known[RecordKey(key)] = place }
       }
       transformCounts[place] += mutation.transforms.count
       try DocumentLimits.check(transforms: transformCounts[place], of: mutation.path)
@@ -50,23 +53,32 @@ struct CommitRequest: Sendable {
   }
 }
 
-extension CommitRequest.Target {
+extension CommitRequest {
   /// Whatever the document is, it is gone afterwards: it need not be read for that. What the same commit sets in its
   /// place has to be later than it.
-  var isBlindRemoval: Bool {
-    guard !isWrittenAgain, case .delete = first.change else { return false }
-    return first.precondition == .none
+  func isBlindRemoval(_ target: Target) -> Bool {
+    guard !target.isWrittenAgain, case .delete = mutations[target.first].change else { return false }
+    return mutations[target.first].precondition == .none
   }
 
   /// What the first mutation builds on, and no more: a damaged document can still be replaced or deleted.
-  func document(_ record: RawSpan, _ shapes: ShapeTable) throws(RecordError) -> StoredDocument {
-    switch first.change {
-    case .patch, .verify: return try StoredDocument(path: path, record: record, shapes)
+  func document(
+    _ target: Target, _ record: RawSpan, _ shapes: ShapeTable
+  ) throws(RecordError) -> StoredDocument {
+    switch mutations[target.first].change {
+    case .patch, .verify: return try StoredDocument(path: target.path, record: record, shapes)
     case .set, .delete, .place:
       let head = try RecordCodec.decodeHead(record)
       let fields = (try? RecordCodec.decodeFields(record, shapes)) ?? CommitChange.damagedFields
       return StoredDocument(
-        path: path, createTime: head.createTime, updateTime: head.updateTime, fields: fields)
+        path: target.path, createTime: head.createTime, updateTime: head.updateTime, fields: fields)
     }
+  }
+}
+
+extension [RecordKey: Int] {
+  fileprivate mutating func place(of key: [UInt8], orNew place: Int) -> Int {
+    func look(_ known: inout Int) -> Int { known }
+    return look(&self[RecordKey(key), default: place])
   }
 }

@@ -193,7 +193,9 @@ extension IndexDefinition {
   /// The one key of a document, or none; nil if elements of an array decide how many there are.
   private func key(of path: DocumentPath, _ value: (StoredFieldPath) -> StoredValue?) -> [[UInt8]]? {
     guard !fields.contains(where: { $0.part == .element }) else { return nil }
-    var key = prefix(path.parent)
+    var key: [UInt8] = []
+    key.reserveCapacity(DocumentKey.bytes(path) + 16 * fields.count)
+    if scope == .collection { DocumentKey.append(path.segments.dropLast(2), to: &key) }
     for field in fields {
       switch (field.part, value(field.path)) {
       case (.value(let direction), let value?), (.valueOrNull(let direction), let value?):
@@ -259,6 +261,15 @@ enum NameKey {
     return key
   }
 
+  /// The same, of a document whose own key is known: that has the path.
+  static func encode(_ path: DocumentPath, documentKey: [UInt8]) -> [UInt8] {
+    var key: [UInt8] = []
+    key.reserveCapacity(documentKey.count + path.collectionID.utf8.count + 3)
+    DocumentKey.append(path.collectionID, to: &key)
+    key.append(copying: documentKey.rawSpan.extracting(droppingFirst: 1))
+    return key
+  }
+
   static func prefix(group id: String) -> [UInt8] {
     var prefix: [UInt8] = []
     DocumentKey.append(id, to: &prefix)
@@ -289,6 +300,10 @@ enum NameKey {
 /// order is by chance.
 enum StoredKey {
   static let keptBytes = OrderedIndex.keyBytesMax - 16
+
+  static func of(_ keys: [[UInt8]]) -> [[UInt8]] {
+    keys.contains { $0.count > keptBytes } ? keys.map { of($0) } : keys
+  }
 
   static func of(_ key: [UInt8]) -> [UInt8] {
     guard key.count > keptBytes else { return key }

@@ -153,54 +153,6 @@ extension IndexSet {
     }
   }
 
-  /// Takes up what a store has, and all that its logs say beyond the checkpoint.
-  func catchUp(with store: ByteStore) throws(ByteStoreError) {
-    load(from: store.checkpoint, path: store.path)
-    shapes.catchUp(with: store)
-    let shapes = shapes.table
-    let definitions = state.withLock { $0.indexes.map(\.definition) }
-    try store.forEachRecoveredChange { change throws(ByteStoreError) in
-      guard change.key.first == DocumentKey.keyspace, let path = DocumentKey.decode(change.key) else {
-        return
-      }
-      let isIndexed = definitions.contains { $0.collectionID.isSameUTF8(as: path.collectionID) }
-      let noted = IndexChanges.Change(
-        path: path, before: Self.before(change, path, isIndexed, shapes),
-        after: change.after.map { Self.document($0.value, path, isIndexed, shapes) })
-      // One that was removed and made again may have another ordinal: all its keys get it.
-      if let old = change.before, let new = change.after, old.ordinal != new.ordinal {
-        let gone = IndexChanges.Change(path: path, before: noted.before, after: nil)
-        state.withLock { $0.apply(IndexChanges([gone]), [.max]) }
-        let made = IndexChanges.Change(path: path, before: .none, after: noted.after)
-        state.withLock { $0.apply(IndexChanges([made]), [new.ordinal]) }
-      } else {
-        state.withLock { $0.apply(IndexChanges([noted]), [change.after?.ordinal ?? .max]) }
-      }
-    }
-  }
-
-  private static func before(
-    _ change: ByteStore.RecoveredChange, _ path: DocumentPath, _ isIndexed: Bool, _ shapes: ShapeTable
-  ) -> IndexChanges.Before {
-    guard let before = change.before else { return .none }
-    guard isIndexed else { return .document(document([], path, false, shapes)) }
-    guard let document = try? StoredDocument(path: path, record: before.value.rawSpan, shapes) else {
-      return .unknown
-    }
-    return .document(document)
-  }
-
-  /// Without fields, unless an index needs them. A record that is none has no keys in any index; whoever
-  /// reads it is told.
-  private static func document(
-    _ record: [UInt8], _ path: DocumentPath, _ isIndexed: Bool, _ shapes: ShapeTable
-  ) -> StoredDocument {
-    if isIndexed, let document = try? StoredDocument(path: path, record: record.rawSpan, shapes) {
-      return document
-    }
-    return StoredDocument(path: path, createTime: .epoch, updateTime: .epoch, fields: StoredMap())
-  }
-
   private static func tree(
     _ region: CheckpointRegion, _ file: CheckpointFile, _ path: String
   ) -> OrderedIndex? {

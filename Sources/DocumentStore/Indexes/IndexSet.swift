@@ -185,13 +185,15 @@ final class IndexSet: LayerAbove {
     }
     for (id, definition) in building { _ = note.keys(for: id, definition) }
     // What is read now is in memory when the lock of the table is held. Where that fails, `apply` finds out.
+    let keys = note.names
     for place in note.changes.indices where !note.changes[place].isUpdate {
-      let name = note.names[place]
-      _ = try? names?.ordinal(of: name.rawSpan)
+      let key = keys[place]
+      _ = try? names?.ordinal(of: key.rawSpan)
     }
     for index in indexes {
       for change in note.keys(for: index.id, index.definition) {
-        for key in change.removed + change.added { _ = try? index.tree.ordinal(of: key.rawSpan) }
+        for key in change.removed { _ = try? index.tree.ordinal(of: key.rawSpan) }
+        for key in change.added { _ = try? index.tree.ordinal(of: key.rawSpan) }
       }
     }
   }
@@ -216,6 +218,8 @@ final class IndexSet: LayerAbove {
 final class IndexChanges: CommitNote {
   struct Change: Sendable {
     let path: DocumentPath
+    /// The document's own.
+    let key: [UInt8]
     let before: Before
     let after: StoredDocument?
 
@@ -258,7 +262,7 @@ final class IndexChanges: CommitNote {
   func keys(for index: UInt32, _ definition: IndexDefinition) -> [Keys] {
     made.withLock { made in
       if let known = made.keys.first(where: { $0.index == index }) { return known.keys }
-      let keys = changes.map { Self.keys(of: $0, definition) }
+      let keys = changes.indices.map { Self.keys(of: changes[$0], definition) }
       made.keys.append((index, keys))
       return keys
     }
@@ -267,7 +271,11 @@ final class IndexChanges: CommitNote {
   /// For each change, its document's key among the names. Worked out once.
   var names: [[UInt8]] {
     made.withLock { made in
-      if made.names.isEmpty { made.names = changes.map { StoredKey.of(NameKey.encode($0.path)) } }
+      if made.names.isEmpty {
+        made.names = changes.indices.map { place in
+          StoredKey.of(NameKey.encode(changes[place].path, documentKey: changes[place].key))
+        }
+      }
       return made.names
     }
   }
@@ -291,6 +299,10 @@ final class IndexChanges: CommitNote {
     case .document(let document):
       let (before, gone) = entries(of: document, definition)
       guard before != after else { return gone == came ? Keys() : Keys(gone: gone, came: came) }
+      // Without the elements of an array, a document has one key.
+      if before.count <= 1, after.count <= 1 {
+        return Keys(removed: before, added: after, gone: gone, came: came)
+      }
       let (old, new) = (Set(before), Set(after))
       return Keys(
         removed: before.filter { !new.contains($0) }, added: after.filter { !old.contains($0) }, gone: gone,
@@ -301,7 +313,7 @@ final class IndexChanges: CommitNote {
   private static func entries(
     of document: StoredDocument, _ definition: IndexDefinition
   ) -> (keys: [[UInt8]], numbers: NumberBits) {
-    let keys = definition.keys(of: document).map(StoredKey.of)
+    let keys = StoredKey.of(definition.keys(of: document))
     return (keys, keys.isEmpty ? NumberBits() : definition.numbers(document.value))
   }
 }
@@ -309,10 +321,11 @@ final class IndexChanges: CommitNote {
 extension IndexSet.State {
   mutating func apply(_ note: IndexChanges, _ ordinals: [UInt32]) {
     if names != nil {
+      let keys = note.names
       do throws(DocumentStoreError) {
         // Who was there and stays has its name already, and its ordinal.
         for (place, ordinal) in zip(note.changes.indices, ordinals) where !note.changes[place].isUpdate {
-          try names?.apply(note.changes[place], note.names[place], ordinal)
+          try names?.apply(note.changes[place], keys[place], ordinal)
         }
       } catch {
         names = nil

@@ -4,9 +4,7 @@
 extension [UInt8] {
   /// Eight bytes, the highest first.
   mutating func append(ordered number: UInt64) {
-    for shift in stride(from: 56, through: 0, by: -8) {
-      append(UInt8(truncatingIfNeeded: number >> UInt64(shift)))
-    }
+    unsafe Swift.withUnsafeBytes(of: number.bigEndian) { unsafe append(contentsOf: $0) }
   }
 
   /// Eight bytes, the sign bit inverted.

@@ -13,7 +13,16 @@ extension String {
   package func precedesInUTF8(_ other: String) -> Bool { comparedInUTF8(to: other) < 0 }
 
   /// Whether both are the same bytes. `==` would also accept another normalisation.
-  package func isSameUTF8(as other: String) -> Bool { comparedInUTF8(to: other) == 0 }
+  package func isSameUTF8(as other: String) -> Bool {
+    hasSameBits(as: other) || utf8.count == other.utf8.count && comparedInUTF8(to: other) == 0
+  }
+
+  /// Whether both are the same words in memory. Short strings lie in them, and of long ones, copies share what they
+  /// refer to: so are most names that are the same at all.
+  private func hasSameBits(as other: String) -> Bool {
+    guard MemoryLayout<String>.size == MemoryLayout<SIMD2<UInt64>>.size else { return false }
+    return unsafe unsafeBitCast(self, to: SIMD2<UInt64>.self) == unsafeBitCast(other, to: SIMD2<UInt64>.self)
+  }
 
   /// Negative, zero or positive, as this comes before, is, or comes after `other`.
   package func comparedInUTF8(to other: String) -> Int {

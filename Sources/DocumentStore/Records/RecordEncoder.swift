@@ -7,7 +7,9 @@ struct RecordEncoder {
   private var bytes: [UInt8] = []
   /// Of all records so far.
   private(set) var used: Set<Int> = []
-  private var lastUsed = -1
+  /// Some of them: most maps of a commit have one of a few shapes.
+  private var lastUsed = SIMD4<Int32>(repeating: -1)
+  private var nextLastUsed = 0
 
   init(shapes: ShapeDictionary?) {
     self.shapes = shapes
@@ -35,20 +37,27 @@ struct RecordEncoder {
 
   private mutating func append(_ map: StoredMap) {
     guard let shape = shapes?.id(of: map) else { return appendWithNames(map) }
-    if shape != lastUsed {
-      used.insert(shape)
-      lastUsed = shape
+    noteUse(of: shape)
+    // Values in an array would be counted as referred to, each for itself.
+    unsafe map.entries.withUnsafeBufferPointer { entries in
+      appendParts(map.count, head: shape + 1, isByPlace: false) { encoder, index in
+        unsafe encoder.append(entries[index].value)
+      }
     }
-    appendParts(map.count, head: shape + 1, isByPlace: false) { encoder, index in
-      encoder.append(map.entries[index].value)
-    }
+  }
+
+  private mutating func noteUse(of shape: Int) {
+    guard !any(lastUsed .== Int32(shape)) else { return }
+    used.insert(shape)
+    lastUsed[nextLastUsed] = Int32(shape)
+    nextLastUsed = (nextLastUsed + 1) % lastUsed.scalarCount
   }
 
   private mutating func appendWithNames(_ map: StoredMap) {
     appendParts(map.count, head: 0, isByPlace: true) { encoder, index in
       let (name, value) = map.entries[index]
       encoder.bytes.append(varint: UInt64(name.utf8.count))
-      encoder.bytes.append(contentsOf: name.utf8)
+      encoder.bytes.append(utf8: name)
       encoder.append(value)
     }
   }
@@ -62,7 +71,7 @@ struct RecordEncoder {
     bytes.append(varint: UInt64(head) << 2)
     if isByPlace { bytes.append(varint: UInt64(count)) }
     var table = Table(start: bytes.count, count: max(count - 1, 0))
-    bytes.append(contentsOf: repeatElement(0, count: table.count))
+    bytes.append(zeros: table.count)
     for index in 0..<count {
       let partStart = bytes.count
       append(&self, index)
@@ -128,7 +137,7 @@ struct RecordEncoder {
       if let previous { append(previous) }
     case .string(let value):
       begin(.string)
-      bytes.append(contentsOf: value.utf8)
+      bytes.append(utf8: value)
     case .bytes(let value):
       begin(.bytes)
       bytes.append(contentsOf: value)
@@ -156,11 +165,11 @@ struct RecordEncoder {
   private mutating func begin(_ tag: RecordCodec.Tag) { bytes.append(tag.rawValue) }
 
   private mutating func append(_ number: Int64, bytes count: Int) {
-    for byte in 0..<count { bytes.append(UInt8(truncatingIfNeeded: number >> Int64(8 * byte))) }
+    bytes.append(lowest: count, of: UInt64(bitPattern: number))
   }
 
   private mutating func append(sized text: String) {
     bytes.append(varint: UInt64(text.utf8.count))
-    bytes.append(contentsOf: text.utf8)
+    bytes.append(utf8: text)
   }
 }

@@ -124,7 +124,7 @@ package struct RecordValue: Sendable {
   }
 
   package var string: String? {
-    tag == .string ? String(decoding: record.bytes[payload], as: UTF8.self) : nil
+    tag == .string ? record.withSpans { bytes, _ in String(record: bytes.extracting(payload)) } : nil
   }
 
   package var integer: Int64? {
@@ -134,6 +134,36 @@ package struct RecordValue: Sendable {
   package var double: Double? {
     guard tag == .double else { return nil }
     return Double(bitPattern: record.withSpans { bytes, _ in bytes.extracting(payload).doubleBits })
+  }
+
+  /// Nil unless it is an array of nothing but text.
+  package var strings: [String]? { elements(.string) { String(record: $0) } }
+
+  /// Nil unless it is an array of nothing but integers.
+  package var integers: [Int64]? { elements(.integer) { $0.signed } }
+
+  /// Nil unless it is an array of nothing but doubles.
+  package var doubles: [Double]? { elements(.double) { Double(bitPattern: $0.doubleBits) } }
+
+  private func elements<Element>(
+    _ only: RecordCodec.Tag, _ element: (_ payload: RawSpan) -> Element?
+  ) -> [Element]? {
+    guard tag == .array else { return nil }
+    return record.withSpans { bytes, _ in
+      guard let layout = RecordLayout(arrayIn: bytes, from: payload.lowerBound, to: payload.upperBound)
+      else { return nil }
+      var elements: [Element] = []
+      elements.reserveCapacity(layout.count)
+      var start = layout.first
+      for index in 0..<layout.count {
+        guard let end = layout.end(ofValue: index, from: start, in: bytes),
+          bytes.byte(at: start) == only.rawValue, let next = element(bytes.extracting(start + 1..<end))
+        else { return nil }
+        elements.append(next)
+        start = end
+      }
+      return elements
+    }
   }
 
   package var boolean: Bool? {

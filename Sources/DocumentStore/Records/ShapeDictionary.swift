@@ -28,6 +28,10 @@ final class ShapeDictionary: Sendable {
     /// In how many more commits each is to be defined.
     var definitionsDue: [Int: Int] = [:]
     var byHash: [UInt64: Int] = [:]
+    /// Those that maps had last: most maps of a program have one of a few shapes, and to compare the names costs less
+    /// than to hash them.
+    var last = SIMD4<Int32>(repeating: -1)
+    var nextLast = 0
     var count = 0
     var nameBytes = 0
     /// Nil until it is known which ids records use.
@@ -57,10 +61,14 @@ final class ShapeDictionary: Sendable {
   /// The shape of a map, if it has one now.
   func id(of map: StoredMap) -> Int? {
     guard (1...Shape.namesMax).contains(map.count) else { return nil }
+    if let id = state.withLock({ $0.last(of: map) }) { return id }
     let hash = map.nameHash
     return state.withLock { state in
-      if let id = state.byHash[hash] { return state.shapes[id]?.isOf(map) == true ? id : nil }
-      return state.admit(map, hash)
+      guard let id = state.byHash[hash] else { return state.admit(map, hash) }
+      guard state.shapes[id]?.isOf(map) == true else { return nil }
+      state.last[state.nextLast] = Int32(id)
+      state.nextLast = (state.nextLast + 1) % state.last.scalarCount
+      return id
     }
   }
 
@@ -133,6 +141,15 @@ final class ShapeDictionary: Sendable {
 }
 
 extension ShapeDictionary.State {
+  /// The shape of a map, if it is one of the last.
+  fileprivate func last(of map: StoredMap) -> Int? {
+    for place in last.indices where last[place] >= 0 {
+      let id = Int(last[place])
+      if let shape = shapes[id], shape.names.count == map.count, shape.isOf(map) { return id }
+    }
+    return nil
+  }
+
   fileprivate mutating func admit(_ map: StoredMap, _ hash: UInt64) -> Int? {
     guard count < ShapeDictionary.shapesMax, let id = nextID, id <= Shape.idMax, isSecond(hash) else {
       return nil

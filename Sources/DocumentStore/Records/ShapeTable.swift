@@ -13,7 +13,16 @@ struct Shape: Sendable {
   var nameBytes: Int { names.reduce(0) { $0 + $1.utf8.count } }
 
   func isOf(_ map: StoredMap) -> Bool {
-    names.count == map.count && zip(names, map.entries).allSatisfy { $0.isSameUTF8(as: $1.name) }
+    guard names.count == map.count else { return false }
+    // Names in arrays would be counted as referred to, each for itself.
+    return unsafe names.withUnsafeBufferPointer { names in
+      unsafe map.entries.withUnsafeBufferPointer { entries in
+        for place in names.indices {
+          guard unsafe names[place].isSameUTF8(as: entries[place].name) else { return false }
+        }
+        return true
+      }
+    }
   }
 
   // MARK: As it is stored

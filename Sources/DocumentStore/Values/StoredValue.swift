@@ -128,15 +128,19 @@ public struct StoredMap: Sendable {
 
   /// The first position whose name is not before `name`.
   private func position(of name: String) -> Int {
-    // Fields mostly arrive in order, then this is the whole search.
-    if let last = entries.last, last.name.precedesInUTF8(name) { return entries.count }
-    var low = 0
-    var high = entries.count
-    while low < high {
-      let middle = (low + high) / 2
-      if entries[middle].name.precedesInUTF8(name) { low = middle + 1 } else { high = middle }
+    // Names in an array would be counted as referred to, each that is compared.
+    unsafe entries.withUnsafeBufferPointer { entries in
+      guard let last = entries.indices.last else { return 0 }
+      // Fields mostly arrive in order, then this is the whole search.
+      if unsafe entries[last].name.precedesInUTF8(name) { return last + 1 }
+      var low = 0
+      var high = last
+      while low < high {
+        let middle = (low + high) / 2
+        if unsafe entries[middle].name.precedesInUTF8(name) { low = middle + 1 } else { high = middle }
+      }
+      return low
     }
-    return low
   }
 
   /// Makes the maps on the way; what is in the way and is no map is replaced by one.

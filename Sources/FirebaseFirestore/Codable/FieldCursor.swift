@@ -100,50 +100,42 @@ final class FieldCursor {
     return nil
   }
 
-  // MARK: The four types that most fields have
+  // MARK: The types that most fields have
 
   // Each is nil unless the field is stored as just that; the general way then finds out what is wrong.
 
   func string(_ name: String) -> String? {
-    guard let position = position(of: name) else { return nil }
-    switch entries {
-    case .record(let map): return map.value(at: place(position)).string
-    case .stored(let entries):
-      if case .string(let string) = entries[place(position)].value { return string }
-      return nil
-    case .coded: return nil
-    }
+    field(name, { $0.string }) { if case .string(let string) = $0 { string } else { nil } }
   }
 
   func integer(_ name: String) -> Int64? {
-    guard let position = position(of: name) else { return nil }
-    switch entries {
-    case .record(let map): return map.value(at: place(position)).integer
-    case .stored(let entries):
-      if case .integer(let integer) = entries[place(position)].value { return integer }
-      return nil
-    case .coded: return nil
-    }
+    field(name, { $0.integer }) { if case .integer(let integer) = $0 { integer } else { nil } }
   }
 
   func double(_ name: String) -> Double? {
-    guard let position = position(of: name) else { return nil }
-    switch entries {
-    case .record(let map): return map.value(at: place(position)).double
-    case .stored(let entries):
-      if case .double(let double) = entries[place(position)].value { return double }
-      return nil
-    case .coded: return nil
-    }
+    field(name, { $0.double }) { if case .double(let double) = $0 { double } else { nil } }
   }
 
   func boolean(_ name: String) -> Bool? {
+    field(name, { $0.boolean }) { if case .boolean(let boolean) = $0 { boolean } else { nil } }
+  }
+
+  // Each element by itself would go through a container.
+
+  func strings(_ name: String) -> [String]? { field(name, { $0.strings }) { _ in nil } }
+
+  func integers(_ name: String) -> [Int64]? { field(name, { $0.integers }) { _ in nil } }
+
+  func doubles(_ name: String) -> [Double]? { field(name, { $0.doubles }) { _ in nil } }
+
+  @inline(__always)
+  private func field<Found>(
+    _ name: String, _ inRecord: (RecordValue) -> Found?, _ decoded: (StoredValue) -> Found?
+  ) -> Found? {
     guard let position = position(of: name) else { return nil }
     switch entries {
-    case .record(let map): return map.value(at: place(position)).boolean
-    case .stored(let entries):
-      if case .boolean(let boolean) = entries[place(position)].value { return boolean }
-      return nil
+    case .record(let map): return inRecord(map.value(at: place(position)))
+    case .stored(let entries): return decoded(entries[place(position)].value)
     case .coded: return nil
     }
   }

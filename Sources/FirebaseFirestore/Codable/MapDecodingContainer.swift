@@ -21,6 +21,7 @@ struct MapDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   // One generic method stands for the protocol's fifteen, apart from the four types that most fields have.
   func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
+    if let list = list(type, key) { return list }
     if let value = cursor.value(of: key.stringValue) {
       return try decoder.decode(type, from: value, at: key)
     }
@@ -29,8 +30,8 @@ struct MapDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
-    guard let value = cursor.value(of: key.stringValue), !value.isNull else { return nil }
-    return try decoder.decode(type, from: value, at: key)
+    if let list = list(type, key) { return list }
+    return try present(type, key)
   }
 
   func decode(_ type: String.Type, forKey key: Key) throws -> String {
@@ -51,6 +52,51 @@ struct MapDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
     if let boolean = cursor.boolean(key.stringValue) { return boolean }
     return try decoder.decode(type, from: value(for: key), at: key)
+  }
+
+  func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
+    if let string = cursor.string(key.stringValue) { return string }
+    return try present(type, key)
+  }
+
+  func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
+    if let integer = cursor.integer(key.stringValue), let exact = Int(exactly: integer) { return exact }
+    return try present(type, key)
+  }
+
+  func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
+    if let double = cursor.double(key.stringValue) { return double }
+    return try present(type, key)
+  }
+
+  func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
+    if let boolean = cursor.boolean(key.stringValue) { return boolean }
+    return try present(type, key)
+  }
+
+  private func present<T: Decodable>(_ type: T.Type, _ key: Key) throws -> T? {
+    guard let value = cursor.value(of: key.stringValue), !value.isNull else { return nil }
+    return try decoder.decode(type, from: value, at: key)
+  }
+
+  /// An array of one of the types that most have, if it has nothing else.
+  private func list<T>(_ type: T.Type, _ key: Key) -> T? {
+    if T.self == [String].self { return cursor.strings(key.stringValue).map { same($0) } }
+    if T.self == [Int].self {
+      return cursor.integers(key.stringValue).flatMap { Self.exact($0) }.map { same($0) }
+    }
+    if T.self == [Double].self { return cursor.doubles(key.stringValue).map { same($0) } }
+    return nil
+  }
+
+  private static func exact(_ integers: [Int64]) -> [Int]? {
+    var exact: [Int] = []
+    exact.reserveCapacity(integers.count)
+    for integer in integers {
+      guard let next = Int(exactly: integer) else { return nil }
+      exact.append(next)
+    }
+    return exact
   }
 
   // MARK: Containers

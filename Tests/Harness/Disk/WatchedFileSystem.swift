@@ -152,5 +152,7 @@ private struct WatchedFile: OpenFile {
 
   func startWriting(_ range: Range<UInt64>) { base.startWriting(range) }
 
+  func startReading(_ range: Range<UInt64>) { base.startReading(range) }
+
   func close() { base.close() }
 }
