@@ -1,4 +1,4 @@
-// Every Swift example of docs/guides runs, and the guides show what runs.
+// Every Swift example of docs/guides runs, and that of a remote, and the pages show what runs.
 
 import Ballcap
 import DocumentStore
@@ -29,13 +29,15 @@ import Testing
     let code = Self.plain(
       try String(contentsOf: root.appendingPathComponent("Guides.swift"), encoding: .utf8))
     let guides = root.appendingPathComponent("../../docs/guides").standardizedFileURL
+    let names = try Foundation.FileManager.default.contentsOfDirectory(atPath: guides.path)
+    let remote = root.appendingPathComponent("../../Sources/OfflineSync/OfflineSync.docc/OfflineSync.md")
     var count = 0
-    for page in try Foundation.FileManager.default.contentsOfDirectory(atPath: guides.path) {
-      let text = try String(contentsOf: guides.appendingPathComponent(page), encoding: .utf8)
+    for page in names.map(guides.appendingPathComponent) + [remote.standardizedFileURL] {
+      let text = try String(contentsOf: page, encoding: .utf8)
       for match in text.matches(of: #/(?s)(<!-- snippet: not compiled[^\n]*\n)?```swift\n(.*?)```/#)
       where match.1 == nil {
         count += 1
-        #expect(code.contains(Self.plain(String(match.2))), "\(page): not in Guides.swift: \(match.2)")
+        #expect(code.contains(Self.plain(String(match.2))), "\(page.path): not in Guides.swift: \(match.2)")
       }
     }
     #expect(count > 25)
@@ -196,6 +198,42 @@ import Testing
     try await client.waitForPendingWrites()
     var lines = refusals.makeAsyncIterator()
     #expect(await lines.next()?.hasPrefix("messages/3 was refused: ") == true)
+    try await client.terminate()
+  }
+
+  @Test func aRemoteOfOnesOwnRefusesSomeWritesEachInItsTurn() async throws {
+    let authority = try DocumentStore.openInMemory()
+    let settings = FirestoreSettings()
+    settings.remote = try RemoteGuide().remote(to: authority)
+    settings.dispatchQueue = DispatchQueue(label: "callbacks")
+    settings.acknowledgement = .local
+    let client = Firestore.memory()
+    client.settings = settings
+    let (refusals, told) = AsyncStream.makeStream(of: String.self)
+    BeyondFirestoreGuide().reportRefusals(of: client) { told.yield($0) }
+    try await client.disableNetwork()
+    let paths = ["notes/1", "audit/1", "notes/2", "audit/2", "notes/3"]
+    for path in paths { try await client.document(path).setData(["n": 1]) }
+    try await client.enableNetwork()
+    try await client.waitForPendingWrites()
+    var lines = refusals.makeAsyncIterator()
+    for path in ["audit/1", "audit/2"] {
+      #expect(await lines.next()?.hasPrefix("\(path) was refused: ") == true)
+    }
+    for path in paths {
+      let isThere =
+        try authority.document(at: DocumentPath(path.split(separator: "/").map(String.init))) != nil
+      #expect(isThere == path.hasPrefix("notes"), "\(path)")
+    }
+    // Transactions come another way.
+    let audit = client.document("audit/3")
+    do {
+      _ = try await client.runTransaction { transaction, _ in
+        transaction.setData(["n": 1], forDocument: audit)
+        return nil
+      }
+      Issue.record("the transaction was taken")
+    } catch FirestoreErrorCode.permissionDenied {}
     try await client.terminate()
   }
 

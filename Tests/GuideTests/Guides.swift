@@ -310,6 +310,134 @@ struct OfflineGuide {
   }
 }
 
+/// Sources/OfflineSync/OfflineSync.docc/OfflineSync.md
+struct RemoteGuide {
+  /// Passes everything on to another remote, but for writes to one collection, which it refuses.
+  final class GuardedRemote: Remote {
+    private let inner: LoopbackRemote
+    private let collection: CollectionPath
+    private let queue = DispatchQueue(label: "guarded-remote")
+
+    init(_ inner: LoopbackRemote, readOnly collection: CollectionPath) {
+      self.inner = inner
+      self.collection = collection
+    }
+
+    var documentsName: String { inner.documentsName }
+
+    func openWatchStream(
+      as user: String?, _ handler: @escaping @Sendable (WatchStreamEvent) -> Void
+    ) -> any WatchStream {
+      inner.openWatchStream(as: user, handler)
+    }
+
+    func openWriteStream(
+      as user: String?, _ handler: @escaping @Sendable (WriteStreamEvent) -> Void
+    ) -> any WriteStream {
+      GuardedWrites(to: inner, as: user, { self.refusal(of: $0) }, handler)
+    }
+
+    func documents(
+      at paths: [DocumentPath], as user: String?,
+      _ answer: @escaping @Sendable (Result<[RemoteDocument], RemoteError>) -> Void
+    ) {
+      inner.documents(at: paths, as: user, answer)
+    }
+
+    func commit(
+      _ mutations: [Mutation], as user: String?,
+      _ answer: @escaping @Sendable (Result<SnapshotVersion, RemoteError>) -> Void
+    ) {
+      guard let error = refusal(of: mutations) else { return inner.commit(mutations, as: user, answer) }
+      queue.async { answer(.failure(error)) }
+    }
+
+    func aggregate(
+      _ aggregates: [Aggregate], over query: StructuredQuery, as user: String?,
+      _ answer: @escaping @Sendable (Result<[StoredValue], RemoteError>) -> Void
+    ) {
+      inner.aggregate(aggregates, over: query, as: user, answer)
+    }
+
+    /// Nil if they may be written. What is only verified is not.
+    private func refusal(of mutations: [Mutation]) -> RemoteError? {
+      let isRefused = mutations.contains { $0.change != .verify && $0.path.parent == collection }
+      return isRefused ? RemoteError(.permissionDenied, "\(collection) is read only.") : nil
+    }
+  }
+
+  /// Answers some batches itself, each in its turn. On a queue of its own: what is told comes one after the other, and never
+  /// from within a call.
+  final class GuardedWrites: WriteStream, @unchecked Sendable {
+    // All that changes is touched on the queue alone.
+    private let queue = DispatchQueue(label: "guarded-writes")
+    private let refusal: @Sendable ([Mutation]) -> RemoteError?
+    private let handler: @Sendable (WriteStreamEvent) -> Void
+    private var inner: (any WriteStream)?
+    private var unanswered = 0
+    private var refused: RemoteError?
+    private var isClosed = false
+
+    init(
+      to remote: LoopbackRemote, as user: String?,
+      _ refusal: @escaping @Sendable ([Mutation]) -> RemoteError?,
+      _ handler: @escaping @Sendable (WriteStreamEvent) -> Void
+    ) {
+      self.refusal = refusal
+      self.handler = handler
+      inner = remote.openWriteStream(as: user) { [weak self] event in
+        guard let self else { return }
+        queue.async { self.hear(event) }
+      }
+    }
+
+    func handshake(_ token: [UInt8]) { queue.async { self.inner?.handshake(token) } }
+
+    func write(_ write: RemoteWrite) { queue.async { self.send(write) } }
+
+    func close() { queue.async { self.end() } }
+
+    private func send(_ write: RemoteWrite) {
+      // Behind one that is refused none is taken: the client sends them again on another stream.
+      guard !isClosed, refused == nil else { return }
+      refused = refusal(write.mutations)
+      guard refused == nil else { return refuse() }
+      unanswered += 1
+      inner?.write(write)
+    }
+
+    private func hear(_ event: WriteStreamEvent) {
+      guard !isClosed else { return }
+      switch event {
+      case .opened, .handshakeComplete: handler(event)
+      case .answered:
+        unanswered -= 1
+        handler(event)
+        refuse()
+      case .overtaken, .closed:
+        end()
+        handler(event)
+      }
+    }
+
+    /// Once all batches before it are answered.
+    private func refuse() {
+      guard let refused, unanswered == 0 else { return }
+      end()
+      handler(.closed(refused))
+    }
+
+    private func end() {
+      isClosed = true
+      inner?.close()
+    }
+  }
+
+  func remote(to authority: DocumentStore) throws -> any Remote {
+    GuardedRemote(try LoopbackRemote(authority: authority), readOnly: try CollectionPath(["audit"]))
+  }
+}
+
 /// docs/guides/server.md
 struct ServerGuide {
   func open(_ folder: URL) throws -> Firestore {

@@ -11,13 +11,15 @@ import Testing
 @Suite struct DamageTests {
   private let dugout = Program("dugout")
 
-  /// What happens to which file, and what the finding says.
+  /// What happens to which file, and the whole sentence that is said of it, as `sentence(_:of:)` has it.
   struct Kind: CustomTestStringConvertible, Sendable {
     var name: String
-    /// The file begins with this. The first of them, unless all are to be damaged.
+    /// The name of the file begins with this; it is the first of them.
     var file: String
+    /// In which this stands.
+    var text = ""
     var damage: @Sendable (_ file: URL, _ other: URL) throws -> Void
-    var found: String
+    var said: String
     /// Documents are what salvage mends.
     var isOfContent = false
 
@@ -33,51 +35,77 @@ import Testing
   }
 
   static let kinds: [Kind] = [
-    Kind(name: "a bit of the manifest flips", file: "MANIFEST", damage: flip { _ in 70 }, found: "checksum"),
     Kind(
-      name: "the manifest is gone", file: "MANIFEST",
-      damage: { file, _ in try FileManager.default.removeItem(at: file) }, found: "no such file"),
+      name: "a bit of the manifest flips", file: "MANIFEST", damage: flip { _ in 70 },
+      said: "STORE/MANIFEST at byte N: expected checksum N, found another"),
     Kind(
-      name: "a bit of a log's commit flips", file: "log-", damage: flip { _ in 4096 + 40 }, found: "found"),
+      name: "the manifest is gone", file: "MANIFEST", damage: remove,
+      said: "STORE/MANIFEST at byte N: expected a manifest, as there is checkpoint-N, found no such file, "
+        + "or none to read"),
+    Kind(
+      name: "a bit of a log's commit flips", file: "log-", text: "later",
+      damage: { file, _ in
+        var bytes = try Data(contentsOf: file)
+        bytes[try #require(bytes.firstRange(of: Data("later".utf8))).lowerBound] ^= 0x10
+        try bytes.write(to: file)
+      }, said: "STORE/log-N at byte N: expected a frame, as the log goes on, found none up to byte N"),
+    Kind(
+      name: "a bit behind a log's frame flips", file: "log-", damage: flip { _ in 4096 + 40 },
+      said: "STORE/log-N at byte N: expected zeros up to byte N, found something else"),
     Kind(
       name: "a bit of a segment's document flips", file: "segment-", damage: flip { $0 / 2 },
-      found: "checksum"),
+      said: "STORE/segment-N at byte N: expected a page that has its checksum, found bytes that have another"),
     Kind(
       name: "a page of a segment is zeros", file: "segment-",
       damage: { file, _ in
         var bytes = try Data(contentsOf: file)
         bytes.resetBytes(in: bytes.count - 8192..<bytes.count - 4096)
         try bytes.write(to: file)
-      }, found: "found"),
+      },
+      said: "STORE/segment-N at byte N: expected a page that has its checksum, found bytes that have another"),
     Kind(
       name: "a segment is cut short", file: "segment-",
       damage: { file, _ in
         let handle = try FileHandle(forWritingTo: file)
         try handle.truncate(atOffset: 4096)
         try handle.close()
-      }, found: "bytes"),
+      }, said: "STORE/segment-N at byte N: expected a header page of N bytes, found N bytes"),
     Kind(
-      name: "a segment is gone", file: "segment-",
-      damage: { file, _ in try FileManager.default.removeItem(at: file) }, found: "no such file"),
+      name: "a segment is gone", file: "segment-", damage: remove,
+      said: "STORE/segment-N at byte N: expected a segment that the manifest names, found no such file, "
+        + "or none to read"),
     Kind(
-      name: "a bit of the checkpoint flips", file: "checkpoint-", damage: flip { $0 / 2 }, found: "checksum"),
+      name: "a bit of the checkpoint flips", file: "checkpoint-", damage: flip { $0 / 2 },
+      said: "STORE/checkpoint-N at byte N: expected a page with checksum N, found N"),
     Kind(
       name: "a file of another store lies in its place", file: "log-",
       damage: { file, other in
         try FileManager.default.removeItem(at: file)
         try FileManager.default.copyItem(at: other, to: file)
-      }, found: "found store"),
+      }, said: "STORE/log-N at byte N: expected store ID, found store ID"),
     Kind(
-      name: "a bit of a small content flips", file: "blobs/pack-", damage: flip { $0 - 100 }, found: "found",
+      name: "a bit of a small content flips", file: "blobs/pack-", damage: flip { $0 - 100 },
+      said: "STORE/blobs/pack-N at byte N: expected a content with checksum N, found something else",
       isOfContent: true),
     Kind(
-      name: "a bit of a large content flips", file: "blobs/blob-", damage: flip { $0 / 2 }, found: "found",
+      name: "a bit of a large content flips", file: "blobs/blob-", damage: flip { $0 / 2 },
+      said: "STORE/blobs/blob-ID at byte N: expected a chunk with checksum N, found something else",
       isOfContent: true),
     Kind(
-      name: "a large content is gone", file: "blobs/blob-",
-      damage: { file, _ in try FileManager.default.removeItem(at: file) }, found: "no such file",
+      name: "a large content is gone", file: "blobs/blob-", damage: remove,
+      said: "STORE/blobs/blob-ID at byte N: expected a content that a record names, found no such file",
       isOfContent: true),
   ]
+
+  private static let remove: @Sendable (URL, URL) throws -> Void = { file, _ in
+    try FileManager.default.removeItem(at: file)
+  }
+
+  /// Without what is another in each run: where the store lies, ids and digests, and numbers.
+  private static func sentence(_ line: some StringProtocol, of store: String) -> String {
+    String(line).replacing(store, with: "STORE").replacing(#/\b[0-9a-f]{32,64}\b/#, with: "ID")
+      .replacing(#/\d+/#, with: "N")
+  }
 
   @Test(arguments: kinds) func everyKindOfDamageIsToldWithItsPlace(kind: Kind) throws {
     let folder = try TemporaryFolder()
@@ -88,7 +116,13 @@ import Testing
     try #require(
       sound.status == 0 && sound.output.hasSuffix("No damage.\n"), "\(sound.output)\(sound.complaint)")
     let all = try names(in: folder.path)
-    let file = try #require(all.first { $0.hasPrefix(kind.file) }, "no \(kind.file) in \(all)")
+    let (path, url) = (folder.path, folder.url)
+    let first = try all.first { name in
+      guard name.hasPrefix(kind.file) else { return false }
+      let bytes = try Data(contentsOf: url.appendingPathComponent(name))
+      return kind.text.isEmpty || bytes.firstRange(of: Data(kind.text.utf8)) != nil
+    }
+    let file = try #require(first, "no \(kind.file) in \(all)")
     // When a store takes a new log is not the same in both.
     let others = try names(in: other.path)
     let foreign = try #require(others.first { $0.hasPrefix(kind.file) }, "no \(kind.file) in \(others)")
@@ -97,17 +131,17 @@ import Testing
 
     let outcome = try dugout.run("check", folder.path)
     #expect(outcome.status == 1, "\(outcome.output)\(outcome.complaint)")
-    let finding = try #require(
-      outcome.output.split(separator: "\n").first { $0.contains(file) && $0.contains(" at byte ") },
-      "\(outcome.output)")
-    #expect(finding.contains("expected ") && finding.contains(kind.found), "\(finding)")
+    let findings = outcome.output.split(separator: "\n").filter { $0.contains(" at byte ") }
+    #expect(findings.first?.hasPrefix("\(path)/\(file) at byte ") == true, "\(outcome.output)")
+    #expect(findings.map { Self.sentence($0, of: path) } == [kind.said])
     let advice =
       kind.isOfContent
-      ? "Copy the directory before anything else. 1 content is damaged: upload the objects again, or restore a backup"
-      : "Copy the directory before anything else; \"dugout salvage\""
+      ? ". 1 content is damaged: upload the objects again, or restore a backup; salvage does not mend contents."
+      : "; \"dugout salvage\" gets out of it what can be read."
     #expect(
-      outcome.complaint.contains("is damaged in ") && outcome.complaint.contains(advice),
-      "\(outcome.complaint)")
+      outcome.complaint
+        == "dugout check: \(path) is damaged in 1 place. Copy the directory before anything else"
+        + "\(advice)\n")
     if kind.isOfContent {
       let object = file.hasPrefix("blobs/pack-") ? "small" : "large"
       #expect(outcome.output.contains("the content of the object bucket/\(object) is damaged\n"))
@@ -118,9 +152,9 @@ import Testing
     let report = try #require(
       try JSONSerialization.jsonObject(with: Data(dugout.run("check", folder.path, "--json").output.utf8))
         as? [String: Any])
-    let findings = try #require(report["findings"] as? [[String: Any]])
+    let objects = try #require(report["findings"] as? [[String: Any]])
     #expect(report["sound"] as? Bool == false)
-    #expect(findings.contains { ($0["file"] as? String)?.hasSuffix(file) == true }, "\(findings)")
+    #expect(objects.map { $0["file"] as? String } == ["\(path)/\(file)"], "\(objects)")
   }
 
   /// The story: the check advised a salvage, which found nothing to do, and the check advised it again.

@@ -47,6 +47,99 @@ import Testing
       try dugout.run("ls", folder.path).output == "rooms  1 document\nusers/ada/posts  1 document\n")
   }
 
+  @Test func documentsAreFoundByTheirNames() throws {
+    let folder = try TemporaryFolder()
+    try fill(folder)
+    for (query, found) in [
+      ("users where __name__ >= \"b\"", ["users/bob"]), ("users where __name__ in [\"ada\"]", ["users/ada"]),
+      ("users order by __name__ desc", ["users/bob", "users/ada"]),
+      ("group posts where __name__ >= \"users/ada/posts/1\"", ["users/ada/posts/1"]),
+      ("group posts where __name__ > \"users/ada/posts/1\"", []),
+    ] {
+      let documents =
+        try object(dugout.run("query", folder.path, query, "--json"))["documents"] as? [[String: Any]]
+      #expect(documents?.compactMap { $0["path"] as? String } == found, "\(query)")
+    }
+    let help = try dugout.run("query", "--help").output
+    #expect(help.contains("__name__ is the id of a document, where __name__ >= \"a\""), "\(help)")
+  }
+
+  /// The story: of several sums all but the last were dropped, and nothing was said.
+  @Test func severalFieldsAreAddedUpAtOnce() throws {
+    let folder = try TemporaryFolder()
+    try fill(folder)
+    try #require(dugout.run("set", folder.path, "users/ada", "{visits: 2}", "--merge").status == 0)
+    try #require(dugout.run("set", folder.path, "users/bob", "{visits: 3}", "--merge").status == 0)
+    let sums = ["--sum", "age", "--sum=visits", "--average", "age", "--average", "visits"]
+    #expect(
+      try dugout.run(["query", folder.path, "users"] + sums).output
+        == "sum_age  53.5\nsum_visits  5\navg_age  26.75\navg_visits  2.5\n")
+    let object = try object(dugout.run(["query", folder.path, "users", "--count", "--json"] + sums))
+    #expect(object.keys.sorted() == ["avg_age", "avg_visits", "count", "sum_age", "sum_visits"])
+    #expect(
+      try dugout.run("query", folder.path, "users", "--sum", "age", "--sum=age").output == "sum_age  53.5\n")
+    let six = ["a", "b", "c", "d", "e", "f"].flatMap { ["--sum", $0] }
+    let refused = try dugout.run(["query", folder.path, "users"] + six)
+    #expect(refused.status == 2 && refused.complaint.contains("has 6 aggregates, and the limit is 5."))
+  }
+
+  /// The story: it was drawn as a tree, and what merges stood beside what it merges.
+  @Test func anExplanationIsATree() throws {
+    let folder = try TemporaryFolder()
+    try folder.changeStore { store in
+      try store.commit(
+        try (0..<300).map { number in
+          let fields = StoredMap([
+            ("a", .integer(Int64(number % 10))), ("b", .integer(Int64(number % 7))),
+            ("n", .integer(Int64(number))),
+          ])
+          return .set(try DocumentPath(["c", "d\(number)"]), fields)
+        })
+    }
+    func tree(_ query: String) throws -> String {
+      let outcome = try dugout.run("explain", folder.path, query)
+      #expect(outcome.status == 0, "\(outcome.complaint)")
+      return outcome.output.replacing(#/ in \d+\.\d+ ms/#, with: "")
+    }
+    #expect(
+      try tree("c where a == 3") == """
+        30 results from 30 index entries and 30 documents
+        ├─ made the index c(a)
+        └─ through the index c(a)
+
+        """)
+    #expect(
+      try tree("c where a in [1, 2]") == """
+        60 results from 60 index entries and 60 documents
+        ├─ made the index c(a)
+        └─ merged in order
+           ├─ through the index c(a)
+           └─ through the index c(a)
+
+        """)
+    #expect(
+      try tree("c where a in [1, 2] and __name__ == \"d1\"") == """
+        1 result from 0 index entries and 2 documents
+        └─ what matches is sorted
+           └─ each document is looked at
+              └─ all of these
+                 ├─ a document by its name
+                 └─ a document by its name
+
+        """)
+    #expect(
+      try tree("c where a > 3 and n < 100") == """
+        60 results from 180 index entries and 180 documents
+        ├─ made the index c(a, n)
+        └─ each document is looked at
+           └─ through the index c(a, n)
+
+        """)
+    #expect(try tree("c") == "300 results from 300 index entries and 300 documents\n└─ through the names\n")
+    let nothing = "0 results from 0 index entries and 0 documents\n└─ nothing can match\n"
+    #expect(try tree("c where a == 3 and a == 4") == nothing)
+  }
+
   /// The story: of a store with nothing at version/1, ls said that there were no collections.
   @Test func collectionsBelowDocumentsThatAreNotThereAreListed() throws {
     let folder = try TemporaryFolder()

@@ -59,13 +59,48 @@ import Testing
     ("| man -l -", "> manual-page"),
   ]
 
-  /// What takes a build, or a program that is not ours.
-  private static let others = ["swift run ", "alias ", "firebase "]
+  /// What takes a build, leaves the folder of the page, or takes a program that nobody need have.
+  private static let others = ["swift run ", "swift build ", "sudo install ", "alias ", "firebase "]
+
+  private static let sqlite = ["/usr/bin/sqlite3", "/bin/sqlite3", "/usr/local/bin/sqlite3"].first {
+    FileManager.default.isExecutableFile(atPath: $0)
+  }
 
   @Test(arguments: pages) func theCommandsOfAPageDoWhatItSays(page: Page) throws {
     let folder = try TemporaryFolder()
     let dugout = Program("dugout")
     try page.prepare(folder.url, dugout)
+    try carryOut(page, in: folder.path, dugout)
+    if page.name == "when-a-store-is-damaged" {
+      #expect(try dugout.run("get", folder.path + "/store", "users/bob").status == 0)
+    }
+    if page.name == "coming-from-firestore" {
+      #expect(try dugout.run("ls", folder.path + "/data").output.contains("users  2 documents\n"))
+    }
+  }
+
+  @Test(.enabled(if: sqlite != nil, "needs sqlite3 to bring a table over: apt-get install sqlite3"))
+  func theCommandsOfThePageAboutSQLiteBringATableOver() throws {
+    let folder = try TemporaryFolder()
+    let dugout = Program("dugout")
+    let table = """
+      create table players (id integer primary key, name text, score integer);
+      insert into players values (1, 'Ada "the first"', 36), (2, null, null);
+      """
+    let made = try Program(path: #require(Self.sqlite)).run(folder.path + "/old.db", table)
+    try #require(made.status == 0, "\(made.complaint)")
+    try carryOut(Page(name: "coming-from-sqlite"), in: folder.path, dugout)
+    #expect(
+      try dugout.run("query", folder.path + "/data", "players").output == """
+        id  name             score
+        1   Ada "the first"  36
+        2   null             null
+        2 documents
+
+        """)
+  }
+
+  private func carryOut(_ page: Page, in folder: String, _ dugout: Program) throws {
     let fences = try Self.fences(of: page.name)
     var commands = 0
     for fence in fences {
@@ -75,22 +110,16 @@ import Testing
         else { continue }
         var script = lines.joined(separator: "\n")
         for (place, here) in Self.places { script = script.replacing(place, with: here) }
-        let outcome = try run(script, in: folder.path, dugout)
+        let outcome = try run(script, in: folder, dugout)
         let expected = page.codes[fence.heading] ?? 0
         #expect(outcome.status == expected, "\(script)\n\(outcome.output)\(outcome.complaint)")
         commands += lines.count
       } else if fence.lines.contains(where: { $0.hasPrefix("dugout> ") }) {
-        try talk(fence.lines, in: folder.path + "/data", dugout)
+        try talk(fence.lines, in: folder + "/data", dugout)
         commands += fence.lines.count
       }
     }
     #expect(commands > 1)
-    if page.name == "when-a-store-is-damaged" {
-      #expect(try dugout.run("get", folder.path + "/store", "users/bob").status == 0)
-    }
-    if page.name == "coming-from-firestore" {
-      #expect(try dugout.run("ls", folder.path + "/data").output.contains("users  2 documents\n"))
-    }
   }
 
   /// What is typed into the shell, and what it says, in this order.

@@ -186,7 +186,8 @@ import Testing
       #expect(script.output.contains("average"), "\(shell)")
     }
     let zsh = try dugout.run("completions", "zsh").output
-    #expect(zsh.contains(" '*--increment[Add a number") && zsh.contains(" '--sum[Only the sum"))
+    #expect(zsh.contains(" '*--increment[Add a number") && zsh.contains(" '*--sum[Only the sum"))
+    #expect(zsh.contains(" '--limit[At most so many"))
     #expect(try dugout.run("completions", "tcsh").status == 2)
   }
 }

@@ -47,6 +47,20 @@ import Testing
     #expect(try QueryText.query("where where where = 1").filters.count == 1)
   }
 
+  /// In a collection it is compared with an id, and in a group with a path.
+  @Test func theNameOfADocumentIsAField() throws {
+    guard case .field(let filter)? = try QueryText.query("users where __name__ >= \"b\"").filters.first else {
+      Issue.record("there is no filter")
+      return
+    }
+    #expect(filter.field == .documentID && filter.operator == .greaterThanOrEqual)
+    #expect(
+      try QueryText.query("users order by __name__ desc").orders == [OrderBy(.documentID, .descending)])
+    #expect(try QueryText.query("group posts where __name__ > \"users/ada/posts/1\"").filters.count == 1)
+    #expect(problem("group posts where __name__ > \"1\"").contains("must result in a valid document path"))
+    #expect(problem("users where __name__ > \"a/b\"").contains("provide a plain document ID"))
+  }
+
   @Test func operatorsHaveTheirWords() throws {
     func kind(_ text: String) throws -> FieldFilter.Operator? {
       guard case .field(let filter)? = try QueryText.query("c where f \(text)").filters.first else {

@@ -11,8 +11,10 @@ import Testing
   private static let bold = "\u{1B}[1m"
 
   /// What a terminal shows of a command that ends by itself.
-  private func shown(_ arguments: [String], _ environment: [String: String] = [:]) throws -> String {
-    let terminal = try PseudoTerminal()
+  private func shown(
+    _ arguments: [String], _ environment: [String: String] = [:], columns: UInt16 = 80
+  ) throws -> String {
+    let terminal = try PseudoTerminal(columns: columns)
     let process = try terminal.start(dugout.path, arguments, ["TERM": "xterm"].merging(environment) { $1 })
     return try terminal.rest(of: process)
   }
@@ -55,6 +57,104 @@ import Testing
     #expect(text[end.upperBound...].hasPrefix("2500 documents in "), "\(text)")
     #expect(try !shown(["export", folder.path, "-"]).contains("\u{1B}"))
     #expect(try dugout.run("export", folder.path, file).complaint.isEmpty)
+  }
+
+  /// What each drawing of a line has in its row.
+  private func rows(_ text: String) -> [String] {
+    text.split(whereSeparator: \.isNewline).map { String($0).replacing("\u{1B}[K", with: "") }
+  }
+
+  /// The story: from a hundred thousand documents on the line took two rows, of which one was taken away: a long import
+  /// left thousands of them.
+  @Test func progressTakesOneRow() throws {
+    let pace = ProgressLine.pace(documents: 123_456, seconds: 10, done: 123, begun: 0, of: 1000)
+    let bar = { (full: Int, cells: Int) in
+      "[" + String(repeating: "#", count: full) + String(repeating: ".", count: cells - full) + "]"
+    }
+    #expect(pace == "123456 documents, 12345 a second, 71 seconds left")
+    #expect(ProgressLine.row(12, pace, width: 120) == bar(2, 24) + " 12 %  " + pace)
+    // The bar gives way, and then the text.
+    #expect(ProgressLine.row(12, pace, width: 80) == bar(2, 21) + " 12 %  " + pace)
+    #expect(
+      ProgressLine.row(50, pace, width: 60) == bar(4, 8) + " 50 %  123456 documents, 12345 a second, 71 seco…"
+    )
+    #expect(ProgressLine.row(nil, pace, width: 21) == "123456 documents, 1…")
+    for width in 1...120 { #expect(ProgressLine.row(99, "東京 " + pace, width: width).columns < width) }
+
+    let folder = try TemporaryFolder()
+    let files = try TemporaryFolder()
+    let path = files.path + "/items.jsonl"
+    let lines = (0..<2500).map { #"{"path":"items/\#($0)","fields":{}}"# }
+    try Data(lines.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: path))
+    let text = try shown(["import", folder.path, path], columns: 50)
+    let drawn = rows(text).filter { $0.hasPrefix("[") }
+    #expect(drawn.first?.contains(#/^\[#\.{7}\] \d+ %  500 documents, \d+ a sec/#) == true, "\(text)")
+    for row in drawn { #expect(row.columns < 50, "\(row)") }
+    #expect(text.hasSuffix("\r\u{1B}[K2500 documents imported.\r\n"), "\(text)")
+  }
+
+  @Test func progressIsDrawnNowAndThenAndAtTheEnd() {
+    var moment = ContinuousClock.now
+    var drawn: [String] = []
+    let line = ProgressLine(width: { 80 }, now: { moment }, write: { drawn.append($0) })
+    for done in 0...1000 as ClosedRange<UInt64> {
+      line.show(done, of: 1000, "\(done) done")
+      moment += .milliseconds(1)
+    }
+    // The first, one in each tenth of a second, and the last.
+    #expect(drawn.count == 11)
+    #expect(drawn.first?.contains(" 0 done") == true && drawn.last?.contains(" 100 %  1000 done") == true)
+    moment += ProgressLine.pause
+    line.show(1000, of: 1000, "1000 done")
+    #expect(drawn.count == 11)
+    line.show("of a pipe")
+    #expect(drawn.last == "\rof a pipe\u{1B}[K")
+  }
+
+  /// The story: widths were counted in letters, and eight columns of them went on in the next row on any terminal.
+  @Test func aTableHasTheWidthOfTheTerminal() throws {
+    let folder = try TemporaryFolder()
+    let long = String(repeating: "long ", count: 10)
+    try folder.changeStore { store in
+      for (id, city) in [("ada", "London"), ("kenji", "東京")] {
+        let fields = StoredMap([
+          ("city", .string(city)), ("name", .string(id)), ("text", .string(long)), ("zone", .integer(1)),
+        ])
+        try store.commit([.set(try DocumentPath(["users", id]), fields)])
+      }
+      let documents = try store.documents(StructuredQuery(.collection(try CollectionPath(["users"]))))
+      // The terminal that the tests may run in has no say.
+      func text(_ width: Int?) -> String {
+        DocumentTable.text(of: documents, fullPaths: true, width: width)
+          .replacing(ShownText.emphasis, with: "").replacing(ShownText.plain, with: "")
+      }
+      let cell = "long long long long long lo…"
+      #expect(
+        text(nil) == """
+          path         city    name   text                          zone
+          users/ada    London  ada    \(cell)  1
+          users/kenji  東京    kenji  \(cell)  1
+          2 documents
+          """)
+      #expect(text(62) == text(nil))
+      let narrow = """
+        path         city    name
+        users/ada    London  ada
+        users/kenji  東京    kenji
+        2 documents; 2 more fields with --json
+        """
+      for width in [26, 40, 55] { #expect(text(width) == narrow, "\(width)") }
+      #expect(text(61).hasSuffix("; 1 more field with --json"))
+      #expect(text(8).hasPrefix("path\nusers/a…\nusers/k…\n2 documents; 4 more fields"))
+    }
+    let rows = rows(try shown(["query", folder.path, "users"], ["NO_COLOR": "1"], columns: 40))
+    #expect(
+      rows == [
+        "id     city    name", "ada    London  ada", "kenji  東京    kenji",
+        "2 documents; 2 more fields with --json",
+      ])
+    let piped = try dugout.run("query", folder.path, "users").output
+    #expect(piped.hasPrefix("id     city    name   text                          zone\n"), "\(piped)")
   }
 
   @Test func whoeverWaitedForAnIndexLearnsHowToKeepIt() throws {

@@ -61,33 +61,38 @@ public struct QueryExplanation: Sendable, CustomStringConvertible {
     var lines: [String] = []
     lines += built.map { "made the index \($0)" }
     if branches.isEmpty { lines.append("nothing can match") }
-    for branch in branches {
-      let parts = branch.map { access in
-        let name = access.index.map { "the index \($0)" } ?? "the names"
-        return access.ranges == 1 ? name : "\(access.ranges) ranges of \(name)"
-      }
-      let way = isBackward ? "backward through" : "through"
-      lines.append(
-        branch.isEmpty
-          ? "a document by its name"
-          : parts.count == 1
-            ? "\(way) \(parts[0])" : "\(way) what is in all of: \(parts.joined(separator: ", "))")
-    }
+    lines += branchTexts
     if branches.count > 1 { lines.append(isSorted ? "all of these" : "merged in order") }
     if isFiltered { lines.append("each document is looked at") }
     if isSorted { lines.append("and what matches is sorted") }
     return lines.joined(separator: "\n")
   }
 
-  public var description: String {
+  /// A line for each branch.
+  package var branchTexts: [String] {
+    let way = isBackward ? "backward through" : "through"
+    return branches.map { branch in
+      let parts = branch.map { access in
+        let name = access.index.map { "the index \($0)" } ?? "the names"
+        return access.ranges == 1 ? name : "\(access.ranges) ranges of \(name)"
+      }
+      guard let first = parts.first else { return "a document by its name" }
+      return parts.count == 1
+        ? "\(way) \(first)" : "\(way) what is in all of: \(parts.joined(separator: ", "))"
+    }
+  }
+
+  /// What came out, and what that took.
+  package var summary: String {
     let milliseconds = Double(nanoseconds) / 1e6
     let digits = (milliseconds * 1000).rounded() / 1000
     return """
-      \(plan)
       \(Self.count(results, "result")) from \(Self.count(entriesRead, "index entry", "index entries")) \
       and \(Self.count(documentsRead, "document")) in \(digits) ms
       """
   }
+
+  public var description: String { "\(plan)\n\(summary)" }
 
   private static func count(_ number: Int, _ one: String, _ many: String? = nil) -> String {
     "\(number) \(number == 1 ? one : many ?? one + "s")"

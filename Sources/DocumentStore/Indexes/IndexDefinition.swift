@@ -21,6 +21,13 @@
 import ByteStore
 
 /// What an index is of. Equal if it has the same keys.
+///
+/// ```swift
+/// let store = try DocumentStore.open("shop-data")
+/// let (city, age) = (try StoredFieldPath(dotted: "city"), try StoredFieldPath(dotted: "age"))
+/// try store.createIndex(IndexDefinition("users", .collection, [.init(city), .init(age)]))
+/// print(store.indexList.map(\.definition))
+/// ```
 public struct IndexDefinition: Hashable, Sendable {
   /// Which collections an index is about.
   public enum Scope: UInt8, Hashable, Sendable {

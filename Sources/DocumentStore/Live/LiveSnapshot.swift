@@ -22,6 +22,18 @@ public struct LiveChange: Sendable {
 }
 
 /// One committed state of a query.
+///
+/// ```swift
+/// import Dispatch
+///
+/// let store = try DocumentStore.open("shop-data")
+/// let users = StructuredQuery(.collection(try CollectionPath(["users"])))
+/// let listening = try store.listen(to: users, on: DispatchQueue(label: "users")) { result in
+///   guard case .success(let snapshot) = result else { return }
+///   for change in snapshot.changes { print(change.kind, change.document.path) }
+/// }
+/// listening.remove()
+/// ```
 public struct LiveSnapshot: Sendable {
   /// The answer, in the query's order.
   public let documents: LiveResults

@@ -3,6 +3,17 @@
 //   document after = apply(document before, mutation, commit time)
 
 /// A change of one document.
+///
+/// ```swift
+/// let store = try DocumentStore.open("shop-data")
+/// let ada = try DocumentPath(["users", "ada"])
+/// let visits = try StoredFieldPath(dotted: "visits")
+/// try store.commit([
+///   .set(ada, StoredMap([("name", .string("Ada"))]), precondition: .exists(false)),
+///   .patch(ada, StoredMap(), mask: FieldMask([]), transforms: [FieldTransform(visits, .increment(.integer(1)))]),
+///   .delete(DocumentPath(["users", "bob"])),
+/// ])
+/// ```
 public struct Mutation: Sendable, Equatable {
   /// What is to become of the document.
   public enum Change: Sendable, Equatable {

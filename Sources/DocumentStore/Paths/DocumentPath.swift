@@ -1,6 +1,11 @@
 // Where documents are: paths of names, and the rules that names obey.
 
 /// The path of a document, such as `rooms/eros`: collection and document names by turns.
+///
+/// ```swift
+/// let message = try DocumentPath(["rooms", "eros", "messages", "1"])
+/// print(message.id, message.parent)  // 1 rooms/eros/messages
+/// ```
 public struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
   /// Collection, id, collection, id, and so on.
   public let segments: [String]

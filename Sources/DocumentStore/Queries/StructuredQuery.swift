@@ -6,6 +6,15 @@
 // A limit on the last documents is the same with everything mirrored, and the answer turned round.
 
 /// A query of documents. It is built step by step; each step makes a new query.
+///
+/// ```swift
+/// let store = try DocumentStore.open("shop-data")
+/// let age = try StoredFieldPath(dotted: "age")
+/// let query = try StructuredQuery(.collection(CollectionPath(["users"])))
+///   .filtered(by: .field(age, .greaterThanOrEqual, .integer(18)))
+///   .ordered(by: OrderBy(age, .descending)).limited(to: .first(20))
+/// print(try store.documents(query).map(\.path.id), try store.explain(query))
+/// ```
 public struct StructuredQuery: Sendable, Equatable {
   /// Which documents are asked.
   public enum Scope: Hashable, Sendable {

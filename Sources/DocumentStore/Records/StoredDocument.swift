@@ -3,6 +3,14 @@
 import ByteStore
 
 /// An existing document: where it is, when it was made and last changed, and its fields.
+///
+/// ```swift
+/// let store = try DocumentStore.open("shop-data")
+/// for user in try store.documents(StructuredQuery(.collection(CollectionPath(["users"])))) {
+///   guard case .string(let name)? = user.fields["name"] else { continue }
+///   print(user.path.id, name, user.updateTime.seconds)
+/// }
+/// ```
 public struct StoredDocument: Sendable, Equatable {
   /// Where it is.
   public let path: DocumentPath

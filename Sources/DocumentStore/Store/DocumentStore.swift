@@ -3,6 +3,14 @@
 package import ByteStore
 
 /// A database of documents in one directory. Usable from any thread.
+///
+/// ```swift
+/// let store = try DocumentStore.open("shop-data")
+/// let ada = try DocumentPath(["users", "ada"])
+/// try store.commit([.set(ada, StoredMap([("name", .string("Ada")), ("age", .integer(36))]))])
+/// print(try store.document(at: ada)?.fields["age"] ?? .null)
+/// try store.close()
+/// ```
 public final class DocumentStore: Sendable {
   /// How a store is opened.
   public struct Options: Sendable {

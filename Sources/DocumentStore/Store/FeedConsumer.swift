@@ -4,6 +4,15 @@ import ByteStore
 public import Dispatch
 
 /// Someone who follows the commits of a store, from its registration on and across openings. Usable from any thread.
+///
+/// ```swift
+/// let store = try DocumentStore.open("shop-data")
+/// let mirror = try store.feedConsumer("mirror")
+/// for commit in try mirror.read() {
+///   for change in commit.changes { print(commit.time.seconds, change.path) }
+///   try mirror.acknowledge(commit.position)
+/// }
+/// ```
 public final class FeedConsumer: Sendable {
   /// Under which the store keeps its place.
   public let name: String

@@ -8,6 +8,14 @@ import ByteStore
 
 /// All documents as of one commit, whatever is committed meanwhile. Ends with `close()` or with its last reference;
 /// until then it keeps the space of what has been replaced. Usable from any thread.
+///
+/// ```swift
+/// let store = try DocumentStore.openInMemory()
+/// let before = try store.snapshot()
+/// try store.commit([.set(DocumentPath(["users", "ada"]), StoredMap())])
+/// print(before.count, store.count)  // 0 1
+/// before.close()
+/// ```
 public final class StoreSnapshot: Sendable {
   /// Of the last commit that it sees; nil before the first one.
   public let time: StoredTimestamp?

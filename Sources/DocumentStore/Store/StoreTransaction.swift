@@ -7,6 +7,20 @@
 import ByteStore
 
 /// One attempt of a transaction. It reads first, then writes. Not for several threads at once.
+///
+/// ```swift
+/// let store = try DocumentStore.open("shop-data")
+/// let counter = try DocumentPath(["counters", "visits"])
+/// let visits = try store.transaction { transaction -> Int64 in
+///   var fields = try transaction.document(at: counter)?.fields ?? StoredMap()
+///   var visits: Int64 = 1
+///   if case .integer(let before)? = fields["visits"] { visits += before }
+///   fields["visits"] = .integer(visits)
+///   try transaction.write(.set(counter, fields))
+///   return visits
+/// }
+/// print(visits)
+/// ```
 public final class StoreTransaction: Sendable {
   private let store: DocumentStore
   private let floor: UInt64

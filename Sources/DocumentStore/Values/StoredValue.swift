@@ -1,6 +1,11 @@
 // The values that a document can hold.
 
 /// One value of a document. Equality is identity: same type, same content; doubles bit for bit.
+///
+/// ```swift
+/// let value = StoredValue.array([.string("mathematics"), .integer(1), .map(StoredMap([("n", .null)]))])
+/// if case .array(let elements) = value, case .string(let first)? = elements.first { print(first) }
+/// ```
 public enum StoredValue: Sendable {
   /// Nothing, which is a value.
   case null
@@ -67,6 +72,13 @@ public struct StoredGeoPoint: Hashable, Sendable {
 ///
 /// Not a dictionary: Swift's strings are equal when they look the same, names only when their bytes
 /// are, and the stored form needs the order anyway.
+///
+/// ```swift
+/// var fields = StoredMap([("name", .string("Ada")), ("age", .integer(36))])
+/// fields["age"] = nil
+/// fields["city"] = .string("London")
+/// print(fields.entries.map(\.name))  // ["city", "name"]
+/// ```
 public struct StoredMap: Sendable {
   /// A field: its name and its value.
   public typealias Entry = (name: String, value: StoredValue)

@@ -18,16 +18,19 @@ enum ImportCommand: Command {
     "If FILE is a directory, it is an export that Firestore or its emulator has made, with files output-0, output-1, …",
     "A document that is there already is replaced. Ctrl-C ends the import after the commit under way, with code 1: what",
     "was written stays, and the same command goes on from there, also after a crash. How far it came stands in",
-    "FILE.dugout-import. Standard input is read from its beginning each time. The store is made if the directory has none.",
+    "FILE.dugout-import; where that cannot be written, the command begins again. So it does with standard input and pipes,",
+    "where Ctrl-C just ends it. The store is made if the directory has none.",
     "Records of a storage, which exports had before, are left out: their files are not in an export.",
   ]
 
   static func run(_ arguments: Arguments) async throws {
-    let (directory, file) = (arguments.positional[0], arguments.positional[1])
-    // Standard input is read again from its beginning: there is nothing to go on from, and Ctrl-C just ends it.
-    let interruption = file == "-" ? nil : Interruption(by: [SIGINT])
+    let directory = arguments.positional[0]
+    let file = DocumentSources.isStandardInput(arguments.positional[1]) ? "-" : arguments.positional[1]
     // Before the store is made: a name that was mistyped leaves nothing behind.
     let source = try DocumentSources.open(file)
+    // Whoever writes to a pipe hears the same Ctrl-C, and its end would pass for that of all documents; there is nothing to
+    // go on from either. There it just ends the import.
+    let interruption = source.isOfFiles ? Interruption(by: [SIGINT]) : nil
     let outcome = try ProgressLine.during { line in
       try StoreAccess.withStore(directory, creates: true, writesDocuments: true) {
         store throws(DocumentStoreError) in
@@ -42,8 +45,11 @@ enum ImportCommand: Command {
     guard !done.isInterrupted else {
       throw CommandFailure(
         code: .checkFailed,
-        message: "\(counted)\(before), and all of them are safe. Run the same command again to go on from "
-          + "there.")
+        message: "\(counted)\(before), and all of them are safe. "
+          + (done.next == .goesOn
+            ? "Run the same command again to go on from there."
+            : "How far it came could not be noted in \(ImportJob.markPath(of: file)): the same command begins again, "
+              + "and writes them once more."))
     }
     let skipped =
       done.recordsSkipped == 0

@@ -6,11 +6,11 @@ import Foundation
 enum QueryCommand: Command {
   static let name = "query"
   static let summary = "Prints what a query finds"
-  static let usage = "DIR QUERY [--count] [--sum FIELD] [--average FIELD] [--json]"
+  static let usage = "DIR QUERY [--count] [--sum FIELD…] [--average FIELD…] [--json]"
   static let options = [
     (option: "--count", meaning: "Only how many documents there are"),
-    (option: "--sum FIELD", meaning: "Only the sum of a field"),
-    (option: "--average FIELD", meaning: "Only the average of a field"),
+    (option: "--sum FIELD…", meaning: "Only the sum of a field; once for each field"),
+    (option: "--average FIELD…", meaning: "Only the average of a field; once for each field"),
     (option: Arguments.json, meaning: "One JSON object with all fields and the type of every value"),
   ]
   static let positional = 2...2
@@ -18,7 +18,8 @@ enum QueryCommand: Command {
     language
     + [
       "",
-      "With --sum or --average, a document without one of these fields counts for nothing, not for --count either.",
+      "With --sum or --average, a document without one of these fields counts for nothing, not for --count either. There",
+      "are five results at most.",
       "", example, exampleOfGroup + " --count",
     ]
   static let shellForm = ShellForm.text(wordsBefore: 0)
@@ -30,7 +31,8 @@ enum QueryCommand: Command {
     "  order by FIELD [desc], …",
     "  start at|after VALUE, …   end at|before VALUE, …",
     "  limit [last] N",
-    "Between backticks are fields that are not letters, digits and underscores, and names of paths with blanks.",
+    "Between backticks are fields that are not letters, digits and underscores, and names of paths with blanks. The field",
+    "__name__ is the id of a document, where __name__ >= \"a\", and with \"group\" its path, such as \"users/ada/posts/1\".",
     "Values are those of JSON, and timestamp(\"…\"), bytes(\"…\"), ref(\"…\"), geo(…), vector(…), nan, infinity.",
   ]
 
@@ -120,10 +122,11 @@ enum QueryCommand: Command {
   }
 
   private static func aggregates(_ arguments: Arguments) throws -> [Aggregate] {
-    var aggregates: [Aggregate] = arguments.has("--count") ? [.count] : []
-    if let sum = try arguments.fields(of: "--sum").last { aggregates.append(.sum(sum)) }
-    if let average = try arguments.fields(of: "--average").last { aggregates.append(.average(average)) }
-    return aggregates
+    let sums = try arguments.fields(of: "--sum").map { Aggregate.sum($0) }
+    let averages = try arguments.fields(of: "--average").map { Aggregate.average($0) }
+    // One that is named twice has one result.
+    var named = Set<Aggregate>()
+    return ((arguments.has("--count") ? [.count] : []) + sums + averages).filter { named.insert($0).inserted }
   }
 }
 
@@ -134,7 +137,10 @@ enum ExplainCommand: Command {
   static let options = [(option: Arguments.json, meaning: "One JSON object")]
   static let positional = 2...2
   static let notes =
-    ["The query is carried out. An index that it needs is made in memory, and nothing is written.", ""]
+    [
+      "The query is carried out. An index that it needs is made in memory, and nothing is written. Below each step are",
+      "those whose results it takes.", "",
+    ]
     + QueryCommand.language + [""] + QueryCommand.examples(of: name)
   static let shellForm = ShellForm.text(wordsBefore: 0)
 
@@ -147,11 +153,37 @@ enum ExplainCommand: Command {
     arguments.answer(text(plan), object(plan))
   }
 
+  /// The answer, and below each step those whose results it takes.
   private static func text(_ plan: QueryExplanation) -> String {
-    let lines = plan.description.split(separator: "\n").map(String.init)
-    return lines.enumerated().map { number, line in
-      number == lines.count - 1 ? "└─ \(line)" : "├─ \(line)"
-    }.joined(separator: "\n")
+    var steps = plan.branchTexts.map { Step($0) }
+    if steps.isEmpty { steps = [Step("nothing can match")] }
+    if steps.count > 1 { steps = [Step(plan.isSorted ? "all of these" : "merged in order", steps)] }
+    if plan.isFiltered { steps = [Step("each document is looked at", steps)] }
+    if plan.isSorted { steps = [Step("what matches is sorted", steps)] }
+    let made = plan.built.map { Step("made the index \($0)") }
+    return Step(plan.summary, made + steps).lines.joined(separator: "\n")
+  }
+
+  private struct Step {
+    private let text: String
+    private let parts: [Step]
+
+    init(_ text: String, _ parts: [Step] = []) {
+      self.text = text
+      self.parts = parts
+    }
+
+    var lines: [String] {
+      var lines = [text]
+      for (number, part) in parts.enumerated() {
+        let isLast = number == parts.count - 1
+        for (row, line) in part.lines.enumerated() {
+          let branch = isLast ? "└─ " : "├─ "
+          lines.append((row == 0 ? branch : isLast ? "   " : "│  ") + line)
+        }
+      }
+      return lines
+    }
   }
 
   private static func object(_ plan: QueryExplanation) -> JSON {

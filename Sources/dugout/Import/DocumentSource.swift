@@ -23,9 +23,17 @@ protocol DocumentSource: AnyObject {
 
 extension DocumentSource {
   var recordsSkipped: Int { 0 }
+
+  /// Whether a place in it can be found again: not in what comes through a pipe.
+  var isOfFiles: Bool { !files.isEmpty && files.allSatisfy(FilePrefix.isFile) }
 }
 
 enum DocumentSources {
+  /// Under any of its names: beside none of them is a place for a mark.
+  static func isStandardInput(_ path: String) -> Bool {
+    ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].contains(path)
+  }
+
   /// A directory is an export of Firestore; a file has lines of JSON, or is one file of such an export.
   static func open(_ path: String) throws -> any DocumentSource {
     guard path != "-" else { return try JSONLines(path) }

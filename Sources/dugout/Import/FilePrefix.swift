@@ -35,7 +35,7 @@ struct FilePrefix {
     return end == offset ? checksum.value : nil
   }
 
-  private static func isFile(_ path: String) -> Bool {
+  static func isFile(_ path: String) -> Bool {
     var status = stat()
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
   }

@@ -11,6 +11,23 @@ struct ImportJob {
     var isInterrupted = false
     /// Of a storage; see `DocumentSource`.
     var recordsSkipped = 0
+    var next = NextRun.begins
+  }
+
+  /// What the same command does the next time with what is in already.
+  enum NextRun {
+    case goesOn, beginsAgain
+    /// There is nothing.
+    case begins
+
+    /// Behind the advice to repeat it.
+    var text: String {
+      switch self {
+      case .goesOn: ": it goes on from there"
+      case .beginsAgain: ": it begins again, and writes them once more"
+      case .begins: ""
+      }
+    }
   }
 
   /// How far it came, for the next run.
@@ -40,6 +57,8 @@ struct ImportJob {
   private var batchStart: UInt64 = 0
   private var batchSize = 0
   private var prefix = FilePrefix(of: [])
+  /// Whether the mark says how far it came.
+  private var isMarked = false
 
   init(
     _ store: DocumentStore, _ source: any DocumentSource, at path: String, _ line: ProgressLine,
@@ -58,6 +77,7 @@ struct ImportJob {
     if let mark = mark() {
       try source.skip(to: mark.bytesDone)
       outcome.documentsBefore = mark.documents
+      isMarked = true
     }
     let bytesSkipped = source.bytesDone
     batchStart = bytesSkipped
@@ -70,16 +90,27 @@ struct ImportJob {
       guard isFull else { continue }
       try commit(upTo: source.bytesDone)
       show(bytesSkipped, since: start)
-      if isOver() {
-        outcome.isInterrupted = true
-        outcome.recordsSkipped = source.recordsSkipped
-        return outcome
-      }
+      if isOver() { return ended(isInterrupted: true) }
     }
     try commit(upTo: source.bytesDone)
-    try? FileManager.default.removeItem(atPath: markPath)
+    // Where nobody knows how much there is, it may be that whoever writes it was ended by the same signal.
+    if source.bytes == 0, isOver() { return ended(isInterrupted: true) }
+    // Only a file: whatever else has that name is not ours.
+    if source.isOfFiles { unlink(markPath) }
+    return ended(isInterrupted: false)
+  }
+
+  private func ended(isInterrupted: Bool) -> Outcome {
+    var outcome = outcome
+    outcome.isInterrupted = isInterrupted
     outcome.recordsSkipped = source.recordsSkipped
+    outcome.next = nextRun
     return outcome
+  }
+
+  private var nextRun: NextRun {
+    guard outcome.documents + outcome.documentsBefore > 0 else { return .begins }
+    return isMarked ? .goesOn : .beginsAgain
   }
 
   private mutating func next() throws -> (mutation: Mutation, size: Int)? {
@@ -113,25 +144,23 @@ struct ImportJob {
     if let hint = problem.hint {
       sentences.append(hint)
     } else {
-      let goesOn = before > 0 && path != "-"
-      sentences.append("Mend it and repeat the command\(goesOn ? ": it goes on from there" : "").")
+      sentences.append("Mend it and repeat the command\(nextRun.text).")
     }
     return sentences.joined(separator: " ")
   }
 
-  /// Of a commit that failed. `goesOn` if the next run can begin where this one ended.
+  /// Of a commit that failed.
   static func message(
-    _ error: DocumentStoreError, after documents: Int, by before: Int, goesOn: Bool
+    _ error: DocumentStoreError, after documents: Int, by before: Int, next: NextRun
   ) -> String {
     let count = Wording.count(documents, "document was", "documents were")
     let earlier = before == 0 ? "" : ", \(before) by an earlier run"
     var isFull = false
     if case .full(let evidence) = error { isFull = evidence.code != nil }
     let cure = isFull ? StoreAccess.room : "Once that is mended"
-    let next = "\(cure)\(isFull ? ", and" : ",") run the same command again"
+    let advice = "\(cure)\(isFull ? ", and" : ",") run the same command again\(next.text)."
     let cause = StoreAccess.ended(error.description)
-    return "\(cause) Before that, \(count) imported\(earlier), and all of them are safe. \(next)"
-      + "\(goesOn ? ": it goes on from there" : "")."
+    return "\(cause) Before that, \(count) imported\(earlier), and all of them are safe. \(advice)"
   }
 
   private mutating func commit(upTo place: UInt64) throws {
@@ -142,7 +171,7 @@ struct ImportJob {
       throw CommandFailure(
         code: StoreAccess.exitCode(for: error),
         message: Self.message(
-          error, after: outcome.documents, by: outcome.documentsBefore, goesOn: path != "-"))
+          error, after: outcome.documents, by: outcome.documentsBefore, next: nextRun))
     }
     outcome.documents += batch.count
     batch = []
@@ -156,17 +185,21 @@ struct ImportJob {
     let text = ProgressLine.pace(
       documents: outcome.documents, seconds: seconds, done: source.bytesDone, begun: bytesSkipped,
       of: source.bytes)
+    guard source.bytes > 0 else { return line.show(text) }
     line.show(source.bytesDone, of: max(source.bytes, source.bytesDone), text)
   }
 
   // MARK: Going on
 
-  private var markPath: String {
+  private var markPath: String { Self.markPath(of: path) }
+
+  /// Beside what is imported.
+  static func markPath(of path: String) -> String {
     (path.hasSuffix("/") ? String(path.dropLast()) : path) + ".dugout-import"
   }
 
   private mutating func mark() -> Mark? {
-    guard path != "-", !fromStart, let data = FileManager.default.contents(atPath: markPath),
+    guard source.isOfFiles, !fromStart, let data = FileManager.default.contents(atPath: markPath),
       let mark = try? JSONDecoder().decode(Mark.self, from: data),
       mark.store == store.bytes.storeID.description, mark.stamp <= store.bytes.lastStamp,
       mark.bytesDone <= source.bytes
@@ -180,10 +213,15 @@ struct ImportJob {
 
   /// Without it the next run begins at the start: documents are written again, and nothing is wrong.
   private mutating func remember(_ bytesDone: UInt64) {
-    guard path != "-", let checksum = prefix.checksum(upTo: bytesDone) else { return }
+    isMarked = false
+    guard source.isOfFiles, let checksum = prefix.checksum(upTo: bytesDone) else { return }
     let mark = Mark(
       store: store.bytes.storeID.description, stamp: store.bytes.lastStamp, bytesDone: bytesDone,
       checksum: checksum, documents: outcome.documentsBefore + outcome.documents)
-    try? JSONEncoder().encode(mark).write(to: URL(fileURLWithPath: markPath), options: .atomic)
+    do {
+      let data = try JSONEncoder().encode(mark)
+      try data.write(to: URL(fileURLWithPath: markPath), options: .atomic)
+      isMarked = true
+    } catch {}
   }
 }

@@ -1,45 +1,62 @@
 // Documents as a table: one a line, a column for each field that most of them have.
 
 import DocumentStore
+import Foundation
 
 enum DocumentTable {
   private static let columnsMax = 8
   private static let cellMax = 28
+  private static let pathMax = 60
+  private static let gap = "  "
 
-  static func text(of documents: [StoredDocument], fullPaths: Bool) -> String {
+  /// A column has a name and a cell for each document. Those that do not fit into the width of the terminal are left out,
+  /// and counted at the end; nil has room for all.
+  static func text(
+    of documents: [StoredDocument], fullPaths: Bool, width: Int? = Terminal.width(of: STDOUT_FILENO)
+  ) -> String {
     guard !documents.isEmpty else { return "no documents" }
-    let columns = columns(of: documents)
-    var rows = [[fullPaths ? "path" : "id"] + columns.map(ShownText.escaped)]
-    for document in documents {
-      rows.append(
-        [shortened(PathText.printed(fullPaths ? document.path.segments : [document.path.id]), to: 60)]
-          + columns.map { name in
-            let value = document.fields.entries.first { $0.name == name }?.value
-            return value.map { shortened(DocumentText.cell(of: $0), to: cellMax) } ?? ""
-          })
+    let paths = documents.map { document in
+      PathText.printed(fullPaths ? document.path.segments : [document.path.id])
+        .shortened(toColumns: min(pathMax, width ?? pathMax))
     }
-    let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
-    let lines = rows.enumerated().map { number, row in
-      let line = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
-        .joined(separator: "  ")
+    let fields = fields(of: documents).map { [ShownText.escaped($0)] + cells(of: $0, in: documents) }
+    let columns = fitting([[fullPaths ? "path" : "id"] + paths] + fields, width)
+    let lines = (0...documents.count).map { row in
+      let line = columns.map { $0.cells[row].filled(toColumns: $0.width) }.joined(separator: gap)
       let trimmed = String(line.reversed().drop { $0 == " " }.reversed())
-      return number == 0 ? Terminal.emphasised(trimmed) : trimmed
+      return row == 0 ? Terminal.emphasised(trimmed) : trimmed
     }
-    let others = Set(documents.flatMap { $0.fields.entries.map(\.name) }).count - columns.count
+    let others = Set(documents.flatMap { $0.fields.entries.map(\.name) }).count - (columns.count - 1)
     var end = Wording.count(documents.count, "document")
     if others > 0 { end += "; \(Wording.count(others, "more field")) with --json" }
     return (lines + [end]).joined(separator: "\n")
   }
 
   /// Those that most documents have, in the order of their names.
-  private static func columns(of documents: [StoredDocument]) -> [String] {
+  private static func fields(of documents: [StoredDocument]) -> [String] {
     var counts: [String: Int] = [:]
     for document in documents { for (name, _) in document.fields.entries { counts[name, default: 0] += 1 } }
     let most = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(columnsMax)
     return most.map(\.key).sorted()
   }
 
-  private static func shortened(_ text: String, to count: Int) -> String {
-    text.count <= count ? text : text.prefix(count - 1) + "…"
+  private static func cells(of field: String, in documents: [StoredDocument]) -> [String] {
+    documents.map { document in
+      let value = document.fields.entries.first { $0.name == field }?.value
+      return value.map { DocumentText.cell(of: $0).shortened(toColumns: cellMax) } ?? ""
+    }
+  }
+
+  /// From the left, as many as have room; always the first.
+  private static func fitting(_ columns: [[String]], _ room: Int?) -> [(cells: [String], width: Int)] {
+    var shown: [(cells: [String], width: Int)] = []
+    var used = 0
+    for cells in columns {
+      let width = cells.map(\.columns).max() ?? 0
+      used += width + (shown.isEmpty ? 0 : gap.count)
+      if let room, used > room, !shown.isEmpty { break }
+      shown.append((cells, width))
+    }
+    return shown
   }
 }

@@ -3,20 +3,37 @@
 import ByteStore
 import Foundation
 
-/// Nothing of it goes to a file or a pipe.
+/// Nothing of it goes to a file or a pipe. It takes one row, whatever there is to say: of a line that goes on in the
+/// next row, only the end could be taken away again.
 final class ProgressLine {
   private static let barCells = 24
+  /// A shorter one says nothing.
+  private static let barCellsMin = 8
+  /// Between two drawings, for slow terminals and fast commands.
+  static let pause = Duration.milliseconds(100)
 
-  private let isShown: Bool
-  private var shown: (percent: Int, what: String)?
+  /// Of the terminal, as it is now; nil where nobody looks.
+  private let width: () -> Int?
+  private let now: () -> ContinuousClock.Instant
+  private let write: (String) -> Void
+  private var shown: (percent: Int?, what: String, since: ContinuousClock.Instant)?
 
-  private init(isWanted: Bool) { isShown = isWanted && isatty(STDERR_FILENO) == 1 }
+  init(
+    width: @escaping () -> Int?, now: @escaping () -> ContinuousClock.Instant = { .now },
+    write: @escaping (String) -> Void
+  ) {
+    self.width = width
+    self.now = now
+    self.write = write
+  }
 
   /// Runs `body`, and takes the line away however it ends. It is not wanted where results go to the same terminal.
   static func during<Result>(
     isWanted: Bool = true, _ body: (ProgressLine) throws -> Result
   ) rethrows -> Result {
-    let line = ProgressLine(isWanted: isWanted)
+    let line = ProgressLine(
+      width: { isWanted ? Terminal.width(of: STDERR_FILENO) : nil },
+      write: { try? FileHandle.standardError.write(contentsOf: Data($0.utf8)) })
     defer { line.end() }
     return try body(line)
   }
@@ -28,11 +45,24 @@ final class ProgressLine {
   }
 
   func show(_ done: UInt64, of total: UInt64, _ what: String) {
-    guard isShown, total > 0 else { return }
-    let percent = Int(100 * Double(done) / Double(total))
-    guard shown?.percent != percent || shown?.what != what else { return }
-    shown = (percent, what)
-    write("\r\(Self.bar(percent)) \(percent) %  \(what)\u{1B}[K")
+    guard total > 0 else { return }
+    draw(Int(100 * Double(done) / Double(total)), what)
+  }
+
+  /// Of what nobody knows the end.
+  func show(_ what: String) { draw(nil, what) }
+
+  private func draw(_ percent: Int?, _ what: String) {
+    let moment = now()
+    if let shown {
+      let isNew = shown.percent != percent || shown.what != what
+      // The end is always seen.
+      let isEnd = percent == 100 && shown.percent != 100
+      guard isNew, isEnd || moment - shown.since >= Self.pause else { return }
+    }
+    guard let width = width() else { return }
+    shown = (percent, what, moment)
+    write("\r\(Self.row(percent, ShownText.escaped(what), width: width))\u{1B}[K")
   }
 
   /// How many, how fast, and how long it takes still if it goes on so; `begun` is what was there at the start.
@@ -46,14 +76,20 @@ final class ProgressLine {
     return "\(text), \(Wording.duration(seconds: left)) left"
   }
 
-  static func bar(_ percent: Int) -> String {
-    let full = min(barCells, max(0, percent) * barCells / 100)
-    return "[" + String(repeating: "#", count: full) + String(repeating: ".", count: barCells - full) + "]"
+  /// The bar gives way first, and then the end of the text. The last column stays free: some terminals are in the next
+  /// row once it is written.
+  static func row(_ percent: Int?, _ what: String, width: Int) -> String {
+    let room = width - 1
+    guard let percent else { return what.shortened(toColumns: room) }
+    let text = " \(percent) %  \(what)"
+    // Between its brackets.
+    let cells = max(barCellsMin, min(barCells, room - 2 - text.columns))
+    let full = min(cells, max(0, percent) * cells / 100)
+    let bar = String(repeating: "#", count: full) + String(repeating: ".", count: cells - full)
+    return "[\(bar)]\(text)".shortened(toColumns: room)
   }
 
   private func end() {
     if shown != nil { write("\r\u{1B}[K") }
   }
-
-  private func write(_ text: String) { try? FileHandle.standardError.write(contentsOf: Data(text.utf8)) }
 }

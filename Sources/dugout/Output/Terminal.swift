@@ -23,4 +23,15 @@ enum Terminal {
     guard !wantsNone, isatty(STDOUT_FILENO) == 1 else { return text }
     return ShownText.emphasis + text + ShownText.plain
   }
+
+  /// Where a terminal does not say how wide it is.
+  static let usualWidth = 80
+
+  /// In columns, as they are now; nil if it is no terminal.
+  static func width(of descriptor: Int32) -> Int? {
+    guard isatty(descriptor) == 1 else { return nil }
+    var size = winsize()
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return usualWidth }
+    return Int(size.ws_col)
+  }
 }

@@ -14,7 +14,7 @@ enum Help {
     (.ok, "done"),
     (
       .checkFailed,
-      "a check failed, a salvage lost something or may have, what was asked for is not there, or Ctrl-C ended an import, an export or a bench"
+      "a check failed, a salvage lost something or may have, what was asked for is not there, the store does not allow it, or Ctrl-C ended an import, an export or a bench"
     ),
     (.usage, "wrong usage"),
     (.badData, "bad data: a damaged or a newer store, or input that cannot be read as documents"),

@@ -8,6 +8,7 @@
 //   term   := "(" or ")" | field operator value
 //   operator := "==" | "=" | "!=" | "<" | "<=" | ">" | ">=" | ["not"] "in" | "contains" ["any"]
 //   order  := field ["asc" | "desc"]
+//   field  := word ("." word)* | "__name__"   the last is the id of a document, or in a group its path
 //   value  := text | number | "true" | "false" | "null" | "nan" | "infinity" | "[" values "]"
 //             | "{" key ":" value, … "}" | "timestamp" "(" text ")" | "bytes" "(" text ")" | "ref" "(" text ")"
 //             | "geo" "(" number "," number ")" | "vector" "(" values ")"

@@ -26,8 +26,14 @@ struct QuickstartTour {
     await withCheckedContinuation { done in FirebaseApp.app()?.delete { _ in done.resume() } }
     try tour.check(directory)
     guard keepsStore else { return }
-    tell("Look again: dugout get \(ShellWord.quoted(directory)) users/ada")
-    tell("Or stay:    dugout shell \(ShellWord.quoted(directory))")
+    tell("Look again: \(program) get \(ShellWord.quoted(directory)) users/ada")
+    tell("Or stay:    \(program) shell \(ShellWord.quoted(directory))")
+  }
+
+  /// As it can be called again, from any folder: by its name alone only if that was enough this time.
+  private static var program: String {
+    let called = CommandLine.arguments[0]
+    return called.contains("/") ? ShellWord.quoted(Bundle.main.executablePath ?? called) : called
   }
 
   // MARK: The steps

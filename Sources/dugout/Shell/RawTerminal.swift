@@ -32,23 +32,6 @@ enum RawTerminal {
     }
   }
 
-  /// In columns; 80 if the terminal does not say.
-  static var width: Int {
-    var size = winsize()
-    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
-    return Int(size.ws_col)
-  }
-}
-
-extension Character {
-  /// How many columns it takes in a terminal, as nearly all of them see it.
-  var columns: Int {
-    guard let scalar = unicodeScalars.first else { return 0 }
-    switch scalar.value {
-    case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
-      0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F900...0x1F9FF, 0x20000...0x3FFFD:
-      return 2
-    default: return 1
-    }
-  }
+  /// In columns.
+  static var width: Int { Terminal.width(of: STDOUT_FILENO) ?? Terminal.usualWidth }
 }

@@ -1,4 +1,6 @@
 // The lines of earlier sessions, in a file that only its owner can read: lines have data in them.
+//
+// Shells at the same time share it: each adds its lines at the end, and only whoever opens it removes old ones.
 
 import Foundation
 
@@ -12,8 +14,9 @@ struct ShellHistory {
 
   init(path: String?) {
     self.path = path
-    let text = path.flatMap { try? String(contentsOfFile: $0, encoding: .utf8) } ?? ""
-    lines = text.split(separator: "\n").suffix(Self.linesMax).map(String.init)
+    let all = path.flatMap { FileManager.default.contents(atPath: $0) }.map(Self.lines) ?? []
+    lines = all.suffix(Self.linesMax)
+    if let path, all.count > Self.linesMax { Self.cut(path) }
   }
 
   /// After the rules of the platform: `$XDG_STATE_HOME/dugout/history`, or `~/.local/state/dugout/history`.
@@ -30,14 +33,32 @@ struct ShellHistory {
     guard !line.isEmpty, line != lines.last, !line.contains("\n") else { return }
     lines = lines.suffix(Self.linesMax - 1) + [line]
     guard let path else { return }
-    let url = URL(fileURLWithPath: path)
-    let manager = FileManager.default
-    try? manager.createDirectory(
-      at: url.deletingLastPathComponent(), withIntermediateDirectories: true,
+    try? FileManager.default.createDirectory(
+      at: URL(fileURLWithPath: path).deletingLastPathComponent(), withIntermediateDirectories: true,
       attributes: [.posixPermissions: 0o700])
-    if !manager.fileExists(atPath: path) {
-      _ = manager.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
-    }
-    try? Data((lines.joined(separator: "\n") + "\n").utf8).write(to: url)
+    guard let file = Self.locked(path, O_WRONLY | O_APPEND | O_CREAT, LOCK_SH) else { return }
+    try? file.write(contentsOf: Data((line + "\n").utf8))
+  }
+
+  /// Leaves the newest lines in the file.
+  private static func cut(_ path: String) {
+    guard let file = locked(path, O_RDWR, LOCK_EX), let data = try? file.readToEnd() else { return }
+    let newest = Data(lines(of: data).suffix(linesMax).map { $0 + "\n" }.joined().utf8)
+    // Whoever ends this between two steps leaves some lines twice, and takes none away.
+    guard (try? file.seek(toOffset: 0)) != nil, (try? file.write(contentsOf: newest)) != nil else { return }
+    try? file.truncate(atOffset: UInt64(newest.count))
+  }
+
+  private static func lines(of data: Data) -> [String] {
+    String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
+  }
+
+  /// Whoever adds a line shares the file with all who do; whoever cuts it is alone. The lock goes with the handle. On a file
+  /// system without locks, a line may be lost that comes while another shell cuts.
+  private static func locked(_ path: String, _ flags: Int32, _ lock: Int32) -> FileHandle? {
+    let descriptor = open(path, flags | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { return nil }
+    flock(descriptor, lock)
+    return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
   }
 }

@@ -74,4 +74,49 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: path + ".dugout-import"))
     #expect(try dugout.run("check", folder.path).status == 0)
   }
+
+  /// The story: Ctrl-C ended `zcat` as well, its end was taken for that of the documents, and an import that was cut off
+  /// said that all was well. While nothing came through the pipe, Ctrl-C did nothing.
+  @Test func aSignalEndsAnImportFromAPipeAtOnce() throws {
+    let folder = try TemporaryFolder()
+    let pipe = folder.path + "/pipe"
+    try #require(mkfifo(pipe, 0o600) == 0)
+    let process = try start(["import", folder.path + "/store", pipe])
+    let deadline = ContinuousClock.now + .seconds(60)
+    // Whoever opens it for reading has done before what there is to do about signals.
+    var writer: Int32 = -1
+    while writer < 0, process.isRunning, ContinuousClock.now < deadline {
+      writer = open(pipe, O_WRONLY | O_NONBLOCK)
+      usleep(1000)
+    }
+    try #require(writer >= 0, "nobody reads the pipe")
+    let lines = FileHandle(fileDescriptor: writer, closeOnDealloc: true)
+    try lines.write(contentsOf: Data((#"{"path": "items/1"}"# + "\n").utf8))
+    while process.isRunning, ContinuousClock.now < deadline {
+      kill(process.processIdentifier, SIGINT)
+      usleep(10_000)
+    }
+    if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    process.waitUntilExit()
+    #expect(process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGINT)
+    try lines.close()
+  }
+
+  /// Of a mark that cannot be written the import says nothing good, whatever ends it.
+  @Test func anImportThatIsEndedSaysWhereTheNextOneBegins() throws {
+    let folder = try TemporaryFolder()
+    let files = try TemporaryFolder()
+    let path = files.path + "/items.jsonl"
+    try write(Self.documents, to: path)
+    try FileManager.default.createDirectory(
+      atPath: path + ".dugout-import", withIntermediateDirectories: false)
+    let terminal = try PseudoTerminal()
+    let process = try terminal.start(dugout.path, ["import", folder.path, path], ["TERM": "xterm"])
+    try terminal.wait(for: " left")
+    kill(process.processIdentifier, SIGINT)
+    let said = try terminal.rest(of: process)
+    #expect(process.terminationStatus == 1)
+    #expect(said.contains("How far it came could not be noted in \(path).dugout-import: "), "\(said)")
+    #expect(said.contains("the same command begins again, and writes them once more."), "\(said)")
+  }
 }

@@ -22,7 +22,8 @@ import Testing
   @Test func theLineIsNamedAndWhatBecameOfTheOthers() throws {
     let second = try complaint(good + "\n" + #"{"path": "users", "fields": {}}"#)
     #expect(second.contains("standard input, line 3: The path \"users\" is not valid"))
-    #expect(second.contains("All documents before it were imported. Mend it and repeat the command."))
+    let again = "Mend it and repeat the command: it begins again, and writes them once more."
+    #expect(second.contains("All documents before it were imported. \(again)"), "\(second)")
     let first = try complaint(#"{"path": "users/a", "fields": {"a": 1}}"#)
     #expect(first.contains("line 1: in the field a: a value is an object"))
     #expect(first.contains("Nothing was imported. Mend it"))
@@ -150,14 +151,51 @@ import Testing
     var evidence = StorageEvidence(message: "pwrite of s/log failed: No space left on device (error 28)")
     evidence.code = ENOSPC
     #expect(
-      ImportJob.message(.full(evidence), after: 32_500, by: 0, goesOn: true)
+      ImportJob.message(.full(evidence), after: 32_500, by: 0, next: .goesOn)
         == "pwrite of s/log failed: No space left on device (error 28). Before that, 32500 documents were "
         + "imported, and all of them are safe. Free some space on the disk, and run the same command again: it "
         + "goes on from there.")
     #expect(
-      ImportJob.message(.failed(StorageEvidence(message: "It failed.")), after: 1, by: 2, goesOn: false)
+      ImportJob.message(.failed(StorageEvidence(message: "It failed.")), after: 1, by: 2, next: .beginsAgain)
         == "It failed. Before that, 1 document was imported, 2 by an earlier run, and all of them are safe. "
-        + "Once that is mended, run the same command again.")
+        + "Once that is mended, run the same command again: it begins again, and writes them once more.")
+  }
+
+  /// The story: in a folder that was not its user's, an import said that it would go on from there, and began again.
+  @Test func whatCannotBeNotedIsNotPromised() throws {
+    let folder = try TemporaryFolder()
+    let (store, path) = (folder.path + "/store", folder.path + "/lines")
+    let mark = path + ".dugout-import"
+    try FileManager.default.createDirectory(atPath: mark + "/inside", withIntermediateDirectories: true)
+    let lines = (0..<700).map { #"{"path": "c/\#($0)"}"# }
+    try Data((lines + ["no"]).joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: path))
+    for _ in 1...2 {
+      let refused = try dugout.run("import", store, path)
+      #expect(refused.complaint.contains("\(path), line 701: "), "\(refused.complaint)")
+      #expect(
+        refused.complaint.contains(
+          "Mend it and repeat the command: it begins again, and writes them once more."))
+    }
+    try Data(lines.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: path))
+    #expect(try dugout.run("import", store, path).output == "700 documents imported.\n")
+    // What has the name of a mark and is none stays.
+    #expect(FileManager.default.fileExists(atPath: mark + "/inside"))
+  }
+
+  /// The story: it was read from a pipe and called a file, beside which a mark was to be.
+  @Test func standardInputHasSeveralNames() throws {
+    let folder = try TemporaryFolder()
+    let store = folder.path + "/store"
+    for name in ["-", "/dev/stdin", "/dev/fd/0"] {
+      let outcome = try dugout.run(["import", store, name], input: good + "no\n")
+      #expect(outcome.complaint.contains("standard input, line 2: "), "\(outcome.complaint)")
+    }
+    let path = folder.path + "/lines"
+    try Data((good + "no\n").utf8).write(to: URL(fileURLWithPath: path))
+    let script = "'\(dugout.path)' import '\(store)' /dev/stdin < '\(path)'"
+    let outcome = try Program(path: "/bin/sh").run("-c", script)
+    #expect(outcome.complaint.contains("command: it begins again, and"), "\(outcome.complaint)")
+    #expect(!FileManager.default.fileExists(atPath: "/dev/stdin.dugout-import"))
   }
 
   @Test func aFileThatIsNotThereLeavesNoStore() throws {

@@ -9,9 +9,11 @@ final class PseudoTerminal {
   private let other: FileHandle
   private var shown = ""
 
-  init() throws {
+  init(columns: UInt16 = 80) throws {
     var (own, other): (Int32, Int32) = (-1, -1)
-    try #require(openpty(&own, &other, nil, nil, nil) == 0)
+    var size = winsize()
+    (size.ws_row, size.ws_col) = (24, columns)
+    try #require(openpty(&own, &other, nil, nil, &size) == 0)
     self.own = own
     self.other = FileHandle(fileDescriptor: other, closeOnDealloc: true)
     _ = fcntl(own, F_SETFL, O_NONBLOCK)

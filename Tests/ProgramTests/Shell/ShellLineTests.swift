@@ -92,6 +92,29 @@ import Testing
     #expect(ShellHistory(path: path).lines.count == ShellHistory.linesMax)
   }
 
+  /// The story: each of two shells wrote the whole file as it knew it, and the lines of the other were gone.
+  @Test func shellsAtTheSameTimeKeepTheLinesOfEachOther() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/history"
+    var (one, other) = (ShellHistory(path: path), ShellHistory(path: path))
+    one.add("of one")
+    other.add("of the other")
+    one.add("of one again")
+    #expect(one.lines == ["of one", "of one again"])
+    #expect(ShellHistory(path: path).lines == ["of one", "of the other", "of one again"])
+
+    let many = (0..<ShellHistory.linesMax + 500).map { "line \($0)" }
+    try Data((many.joined(separator: "\n") + "\n").utf8).write(to: URL(fileURLWithPath: path))
+    var later = ShellHistory(path: path)
+    #expect(later.lines == many.suffix(ShellHistory.linesMax))
+    // Old lines are gone for good, and what others add from then on is not.
+    let kept = try String(contentsOfFile: path, encoding: .utf8)
+    #expect(kept == many.suffix(ShellHistory.linesMax).map { $0 + "\n" }.joined())
+    one.add("of one at last")
+    later.add("of a later one")
+    #expect(ShellHistory(path: path).lines.suffix(2) == ["of one at last", "of a later one"])
+  }
+
   @Test func theHistoryHasItsPlace() {
     #expect(ShellHistory.path(["HOME": "/h"]) == "/h/.local/state/dugout/history")
     #expect(ShellHistory.path(["HOME": "/h", "XDG_STATE_HOME": "/s"]) == "/s/dugout/history")
