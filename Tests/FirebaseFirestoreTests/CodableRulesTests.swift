@@ -121,14 +121,15 @@ import Testing
     #expect(read.time == Timestamp(seconds: 1, nanoseconds: 123_456_000))
   }
 
+  /// Encodes whatever it holds in its own place, as enums with payloads do.
+  private struct Transparent<Value: Codable & Equatable>: Codable, Equatable {
+    var value: Value
+    init(_ value: Value) { self.value = value }
+    init(from decoder: any Decoder) throws { value = try Value(from: decoder) }
+    func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
+  }
+
   @Test func valueTypesPassThroughWhenTheyAreHandedTheCoder() throws {
-    /// Encodes whatever it holds in its own place, as enums with payloads do.
-    struct Transparent<Value: Codable & Equatable>: Codable, Equatable {
-      var value: Value
-      init(_ value: Value) { self.value = value }
-      init(from decoder: any Decoder) throws { value = try Value(from: decoder) }
-      func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
-    }
     let point = Transparent(GeoPoint(latitude: 1, longitude: 2))
     #expect(try encoder.field(point) as? GeoPoint == point.value)
     #expect(try decoder.field(Transparent<GeoPoint>.self, from: point.value) == point)
@@ -137,6 +138,21 @@ import Testing
     #expect(try decoder.field(Transparent<VectorValue>.self, from: vector.value) == vector)
     let reference = Transparent(Database.room)
     #expect(try encoder.field(reference) as? DocumentReference === Database.room)
+    #expect(try decoder.field(Transparent<DocumentReference>.self, from: Database.room) == reference)
+    #expect(try stored(reference) == .reference(Database.room.stored))
+    let kept = StoredValue.reference(Database.room.stored)
+    #expect(try decoder.field(Transparent<DocumentReference>.self, from: kept) == reference)
+    let time = Transparent(Timestamp(seconds: 1, nanoseconds: 123_456_789))
+    #expect(try encoder.field(time) as? Timestamp === time.value)
+    #expect(try decoder.field(Transparent<Timestamp>.self, from: time.value) == time)
+    #expect(try stored(time) == .timestamp(time.value.stored))
+    let floored = Transparent(Timestamp(seconds: 1, nanoseconds: 123_456_000))
+    #expect(
+      try decoder.field(Transparent<Timestamp>.self, from: StoredValue.timestamp(time.value.stored))
+        == floored)
+    let many = [time, time]
+    #expect(try encoder.field(many) as? [Timestamp] == many.map(\.value))
+    #expect(try decoder.field([Transparent<Timestamp>].self, from: many.map(\.value)) == many)
     let number = Transparent(7)
     #expect(try encoder.field(number) as? Int == 7)
     #expect(try decoder.field(Transparent<Int>.self, from: 7) == number)
@@ -150,6 +166,10 @@ import Testing
       #expect(decodingFailure { _ = try decoder.field(Timestamp.self, from: value) } == expected)
       #expect(decodingFailure { _ = try decoder.field(VectorValue.self, from: value) } == expected)
       #expect(decodingFailure { _ = try decoder.field(DocumentReference.self, from: value) } == expected)
+      #expect(decodingFailure { _ = try decoder.field(Transparent<Timestamp>.self, from: value) } == expected)
+      #expect(
+        decodingFailure { _ = try decoder.field(Transparent<DocumentReference>.self, from: value) }
+          == expected)
     }
   }
 

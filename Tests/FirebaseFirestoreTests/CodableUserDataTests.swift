@@ -206,6 +206,14 @@ import Testing
     #expect(
       message(["a": time], .alone)
         == "FieldValue.serverTimestamp() can only be used with updateData() and setData()")
+    let outside = "FieldValue.serverTimestamp() can only be used with updateData() and setData()"
+    for place in [UserData.Place.alone, .inList] {
+      #expect(message([time], place) == outside)
+      #expect(message([1, ["a": [time]]], place) == outside)
+    }
+    #expect(
+      message(["a": time], .inArray)
+        == "FieldValue.serverTimestamp() is not currently supported inside arrays")
     #expect(
       message(time, .inArray) == "FieldValue.serverTimestamp() is not currently supported inside arrays")
     #expect(message([1], .inArray) == "Nested arrays are not supported")

@@ -1,9 +1,6 @@
 // The first query that needs an index: who waits for it, and who does not.
 
-import DocumentStore
 import Foundation
-import OfflineSync
-import Synchronization
 import Testing
 
 @testable import FirebaseFirestore
@@ -15,59 +12,17 @@ import Testing
     try await batch.commit()
   }
 
-  /// Holds the making of all indexes up, until it is let go.
-  private final class HeldBuild: Sendable {
-    private let goOn = DispatchSemaphore(value: 0)
-    let isReleased = Mutex(false)
-
-    /// Returns once another index is being made, of so many documents that somebody is told how far it is.
-    init(in firestore: Firestore) async throws {
-      let batch = firestore.batch()
-      for n in 0..<4200 { batch.setData(["n": n], forDocument: firestore.document("b/\(n)")) }
-      try await batch.commit()
-      let store = try #require(firestore.client().openView).store
-      let other = try IndexDefinition("b", .collection, [.init(try StoredFieldPath(["n"]))])
-      let goOn = goOn
-      await withCheckedContinuation { begun in
-        let isFirst = Mutex(true)
-        DispatchQueue.global().async {
-          _ = try? store.createIndex(other) { _ in
-            let isFirst = isFirst.withLock { first in
-              defer { first = false }
-              return first
-            }
-            if isFirst {
-              begun.resume()
-              goOn.wait()
-            }
-            return true
-          }
-        }
-      }
-      // Nobody waits for ever, whatever goes wrong.
-      DispatchQueue.global().asyncAfter(deadline: .now() + 10) { [self] in release() }
-    }
-
-    func release() {
-      let isFirst = isReleased.withLock { released in
-        defer { released = true }
-        return !released
-      }
-      if isFirst { goOn.signal() }
-    }
-  }
-
   /// What somebody on the main actor asks for while an index is made: the main actor is free meanwhile.
   @MainActor private func ask<Value: Sendable>(
     _ question: @escaping @MainActor (Firestore) async throws -> Value
   ) async throws -> Value {
     let firestore = Firestore.memory()
     try await Self.filled(firestore)
-    let held = try await HeldBuild(in: firestore)
+    let held = try HeldBuild(in: firestore)
     let asked = Task { @MainActor in try await question(firestore) }
     // Behind the question, on the same actor.
     await Task { @MainActor in }.value
-    #expect(held.isReleased.withLock { !$0 }, "the main actor waited for an index")
+    #expect(!held.isReleased, "the main actor waited for an index")
     held.release()
     let answer = try await asked.value
     try await firestore.terminate()
@@ -104,10 +59,10 @@ import Testing
     try await Self.filled(firestore)
     let query = firestore.collection("a").whereField("m", isEqualTo: 3).order(by: "n")
     #expect(try await query.getDocuments().count == 30)
-    let held = try await HeldBuild(in: firestore)
+    let held = try HeldBuild(in: firestore)
     #expect(try await query.getDocuments().count == 30)
     #expect(try await firestore.collection("a").limit(to: 5).getDocuments().count == 5)
-    #expect(held.isReleased.withLock { !$0 }, "a query waited for an index that it does not need")
+    #expect(!held.isReleased, "a query waited for an index that it does not need")
     held.release()
     try await firestore.terminate()
   }
@@ -118,6 +73,47 @@ import Testing
     database.firestore.persistentCacheIndexManager?.disableIndexAutoCreation()
     let query = database.firestore.collection("a").whereField("m", isEqualTo: 3).order(by: "n")
     #expect(try await query.getDocuments().count == 30)
+    #expect(try await database.firestore.indexes().isEmpty)
+    await database.close()
+  }
+
+  /// A write that is issued before may take its time.
+  @Test func whoTurnsTheMakingOffHasNoneMadeByTheNextRead() async throws {
+    let database = try TestDatabase()
+    let firestore = database.firestore
+    try await Self.filled(firestore)
+    let manager = try #require(firestore.persistentCacheIndexManager)
+    let query = firestore.collection("a").whereField("m", isEqualTo: 3).order(by: "n")
+    let goesOn = DispatchSemaphore(value: 0)
+    // On the queue of the writes.
+    firestore.client().work(
+      after: 0,
+      inTurn: { _ in
+        _ = goesOn.wait(timeout: .now() + 30)
+        return .global()
+      }, { _ in }, { _ in })
+    manager.disableIndexAutoCreation()
+    let count = Result { try query.read().count }
+    goesOn.signal()
+    #expect(try count.get() == 30)
+    #expect(try await firestore.indexes().isEmpty)
+    manager.enableIndexAutoCreation()
+    _ = try query.read()
+    #expect(try await firestore.indexes().count == 1)
+    await database.close()
+  }
+
+  @Test func theMakingMayBeTurnedOffBeforeTheDatabaseIsOpen() async throws {
+    let database = try TestDatabase()
+    try await Self.filled(database.firestore)
+    let settings = database.firestore.settings
+    try await database.firestore.terminate()
+    database.firestore.settings = settings
+    let manager = try #require(database.firestore.persistentCacheIndexManager)
+    manager.enableIndexAutoCreation()
+    manager.disableIndexAutoCreation()
+    let query = database.firestore.collection("a").whereField("m", isEqualTo: 3).order(by: "n")
+    #expect(try query.read().count == 30)
     #expect(try await database.firestore.indexes().isEmpty)
     await database.close()
   }

@@ -70,6 +70,11 @@ final class LiveQueries: CommitFollower {
 
   // MARK: Listening
 
+  func isListening(to query: StructuredQuery) -> Bool {
+    let id = query.canonicalID
+    return state.withLock { $0.views[id] != nil }
+  }
+
   func listen(
     _ query: StructuredQuery, _ listener: LiveListener
   ) throws(DocumentStoreError) -> LiveRegistration {

@@ -60,14 +60,15 @@ extension DocumentStore {
   }
 
   /// Makes an index, unless it is there. `progress` is told how far it is, and ends it by answering false;
-  /// then, and after an error, there is no index. False if it was ended. The indexes that are spared do not go to make
-  /// room for it.
+  /// then, and after an error, there is no index. So does `isWanted`, which is no code of a user and must not wait. False
+  /// if it was ended. The indexes that are spared do not go to make room for it.
   @discardableResult
   func build(
     _ definition: IndexDefinition, isAutomatic: Bool, sparing spared: [IndexDefinition] = [],
-    tells: Bool = false, _ progress: (IndexProgress) -> Bool = { _ in true }
+    while isWanted: () -> Bool = { true }, tells: Bool = false,
+    _ progress: (IndexProgress) -> Bool = { _ in true }
   ) throws(DocumentStoreError) -> Bool {
-    func tell(_ step: IndexProgress) -> Bool { tells ? betweenTurns { progress(step) } : true }
+    func tell(_ step: IndexProgress) -> Bool { isWanted() && (!tells || betweenTurns { progress(step) }) }
     return try inTurn { () throws(DocumentStoreError) in
       while true {
         let isThere = indexes.state.withLock { state in
@@ -171,12 +172,13 @@ extension DocumentStore {
     let shapes = indexes.shapes.table
     try read(moment, ordinals) { ordinal, key, record in
       seen += 1
-      if seen.remainder(dividingBy: 4096) == 0, goesOn {
+      if seen.remainder(dividingBy: 4096) == 0 {
         goesOn = progress(IndexProgress(step: .reading, fraction: min(seen / total, 1)))
+        guard goesOn else { return false }
       }
-      guard goesOn, problem == nil, let path = DocumentKey.decode([UInt8](copying: key)),
+      guard let path = DocumentKey.decode([UInt8](copying: key)),
         path.collectionID.isSameUTF8(as: definition.collectionID)
-      else { return }
+      else { return true }
       do throws(RecordError) {
         let entries = try definition.entries(ofRecord: record, at: path, shapes)
         numbers.add(entries.numbers)
@@ -185,8 +187,10 @@ extension DocumentStore {
           sorter.add(key.rawSpan, ordinal)
           if StoredKey.isLong(key.rawSpan) { long += 1 }
         }
+        return true
       } catch {
         problem = DocumentStoreError(error, at: path, in: self.path)
+        return false
       }
     }
     if let problem { throw problem }
@@ -256,21 +260,26 @@ extension DocumentStore {
     }()
   }
 
-  /// Hands over documents as they are stored: those of some ordinals, or all.
+  /// Hands over documents as they are stored, those of some ordinals or all, until `body` answers false.
   private func read(
     _ moment: Moment, _ ordinals: [UInt32]?,
-    _ body: (_ ordinal: UInt32, _ key: RawSpan, _ record: RawSpan) -> Void
+    _ body: (_ ordinal: UInt32, _ key: RawSpan, _ record: RawSpan) -> Bool
   ) throws(DocumentStoreError) {
-    guard let ordinals else { return try read(moment, body) }
+    guard let ordinals else {
+      var goesOn = true
+      return try read(moment) { ordinal, key, record in
+        if goesOn { goesOn = body(ordinal, key, record) }
+      }
+    }
     let pooled = moment.takeBuffer()
     defer { moment.giveBack(pooled) }
     for start in stride(from: 0, to: ordinals.count, by: 256) {
       let wave = Array(ordinals[start..<min(start + 256, ordinals.count)])
       do throws(ByteStoreError) {
-        _ = try moment.forEach(wave, using: &pooled.buffer) { ordinal, key, record in
+        let isThrough = try moment.forEach(wave, using: &pooled.buffer) { ordinal, key, record in
           body(ordinal, key, record)
-          return true
         }
+        guard isThrough else { return }
       } catch {
         throw DocumentStoreError(error)
       }

@@ -28,6 +28,13 @@ extension DocumentStore {
 }
 
 extension DocumentStore {
+  /// Whether `listen` returns without having an index made: somebody listens to the same, or none is missing. Somebody
+  /// else may change that at once.
+  package func isReady(toListenTo query: StructuredQuery) throws(DocumentStoreError) -> Bool {
+    if live.isListening(to: query) { return true }
+    return try isReady(query)
+  }
+
   /// Returns when what has been committed is on the queues of all listeners that it concerns.
   package func waitForFollowing() { live.wait() }
 }

@@ -136,6 +136,21 @@ extension DocumentStore {
       nanoseconds: clock.monotonicNanoseconds() &- start)
   }
 
+  // MARK: Beforehand
+
+  /// Whether no index would have to be made first.
+  package func isReady(_ query: StructuredQuery) throws(DocumentStoreError) -> Bool {
+    try runReady(query) { _ in } != nil
+  }
+
+  /// Makes the indexes that a query lacks. `isWanted` is asked now and then, and must not wait: once it says no, the rest
+  /// is left.
+  package func makeIndexes(
+    for query: StructuredQuery, while isWanted: () -> Bool = { true }
+  ) throws(DocumentStoreError) {
+    _ = try run(query, true, .made, while: isWanted) { _ in }
+  }
+
   // MARK: Running
 
   struct Done {
@@ -152,7 +167,7 @@ extension DocumentStore {
     _ query: StructuredQuery, triesAgain: Bool = true, createsIndexes: Bool = true,
     _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done) {
-    let found = try run(query, triesAgain, createsIndexes ? .made : .leftOut, body)
+    let found = try run(query, triesAgain, createsIndexes ? .made : .leftOut, while: { true }, body)
     guard let found else { preconditionFailure("what is missing is made, or left out") }
     return found
   }
@@ -161,7 +176,7 @@ extension DocumentStore {
   func runReady<Result>(
     _ query: StructuredQuery, _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done)? {
-    try run(query, true, .awaited, body)
+    try run(query, true, .awaited, while: { true }, body)
   }
 
   /// What becomes of a query that needs an index which is not there.
@@ -174,14 +189,14 @@ extension DocumentStore {
   }
 
   private func run<Result>(
-    _ query: StructuredQuery, _ triesAgain: Bool, _ missing: MissingIndex,
+    _ query: StructuredQuery, _ triesAgain: Bool, _ missing: MissingIndex, while isWanted: () -> Bool,
     _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done)? {
     try query.check()
     var built: [IndexDefinition] = []
     while true {
       do throws(DocumentStoreError) {
-        return try attempt(query, missing, &built, body)
+        return try attempt(query, missing, &built, while: isWanted, body)
       } catch {
         // A damaged page of an index is no loss: what it says, the documents say as well.
         guard case .corrupted = error, indexes.dropUnreadable(), triesAgain else { throw error }
@@ -191,6 +206,7 @@ extension DocumentStore {
 
   private func attempt<Result>(
     _ query: StructuredQuery, _ missing: MissingIndex, _ built: inout [IndexDefinition],
+    while isWanted: () -> Bool,
     _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done)? {
     let collectionID = OrientedQuery(query.asRun).collectionID
@@ -214,8 +230,12 @@ extension DocumentStore {
       case .needs(let definitions):
         if case .awaited = missing { return nil }
         rounds += 1
-        for definition in definitions { try build(definition, isAutomatic: true, sparing: definitions) }
-        built += definitions
+        for definition in definitions {
+          guard try build(definition, isAutomatic: true, sparing: definitions, while: isWanted) else {
+            return nil
+          }
+          built.append(definition)
+        }
       case .plan(let plan):
         indexes.noteUse(of: plan.indexes)
         let run = QueryRun(plan, moment, view, indexes.shapes.table, storePath: path)

@@ -13,7 +13,8 @@ extension Firestore {
   public func loadBundle(_ bundleData: Data) -> LoadBundleTask { loadBundle(bundleData, completion: nil) }
 
   /// The same; `completion` runs on the callback queue with the end of the progress, or with what is wrong. Then
-  /// nothing of the bundle counts as loaded.
+  /// nothing of the bundle counts as loaded: it can be loaded again. If a write failed, documents of it may be there
+  /// nevertheless: without a remote, those of more than 4 MiB take several commits.
   @discardableResult
   public func loadBundle(
     _ bundleData: Data, completion: ((LoadBundleTaskProgress?, (any Error)?) -> Void)?

@@ -49,13 +49,11 @@ package enum UserData {
   static func stored(
     from value: CodedValue, place: Place, in firestore: Firestore?
   ) throws(UserDataError) -> StoredValue {
-    var collector = FieldCollector(firestore: firestore, nestsArrays: place == .inList)
+    var collector = FieldCollector(
+      firestore: firestore, nestsArrays: place == .inList, takesSentinels: place == .inArray)
     guard place != .inArray else { return try collector.element(value) }
-    let stored = try collector.value(value, at: [])
-    if let sentinel = collector.sentinels.first {
-      throw UserDataError(.sentinelOutsideWrite(sentinel.value.methodName))
-    }
-    return stored ?? .map(StoredMap())
+    // Sentinels throw, so nothing can be left out.
+    return try collector.value(value, at: []) ?? .map(StoredMap())
   }
 
   // MARK: Out

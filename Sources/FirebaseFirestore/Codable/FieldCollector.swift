@@ -9,11 +9,14 @@ struct FieldCollector {
   let firestore: Firestore?
   /// Whether arrays may hold arrays, which no document allows.
   let nestsArrays: Bool
+  /// False where there is no write that could compute anything.
+  let takesSentinels: Bool
   private(set) var sentinels: [EncodedFields.Sentinel] = []
 
-  init(firestore: Firestore?, nestsArrays: Bool = false) {
+  init(firestore: Firestore?, nestsArrays: Bool = false, takesSentinels: Bool = true) {
     self.firestore = firestore
     self.nestsArrays = nestsArrays
+    self.takesSentinels = takesSentinels
   }
 
   /// `path` is nil below an array, where fields have no path.
@@ -38,6 +41,7 @@ struct FieldCollector {
   mutating func value(_ value: CodedValue, at path: [String]?) throws(UserDataError) -> StoredValue? {
     switch value {
     case .sentinel(let sentinel):
+      guard takesSentinels else { throw UserDataError(.sentinelOutsideWrite(sentinel.methodName)) }
       guard let path else { throw UserDataError(.sentinelInArray(sentinel.methodName)) }
       sentinels.append((path, sentinel))
       return nil

@@ -4,6 +4,7 @@
 // other coders, and when a program's own `encode(to:)` or `init(from:)` hands on the coder it was given.
 
 private import DocumentStore
+import FirebaseCore
 private import Foundation
 
 // MARK: GeoPoint
@@ -39,6 +40,18 @@ extension GeoPoint {
   }
 }
 
+// MARK: Timestamp
+
+// Its own methods are below this module, and ask for these.
+
+extension ValueEncoder: TimestampEncoder {
+  func write(_ timestamp: Timestamp) { write(.timestamp(timestamp)) }
+}
+
+extension ValueDecoder: TimestampDecoder {
+  func timestamp() throws -> Timestamp { try timestamp(Timestamp.self, value, at: nil) }
+}
+
 // MARK: VectorValue
 
 extension VectorValue {
@@ -65,21 +78,21 @@ extension VectorValue {
 // MARK: DocumentReference
 
 extension DocumentReference {
+  public convenience init(from decoder: any Decoder) throws {
+    guard let decoder = decoder as? ValueDecoder else {
+      throw FirestoreDecodingError.decodingIsNotSupported(
+        "DocumentReference values can only be decoded with Firestore.Decoder")
+    }
+    let reference = try decoder.reference(decoder.value, at: nil)
+    self.init(reference.firestore, reference.segments)
+  }
+
   public func encode(to encoder: any Encoder) throws {
     guard let encoder = encoder as? ValueEncoder else {
       throw FirestoreEncodingError.encodingIsNotSupported(
         "DocumentReference values can only be encoded with Firestore.Encoder")
     }
     encoder.write(.reference(self))
-  }
-}
-
-// A class that is not final cannot be given this initializer by an extension of its own, but by one of
-// the protocol. Our decoder never comes here: it has the object already.
-extension Decodable where Self: DocumentReference {
-  public init(from decoder: any Decoder) throws {
-    throw FirestoreDecodingError.decodingIsNotSupported(
-      "DocumentReference values can only be decoded with Firestore.Decoder")
   }
 }
 

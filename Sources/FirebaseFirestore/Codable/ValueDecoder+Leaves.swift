@@ -1,7 +1,7 @@
 // Reading a value as a type: the types that need no container, then the way down to all others.
 
 import DocumentStore
-private import FirebaseCore
+import FirebaseCore
 private import Foundation
 
 extension ValueDecoder {
@@ -159,9 +159,7 @@ extension ValueDecoder {
     }
   }
 
-  private func timestamp(
-    _ type: Any.Type, _ value: CodedValue, at key: (any CodingKey)?
-  ) throws -> Timestamp {
+  func timestamp(_ type: Any.Type, _ value: CodedValue, at key: (any CodingKey)?) throws -> Timestamp {
     switch value {
     case .stored(.timestamp(let stored)): return Timestamp(stored)
     case .timestamp(let timestamp): return timestamp
@@ -197,7 +195,7 @@ extension ValueDecoder {
     return url
   }
 
-  private func reference(_ value: CodedValue, at key: (any CodingKey)?) throws -> DocumentReference {
+  func reference(_ value: CodedValue, at key: (any CodingKey)?) throws -> DocumentReference {
     switch value {
     case .reference(let reference):
       return reference

@@ -14,10 +14,10 @@ public final class PersistentCacheIndexManager: NSObject, Sendable {
   init(_ firestore: Firestore) { self.firestore = firestore }
 
   /// Queries have the indexes made that they need. This is how every database begins.
-  public func enableIndexAutoCreation() { firestore.client().perform { $0.store.createsIndexes = true } }
+  public func enableIndexAutoCreation() { firestore.client().createsIndexes(true) }
 
   /// Queries use the indexes that there are, and look at each document where none helps.
-  public func disableIndexAutoCreation() { firestore.client().perform { $0.store.createsIndexes = false } }
+  public func disableIndexAutoCreation() { firestore.client().createsIndexes(false) }
 
   /// Drops them all, also those that were declared.
   public func deleteAllIndexes() {

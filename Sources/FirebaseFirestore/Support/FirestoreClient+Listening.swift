@@ -3,7 +3,9 @@
 //   1. after the writes that were issued before, the store takes a listener up (DocumentStore.listen)
 //   2. a write that is issued later is acknowledged after that, so that its completion comes after the state
 //      that it made
-//   3. a commit puts the states of all listeners on their queues; when all are there, those who listen to
+//   3. where an index has to be made first, both are left to the queue for that: nobody else waits meanwhile, and what
+//      is acknowledged until then is part of the first state
+//   4. a commit puts the states of all listeners on their queues; when all are there, those who listen to
 //      snapshots being in sync are put behind them, once for the commit
 
 import DocumentStore
@@ -20,18 +22,43 @@ extension FirestoreClient {
   ) -> Listening {
     let listening = Listening { [weak self] in self?.forget($0) }
     remember(listening)
+    let tell: @Sendable (Result<LiveSnapshot, DocumentStoreError>) -> Void = { [weak self] result in
+      self?.tell(result, listening, made, handler)
+    }
     inOrder { [self] view in
       guard !listening.isRemoved else { return }
       do throws(DocumentStoreError) {
-        let registration = try view.get().store.listen(to: query, on: queue) { [weak self] result in
-          self?.tell(result, listening, made, handler)
+        let store = try view.get().store
+        let isReady = try store.isReady(toListenTo: query)
+        whenIndexed(listening, isReady: isReady, query, store) { made in
+          do throws(DocumentStoreError) {
+            try made.get()
+            let registration = try store.listen(to: query, on: queue, tell)
+            listening.attach { registration.remove() }
+          } catch {
+            queue.async { tell(.failure(error)) }
+          }
         }
-        listening.attach { registration.remove() }
       } catch {
-        queue.async { [self] in tell(.failure(error), listening, made, handler) }
+        queue.async { tell(.failure(error)) }
       }
     }
     return listening
+  }
+
+  /// Has `body` run once no index has to be made for `listening`: at once, or where indexes are made. If the listening
+  /// ends before, so does the making, and nothing comes of it.
+  func whenIndexed(
+    _ listening: Listening, isReady: Bool, _ query: StructuredQuery, _ store: DocumentStore,
+    _ body: @escaping @Sendable (Result<Void, DocumentStoreError>) -> Void
+  ) {
+    guard !isReady else { return body(.success(())) }
+    prepare {
+      let made = Result { () throws(DocumentStoreError) in
+        try store.makeIndexes(for: query) { !listening.isRemoved }
+      }
+      if !listening.isRemoved { body(made) }
+    }
   }
 
   private func tell<Snapshot>(

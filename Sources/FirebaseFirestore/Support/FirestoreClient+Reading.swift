@@ -105,16 +105,32 @@ extension FirestoreClient {
           done(Result { try view.documents(query, source: source) }.mapError(FirestoreErrors.translate(any:)))
         }
       }
-      guard source != .cache else {
-        let known = try driver.inspectNow { engine throws(DocumentStoreError) in
-          try engine.local.documents(query)
+      if try driver.store.isReady(query) { return try ask(query, source, driver, done) }
+      prepare { [self] in
+        do {
+          try driver.store.makeIndexes(for: query)
+          try ask(query, source, driver, done)
+        } catch {
+          done(.failure(FirestoreErrors.translate(any: error)))
         }
-        return done(.success(RemoteReads.cached(known)))
       }
-      let done = questions.once(on: reading, done)
-      driver.first(query) { [self] first in
-        inOrderOfReads(done) { done(.success(try RemoteReads.documents(try first.get(), source))) }
+    }
+  }
+
+  /// It answers by itself, unless it throws.
+  private func ask(
+    _ query: StructuredQuery, _ source: ReadSource, _ driver: SyncDriver,
+    _ done: @escaping Answer<ViewedDocuments>
+  ) throws {
+    guard source != .cache else {
+      let known = try driver.inspectNow { engine throws(DocumentStoreError) in
+        try engine.local.documents(query)
       }
+      return done(.success(RemoteReads.cached(known)))
+    }
+    let done = questions.once(on: reading, done)
+    driver.first(query) { [self] first in
+      inOrderOfReads(done) { done(.success(try RemoteReads.documents(try first.get(), source))) }
     }
   }
 

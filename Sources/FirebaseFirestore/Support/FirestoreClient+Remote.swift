@@ -92,6 +92,11 @@ extension FirestoreClient {
   nonisolated(nonsending) func documents(
     _ query: StructuredQuery, source: ReadSource, through driver: SyncDriver
   ) async throws -> ViewedDocuments {
+    let isReady = Result { () throws(DocumentStoreError) in try driver.store.isReady(query) }
+    if try !isReady.mapError(FirestoreErrors.translate).get() {
+      // Everybody waits for what the driver does.
+      try await prepared { view throws(DocumentStoreError) in try view.store.makeIndexes(for: query) }
+    }
     guard source == .cache else { return try RemoteReads.documents(try await first(query, driver), source) }
     return try await inspected(driver) { engine throws(DocumentStoreError) in
       RemoteReads.cached(try engine.local.documents(query))
@@ -154,15 +159,22 @@ extension FirestoreClient {
     }
     let rules = ListenRules(
       includesMetadataChanges: options.includeMetadataChanges, isCacheOnly: options.source == .cache)
-    inOrderOfDriver { driver in
+    inOrderOfDriver { [self] driver in
       guard !listening.isRemoved else { return }
-      switch driver {
-      case .failure(let error): queue.async { tell(.failure(error)) }
-      case .success(let driver):
-        let id = driver.listen(to: query, rules) { result in
-          queue.async { tell(result.mapError(FirestoreErrors.translate)) }
+      do {
+        let driver = try driver.get()
+        let isReady = try driver.store.isReady(query)
+        whenIndexed(listening, isReady: isReady, query, driver.store) { made in
+          if case .failure(let error) = made {
+            return queue.async { tell(.failure(FirestoreErrors.translate(error))) }
+          }
+          let id = driver.listen(to: query, rules) { result in
+            queue.async { tell(result.mapError(FirestoreErrors.translate)) }
+          }
+          listening.attach { driver.unlisten(id) }
         }
-        listening.attach { driver.unlisten(id) }
+      } catch {
+        queue.async { tell(.failure(FirestoreErrors.translate(any: error))) }
       }
     }
     return listening

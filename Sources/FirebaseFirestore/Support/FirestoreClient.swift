@@ -23,10 +23,10 @@ package final class FirestoreClient: Sendable {
   private let queue = DispatchQueue(label: "dugout.firestore.writes")
   /// Where writes that have their place are waited for, in the same order.
   private let finishing = DispatchQueue(label: "dugout.firestore.writes.finishing")
-  /// Where what is finished is told, and listeners are taken up, in the order of the calls. Taking one up may have
-  /// to make an index, which waits for writes: so it happens on neither of the queues above.
+  /// Where what is finished is told, and listeners are taken up, in the order of the calls. Taking one up runs its query:
+  /// so it happens on neither of the queues above.
   private let acknowledging = DispatchQueue(label: "dugout.firestore.acknowledging")
-  /// Where reads have their indexes made, one after the other.
+  /// Where reads and listeners have their indexes made, one after the other, and run their queries then.
   private let preparing = DispatchQueue(label: "dugout.firestore.indexes")
   /// Where reads that have a completion are made, in the order of the calls.
   let reading = DispatchQueue(label: "dugout.firestore.reads")
@@ -43,6 +43,8 @@ package final class FirestoreClient: Sendable {
   private struct State {
     var use: StoreUse?
     var isClosed = false
+    /// No listener is told anything any more, nor begins to be.
+    var isSilent = false
     var driver: SyncDriver?
     /// Of the acknowledging queue.
     var acknowledgements = 0
@@ -55,6 +57,12 @@ package final class FirestoreClient: Sendable {
     var finished: UInt64 = 0
     /// Reads that wait until the write with this number has finished.
     var waiting: [(write: UInt64, resume: @Sendable () -> Void)] = []
+    /// Nil as long as nobody has said.
+    var createsIndexes: Bool?
+
+    func applyIndexCreation() {
+      if let use, let createsIndexes { use.view.store.createsIndexes = createsIndexes }
+    }
   }
 
   init(place: StorePlace, durability: StoreDurability, remote: ClientRemote? = nil) {
@@ -74,7 +82,10 @@ package final class FirestoreClient: Sendable {
     do throws(DocumentStoreError) {
       guard let remote else {
         try use.view.checkIsOwn()
-        state.withLock { $0.use = use }
+        state.withLock { state in
+          state.use = use
+          state.applyIndexCreation()
+        }
         return use.view
       }
       let driver = try use.view.attach(
@@ -82,6 +93,7 @@ package final class FirestoreClient: Sendable {
       state.withLock { state in
         state.use = use
         state.driver = driver
+        state.applyIndexCreation()
       }
       return use.view
     } catch {
@@ -118,6 +130,7 @@ package final class FirestoreClient: Sendable {
     // Whatever closures hold goes behind the lock: it may remove listeners of its own.
     let gone = state.withLock { state in
       defer {
+        state.isSilent = true
         state.listeners = [:]
         state.onSync = [:]
       }
@@ -248,7 +261,12 @@ package final class FirestoreClient: Sendable {
   // MARK: Listeners
 
   func remember(_ listening: Listening) {
-    state.withLock { $0.listeners[ObjectIdentifier(listening)] = listening }
+    let isLate = state.withLock { state in
+      if !state.isSilent { state.listeners[ObjectIdentifier(listening)] = listening }
+      return state.isSilent
+    }
+    // Nobody would end it.
+    if isLate { listening.stop() }
   }
 
   /// From now on a round of snapshots concerns `listening`, unless it was removed.
@@ -289,6 +307,18 @@ package final class FirestoreClient: Sendable {
 
   var openView: LocalView? { state.withLock { $0.use?.view } }
 
+  // MARK: Indexes
+
+  /// Whether queries have indexes made: from this call on, or as soon as the store is open, which this sees to.
+  func createsIndexes(_ creates: Bool) {
+    let isOpen = state.withLock { state in
+      state.createsIndexes = creates
+      state.applyIndexCreation()
+      return state.use != nil
+    }
+    if !isOpen { queue.async { [self] in _ = try? openStore() } }
+  }
+
   // MARK: Other work
 
   /// Has `body` run where it may take its time, behind the writes up to `write`: by itself, or in the turn that the
@@ -319,13 +349,6 @@ package final class FirestoreClient: Sendable {
   /// serial queue of ours has: their threads are counted by priority, and those who wait leave none to anybody else.
   static func waitingPlace() -> DispatchQueue {
     DispatchQueue(label: "dugout.firestore.waiting", qos: .userInitiated)
-  }
-
-  /// Has `body` run on the queue of the writes, unless the store cannot be opened.
-  func perform(_ body: @escaping @Sendable (LocalView) -> Void) {
-    queue.async { [self] in
-      if let view = try? openStore() { body(view) }
-    }
   }
 
   /// Runs what takes its time beside the writes, on a thread that may wait.
@@ -395,7 +418,7 @@ package final class FirestoreClient: Sendable {
     if isDone { body() }
   }
 
-  /// Has a read that has an index made first run with the others of its kind.
+  /// Has what needs an index made first run with the others of its kind.
   func prepare(_ body: @escaping @Sendable () -> Void) { preparing.async(execute: body) }
 
   /// Reads while the caller's thread waits for the writes up to `write`.

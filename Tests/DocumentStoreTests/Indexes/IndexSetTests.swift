@@ -80,6 +80,34 @@ struct IndexSetTests {
     try store.close()
   }
 
+  @Test("are not there if nobody wanted them any more, and are made once somebody does")
+  func unwanted() throws {
+    let store = try open()
+    for start in 0..<10 { try fill(store, start * 500..<start * 500 + 500) }
+    let query = try StructuredQuery.ofC.where("a", .equal, 3)
+    #expect(try !store.isReady(query))
+    var asked = 0
+    try store.makeIndexes(for: query) {
+      asked += 1
+      return asked < 2
+    }
+    #expect(asked == 2)
+    #expect(store.indexList.isEmpty)
+    // No more than up to the second question.
+    #expect(store.documentsReadForIndexes.withLock { $0 } == 4096)
+    try store.makeIndexes(for: query)
+    #expect(store.indexList.map(\.entries) == [5000])
+    #expect(try store.isReady(query))
+    // Who comes to somebody who listens already needs none.
+    let registration = try store.listen(to: query, on: DispatchQueue(label: "dugout.test")) { _ in }
+    #expect(store.dropIndex(try index("a")))
+    #expect(try !store.isReady(query))
+    #expect(try store.isReady(toListenTo: query))
+    registration.remove()
+    #expect(try !store.isReady(toListenTo: query))
+    try store.close()
+  }
+
   @Test("have what was committed while they were made")
   func duringCommits() throws {
     let store = try open()

@@ -182,8 +182,17 @@ struct Misuse: Sendable {
     Misuse("FieldValue.delete() can only be used with updateData() and setData()") {
       _ = $0.collection("a").whereField("n", isEqualTo: FieldValue.delete())
     },
-    Misuse("FieldValue.serverTimestamp() is not currently supported inside arrays") {
-      _ = $0.collection("a").whereField("n", in: [FieldValue.serverTimestamp()])
+    Misuse("FieldValue.serverTimestamp() can only be used with updateData() and setData()") {
+      _ = $0.collection("a").whereField("n", in: [1, FieldValue.serverTimestamp()])
+    },
+    Misuse("FieldValue.increment() can only be used with updateData() and setData()") {
+      _ = $0.collection("a").whereField("n", notIn: [["m": FieldValue.increment(1)]])
+    },
+    Misuse("FieldValue.delete() can only be used with updateData() and setData()") {
+      _ = $0.collection("a").whereField("n", arrayContainsAny: [FieldValue.delete()])
+    },
+    Misuse("FieldValue.delete() can only be used with updateData() and setData()") {
+      _ = $0.collection("a").whereField("n", isEqualTo: [["m": FieldValue.delete()]])
     },
     Misuse("Nested arrays are not supported") {
       _ = $0.collection("a").whereField("n", isEqualTo: [[1]])

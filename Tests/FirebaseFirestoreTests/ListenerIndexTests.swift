@@ -1,0 +1,193 @@
+// A listener whose index has to be made: who waits for that, what it is told first, and how it ends.
+
+import DocumentStore
+import Foundation
+import OfflineSync
+import Testing
+
+@testable import FirebaseFirestore
+
+@Suite(.timeLimit(.minutes(2))) struct ListenerIndexTests {
+  private let queue = DispatchQueue(label: "dugout.test.callbacks")
+
+  /// With so many documents that a query has an index made. A remote is away, and writes do not wait for it.
+  private func filled(hasRemote: Bool) async throws -> Firestore {
+    let firestore = Firestore.memory()
+    let settings = FirestoreSettings()
+    settings.dispatchQueue = queue
+    if hasRemote {
+      settings.remote = try LoopbackRemote(authority: try DocumentStore.openInMemory())
+      settings.acknowledgement = .local
+    }
+    firestore.settings = settings
+    try await firestore.disableNetwork()
+    let batch = firestore.batch()
+    for n in 0..<300 { batch.setData(["n": n, "m": n % 10], forDocument: firestore.document("a/\(n)")) }
+    try await batch.commit()
+    return firestore
+  }
+
+  private func needy(_ firestore: Firestore) -> Query {
+    firestore.collection("a").whereField("m", isEqualTo: 3).order(by: "n")
+  }
+
+  /// Returns when listeners that were added before have been taken up, or left to those who make indexes.
+  private func passes(_ firestore: Firestore) async {
+    let events = Events<DocumentSnapshot>()
+    let registration = firestore.document("a/0").addSnapshotListener(events.add)
+    _ = await events.next
+    registration.remove()
+  }
+
+  /// What was on its way to the callbacks has been told.
+  private func settle() async { await withCheckedContinuation { done in queue.async { done.resume() } } }
+
+  @Test(arguments: [false, true]) func whoNeedsNoIndexDoesNotWaitForAListenerThatDoes(hasRemote: Bool)
+    async throws
+  {
+    let firestore = try await filled(hasRemote: hasRemote)
+    let held = try HeldBuild(in: firestore)
+    let (slow, quick, told) = (Events<QuerySnapshot>(), Events<DocumentSnapshot>(), Counter())
+    needy(firestore).addSnapshotListener { snapshot, error in
+      told.add()
+      slow.add(snapshot, error)
+    }
+    firestore.document("a/3").addSnapshotListener(quick.add)
+    let before = await quick.next
+    #expect(before?["n"] as? Int == 3)
+    try await firestore.document("a/3").setData(["n": -1, "m": 3])
+    let after = await quick.next
+    #expect(after?["n"] as? Int == -1)
+    // A remote that is away would be waited for.
+    if !hasRemote { try await firestore.waitForPendingWrites() }
+    #expect(try await firestore.document("a/3").getDocument(source: .cache)["n"] as? Int == -1)
+    #expect(!held.isReleased, "somebody waited for an index that only another one needs")
+    #expect(told.count == 0)
+    held.release()
+    let first = await slow.next
+    #expect(first?.count == 30)
+    #expect(first?.documents.first?["n"] as? Int == -1)
+    try await firestore.terminate()
+  }
+
+  @Test(arguments: [false, true]) func itsFirstStateHasWhatCameBeforeAndComesOnce(hasRemote: Bool)
+    async throws
+  {
+    let firestore = try await filled(hasRemote: hasRemote)
+    let held = try HeldBuild(in: firestore)
+    let (events, told) = (Events<QuerySnapshot>(), Counter())
+    // Nobody waits for this one: that it was issued before is enough.
+    firestore.document("a/before").setData(["n": 1000, "m": 3], completion: nil)
+    needy(firestore).addSnapshotListener { snapshot, error in
+      told.add()
+      events.add(snapshot, error)
+    }
+    try await firestore.document("a/meanwhile").setData(["n": 1001, "m": 3])
+    #expect(!held.isReleased, "a write waited for an index")
+    held.release()
+    let first = await events.next
+    #expect(first?.documents.suffix(2).map(\.documentID) == ["before", "meanwhile"])
+    #expect(first?.documentChanges.count == 32)
+    try await firestore.document("a/after").setData(["n": 1002, "m": 3])
+    let second = await events.next
+    #expect(second?.count == 33)
+    #expect(second?.documentChanges.map(\.document.documentID) == ["after"])
+    await settle()
+    #expect(told.count == 2)
+    try await firestore.terminate()
+  }
+
+  @Test(arguments: [false, true]) func thoseThatNeedTheSameIndexHaveItMadeOnce(hasRemote: Bool) async throws {
+    let firestore = try await filled(hasRemote: hasRemote)
+    let held = try HeldBuild(in: firestore)
+    let all = (0..<3).map { _ in Events<QuerySnapshot>() }
+    needy(firestore).addSnapshotListener(all[0].add)
+    needy(firestore).addSnapshotListener(all[1].add)
+    needy(firestore).limit(to: 5).addSnapshotListener(all[2].add)
+    await passes(firestore)
+    #expect(!held.isReleased)
+    held.release()
+    var counts: [Int?] = []
+    for events in all { counts.append(await events.next?.count) }
+    #expect(counts == [30, 30, 5])
+    let made = held.store.indexList.map(\.definition)
+    #expect(made.count == 1)
+    let documentsRead = held.documentsRead
+    for definition in made { held.store.dropIndex(definition) }
+    _ = try await needy(firestore).getDocuments(source: .cache)
+    #expect(held.documentsRead >= 2 * documentsRead, "once more is not twice as much")
+    try await firestore.terminate()
+  }
+
+  @Test(arguments: [false, true]) func whatIsRemovedMeanwhileIsToldNothingAndHasNoIndexMade(hasRemote: Bool)
+    async throws
+  {
+    let firestore = try await filled(hasRemote: hasRemote)
+    let held = try HeldBuild(in: firestore)
+    let told = Counter()
+    let registration = needy(firestore).addSnapshotListener { _, _ in told.add() }
+    await passes(firestore)
+    registration.remove()
+    #expect(!held.isReleased)
+    held.release()
+    // Behind the making that nobody wants any more.
+    await withCheckedContinuation { done in firestore.client().prepare { done.resume() } }
+    await settle()
+    #expect(told.count == 0)
+    #expect(held.store.indexList.isEmpty && held.documentsRead == 0)
+    let events = Events<QuerySnapshot>()
+    needy(firestore).addSnapshotListener(events.add)
+    #expect(await events.next?.count == 30)
+    try await firestore.terminate()
+  }
+
+  @Test(arguments: [false, true]) func theEndOfTheDatabaseEndsTheMaking(hasRemote: Bool) async throws {
+    let firestore = try await filled(hasRemote: hasRemote)
+    let held = try HeldBuild(in: firestore)
+    let told = Counter()
+    needy(firestore).addSnapshotListener { _, _ in told.add() }
+    await passes(firestore)
+    #expect(!held.isReleased)
+    await withCheckedContinuation { done in
+      firestore.terminate { _ in done.resume() }
+      held.release()
+    }
+    await settle()
+    #expect(told.count == 0)
+    #expect(held.store.indexList.isEmpty && held.documentsRead == 0)
+  }
+
+  /// It may have been on its way to a database that has ended meanwhile.
+  @Test func whatComesBehindTheEndIsRemovedAtOnce() async throws {
+    let firestore = try await filled(hasRemote: false)
+    let client = firestore.client()
+    try await firestore.terminate()
+    let told = Counter()
+    let query = StructuredQuery(.collection(try CollectionPath(["a"])))
+    let listening = client.listen(
+      to: .success(query), SnapshotListenOptions(), on: queue, live: { _ in 1 }, viewed: { _ in 1 }
+    ) { (_: Result<Int, any Error>) in told.add() }
+    #expect(listening.isRemoved)
+    await settle()
+    #expect(told.count == 0)
+  }
+
+  @Test func withARemoteAReadThatNeedsAnIndexHoldsUpNobody() async throws {
+    let firestore = try await filled(hasRemote: true)
+    let held = try HeldBuild(in: firestore)
+    let (slow, quick) = (Events<QuerySnapshot>(), Events<DocumentSnapshot>())
+    needy(firestore).getDocuments(source: .cache, completion: slow.add)
+    let query = needy(firestore)
+    async let found = query.getDocuments(source: .cache).count
+    // The one asks behind the other.
+    firestore.document("a/3").getDocument(source: .cache, completion: quick.add)
+    let document = await quick.next
+    #expect(document?["n"] as? Int == 3)
+    try await firestore.document("a/3").setData(["n": -1, "m": 3])
+    #expect(!held.isReleased, "somebody waited for an index that only another one needs")
+    held.release()
+    #expect(await slow.next?.count == 30)
+    #expect(try await found == 30)
+    try await firestore.terminate()
+  }
+}
