@@ -188,7 +188,119 @@ extension StreamBaseKitTests {
       #expect(errors.codes.isEmpty)
     }
 
+    // MARK: What the commit computes
+
+    /// Its fields are read as something else than what is written.
+    private final class Parcel: BaseItem {
+      nonisolated(unsafe) static var clones = 0
+      var due: Timestamp?
+      var stamps = 0
+
+      override func update(_ dict: [String: Any]?) {
+        due = dict?["due"] as? Timestamp
+        stamps = dict?["stamps"] as? Int ?? 0
+      }
+
+      override var dict: [String: Any] {
+        [
+          "due": Date(timeIntervalSince1970: 1), "sentAt": FieldValue.serverTimestamp(),
+          "stamps": FieldValue.increment(Int64(1)),
+        ]
+      }
+
+      override func clone() -> any BaseItemProtocol {
+        Self.clones += 1
+        return super.clone()
+      }
+    }
+
+    /// Else it would be counted once more by each update.
+    @Test func aPredicateIsAskedAboutFieldsAsTheyAreRead() async throws {
+      base.resource(Parcel.self, path: "/parcels/@")
+      let before = Parcel.clones
+      await run { context.create(Parcel(key: "1")) }
+      #expect(Parcel.clones == before, "who is not counted is not asked")
+      await run { context.destroy(Parcel(key: "1")) }
+      base.counter(Board.self, name: "due_count", countingType: Parcel.self) {
+        ($0 as? Parcel)?.due == Timestamp(seconds: 1, nanoseconds: 0)
+      }
+      base.counter(Board.self, name: "stamped_count", countingType: Parcel.self) {
+        (($0 as? Parcel)?.stamps ?? 0) >= 2
+      }
+      func parcels() async throws -> [Int] {
+        let snapshot = try await world.firestore.document("boards/b").getDocument()
+        return ["due_count", "stamped_count"].map { snapshot.get($0) as? Int ?? 0 }
+      }
+      await run { context.create(Parcel(key: "1")) }
+      #expect(try await parcels() == [1, 0])
+      for _ in 0..<2 {
+        await run { context.update(Parcel(key: "1")) }
+        #expect(try await parcels() == [1, 1])
+      }
+      await run { context.destroy(Parcel(key: "1")) }
+      #expect(try await parcels() == [0, 0])
+      #expect(errors.codes.isEmpty)
+    }
+
     // MARK: With a remote
+
+    /// The server sets when it was sent.
+    private final class Letter: BaseItem {
+      var sentAt: Timestamp?
+
+      override func update(_ dict: [String: Any]?) { sentAt = dict?["sentAt"] as? Timestamp }
+
+      override var dict: [String: Any] { ["sentAt": sentAt as Any? ?? FieldValue.serverTimestamp()] }
+    }
+
+    /// While the write waits there is no time yet, and each update would have counted it again.
+    @Test func aPredicateOverATimeThatTheServerSetsCountsOnceOffline() async throws {
+      let authority = try DocumentStore.openInMemory()
+      let remote = try LoopbackRemote(authority: authority)
+      let world = StreamWorld {
+        $0.remote = remote
+        $0.acknowledgement = .local
+      }
+      let (base, context) = Self.open(world.firestore, errors)
+      base.resource(Letter.self, path: "/letters/$board/@")
+      base.counter(Board.self, name: "sent_count", countingType: Letter.self) {
+        ($0 as? Letter)?.sentAt != nil
+      }
+      func run(_ body: () -> Void) async {
+        let target = world.on {
+          let target = base.finished + 1
+          body()
+          return target
+        }
+        await world.wait { base.finished >= target }
+      }
+      func sent() throws -> StoredValue? {
+        try authority.document(at: DocumentPath(["boards", "b"]))?.fields["sent_count"]
+      }
+      await run { context.create(Board(key: "b")) }
+      try await world.firestore.waitForPendingWrites()
+      try await world.firestore.disableNetwork()
+      let letter = Letter(key: "1")
+      await run { context.create(letter) }
+      // As it was made, and as a stream would have it.
+      await run { context.update(letter) }
+      let stored = try await world.firestore.document("letters/b/items/1").getDocument(source: .cache)
+      let taken = world.on {
+        let taken = Letter(key: "1")
+        taken.take(stored)
+        return taken
+      }
+      #expect(taken.sentAt != nil)
+      for _ in 0..<2 { await run { context.update(taken) } }
+      try await world.firestore.enableNetwork()
+      try await world.firestore.waitForPendingWrites()
+      #expect(try sent() == .integer(1))
+      await run { context.destroy(letter) }
+      try await world.firestore.waitForPendingWrites()
+      #expect(try sent() == .integer(0))
+      #expect(errors.codes.isEmpty)
+      try await world.firestore.terminate()
+    }
 
     @Test func theLoserOfTwoOfflineEndsIsRefusedAsAWhole() async throws {
       let authority = try DocumentStore.openInMemory()

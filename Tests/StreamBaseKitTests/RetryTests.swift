@@ -26,10 +26,14 @@ extension StreamBaseKitTests {
       let base: HearingBase
       let context: ResourceContext
 
-      init(_ remote: LoopbackRemote, _ acknowledgement: FirestoreAcknowledgement) {
+      init(
+        _ remote: any Remote, _ acknowledgement: FirestoreAcknowledgement,
+        _ change: (FirestoreSettings) -> Void = { _ in }
+      ) {
         world = StreamWorld {
           $0.remote = remote
           $0.acknowledgement = acknowledgement
+          change($0)
         }
         base = HearingBase(firebase: world.firestore)
         base.errorHandler = { _ in }
@@ -53,6 +57,11 @@ extension StreamBaseKitTests {
         let target = world.on { base.heard.count { $0 == heard } + 1 }
         world.on(body)
         await world.wait { base.heard.count { $0 == heard } == target }
+      }
+
+      /// The app writes past the base what no predicate asks about.
+      func mark() {
+        world.on { world.firestore.document("notes/b/items/1").updateData(["mark": true]) { _ in } }
       }
 
       func finish(_ count: Int) async throws {
@@ -274,6 +283,248 @@ extension StreamBaseKitTests {
       func add(_ user: String?) { lock.withLock { users.append(user) } }
 
       var all: [String?] { lock.withLock { users } }
+    }
+
+    // MARK: Behind the app's own writes
+
+    /// The write of the app lands on what others have made. What was made behind it was made for something else.
+    @Test(arguments: [true, false]) func whatFollowsAnUpdateDataThatLandsOnAnotherChangeIsTriedAgain(
+      isTold: Bool
+    ) async throws {
+      try begin()
+      let client = Client(remote, isTold ? .server : .local)
+      try await client.readAndGoOffline("notes/b/items/1", "boards/b")
+      client.mark()
+      await client.issue("did update") { client.context.update(Note("1", text: "1", rank: 20)) }
+      await client.issue("did destroy") { client.context.destroy(Note("1")) }
+      try change(15, high: 1)
+      try await client.finish(2)
+      #expect(try field("rank") == (isTold ? nil : .integer(15)))
+      #expect(try field("mark") == (isTold ? nil : .boolean(true)))
+      #expect(try counts() == [.integer(isTold ? 1 : 2), .integer(isTold ? 1 : 2)])
+      try await client.world.firestore.terminate()
+    }
+
+    /// Nobody has come between: nothing is refused, which without an answer would be for ever.
+    @Test(arguments: [true, false]) func whatFollowsAnUpdateDataOfWhatWasReadHappens(endsIt: Bool)
+      async throws
+    {
+      try begin()
+      let client = Client(remote, .local)
+      try await client.readAndGoOffline("notes/b/items/1", "boards/b")
+      client.mark()
+      await client.issue("did update") { client.context.update(Note("1", text: "1", rank: 20)) }
+      client.mark()
+      if endsIt { await client.issue("did destroy") { client.context.destroy(Note("1")) } }
+      try await client.finish(endsIt ? 2 : 1)
+      #expect(try field("rank") == (endsIt ? nil : .integer(20)))
+      #expect(try counts() == [.integer(endsIt ? 1 : 2), .integer(endsIt ? 1 : 2)])
+      try await client.world.firestore.terminate()
+    }
+
+    /// A remote that tells listeners what has changed when it may, and may not say what writes were made on.
+    private final class HoldingRemote: Remote, @unchecked Sendable {
+      // Unchecked: under the lock.
+      private let remote: LoopbackRemote
+      private let lock = NSLock()
+      private var held: [() -> Void]?
+      private let saysBefore: Bool
+
+      init(_ remote: LoopbackRemote, saysBefore: Bool = true) {
+        self.remote = remote
+        self.saysBefore = saysBefore
+      }
+
+      func hold() { lock.withLock { held = held ?? [] } }
+
+      func release() {
+        lock.withLock {
+          for tell in held ?? [] { tell() }
+          held = nil
+        }
+      }
+
+      var documentsName: String { remote.documentsName }
+
+      func openWatchStream(
+        as user: String?, _ handler: @escaping @Sendable (WatchStreamEvent) -> Void
+      ) -> any WatchStream {
+        remote.openWatchStream(as: user) { [self] event in
+          lock.withLock { if held == nil { handler(event) } else { held?.append { handler(event) } } }
+        }
+      }
+
+      func openWriteStream(
+        as user: String?, _ handler: @escaping @Sendable (WriteStreamEvent) -> Void
+      ) -> any WriteStream {
+        remote.openWriteStream(as: user) { [saysBefore] event in
+          guard !saysBefore, case .answered(let version, var results, let token) = event else {
+            return handler(event)
+          }
+          for index in results.indices { results[index].versionBefore = nil }
+          handler(.answered(version, results, token: token))
+        }
+      }
+
+      func documents(
+        at paths: [DocumentPath], as user: String?,
+        _ answer: @escaping @Sendable (Result<[RemoteDocument], RemoteError>) -> Void
+      ) {
+        remote.documents(at: paths, as: user, answer)
+      }
+
+      func commit(
+        _ mutations: [Mutation], as user: String?,
+        _ answer: @escaping @Sendable (Result<SnapshotVersion, RemoteError>) -> Void
+      ) {
+        remote.commit(mutations, as: user, answer)
+      }
+
+      func aggregate(
+        _ aggregates: [Aggregate], over query: StructuredQuery, as user: String?,
+        _ answer: @escaping @Sendable (Result<[StoredValue], RemoteError>) -> Void
+      ) {
+        remote.aggregate(aggregates, over: query, as: user, answer)
+      }
+    }
+
+    /// Somebody listens to the note and its board, and the app has written the note: that was accepted, and the watch
+    /// stream has not told so.
+    private func openBetweenAnswerAndTelling(
+      _ holding: HoldingRemote, others change: () throws -> Void = {}
+    ) async throws -> (client: Client, writers: Writers) {
+      try begin()
+      let client = Client(holding, .server)
+      let note = client.world.firestore.document("notes/b/items/1")
+      var told: Set<String> = []
+      for document in [note, client.world.firestore.document("boards/b")] {
+        client.world.on {
+          _ = document.addSnapshotListener(includeMetadataChanges: true) { snapshot, _ in
+            if snapshot?.metadata.isFromCache == false { told.insert(document.path) }
+          }
+        }
+      }
+      await client.world.wait { told.count == 2 }
+      let writers = Writers()
+      var rules = LoopbackRules()
+      rules.mayWrite = { user, _ in
+        writers.add(user)
+        return nil
+      }
+      remote.setRules(rules)
+      holding.hold()
+      try change()
+      try await note.updateData(["mark": true])
+      return (client, writers)
+    }
+
+    /// The story: who listens sees the note as one with a write that waits until the watch stream tells it. What was read so
+    /// was refused five times, as fast as it could be tried again.
+    @Test(arguments: [true, false]) func betweenTheAnswerAndTheWatchStreamWhatWasAcceptedIsRead(
+      isUpdate: Bool
+    )
+      async throws
+    {
+      let holding = HoldingRemote(remote)
+      let (client, writers) = try await openBetweenAnswerAndTelling(holding)
+      client.world.on {
+        if isUpdate {
+          client.context.update(Note("1", text: "1", rank: 20))
+        } else {
+          client.context.destroy(Note("1"))
+        }
+      }
+      await client.world.wait { client.base.finished == 1 }
+      #expect(
+        client.world.on { client.base.heard.last } == "persisted \(isUpdate ? "update" : "destruction") 0")
+      #expect(writers.all.count == 2, "that of the app and this one")
+      #expect(try counts() == [.integer(isUpdate ? 2 : 1), .integer(isUpdate ? 2 : 1)])
+      holding.release()
+      try await client.world.firestore.terminate()
+    }
+
+    /// What was accepted has landed on a change that is not known here.
+    @Test func whatTheWatchStreamAloneKnowsIsWaitedFor() async throws {
+      let holding = HoldingRemote(remote)
+      let (client, writers) = try await openBetweenAnswerAndTelling(holding) { try change(15, high: 1) }
+      client.world.on { client.context.update(Note("1", text: "1", rank: 20)) }
+      for _ in 0..<5 {
+        try await client.world.firestore.waitForPendingWrites()
+        #expect(client.world.on { client.base.heard.allSatisfy { $0 == "will update" } })
+      }
+      holding.release()
+      await client.world.wait { client.base.finished == 1 }
+      #expect(client.world.on { client.base.heard.last } == "persisted update 0")
+      #expect(writers.all.count == 2, "no try was wasted")
+      #expect(try counts() == [.integer(2), .integer(2)])
+      try await client.world.firestore.terminate()
+    }
+
+    /// Without a network nobody waits: what would be refused for certain is not begun.
+    @Test func whatNobodyTellsOfflineIsUnavailable() async throws {
+      let holding = HoldingRemote(remote)
+      let (client, _) = try await openBetweenAnswerAndTelling(holding) { try change(15, high: 1) }
+      var codes: [Int] = []
+      client.world.on {
+        client.base.errorHandler = { codes.append($0.code) }
+        client.context.update(Note("1", text: "1", rank: 20))
+      }
+      try await client.world.firestore.disableNetwork()
+      await client.world.wait { !codes.isEmpty }
+      #expect(client.world.on { codes } == [FirestoreErrorCode.Code.unavailable.rawValue])
+      #expect(client.world.on { client.base.heard.last } == "will update")
+      holding.release()
+      try await client.world.firestore.enableNetwork()
+      client.world.on { client.context.update(Note("1", text: "1", rank: 20)) }
+      try await client.finish(1)
+      #expect(client.world.on { client.base.heard.last } == "persisted update 0")
+      #expect(try field("rank") == .integer(20) && counts() == [.integer(2), .integer(2)])
+      try await client.world.firestore.terminate()
+    }
+
+    /// Nobody says that others have come between the app's own write and what was read: it is shown, and it happens.
+    @Test(arguments: [true, false]) func offlineWhatWasAcceptedIsChangedAtOnce(saysBefore: Bool) async throws
+    {
+      let holding = HoldingRemote(remote, saysBefore: saysBefore)
+      let (client, writers) = try await openBetweenAnswerAndTelling(holding)
+      try await client.world.firestore.disableNetwork()
+      await client.issue("did update") { client.context.update(Note("1", text: "1", rank: 20)) }
+      let shown = try await client.world.firestore.document("notes/b/items/1").getDocument(source: .cache)
+      #expect(shown.get("rank") as? Int == 20)
+      holding.release()
+      try await client.finish(1)
+      #expect(client.world.on { client.base.heard.last } == "persisted update 0")
+      #expect(writers.all.count == 2, "that of the app and this one")
+      #expect(try counts() == [.integer(2), .integer(2)])
+      try await client.world.firestore.terminate()
+    }
+
+    /// The same behind the app's own write that waits.
+    @Test func whatFollowsAnUpdateDataAtARemoteThatDoesNotSayWhatWasThereHappens() async throws {
+      try begin()
+      let client = Client(HoldingRemote(remote, saysBefore: false), .local)
+      try await client.readAndGoOffline("notes/b/items/1", "boards/b")
+      client.mark()
+      await client.issue("did update") { client.context.update(Note("1", text: "1", rank: 20)) }
+      try await client.finish(1)
+      #expect(try field("rank") == .integer(20) && field("mark") == .boolean(true))
+      #expect(try counts() == [.integer(2), .integer(2)])
+      try await client.world.firestore.terminate()
+    }
+
+    /// The resolver has nothing to say about a record without its count.
+    @Test(arguments: [true, false]) func aResolverThatDropsWritesDropsNoHalfOfOneThatCounts(isTold: Bool)
+      async throws
+    {
+      try begin()
+      let client = Client(remote, isTold ? .server : .local) { $0.conflictResolver = { _ in .dropWrites } }
+      try await client.readAndGoOffline("notes/b/items/1", "boards/b")
+      await client.issue("did destroy") { client.context.destroy(Note("1")) }
+      try change(15, high: 1)
+      try await client.finish(1)
+      #expect(try (authority.document(at: note) == nil) == isTold)
+      #expect(try counts() == [.integer(isTold ? 1 : 2), .integer(isTold ? 1 : 2)])
+      try await client.world.firestore.terminate()
     }
 
     // MARK: The end

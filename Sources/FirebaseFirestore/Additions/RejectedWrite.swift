@@ -33,7 +33,8 @@ extension Firestore {
   /// completion of the write comes next, if somebody waits for it, and then the listeners of the documents.
   ///
   /// What was refused while nobody listened is told to the next listener, the last hundred of them; what a program does
-  /// not hear before its end, it does not hear later.
+  /// not hear before its end, it does not hear later. What is on its way to a listener that is just being removed is told
+  /// to nobody: add the next listener before you remove the last one.
   ///
   /// ```swift
   /// Firestore.firestore().addRejectedWritesListener { rejected, _ in

@@ -57,6 +57,15 @@ extension DocumentReference {
     }
     read(.default, through: client, completion)
   }
+
+  /// The same for a write that requires what was read (`LayerRequirement.unchanged`): a document whose writes were just
+  /// accepted is as they have left it.
+  package func getKnownDocumentOrFail(_ completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void) {
+    guard let client = try? firestore.livingClient() else {
+      return firestore.told(completion)(.failure(Firestore.ended))
+    }
+    readKnown(through: client, completion)
+  }
 }
 
 extension Query {

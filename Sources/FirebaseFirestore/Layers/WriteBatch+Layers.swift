@@ -2,6 +2,7 @@
 // trapped, and the outcome before it is on its way to the callback queue.
 
 import DocumentStore
+private import FirebaseCore
 private import Foundation
 private import OfflineSync
 
@@ -197,21 +198,46 @@ extension EncodedFields {
 
 extension UserWrite.Place {
   fileprivate func replace(_ encoded: EncodedFields, _ precondition: Precondition) throws -> Mutation {
-    var fields = StoredMap()
+    let (fields, mask, transforms) = try encoded.replacement(in: firestore)
+    return .patch(path, fields, mask: mask, transforms: transforms, precondition: precondition)
+  }
+}
+
+extension EncodedFields {
+  /// Whether the commit computes some of it.
+  package var isComputed: Bool { !sentinels.isEmpty }
+
+  /// What a read gives when these fields have replaced those of `stored`, or made a document; with this machine's time
+  /// where the server is to set one. Nil if they cannot be written.
+  package func replaced(over stored: DocumentSnapshot?, in firestore: Firestore) -> [String: Any]? {
+    guard let (fields, mask, transforms) = try? replacement(in: firestore) else { return nil }
+    let before = stored?.stored?.withTimes(.estimate).fields ?? StoredMap()
+    var after = before.replacing(mask.paths, from: fields)
+    let now = Timestamp().stored
+    for transform in transforms {
+      after.set(transform.operation.value(from: after[transform.field], at: now), at: transform.field)
+    }
+    return UserData.dictionary(from: after, in: firestore)
+  }
+
+  fileprivate func replacement(
+    in firestore: Firestore
+  ) throws(UserDataError) -> (StoredMap, FieldMask, [FieldTransform]) {
+    var values = StoredMap()
     var masked: [StoredFieldPath] = []
-    for (name, value) in encoded.fields.entries {
+    for (name, value) in fields.entries {
       let field = StoredFieldPath(unchecked: [name])
-      if value != .null { fields.set(value, at: field) }
+      if value != .null { values.set(value, at: field) }
       masked.append(field)
     }
     var transforms: [FieldTransform] = []
-    for (names, sentinel) in encoded.sentinels {
+    for (names, sentinel) in sentinels {
       let outermost = StoredFieldPath(unchecked: [names[0]])
       if let operation = try sentinel.operation(in: firestore) {
         transforms.append(FieldTransform(StoredFieldPath(unchecked: names), operation))
         guard names.count > 1, !masked.contains(outermost) else { continue }
         // A map that holds nothing else was left out of the fields, and is replaced all the same.
-        fields.set(.map(StoredMap()), at: outermost)
+        values.set(.map(StoredMap()), at: outermost)
       } else if names.count > 1 {
         throw UserDataError(.deletionInsideUpdate, field: names)
       }
@@ -219,9 +245,7 @@ extension UserWrite.Place {
     }
     // What is computed from what is there has to stay there.
     let computed = Set(transforms.map(\.field))
-    return .patch(
-      path, fields, mask: FieldMask(masked.filter { !computed.contains($0) }), transforms: transforms,
-      precondition: precondition)
+    return (values, FieldMask(masked.filter { !computed.contains($0) }), transforms)
   }
 }
 

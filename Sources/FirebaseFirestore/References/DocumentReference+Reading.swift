@@ -21,10 +21,28 @@ extension DocumentReference {
     _ source: ReadSource, through client: FirestoreClient,
     _ completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void
   ) {
+    read(through: client, completion) { path, write, done in
+      client.document(at: path, source: source, after: write, done)
+    }
+  }
+
+  /// For who writes what depends on it.
+  func readKnown(
+    through client: FirestoreClient, _ completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void
+  ) {
+    read(through: client, completion) { path, write, done in
+      client.knownDocument(at: path, after: write, done)
+    }
+  }
+
+  private func read(
+    through client: FirestoreClient, _ completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void,
+    _ find: (DocumentPath, UInt64, @escaping FirestoreClient.Answer<ViewedDocument>) -> Void
+  ) {
     let tell = firestore.told(completion)
     do {
       // The read sees the writes that were issued before this call.
-      client.document(at: try storedPath, source: source, after: client.lastIssuedWrite) { [self] viewed in
+      find(try storedPath, client.lastIssuedWrite) { [self] viewed in
         tell(viewed.map { DocumentSnapshot(self, $0) })
       }
     } catch {

@@ -4,7 +4,10 @@ import DocumentStore
 private import FirebaseCore
 import OfflineSync
 
-/// A document that others have changed at the remote since writes of it were made here that still wait.
+/// A document that others have changed at the remote since writes of it were made here that still wait. Writes with
+/// conditions of their own, those that StreamBaseKit counts for instance, are none of these: they are not shown and not
+/// replaced, and their conditions decide about them as a whole. Fields that they change before those that are replaced
+/// stay as they make them, unless what others have made of the document rules out that they happen.
 ///
 /// ```swift
 /// let settings = FirestoreSettings()
@@ -17,7 +20,7 @@ import OfflineSync
 public struct FirestoreConflict: Sendable {
   /// As the remote had it when the writes were made.
   public let base: DocumentSnapshot
-  /// As it is here, with the writes that wait.
+  /// As it is here, with the writes that wait and are up to the resolver.
   public let local: DocumentSnapshot
   /// As the remote has it now.
   public let remote: DocumentSnapshot

@@ -93,6 +93,23 @@ extension FirestoreClient {
     }
   }
 
+  /// For who writes what depends on it. What the view says of an accepted write may be older than what is known.
+  func knownDocument(
+    at path: DocumentPath, after write: UInt64, _ done: @escaping Answer<ViewedDocument>
+  ) {
+    inOrderOfReads(done) { [self] in
+      let view = try openedStoreNow(after: write)
+      guard let driver = openDriver, remote != nil else { return done(.success(try view.record(at: path))) }
+      let done = questions.once(on: reading, done)
+      driver.firstKnown(at: path) { [self] first in
+        inOrderOfReads(done) {
+          let (snapshot, known) = try first.get()
+          done(.success(try RemoteReads.document(path, snapshot, known)))
+        }
+      }
+    }
+  }
+
   func documents(
     _ query: StructuredQuery, source: ReadSource, after write: UInt64,
     _ done: @escaping Answer<ViewedDocuments>

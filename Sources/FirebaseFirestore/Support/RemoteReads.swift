@@ -35,6 +35,17 @@ enum RemoteReads {
       hasPendingWrites: stored?.isPending ?? false, isFromCache: snapshot.isFromCache)
   }
 
+  /// The same with what is known of it, if all its writes were accepted.
+  static func document(
+    _ path: DocumentPath, _ snapshot: ViewSnapshot, _ known: SyncedDocument
+  ) throws -> ViewedDocument {
+    let viewed = try document(path, snapshot, .default)
+    guard known.pending == .committed, known.content != .unknown else { return viewed }
+    return ViewedDocument(
+      path: path, record: known.stored.map { DocumentRecord($0) }, hasPendingWrites: false,
+      isFromCache: viewed.isFromCache)
+  }
+
   static func documents(_ snapshot: ViewSnapshot, _ source: ReadSource) throws -> ViewedDocuments {
     if snapshot.isFromCache, source == .server {
       throw FirestoreErrors.make(

@@ -5,7 +5,7 @@
 //
 //   __remote__/<path>               a document as the remote has it, unless it is the one at its own path
 //     s: state (0 found, 1 absent, 2 unknown, 3 invalid), v: version, c: createTime, m: committed,
-//     f: the fields, if writes are pending
+//     g: there if it is assumed (SyncedDocument), f: the fields, if writes are pending
 //   __queue__/<user>:<id>           a batch that was not answered: b: bytes (BatchCodec)
 //   __bases__/<user>:<path>         what the writes that wait were made on, if the remote has something else by now and
 //                                   somebody merges: as in __remote__

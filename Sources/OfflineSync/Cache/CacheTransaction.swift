@@ -133,6 +133,7 @@ enum RemoteNote {
       ("c", .integer(document.createTime.microseconds)), ("m", .boolean(isCommitted)),
       ("s", .integer(state)), ("v", .integer(document.version.microseconds)),
     ])
+    if document.isAssumed { note["g"] = .boolean(true) }
     if isPending, let fields = document.fields {
       // As bytes: it may be as deep as a document can be already.
       var bytes: [UInt8] = []
@@ -153,6 +154,7 @@ enum RemoteNote {
       path, version: SnapshotVersion(microseconds: note.integer("v")),
       createTime: SnapshotVersion(microseconds: note.integer("c")),
       pending: note.fields["m"] == .boolean(true) ? .committed : .none)
+    document.isAssumed = note.fields["g"] == .boolean(true)
     switch note.integer("s") {
     case 0:
       if case .bytes(let bytes)? = note.fields["f"] {

@@ -8,6 +8,11 @@
 //   4. the documents are looked up; the resolver gets the base, what is here and what the remote has, and what it says
 //      takes the place of the writes; what the remote has is the base from then on
 //   5. a batch is accepted: what it made of the base is the base of those behind it
+//
+// Batches with conditions are sent and guarded as all others, but the resolver is not asked about them: they go again as
+// they are, and their conditions decide. Those that follow writes which the resolver has replaced are refused. What it
+// writes behind others of them leaves the fields alone that these write: it does not know what they make of them. Not
+// those of the ones that are certain to be refused, now that the others have changed the document.
 
 package import DocumentStore
 
@@ -85,7 +90,12 @@ extension LocalStore {
       let remote = try transaction.remote(path)
       // Its times alone are no conflict.
       guard base.fields != remote.fields else { continue }
-      let local = try transaction.seen(path, isPending: true)
+      let waiting = queue.batches(about: path)
+      let open = waiting.filter { !$0.hasConditions }
+      guard !open.isEmpty else { continue }
+      let local =
+        open.count == waiting.count
+        ? try transaction.seen(path, isPending: true) : open.reduce(remote) { $1.applied(to: $0) }
       let conflict = WriteConflict(path, base: base.stored, local: local.stored, remote: remote.stored)
       switch resolver(conflict) {
       case .keepWrites: continue
@@ -103,15 +113,44 @@ extension LocalStore {
   private func replaceWrites(
     of path: DocumentPath, by mutation: Mutation?, _ transaction: inout CacheTransaction
   ) throws(DocumentStoreError) {
-    var mutation = mutation
+    let batches = queue.batches(about: path)
+    let remote = try transaction.remote(path)
+    let kept = Self.fieldsWritten(by: batches.prefix(while: \.hasConditions), over: remote)
+    var mutation = mutation?.leavingOut(kept, over: remote.fields ?? StoredMap())
     var changed: [PendingBatch] = []
-    for batch in queue.batches(about: path) {
-      let batch = batch.replacingWrites(of: path, by: mutation)
-      mutation = nil
-      changed.append(batch)
-      transaction.put([("b", .bytes(BatchCodec.encode(batch)))], at: CacheKeys.batch(batch.id, of: user))
+    var isReplaced = false
+    for batch in batches {
+      let new: PendingBatch
+      if batch.hasConditions {
+        // It was made for what the others have made.
+        guard isReplaced, batch.follows(path) else { continue }
+        new = batch.following(path, madeAt: nil)
+      } else {
+        new = batch.replacingWrites(of: path, by: mutation)
+        mutation = nil
+        isReplaced = true
+      }
+      changed.append(new)
+      transaction.put([("b", .bytes(BatchCodec.encode(new)))], at: CacheKeys.batch(new.id, of: user))
     }
     queues[user]?.replace(changed, about: path)
     try transaction.touch(path)
+  }
+
+  /// By those of the batches that can still happen.
+  private static func fieldsWritten(
+    by batches: some Sequence<PendingBatch>, over remote: SyncedDocument
+  ) -> [StoredFieldPath] {
+    let path = remote.path
+    var document = remote
+    var fields: [StoredFieldPath] = []
+    // Those that follow a patch were made for what it makes of something else.
+    var isPinned = false
+    for batch in batches where batch.canHappen(on: document, isPinned: isPinned) {
+      document = batch.applied(to: document)
+      fields += batch.fieldsWritten(of: path)
+      isPinned = isPinned || (batch.changes(path) && batch.pins(path))
+    }
+    return fields
   }
 }

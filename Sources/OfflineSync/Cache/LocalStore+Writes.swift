@@ -18,8 +18,13 @@ extension LocalStore {
     let mutations = try mutations.map { mutation throws(DocumentStoreError) in
       mutation.precondition.isAboutPending ? try following(mutation, seen[mutation.path]) : mutation
     }
-    let base = try PendingBatch.base(of: mutations) { path throws(DocumentStoreError) in
+    var base = try PendingBatch.base(of: mutations) { path throws(DocumentStoreError) in
       seen[path] ?? SyncedDocument(path)
+    }
+    var grounded: Set<DocumentPath> = []
+    for mutation in mutations
+    where mutation.precondition == .asMadeBefore && grounded.insert(mutation.path).inserted {
+      base.append(.verify(mutation.path, try transaction.remote(mutation.path).requirement))
     }
     let batch = PendingBatch(
       id: BatchID(globals.lastBatch + 1), run: run, time: time, base: base, mutations: mutations)
@@ -91,7 +96,7 @@ extension LocalStore {
       tokens[CacheKeys.queueName(user)] = token
       transaction.put(tokens.map { ($0, .bytes($1)) }, at: CacheKeys.tokens)
     }
-    return try remove(batch, &transaction, .buffered) { batch.version(of: $0, version, results) }
+    return try remove(batch, &transaction, .buffered, Acceptance(version: version, results: results))
   }
 
   /// A batch will never happen, and whoever was told so must not see it come back: that is on stable storage when this
@@ -99,19 +104,19 @@ extension LocalStore {
   package func reject(_ id: BatchID) throws(DocumentStoreError) -> [SyncedDocument] {
     guard let batch = queue[id] else { return [] }
     var transaction = begin()
-    return try remove(batch, &transaction, nil) { _ in nil }
+    return try remove(batch, &transaction, nil, nil)
   }
 
-  /// `version` is when a document was as the batch has made it; nil if it never was.
+  /// Without an answer, it was refused.
   private func remove(
     _ batch: PendingBatch, _ transaction: inout CacheTransaction, _ durability: StoreDurability?,
-    _ version: (DocumentPath) -> SnapshotVersion?
+    _ answer: Acceptance?
   ) throws(DocumentStoreError) -> [SyncedDocument] {
     var seen: [DocumentPath: SyncedDocument] = [:]
     for path in batch.paths { seen[path] = try transaction.seen(path, isPending: true) }
     var followers: [DocumentPath: [BatchID: PendingBatch]] = [:]
     for path in batch.paths {
-      followers[path] = settleFollowers(of: batch, path, version(path), &transaction)
+      followers[path] = settleFollowers(of: batch, path, answer, &transaction)
     }
     queues[user]?.remove(batch.id)
     transaction.remove(CacheKeys.batch(batch.id, of: user))
@@ -131,16 +136,15 @@ extension LocalStore {
     return documents
   }
 
-  /// Batches that are for what this one makes of a document. Returns what they were before.
+  /// Batches that are for what this one makes of a document. Returns what those were before that may be seen.
   private func settleFollowers(
-    of batch: PendingBatch, _ path: DocumentPath, _ version: SnapshotVersion?,
+    of batch: PendingBatch, _ path: DocumentPath, _ answer: Acceptance?,
     _ transaction: inout CacheTransaction
   ) -> [BatchID: PendingBatch] {
-    let before = queues[user]?.settleFollowers(of: batch, path, version) ?? [:]
-    for id in before.keys {
-      guard let settled = queues[user]?[id] else { continue }
-      transaction.put([("b", .bytes(BatchCodec.encode(settled)))], at: CacheKeys.batch(id, of: user))
+    guard let settlement = queues[user]?.settleFollowers(of: batch, path, answer) else { return [:] }
+    for changed in settlement.changed {
+      transaction.put([("b", .bytes(BatchCodec.encode(changed)))], at: CacheKeys.batch(changed.id, of: user))
     }
-    return before
+    return settlement.before
   }
 }

@@ -184,6 +184,11 @@ package final class LocalStore {
     local(try remoteDocument(path))
   }
 
+  /// Whether the remote may have other fields than are known here, and the writes that wait leave some of them.
+  package func isAssumed(_ path: DocumentPath) throws(DocumentStoreError) -> Bool {
+    try remoteDocument(path).isAssumed && !queue.batches(about: path).contains { $0.beginsAnew(path) }
+  }
+
   /// The answer of a query, as the user sees it.
   package func documents(_ query: StructuredQuery) throws(DocumentStoreError) -> [SyncedDocument] {
     let committed = try knownCommitted()

@@ -27,6 +27,9 @@ package struct SyncedDocument: Sendable, Equatable {
   package var version: SnapshotVersion
   package var createTime: SnapshotVersion
   package var pending: Pending
+  /// A patch was accepted, and the remote has said that it was made on something else than was known here: it may have
+  /// other fields, too.
+  package var isAssumed = false
 
   package init(
     _ path: DocumentPath, _ content: Content = .invalid, version: SnapshotVersion = .none,
@@ -44,6 +47,13 @@ package struct SyncedDocument: Sendable, Equatable {
   package var isFound: Bool { fields != nil }
 
   package var isValid: Bool { content != .invalid }
+
+  /// What a document has to be for this, as far as it is visible, to be what the remote has. One that is there and not
+  /// known counts as absent.
+  package var requirement: Precondition {
+    guard isFound else { return .exists(false) }
+    return isAssumed ? .impossible : .updateTime(version.timestamp)
+  }
 
   /// As queries see it; nil if there is nothing to see.
   package var stored: StoredDocument? {

@@ -33,6 +33,8 @@ package final class SyncDriver: @unchecked Sendable {
   private var listeners: [ListenerID: Handler] = [:]
   /// Of the listeners, those that wait for one answer.
   private var reads = WaitingReads()
+  /// Of these, those that have a state already which is not enough for them.
+  private var unsatisfied: Set<ListenerID> = []
   private var syncListeners: [ListenerID: @Sendable () -> Void] = [:]
   private var queueListeners: [ListenerID: QueueHandler] = [:]
   /// What they were told last.
@@ -245,18 +247,64 @@ package final class SyncDriver: @unchecked Sendable {
 
   /// The first state that the remote has confirmed, or what there is once it cannot be reached.
   package func first(_ query: StructuredQuery, _ handler: @escaping Handler) {
+    first(query, isEnough: { _ in true }, handler)
+  }
+
+  /// The same of one document, with what the engine knows of it: who listens already sees an accepted write as one that
+  /// waits until the watch stream tells what came of it. If nobody knows that yet, it waits for the watch stream, and fails
+  /// if that cannot tell: what is written for what was not read would be refused for certain.
+  package func firstKnown(
+    at path: DocumentPath,
+    _ handler: @escaping @Sendable (Result<(ViewSnapshot, SyncedDocument), OfflineSyncError>) -> Void
+  ) {
+    let isEnough: @Sendable (SyncEngine) -> Bool = { engine in
+      engine.isOffline || (try? engine.local.isAssumed(path)) != true
+    }
+    first(StructuredQuery(.document(path)), isEnough: isEnough) { [weak self] result in
+      guard let self else { return }
+      handler(
+        result.flatMap { snapshot in
+          Result { () throws(OfflineSyncError) in (snapshot, try self.known(path)) }
+        })
+    }
+  }
+
+  private func known(_ path: DocumentPath) throws(OfflineSyncError) -> SyncedDocument {
+    let isAssumed: Bool
+    let document: SyncedDocument
+    do throws(DocumentStoreError) {
+      isAssumed = try engine.local.isAssumed(path)
+      document = try engine.local.document(path)
+    } catch {
+      throw .store(error)
+    }
+    guard isAssumed else { return document }
+    throw .remote(
+      RemoteError(
+        .unavailable, "The remote has accepted a write of \(path), and has not told what else is in it."))
+  }
+
+  private func first(
+    _ query: StructuredQuery, isEnough: @escaping @Sendable (SyncEngine) -> Bool, _ handler: @escaping Handler
+  ) {
     let id = numbers.next()
     enqueue { [self] in
       if let failure { return handler(.failure(failure)) }
       // What is under way already may tell it again before the end of the listening gets its turn.
       let isAnswered = Locked(false)
       listeners[id] = { [weak self] result in
+        // Whoever does not count among the reads any more has waited long enough.
+        if case .success = result, let self, reads.contains(id), !isEnough(engine) {
+          unsatisfied.insert(id)
+          return
+        }
         let isFirst = isAnswered.withLock { isAnswered in
           defer { isAnswered = true }
           return !isAnswered
         }
         guard isFirst else { return }
         self?.reads.remove(id)
+        self?.unsatisfied.remove(id)
         // First: whoever hears the answer and listens then finds no listening of this read.
         self?.unlisten(id)
         handler(result)
@@ -275,6 +323,7 @@ package final class SyncDriver: @unchecked Sendable {
 
   private func endSilentReads() {
     for id in reads.overdue() {
+      reads.remove(id)
       let unanswered = OfflineSyncError.remote(RemoteError(.unavailable, "The remote has not answered."))
       listeners[id]?(engine.events.last(of: id).map { .success($0) } ?? .failure(unanswered))
     }
@@ -360,6 +409,10 @@ package final class SyncDriver: @unchecked Sendable {
     guard failure == nil else { return }
     attempt { () throws(DocumentStoreError) in try engine.handle(event) }
     if case .changeUser = event { tellMissedRejections() }
+    guard !unsatisfied.isEmpty else { return }
+    for id in unsatisfied.sorted() {
+      if let last = engine.events.last(of: id) { listeners[id]?(.success(last)) }
+    }
   }
 
   private func attempt(_ body: () throws(DocumentStoreError) -> [SyncEffect]) {
@@ -481,6 +534,7 @@ package final class SyncDriver: @unchecked Sendable {
     writeStream = nil
     timers = [:]
     reads = WaitingReads()
+    unsatisfied = []
     // Whoever is let go of may end the database, and come here again.
     let gone = (listeners, syncListeners, queueListeners, rejectionListeners, writes, waits)
     listeners = [:]

@@ -21,6 +21,8 @@ struct WaitingReads {
   var isEmpty: Bool { waits.isEmpty }
   var all: [ListenerID] { waits.keys.sorted() }
 
+  func contains(_ id: ListenerID) -> Bool { waits[id] != nil }
+
   mutating func add(_ id: ListenerID) { waits[id] = Wait() }
 
   mutating func remove(_ id: ListenerID) { waits[id] = nil }

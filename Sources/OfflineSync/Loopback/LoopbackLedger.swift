@@ -4,7 +4,9 @@
 //                                     k: of these, those whose outcome is kept; f: those before it were answered
 //   __writes__/<queue>:<run>:<batch>  r: what transforms of numbers gave, one list for each mutation;
 //                                     v: the times of documents that it left as they were, 0 for the others;
-//                                     o: what those others had as their times before, 0 for what was not there
+//                                     b: the times that all of them had before: 0 for what was not there, negative for
+//                                     what is gone since. Early ones have o, with 0 for what is gone or was left as it
+//                                     was, or neither
 //
 // It is written in the commit of the batch itself, so that its time is the commit's. `<queue>` is escaped as in
 // CacheKeys. A batch is known by its number and the run of the client that made it: copies of a client count on from
@@ -41,6 +43,7 @@ enum LoopbackLedger {
     }
     let versions = integers(document.fields["v"])
     let olds = integers(document.fields["o"])
+    let befores = integers(document.fields["b"])
     return mutations.enumerated().map { index, mutation in
       let values = index < lists.count ? lists[index] : []
       let results = mutation.transforms.enumerated().map { place, transform in
@@ -48,20 +51,24 @@ enum LoopbackLedger {
           ? .timestamp(time) : place < values.count ? values[place] : StoredValue.null
       }
       var version = SnapshotVersion(time)
+      let before = index < befores.count ? befores[index] : nil
+      let old = before.map { max(0, $0) } ?? (index < olds.count ? olds[index] : 0)
       // Nobody is told of a document that was left as it was: it has the time that it had.
       if index < versions.count, versions[index] != 0 {
         version = SnapshotVersion(microseconds: versions[index])
-      } else if index < olds.count, let next = StoredTimestamp(microseconds: olds[index] &+ 1) {
+      } else if let next = StoredTimestamp(microseconds: old &+ 1) {
         // As the store dates what replaces a document whose time is ahead of the clock.
         version = max(version, SnapshotVersion(next))
       }
-      return WriteResult(version: version, transformResults: results)
+      return WriteResult(
+        version: version, transformResults: results,
+        versionBefore: before.map { SnapshotVersion(microseconds: $0 < 0 ? 0 &- $0 : $0) })
     }
   }
 
-  static func fields(_ results: [[StoredValue]], _ versions: [Int64], olds: [Int64]) -> StoredMap {
+  static func fields(_ results: [[StoredValue]], _ versions: [Int64], befores: [Int64]) -> StoredMap {
     StoredMap([
-      ("o", .array(olds.map { .integer($0) })),
+      ("b", .array(befores.map { .integer($0) })),
       ("r", .array(results.map { .map(StoredMap([("v", .array($0))])) })),
       ("v", .array(versions.map { .integer($0) })),
     ])

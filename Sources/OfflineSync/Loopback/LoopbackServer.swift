@@ -162,16 +162,16 @@ package final class LoopbackServer {
       }
       try transaction.write(.set(LoopbackLedger.writer(write.id), writer.fields))
       var versions: [Int64] = []
-      var olds: [Int64] = []
+      var befores: [Int64] = []
       for mutation in write.mutations {
         let after = documents[mutation.path] ?? nil
         let old = originals[mutation.path]?.updateTime.microseconds ?? 0
         // One that became another on the way has a new time, whatever it is in the end.
         let isSame = after != nil && after == originals[mutation.path]
         versions.append(isSame ? old : 0)
-        olds.append(isSame || after == nil ? 0 : old)
+        befores.append(after == nil ? -old : old)
       }
-      try transaction.write(.set(path, LoopbackLedger.fields(results, versions, olds: olds)))
+      try transaction.write(.set(path, LoopbackLedger.fields(results, versions, befores: befores)))
     }
     guard let taken = try store.document(at: path) else { return try forgottenOutcome(of: write) }
     return (SnapshotVersion(taken.createTime), LoopbackLedger.results(taken, write.mutations))
@@ -189,16 +189,18 @@ package final class LoopbackServer {
   }
 
   /// Of a batch that was taken, answered and forgotten: a copy of its client has not heard. Its documents are as they
-  /// are now, with a version that the watch stream overrides, and that nothing was ever changed at: what follows the batch
-  /// was made for another state.
+  /// are now, with a version that the watch stream overrides, and that nothing was ever changed at. The same is said to
+  /// have been there before: so what a patch has made counts as assumed until the watch stream tells, and what follows the
+  /// batch was made for another state.
   private func forgottenOutcome(
     of write: RemoteWrite
   ) throws(DocumentStoreError) -> (version: SnapshotVersion, results: [WriteResult]) {
     let results = try write.mutations.map { mutation throws(DocumentStoreError) in
       let document = try store.document(at: mutation.path)
+      let never = SnapshotVersion(microseconds: max(1, (document?.updateTime.microseconds ?? 1) - 1))
       return WriteResult(
-        version: SnapshotVersion(microseconds: max(1, (document?.updateTime.microseconds ?? 1) - 1)),
-        transformResults: mutation.transforms.map { document?.fields[$0.field] ?? .null })
+        version: never, transformResults: mutation.transforms.map { document?.fields[$0.field] ?? .null },
+        versionBefore: never)
     }
     return (version, results)
   }

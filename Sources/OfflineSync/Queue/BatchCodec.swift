@@ -11,8 +11,8 @@
 //   operation := 0 | (1...3 | 4 | 5) bytes              a record with the operand in the field "v"
 //   text, bytes := size:varint byte{size}
 //
-// A precondition with the time 0 is `asMadeBefore`, one with -1 `impossible`. Integers are little-endian. Form 0 had no
-// run: it is read as 0.
+// A precondition with the time 0 is `asMadeBefore`, one with -1 `impossible`. What is verified in the base is the ground
+// (PendingBatch+Following). Integers are little-endian. Form 0 had no run: it is read as 0.
 
 internal import ByteStore
 internal import DocumentStore

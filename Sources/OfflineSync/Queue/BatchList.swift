@@ -11,6 +11,11 @@ struct BatchList: Sendable {
   var last: BatchID? { isEmpty ? nil : items.last }
   var all: ArraySlice<BatchID> { items[start...] }
 
+  func contains(_ id: BatchID) -> Bool {
+    let place = place(of: id)
+    return place < items.count && items[place] == id
+  }
+
   mutating func append(_ id: BatchID) {
     precondition(last.map { $0 < id } ?? true, "numbers of batches grow")
     items.append(id)
@@ -19,8 +24,8 @@ struct BatchList: Sendable {
   /// False if it is not there.
   @discardableResult
   mutating func remove(_ id: BatchID) -> Bool {
+    guard contains(id) else { return false }
     let place = place(of: id)
-    guard place < items.count, items[place] == id else { return false }
     if place > start {
       items.remove(at: place)
       return true

@@ -27,17 +27,38 @@ extension PendingBatch {
     }
   }
 
+  /// Whether none of its conditions rules out that it happens. One that follows others needs them to be made as they were
+  /// read: whether they are, `isPinned` says.
+  func canHappen(on document: SyncedDocument, isPinned: Bool) -> Bool {
+    var document = document
+    return mutations(of: document.path).allSatisfy { _, mutation in
+      let precondition = mutation.precondition
+      let holds = precondition == .asMadeBefore ? isPinned : document.satisfies(precondition)
+      document.apply(mutation, at: time)
+      return holds
+    }
+  }
+
   // MARK: Accepted
 
   /// The document as the remote has it now, as far as that can be known.
   func acknowledged(
     on document: SyncedDocument, _ version: SnapshotVersion, _ results: [WriteResult]
   ) -> SyncedDocument {
+    let isKnown = wasMade(of: document.requirement, document.path, results) ?? !document.isAssumed
+    var isNew = false
     var document = document
     for (place, mutation) in mutations(of: document.path) {
       let result = place < results.count ? results[place] : WriteResult(version: version)
       document.acknowledge(
         mutation, version: result.version == .none ? version : result.version, result.transformResults)
+      switch mutation.change {
+      case .set, .delete:
+        // Known to the last field, whatever was there.
+        (isNew, document.isAssumed) = (true, false)
+      case .patch: if !isNew { document.isAssumed = !isKnown }
+      case .verify, .place: break
+      }
     }
     return document
   }
@@ -72,6 +93,7 @@ extension SyncedDocument {
     }
     version = .none
     pending = .local
+    isAssumed = false
   }
 
   fileprivate mutating func acknowledge(

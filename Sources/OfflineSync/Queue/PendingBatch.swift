@@ -9,7 +9,8 @@ package struct PendingBatch: Sendable {
   package let run: RunID
   /// When it was made here.
   package let time: StoredTimestamp
-  /// What fields had that it builds on, so that what is added to them is added once, whatever they become.
+  /// What fields had that it builds on, so that what is added to them is added once, whatever they become. Verifications
+  /// say what lies under writes that it follows.
   package let base: [Mutation]
   package let mutations: [Mutation]
   /// In the order of their first mention.

@@ -4,6 +4,7 @@
 //   - `order` has the keys of `batches`.
 //   - `chains` has, for each path, the batches that are about it, and no empty one.
 //   - The decider of a chain is the last batch in it that decides all of the document.
+//   - The followers of a chain are those of its batches that follow others of it; before each is one that makes something.
 //
 // An answer to the first of many writes of one document must not cost as much as all of them. What is pending is
 // laid over what the remote has; when that changes, both states, the one before and the one now, go through the chain
@@ -18,6 +19,8 @@ package struct WriteQueue: Sendable {
     var batches = BatchList()
     /// What comes before it need not be looked at.
     var decider: BatchID?
+    /// Mostly none: then an answer to one of many is nobody's concern.
+    var followers = BatchList()
   }
 
   private var batches: [BatchID: PendingBatch] = [:]
@@ -38,6 +41,13 @@ package struct WriteQueue: Sendable {
   package subscript(id: BatchID) -> PendingBatch? { batches[id] }
 
   package func isAbout(_ path: DocumentPath) -> Bool { chains[path] != nil }
+
+  func hasFollowers(of path: DocumentPath) -> Bool { chains[path].map { !$0.followers.isEmpty } ?? false }
+
+  /// The first one behind a batch that follows others.
+  func follower(behind id: BatchID, of path: DocumentPath) -> PendingBatch? {
+    chains[path]?.followers.next(after: id).flatMap { batches[$0] }
+  }
 
   /// The batches about a document, in their order.
   package func batches(about path: DocumentPath) -> [PendingBatch] {
@@ -63,6 +73,19 @@ package struct WriteQueue: Sendable {
       chains[path, default: Chain()].batches.append(batch.id)
       if batch.decidesAll(of: path) { chains[path]?.decider = batch.id }
     }
+    noteFollower(batch)
+  }
+
+  private mutating func noteFollower(_ batch: PendingBatch) {
+    // Gone through once: there may be thousands.
+    let followed = Set(batch.mutations.lazy.filter { $0.precondition == .asMadeBefore }.map(\.path))
+    // None begins to follow others once there are batches behind it.
+    for path in followed where chains[path]?.followers.contains(batch.id) == false {
+      chains[path]?.followers.append(batch.id)
+    }
+    for path in batch.paths where !followed.contains(path) && hasFollowers(of: path) {
+      chains[path]?.followers.remove(batch.id)
+    }
   }
 
   @discardableResult
@@ -73,6 +96,7 @@ package struct WriteQueue: Sendable {
       // Taken out, so that it is changed in its place and not copied.
       guard var chain = chains.removeValue(forKey: path) else { continue }
       chain.batches.remove(id)
+      chain.followers.remove(id)
       guard !chain.batches.isEmpty else { continue }
       if chain.decider == id {
         // Those behind it decide nothing, or one of them would have been it.
@@ -87,14 +111,16 @@ package struct WriteQueue: Sendable {
 
   /// Other writes of a document in the same batches.
   mutating func replace(_ changed: [PendingBatch], about path: DocumentPath) {
-    for batch in changed where batches[batch.id] != nil { batches[batch.id] = batch }
+    for batch in changed { replace(batch) }
     let decider = batches(about: path).last { $0.decidesAll(of: path) }?.id
     chains[path]?.decider = decider
   }
 
   /// The same writes for other states of their documents. Neither was for any state.
   mutating func replace(_ batch: PendingBatch) {
-    if batches[batch.id] != nil { batches[batch.id] = batch }
+    guard batches[batch.id] != nil else { return }
+    batches[batch.id] = batch
+    noteFollower(batch)
   }
 
   // MARK: What the user sees
@@ -155,8 +181,18 @@ package struct WriteQueue: Sendable {
     for (path, chain) in chains {
       let decider = chain.batches.all.last { batches[$0]?.decidesAll(of: path) ?? false }
       if decider != chain.decider { return "what decides \(path)" }
+      if let broken = brokenFollower(of: path, chain) { return "that \(broken) follows others of \(path)" }
     }
     return nil
+  }
+
+  private func brokenFollower(of path: DocumentPath, _ chain: Chain) -> BatchID? {
+    var isMade = false
+    return chain.batches.all.compactMap { batches[$0] }.first { batch in
+      defer { isMade = isMade || batch.makes(path) }
+      let isFollower = batch.follows(path)
+      return isFollower != chain.followers.contains(batch.id) || (isFollower && !isMade)
+    }?.id
   }
 }
 

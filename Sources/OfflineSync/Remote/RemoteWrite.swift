@@ -31,10 +31,16 @@ public struct WriteResult: Sendable, Equatable {
   public var version: SnapshotVersion
   /// One for each transform, in their order: the new value, or null for an array.
   public var transformResults: [StoredValue]
+  /// When the document had been changed last before the batch: none if it was not there, nil if the authority does not
+  /// say. Then a patch is taken to have changed what was known here, also for writes of this client that depend on that.
+  public var versionBefore: SnapshotVersion?
 
   /// What a write became.
-  public init(version: SnapshotVersion, transformResults: [StoredValue] = []) {
+  public init(
+    version: SnapshotVersion, transformResults: [StoredValue] = [], versionBefore: SnapshotVersion? = nil
+  ) {
     self.version = version
     self.transformResults = transformResults
+    self.versionBefore = versionBefore
   }
 }

@@ -8,7 +8,8 @@
 //   updating     the same; or it is absent, and counted as new
 //
 // A record with writes that a remote has still to confirm is as these make it: where a predicate decides, this one is
-// refused if one of them is.
+// refused if one of them is, or has changed something else than was read. A time that the server has still to set is
+// this machine's, as items have it.
 //
 // The owner of a counter that is to be less has to be there, or not to be there, as it was read: the end of a record
 // does not bring it back. If it could not be read, it has to be there; if it is not, the batch is refused, and tried
@@ -88,6 +89,11 @@ extension ResourceBase {
     counters.contains { instance.isInstance(of: $0.counted) }
   }
 
+  /// What its fields are decides about counts.
+  func isCountedByPredicate(_ instance: any BaseItemProtocol) -> Bool {
+    counters.contains { $0.predicate != nil && instance.isInstance(of: $0.counted) }
+  }
+
   func ownsCounters(_ instance: any BaseItemProtocol) -> Bool {
     counters.contains { instance.isInstance(of: $0.owner) }
   }
@@ -97,6 +103,6 @@ extension ResourceBase {
     let counting = counters.filter { instance.isInstance(of: $0.counted) }
     if counting.isEmpty { return .nothing }
     if !stored.exists { return .absent }
-    return counting.contains { $0.predicate != nil } ? .unchanged(stored) : .present
+    return isCountedByPredicate(instance) ? .unchanged(stored) : .present
   }
 }

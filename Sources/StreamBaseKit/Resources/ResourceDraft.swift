@@ -4,34 +4,31 @@ import FirebaseFirestore
 import Foundation
 
 struct ResourceDraft {
-  private let dict: [String: Any]
-  private let counted: Set<Int>
+  private var dict: [String: Any]
+  private var counted: Set<Int>
   /// Fields with times that the remote has still to set, for which the item has only this machine's time. That is not
   /// to be written over them.
   let estimates: Set<String>
   /// What no document can hold is told when it is to be written.
-  let fields: Result<EncodedFields, UserDataError>
+  private(set) var fields: Result<EncodedFields, UserDataError>
 
   init(_ base: ResourceBase, _ instance: any BaseItemProtocol) {
     let dict = instance.dict
-    let estimates = (instance as? BaseItem)?.estimates(in: dict, base.firebase) ?? []
-    self.init(base, instance, dict, estimates, instance)
+    let fields = Self.fields(dict, base)
+    var counted: (any BaseItemProtocol)?
+    if case .success(let written) = fields, written.isComputed {
+      counted = Self.item(instance, base, written, over: nil)
+    }
+    self.dict = dict
+    self.fields = fields
+    estimates = (instance as? BaseItem)?.estimates(in: dict, base.firebase) ?? []
+    self.counted = Self.counted(base, instance, as: counted)
   }
 
-  /// `counted` is the item whose fields the counters are asked about.
-  private init(
-    _ base: ResourceBase, _ instance: any BaseItemProtocol, _ dict: [String: Any],
-    _ estimates: Set<String>, _ counted: any BaseItemProtocol
-  ) {
-    self.dict = dict
-    self.estimates = estimates
-    self.counted = Set(
-      base.counters.filter { instance.isInstance(of: $0.counted) && $0.counts(counted) }.map(\.id))
-    do throws(UserDataError) {
-      fields = .success(try UserData.fields(from: dict, in: base.firebase))
-    } catch {
-      fields = .failure(error)
-    }
+  private static func fields(
+    _ dict: [String: Any], _ base: ResourceBase
+  ) -> Result<EncodedFields, UserDataError> {
+    Result { () throws(UserDataError) in try UserData.fields(from: dict, in: base.firebase) }
   }
 
   func counts(_ counter: ResourceCounter) -> Bool { counted.contains(counter.id) }
@@ -39,16 +36,43 @@ struct ResourceDraft {
   /// What an update writes.
   var names: Set<String> { Set(dict.keys).subtracting(estimates) }
 
-  /// Leaves fields of what is stored to those who wrote them.
-  func without(
-    _ names: Set<String>, over stored: DocumentSnapshot, _ base: ResourceBase,
+  /// What an update of `stored` writes. Leaves these of its fields to those who wrote them.
+  func over(
+    _ stored: DocumentSnapshot, without names: Set<String>, _ base: ResourceBase,
     _ instance: any BaseItemProtocol
   ) -> ResourceDraft {
-    let rest = dict.filter { !names.contains($0.key) }
-    var merged = stored.data() ?? [:]
-    for (name, value) in rest { merged[name] = value is NSNull ? nil : value }
+    var rest = self
+    if !names.isEmpty {
+      rest.dict = dict.filter { !names.contains($0.key) }
+      rest.fields = Self.fields(rest.dict, base)
+    }
+    guard case .success(var written) = rest.fields, !names.isEmpty || written.isComputed else { return rest }
+    for name in estimates { written.leaveOut(name) }
+    let item = Self.item(instance, base, written, over: stored)
+    rest.counted = Self.counted(base, instance, as: item)
+    return rest
+  }
+
+  // MARK: Counters
+
+  /// Which counters count the item, or another one with the fields that it will have.
+  private static func counted(
+    _ base: ResourceBase, _ instance: any BaseItemProtocol, as other: (any BaseItemProtocol)?
+  ) -> Set<Int> {
+    let counting = base.counters.filter { instance.isInstance(of: $0.counted) }
+    return Set(counting.filter { $0.counts(other ?? instance) }.map(\.id))
+  }
+
+  /// As it is read once it is written; nil if nobody asks what it has.
+  private static func item(
+    _ instance: any BaseItemProtocol, _ base: ResourceBase, _ fields: EncodedFields,
+    over stored: DocumentSnapshot?
+  ) -> (any BaseItemProtocol)? {
+    guard base.isCountedByPredicate(instance),
+      let fields = fields.replaced(over: stored, in: base.firebase)
+    else { return nil }
     let item = instance.clone()
-    item.update(merged)
-    return ResourceDraft(base, instance, rest, estimates, item)
+    item.update(fields)
+    return item
   }
 }

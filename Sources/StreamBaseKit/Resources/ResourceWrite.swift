@@ -315,7 +315,8 @@ struct ResourceWrite {
     _ attempt: Attempt, isUpdate: Bool, orEnd end: @escaping End,
     then body: @escaping (DocumentSnapshot, ResourceDraft, [DocumentReference: DocumentSnapshot]) -> Void
   ) {
-    base.document(attempt.place).getDocumentOrFail { stored, error in
+    let document = base.document(attempt.place)
+    let hear: (DocumentSnapshot?, (any Error)?) -> Void = { stored, error in
       guard let stored else {
         fail(attempt, error.map { $0 as NSError }, end)
         return attempt.leave()
@@ -330,13 +331,20 @@ struct ResourceWrite {
       let owners = (counts?.changes ?? []).filter(\.isDecrement).map(\.owner)
       readOwners(owners[...], [:]) { body(stored, draft, $0) }
     }
+    if base.isCountedByPredicate(instance) {
+      document.getKnownDocumentOrFail(hear)
+    } else {
+      document.getDocumentOrFail(hear)
+    }
   }
 
   /// Without what later writes have written; nil if they have left nothing to do.
   private func rest(of attempt: Attempt, over stored: DocumentSnapshot, isUpdate: Bool) -> ResourceDraft? {
-    guard let written = base.lanes.written(after: attempt.turn) else { return attempt.draft }
+    guard let written = base.lanes.written(after: attempt.turn) else {
+      return isUpdate ? attempt.draft.over(stored, without: [], base, instance) : attempt.draft
+    }
     guard isUpdate, case .fields(let names) = written else { return nil }
-    let rest = attempt.draft.without(names, over: stored, base, instance)
+    let rest = attempt.draft.over(stored, without: names, base, instance)
     return rest.names.isEmpty ? nil : rest
   }
 
@@ -354,7 +362,7 @@ struct ResourceWrite {
 
   /// Which counters count the record as it is stored.
   private func isCounted(_ stored: DocumentSnapshot) -> (ResourceCounter) -> Bool {
-    guard let fields = stored.data() else { return { _ in false } }
+    guard let fields = stored.data(with: .estimate) else { return { _ in false } }
     let old = instance.clone()
     old.update(fields)
     return { $0.counts(old) }

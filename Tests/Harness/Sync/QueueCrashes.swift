@@ -1,9 +1,11 @@
 // A client's queue on a simulated disk, cut off before any call (docs/reliability.md, P14).
 //
-// One history: writes are taken, accepted, rejected and cancelled, users change, the remote tells of documents, segments
-// are made. Each state is the disk as a crash before one of the calls leaves it, opened again, for as many of the calls
-// as dice choose; every fourth opening is cut off as well, and what that leaves is opened. Then
-//   - each write that had returned and was not answered is in its user's queue, as it was made
+// One history: writes are taken, some for what others before them make, and accepted, rejected and cancelled, users
+// change, the remote tells of documents, segments are made. Each state is the disk as a crash before one of the calls
+// leaves it, opened again, for as many of the calls as dice choose; every fourth opening is cut off as well, and what that
+// leaves is opened. Then
+//   - each write that had returned and was not answered is in its user's queue, as it was made, or as an answer has
+//     left its conditions; and before one that follows others, there is one
 //   - no write whose end was told for good is there: a rejected or a cancelled one never, an accepted one unless the
 //     power was lost, and then the remote knows its number
 //   - documents stand as the queue makes them for the user who was there, and then for each of the others; a new batch
@@ -15,9 +17,8 @@ import OfflineSync
 
 package enum QueueCrashes {
   package enum Kind: String, CaseIterable, Sendable {
-    case writes, accepted, rejected, cancelled, userChanges, tellings, tokens, compactions, kills,
-      powerLosses,
-      secondCrashes
+    case writes, followers, accepted, rejected, cancelled, userChanges, tellings, tokens, compactions, kills,
+      powerLosses, secondCrashes
   }
 
   package struct Summary: Sendable {
@@ -69,7 +70,8 @@ private struct QueueHistory {
 
   private struct Made {
     var user: String?
-    var batch: PendingBatch
+    /// Answers to those before it change what it is for.
+    var forms: [PendingBatch]
   }
 
   private let seed: UInt64
@@ -110,6 +112,9 @@ private struct QueueHistory {
   private mutating func note() {
     mark.calls = disk.history.count
     marks.append(mark)
+    for batch in local.queue.all where made[batch.id]?.forms.last != batch {
+      made[batch.id]?.forms.append(batch)
+    }
   }
 
   // MARK: What happens
@@ -147,24 +152,39 @@ private struct QueueHistory {
     count(.writes)
     guard let moment = StoredTimestamp(microseconds: time) else { return }
     let n = StoredFieldPath(unchecked: ["n"])
-    let mutations = (0..<1 + dice.below(3)).map { _ -> Mutation in
+    var mutations = (0..<1 + dice.below(3)).map { _ -> Mutation in
       let path = Self.path(dice.below(4))
       return switch dice.below(5) {
       case 0: .delete(path)
       case 1: .set(path, StoredMap([("n", .integer(Int64(dice.below(100))))]))
-      case 2:
-        .patch(
-          path, StoredMap([("s", .string("\(dice.below(100))"))]),
-          mask: FieldMask([StoredFieldPath(unchecked: ["s"])]), precondition: .exists(true))
+      case 2: patch(path, .exists(true))
       default:
         .patch(
           path, StoredMap(), mask: FieldMask([]), transforms: [FieldTransform(n, .increment(.integer(1)))])
       }
     }
+    if dice.oneIn(2), let follower = try follower() {
+      count(.followers)
+      mutations = [follower]
+    }
     let batch = try local.write(mutations, at: moment).batch
-    made[batch.id] = Made(user: local.user, batch: batch)
+    made[batch.id] = Made(user: local.user, forms: [batch])
     mark.waiting.insert(batch.id)
     mark.last = batch.id
+  }
+
+  private mutating func patch(_ path: DocumentPath, _ precondition: Precondition) -> Mutation {
+    .patch(
+      path, StoredMap([("s", .string("\(dice.below(100))"))]),
+      mask: FieldMask([StoredFieldPath(unchecked: ["s"])]), precondition: precondition)
+  }
+
+  /// One for what the writes of a document make that wait.
+  private mutating func follower() throws -> Mutation? {
+    let path = Self.path(dice.below(4))
+    let document = try local.document(path)
+    guard document.pending == .local, document.isFound else { return nil }
+    return patch(path, .asMadeBefore)
   }
 
   /// From the moment when its end begins, a batch may be there or not.
@@ -175,12 +195,21 @@ private struct QueueHistory {
 
   private mutating func accept() throws {
     guard let first = local.queue.first else { return }
+    // No remote takes it.
+    if first.mutations.contains(where: { $0.precondition == .impossible }) { return try end(.rejected) }
     count(.accepted)
     begin(first.id)
     let version = SnapshotVersion(microseconds: time)
-    let results = first.mutations.map { mutation in
-      WriteResult(
+    let results = try first.mutations.map { mutation in
+      let known = try local.remoteDocument(mutation.path)
+      var result = WriteResult(
         version: version, transformResults: mutation.transforms.map { _ in .integer(Int64(dice.below(100))) })
+      switch dice.below(4) {
+      case 0: break
+      case 1: result.versionBefore = version
+      default: result.versionBefore = known.isFound ? known.version : SnapshotVersion.none
+      }
+      return result
     }
     _ = try local.acknowledge(first.id, version, results, token: dice.bytes(3))
     mark.accepted.insert(first.id)
@@ -272,7 +301,7 @@ private struct QueueHistory {
         found.insert(batch.id)
         guard let made = made[batch.id] else { return "nobody has made batch \(batch.id)" }
         if made.user != user { return "batch \(batch.id) is in the queue of \(user ?? "nobody")" }
-        if made.batch != batch { return "batch \(batch.id) is another one" }
+        if !made.forms.contains(batch) { return "batch \(batch.id) is another one" }
       }
       if let broken = try unlike(local) { return broken }
     }

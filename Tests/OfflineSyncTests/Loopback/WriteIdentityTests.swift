@@ -68,6 +68,31 @@ import Testing
     #expect(try count() == .integer(2))
   }
 
+  /// The story: a copy took what it was told of a forgotten outcome for what the document has, and what was written for
+  /// that was refused until the watch stream told something else.
+  @Test(arguments: [true, false]) func whatAPatchWithAForgottenOutcomeHasMadeIsAssumed(isPatch: Bool) throws {
+    let server = try LoopbackServer(try DocumentStore.openInMemory())
+    func write(_ batch: Int64, _ mutation: Mutation) -> RemoteWrite {
+      let id = WriteID(queue: "c/-", run: RunID(1), batch: BatchID(batch))
+      return RemoteWrite(id: id, mutations: [mutation], firstOpen: BatchID(batch))
+    }
+    let mutation = isPatch ? increment(counter) : .set(counter, StoredMap())
+    _ = try server.take(write(1, mutation), as: nil)
+    _ = try server.take(write(2, increment(counter)), as: nil)
+    let again = try #require(try server.take(write(1, mutation), as: nil))
+    let known = try #require(try server.store.document(at: counter)).updateTime
+    #expect(again.results[0].version < SnapshotVersion(known))
+    #expect(again.results[0].versionBefore == again.results[0].version)
+    let local = try LocalStore(
+      try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client")
+    var event = RemoteEvent(version: SnapshotVersion(microseconds: 5))
+    event.documents[counter] = SyncedDocument(counter, .found(StoredMap()), version: event.version)
+    _ = try local.apply(event)
+    let id = try local.write([mutation], at: event.version.stored).batch.id
+    _ = try local.acknowledge(id, again.version, again.results, token: [])
+    #expect(try local.isAssumed(counter) == isPatch)
+  }
+
   @Test func whatWasTakenOnceIsNotUpToTheRulesAnyMore() throws {
     let server = try LoopbackServer(try DocumentStore.openInMemory())
     let id = WriteID(queue: "c/-", run: RunID(1), batch: BatchID(1))

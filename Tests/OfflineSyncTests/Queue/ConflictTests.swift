@@ -164,6 +164,125 @@ import Testing
     #expect(try Self.text(world.authority.document(at: other)) == "blind")
   }
 
+  /// Its conditions decide about it, as a whole: the resolver would have dropped a half of it. What it was made for has
+  /// gone, and so it is refused.
+  @Test func aBatchWithConditionsIsNoConcernOfTheResolver() throws {
+    let conflicts = Locked<[String]>([])
+    let client = try client(SimulatedDisk(), merging(conflicts))
+    let ends = Locked<[Bool]>([])
+    func write(_ mutations: [Mutation]) {
+      client.write(mutations, .server) { error in ends.withLock { $0.append(error == nil) } }
+    }
+    write([.set(path, Self.fields("ours"))])
+    write([.set(path, Self.fields("follower"), precondition: .asMadeBefore), increment(other)])
+    try changeAtTheAuthority("theirs")
+    client.send(.enableNetwork)
+    world.pass()
+    #expect(conflicts.withLock { $0 } == ["base ours theirs"], "nor is it shown what that would make")
+    #expect(ends.withLock { $0 } == [true, false])
+    #expect(try text() == "ours+theirs")
+    #expect(try world.authority.document(at: other) == nil)
+    // There is nothing to ask about one that is alone: its condition does not hold.
+    let known = try #require(try world.authority.document(at: path)).updateTime
+    client.send(.disableNetwork)
+    write([.delete(path, precondition: .updateTime(known)), increment(other)])
+    try changeAtTheAuthority("theirs again")
+    client.send(.enableNetwork)
+    world.pass()
+    #expect(conflicts.withLock { $0.count } == 1)
+    #expect(ends.withLock { $0 } == [true, false, false])
+    #expect(try text() == "theirs again" && world.authority.document(at: other) == nil)
+    #expect(world.ask(client) { try? $0.brokenInvariant() } ?? nil == nil)
+  }
+
+  /// The story: what a resolver wrote had the count of the remote, and was written behind a batch that had added to it.
+  @Test func whatAResolverWritesBehindABatchWithConditionsLeavesTheFieldsOfThatAlone() throws {
+    @Sendable func map(_ count: Int64, _ last: Int64?) -> StoredValue {
+      .map(StoredMap([("all", .integer(count))] + (last.map { [("last", .integer($0))] } ?? [])))
+    }
+    let client = try client(SimulatedDisk()) { conflict in
+      #expect(conflict.local?.fields["n"] == .integer(5), "nor is it shown what that makes")
+      var fields = conflict.remote?.fields ?? StoredMap()
+      fields["text"] = .string("\(Self.text(conflict.local))+\(Self.text(conflict.remote))")
+      fields["gone"] = nil
+      fields["counts"] = map(3, nil)
+      return .replaceWrites(.set(conflict.path, fields))
+    }
+    let ends = Locked<[Bool]>([])
+    func write(_ mutations: [Mutation]) {
+      client.write(mutations, .server) { error in ends.withLock { $0.append(error == nil) } }
+    }
+    let inner = FieldTransform(StoredFieldPath(unchecked: ["counts", "all"]), .increment(.integer(1)))
+    write([
+      .set(other, Self.fields("counted"), precondition: .exists(false)), increment(path),
+      .patch(path, StoredMap(), mask: FieldMask([]), transforms: [inner]),
+    ])
+    let text = StoredFieldPath(unchecked: ["text"])
+    write([.patch(path, Self.fields("ours"), mask: FieldMask([text]), precondition: .exists(true))])
+    let theirs = StoredMap([
+      ("counts", map(3, 4)), ("gone", .boolean(true)), ("n", .integer(5)), ("text", .string("theirs")),
+    ])
+    try world.authority.commit([.set(path, theirs)])
+    world.remote.refresh()
+    client.send(.enableNetwork)
+    world.pass()
+    #expect(ends.withLock { $0 } == [true, true])
+    let merged = StoredMap([
+      ("counts", map(4, nil)), ("n", .integer(6)), ("text", .string("ours+theirs")),
+    ])
+    #expect(try world.authority.document(at: path)?.fields == merged)
+    #expect(try client.store.document(at: path)?.fields == merged)
+    #expect(world.ask(client) { try? $0.brokenInvariant() } ?? nil == nil)
+  }
+
+  /// Batches with conditions before the write of the resolver.
+  enum Doomed: CaseIterable {
+    /// What others have changed is not as it was read.
+    case condition
+    /// What others have deleted is not there.
+    case existence
+    /// What others have changed is not what the one before it has made.
+    case follower
+  }
+
+  /// The story: fields that the resolver had decided on were left to a batch that was certain to be refused, and nobody
+  /// wrote them.
+  @Test(arguments: Doomed.allCases) func whatIsCertainToBeRefusedKeepsNoFieldsFromTheResolver(
+    kind: Doomed
+  ) throws {
+    let merged = StoredMap([
+      ("mark", .integer(7)), ("rank", .integer(7)), ("text", .string("merged")),
+    ])
+    let client = try client(SimulatedDisk()) { .replaceWrites(.set($0.path, merged)) }
+    let known = try #require(try world.authority.document(at: path)).updateTime
+    let ends = Locked<[Bool]>([])
+    func write(_ mutations: [Mutation]) {
+      client.write(mutations, .server) { error in ends.withLock { $0.append(error == nil) } }
+    }
+    func patch(_ name: String, _ value: StoredValue, _ precondition: Precondition) -> Mutation {
+      .patch(
+        path, StoredMap([(name, value)]), mask: FieldMask([StoredFieldPath(unchecked: [name])]),
+        precondition: precondition)
+    }
+    let isAbsent = Mutation.set(other, StoredMap(), precondition: .exists(false))
+    write([isAbsent, patch("rank", .integer(3), kind == .condition ? .updateTime(known) : .exists(true))])
+    if kind == .follower { write([patch("mark", .integer(3), .asMadeBefore)]) }
+    write([patch("text", .string("ours"), .exists(true))])
+    try world.authority.commit([
+      kind == .existence ? .delete(path) : .set(path, StoredMap([("text", .string("theirs"))]))
+    ])
+    world.remote.refresh()
+    client.send(.enableNetwork)
+    world.pass()
+    #expect(ends.withLock { $0 } == (kind == .follower ? [true, false, true] : [false, true]))
+    var expected = merged
+    // Of the one that can happen, they are left as it makes them.
+    if kind == .follower { expected["rank"] = .integer(3) }
+    #expect(try world.authority.document(at: path)?.fields == expected)
+    #expect(try client.store.document(at: path)?.fields == expected)
+    #expect(world.ask(client) { try? $0.brokenInvariant() } ?? nil == nil)
+  }
+
   @Test func writesMayBeDropped() throws {
     let client = try client(SimulatedDisk()) { _ in .dropWrites }
     client.write([increment(path)], .local) { _ in }

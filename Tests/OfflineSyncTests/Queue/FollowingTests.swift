@@ -16,9 +16,14 @@ import Testing
       note, StoredMap([("rank", .integer(rank))]), mask: FieldMask([Self.rank]), precondition: precondition)
   }
 
-  /// The counter says whether the rank is more than 0. Each of three writes changes both; somewhere another client
-  /// makes the rank 0.
-  private func accepted(moment: Int, isOffline: Bool) throws -> Int {
+  /// As an app writes what nobody asks about: whoever came before.
+  private static let blind = Mutation.patch(
+    note, StoredMap([("text", .string("ours"))]), mask: FieldMask([StoredFieldPath(unchecked: ["text"])]),
+    precondition: .exists(true))
+
+  /// The counter says whether the rank is more than 0. Each of three writes changes both, but for the first one if that is
+  /// blind; somewhere another client makes the rank 0, or 1 if the first one is blind.
+  private func accepted(moment: Int, isOffline: Bool, isBlind: Bool = false) throws -> Int {
     let world = try LoopbackWorld()
     var faults = LoopbackFaults()
     faults.latency = 1000...1000
@@ -36,16 +41,26 @@ import Testing
     if isOffline { world.remote.setReachable(false) }
     let known = try #require(try world.authority.document(at: Self.note)).updateTime
     let ends = Locked<[Bool]>([])
-    for (rank, precondition) in [(1, Precondition.updateTime(known)), (0, .asMadeBefore), (2, .asMadeBefore)]
-    {
-      client.write(
-        [Self.write(Int64(rank), precondition), increment(Self.counter, by: rank > 0 ? 1 : -1)], .server
-      ) { error in ends.withLock { $0.append(error == nil) } }
+    func send(_ mutations: [Mutation]) {
+      client.write(mutations, .server) { error in ends.withLock { $0.append(error == nil) } }
+    }
+    func write(_ rank: Int64, _ precondition: Precondition) {
+      send([Self.write(rank, precondition), increment(Self.counter, by: rank > 0 ? 1 : -1)])
+    }
+    if isBlind {
+      send([Self.blind])
+      write(1, .asMadeBefore)
+      write(0, .asMadeBefore)
+    } else {
+      write(1, .updateTime(known))
+      write(0, .asMadeBefore)
+      write(2, .asMadeBefore)
     }
     world.scheduler.play(for: .max, max: moment)
+    let (before, after): (Int64, Int64) = (try rank() > 0 ? 1 : 0, isBlind ? 1 : 0)
     try world.authority.commit([
-      .set(Self.note, StoredMap([("rank", .integer(0)), ("by", .string("another"))])),
-      increment(Self.counter, by: try rank() > 0 ? -1 : 0),
+      .set(Self.note, StoredMap([("rank", .integer(after)), ("by", .string("another"))])),
+      increment(Self.counter, by: after - before),
     ])
     world.remote.refresh()
     world.remote.setReachable(true)
@@ -72,6 +87,16 @@ import Testing
       counts.insert(try accepted(moment: moment, isOffline: false))
     }
     #expect(counts == [0, 1, 2, 3])
+  }
+
+  /// The blind one lands on whatever others have made: those behind it have not read that.
+  @Test func behindABlindPatchTheCountsAreExactTooWhereverAnotherClientComesIn() throws {
+    var counts: Set<Int> = [try accepted(moment: 0, isOffline: true, isBlind: true)]
+    #expect(counts == [1])
+    for moment in stride(from: 0, to: 40, by: 3) {
+      counts.insert(try accepted(moment: moment, isOffline: false, isBlind: true))
+    }
+    #expect(counts == [1, 2, 3])
   }
 
   /// A bundle brought it to the authority, and whoever made that has a clock that is ahead.
@@ -104,7 +129,8 @@ import Testing
   // MARK: In the queue
 
   /// A cache that knows the note at time 5, and has three writes of it that wait; `middle` is the second.
-  private func cache(_ middle: Mutation) throws -> (LocalStore, DocumentStore) {
+  private func cache(_ middle: Mutation, behind first: Mutation? = nil) throws -> (LocalStore, DocumentStore)
+  {
     let store = try DocumentStore.openInMemory()
     let local = try LocalStore(store, user: nil, collector: .lru, client: "client")
     var event = RemoteEvent(version: SnapshotVersion(microseconds: 5))
@@ -112,7 +138,7 @@ import Testing
       Self.note, .found(StoredMap([("rank", .integer(0))])), version: event.version,
       createTime: event.version)
     _ = try local.apply(event)
-    let first = Self.write(1, .updateTime(event.version.stored))
+    let first = first ?? Self.write(1, .updateTime(event.version.stored))
     for mutation in [first, middle, Self.write(3, .asMadeBefore)] {
       _ = try local.write([mutation], at: event.version.stored)
     }
@@ -173,6 +199,235 @@ import Testing
     let version = SnapshotVersion(microseconds: 7)
     _ = try local.acknowledge(BatchID(1), version, [WriteResult(version: version)], token: [])
     #expect(try requirements(store) == [.exists(false), .updateTime(version.stored)])
+  }
+
+  // MARK: Behind a blind write
+
+  private static func time(_ microseconds: Int64) -> SnapshotVersion {
+    SnapshotVersion(microseconds: microseconds)
+  }
+
+  /// Accepted at a time, on what had been changed last at another.
+  private func accept(_ id: Int64, at version: Int64, on before: Int64?, _ local: LocalStore) throws {
+    let result = WriteResult(version: Self.time(version), versionBefore: before.map { Self.time($0) })
+    _ = try local.acknowledge(BatchID(id), Self.time(version), [result], token: [])
+  }
+
+  @Test(arguments: [5 as Int64?, 6, 0, nil]) func whoFollowsABlindPatchIsForWhatItWasMadeOn(before: Int64?)
+    throws
+  {
+    let (local, store) = try cache(Self.write(2, .asMadeBefore), behind: Self.blind)
+    try accept(1, at: 7, on: before, local)
+    // A remote that does not say is taken at its word that the write was accepted.
+    let isAsRead = before == nil || before == 5
+    #expect(
+      try requirements(store)
+        == (isAsRead ? [.updateTime(Self.time(7).stored), .asMadeBefore] : [.impossible, .impossible]))
+    #expect(try local.document(Self.note).fields?["rank"] == .integer(isAsRead ? 3 : 0))
+    #expect(try local.document(Self.note).fields?["text"] == .string("ours"))
+    #expect(local.queue.brokenInvariant() == nil)
+  }
+
+  /// Each is for what the one before it has made, also if the program was started anew between their answers.
+  @Test(arguments: [7 as Int64, 6]) func behindTwoBlindPatchesNobodyMayHaveComeBetweenThem(before: Int64)
+    throws
+  {
+    let (local, store) = try cache(Self.blind, behind: Self.write(1, .exists(true)))
+    try accept(1, at: 7, on: 5, local)
+    #expect(try requirements(store) == [.exists(true), .asMadeBefore])
+    let again = try LocalStore(store, user: nil, collector: .lru, client: "client")
+    try accept(2, at: 8, on: before, again)
+    #expect(try requirements(store) == [before == 7 ? .updateTime(Self.time(8).stored) : .impossible])
+  }
+
+  /// Whatever was there, it is the same afterwards.
+  @Test func behindWhatIsSetItMakesNoDifferenceWhatItWasMadeOn() throws {
+    let set = Mutation.set(Self.note, StoredMap([("rank", .integer(1))]))
+    let (local, store) = try cache(Self.blind, behind: set)
+    try accept(1, at: 7, on: nil, local)
+    try accept(2, at: 8, on: 7, local)
+    #expect(try requirements(store) == [.updateTime(Self.time(8).stored)])
+  }
+
+  /// The watch stream may be first to tell what came of it: then what it makes of that was read.
+  @Test(arguments: [true, false]) func whatTheWatchStreamHasToldBeforeIsWhatWasMade(isRepeatable: Bool) throws
+  {
+    let local = try LocalStore(
+      try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client")
+    func tell(_ rank: Int64, at version: Int64) throws {
+      var event = RemoteEvent(version: Self.time(version))
+      event.documents[Self.note] = SyncedDocument(
+        Self.note, .found(StoredMap([("rank", .integer(rank))])), version: event.version)
+      _ = try local.apply(event)
+    }
+    try tell(0, at: 5)
+    let first = isRepeatable ? Self.write(1, .none) : increment(Self.note, "rank")
+    _ = try local.write([first], at: Self.time(5).stored)
+    try tell(1, at: 7)
+    _ = try local.write([Self.write(2, .asMadeBefore)], at: Self.time(7).stored)
+    try accept(1, at: 7, on: 5, local)
+    #expect(
+      local.queue.all.map { $0.mutations[0].precondition }
+        == [isRepeatable ? .updateTime(Self.time(7).stored) : .impossible])
+  }
+
+  /// When others come: between two blind patches at 7 and 9, or behind them.
+  enum Others: CaseIterable { case never, between, behind }
+
+  /// The story: the connection broke before the answers to two writes, and the watch stream was the first to be back. At
+  /// the answer to the first one, which is older than what was told, what had been made for that was refused.
+  @Test(arguments: Others.allCases) func whatTheWatchStreamHasToldOfTwoBlindPatchesIsWhatWasMade(
+    others: Others
+  ) throws {
+    let (local, store) = try cacheThatWasTold(
+      [Self.write(1, .none), Self.blind], at: others == .behind ? 10 : 9)
+    try accept(1, at: 7, on: 5, local)
+    #expect(try requirements(store) == [.exists(true), .asMadeBefore])
+    try accept(2, at: 9, on: others == .between ? 8 : 7, local)
+    // If they have come behind, the remote refuses it: the document is not that of 9 any more.
+    #expect(
+      try requirements(store) == [others == .between ? .impossible : .updateTime(Self.time(9).stored)])
+  }
+
+  @Test(arguments: [0, 1]) func whatTheWatchStreamHasToldOfAnIncrementIsNotWhatWasMade(place: Int) throws {
+    var patches = [Self.write(1, .none), Self.blind]
+    patches[place] = increment(Self.note, "n")
+    let (local, store) = try cacheThatWasTold(patches, at: 9)
+    try accept(1, at: 7, on: 5, local)
+    #expect(try requirements(store).last == .impossible, "it may count twice")
+  }
+
+  /// It leaves alone what the watch stream has told, and is the first to be answered.
+  @Test func aCreationThatTheWatchStreamHasToldOfIsWhatWasMade() throws {
+    let creation = Mutation.set(Self.note, StoredMap([("rank", .integer(0))]), precondition: .exists(false))
+    let (local, store) = try cacheThatWasTold([creation, Self.blind], at: 9, isThere: false)
+    try accept(1, at: 7, on: 0, local)
+    #expect(try requirements(store) == [.exists(true), .asMadeBefore])
+    try accept(2, at: 9, on: 7, local)
+    #expect(try requirements(store) == [.updateTime(Self.time(9).stored)])
+  }
+
+  /// A cache that was told what came of writes before their answers came, and then took one that follows them.
+  private func cacheThatWasTold(
+    _ writes: [Mutation], at version: Int64, isThere: Bool = true
+  ) throws -> (LocalStore, DocumentStore) {
+    let store = try DocumentStore.openInMemory()
+    let local = try LocalStore(store, user: nil, collector: .lru, client: "client")
+    func tell(_ fields: StoredMap?, at version: Int64) throws {
+      var event = RemoteEvent(version: Self.time(version))
+      event.documents[Self.note] = SyncedDocument(
+        Self.note, fields.map { .found($0) } ?? .absent, version: event.version)
+      _ = try local.apply(event)
+    }
+    try tell(isThere ? StoredMap([("rank", .integer(0))]) : nil, at: 5)
+    for write in writes { _ = try local.write([write], at: Self.time(5).stored) }
+    let told = try #require(try local.document(Self.note).fields)
+    try tell(told, at: version)
+    _ = try local.write([Self.write(2, .asMadeBefore)], at: Self.time(version).stored)
+    return (local, store)
+  }
+
+  @Test(arguments: [0 as Int64, 6]) func behindADeletionThereHasToBeNothing(before: Int64) throws {
+    let merge = Mutation.patch(
+      Self.note, StoredMap([("rank", .integer(1))]), mask: FieldMask([Self.rank]))
+    let (local, store) = try cache(merge, behind: .delete(Self.note))
+    try accept(1, at: 7, on: 5, local)
+    #expect(try requirements(store) == [.none, .asMadeBefore])
+    try accept(2, at: 8, on: before, local)
+    #expect(try requirements(store) == [before == 0 ? .updateTime(Self.time(8).stored) : .impossible])
+  }
+
+  @Test func behindADeletionThatWasRefusedWhatFollowsIsRefusedToo() throws {
+    let merge = Mutation.patch(
+      Self.note, StoredMap([("rank", .integer(1))]), mask: FieldMask([Self.rank]))
+    let (local, store) = try cache(merge, behind: .delete(Self.note))
+    _ = try local.reject(BatchID(1))
+    #expect(try requirements(store) == [.none, .impossible])
+  }
+
+  /// What is set begins anew, also if the server is to set a time in it.
+  @Test func aRefusedDeletionIsNoConcernOfWhatFollowsWhatWasSetBehindIt() throws {
+    let set = Mutation.set(
+      Self.note, StoredMap([("rank", .integer(1))]),
+      transforms: [FieldTransform(StoredFieldPath(unchecked: ["at"]), .serverTimestamp)])
+    let (local, store) = try cache(set, behind: .delete(Self.note))
+    _ = try local.reject(BatchID(1))
+    #expect(try requirements(store) == [.none, .asMadeBefore])
+    try accept(2, at: 8, on: 5, local)
+    #expect(try requirements(store) == [.updateTime(Self.time(8).stored)])
+  }
+
+  /// What has a condition of its own says itself what it is made on.
+  @Test(arguments: [true, false]) func aRefusedCreationIsNoConcernOfWhatFollowsAWriteWithATime(
+    isAccepted: Bool
+  ) throws {
+    let creation = Mutation.set(Self.note, StoredMap(), precondition: .exists(false))
+    let known = Precondition.updateTime(Self.time(5).stored)
+    let (local, store) = try cache(Self.write(2, known), behind: creation)
+    _ = try local.reject(BatchID(1))
+    #expect(try requirements(store) == [known, .asMadeBefore])
+    if isAccepted { try accept(2, at: 8, on: 5, local) } else { _ = try local.reject(BatchID(2)) }
+    #expect(try requirements(store) == [isAccepted ? .updateTime(Self.time(8).stored) : .impossible])
+  }
+
+  /// It has made nothing that the one behind it could be for.
+  @Test func oneThatIsCertainToBeRefusedHidesNoAnswerFromThoseBehindIt() throws {
+    let (local, store) = try cache(Self.write(2, .impossible))
+    try accept(1, at: 7, on: 5, local)
+    #expect(try requirements(store) == [.impossible, .updateTime(Self.time(7).stored)])
+    _ = try local.reject(BatchID(2))
+    #expect(try requirements(store) == [.updateTime(Self.time(7).stored)])
+    #expect(try local.document(Self.note).fields?["rank"] == .integer(3))
+  }
+
+  /// What a remote that does not say what was there has accepted is what it was made for.
+  @Test func aBlindPatchIsNotAssumedIfNobodySaysThatOthersHaveComeBetween() throws {
+    let (local, _) = try cache(Self.write(2, .asMadeBefore), behind: Self.blind)
+    for id in [1, 2, 3] { try accept(Int64(id), at: 6 + Int64(id), on: nil, local) }
+    #expect(try !local.isAssumed(Self.note))
+    #expect(try local.document(Self.note).requirement == .updateTime(Self.time(9).stored))
+  }
+
+  /// Until the watch stream tells what came of it, also behind a restart.
+  @Test func whatABlindPatchHasMadeOfWhatNobodyReadIsAssumed() throws {
+    let (local, store) = try cache(Self.blind, behind: Self.blind)
+    for id in [1, 2] { try accept(Int64(id), at: 7 + Int64(id), on: 5 + Int64(id), local) }
+    _ = try local.reject(BatchID(3))
+    #expect(try local.document(Self.note).requirement == .impossible)
+    let again = try LocalStore(store, user: nil, collector: .lru, client: "client")
+    let assumed = try again.document(Self.note)
+    #expect(assumed.isAssumed && assumed.pending == .committed && assumed.version == Self.time(9))
+    // So is what is made of it, but not what is made of nothing.
+    let set = Mutation.set(Self.note, StoredMap())
+    let writes: [(mutations: [Mutation], isAssumed: Bool)] = [
+      ([Self.blind], true), ([Self.write(1, .asMadeBefore)], true), ([set], false),
+      ([set, Self.blind], false),
+      ([Self.blind, set], false),
+    ]
+    for (mutations, isAssumed) in writes {
+      let id = try again.write(mutations, at: Self.time(9).stored).batch.id
+      #expect(try again.isAssumed(Self.note) == isAssumed)
+      if !isAssumed { _ = try again.reject(id) }
+    }
+    for batch in again.queue.all { _ = try again.reject(batch.id) }
+    var event = RemoteEvent(version: Self.time(9))
+    event.documents[Self.note] = SyncedDocument(Self.note, .found(StoredMap()), version: event.version)
+    _ = try again.apply(event)
+    #expect(try again.document(Self.note).requirement == .updateTime(Self.time(9).stored))
+  }
+
+  /// Others had deleted the document, and nobody had heard of that.
+  @Test func whatIsSetIsKnownToTheLastFieldWhateverWasThere() throws {
+    let set = Mutation.set(Self.note, StoredMap([("rank", .integer(1))]), precondition: .exists(false))
+    for mutations in [[set], [set, Self.blind]] {
+      let (local, _) = try cache(Self.write(2, .asMadeBefore))
+      for batch in local.queue.all { _ = try local.reject(batch.id) }
+      let id = try local.write(mutations, at: Self.time(6).stored).batch.id.value
+      try accept(id, at: 7, on: 0, local)
+      #expect(try !local.isAssumed(Self.note))
+      let known = try local.document(Self.note)
+      #expect(known.requirement == .updateTime(Self.time(7).stored) && known.fields?["rank"] == .integer(1))
+    }
   }
 
   /// Between a read and the write that depends on it, what was read may be answered, and others may come.

@@ -149,6 +149,64 @@ import Testing
     #expect(seen.pending == .committed)
   }
 
+  /// Nor if one at the end follows all of them: what it is for is not seen, and it is found at once.
+  @Test(.timeLimit(.minutes(2))) func manyPatchesBeforeOneThatFollowsThemAreAnsweredOneByOne() throws {
+    let count = 10_000
+    var queue = WriteQueue()
+    var remote = SyncedDocument(path, .found(StoredMap()), version: SnapshotVersion(microseconds: 1))
+    for number in 1...count {
+      let patch = Mutation.patch(
+        path, StoredMap([("m", .integer(Int64(number)))]), mask: FieldMask([field("m")]))
+      queue.append(batch(Int64(number), [], [patch]))
+    }
+    let follower = Mutation.patch(
+      path, StoredMap([("n", .integer(1))]), mask: FieldMask([field("n")]), precondition: .asMadeBefore)
+    queue.append(batch(Int64(count + 1), [.verify(path, remote.requirement)], [follower]))
+    var seen = queue.local(remote)
+    var visible = 0
+    for number in 1...count {
+      let (first, old) = (try #require(queue.first), remote)
+      let version = SnapshotVersion(microseconds: Int64(number + 1))
+      let results = [WriteResult(version: version, versionBefore: old.version)]
+      remote = first.acknowledged(on: old, version, results)
+      let settlement = queue.settleFollowers(
+        of: first, path, Acceptance(version: version, results: results))
+      visible += settlement.before.count
+      queue.remove(first.id)
+      seen = queue.local(remote, insteadOf: old, without: first, changed: settlement.before, seen: seen)
+      if number % 2500 == 0 { #expect(seen.stored == queue.local(remote).stored) }
+    }
+    #expect(visible == 1, "the last answer alone makes another one of it that may be seen")
+    #expect(queue.last?.mutations.map(\.precondition) == [.updateTime(remote.version.timestamp)])
+    #expect(queue.brokenInvariant() == nil && seen.fields?["n"] == .integer(1))
+  }
+
+  /// Going through all of them for each of them would take many minutes here.
+  @Test(.timeLimit(.minutes(2))) func aBatchOfVeryManyDocumentsIsTakenAndAnswered() {
+    let mutations = (0..<50_000).map { increment(DocumentPath(unchecked: ["rooms", "\($0)"])) }
+    var queue = WriteQueue()
+    let follower = Mutation.set(mutations[7].path, StoredMap(), precondition: .asMadeBefore)
+    for (number, mutations) in [mutations, [follower], mutations].enumerated() {
+      queue.append(batch(Int64(number + 1), [], mutations))
+    }
+    #expect(queue.paths.filter { queue.hasFollowers(of: $0) } == [follower.path])
+    queue.remove(BatchID(1))
+    #expect(queue.count == 2)
+  }
+
+  /// An earlier program did not write down what lay under what it followed.
+  @Test func whatAnEarlierProgramHasLeftFollowsWhatWasAccepted() {
+    var queue = WriteQueue()
+    let blind = Mutation.patch(path, StoredMap(), mask: FieldMask([field("m")]), precondition: .exists(true))
+    queue.append(batch(1, [], [blind]))
+    queue.append(batch(2, [], [.delete(path, precondition: .asMadeBefore)]))
+    let (before, version) = (SnapshotVersion(microseconds: 6), SnapshotVersion(microseconds: 7))
+    let answer = Acceptance(version: version, results: [WriteResult(version: version, versionBefore: before)])
+    let first = batch(1, [], [blind])
+    #expect(queue.settleFollowers(of: first, path, answer).changed.count == 1)
+    #expect(queue.last?.mutations.map(\.precondition) == [.updateTime(version.timestamp)])
+  }
+
   @Test func theStoreHasWhatTheQueueMakesOfADocument() throws {
     let store = try LocalStore(try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "c")
     for number in 0..<60 { _ = try store.write([alternating(number)], at: time) }
