@@ -121,10 +121,19 @@ import Testing
     let cache = PageCache(bytesMax: 1 << 20, pageBytes: Self.pageBytes)
     var loads = 0
     for _ in 0..<2 {
-      let nothing: Int? = try cache.withPage(.init(file: 1, page: 1), load: { _ in loads += 1 }, { _ in nil })
-      #expect(nothing == nil)
+      let nothing: (result: Int?, loading: Void?) = try cache.withPage(
+        .init(file: 1, page: 1), load: { _ in loads += 1 }, { _ in nil })
+      #expect(nothing.result == nil)
     }
     #expect(loads == 1)
+  }
+
+  @Test func whatALoadSaysIsToldOnce() throws {
+    let cache = PageCache(bytesMax: 1 << 20, pageBytes: Self.pageBytes)
+    let said = try (0..<2).map { _ in
+      try cache.withPage(.init(file: 1, page: 1), load: { _ in 7 }, { _ in () }).loading
+    }
+    #expect(said == [7, nil])
   }
 
   @Test func pagesThatAreAskedForOftenOutliveAScan() throws {
@@ -146,9 +155,9 @@ import Testing
     let id = PageCache.PageID(file: 1, page: 2)
     for _ in 0..<3 {
       #expect(throws: ByteStoreError.closed(directory: "here")) {
-        try cache.withPage(
+        _ = try cache.withPage(
           id,
-          load: { room throws(ByteStoreError) in
+          load: { room throws(ByteStoreError) -> Void in
             room.storeBytes(of: 0xFF, as: UInt8.self)
             throw .closed(directory: "here")
           }, { _ in Issue.record("there is no page") })
@@ -169,7 +178,8 @@ import Testing
         for page in 0..<100 as Range<UInt32> { try cache.expectPage(.init(file: 1, page: page)) }
         cache.checkInvariants()
         PageCacheTests.fill(&room, for: id)
-      }, { PageCacheTests.isWhole($0, id) })
+      }, { PageCacheTests.isWhole($0, id) }
+    ).result
     #expect(isWhole)
     #expect(cache.statistics.bytesUsed == 100 * Self.pageBytes)
     cache.checkInvariants()
@@ -265,7 +275,7 @@ import Testing
             inside.withLock(when: { $0 == 2 }) { _ in }
             PageCacheTests.fill(&room, for: id)
           }, { PageCacheTests.isWhole($0, id) })
-        #expect(isWhole == true)
+        #expect(isWhole?.result == true)
       }
     }
     for thread in threads { thread.join() }
@@ -311,7 +321,8 @@ extension PageCache.PageID {
 extension PageCache {
   fileprivate func expectPage(_ id: PageID) throws(ByteStoreError) {
     let isWhole = try withPage(
-      id, load: { PageCacheTests.fill(&$0, for: id) }, { PageCacheTests.isWhole($0, id) })
+      id, load: { PageCacheTests.fill(&$0, for: id) }, { PageCacheTests.isWhole($0, id) }
+    ).result
     if !isWhole { Issue.record("\(id) holds something else") }
   }
 }

@@ -143,27 +143,27 @@ final class Segment: Sendable {
     _ location: Location, _ cache: PageCache, into buffer: inout ReadBuffer
   ) throws(ByteStoreError) -> Bool {
     let opened = try open()
-    var hasWaited = false
     switch location.place {
     case .entry(_, let page, let offset, let bytes):
-      let isWhole = try cache.withPage(
+      let (isWhole, hasWaited) = try cache.withPage(
         PageCache.PageID(file: number.value, page: UInt32(page)),
         load: { (target: inout MutableRawSpan) throws(ByteStoreError) in
           let start = platform.clock.monotonicNanoseconds()
           try self.load(page, opened, into: &target)
-          hasWaited = platform.clock.monotonicNanoseconds() &- start > Self.nanosecondsFromMemory
+          return platform.clock.monotonicNanoseconds() &- start > Self.nanosecondsFromMemory
         }
       ) { page in
         guard let entry = StoredEntry(decoding: page, at: offset), entry.bytes == bytes else { return false }
         return Self.decode(entry, from: page, opened.dictionary, into: &buffer)
       }
       guard isWhole else { throw badEntry(location, opened) }
+      return hasWaited ?? false
     case .run(_, let page, let pages):
       guard try readRun(page, pages: pages, opened, into: &buffer) else { throw badEntry(location, opened) }
+      return false
     case .none, .tail:
       preconditionFailure("a location in a segment")
     }
-    return hasWaited
   }
 
   /// Entries are wanted soon; those of other segments are passed over.
