@@ -15,6 +15,7 @@ public enum RemoteAttachment: Sendable, Hashable {
 
 extension LocalView {
   private static let documentsPerBatch = 100
+  private static let uploadBytesMax = 4 << 20
 
   /// The client of a remote over this store: made by the first call, the same for all others. Throws
   /// `failedPrecondition` if the store has documents of its own and nothing was said of them.
@@ -86,21 +87,19 @@ extension LocalView {
   }
 
   private func upload(_ local: LocalStore) throws(DocumentStoreError) {
-    let paths = try store.userPaths().filter { !local.queue.isAbout($0) }
-    for start in stride(from: 0, to: paths.count, by: Self.documentsPerBatch) {
-      try local.upload(Array(paths[start...].prefix(Self.documentsPerBatch)))
+    var batch: [Mutation] = []
+    var bytes = 0
+    for path in try store.userPaths() where !local.queue.isAbout(path) {
+      guard let document = try store.document(at: path) else { continue }
+      let mutation = Mutation.set(path, document.fields)
+      if batch.count == Self.documentsPerBatch || bytes + mutation.commitBytes > Self.uploadBytesMax {
+        try local.write(uploading: batch)
+        (batch, bytes) = ([], 0)
+      }
+      batch.append(mutation)
+      bytes += mutation.commitBytes
     }
+    try local.write(uploading: batch)
     try store.commit([.delete(CacheKeys.upload)])
-  }
-}
-
-extension LocalStore {
-  /// Documents that stand where they are without anybody having told the remote.
-  fileprivate func upload(_ paths: [DocumentPath]) throws(DocumentStoreError) {
-    var mutations: [Mutation] = []
-    for path in paths {
-      if let document = try store.document(at: path) { mutations.append(.set(path, document.fields)) }
-    }
-    try write(uploading: mutations)
   }
 }

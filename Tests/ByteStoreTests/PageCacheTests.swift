@@ -121,19 +121,23 @@ import Testing
     let cache = PageCache(bytesMax: 1 << 20, pageBytes: Self.pageBytes)
     var loads = 0
     for _ in 0..<2 {
-      let nothing: (result: Int?, loading: Void?) = try cache.withPage(
-        .init(file: 1, page: 1), load: { _ in loads += 1 }, { _ in nil })
+      let nothing: (result: Int?, hasWaited: Bool) = try cache.withPage(
+        .init(file: 1, page: 1),
+        load: { _ in
+          loads += 1
+          return false
+        }, { _ in nil })
       #expect(nothing.result == nil)
     }
     #expect(loads == 1)
   }
 
-  @Test func whatALoadSaysIsToldOnce() throws {
+  @Test func onlyWhoLoadsAPageHasWaitedForIt() throws {
     let cache = PageCache(bytesMax: 1 << 20, pageBytes: Self.pageBytes)
-    let said = try (0..<2).map { _ in
-      try cache.withPage(.init(file: 1, page: 1), load: { _ in 7 }, { _ in () }).loading
+    let waits = try (0..<2).map { _ in
+      try cache.withPage(.init(file: 1, page: 1), load: { _ in true }, { _ in () }).hasWaited
     }
-    #expect(said == [7, nil])
+    #expect(waits == [true, false])
   }
 
   @Test func pagesThatAreAskedForOftenOutliveAScan() throws {
@@ -157,7 +161,7 @@ import Testing
       #expect(throws: ByteStoreError.closed(directory: "here")) {
         _ = try cache.withPage(
           id,
-          load: { room throws(ByteStoreError) -> Void in
+          load: { room throws(ByteStoreError) -> Bool in
             room.storeBytes(of: 0xFF, as: UInt8.self)
             throw .closed(directory: "here")
           }, { _ in Issue.record("there is no page") })
@@ -177,7 +181,7 @@ import Testing
       load: { room throws(ByteStoreError) in
         for page in 0..<100 as Range<UInt32> { try cache.expectPage(.init(file: 1, page: page)) }
         cache.checkInvariants()
-        PageCacheTests.fill(&room, for: id)
+        return PageCacheTests.fill(&room, for: id)
       }, { PageCacheTests.isWhole($0, id) }
     ).result
     #expect(isWhole)
@@ -273,7 +277,7 @@ import Testing
             inside.withLock { $0 += 1 }
             inside.wakeAll()
             inside.withLock(when: { $0 == 2 }) { _ in }
-            PageCacheTests.fill(&room, for: id)
+            return PageCacheTests.fill(&room, for: id)
           }, { PageCacheTests.isWhole($0, id) })
         #expect(isWhole?.result == true)
       }
@@ -286,13 +290,14 @@ import Testing
 
   // MARK: Pages
 
-  /// A page holds its id, over and over.
-  fileprivate static func fill(_ room: inout MutableRawSpan, for id: PageCache.PageID) {
+  /// A page holds its id, over and over. Nobody has waited for it.
+  fileprivate static func fill(_ room: inout MutableRawSpan, for id: PageCache.PageID) -> Bool {
     #expect(room.byteCount == pageBytes)
     for offset in stride(from: 0, to: pageBytes, by: 16) {
       room.storeBytes(of: id.file, toByteOffset: offset, as: UInt64.self)
       room.storeBytes(of: UInt64(id.page), toByteOffset: offset + 8, as: UInt64.self)
     }
+    return false
   }
 
   fileprivate static func isWhole(_ page: RawSpan, _ id: PageCache.PageID) -> Bool {

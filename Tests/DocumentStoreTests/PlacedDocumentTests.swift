@@ -15,6 +15,19 @@ import Testing
     #expect(try store.document(at: path) == placed)
   }
 
+  /// A cache takes what somebody else was asked for, and a commit can write more than a request may ask for.
+  @Test func namesOfWhatIsPlacedAreNoPartOfTheRequest() throws {
+    let store = try DocumentStore.openInMemory()
+    let time = StoredTimestamp(seconds: 5, nanoseconds: 0)!
+    let paths = (0..<3600).map {
+      DocumentPath(unchecked: ["__kept__", "\($0)" + String(repeating: "x", count: 3000)])
+    }
+    try store.commit(
+      paths.map { .place(StoredDocument(path: $0, createTime: time, updateTime: time, fields: StoredMap())) })
+    #expect(try store.document(at: paths[3599]) != nil)
+    #expect(throws: DocumentStoreError.self) { try store.commit(paths.map { .delete($0) }) }
+  }
+
   /// What is written is later than what it is written over, also where both come in one commit.
   @Test func aWriteOfADocumentThatIsAheadOfTheClockIsLaterThanIt() throws {
     let store = try DocumentStore.openInMemory()

@@ -70,6 +70,24 @@ import Testing
     }
   }
 
+  /// The head of a record has up to 19 bytes. Without shapes it is not much less than was said.
+  @Test func aRecordTakesNoMoreThanItsFieldsSay() throws {
+    let seed: UInt64 = 12
+    var dice = Dice(seed: seed)
+    var fields = (0..<2000).map { _ in Values.fields(&dice) }
+    for count in [255, 256, 65_535, 70_000] {
+      fields.append(StoredMap([("a", .array([StoredValue](repeating: .null, count: count)))]))
+      fields.append(StoredMap([("s", .string(String(repeating: "s", count: count))), ("t", .null)]))
+      fields.append(StoredMap((0..<count / 100).map { ("\($0)", .integer(Int64($0))) }))
+    }
+    for (round, fields) in fields.enumerated() {
+      let document = StoredDocument(path: place, createTime: .first, updateTime: .last, fields: fields)
+      let (bytes, max) = (document.record.count, fields.recordBytesMax)
+      try #require(bytes <= max + 19, "seed \(seed), round \(round)")
+      try #require(max <= 3 * bytes + 64, "seed \(seed), round \(round)")
+    }
+  }
+
   @Test func everyBitOfADoubleComesBack() throws {
     for double in Values.doubles + [Double(bitPattern: 0x7FF8_0000_DEAD_BEEF)] {
       let bits = double.bitPattern

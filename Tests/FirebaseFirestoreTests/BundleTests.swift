@@ -110,6 +110,15 @@ import Testing
     try await firestore.terminate()
   }
 
+  @Test func aDocumentFromTheFirstMomentIsNotPendingWithARemoteEither() async throws {
+    let firestore = try RemoteDatabase().firestore
+    let document = Self.document("one", "\"n\": {\"integerValue\": \"1\"}", at: "1970-01-01T00:00:00Z")
+    try await firestore.loadBundle(Self.bundle([Self.metadata(documents: 1)] + document))
+    let read = try await firestore.document("a/one").getDocument(source: .cache)
+    #expect(read["n"] as? Int == 1 && !read.metadata.hasPendingWrites)
+    try await firestore.terminate()
+  }
+
   /// A bundle that came between two others once won over the later one, if that had only repeated the first.
   @Test func aDocumentIsAsLateAsTheLastBundleThatHasItAndNobodyHearsOfItsTime() async throws {
     let database = try TestDatabase()

@@ -171,6 +171,36 @@ import Testing
     driver.stop()
   }
 
+  /// Who asks it is told, each time; the client, its other listeners and its writes go on.
+  @Test func aQueryBeyondTheLimitsFailsAlone() async throws {
+    let firestore = client()
+    let rooms = firestore.collection("rooms")
+    let (counts, tellCount) = AsyncStream<Int>.makeStream()
+    let (codes, tellCode) = AsyncStream<Int>.makeStream()
+    _ = rooms.addSnapshotListener { snapshot, _ in tellCount.yield(snapshot?.count ?? -1) }
+    for await count in counts {
+      #expect(count == 0)
+      break
+    }
+    for (_, query) in Complaint.queriesBeyondLimits {
+      let query = query(rooms)
+      _ = query.addSnapshotListener { _, error in tellCode.yield((error as NSError?)?.code ?? 0) }
+      for await code in codes {
+        #expect(code == 3)
+        break
+      }
+      #expect(await code { _ = try await query.getDocuments() } == 3)
+      #expect(await code { _ = try await query.getDocuments(source: .server) } == 3)
+    }
+    try await rooms.document("eros").setData(["n": 1])
+    for await count in counts {
+      #expect(count == 1)
+      break
+    }
+    #expect(try await rooms.getDocuments(source: .server).count == 1)
+    try await firestore.terminate()
+  }
+
   @Test func aRejectedWriteIsReportedAndTakenBackAndThoseBehindItProceed() async throws {
     var rules = LoopbackRules()
     rules.mayWrite = { _, mutations in

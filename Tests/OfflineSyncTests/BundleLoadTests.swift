@@ -47,6 +47,26 @@ import Testing
     #expect(engine.activeLimbo.isEmpty)
   }
 
+  /// The time that says that a write is pending, or that nothing is known, is nobody's version.
+  @Test func aDocumentOfTheFirstMomentIsNotPendingAndOneThatIsGoneThenTakesNothingBack() throws {
+    let local = try LocalStore(
+      try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client")
+    let engine = SyncEngine(local)
+    _ = try engine.handle(.load(try bundle(["a"], at: 0)))
+    #expect(try local.documents(rooms).map(\.pending) == [.none])
+    #expect(try local.document(path("a")).pending == .none)
+    #expect(try local.store.document(at: path("a"))?.isPending == false)
+
+    _ = try engine.handle(.load(try bundle(["b"], at: 1000)))
+    var gone = try bundle([], at: 0)
+    gone.documents = ["a", "b"].map {
+      BundledDocument(path: path($0), fields: nil, version: gone.createTime, byteCount: 1)
+    }
+    _ = try engine.handle(.load(gone))
+    #expect(try local.documents(rooms).map(\.path.id) == ["a", "b"])
+    #expect(try engine.brokenInvariant() == nil)
+  }
+
   @Test func anOlderBundleTakesNothingBackAndWritesStayOverIt() throws {
     let local = try LocalStore(
       try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client")

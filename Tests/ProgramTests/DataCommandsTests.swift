@@ -554,7 +554,7 @@ import Testing
     #expect(try dugout.run("set", folder.path, "users/a", "[1]").status == 2)
     #expect(try dugout.run("set", folder.path, "users/a", "{a: }").status == 2)
     #expect(
-      try dugout.run("query", folder.path, "users", "--sum").complaint.contains("--sum FIELD needs a value"))
+      try dugout.run("query", folder.path, "users", "--sum").complaint.contains("--sum FIELD… needs a value"))
     #expect(try dugout.run("ls", folder.path, "--limit", "no").status == 2)
     #expect(try dugout.run("import", folder.path, folder.path + "/none").status == 74)
   }

@@ -342,9 +342,13 @@ extension StreamBaseKitTests {
         stream.batchDelay = 0.1
         stream.timer = timer
       }
+      // Each by itself: changes that come while one is told are told as one.
       try await world.put("b")
+      await world.wait { timer.delays.count == 1 }
       try await world.put("c")
+      await world.wait { timer.delays.count == 2 }
       try await world.delete("a")
+      await world.wait { timer.delays.count == 3 }
       world.on {
         #expect(recorder.take() == [] && stream.count == 1)
         #expect(timer.delays == [0.1, 0.1, 0.1])

@@ -62,11 +62,12 @@ final class PageCache: Sendable {
 
   /// Calls `body` with the page, which stays as it is until `body` returns. `body` must be short and not use
   /// the cache: a lock is held. If the page is not here, `load` first fills a buffer of `pageBytes`, with no
-  /// lock held, and verifies it; if it throws, nothing is kept. What `load` says is nil if nothing was loaded.
-  func withPage<Result, Loading>(
-    _ id: PageID, load: (inout MutableRawSpan) throws(ByteStoreError) -> Loading,
+  /// lock held, and verifies it; if it throws, nothing is kept. It answers whether the disk was waited for, which is the
+  /// answer of this, too.
+  func withPage<Result>(
+    _ id: PageID, load: (inout MutableRawSpan) throws(ByteStoreError) -> Bool,
     _ body: (RawSpan) -> Result
-  ) throws(ByteStoreError) -> (result: Result, loading: Loading?) {
+  ) throws(ByteStoreError) -> (result: Result, hasWaited: Bool) {
     let hash = PageHash(id)
     let shard = shards[hash.shard]
     var spare: PageMemory?
@@ -77,18 +78,18 @@ final class PageCache: Sendable {
       }
       return body(shard.bytes(of: frame))
     }
-    if let found { return (found, nil) }
+    if let found { return (found, false) }
 
     guard let loaded = spare ?? PageMemory(bytes: pageBytes) else {
       fatalError("the process has no memory left for a page")
     }
     var room = loaded.mutableBytes
-    let loading = try load(&room)
+    let hasWaited = try load(&room)
     let result = body(loaded.bytes)
     // Only now, because the memory is another thread's to load into as soon as the shard has it back.
     shard.withLock { $0.keep(loaded, as: id, hash) }
     lookAtMemory()
-    return (result, loading)
+    return (result, hasWaited)
   }
 
   /// Lets go of all pages of a file. One that is just being loaded may still come in after that; it takes

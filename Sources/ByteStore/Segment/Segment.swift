@@ -157,7 +157,7 @@ final class Segment: Sendable {
         return Self.decode(entry, from: page, opened.dictionary, into: &buffer)
       }
       guard isWhole else { throw badEntry(location, opened) }
-      return hasWaited ?? false
+      return hasWaited
     case .run(_, let page, let pages):
       guard try readRun(page, pages: pages, opened, into: &buffer) else { throw badEntry(location, opened) }
       return false

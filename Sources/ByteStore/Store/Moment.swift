@@ -61,11 +61,13 @@ package final class Moment: Sendable {
   ) throws(ByteStoreError) -> Bool {
     // A copy of what is frozen needs no lock.
     var table = frozen.frozen()
-    startReadingPages(of: ordinals, table)
+    var isToldOfPages = false
     var locations: [Location] = []
     locations.reserveCapacity(ordinals.count)
     for ordinal in ordinals {
       while let page = table.missingPage(for: ordinal) {
+        if !isToldOfPages { startReadingPages(of: ordinals, table) }
+        isToldOfPages = true
         try frozen.load(page, alsoInto: live)
         table = frozen.frozen()
       }

@@ -34,9 +34,12 @@ struct CommitRequest: Sendable {
       known.reserveCapacity(mutations.count)
       transformCounts.reserveCapacity(mutations.count)
     }
+    var bytesAsked = 0
     for (number, mutation) in mutations.enumerated() {
-      bytes += try DocumentLimits.check(mutation)
-      try DocumentLimits.checkRequest(bytes: bytes)
+      let size = try DocumentLimits.check(mutation)
+      bytes += size
+      if !mutation.isPlacement { bytesAsked += size }
+      try DocumentLimits.checkRequest(bytes: bytesAsked)
       let key = DocumentKey.encode(mutation.path)
       // One look says whether it is known, and makes it so.
       let place = mutations.count == 1 ? 0 : known.place(of: key, orNew: targets.count)

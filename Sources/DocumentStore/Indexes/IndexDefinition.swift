@@ -202,7 +202,7 @@ extension IndexDefinition {
     guard !fields.contains(where: { $0.part == .element }) else { return nil }
     var key: [UInt8] = []
     key.reserveCapacity(DocumentKey.bytes(path) + 16 * fields.count)
-    if scope == .collection { DocumentKey.append(path.segments.dropLast(2), to: &key) }
+    if scope == .collection { DocumentKey.append(parentOf: path, to: &key) }
     for field in fields {
       switch (field.part, value(field.path)) {
       case (.value(let direction), let value?), (.valueOrNull(let direction), let value?):

@@ -89,6 +89,9 @@ public struct Mutation: Sendable, Equatable {
     }
   }
 
+  /// Nobody has asked for it here: it is no part of a request.
+  package var isPlacement: Bool { if case .place = change { true } else { false } }
+
   /// Whether the document afterwards depends on more than what is said here.
   var buildsOnOthers: Bool {
     switch change {

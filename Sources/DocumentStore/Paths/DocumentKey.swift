@@ -31,10 +31,14 @@ enum DocumentKey {
   static func bytes(_ path: DocumentPath) -> Int { path.segments.reduce(2) { $0 + $1.utf8.count + 3 } }
 
   /// A key without its keyspace.
-  static func append(_ path: DocumentPath, to key: inout [UInt8]) { append(path.segments[...], to: &key) }
+  static func append(_ path: DocumentPath, to key: inout [UInt8]) {
+    for segment in path.segments { append(segment, to: &key) }
+    key.append(end)
+  }
 
-  static func append(_ segments: ArraySlice<String>, to key: inout [UInt8]) {
-    for segment in segments { append(segment, to: &key) }
+  /// The same of the document that the path's collection is below; of none, what ends a key.
+  static func append(parentOf path: DocumentPath, to key: inout [UInt8]) {
+    for segment in path.segments.dropLast(2) { append(segment, to: &key) }
     key.append(end)
   }
 

@@ -6,7 +6,8 @@
 //   __remote__/<path>               a document as the remote has it, unless it is the one at its own path
 //     s: state (0 found, 1 absent, 2 unknown, 3 invalid), v: version, c: createTime, m: committed,
 //     g: there if it is assumed (SyncedDocument), f: the fields, if writes are pending
-//   __queue__/<user>:<id>           a batch that was not answered: b: bytes (BatchCodec)
+//   __queue__/<user>:<id>           a batch that was not answered: b: bytes (BatchCodec), or n: how many parts have them
+//   __queue__/<user>:<id>/__parts__/<n>  b: some of the bytes of a batch, and nothing without it
 //   __bases__/<user>:<path>         what the writes that wait were made on, if the remote has something else by now and
 //                                   somebody merges: as in __remote__
 //   __targets__/<id>                q: text, s: sequence, v: version, l: limboFreeVersion, r: resumeToken, t: readTime
@@ -14,6 +15,8 @@
 //   __orphans__/<path>              s: when the last target let go of it
 //   __sync__/globals                c: client, b: last batch, t: last target, s: sequence, v: last version, u: user
 //   __sync__/upload                 there while documents from before the remote go into the queue
+//   __sync__/unfinished             there while a step is written that is too much for one commit: t: the targets that
+//                                   it changes, b: the batches that it writes in parts
 //   __sync__/tokens                 a stream token for each user
 //
 //   <path> and <user> are escaped: "%" is "%25", "/" is "%2f", ":" is "%3a"; a user begins with "=", and nobody is "-"
@@ -25,6 +28,8 @@ enum CacheKeys {
   static let tokens = DocumentPath(unchecked: ["__sync__", "tokens"])
   /// Documents of the store's own are on their way into the queue.
   static let upload = DocumentPath(unchecked: ["__sync__", "upload"])
+  /// Only a part of a step is there.
+  static let unfinished = DocumentPath(unchecked: ["__sync__", "unfinished"])
   static let queue = CollectionPath(unchecked: ["__queue__"])
   static let remotes = CollectionPath(unchecked: ["__remote__"])
   static let targets = CollectionPath(unchecked: ["__targets__"])
@@ -39,7 +44,17 @@ enum CacheKeys {
   }
 
   static func batch(_ id: BatchID, of user: String?) -> DocumentPath {
-    DocumentPath(unchecked: ["__queue__", "\(queueName(user)):\(id)"])
+    batch("\(queueName(user)):\(id)")
+  }
+
+  static func batch(_ name: String) -> DocumentPath { DocumentPath(unchecked: ["__queue__", name]) }
+
+  static func parts(of batch: DocumentPath) -> CollectionPath {
+    CollectionPath(unchecked: batch.segments + ["__parts__"])
+  }
+
+  static func part(_ number: Int, of batch: DocumentPath) -> DocumentPath {
+    DocumentPath(unchecked: batch.segments + ["__parts__", "\(number)"])
   }
 
   static let bases = CollectionPath(unchecked: ["__bases__"])

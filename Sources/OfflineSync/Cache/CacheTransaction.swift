@@ -1,21 +1,26 @@
-// One change of a client's store: what is read for it, and the commit that it becomes.
+// One change of a client's store: what is read for it, and what is to be written.
 //
 //   touched path   its document as the remote has it, or what is pending of it, is different: at the commit
 //                    writes pending     __remote__ has the remote's, its own path the local one
 //                    nothing pending    its own path has the remote's; __remote__ has what a document cannot say
+//
+// CacheTransaction+Commit.swift says what becomes of it.
 
 internal import ByteStore
 internal import DocumentStore
 
 struct CacheTransaction {
-  private let store: DocumentStore
-  private var remotes: [DocumentPath: Entry] = [:]
-  private var touched: Set<DocumentPath> = []
-  private var notes: [DocumentPath: Mutation] = [:]
+  let store: DocumentStore
+  let sizes: CommitSizes
+  private(set) var remotes: [DocumentPath: Entry] = [:]
+  private(set) var touched: Set<DocumentPath> = []
+  private(set) var notes: [DocumentPath: Mutation] = [:]
   /// Documents that lost what held them.
   var orphans: Set<DocumentPath> = []
+  /// Nobody may see a part of it.
+  var isSeenAtOnce = false
 
-  private struct Entry {
+  struct Entry {
     var document: SyncedDocument
     /// As it was when the transaction began.
     let before: SyncedDocument
@@ -25,7 +30,10 @@ struct CacheTransaction {
     var visible: SyncedDocument?
   }
 
-  init(_ store: DocumentStore) { self.store = store }
+  init(_ store: DocumentStore, _ sizes: CommitSizes = CommitSizes()) {
+    self.store = store
+    self.sizes = sizes
+  }
 
   // MARK: Documents
 
@@ -81,38 +89,14 @@ struct CacheTransaction {
   // MARK: Notes
 
   mutating func put(_ fields: [StoredMap.Entry], at path: DocumentPath) {
-    let time = SnapshotVersion.none.timestamp
-    notes[path] = .place(
-      StoredDocument(path: path, createTime: time, updateTime: time, fields: StoredMap(fields)))
+    notes[path] = Self.note(StoredMap(fields), at: path)
   }
 
   mutating func remove(_ path: DocumentPath) { notes[path] = .delete(path) }
 
-  // MARK: The commit
-
-  var isEmpty: Bool { touched.isEmpty && notes.isEmpty }
-
-  func commit(_ queue: WriteQueue, _ durability: StoreDurability?) throws(DocumentStoreError) {
-    guard !isEmpty else { return }
-    var mutations: [Mutation] = []
-    mutations.reserveCapacity(notes.count + 2 * touched.count)
-    for path in touched {
-      guard let entry = remotes[path] else { continue }
-      let isPending = queue.isAbout(path)
-      let visible = isPending ? entry.visible ?? queue.local(entry.document) : entry.document
-      mutations.append(visible.stored.map { Mutation.place($0) } ?? .delete(path))
-      if let note = RemoteNote.fields(entry.document, isPending: isPending) {
-        let time = SnapshotVersion.none.timestamp
-        mutations.append(
-          .place(
-            StoredDocument(
-              path: CacheKeys.remote(path), createTime: time, updateTime: time, fields: note)))
-      } else if entry.hasNote {
-        mutations.append(.delete(CacheKeys.remote(path)))
-      }
-    }
-    mutations += notes.values
-    _ = try store.finish(try store.begin(mutations, durability: durability))
+  static func note(_ fields: StoredMap, at path: DocumentPath) -> Mutation {
+    let time = SnapshotVersion.none.timestamp
+    return .place(StoredDocument(path: path, createTime: time, updateTime: time, fields: fields))
   }
 }
 

@@ -7,7 +7,9 @@ extension LocalStore {
   package func load(_ bundle: BundleContents) throws(DocumentStoreError) -> [SyncedDocument] {
     var event = RemoteEvent(version: .none)
     for document in bundle.documents {
-      let told = RemoteDocument(document.path, document.fields, version: SnapshotVersion(document.version))
+      // The version of none says that a write is pending, or that nothing is known.
+      let version = max(SnapshotVersion(document.version), .first)
+      let told = RemoteDocument(document.path, document.fields, version: version)
       event.documents[document.path] = told.synced
     }
     let whole = try allocate(text: "__bundle__/\(bundle.id)")

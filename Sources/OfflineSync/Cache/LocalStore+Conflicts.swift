@@ -131,7 +131,7 @@ extension LocalStore {
         isReplaced = true
       }
       changed.append(new)
-      transaction.put([("b", .bytes(BatchCodec.encode(new)))], at: CacheKeys.batch(new.id, of: user))
+      put(new, &transaction)
     }
     queues[user]?.replace(changed, about: path)
     try transaction.touch(path)

@@ -11,6 +11,7 @@ extension LocalStore {
     _ mutations: [Mutation], at time: StoredTimestamp, _ durability: StoreDurability? = nil
   ) throws(DocumentStoreError) -> Written {
     var transaction = begin()
+    transaction.isSeenAtOnce = true
     var seen: [DocumentPath: SyncedDocument] = [:]
     for mutation in mutations where seen[mutation.path] == nil {
       seen[mutation.path] = try transaction.seen(mutation.path, isPending: isPending(mutation.path))
@@ -34,7 +35,7 @@ extension LocalStore {
       try transaction.touch(path, visible: visible)
       documents.append(visible)
     }
-    transaction.put([("b", .bytes(BatchCodec.encode(batch)))], at: CacheKeys.batch(batch.id, of: user))
+    put(batch, &transaction)
     globals.lastBatch += 1
     queues[user, default: WriteQueue()].append(batch)
     do throws(DocumentStoreError) {
@@ -42,6 +43,7 @@ extension LocalStore {
     } catch {
       // Its number is not used again.
       queues[user]?.remove(batch.id)
+      partCounts[CacheKeys.batch(batch.id, of: user)] = nil
       throw error
     }
     return (batch, documents)
@@ -66,10 +68,11 @@ extension LocalStore {
   package func write(uploading mutations: [Mutation]) throws(DocumentStoreError) {
     guard let time = try store.snapshot().time, !mutations.isEmpty else { return }
     var transaction = begin()
+    transaction.isSeenAtOnce = true
     let batch = PendingBatch(
       id: BatchID(globals.lastBatch + 1), run: run, time: time, base: [], mutations: mutations)
     for path in batch.paths { try transaction.setRemote(SyncedDocument(path)) }
-    transaction.put([("b", .bytes(BatchCodec.encode(batch)))], at: CacheKeys.batch(batch.id, of: user))
+    put(batch, &transaction)
     globals.lastBatch += 1
     queues[user, default: WriteQueue()].append(batch)
     try finish(&transaction, durability: nil)
@@ -119,7 +122,7 @@ extension LocalStore {
       followers[path] = settleFollowers(of: batch, path, answer, &transaction)
     }
     queues[user]?.remove(batch.id)
-    transaction.remove(CacheKeys.batch(batch.id, of: user))
+    removeBatch(batch.id, &transaction)
     var documents: [SyncedDocument] = []
     for path in batch.paths {
       let remote = try transaction.remote(path)
@@ -143,7 +146,7 @@ extension LocalStore {
   ) -> [BatchID: PendingBatch] {
     guard let settlement = queues[user]?.settleFollowers(of: batch, path, answer) else { return [:] }
     for changed in settlement.changed {
-      transaction.put([("b", .bytes(BatchCodec.encode(changed)))], at: CacheKeys.batch(changed.id, of: user))
+      put(changed, &transaction)
     }
     return settlement.before
   }

@@ -1,4 +1,5 @@
-// What a client keeps: documents, the queues of all users, targets. Every operation is one commit of the store.
+// What a client keeps: documents, the queues of all users, targets. Every operation is one commit of the store, or
+// several if it is too much for one (CacheTransaction+Commit.swift).
 //
 // Invariants:
 //   - What is in memory here is what the store has, but for tokens whose writing can wait (see `apply`).
@@ -29,10 +30,13 @@ package final class LocalStore {
 
   package let store: DocumentStore
   let collector: Collector
+  let sizes: CommitSizes
   /// Whose batches these are, wherever they go.
   package private(set) var client: String
   package private(set) var user: String?
   var queues: [String?: WriteQueue] = [:]
+  /// Of batches that are kept in parts, how many those are.
+  var partCounts: [DocumentPath: Int] = [:]
   var tokens: [String: [UInt8]] = [:]
   var targets: [TargetID: StoredTarget] = [:]
   var idsByText: [String: TargetID] = [:]
@@ -58,14 +62,14 @@ package final class LocalStore {
   /// no two may have the same.
   package init(
     _ store: DocumentStore, user: String?, collector: Collector, client: String,
-    run: RunID = RunID(.random(in: 0...UInt64.max))
+    run: RunID = RunID(.random(in: 0...UInt64.max)), sizes: CommitSizes = CommitSizes()
   ) throws(DocumentStoreError) {
     self.store = store
     self.collector = collector
     self.client = client
     self.run = run
-    let isNew = try !load()
-    if isNew { try flush(isNew: true) }
+    self.sizes = sizes
+    if try load() { try mend() } else { try flush(isNew: true) }
     if user != self.user { _ = try changeUser(user) }
   }
 
@@ -153,7 +157,7 @@ package final class LocalStore {
     for stored in try store.documents(StructuredQuery(.collection(CacheKeys.queue))) {
       let parts = stored.path.id.split(separator: ":").map(String.init)
       guard parts.count == 2, let user = CacheKeys.user(queueName: parts[0]),
-        let batch = BatchCodec.decode(stored.bytes("b")), parts[1] == "\(batch.id)"
+        let batch = BatchCodec.decode(try bytes(ofBatch: stored)), parts[1] == "\(batch.id)"
       else { throw RemoteNote.damaged(stored.path, store) }
       batches[user, default: []].append(batch)
     }
@@ -210,7 +214,7 @@ package final class LocalStore {
 
   // MARK: The end of an operation
 
-  func begin() -> CacheTransaction { CacheTransaction(store) }
+  func begin() -> CacheTransaction { CacheTransaction(store, sizes) }
 
   /// What the remote has is no loss: it will be told again.
   func finish(

@@ -7,6 +7,8 @@ public import DocumentStore
 public struct SnapshotVersion: Hashable, Comparable, Sendable {
   /// Before everything.
   public static let none = SnapshotVersion(microseconds: 0)
+  /// Nothing was changed before it.
+  package static let first = SnapshotVersion(microseconds: 1)
   private static let start = StoredTimestamp(seconds: 0, nanoseconds: 0)
 
   /// Since 1970.

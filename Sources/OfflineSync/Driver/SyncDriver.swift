@@ -147,16 +147,22 @@ package final class SyncDriver: @unchecked Sendable {
     }
   }
 
+  /// A query that is beyond the limits is answered with that, and no other call learns of it.
   package func listen(
     to query: StructuredQuery, _ rules: ListenRules, _ handler: @escaping Handler
   ) -> ListenerID {
     let id = numbers.next()
     enqueue { [self] in
-      if let failure { return handler(.failure(failure)) }
+      if let error = failure ?? Self.complaint(about: query) { return handler(.failure(error)) }
       listeners[id] = handler
       handle(.listen(id, query, rules))
     }
     return id
+  }
+
+  private static func complaint(about query: StructuredQuery) -> OfflineSyncError? {
+    do throws(DocumentStoreError) { try query.check() } catch { return .store(error) }
+    return nil
   }
 
   package func unlisten(_ id: ListenerID) {
@@ -289,7 +295,7 @@ package final class SyncDriver: @unchecked Sendable {
   ) {
     let id = numbers.next()
     enqueue { [self] in
-      if let failure { return handler(.failure(failure)) }
+      if let error = failure ?? Self.complaint(about: query) { return handler(.failure(error)) }
       // What is under way already may tell it again before the end of the listening gets its turn.
       let isAnswered = Locked(false)
       listeners[id] = { [weak self] result in

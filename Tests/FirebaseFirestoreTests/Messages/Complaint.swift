@@ -13,7 +13,7 @@ struct Complaint: Sendable {
     self.call = call
   }
 
-  static let all = local + remote
+  static let all = local + queries + remote
 
   private static let local = [
     Complaint("Firestore transactions require all reads to be executed before all writes") {
@@ -61,16 +61,36 @@ struct Complaint: Sendable {
     Complaint("The path \"__blobs__\" is not valid: names like \"__blobs__\" are reserved.") {
       _ = try await $0.collectionGroup("__blobs__").count.getAggregation(source: .server)
     },
-    Complaint("The query has 31 alternatives after 'or' and 'in', and the limit is 30.") {
-      _ = try await $0.collection("a").whereField("n", in: Array(0..<31)).getDocuments()
-    },
-    Complaint("The query has 11 values in 'notIn', and the limit is 10.") {
-      _ = try await $0.collection("a").whereField("n", notIn: Array(0..<11)).getDocuments()
-    },
     Complaint("The query has 6 aggregates, and the limit is 5.") {
       let fields = (0..<6).map { AggregateField.sum("f\($0)") }
       _ = try await $0.collection("a").aggregate(fields).getAggregation(source: .server)
     },
+  ]
+
+  private static let queries = queriesBeyondLimits.map { message, query in
+    Complaint(message) { _ = try await query($0.collection("a")).getDocuments() }
+  }
+
+  static let queriesBeyondLimits: [(message: String, query: @Sendable (Query) -> Query)] = [
+    (
+      "The query has 31 alternatives after 'or' and 'in', and the limit is 30.",
+      { $0.whereField("n", in: Array(0..<31)) }
+    ),
+    (
+      "The query has 11 values in 'notIn', and the limit is 10.",
+      { $0.whereField("n", notIn: Array(0..<11)) }
+    ),
+    (
+      "A query cannot use 'notIn' together with 'or'.",
+      {
+        $0.whereField("n", notIn: [1])
+          .whereFilter(.orFilter([.whereField("m", isEqualTo: 1), .whereField("m", isEqualTo: 2)]))
+      }
+    ),
+    (
+      "A query can use one 'arrayContains' or 'arrayContainsAny' filter in each of its alternatives.",
+      { $0.whereField("n", arrayContains: 1).whereField("m", arrayContains: 2) }
+    ),
   ]
 
   private static func run(

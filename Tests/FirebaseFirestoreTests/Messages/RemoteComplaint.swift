@@ -22,7 +22,19 @@ struct RemoteDatabase: Sendable {
 }
 
 extension Complaint {
-  static let remote = [
+  static let remote = awayOrOvertaken + queriesAtRemote
+
+  private static let queriesAtRemote = queriesBeyondLimits.flatMap { message, query in
+    [FirestoreSource.default, .server, .cache].map { source in
+      Complaint(message) { _ in
+        try await with {
+          _ = try await query($0.firestore.collection("a")).getDocuments(source: source)
+        }
+      }
+    }
+  }
+
+  private static let awayOrOvertaken = [
     Complaint(
       "Failed to get document from cache. (However, this document may exist on the server. Run again without "
         + "setting source to FirestoreSourceCache to attempt to retrieve the document "

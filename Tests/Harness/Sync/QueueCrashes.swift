@@ -1,7 +1,8 @@
 // A client's queue on a simulated disk, cut off before any call (docs/reliability.md, P14).
 //
 // One history: writes are taken, some for what others before them make, and accepted, rejected and cancelled, users
-// change, the remote tells of documents, segments are made. Each state is the disk as a crash before one of the calls
+// change, the remote tells of documents, segments are made. In every other one most of these steps are too much for one
+// commit. Each state is the disk as a crash before one of the calls
 // leaves it, opened again, for as many of the calls as dice choose; every fourth opening is cut off as well, and what that
 // leaves is opened. Then
 //   - each write that had returned and was not answered is in its user's queue, as it was made, or as an answer has
@@ -18,7 +19,7 @@ import OfflineSync
 package enum QueueCrashes {
   package enum Kind: String, CaseIterable, Sendable {
     case writes, followers, accepted, rejected, cancelled, userChanges, tellings, tokens, compactions, kills,
-      powerLosses, secondCrashes
+      powerLosses, secondCrashes, stepsInParts
   }
 
   package struct Summary: Sendable {
@@ -77,6 +78,7 @@ private struct QueueHistory {
   private let seed: UInt64
   private var dice: SeededRandom
   private let disk: SimulatedDisk
+  private let sizes: CommitSizes
   private var local: LocalStore
   private var made: [BatchID: Made] = [:]
   private var mark: Mark
@@ -92,18 +94,19 @@ private struct QueueHistory {
     var options = SimulatedDisk.Options()
     options.recordsHistory = true
     disk = SimulatedDisk(DiskImage(), options: options)
-    local = try Self.open(disk)
+    sizes = seed % 2 == 0 ? CommitSizes(wholeMax: 500, part: 150) : CommitSizes()
+    local = try Self.open(disk, sizes)
     mark = Mark(calls: 0, waiting: [], accepted: [], ended: [])
     note()
   }
 
   /// As whoever was there last.
-  private static func open(_ disk: SimulatedDisk) throws -> LocalStore {
+  private static func open(_ disk: SimulatedDisk, _ sizes: CommitSizes) throws -> LocalStore {
     var options = DocumentStore.Options()
     options.maintenance = .manual
     let store = try DocumentStore.open("/client", options: options, platform: disk.platform(seed: 1))
     let user = try LocalStore.user(of: store) ?? nil
-    return try LocalStore(store, user: user, collector: .lru, client: "client", run: RunID(7))
+    return try LocalStore(store, user: user, collector: .lru, client: "client", run: RunID(7), sizes: sizes)
   }
 
   private mutating func count(_ kind: QueueCrashes.Kind) { counts[kind, default: 0] += 1 }
@@ -120,6 +123,7 @@ private struct QueueHistory {
   // MARK: What happens
 
   mutating func run() throws {
+    if sizes.wholeMax < CommitSizes().wholeMax { count(.stepsInParts) }
     for _ in 0..<6 + dice.below(12) {
       time += 1000
       switch dice.below(12) {
@@ -269,7 +273,7 @@ private struct QueueHistory {
     var options = SimulatedDisk.Options()
     options.recordsHistory = true
     let disk = SimulatedDisk(image, options: options)
-    _ = try Self.open(disk)
+    _ = try Self.open(disk, sizes)
     guard let moment = disk.history.randomElement(using: &dice) else { return nil }
     count(.secondCrashes)
     let crash = dice.oneIn(2) ? Crash.kill : .powerLoss(.random, seed: dice.next())
@@ -289,7 +293,7 @@ private struct QueueHistory {
 
   /// What is wrong with what stands on a disk.
   private func failure(_ image: DiskImage, _ mark: Mark, _ isPowerLost: Bool) throws -> String? {
-    let local = try Self.open(SimulatedDisk(image))
+    let local = try Self.open(SimulatedDisk(image), sizes)
     defer { try? local.store.close() }
     var found = Set<BatchID>()
     // As the crash has left them.

@@ -53,6 +53,9 @@ final class SyncClient: @unchecked Sendable {
   /// It keeps no more than what somebody listens to.
   var isEager: Bool { number % 3 == 2 }
 
+  /// Most of its steps are too much for one commit.
+  var isInParts: Bool { seed % 3 == 0 }
+
   private static func open(
     _ disk: SimulatedDisk, _ seed: UInt64, _ opening: UInt64, _ number: Int, _ remote: LoopbackRemote,
     _ scheduler: VirtualScheduler, _ user: String?, _ conflicts: Locked<Int>
@@ -63,7 +66,8 @@ final class SyncClient: @unchecked Sendable {
       "/client", options: options, platform: disk.platform(seed: SeededRandom.seed(seed, opening)))
     let local = try LocalStore(
       store, user: user, collector: number % 3 == 2 ? .eager : .lru, client: "client\(number)",
-      run: RunID(SeededRandom.seed(seed, ~opening)))
+      run: RunID(SeededRandom.seed(seed, ~opening)),
+      sizes: seed % 3 == 0 ? CommitSizes(wholeMax: 500, part: 150) : CommitSizes())
     var engine = SyncEngine.Options()
     engine.seed = SeededRandom.seed(seed, opening)
     if number % 2 == 1 {

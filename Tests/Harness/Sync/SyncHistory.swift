@@ -48,6 +48,7 @@ package struct SyncHistory {
       clients.append(try SyncClient(number, remote, scheduler, seed: dice.next()))
     }
     counts[.eagerClients] = clients.count(where: \.isEager)
+    counts[.clientsInParts] = clients.count(where: \.isInParts)
   }
 
   package struct Result: Equatable {

@@ -1,0 +1,48 @@
+// Batches in the store: each is one value, or several parts if it is large.
+
+internal import DocumentStore
+
+extension LocalStore {
+  /// A batch of the current user's queue, new or changed.
+  func put(_ batch: PendingBatch, _ transaction: inout CacheTransaction) {
+    let path = CacheKeys.batch(batch.id, of: user)
+    let bytes = BatchCodec.encode(batch)
+    let partCount = bytes.count > sizes.part ? (bytes.count - 1) / sizes.part + 1 : 0
+    transaction.put([partCount > 0 ? ("n", .integer(Int64(partCount))) : ("b", .bytes(bytes))], at: path)
+    for number in 0..<partCount {
+      let part = Array(bytes[(number * sizes.part)...].prefix(sizes.part))
+      transaction.put([("b", .bytes(part))], at: CacheKeys.part(number, of: path))
+    }
+    removeParts(of: path, from: partCount, &transaction)
+    partCounts[path] = partCount > 0 ? partCount : nil
+  }
+
+  func removeBatch(_ id: BatchID, _ transaction: inout CacheTransaction) {
+    let path = CacheKeys.batch(id, of: user)
+    transaction.remove(path)
+    removeParts(of: path, from: 0, &transaction)
+    partCounts[path] = nil
+  }
+
+  private func removeParts(
+    of path: DocumentPath, from first: Int, _ transaction: inout CacheTransaction
+  ) {
+    guard let count = partCounts[path], first < count else { return }
+    for number in first..<count { transaction.remove(CacheKeys.part(number, of: path)) }
+  }
+
+  /// All bytes of a batch of any user.
+  func bytes(ofBatch stored: StoredDocument) throws(DocumentStoreError) -> [UInt8] {
+    var bytes = stored.bytes("b")
+    let count = Int(clamping: stored.integer("n"))
+    guard count > 0 else { return bytes }
+    for number in 0..<count {
+      guard let part = try store.document(at: CacheKeys.part(number, of: stored.path)) else {
+        throw RemoteNote.damaged(stored.path, store)
+      }
+      bytes += part.bytes("b")
+    }
+    partCounts[stored.path] = count
+    return bytes
+  }
+}

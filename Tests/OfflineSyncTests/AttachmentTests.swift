@@ -1,0 +1,24 @@
+// What a store had before it became that of a client.
+
+import DocumentStore
+import OfflineSync
+import Testing
+
+@Suite struct AttachmentTests {
+  /// Each batch has as many as it can take: a hundred of these would be more than a value of the queue can have.
+  @Test func largeDocumentsFromBeforeTheRemoteAreUploaded() async throws {
+    let paths = (0..<60).map { DocumentPath(unchecked: ["rooms", "\($0)"]) }
+    let fields = StoredMap([("b", .bytes([UInt8](repeating: 7, count: 200_000)))])
+    let store = try DocumentStore.openInMemory()
+    for half in [paths.prefix(30), paths.suffix(30)] {
+      try store.commit(half.map { .set($0, fields) })
+    }
+    let authority = try DocumentStore.openInMemory()
+    let driver = try LocalView(over: store).attach(
+      try LoopbackRemote(authority: authority), as: nil, .upload)
+    await withCheckedContinuation { done in driver.waitForPendingWrites { _ in done.resume() } }
+    for path in paths { #expect(try authority.document(at: path)?.fields == fields) }
+    #expect(try store.document(at: DocumentPath(unchecked: ["__sync__", "upload"])) == nil)
+    driver.stop()
+  }
+}

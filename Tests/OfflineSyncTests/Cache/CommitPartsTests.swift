@@ -1,0 +1,270 @@
+// Steps that are several commits: what listeners see of one, and what a crash leaves. The sizes are small here, so that
+// a few documents are too much; LargeStepTests has those of a client.
+
+import ByteStore
+import DocumentStore
+import Harness
+import Testing
+
+@testable import OfflineSync
+
+@Suite struct CommitPartsTests {
+  private static let small = CommitSizes(wholeMax: 600, part: 200)
+  private static let rooms = StructuredQuery(.collection(CollectionPath(unchecked: ["rooms"])))
+  private let disk: SimulatedDisk
+
+  init() {
+    var options = SimulatedDisk.Options()
+    options.recordsHistory = true
+    disk = SimulatedDisk(DiskImage(), options: options)
+  }
+
+  private static func openStore(_ disk: SimulatedDisk) throws -> DocumentStore {
+    var options = DocumentStore.Options()
+    options.maintenance = .manual
+    return try DocumentStore.open("/client", options: options, platform: disk.platform(seed: 1))
+  }
+
+  private static func open(_ disk: SimulatedDisk, _ sizes: CommitSizes = CommitSizes()) throws -> LocalStore {
+    try LocalStore(try openStore(disk), user: nil, collector: .lru, client: "client", sizes: sizes)
+  }
+
+  private static func path(_ number: Int) -> DocumentPath { DocumentPath(unchecked: ["rooms", "\(number)"]) }
+
+  /// What a crash before any call of the disk leaves that comes after `start`, or behind the last one.
+  private func images(after start: Int) -> [DiskImage] {
+    let moments = disk.history[start...].map(\.image) + [disk.image]
+    return moments.enumerated().flatMap { index, image in
+      [Crash.kill, .powerLoss(.nothing, seed: 1), .powerLoss(.random, seed: UInt64(index))].map(image.after)
+    }
+  }
+
+  private func version(_ microseconds: Int64) -> SnapshotVersion {
+    SnapshotVersion(microseconds: microseconds)
+  }
+
+  /// The remote has these documents with `n`, and no others of the target have changed.
+  private func event(
+    _ version: Int64, _ target: TargetID, _ numbers: ClosedRange<Int>, gone: ClosedRange<Int>? = nil,
+    token: [UInt8]
+  ) -> RemoteEvent {
+    var event = RemoteEvent(version: self.version(version))
+    var change = TargetChange(resumeToken: token, isCurrent: true)
+    for number in numbers {
+      let path = Self.path(number)
+      event.documents[path] = SyncedDocument(
+        path, .found(StoredMap([("n", .integer(version))])), version: event.version,
+        createTime: self.version(1))
+      change.added.insert(path)
+    }
+    for number in gone.map(Array.init) ?? [] {
+      event.documents[Self.path(number)] = SyncedDocument(Self.path(number), .absent, version: event.version)
+      change.removed.insert(Self.path(number))
+    }
+    event.targetChanges[target] = change
+    return event
+  }
+
+  private func numbers(_ local: LocalStore) throws -> [String: StoredValue] {
+    let documents = try local.documents(Self.rooms)
+    return Dictionary(uniqueKeysWithValues: documents.map { ($0.path.id, $0.fields?["n"] ?? .null) })
+  }
+
+  private func numbers(_ parts: (ClosedRange<Int>, Int64)...) -> [String: StoredValue] {
+    var numbers: [String: StoredValue] = [:]
+    for (range, number) in parts { for id in range { numbers["\(id)"] = .integer(number) } }
+    return numbers
+  }
+
+  /// Nothing of it is half done any more, and documents stand as the queue makes them.
+  private func checkIsWhole(_ local: LocalStore) throws {
+    #expect(try local.store.document(at: CacheKeys.unfinished) == nil)
+    for path in (0..<16).map(Self.path) {
+      let composed = try local.composedDocument(path)
+      #expect(try local.store.document(at: path) == composed.stored)
+      #expect(try local.document(path) == composed)
+    }
+  }
+
+  private func notes(_ local: LocalStore, _ collection: CollectionPath) throws -> [DocumentPath] {
+    try local.store.documents(StructuredQuery(.collection(collection))).map(\.path)
+  }
+
+  // MARK: Events
+
+  /// Wherever it is cut off, a target is as it was, or as it is then, or nothing is known of it: never is a token there
+  /// without the documents that it vouches for. And the remote can tell all of it again.
+  @Test func anEventThatIsCutOffVouchesForNothing() throws {
+    let local = try Self.open(disk, Self.small)
+    let target = try local.allocate(Self.rooms).id
+    _ = try local.apply(event(10, target, 0...7, token: [1]))
+    let mine = StoredFieldPath(unchecked: ["mine"])
+    _ = try local.write(
+      [.patch(Self.path(5), StoredMap([("mine", .boolean(true))]), mask: FieldMask([mine]))],
+      at: version(15).stored)
+    let start = disk.history.count
+    let second = event(20, target, 4...11, gone: 0...1, token: [2])
+    _ = try local.apply(second)
+    let (before, after) = (numbers((0...7, 10)), numbers((2...3, 10), (4...11, 20)))
+    #expect(try numbers(local) == after)
+
+    var outcomes: [[UInt8]: Int] = [:]
+    for image in images(after: start) {
+      let later = try Self.open(SimulatedDisk(image))
+      try checkIsWhole(later)
+      let known = try later.allocate(Self.rooms)
+      outcomes[known.resumeToken, default: 0] += 1
+      let keys = Set(try later.remoteKeys(of: target).map(\.id))
+      switch known.resumeToken {
+      case [1]: #expect(try keys == Set(before.keys) && numbers(later) == before)
+      case [2]: #expect(try keys == Set(after.keys) && numbers(later) == after)
+      default:
+        #expect(known.resumeToken == [] && known.version == .none && keys.isEmpty)
+        // A remote that is asked without a token tells all that there is.
+        _ = try later.apply(event(10, target, 2...3, token: []))
+      }
+      _ = try later.apply(second)
+      #expect(try numbers(later) == after)
+      #expect(Set(try later.remoteKeys(of: target).map(\.id)).isSuperset(of: after.keys))
+      #expect(try later.document(Self.path(5)).fields?["mine"] == .boolean(true))
+      try checkIsWhole(later)
+      try later.store.close()
+    }
+    #expect(Set(outcomes.keys) == [[], [1], [2]], "\(outcomes)")
+  }
+
+  @Test func aCollectionThatIsCutOffVouchesForNothing() throws {
+    let local = try Self.open(disk, Self.small)
+    let target = try local.allocate(Self.rooms).id
+    _ = try local.apply(event(10, target, 0...9, token: [1]))
+    try local.release(target)
+    // So that a power loss takes none of this back.
+    try local.store.sync()
+    let start = disk.history.count
+    let collected = try local.collect(threshold: 0, percentile: 100, active: [])
+    #expect(collected == LocalStore.Collected(targets: 1, documents: 10))
+    #expect(try numbers(local).isEmpty)
+    for image in images(after: start) {
+      let later = try Self.open(SimulatedDisk(image))
+      try checkIsWhole(later)
+      let known = try later.allocate(Self.rooms)
+      if known.resumeToken == [1] {
+        #expect(try numbers(later) == numbers((0...9, 10)) && later.remoteKeys(of: target).count == 10)
+      } else {
+        #expect(try later.remoteKeys(of: known.id).isEmpty)
+        // What is left can go, too.
+        try later.release(known.id)
+        _ = try later.collect(threshold: 0, percentile: 100, active: [])
+        #expect(try numbers(later).isEmpty)
+      }
+      try later.store.close()
+    }
+  }
+
+  /// A listener and a bundle, too: views are made when all of it is there.
+  @Test func listenersHearOfAStepInPartsOnce() throws {
+    let local = try LocalStore(
+      try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client", sizes: Self.small)
+    let engine = SyncEngine(local)
+    func counts(_ effects: [SyncEffect]) -> [Int] {
+      effects.compactMap { if case .tell(_, let snapshot) = $0 { snapshot.documents.count } else { nil } }
+    }
+    #expect(counts(try engine.handle(.listen(ListenerID(1), Self.rooms, ListenRules()))) == [])
+    let target = try #require(engine.target(of: Self.rooms))
+    var changes = [WatchChange.target(.added, [target])]
+    for number in 0..<20 {
+      let document = RemoteDocument(Self.path(number), StoredMap(), version: version(10))
+      changes.append(.document(document.path, document, updated: [target], removed: []))
+    }
+    changes.append(.target(.current, [target], resumeToken: [1]))
+    _ = try engine.handle(.watchOpened)
+    for change in changes { #expect(counts(try engine.handle(.watchChanged(change, .none))) == []) }
+    let last = WatchChange.target(.noChange, [], resumeToken: [1])
+    #expect(counts(try engine.handle(.watchChanged(last, version(20)))) == [20])
+
+    var bundle = BundleContents(id: "b", createTime: version(30).stored)
+    for number in 10..<40 {
+      bundle.documents.append(
+        BundledDocument(
+          path: Self.path(number), fields: StoredMap([("n", .integer(1))]), version: version(30).stored,
+          byteCount: 1, queries: ["all"]))
+    }
+    bundle.queries = [
+      BundledQuery(name: "all", text: "", query: Self.rooms, readTime: version(30).stored)
+    ]
+    #expect(counts(try engine.handle(.load(bundle))) == [40])
+    #expect(try engine.brokenInvariant() == nil)
+    #expect(try local.allocate(Self.rooms).readTime == version(30))
+    #expect(try local.store.document(at: CacheKeys.unfinished) == nil)
+  }
+
+  // MARK: Writes
+
+  /// Nobody sees half of a batch, not even who looks at the store itself, and it is in the queue if it is seen.
+  @Test func aWriteInPartsIsThereAsAWholeOrNotAtAll() throws {
+    let local = try Self.open(disk, Self.small)
+    let target = try local.allocate(Self.rooms).id
+    _ = try local.apply(event(10, target, 0...3, token: [1]))
+    try local.store.sync()
+    let text = StoredMap([("text", .string(String(repeating: "x", count: 300)))])
+    let start = disk.history.count
+    let batch = try local.write((0...4).map { .set(Self.path($0), text) }, at: version(15).stored).batch
+    let parts = CacheKeys.parts(of: CacheKeys.batch(batch.id, of: nil))
+    let partCount = try notes(local, parts).count
+    #expect(partCount > 2)
+
+    var outcomes = Set<Bool>()
+    for image in images(after: start) {
+      let store = try Self.openStore(SimulatedDisk(image))
+      let seen = Set(try (0...4).map { try store.document(at: Self.path($0))?.fields["text"] != nil })
+      #expect(seen.count == 1)
+      outcomes.formUnion(seen)
+      try store.close()
+      let later = try Self.open(SimulatedDisk(image))
+      try checkIsWhole(later)
+      #expect(later.queue.all == (seen == [true] ? [batch] : []))
+      #expect(try notes(later, parts).count == (seen == [true] ? partCount : 0))
+      if seen == [false] { #expect(try notes(later, CacheKeys.remotes).isEmpty) }
+      try later.store.close()
+    }
+    #expect(outcomes == [false, true])
+
+    // Its answer takes the parts away, and another end as well.
+    let again = try local.write([.set(Self.path(0), text)], at: version(16).stored).batch
+    _ = try local.acknowledge(
+      batch.id, version(30), batch.mutations.map { _ in WriteResult(version: version(30)) }, token: [])
+    #expect(try notes(local, parts).isEmpty)
+    try checkIsWhole(local)
+    _ = try local.reject(again.id)
+    #expect(try notes(local, CacheKeys.queue).isEmpty)
+    #expect(try notes(local, CacheKeys.parts(of: CacheKeys.batch(again.id, of: nil))).isEmpty)
+    try checkIsWhole(local)
+  }
+
+  /// The batches of both are changed or swapped in several commits.
+  @Test func aChangeOfUserThatIsCutOffHasHappenedOrNot() throws {
+    let local = try Self.open(disk, Self.small)
+    for (user, numbers) in [(nil, 0..<8), ("ann", 4..<12)] as [(String?, Range<Int>)] {
+      _ = try local.changeUser(user)
+      for number in numbers {
+        let fields = StoredMap([("user", .string(user ?? "nobody")), ("n", .integer(Int64(number)))])
+        _ = try local.write([.set(Self.path(number), fields)], at: version(15).stored)
+      }
+    }
+    let start = disk.history.count
+    _ = try local.changeUser(nil)
+    var users = Set<String?>()
+    for image in images(after: start) {
+      let store = try Self.openStore(SimulatedDisk(image))
+      let user = try LocalStore.user(of: store) ?? nil
+      users.insert(user)
+      let later = try LocalStore(store, user: user, collector: .lru, client: "client")
+      try checkIsWhole(later)
+      let seen = try later.documents(Self.rooms)
+      #expect(seen.count == 8 && seen.allSatisfy { $0.fields?["user"] == .string(user ?? "nobody") })
+      #expect(later.queue.count == 8)
+      try store.close()
+    }
+    #expect(users == [nil, "ann"])
+  }
+}

@@ -1,0 +1,47 @@
+// Queries beyond the limits: who asks one is told so, and nobody else hears of it.
+
+import ByteStore
+import DocumentStore
+import Harness
+import OfflineSync
+import Testing
+
+@Suite struct QueryLimitTests {
+  @Test func whoAsksForTooMuchIsToldSoAndTheClientGoesOn() throws {
+    let world = try LoopbackWorld()
+    let client = try world.client(on: SimulatedDisk())
+    let rooms = StructuredQuery(.collection(try CollectionPath(["rooms"])))
+    let list = StoredValue.array((0..<31).map { .integer($0) })
+    let query = try rooms.filtered(by: .field(StoredFieldPath(["n"]), .isIn, list))
+    let complaint = OfflineSyncError.store(
+      .invalidArgument("The query has 31 alternatives after 'or' and 'in', and the limit is 30."))
+    let told = Locked<[String]>([])
+    func note(_ name: String) -> SyncDriver.Handler {
+      { result in
+        let text =
+          switch result {
+          case .success(let snapshot): "\(snapshot.documents.count)"
+          case .failure(let error): error == complaint ? "too much" : "\(error)"
+          }
+        told.withLock { $0.append("\(name): \(text)") }
+      }
+    }
+    _ = client.listen(to: rooms, ListenRules(waitsForSync: true), note("rooms"))
+    world.pass()
+    let id = client.listen(to: query, ListenRules(), note("listener"))
+    _ = client.listen(to: query, ListenRules(isCacheOnly: true), note("cache"))
+    client.first(query, note("read"))
+    client.write([.set(DocumentPath(unchecked: ["rooms", "a"]), StoredMap())], .server) { error in
+      told.withLock { $0.append("write: \(error == nil)") }
+    }
+    world.pass()
+    client.unlisten(id)
+    client.first(rooms, note("read"))
+    world.pass()
+    #expect(
+      told.withLock { $0 } == [
+        "rooms: 0", "listener: too much", "cache: too much", "read: too much", "rooms: 1", "write: true",
+        "read: 1",
+      ])
+  }
+}
