@@ -6,30 +6,20 @@ import Foundation
 ///
 /// It stands on `NSLock`, because the thread sanitizer follows that on Linux and misjudges `Mutex`
 /// there. Never call code of the user inside `withLock`, nor `withLock` of the same value again.
-@usableFromInline
 package final class Guarded<State: Sendable>: @unchecked Sendable {
   // `state` is only touched between lock and unlock of `lock`; that is what makes it Sendable.
-  @usableFromInline var state: State
+  private var state: State
   private let lock = NSLock()
 
   package init(_ initial: State) {
     state = initial
   }
 
-  /// Part of its callers, in other modules too: what is done inside takes less time than a call that has to ask for the
-  /// types of everything.
-  @inlinable @inline(__always)
   package func withLock<Result, Failure: Error>(
     _ body: (inout State) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    acquire()
-    defer { release() }
+    lock.lock()
+    defer { lock.unlock() }
     return try body(&state)
   }
-
-  @usableFromInline
-  func acquire() { lock.lock() }
-
-  @usableFromInline
-  func release() { lock.unlock() }
 }

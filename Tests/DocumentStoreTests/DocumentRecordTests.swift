@@ -64,6 +64,7 @@ import Testing
     #expect(found.stored == value)
     var (string, integer, double): (String?, Int64?, Double?)
     var boolean: Bool?
+    var (strings, integers, doubles): ([String]?, [Int64]?, [Double]?)
     switch value {
     case .string(let text): string = text
     case .integer(let number): integer = number
@@ -73,10 +74,35 @@ import Testing
     case .array(let elements):
       #expect(found.elements?.count == elements.count)
       for (found, element) in zip(found.elements ?? [], elements) { expectSame(found, element) }
+      strings = all(elements) { if case .string(let text) = $0 { text } else { nil } }
+      integers = all(elements) { if case .integer(let number) = $0 { number } else { nil } }
+      doubles = all(elements) { if case .double(let number) = $0 { number } else { nil } }
     case .null, .timestamp, .pendingTimestamp, .bytes, .reference, .geoPoint, .vector: break
     }
     #expect(found.string == string && found.integer == integer && found.boolean == boolean)
     #expect(found.double?.bitPattern == double?.bitPattern)
+    #expect(found.strings == strings && found.integers == integers)
+    #expect(found.doubles?.map(\.bitPattern) == doubles?.map(\.bitPattern))
+  }
+
+  private func all<Element>(
+    _ values: [StoredValue], _ element: (StoredValue) -> Element?
+  ) -> [Element]? {
+    let found = values.compactMap(element)
+    return found.count == values.count ? found : nil
+  }
+
+  @Test func listsOfOneTypeAreFoundInARecord() throws {
+    let lists: [[StoredValue]] = [
+      [], [.string(""), .string("two")], [.integer(0), .integer(.min)], [.double(-0.0), .double(.nan)],
+      [.integer(1), .double(1)], [.string("a"), .null],
+    ]
+    for list in lists {
+      let fields = StoredMap([("list", .array(list))])
+      let record = try CheckedRecord(
+        RecordCodec.encode(createTime: .epoch, updateTime: .epoch, fields: fields), .empty)
+      expectSame(RecordMap(record, record.fieldsStart..<record.bytes.count), fields)
+    }
   }
 
   @Test func theCheckOfTextAgreesWithTheStandardLibrary() {

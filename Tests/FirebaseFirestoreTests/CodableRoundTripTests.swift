@@ -185,6 +185,39 @@ private struct Names: Codable {
     #expect(try decoder.decode(Model.self, from: read) == model, "seed \(seed)")
   }
 
+  struct Lists: Codable, Equatable {
+    var texts: [String]
+    var numbers: [Int]
+    var doubles: [Double]
+    var some: [String]?
+    var none: [Int]?
+    var name: String?
+    var count: Int?
+    var share: Double?
+    var isOpen: Bool?
+  }
+
+  @Test func listsAndOptionalFieldsAreReadFromWhatIsStored() throws {
+    let document = Firestore.memory().document("lists/one")
+    let lists = Lists(
+      texts: ["", "two"], numbers: [0, -1], doubles: [0.5, -0.0], some: [], none: nil, name: "n", count: 3,
+      share: 0.25, isOpen: false)
+    try document.setData(from: lists)
+    #expect(try document.read(as: Lists.self) == lists)
+    // What is not of one type goes another way.
+    let mixed: [String: Any] = [
+      "doubles": [1, 0.5] as [Any], "numbers": [1.0, 2] as [Any], "name": NSNull(), "share": 2,
+    ]
+    document.setData(mixed, merge: true)
+    let read = try document.read(as: Lists.self)
+    #expect(read.doubles == [1, 0.5] && read.numbers == [1, 2] && read.name == nil && read.share == 2)
+    for wrong in [["texts": ["a", 1] as [Any]], ["numbers": [0.5]], ["some": ["a", NSNull()] as [Any]]] {
+      document.setData(wrong, merge: true)
+      #expect(throws: DecodingError.self) { try document.read(as: Lists.self) }
+      try document.setData(from: lists)
+    }
+  }
+
   @Test(arguments: 0..<50) func fieldNamesAreTheirBytes(_ seed: UInt64) throws {
     var random = SplitMix(state: seed)
     let names = nastyStrings.filter { !$0.isEmpty }.shuffled(using: &random)

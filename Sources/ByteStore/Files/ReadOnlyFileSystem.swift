@@ -123,6 +123,8 @@ private final class ReadOnlyFile: OpenFile {
     self.content = content
   }
 
+  func startReading(_ range: Range<UInt64>) { base?.startReading(range) }
+
   func size() throws(SystemFailure) -> UInt64 {
     if let size = content.state.withLock({ $0.size }) { return size }
     return try base?.size() ?? 0

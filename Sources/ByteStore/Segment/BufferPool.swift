@@ -20,7 +20,7 @@ final class BufferPool: Sendable {
 
   func giveBack(_ pooled: PooledBuffer) {
     // One that has grown to the size of large values is let go.
-    guard pooled.buffer.capacity <= 2 << 20 else { return }
+    guard pooled.buffer.capacity <= 1 << 20 else { return }
     free.withLock { free in
       if free.count < Self.keptMax { free.append(pooled) }
     }

@@ -3,10 +3,10 @@
 //   memory := free dictionary output
 //
 // The dictionary ends at byte 32 Ki, where the output begins: LZ4 decodes fastest if what an entry refers to
-// stands directly before it. So there is such a memory, a bay, for each of the segments that were read last: who reads
-// in the order of keys goes from one to the other with each entry. A dictionary is copied to a bay when it is needed
-// twice in a row: who reads here and there in very many segments has each entry decoded against the dictionary where
-// that is.
+// stands directly before it. So there is such a memory, a bay, for each of up to eight segments: who reads in the order
+// of keys goes from one to the other with each entry. A dictionary is copied to a bay when it is needed twice in a row:
+// who reads here and there in very many segments has each entry decoded against the dictionary where that is. Of the
+// bays that were left, each gives its place away in its turn.
 
 internal import CLZ4
 
@@ -27,6 +27,8 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
   static let rawBytesMax = 8 << 20 + 64 << 10
   private static let outputStart = EntryDictionary.bytesMax
   private static let capacityMin = 4 << 10
+  /// Room for larger entries is let go when another segment is read.
+  private static let capacityKept = 64 << 10
 
   /// Of all of them; a segment has about a quarter of a million documents of usual size.
   private static let baysMax = 8
@@ -188,6 +190,7 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
   private mutating func place(_ new: EntryDictionary) -> Bool {
     guard new !== bay.dictionary else { return true }
     for place in others.indices where others[place].dictionary === new {
+      leave()
       swap(&bay, &others[place])
       return true
     }
@@ -204,6 +207,7 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
 
   /// A new bay, or one in whose place another dictionary comes.
   private mutating func turnToAnother() {
+    leave()
     guard others.count + 1 == Self.baysMax else {
       others.append(bay)
       bay = unsafe Bay(memory: Self.makeMemory(outputCapacity: Self.capacityMin))
@@ -211,6 +215,13 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
     }
     swap(&bay, &others[victim])
     victim = (victim + 1) % others.count
+  }
+
+  /// Large entries of many segments are never in memory together.
+  private mutating func leave() {
+    guard unsafe bay.memory.count > Self.outputStart + Self.capacityKept else { return }
+    unsafe free(bay.memory.baseAddress)
+    bay = unsafe Bay(memory: Self.makeMemory(outputCapacity: Self.capacityMin))
   }
 
   private mutating func makeRoom(for rawBytes: Int) {

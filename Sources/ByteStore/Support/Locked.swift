@@ -15,12 +15,11 @@ import Glibc
 /// taken looks again for a moment before it sleeps, where the system has such locks: to sleep and be woken takes longer.
 /// Never call code of the user inside `withLock`.
 @safe
-@usableFromInline
 package final class Locked<State>: @unchecked Sendable {
   // `state` is only touched between lock and unlock of `mutex`; that is what makes it Sendable. It is in memory of
   // its own, because the lock already sees to it that accesses exclude each other: checks of the language for it
   // would cost as much as the lock.
-  @usableFromInline let state: UnsafeMutablePointer<State>
+  private let state: UnsafeMutablePointer<State>
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let changed: UnsafeMutablePointer<pthread_cond_t>
 
@@ -48,37 +47,23 @@ package final class Locked<State>: @unchecked Sendable {
     unsafe state.deallocate()
   }
 
-  /// Part of its callers, in other modules too: what is done inside takes less time than a call that has to ask for the
-  /// types of everything.
-  @inlinable @inline(__always)
   package func withLock<Result, Failure: Error>(
     _ body: (inout State) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    lock()
-    defer { unlock() }
+    unsafe pthread_mutex_lock(mutex)
+    defer { unsafe pthread_mutex_unlock(mutex) }
     return try unsafe body(&state.pointee)
   }
 
   /// Sleeps until `condition` holds, then runs `body` without letting go of the lock in between.
-  @inlinable @inline(__always)
   package func withLock<Result, Failure: Error>(
     when condition: (borrowing State) -> Bool, _ body: (inout State) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    lock()
-    defer { unlock() }
-    while unsafe !condition(state.pointee) { sleep() }
+    unsafe pthread_mutex_lock(mutex)
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    while unsafe !condition(state.pointee) { unsafe pthread_cond_wait(changed, mutex) }
     return try unsafe body(&state.pointee)
   }
-
-  @usableFromInline
-  func lock() { unsafe pthread_mutex_lock(mutex) }
-
-  @usableFromInline
-  func unlock() { unsafe pthread_mutex_unlock(mutex) }
-
-  /// With the lock, until something changes.
-  @usableFromInline
-  func sleep() { unsafe pthread_cond_wait(changed, mutex) }
 
   /// The same, for a thread that only `signal` wakes, and not `wakeAll`.
   package func withLock<Result, Failure: Error>(

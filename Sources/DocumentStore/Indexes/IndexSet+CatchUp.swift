@@ -24,12 +24,15 @@ extension IndexSet {
 /// Changes of documents that are to be applied together.
 private struct RecoveredDocuments {
   private static let countMax = 512
+  /// Of their records: the values that indexes have, and their keys, are in memory together.
+  private static let bytesMax = 1 << 20
 
   private let shapes: ShapeTable
   /// What the indexes of a collection's id have.
   private var fields: [String: [StoredFieldPath]] = [:]
   private var changes: [IndexChanges.Change] = []
   private var ordinals: [UInt32] = []
+  private var bytes = 0
 
   init(_ definitions: [IndexDefinition], _ shapes: ShapeTable) {
     self.shapes = shapes
@@ -40,15 +43,16 @@ private struct RecoveredDocuments {
     }
   }
 
-  var isFull: Bool { changes.count >= Self.countMax }
+  var isFull: Bool { changes.count >= Self.countMax || bytes >= Self.bytesMax }
 
   mutating func take() -> (changes: IndexChanges, ordinals: [UInt32]) {
-    defer { (changes, ordinals) = ([], []) }
+    defer { (changes, ordinals, bytes) = ([], [], 0) }
     return (IndexChanges(changes), ordinals)
   }
 
   mutating func add(_ change: ByteStore.RecoveredChange) {
     guard change.key.first == DocumentKey.keyspace, let path = DocumentKey.decode(change.key) else { return }
+    bytes += (change.before?.value.count ?? 0) + (change.after?.value.count ?? 0)
     let fields = self.fields[path.collectionID]
     let before = self.before(change, path, fields)
     let after = change.after.map { self.after($0.value, path, fields) }
