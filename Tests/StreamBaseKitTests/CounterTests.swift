@@ -192,6 +192,7 @@ extension StreamBaseKitTests {
 
     /// Its fields are read as something else than what is written.
     private final class Parcel: BaseItem {
+      // Unsafe: one test alone makes parcels, and reads this when its writes have ended.
       nonisolated(unsafe) static var clones = 0
       var due: Timestamp?
       var stamps = 0

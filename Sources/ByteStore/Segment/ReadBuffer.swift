@@ -59,7 +59,7 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
     for other in others { unsafe free(other.memory.baseAddress) }
   }
 
-  /// Of all memory; it never shrinks.
+  /// Of all memory. What large entries have taken is let go when another segment is read.
   var capacity: Int { others.reduce(unsafe bay.memory.count) { unsafe $0 + $1.memory.count } }
 
   /// What the last read left; nothing if it failed.

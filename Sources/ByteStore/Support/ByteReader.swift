@@ -87,13 +87,11 @@ package struct ByteReader: ~Escapable {
 }
 
 extension [UInt8] {
-  @inlinable
   package mutating func append(littleEndian value: some FixedWidthInteger) {
     unsafe Swift.withUnsafeBytes(of: value.littleEndian) { unsafe append(contentsOf: $0) }
   }
 
   /// Seven bits a byte, the lowest first; the last byte has no high bit.
-  @inlinable
   package mutating func append(varint value: UInt64) {
     var rest = value
     while rest >= 0x80 {
@@ -104,7 +102,6 @@ extension [UInt8] {
   }
 
   /// The lowest bytes of a number, the very lowest first.
-  @inlinable
   package mutating func append(lowest count: Int, of number: UInt64) {
     unsafe Swift.withUnsafeBytes(of: number.littleEndian) { bytes in
       unsafe append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
@@ -112,7 +109,6 @@ extension [UInt8] {
   }
 
   /// In one piece, where the text lies in memory as UTF-8.
-  @inlinable
   package mutating func append(utf8 text: String) {
     let isDone: Void? = unsafe text.utf8.withContiguousStorageIfAvailable { bytes in
       unsafe append(contentsOf: bytes)
@@ -120,7 +116,6 @@ extension [UInt8] {
     if isDone == nil { append(contentsOf: text.utf8) }
   }
 
-  @inlinable
   package mutating func append(copying span: RawSpan) {
     unsafe span.withUnsafeBytes { unsafe append(contentsOf: $0) }
   }

@@ -21,6 +21,7 @@ extension String {
   /// refer to: so are most names that are the same at all.
   private func hasSameBits(as other: String) -> Bool {
     guard MemoryLayout<String>.size == MemoryLayout<SIMD2<UInt64>>.size else { return false }
+    // Both are as large, and whatever is in them is two numbers; nothing is made of these but a comparison.
     return unsafe unsafeBitCast(self, to: SIMD2<UInt64>.self) == unsafeBitCast(other, to: SIMD2<UInt64>.self)
   }
 
