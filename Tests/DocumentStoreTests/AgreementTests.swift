@@ -36,6 +36,7 @@ import Testing
     let store = try makeStore()
     let agreement = try store.agreement()
     #expect(agreement.contradictions == [])
+    #expect(agreement.contents == 1 && agreement.contentsOfNoObject == 0)
     #expect(agreement.objects == 1 && agreement.records == 102 && agreement.documents == 100)
     #expect(agreement.indexes >= 3 && agreement.indexKeys >= 50 + 100)
     try store.close()
@@ -70,6 +71,29 @@ import Testing
     try store.commit([.delete(DocumentPath(unchecked: contents[0].path.segments))])
     #expect(
       try store.agreement().contradictions == ["the object letter in bucket has a content that is not there"])
+    try store.close()
+  }
+
+  @Test func aContentThatNoObjectHasIsCounted() throws {
+    let store = try makeStore()
+    let path = ObjectPath(bucket: "bucket", name: try ObjectName("letter"))
+    try store.commit([.delete(path.document)])
+    var agreement = try store.agreement()
+    #expect(agreement.contradictions == [])
+    #expect(agreement.objects == 0 && agreement.contents == 1 && agreement.contentsOfNoObject == 1)
+    try store.objects.sweep(.everything)
+    agreement = try store.agreement()
+    #expect(agreement.contents == 0 && agreement.contentsOfNoObject == 0)
+    try store.close()
+  }
+
+  /// It is no object yet, or has been one: what it names is needed.
+  @Test func aContentThatWaitsForARemoteIsOfItsChange() throws {
+    let store = try makeStore()
+    let path = ObjectPath(bucket: "bucket", name: try ObjectName("letter"))
+    let record = try #require(try store.document(at: path.document))
+    try store.commit([.set(OutboxRecord.base(path), record.fields), .delete(path.document)])
+    #expect(try store.agreement().contentsOfNoObject == 0)
     try store.close()
   }
 }

@@ -43,6 +43,10 @@ import Testing
       said: "STORE/MANIFEST at byte N: expected a manifest, as there is checkpoint-N, found no such file, "
         + "or none to read"),
     Kind(
+      name: "the manifest is cut short", file: "MANIFEST",
+      damage: { file, _ in try Data(contentsOf: file).prefix(100).write(to: file) },
+      said: "STORE/MANIFEST at byte N: expected N bytes, as it tells of N logs and N segment, found N bytes"),
+    Kind(
       name: "a bit of a log's commit flips", file: "log-", text: "later",
       damage: { file, _ in
         var bytes = try Data(contentsOf: file)

@@ -79,7 +79,7 @@ import Testing
     #expect(outcome.output.contains("contents    1 of files of a storage, in "), "\(outcome.output)")
     let check = try dugout.run("check", folder.path).output
     #expect(check.contains("\n0 documents and ") && check.contains(" compared with "), "\(check)")
-    #expect(check.contains("; 1 object of the storage compared with its content\nNo damage.\n"), "\(check)")
+    #expect(check.contains("; 1 object of the storage compared with 1 content\nNo damage.\n"), "\(check)")
     let numbers = try object(dugout.run("stat", folder.path, "--json"))
     let contents = try #require(numbers["contents"] as? [String: Int])
     #expect(contents["contents"] == 1 && contents["bytes", default: 0] >= 2 << 20, "\(contents)")
@@ -322,6 +322,40 @@ import Testing
     #expect(again.output.contains("as before: there was nothing to gain"))
     #expect(try dugout.run("check", folder.path).status == 0)
     #expect(try dugout.run("get", folder.path, "files/19").output.contains("50000 bytes"))
+  }
+
+  /// As a crash leaves it between the commit that takes the last object of a content away and the removal of the content.
+  @Test func checkFindsAContentOfNoObjectAndCompactRemovesIt() throws {
+    let folder = try TemporaryFolder()
+    try folder.changeStore { store in
+      var random = SeededRandom(seed: 1)
+      for name in ["kept", "gone"] {
+        let source = UploadSource(file: nil, byteCount: 2 << 20, modified: 0)
+        let path = ObjectPath(bucket: "bucket", name: try ObjectName(name))
+        let upload = store.objects.upload(to: path, from: source, ObjectAttributes())
+        try upload.append(random.bytes(2 << 20))
+        _ = try upload.finish(token: "token")
+      }
+      let objects = try store.documents(StructuredQuery(.collectionGroup("__objects__")))
+      let gone = try #require(objects.first { $0.path.id.hasSuffix("gone") })
+      try store.commit([.delete(gone.path)])
+    }
+    let before = try dugout.run("check", folder.path)
+    #expect(before.status == 0, "\(before.complaint)")
+    #expect(
+      before.output.contains(
+        "\n1 content is of no object, as a crash may leave them: \"dugout compact\" removes it. No damage.\n"),
+      "\(before.output)")
+    #expect(before.output.contains("; 1 object of the storage compared with 2 contents\nNo damage.\n"))
+    #expect(try object(dugout.run("check", folder.path, "--json"))["contentsOfNoObject"] as? Int == 1)
+
+    let compact = try object(dugout.run("compact", folder.path, "--json"))
+    #expect(compact["contentsBefore"] as? Int == 2 && compact["contentsAfter"] as? Int == 1, "\(compact)")
+    #expect(try #require(compact["bytesReturned"] as? Int) > 1 << 20)
+    let after = try dugout.run("check", folder.path)
+    #expect(!after.output.contains("of no object"), "\(after.output)")
+    #expect(after.output.contains("1 object of the storage compared with 1 content\n"), "\(after.output)")
+    #expect(after.status == 0)
   }
 
   @Test func compactLeavesASegmentThatItCannotReadAndSaysSo() throws {

@@ -150,8 +150,8 @@ struct Manifest: Equatable {
       Self.headBytes + Self.logBytes * Int(count) + Self.segmentBytes * Int(segmentCount)
       + Self.checkpointBytes * Int(checkpointCount) + 4
     guard bytes.byteCount == size else {
-      throw damage(
-        12, "\(size) bytes for \(count) logs and \(segmentCount) segments", "\(bytes.byteCount) bytes")
+      let parts = "\(Self.told(count, "log")) and \(Self.told(segmentCount, "segment"))"
+      throw damage(12, "\(size) bytes, as it tells of \(parts)", "\(bytes.byteCount) bytes")
     }
     let checksum = Self.checksum(of: bytes.extracting(first: size - 4), store: storeID)
     var trailer = ByteReader(bytes.extracting(last: 4))
@@ -175,6 +175,10 @@ struct Manifest: Equatable {
     if checkpointCount == 1 { checkpoint = Checkpoint(&reader) }
     // The checksum was right, so this is not rot; but a made-up file must not reach a precondition.
     if let invariantBroken { throw damage(Self.headBytes, invariantBroken, "something else") }
+  }
+
+  private static func told(_ count: UInt32, _ name: String) -> String {
+    "\(count) \(name)\(count == 1 ? "" : "s")"
   }
 
   private static func checksum(of bytes: RawSpan, store: RandomID) -> UInt32 {

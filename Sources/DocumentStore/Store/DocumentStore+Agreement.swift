@@ -3,8 +3,10 @@
 //   1. each key that a document should have in an index is there, and leads to it
 //   2. no index has more keys than that
 //   3. each object's content has a record
+//   4. each content's record is of an object
 //
-// It reads every document once, and holds none of them: memory does not grow with the store.
+// It reads every document once, and holds none of them: memory grows with the contents of objects alone, of each of
+// which it holds the id.
 
 import ByteStore
 
@@ -20,6 +22,10 @@ package struct StoreAgreement: Sendable, Equatable {
   package var indexes = 0
   package var indexKeys = 0
   package var objects = 0
+  package var contents = 0
+  /// What a crash may leave between the commit that takes the last object of a content away and the one that removes the
+  /// content: nothing is lost with them but room.
+  package var contentsOfNoObject = 0
   /// A sentence each.
   package private(set) var contradictions: [String] = []
   package private(set) var contradictionsOmitted = 0
@@ -47,6 +53,7 @@ extension DocumentStore {
     let (shapes, total) = (self.indexes.shapes.table, bytes.count)
     var agreement = StoreAgreement(indexes: indexes.count + (names == nil ? 0 : 1))
     var counts = indexes.map { _ in 0 }
+    var references = ContentReferences()
     var problem: DocumentStoreError?
     try readAll(moment) { ordinal, key, record in
       guard problem == nil, DocumentKey.isOfDocument(key),
@@ -74,6 +81,9 @@ extension DocumentStore {
           }
           counts[place] += keys.count
         }
+        if let id = BlobRecord.id(path) { references.contents.insert(id) }
+        // What waits for a remote has contents as well.
+        if path.collectionID.isSameUTF8(as: ReservedPath.objects) { references.add(document) }
         if ObjectPath(path) != nil { try check(document, &agreement) }
       } catch {
         problem = error
@@ -89,6 +99,8 @@ extension DocumentStore {
         "the index \(index.definition) has \(index.tree.count) keys, and the documents have \(count)")
     }
     agreement.indexKeys = counts.reduce(names?.tree.count ?? 0, +)
+    agreement.contents = references.contents.count
+    agreement.contentsOfNoObject = references.ofNoObject
     return agreement
   }
 
@@ -104,6 +116,18 @@ extension DocumentStore {
         "the object \(object.path.name) in \(object.path.bucket) has a content that is not there",
         isOfObject: true)
     }
+  }
+}
+
+/// Which contents there are, and which of them some object has.
+private struct ContentReferences {
+  var contents: Set<BlobID> = []
+  private var named: Set<BlobID> = []
+
+  var ofNoObject: Int { contents.subtracting(named).count }
+
+  mutating func add(_ object: StoredDocument) {
+    if let blob = StoredObject.blob(in: object.fields) { named.insert(blob) }
   }
 }
 

@@ -11,8 +11,9 @@ enum CheckCommand: Command {
   static let positional = 1...1
   static let notes = [
     "First all bytes: manifest, logs, segments, checkpoint, contents of files, each against its checksum and its place.",
-    "If they are sound, every document is compared with every index, and every object with its content. It ends with",
-    "code 1 if it finds anything, and says what to do next: salvage mends documents, and not contents of files.",
+    "If they are sound, every document is compared with every index, every object with its content, and every content",
+    "with its objects. It ends with code 1 if it finds anything, and says what to do next: salvage mends documents, and",
+    "not contents of files.",
     "",
     StoreStatus.records,
     "An object is a file of the storage; entries in segments are records, and older states of them that are dead.",
@@ -105,6 +106,7 @@ enum CheckCommand: Command {
     if let agreement {
       lines += agreement.contradictions
       if agreement.contradictionsOmitted > 0 { lines.append("and \(agreement.contradictionsOmitted) more") }
+      if let waste = waste(agreement) { lines.append(waste) }
       lines.append(numbers(agreement))
       if report.isSound, agreement.contradictions.isEmpty { lines.append(Terminal.emphasised("No damage.")) }
     }
@@ -123,6 +125,13 @@ enum CheckCommand: Command {
     return files + "\(entries); how many records there are cannot be told before the damage is mended"
   }
 
+  private static func waste(_ agreement: StoreAgreement) -> String? {
+    let count = agreement.contentsOfNoObject
+    guard count > 0 else { return nil }
+    return Wording.count(count, "content is", "contents are")
+      + " of no object, as a crash may leave them: \"dugout compact\" removes \(count == 1 ? "it" : "them"). No damage."
+  }
+
   private static func numbers(_ agreement: StoreAgreement) -> String {
     let others = agreement.records - agreement.documents
     var documents = Wording.count(agreement.documents, "document")
@@ -130,9 +139,9 @@ enum CheckCommand: Command {
     let indexes = Wording.count(agreement.indexes, "index", "indexes")
     let entries = Wording.count(agreement.indexKeys, "entry", "entries")
     var line = "\(documents) compared with \(indexes) of \(entries)"
-    if agreement.objects > 0 {
+    if agreement.objects > 0 || agreement.contents > 0 {
       line += "; \(Wording.count(agreement.objects, "object")) of the storage compared with "
-      line += agreement.objects == 1 ? "its content" : "their contents"
+      line += Wording.count(agreement.contents, "content")
     }
     return line
   }
@@ -157,6 +166,8 @@ enum CheckCommand: Command {
       object["indexes"] = agreement.indexes.json
       object["indexKeys"] = agreement.indexKeys.json
       object["objects"] = agreement.objects.json
+      object["contents"] = agreement.contents.json
+      object["contentsOfNoObject"] = agreement.contentsOfNoObject.json
       object["contradictions"] = agreement.contradictions.json
     }
     return object

@@ -14,32 +14,50 @@ enum CompactCommand: Command {
   static let notes = [
     "Moves all commits from logs to segments, and writes segments anew of which more than a twentieth is dead.",
     "It needs as much free space as is alive in them, and with less it takes a few at a time. It can be interrupted at",
-    "any time: nothing is lost.",
+    "any time: nothing is lost. Contents of files of the storage that no file has any more are removed before that.",
   ]
 
   static func run(_ arguments: Arguments) async throws {
     let directory = arguments.positional[0]
     let (before, after) = try StoreAccess.withStore(directory) { store throws(DocumentStoreError) in
-      let before = store.statistics
+      let before = try Sizes(of: store)
+      if before.contents != nil { try store.objects.sweep(.everything) }
       try store.compact()
-      return (before, store.statistics)
+      return (before, try Sizes(of: store))
     }
     arguments.answer(text(before, after), object(before, after))
-    guard let damaged = after.damagedSegments.first else { return }
+    guard let damaged = after.store.damagedSegments.first else { return }
     throw CommandFailure(
       code: .badData,
       message:
-        "\(Wording.count(after.damagedSegments.count, "segment")) could not be read and stayed as it was: "
+        "\(Wording.count(after.store.damagedSegments.count, "segment")) could not be read and stayed as it was: "
         + "\(damaged.error) \"dugout check\" lists all damage.")
   }
 
-  private static func text(_ before: Statistics, _ after: Statistics) -> String {
-    """
-    \(Terminal.emphasised(headline(before.directoryBytes, after.directoryBytes)))
-      holds     \(Wording.count(after.keys, "record")), as of commit \(after.lastCommit.value)
-      segments  \(segments(before.segments)) before, \(segments(after.segments)) now
-      logs      \(before.logs.count) before, \(after.logs.count) now
-    """
+  private struct Sizes {
+    var store: Statistics
+    /// Nil if the storage has no files, so that no index of their names is made.
+    var contents: ContentStatistics?
+    /// Documents and files of the storage.
+    var bytes: UInt64 { store.directoryBytes + (contents?.bytes ?? 0) }
+
+    init(of store: DocumentStore) throws(DocumentStoreError) {
+      self.store = store.statistics
+      if try store.contentByteCount() > 0 { contents = try store.contentStatistics() }
+    }
+  }
+
+  private static func text(_ before: Sizes, _ after: Sizes) -> String {
+    var lines = [
+      Terminal.emphasised(headline(before.bytes, after.bytes)),
+      "  holds     \(Wording.count(after.store.keys, "record")), as of commit \(after.store.lastCommit.value)",
+      "  segments  \(segments(before.store.segments)) before, \(segments(after.store.segments)) now",
+      "  logs      \(before.store.logs.count) before, \(after.store.logs.count) now",
+    ]
+    if before.contents != nil {
+      lines.append("  contents  \(contents(before.contents)) before, \(contents(after.contents)) now")
+    }
+    return lines.joined(separator: "\n")
   }
 
   private static func headline(_ before: UInt64, _ after: UInt64) -> String {
@@ -54,13 +72,19 @@ enum CompactCommand: Command {
     "\(segments.count) with \(Wording.bytes(segments.deadBytes)) dead"
   }
 
-  private static func object(_ before: Statistics, _ after: Statistics) -> JSON {
+  private static func contents(_ contents: ContentStatistics?) -> String {
+    guard let contents else { return "none" }
+    return "\(contents.contents) with \(Wording.bytes(contents.bytes))"
+  }
+
+  private static func object(_ before: Sizes, _ after: Sizes) -> JSON {
     [
-      "bytesBefore": before.directoryBytes, "bytesAfter": after.directoryBytes,
-      "bytesReturned": before.directoryBytes - min(after.directoryBytes, before.directoryBytes),
-      "deadBytesBefore": before.segments.deadBytes, "deadBytesAfter": after.segments.deadBytes,
-      "keys": after.keys, "lastCommit": after.lastCommit.value,
-      "damagedSegments": after.damagedSegments.map(\.object),
+      "bytesBefore": before.bytes, "bytesAfter": after.bytes,
+      "bytesReturned": before.bytes - min(after.bytes, before.bytes),
+      "deadBytesBefore": before.store.segments.deadBytes, "deadBytesAfter": after.store.segments.deadBytes,
+      "contentsBefore": before.contents?.contents ?? 0, "contentsAfter": after.contents?.contents ?? 0,
+      "keys": after.store.keys, "lastCommit": after.store.lastCommit.value,
+      "damagedSegments": after.store.damagedSegments.map(\.object),
     ]
   }
 }
