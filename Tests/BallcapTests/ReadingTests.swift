@@ -101,6 +101,24 @@ extension BallcapTests {
       #expect(tag.hashValue == Document<Tag>(id: "t").hashValue)
     }
 
+    /// Documents of one query, of a class of this module and of one from outside.
+    @Test func whatAQueryFoundIsKnownSinceItWasRead() async throws {
+      try await Game.collectionReference.document("g").setData(["points": 3])
+      try await Player.collectionReference.document("p").setData(["name": "ada"])
+      let (before, start) = (Date(), Timestamp())
+      let games = Document<Game>.query.dataSource()
+      try await games.get()
+      let players = Player.query.dataSource()
+      try await players.get()
+      for object in [games.documents[0], players.documents[0]] as [Object] {
+        let created = object.createdAt
+        #expect(created.dateValue() >= before.addingTimeInterval(-0.001) && object.updatedAt == created)
+        #expect(object.createdAt == created && created.seconds - start.seconds < 60)
+        #expect(object.snapshot?.exists == true)
+      }
+      #expect(games.documents[0].data?.points == 3 && players.documents[0].data?.name == "ada")
+    }
+
     @Test func timesAreReadAsTheyAre() async throws {
       let reference = Player.collectionReference.document("p")
       let moment = Timestamp(seconds: 7, nanoseconds: 1000)

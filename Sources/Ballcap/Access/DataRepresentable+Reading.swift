@@ -27,7 +27,7 @@ extension DataRepresentable where Self: Object {
 
   static func made(from snapshot: DocumentSnapshot?, _ error: (any Error)?) -> (Self?, (any Error)?) {
     guard let snapshot, finds(snapshot) else { return (nil, error) }
-    do { return (try Self(snapshot: snapshot), nil) } catch { return (nil, error) }
+    do { return (try object(of: snapshot), nil) } catch { return (nil, error) }
   }
 
   // MARK: This object
@@ -95,7 +95,7 @@ extension DataRepresentable where Self: Object {
     documentReference: DocumentReference, source: FirestoreSource = FirestoreSource.default
   ) async throws -> Self? {
     let snapshot = try await documentReference.getDocument(source: source)
-    return finds(snapshot) ? try Self(snapshot: snapshot) : nil
+    return finds(snapshot) ? try object(of: snapshot) : nil
   }
 
   /// Reads the document with this id; nil if there is none.

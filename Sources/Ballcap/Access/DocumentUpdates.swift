@@ -47,7 +47,7 @@ extension DataRepresentable where Self: Object {
   /// }
   /// ```
   public static func updates(documentReference: DocumentReference) -> DocumentUpdates<Self> {
-    DocumentUpdates(documentReference) { finds($0) ? try Self(snapshot: $0) : nil }
+    DocumentUpdates(documentReference) { finds($0) ? try object(of: $0) : nil }
   }
 
   /// The document as it is and as it becomes, for as long as the loop runs.

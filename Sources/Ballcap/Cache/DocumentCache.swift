@@ -10,7 +10,8 @@
 //   - A state with writes that a remote has not answered is looked up in the database when somebody asks for it: what
 //     was rejected is not remembered.
 //   - What is read goes to a journal, since most of it is never asked for: the next one who asks brings the journal
-//     into the order of use. The journal keeps the last 1000, which is all that could stay.
+//     into the order of use. The journal keeps the last 1000, which is all that could stay, and what was read together
+//     with the first of them.
 
 private import FirebaseCore
 import FirebaseFirestore
@@ -23,9 +24,7 @@ final class DocumentCache: Sendable {
 
   fileprivate struct State {
     var entries = RecentValues<String, CachedDocument>(countMax: DocumentCache.countMax)
-    var journal: [DocumentSnapshot] = []
-    /// Where the next one goes once the journal is full: the oldest is there.
-    var journalStart = 0
+    var journal = ReadJournal(countMax: DocumentCache.countMax)
   }
 
   private let state = Guarded(State())
@@ -97,13 +96,12 @@ final class DocumentCache: Sendable {
   func set(key: String, data: [String: Any]) { put(CachedDocument(data, nil), at: key) }
 
   /// What was read; costs little.
-  func note(_ snapshot: DocumentSnapshot) { state.withLock { $0.note(snapshot) } }
+  func note(_ snapshot: DocumentSnapshot) { state.withLock { $0.journal.add(.one(snapshot)) } }
 
   /// The same for many, of which the last ones count.
   func note(_ snapshots: [QueryDocumentSnapshot]) {
-    state.withLock { state in
-      for snapshot in snapshots.suffix(Self.countMax) { state.note(snapshot) }
-    }
+    let last = snapshots.count > Self.countMax ? Array(snapshots.suffix(Self.countMax)) : snapshots
+    state.withLock { $0.journal.add(.many(last)) }
   }
 
   /// What the database has once a write of it was committed, looked up at `time` or later. Somebody may have read what
@@ -138,27 +136,21 @@ final class DocumentCache: Sendable {
 }
 
 extension DocumentCache.State {
-  fileprivate mutating func note(_ snapshot: DocumentSnapshot) {
-    if journal.count < DocumentCache.countMax {
-      journal.append(snapshot)
-    } else {
-      journal[journalStart] = snapshot
-      journalStart = (journalStart + 1) % DocumentCache.countMax
+  /// Brings what was read into the order of use.
+  fileprivate mutating func settle() {
+    for readings in journal.take() {
+      switch readings {
+      case .one(let snapshot): settle(snapshot)
+      case .many(let snapshots): for snapshot in snapshots { settle(snapshot) }
+      }
     }
   }
 
-  /// Brings what was read into the order of use.
-  fileprivate mutating func settle() {
-    guard !journal.isEmpty else { return }
-    for offset in journal.indices {
-      let snapshot = journal[(journalStart + offset) % journal.count]
-      let path = snapshot.reference.path
-      // That something is not there is no news of what nobody knew.
-      if !snapshot.exists, entries.value(for: path) == nil { continue }
-      insert(CachedDocument(read: snapshot), path)
-    }
-    journal.removeAll(keepingCapacity: true)
-    journalStart = 0
+  private mutating func settle(_ snapshot: DocumentSnapshot) {
+    let path = snapshot.reference.path
+    // That something is not there is no news of what nobody knew.
+    if !snapshot.exists, entries.value(for: path) == nil { return }
+    insert(CachedDocument(read: snapshot), path)
   }
 
   /// Unless a newer state is known. Whether what is gone came again, or the clocks do not agree, is for the database to say.

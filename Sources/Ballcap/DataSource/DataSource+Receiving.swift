@@ -24,7 +24,7 @@ extension DataSource {
   func decoded(_ change: Pending.Change, of source: QuerySnapshot?) -> T? {
     guard change.kind != .removed else { return nil }
     do {
-      return try T(snapshot: change.document)
+      return try T.object(of: change.document)
     } catch {
       report(error, source)
       return nil

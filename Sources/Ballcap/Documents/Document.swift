@@ -2,6 +2,7 @@
 
 public import FirebaseFirestore
 public import FirebaseStorage
+import Foundation
 
 /// A document whose fields are a `Model`.
 ///
@@ -21,5 +22,17 @@ public final class Document<Model: Modelable & Codable>: Object, DataRepresentab
 
   public required init(_ documentReference: DocumentReference) {
     super.init(documentReference)
+  }
+
+  private init(_ data: Model, read snapshot: DocumentSnapshot, at moment: Date) {
+    self.data = data
+    super.init(read: snapshot, at: moment)
+  }
+
+  override class func whole(
+    of snapshot: DocumentSnapshot, at moment: Date, _ decoder: Firestore.Decoder
+  ) throws -> Object? {
+    let data = try snapshot.data(as: Model.self, with: .estimate, decoder: decoder)
+    return Document(data, read: snapshot, at: moment)
   }
 }

@@ -14,7 +14,7 @@ open class Object: Documentable {
   public internal(set) var documentReference: DocumentReference!
   /// What was read last; nil before the first read.
   public internal(set) var snapshot: DocumentSnapshot?
-  var times = DocumentTimes()
+  var times: DocumentTimes
 
   /// The time of construction, until more is known: from reading, or from saving this instance.
   public internal(set) var createdAt: Timestamp {
@@ -34,7 +34,21 @@ open class Object: Documentable {
 
   public required init(_ documentReference: DocumentReference) {
     self.documentReference = documentReference
+    times = DocumentTimes()
   }
+
+  /// The object of a document that was read at `moment`.
+  init(read snapshot: DocumentSnapshot, at moment: Date) {
+    documentReference = snapshot.reference
+    self.snapshot = snapshot
+    times = DocumentTimes(read: snapshot, at: moment)
+  }
+
+  /// The object of a document that was found, if the class can make it with all that it holds at once. Nil if it is to be
+  /// made empty and then filled: classes outside of this module know but that way.
+  class func whole(
+    of snapshot: DocumentSnapshot, at moment: Date, _ decoder: Firestore.Decoder
+  ) throws -> Object? { nil }
 
   /// Points this instance at another document; its data stays.
   public func set(documentReference: DocumentReference) {

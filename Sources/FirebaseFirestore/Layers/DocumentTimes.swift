@@ -9,13 +9,20 @@ package struct DocumentTimes {
   package static let updatedAt = LayerField("updatedAt")
 
   /// The time of construction, which both are until something is known.
-  private let start = Date()
+  private let start: Date
   private var created: Timestamp?
   private var updated: Timestamp?
   /// What was read, as long as nothing newer is known.
   private var snapshot: DocumentSnapshot?
 
-  package init() {}
+  /// Of an instance that is made now.
+  package init() { start = Date() }
+
+  /// Of one that is made of what was read. Many that are made one after the other may share the moment.
+  package init(read snapshot: DocumentSnapshot, at moment: Date) {
+    start = moment
+    self.snapshot = snapshot
+  }
 
   package var createdAt: Timestamp {
     get { created ?? known(Self.createdAt) }
