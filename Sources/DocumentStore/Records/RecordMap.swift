@@ -27,6 +27,7 @@ final class CheckedRecord: Sendable {
 package struct RecordMap: Sendable {
   private let record: CheckedRecord
   private let layout: RecordLayout
+  private let start: Int
   /// Of its shape, if it has one.
   private let names: [String]
 
@@ -37,10 +38,14 @@ package struct RecordMap: Sendable {
     }
     guard let layout else { preconditionFailure("a record was not checked before it was read") }
     self.layout = layout
-    let head = record.withSpans { bytes, _ in
-      bytes.varint(at: range.lowerBound, before: range.upperBound)?.value
-    }
-    names = layout.shape > 0 ? head.flatMap { record.shapes.shapes[$0 >> 2 - 1]?.names } ?? [] : []
+    start = range.lowerBound
+    names = layout.shape > 0 ? Self.shape(of: record, range.lowerBound)?.names ?? [] : []
+  }
+
+  /// Of a map that has one, at its first byte.
+  private static func shape(of record: CheckedRecord, _ start: Int) -> Shape? {
+    let head = record.withSpans { bytes, _ in bytes.varint(at: start, before: bytes.byteCount)?.value }
+    return head.flatMap { record.shapes.shapes[$0 >> 2 - 1] }
   }
 
   package var count: Int { layout.count }
@@ -55,6 +60,16 @@ package struct RecordMap: Sendable {
     let range = record.withSpans { bytes, _ in layout.range(ofValue: index, in: bytes) }
     guard let range else { preconditionFailure("a record was not checked before it was read") }
     return RecordValue(record, range)
+  }
+
+  /// All fields, and what `body` makes of each.
+  package func dictionary<Value>(_ body: (RecordValue) -> Value) -> [String: Value] {
+    if layout.shape > 0, let shape = Self.shape(of: record, start) {
+      return shape.places.mapValues { body(value(at: $0)) }
+    }
+    var dictionary = [String: Value](minimumCapacity: count)
+    for index in 0..<count { dictionary[name(at: index)] = body(value(at: index)) }
+    return dictionary
   }
 
   package subscript(name: String) -> RecordValue? {
@@ -181,17 +196,20 @@ package struct RecordValue: Sendable {
   package var map: RecordMap? { tag == .map ? RecordMap(record, payload) : nil }
 
   /// Nil unless it is an array.
-  package var elements: [RecordValue]? {
+  package var elements: [RecordValue]? { elements { $0 } }
+
+  /// Nil unless it is an array: what `body` makes of each element.
+  package func elements<Element>(_ body: (RecordValue) -> Element) -> [Element]? {
     guard tag == .array else { return nil }
     return record.withSpans { bytes, _ in
       guard let layout = RecordLayout(arrayIn: bytes, from: payload.lowerBound, to: payload.upperBound)
       else { return nil }
-      var elements: [RecordValue] = []
+      var elements: [Element] = []
       elements.reserveCapacity(layout.count)
       var start = layout.first
       for index in 0..<layout.count {
         guard let end = layout.end(ofValue: index, from: start, in: bytes) else { return nil }
-        elements.append(RecordValue(record, start..<end))
+        elements.append(body(RecordValue(record, start..<end)))
         start = end
       }
       return elements

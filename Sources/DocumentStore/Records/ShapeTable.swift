@@ -9,6 +9,8 @@ struct Shape: Sendable {
 
   let id: Int
   let names: [String]
+  /// Where each is among them. A dictionary of a map's fields has these keys: it is made of this one without hashing any.
+  let places: [String: Int]
 
   var nameBytes: Int { names.reduce(0) { $0 + $1.utf8.count } }
 
@@ -55,6 +57,7 @@ struct Shape: Sendable {
   init(id: Int, names: [String]) {
     self.id = id
     self.names = names
+    places = Dictionary(zip(names, names.indices)) { first, _ in first }
   }
 
   /// Nil for bytes that define no shape.

@@ -67,17 +67,16 @@ package enum UserData {
 
   /// Straight from what is stored.
   private static func dictionary(from map: RecordMap, in firestore: Firestore) -> [String: Any] {
-    var dictionary = [String: Any](minimumCapacity: map.count)
-    for index in 0..<map.count {
-      dictionary[map.name(at: index)] = any(from: map.value(at: index), in: firestore)
-    }
-    return dictionary
+    map.dictionary { any(from: $0, in: firestore) }
   }
 
   private static func any(from value: RecordValue, in firestore: Firestore) -> Any {
     if let string = value.string { return string }
+    if let integer = value.integer { return NSNumber(value: integer) }
+    if let double = value.double { return NSNumber(value: double) }
+    if let boolean = value.boolean { return boolean }
     if let map = value.map { return dictionary(from: map, in: firestore) }
-    if let elements = value.elements { return elements.map { any(from: $0, in: firestore) } }
+    if let elements = value.elements({ any(from: $0, in: firestore) }) { return elements }
     return any(from: value.stored, in: firestore)
   }
 
