@@ -3,7 +3,8 @@
 /// Where a view is found. One that is to be found elsewhere gets another place.
 final class LivePlace {
   fileprivate let view: LiveView
-  fileprivate let anchors: [LiveAnchor]?
+  /// As they were chosen when it was put there.
+  fileprivate var anchors: [LiveAnchor]?
 
   fileprivate init(_ view: LiveView) {
     self.view = view
@@ -19,7 +20,7 @@ struct LiveMatcher {
     var names: [[UInt8]: [ObjectIdentifier: LiveView]] = [:]
     var equals: [StoredFieldPath: [[UInt8]: [ObjectIdentifier: LiveView]]] = [:]
     var elements: [StoredFieldPath: [[UInt8]: [ObjectIdentifier: LiveView]]] = [:]
-    var ranges: [StoredFieldPath: LiveRanges<LivePlace>] = [:]
+    var ranges: [LiveRangeField: LiveRanges<LivePlace>] = [:]
     /// Ranges have come since the last change.
     var hasNewRanges = false
     var views: [ObjectIdentifier: LiveView] = [:]
@@ -113,9 +114,11 @@ extension LiveMatcher.Scope {
     let view = place.view
     let id = ObjectIdentifier(view)
     views[id] = view
-    guard let anchors = place.anchors else { return all[id] = view }
+    guard let anchors = place.anchors?.map(chosen) else { return all[id] = view }
+    place.anchors = anchors
     for anchor in anchors {
       switch anchor {
+      case .either: preconditionFailure("one of them was chosen")
       case .name(let name): names[name, default: [:]][id] = view
       case .equal(let field, let value): equals[field, default: [:]][value, default: [:]][id] = view
       case .element(let field, let value): elements[field, default: [:]][value, default: [:]][id] = view
@@ -126,12 +129,28 @@ extension LiveMatcher.Scope {
     }
   }
 
+  /// By which fewest views are found now.
+  private func chosen(_ anchor: LiveAnchor) -> LiveAnchor {
+    guard case .either(let anchors) = anchor else { return anchor }
+    return anchors.min { count(at: $0) < count(at: $1) } ?? anchor
+  }
+
+  private func count(at anchor: LiveAnchor) -> Int {
+    switch anchor {
+    case .name(let name): names[name]?.count ?? 0
+    case .equal(let field, let value): equals[field]?[value]?.count ?? 0
+    case .element(let field, let value): elements[field]?[value]?.count ?? 0
+    case .range, .either: views.count
+    }
+  }
+
   fileprivate mutating func remove(_ place: LivePlace) {
     let id = ObjectIdentifier(place.view)
     views[id] = nil
     all[id] = nil
     for anchor in place.anchors ?? [] {
       switch anchor {
+      case .either: break
       case .name(let name): names.remove(id, name)
       case .equal(let field, let value):
         equals[field]?.remove(id, value)
@@ -171,7 +190,7 @@ extension LiveMatcher.Scope {
       }
     }
     for (field, ranges) in ranges {
-      guard let value = document.value(of: field) else { continue }
+      guard let value = field.value(in: document) else { continue }
       ranges.forEach(having: value.indexKey) { found[ObjectIdentifier($0.view)] = $0.view }
     }
   }

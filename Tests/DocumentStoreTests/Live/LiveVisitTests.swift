@@ -54,6 +54,75 @@ import Testing
     #expect(try visits { try store.commit([.set(path("halls4", "a"), StoredMap())]) } == 1)
   }
 
+  /// The story: listeners were found by the first equality that was written, which all of them had in common.
+  @Test func ofTwoEqualitiesTheOneThatTellsListenersApartFindsThem() throws {
+    for number in 0..<300 {
+      let filter = FilterTree.all([
+        .field(field("kind"), .equal, .string("message")),
+        number % 2 == 0
+          ? .field(field("user"), .equal, .integer(Int64(number)))
+          : .field(field("readers"), .arrayContains, .integer(Int64(number))),
+      ])
+      _ = try listen(try StructuredQuery(.collection(rooms)).filtered(by: filter))
+    }
+    func message(_ id: String, _ user: Int64) -> Mutation {
+      .set(path("rooms", id), StoredMap([("kind", .string("message")), ("user", .integer(user))]))
+    }
+    // The first of them is found by what they have in common: nobody was there yet.
+    #expect(try visits { try store.commit([message("a", 17)]) } == 1)
+    #expect(try visits { try store.commit([message("b", 18)]) } == 2)
+    let read = StoredMap([
+      ("kind", .string("message")), ("readers", .array([.integer(5), .integer(7), .integer(8)])),
+    ])
+    #expect(try visits { try store.commit([.set(path("rooms", "c"), read)]) } == 3)
+  }
+
+  @Test func rangesOfNamesFindTheirListeners() throws {
+    for number in 0..<200 {
+      let (from, to) = ("m\(1000 + 2 * number)", "m\(1000 + 2 * number + 1)")
+      let query = StructuredQuery(.collection(rooms))
+      if number % 2 == 0 {
+        _ = try listen(
+          try query.filtered(
+            by: .all([
+              .field(.documentID, .greaterThanOrEqual, .string(from)),
+              .field(.documentID, .lessThan, .string(to)),
+            ])))
+      } else {
+        let ordered = try query.ordered(by: OrderBy(.documentID))
+        _ = try listen(try ordered.starting(.before, [.string(from)]).ending(.after, [.string(to)]))
+      }
+    }
+    #expect(try visits { try store.commit([set("m1", 1), set("m5", 1), set("x", 1)]) } == 0)
+    for number in [0, 1, 57, 198, 199] {
+      #expect(try visits { try store.commit([set("m\(1000 + 2 * number)", 1)]) } == 1)
+    }
+    #expect(try visits { try store.commit([set("m1001", 1)]) } == 0, "the end is not within")
+    #expect(try visits { try store.commit([set("m1003", 1)]) } == 1, "the end is within")
+  }
+
+  /// Of an order in which a document without the field stands where null would.
+  @Test func aMissingFieldIsFoundWhereNullIs() throws {
+    var order = OrderBy(field("rank"))
+    order.missing = .asNull
+    let query = try StructuredQuery(.collection(rooms)).ordered(by: order)
+    let first = try listen(try query.limited(to: .first(3)))
+    let behind = try listen(try query.starting(.before, [.integer(10)]))
+    let before = try listen(try query.ending(.after, [.integer(10)]))
+    queue.sync {}
+    #expect(first.withLock { $0 } == ["m100", "m101", "m102"])
+    let ranked = { (id: String, rank: Int64) in
+      Mutation.set(path("rooms", id), StoredMap([("rank", .integer(rank))]))
+    }
+    #expect(try visits { try store.commit([ranked("z", 20)]) } == 1)
+    #expect(try visits { try store.commit([ranked("y", 5)]) } == 1)
+    #expect(try visits { try store.commit([set("a", 1)]) } == 2)
+    queue.sync {}
+    #expect(first.withLock { $0 } == ["a", "m100", "m101"])
+    #expect(behind.withLock { $0 } == ["z"])
+    #expect(before.withLock { $0.count } == 62)
+  }
+
   @Test func whatLiesBehindALimitLooksAtNoView() throws {
     let query = try StructuredQuery(.collection(rooms)).ordered(by: OrderBy(field("n")))
     let first = try listen(try query.limited(to: .first(3)))
