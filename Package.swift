@@ -106,7 +106,7 @@ let package = Package(
       name: "campaign",
       dependencies: [
         "Harness", "ByteStore", "DocumentStore", "FirebaseFirestore", "FirebaseStorage", "FirebaseCore",
-        "Ballcap", "Pring", "OfflineSync", "StreamHarness", "LayerHarness",
+        "Ballcap", "Pring", "OfflineSync", "StreamHarness", "LayerHarness", "CAllocations",
       ],
       path: "Tests/campaign", swiftSettings: strict),
     .target(

@@ -2,6 +2,9 @@
 //
 // A stream gives what keys have behind their prefix, for that is what tells their order, and the ordinals of
 // their documents. All streams of a plan go in the same direction and can be compared by these ends.
+//
+// Streams keep the bytes of an entry in arrays that the next one takes over: to go on allocates nothing, as long as
+// nobody else holds such an array (campaign borrowed).
 
 import ByteStore
 
@@ -43,6 +46,13 @@ final class IndexStream: EntryStream {
   private var ranges: ArraySlice<ByteRange>
   private var range: ByteRange?
   private var cursor: OrderedIndexCursor?
+  /// Of the entry that the cursor has passed last.
+  private var key: [UInt8] = []
+  private var keyOrdinal: UInt32 = 0
+  /// The bytes that all keys of the access begin with.
+  private let prefix: ArraySlice<UInt8>
+  /// Where a seek leads to.
+  private var sought: [UInt8] = []
   /// Entries that were put in order already, the next one last.
   private var pending: [Entry] = []
   private(set) var end: [UInt8] = []
@@ -61,46 +71,50 @@ final class IndexStream: EntryStream {
     self.keys = keys
     self.isCollectionOfNames = isCollectionOfNames
     ranges = access.ranges[...]
+    prefix = access.ranges.first?.lower.prefix(access.prefixBytes) ?? []
   }
 
   func next() throws(DocumentStoreError) -> Bool {
     while true {
       if let entry = pending.popLast() {
-        take(entry)
+        take(entry.key, entry.ordinal)
         return true
       }
-      guard let entry = try step() else {
+      guard try step() else {
         guard try openNextRange() else { return false }
         continue
       }
       entriesRead += 1
-      if StoredKey.isLong(entry.key.rawSpan) {
-        try sortLong(from: entry)
+      if StoredKey.isLong(key.rawSpan) {
+        try sortLong()
         continue
       }
-      if isCollectionOfNames, try skipsNested(entry.key) { continue }
-      take(entry)
+      if isCollectionOfNames, try skipsNested() { continue }
+      take(key, keyOrdinal)
       return true
     }
   }
 
   func seek(_ end: [UInt8]) throws(DocumentStoreError) -> Bool {
-    let key = prefix + end.dropFirst(access.endPrefix.count) + (isCollectionOfNames ? [0] : [])
+    sought.removeAll(keepingCapacity: true)
+    sought.append(contentsOf: prefix)
+    sought.append(contentsOf: end.dropFirst(access.endPrefix.count))
+    if isCollectionOfNames { sought.append(0) }
     while let entry = pending.popLast() {
-      guard context.precedes(entry.key, key) else {
-        take(entry)
+      guard context.precedes(entry.key, sought) else {
+        take(entry.key, entry.ordinal)
         return true
       }
     }
     // Ranges that end before it are passed over.
-    while range.map({ isBehind($0, key) }) ?? true {
+    while range.map({ isBehind($0, sought) }) ?? true {
       guard try openNextRange() else { return false }
     }
-    let target = StoredKey.start(of: key)
+    let target = StoredKey.start(of: sought)
     if context.isBackward {
       // Behind the key itself, or behind all that begin like one that is longer.
-      let bound = target.count < key.count ? target.behindAllWithPrefix ?? target : target
-      try cursor?.seekBackward(to: bound, through: target.count == key.count)
+      let bound = target.count < sought.count ? target.behindAllWithPrefix ?? target : target
+      try cursor?.seekBackward(to: bound, through: target.count == sought.count)
     } else {
       try cursor?.seekForward(to: target)
     }
@@ -115,16 +129,13 @@ final class IndexStream: EntryStream {
     context.isBackward ? key.precedes(range.lower) : range.upper.map { !key.precedes($0) } ?? false
   }
 
-  private var prefix: [UInt8] {
-    guard let first = access.ranges.first else { return [] }
-    return Array(first.lower.prefix(access.prefixBytes))
-  }
-
-  private func take(_ entry: Entry) {
-    end = access.endPrefix + entry.key.dropFirst(access.prefixBytes)
+  private func take(_ key: [UInt8], _ ordinal: UInt32) {
+    end.removeAll(keepingCapacity: true)
+    end.append(contentsOf: access.endPrefix)
+    end.append(contentsOf: key.dropFirst(access.prefixBytes))
     // Names of a collection end like those in its other indexes.
     if isCollectionOfNames { end.removeLast() }
-    ordinal = entry.ordinal
+    self.ordinal = ordinal
   }
 
   // MARK: The tree
@@ -141,14 +152,17 @@ final class IndexStream: EntryStream {
     return true
   }
 
-  private func step() throws(DocumentStoreError) -> Entry? {
+  private func step() throws(DocumentStoreError) -> Bool {
     let hasMore = try context.isBackward ? cursor?.previous() : cursor?.next()
-    guard hasMore == true, let ordinal = cursor?.ordinal, let key = cursor?.copyKey() else { return nil }
-    return Entry(key: key, ordinal: ordinal)
+    guard hasMore == true, let ordinal = cursor?.ordinal else { return false }
+    cursor?.copyKey(to: &key)
+    keyOrdinal = ordinal
+    return true
   }
 
   /// Whether the key is of a document below the collection's own; then the stream stands behind it.
-  private func skipsNested(_ key: [UInt8]) throws(DocumentStoreError) -> Bool {
+  private func skipsNested() throws(DocumentStoreError) -> Bool {
+    let key = key
     let end = key.rawSpan.extracting(droppingFirst: access.prefixBytes)
     guard let bytes = DocumentKey.segmentBytes(end), end.byteCount > bytes + 1 else { return false }
     nestedPassedOver += 1
@@ -164,12 +178,14 @@ final class IndexStream: EntryStream {
 
   // MARK: Long keys
 
-  /// Reads all keys that begin like the entry's, and puts them in the order that their documents tell.
-  private func sortLong(from first: Entry) throws(DocumentStoreError) {
-    let start = first.key.prefix(StoredKey.keptBytes)
+  /// Reads all keys that begin like the one that the cursor has passed, and puts them in the order that their documents
+  /// tell.
+  private func sortLong() throws(DocumentStoreError) {
+    let start = key.prefix(StoredKey.keptBytes)
     var entries: [Entry] = []
-    var next: Entry? = first
-    while let entry = next {
+    var hasNext = true
+    while hasNext {
+      let entry = Entry(key: key, ordinal: keyOrdinal)
       guard StoredKey.isLong(entry.key.rawSpan), entry.key.starts(with: start) else {
         // One step too far: a cursor can go back.
         if context.isBackward { _ = try cursor?.next() } else { _ = try cursor?.previous() }
@@ -180,7 +196,7 @@ final class IndexStream: EntryStream {
       if let key = try longKey(of: entry), range?.contains(key) == true {
         if !(isCollectionOfNames && isNested(key)) { entries.append(Entry(key: key, ordinal: entry.ordinal)) }
       }
-      next = try step()
+      hasNext = try step()
     }
     pending = entries.sorted { context.precedes($1.key, $0.key) }
   }
@@ -198,6 +214,12 @@ final class IndexStream: EntryStream {
 
 extension OrderedIndexCursor {
   mutating func copyKey() -> [UInt8] { Array(copying: key()) }
+
+  /// In the place of what is there.
+  mutating func copyKey(to array: inout [UInt8]) {
+    array.removeAll(keepingCapacity: true)
+    array.append(copying: key())
+  }
 
   /// Before the first key from `bound` on, unless it is there or behind it already.
   mutating func seekForward(to bound: [UInt8]) throws(DocumentStoreError) {
@@ -273,17 +295,18 @@ final class MergedStream: EntryStream {
   }
 
   func next() throws(DocumentStoreError) -> Bool {
-    var open: [any EntryStream] = []
-    for stream in streams {
+    var index = 0
+    while index < streams.count {
       // Those at the last entry go on; the others wait for their turn.
-      if hasStarted, stream.end != end {
-        open.append(stream)
-      } else if try stream.next() {
-        open.append(stream)
+      if hasStarted, streams[index].end != end {
+        index += 1
+      } else if try streams[index].next() {
+        index += 1
+      } else {
+        streams.remove(at: index)
       }
     }
     hasStarted = true
-    streams = open
     return take()
   }
 
@@ -298,7 +321,8 @@ final class MergedStream: EntryStream {
   private func take() -> Bool {
     guard var first = streams.first else { return false }
     for stream in streams.dropFirst() where context.precedes(stream.end, first.end) { first = stream }
-    end = first.end
+    end.removeAll(keepingCapacity: true)
+    end.append(contentsOf: first.end)
     ordinal = first.ordinal
     return true
   }
