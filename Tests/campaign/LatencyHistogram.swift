@@ -31,6 +31,28 @@ struct LatencyHistogram {
     return longest
   }
 
+  /// For the eye: how many took how long, a line for each doubling from the first to the last.
+  var chart: String {
+    let octaves = stride(from: 0, to: counts.count, by: 1 << Self.stepBits).map { start in
+      (
+        end: Self.end(of: start + 1 << Self.stepBits - 1),
+        count: counts[start..<start + 1 << Self.stepBits].reduce(0, +)
+      )
+    }
+    guard let first = octaves.firstIndex(where: { $0.count > 0 }),
+      let last = octaves.lastIndex(where: { $0.count > 0 }), let most = octaves.map(\.count).max()
+    else { return "nothing was measured" }
+    return octaves[first...last].map { octave in
+      let bar = String(repeating: "#", count: (60 * octave.count + most - 1) / most)
+      return "up to \(Self.padded(octave.end / 1000, 9)) µs \(Self.padded(UInt64(octave.count), 9)) \(bar)"
+    }.joined(separator: "\n")
+  }
+
+  private static func padded(_ number: UInt64, _ width: Int) -> String {
+    let text = String(number)
+    return String(repeating: " ", count: max(0, width - text.count)) + text
+  }
+
   private static func place(of number: UInt64) -> Int {
     guard number >= 1 << UInt64(stepBits) else { return Int(number) }
     let octave = number.bitWidth - 1 - number.leadingZeroBitCount

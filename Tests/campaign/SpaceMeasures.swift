@@ -13,10 +13,15 @@ enum SpaceLaw {
   static let syncsOfCommitMax = 6
 
   /// One of those syncs may be the device's longest, the others are like most.
-  static func commitMillisecondsMax(longestSync: Duration, average: Duration) -> Int {
+  static func syncMillisecondsOfCommitMax(longestSync: Duration, average: Duration) -> Int {
     let others: Duration = average * (syncsOfCommitMax - 1)
-    return longestSync.milliseconds + others.milliseconds + commitMillisecondsMax
+    return longestSync.milliseconds + others.milliseconds
   }
+
+  static func commitMillisecondsMax(longestSync: Duration, average: Duration) -> Int {
+    syncMillisecondsOfCommitMax(longestSync: longestSync, average: average) + commitMillisecondsMax
+  }
+
   /// Of those, others may be asked for by the flush that a commit waits for.
   static let syncsOfOthersMax = 3
 
