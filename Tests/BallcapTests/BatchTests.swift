@@ -20,6 +20,17 @@ extension BallcapTests {
       var rows = [[1], [2]]
     }
 
+    /// Not as a coder demands it.
+    private struct Doubled: Codable, Modelable {
+      var number = 1
+
+      func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(["number": number])
+        try container.encode(["number": number])
+      }
+    }
+
     private func commit(_ batch: Batch) async -> (any Error)? { await outcome { batch.commit($0) } }
 
     @Test func allOfItHappensTogether() async throws {
@@ -36,6 +47,7 @@ extension BallcapTests {
       let ada = Document<User>(id: "ada")
       #expect(await commit(Batch().save(ada).save(Document<Odd>(id: "x"))) is EncodingError)
       #expect(await commit(Batch().save(ada).save(Document<Nested>(id: "x"))) is EncodingError)
+      #expect(await commit(Batch().save(ada).save(Document<Doubled>(id: "x"))) is EncodingError)
       #expect(await commit(Batch().update(Document<Nested>(id: "x")).save(ada)) is EncodingError)
       #expect(
         await commit(Batch().save(ada).set(["a": [[1]]], reference: users.document("x"))) is EncodingError)

@@ -290,12 +290,31 @@ extension BallcapTests {
       let large = file("batch/large", Data(count: 64 << 20))
       let batch = StorageBatch().save(large)
       batch.timeout = 0
-      let error = await outcome { batch.commit($0) }
+      let ended = Heard<(any Error)?>()
+      let error = await outcome { done in
+        for file in batch.commit(done) { file.uploadTask?.observe(.failure) { ended.hear($0.error) } }
+      }
       guard case StorageBatchError.timeout? = error as? StorageBatchError else {
         return #expect(Bool(false), "\(String(describing: error))")
       }
+      guard case StorageError.cancelled? = await ended.next() as? StorageError else {
+        return #expect(Bool(false), "the transfer went on")
+      }
       batch.timeout = 600
       #expect(await outcome { batch.commit($0) } == nil)
+    }
+
+    @Test func aCommittedBatchTakesNothingMore() async {
+      let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        FirebaseApp.configure()
+        let batch = StorageBatch()
+        batch.save(File(Storage.storage().reference(withPath: "a"), data: Data("a".utf8), mimeType: .plain))
+        batch.commit()
+        batch.delete(File(Storage.storage().reference(withPath: "b"), mimeType: .plain))
+      }
+      let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+      #expect(
+        said.contains("A storage batch can no longer be used after commit has been called."), "\(said)")
     }
 
     /// The transfers of the second commit stood where those of the first had been looked for, and were cancelled.

@@ -15,7 +15,7 @@ extension DataRepresentable where Self: Object {
   /// decode. What was read is in the cache afterwards.
   public init(snapshot: DocumentSnapshot) throws {
     if snapshot.exists {
-      try self.init(found: snapshot, PlainDecoder.shared.decoder)
+      try self.init(found: snapshot, at: Date(), PlainDecoder.shared.decoder)
     } else {
       self.init(snapshot.reference)
       self.snapshot = snapshot
@@ -23,12 +23,12 @@ extension DataRepresentable where Self: Object {
     DocumentCache.shared.note(snapshot)
   }
 
-  private init(found snapshot: DocumentSnapshot, _ decoder: Firestore.Decoder) throws {
+  private init(found snapshot: DocumentSnapshot, at moment: Date, _ decoder: Firestore.Decoder) throws {
     let data = try snapshot.data(as: Model.self, with: .estimate, decoder: decoder)
     self.init(snapshot.reference)
     self.snapshot = snapshot
     self.data = data
-    times.begin(with: snapshot)
+    times = DocumentTimes(read: snapshot, at: moment)
   }
 
   /// The same as `init(snapshot:)`, and faster where the class knows a way.
@@ -43,7 +43,7 @@ extension DataRepresentable where Self: Object {
     found snapshot: DocumentSnapshot, at moment: Date, _ decoder: Firestore.Decoder
   ) throws -> Self {
     if let object = try whole(of: snapshot, at: moment, decoder) { return object as! Self }
-    return try Self(found: snapshot, decoder)
+    return try Self(found: snapshot, at: moment, decoder)
   }
 
   /// The objects of documents that a query found, and the documents beside them, without those that do not decode.

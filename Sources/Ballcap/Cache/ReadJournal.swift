@@ -26,6 +26,8 @@ struct ReadJournal {
   private var readings: [Readings] = []
   private var start = 0
   private(set) var count = 0
+  /// What is there and what is gone.
+  var slots: Int { readings.count }
 
   init(countMax: Int) { self.countMax = countMax }
 

@@ -12,7 +12,8 @@ import Foundation
 /// try await user.save()
 /// ```
 public final class Document<Model: Modelable & Codable>: Object, DataRepresentable {
-  public var data: Model?
+  // Not `Model?`, which would be nil first and then assigned to.
+  public var data: Optional<Model>
 
   public override class var name: String { Model.name }
 
@@ -21,6 +22,7 @@ public final class Document<Model: Modelable & Codable>: Object, DataRepresentab
   public override var storageReference: StorageReference { super.storageReference }
 
   public required init(_ documentReference: DocumentReference) {
+    data = nil
     super.init(documentReference)
   }
 

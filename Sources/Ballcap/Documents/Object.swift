@@ -44,8 +44,8 @@ open class Object: Documentable {
     times = DocumentTimes(read: snapshot, at: moment)
   }
 
-  /// The object of a document that was found, if the class can make it with all that it holds at once. Nil if it is to be
-  /// made empty and then filled: classes outside of this module know but that way.
+  /// The object of a document that was found, if the class can make it with all that it holds at once. Nil if it is to
+  /// be made empty and then filled: classes outside of this module know but that way.
   class func whole(
     of snapshot: DocumentSnapshot, at moment: Date, _ decoder: Firestore.Decoder
   ) throws -> Object? { nil }

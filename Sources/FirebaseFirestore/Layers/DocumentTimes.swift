@@ -39,9 +39,6 @@ package struct DocumentTimes {
     return Timestamp(date: start)
   }
 
-  /// A new instance of what was read.
-  package mutating func begin(with snapshot: DocumentSnapshot) { self.snapshot = snapshot }
-
   /// Fields that are there count, and mean now if they hold no moment; others leave what is known.
   package mutating func update(from snapshot: DocumentSnapshot) {
     update { snapshot.time(at: $0) }

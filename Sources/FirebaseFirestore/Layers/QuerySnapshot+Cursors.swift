@@ -6,14 +6,9 @@
 import DocumentStore
 
 extension QuerySnapshot {
-  /// The last of the documents that a page can begin or end beside; nil if there is none. Makes only that one, unless
-  /// writes of it wait.
-  package var lastStart: QueryDocumentSnapshot? {
-    guard let last = lastDocument else { return nil }
-    if query.canPage(beside: last) { return last }
-    let documents = documents
-    return query.lastStart(in: documents).map { documents[$0] }
-  }
+  /// The last of the documents that a page can begin or end beside; nil if there is none. Of the others, only those
+  /// behind it are made.
+  package var lastStart: QueryDocumentSnapshot? { lastDocument(where: query.canPage) }
 }
 
 extension Query {

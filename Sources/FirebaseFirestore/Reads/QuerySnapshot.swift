@@ -123,23 +123,30 @@ public final class QuerySnapshot: NSObject, Sendable {
     }
   }
 
-  /// The last of the documents, without making the others.
-  package var lastDocument: QueryDocumentSnapshot? {
+  /// The last of the documents for which that is so, without making those before it.
+  package func lastDocument(where isWanted: (QueryDocumentSnapshot) -> Bool) -> QueryDocumentSnapshot? {
     content.withLock { content in
       switch content {
-      case .documents(let documents): documents.last
+      case .documents(let documents): return documents.last(where: isWanted)
       case .live(let results):
-        results.last.map {
-          Self.snapshot($0, in: query.firestore, isFromCache: metadata.isFromCache)
-        }
+        return last(of: results, isWanted) { _ in false }
       case .view(let results):
-        results.last.map {
-          Self.snapshot(
-            $0, in: query.firestore, isFromCache: metadata.isFromCache,
-            hasPendingWrites: $0.isPending)
-        }
+        return last(of: results, isWanted) { $0.isPending }
       }
     }
+  }
+
+  private func last(
+    of results: LiveResults, _ isWanted: (QueryDocumentSnapshot) -> Bool,
+    hasPendingWrites: (StoredDocument) -> Bool
+  ) -> QueryDocumentSnapshot? {
+    for document in results.reversed() {
+      let snapshot = Self.snapshot(
+        document, in: query.firestore, isFromCache: metadata.isFromCache,
+        hasPendingWrites: hasPendingWrites(document))
+      if isWanted(snapshot) { return snapshot }
+    }
+    return nil
   }
 
   private static func snapshot(

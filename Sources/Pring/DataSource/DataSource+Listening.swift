@@ -34,7 +34,9 @@ extension DataSource {
       if let error { report(error, nil) }
       return
     }
-    if lastDocument == nil, !snapshot.metadata.hasPendingWrites, let last = snapshot.lastDocument {
+    if lastDocument == nil, !snapshot.metadata.hasPendingWrites,
+      let last = snapshot.lastDocument(where: { _ in true })
+    {
       (lastDocument, readBehind) = (last, [])
     }
     guard hasFirst || firstChanges != nil else { return hearFirst(snapshot) }

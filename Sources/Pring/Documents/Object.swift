@@ -172,8 +172,7 @@ open class Object: NSObject, Document, HasParent {
       return
     }
     takeFields(fields)
-    times = DocumentTimes()
-    times.begin(with: snapshot)
+    times = DocumentTimes(read: snapshot, at: Date())
     isSaved = true
   }
 

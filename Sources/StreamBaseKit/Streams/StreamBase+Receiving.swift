@@ -68,7 +68,7 @@ extension StreamBase {
     let isFirst = !segment.hasReported
     segment.hasReported = true
     segment.count = snapshot.count
-    segment.last = snapshot.lastDocument
+    segment.last = snapshot.lastDocument { _ in true }
     receive {
       if isFirst, !segment.keys.isEmpty {
         let found = Set(snapshot.documents.map { ExactKey($0.documentID) })
