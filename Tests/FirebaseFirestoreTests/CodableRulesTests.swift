@@ -23,6 +23,47 @@ import Testing
         == ": Top-level FieldValue is not allowed.")
   }
 
+  /// The story: each of these ended the process. Not all that writes can throw, so what encodes the value does.
+  @Test func aValueThatIsEncodedTwiceIsAnError() {
+    struct Twice: Encodable {
+      func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(1)
+        try container.encode(2)
+      }
+    }
+    struct Mixed: Encodable {
+      func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: Key.self)
+        try fields.encode("a", forKey: Key(stringValue: "a"))
+        var list = encoder.unkeyedContainer()
+        try list.encode("b")
+      }
+    }
+    struct Above: Encodable {
+      func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: Key.self)
+        let above = fields.superEncoder(forKey: Key(stringValue: "above"))
+        var container = above.singleValueContainer()
+        try container.encodeNil()
+        try container.encodeNil()
+      }
+    }
+    struct Key: CodingKey {
+      var stringValue: String
+      var intValue: Int? { nil }
+      init(stringValue: String) { self.stringValue = stringValue }
+      init?(intValue: Int) { nil }
+    }
+    let text = "A value was encoded a second time, or in containers of two kinds."
+    #expect(encodingFailure { _ = try encoder.encode(Mixed()) } == ": \(text)")
+    #expect(encodingFailure { _ = try encoder.encode(["value": Mixed()]) } == "value: \(text)")
+    #expect(encodingFailure { _ = try encoder.encode(["value": ["x": Twice()]]) } == "value.x: \(text)")
+    #expect(encodingFailure { _ = try encoder.encode(Above()) } == "above: \(text)")
+    #expect(
+      encodingFailure { _ = try encoder.encodeFields(["value": [Twice()]]) } == "value.Index 0: \(text)")
+  }
+
   @Test func optionalModelsAreAllowedAtTopLevel() throws {
     let encoded = try encoder.encode(Optional(Box(value: 1)))
     #expect(encoded["value"] as? Int == 1)

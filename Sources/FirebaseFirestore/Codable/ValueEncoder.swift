@@ -15,6 +15,9 @@ final class ValueEncoder: Encoder {
   private(set) var value: CodedValue?
   /// The value asks for having no field.
   private(set) var isOmitted = false
+  /// Where this value, or one below it, has written a second time. Not all who write can throw: whoever asked the value
+  /// to encode itself does.
+  private var secondWrite: EncodingError.Context?
 
   /// Far beyond what a document may hold, and far from the end of any thread's stack.
   private static let depthMax = 100
@@ -72,6 +75,7 @@ final class ValueEncoder: Encoder {
     }
     let child = child(at: key, keysAreExact: options.convertsKeys && value is any StringKeyed)
     try value.encode(to: child)
+    if let context = child.secondWrite { throw EncodingError.invalidValue(value, context) }
     return child.isOmitted ? nil : child.result
   }
 
@@ -93,12 +97,23 @@ final class ValueEncoder: Encoder {
   // MARK: Written by the value
 
   func write(_ new: CodedValue) {
-    precondition(value == nil, "a value was encoded twice at \(codingPath.map(\.stringValue))")
+    guard value == nil else { return refuse() }
     value = new
     switch slot {
     case .field(let map, let name)?: map[name] = new
     case .element(let array, let index)?: array.elements[index] = new
     case nil: break
+    }
+  }
+
+  private func refuse() {
+    let context = EncodingError.Context(
+      codingPath: codingPath,
+      debugDescription: "A value was encoded a second time, or in containers of two kinds.")
+    var encoder: ValueEncoder? = self
+    while let refused = encoder {
+      refused.secondWrite = refused.secondWrite ?? context
+      encoder = refused.parent
     }
   }
 
