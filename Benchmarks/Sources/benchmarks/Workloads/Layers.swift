@@ -5,7 +5,23 @@ import Ballcap
 import FirebaseFirestore
 import Foundation
 
-/// The fields of the layers' documents.
+/// What is read.
+private typealias Sample = SampleFields<Timestamp>
+
+extension SampleFields: Modelable where Moment == Timestamp {
+  static var name: String { "users" }
+
+  init() {
+    active = false
+    address = Address(city: "", country: "", street: "", zip: "")
+    (age, visits, score) = (0, 0, 0)
+    (bio, city, email, name) = ("", "", "", "")
+    createdAt = Timestamp(seconds: 0, nanoseconds: 0)
+    tags = []
+  }
+}
+
+/// The fields of the documents of lists.
 private struct Person: Codable, Modelable {
   static var name: String { "people" }
 
@@ -28,9 +44,6 @@ private struct Person: Codable, Modelable {
     isActive = number % 3 == 0
     tags = ["tag\(number % 7)", "tag\(number % 11)"]
   }
-
-  /// So that no field is left out.
-  var sum: Int { name.utf8.count + email.utf8.count + city.utf8.count + age + Int(score) + tags.count }
 }
 
 private func open(_ directory: URL, _ count: Int) async throws -> CollectionReference {
@@ -102,55 +115,61 @@ enum Layers: Workload {
   struct Reads: Engine {
     let name = "firestore and ballcap"
 
+    /// On the store of W5 and W6, and with their questions.
     func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
-      let count = min(context.options.documents, 20_000)
-      return try waiting {
-        let people = try await open(directory, count)
-        var results = try await Self.compareGets("W19_get", people, count)
-        results.merge(try await Self.compareGetsOnAnActor(people, count)) { $1 }
-        for limit in [20, min(1000, count)] {
-          results.merge(try await Self.compareQueries(people, limit)) { $1 }
+      let documents = context.options.documents
+      return try PublicReads.withFirestore(context) { firestore in
+        let places = (0..<2000).map {
+          firestore.document(SampleDocument(Question.number($0, below: documents)).path)
         }
-        try await people.firestore.terminate()
-        return results
+        return try waiting {
+          var results = try await Self.compareGets("W19_get", places)
+          results.merge(try await Self.compareGetsOnAnActor(places)) { $1 }
+          let users = firestore.collection("users").order(by: "score")
+          for limit in [20, 1000] { results.merge(try await Self.compareQueries(users, limit)) { $1 } }
+          return results
+        }
       }
     }
 
     @Screen private static func compareGetsOnAnActor(
-      _ people: CollectionReference, _ count: Int
+      _ places: [DocumentReference]
     ) async throws -> [String: Double] {
-      try await compareGets("W19_actor", people, count)
+      try await compareGets("W19_actor", places)
     }
 
     nonisolated(nonsending) private static func compareGets(
-      _ metric: String, _ people: CollectionReference, _ count: Int
+      _ metric: String, _ places: [DocumentReference]
     ) async throws -> [String: Double] {
       try await compare(
         metric, 200, 100,
         Side { index in
-          let place = people.document("\(index &* 48_271 % count)")
-          return try await place.getDocument().data(as: Person.self).sum
+          let place = places[index % places.count]
+          return try await place.getDocument().data(as: Sample.self).weight { $0.microseconds }
         },
         Side { index in
-          let place = people.document("\(index &* 48_271 % count)")
-          return try await Document<Person>.get(documentReference: place)?.data?.sum ?? -1
+          let place = places[index % places.count]
+          return try await Document<Sample>.get(documentReference: place)?.data?.weight { $0.microseconds }
+            ?? -1
         })
     }
 
     nonisolated(nonsending) private static func compareQueries(
-      _ people: CollectionReference, _ limit: Int
+      _ users: FirebaseFirestore.Query, _ limit: Int
     ) async throws -> [String: Double] {
-      let query = people.order(by: "score").limit(to: limit)
-      let objects = DataSource<Document<Person>>.Query(query)
+      let queries = (0..<100).map { users.start(at: [Question.score($0)]).limit(to: limit) }
+      let objects = queries.map { DataSource<Document<Sample>>.Query($0) }
       return try await compare(
         "W6_limit\(limit)", limit == 20 ? 100 : 20, limit == 20 ? 20 : 2,
-        Side { _ in
-          try await query.getDocuments().documents.reduce(0) { try $0 + $1.data(as: Person.self).sum }
+        Side { index in
+          try await queries[index % queries.count].getDocuments().documents.reduce(0) {
+            try $0 &+ $1.data(as: Sample.self).weight { $0.microseconds }
+          }
         },
-        Side { _ in
-          let source = objects.dataSource()
+        Side { index in
+          let source = objects[index % objects.count].dataSource()
           try await source.get()
-          return source.documents.reduce(0) { $0 + ($1.data?.sum ?? -1) }
+          return source.documents.reduce(0) { $0 &+ ($1.data?.weight { $0.microseconds } ?? -1) }
         })
     }
 
