@@ -58,6 +58,9 @@ import Testing
       #expect(map.position(of: name) == index)
       expectSame(map.value(at: index), value)
     }
+    var dictionary: [String: StoredValue] = [:]
+    for (name, value) in fields.entries { dictionary[name] = value }
+    #expect(map.dictionary { $0.stored } == dictionary)
   }
 
   private func expectSame(_ found: RecordValue, _ value: StoredValue) {

@@ -324,7 +324,7 @@ import Testing
     #expect(try dugout.run("get", folder.path, "files/19").output.contains("50000 bytes"))
   }
 
-  /// As a crash leaves it between the commit that takes the last object of a content away and the removal of the content.
+  /// As some crashes leave it: the last object is gone, and the content is still to be removed.
   @Test func checkFindsAContentOfNoObjectAndCompactRemovesIt() throws {
     let folder = try TemporaryFolder()
     try folder.changeStore { store in
@@ -344,7 +344,8 @@ import Testing
     #expect(before.status == 0, "\(before.complaint)")
     #expect(
       before.output.contains(
-        "\n1 content is of no object, as a crash may leave them: \"dugout compact\" removes it. No damage.\n"),
+        "\n1 content is of no object, as after some crashes: \"dugout compact\" gets the space back. No damage.\n"
+      ),
       "\(before.output)")
     #expect(before.output.contains("; 1 object of the storage compared with 2 contents\nNo damage.\n"))
     #expect(try object(dugout.run("check", folder.path, "--json"))["contentsOfNoObject"] as? Int == 1)
@@ -356,6 +357,46 @@ import Testing
     #expect(!after.output.contains("of no object"), "\(after.output)")
     #expect(after.output.contains("1 object of the storage compared with 1 content\n"), "\(after.output)")
     #expect(after.status == 0)
+  }
+
+  /// Of small contents, of which many share a file.
+  @Test func compactEmptiesAPackOfWhichHalfIsDead() throws {
+    let folder = try TemporaryFolder()
+    try folder.changeStore { store in
+      var random = SeededRandom(seed: 2)
+      for number in 0..<10 {
+        let source = UploadSource(file: nil, byteCount: 100_000, modified: 0)
+        let path = ObjectPath(bucket: "bucket", name: try ObjectName("\(number)"))
+        let upload = store.objects.upload(to: path, from: source, ObjectAttributes())
+        try upload.append(random.bytes(100_000))
+        _ = try upload.finish(token: "token")
+      }
+      for number in 0..<6 {
+        _ = try store.objects.delete(ObjectPath(bucket: "bucket", name: try ObjectName("\(number)")))
+      }
+    }
+    let report = try object(dugout.run("compact", folder.path, "--json"))
+    #expect(report["contentsBefore"] as? Int == 4 && report["contentsAfter"] as? Int == 4, "\(report)")
+    #expect(try #require(report["bytesReturned"] as? Int) > 500_000, "\(report)")
+    let check = try dugout.run("check", folder.path).output
+    #expect(check.contains("; 4 objects of the storage compared with 4 contents\nNo damage.\n"), "\(check)")
+  }
+
+  /// What the storage cannot read keeps no document from being compacted.
+  @Test func compactGoesOnWithoutContentsAndSaysSo() throws {
+    let folder = try TemporaryFolder()
+    try makeLargeStore(folder)
+    try delete(0..<5, folder)
+    let blobs = folder.path + "/blobs"
+    try? FileManager.default.removeItem(atPath: blobs)
+    try Data("no folder".utf8).write(to: URL(fileURLWithPath: blobs))
+    let outcome = try dugout.run("compact", folder.path, "--json")
+    #expect(outcome.status == 74, "\(outcome.complaint)")
+    #expect(
+      outcome.complaint.contains("contents of files of the storage were not looked through to the end: "))
+    #expect(outcome.complaint.contains("Documents were compacted."))
+    let report = try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any]
+    #expect(try #require(report?["bytesReturned"] as? Int) > 5 * 50_000)
   }
 
   @Test func compactLeavesASegmentThatItCannotReadAndSaysSo() throws {

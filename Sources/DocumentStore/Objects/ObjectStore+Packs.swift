@@ -54,8 +54,11 @@ extension ObjectStore {
       left += bytes
       guard Self.isMostlyDead(bytes, live: live) else { continue }
       // One with nothing in use is not even looked at: its making may have been cut off.
-      let isEmpty = live == 0 ? true : try empty(pack, &swept)
-      if isEmpty { doomed.append(pack) }
+      if live == 0 {
+        doomed.append(pack)
+      } else if try emptyIfThereIsRoom(pack, &swept) {
+        doomed.append(pack)
+      }
     }
     if !doomed.isEmpty {
       // A record whose frame the scan did not find keeps its pack.
@@ -120,6 +123,18 @@ extension ObjectStore {
   }
 
   // MARK: Moving
+
+  /// On a full disk a pack stays as it is; those with nothing in use can go all the same.
+  private func emptyIfThereIsRoom(
+    _ pack: UInt64, _ swept: inout ObjectSweep
+  ) throws(DocumentStoreError) -> Bool {
+    do throws(DocumentStoreError) {
+      return try empty(pack, &swept)
+    } catch {
+      guard case .full = error else { throw error }
+      return false
+    }
+  }
 
   /// Moves what is in use to another pack. False if something of it has to stay for now.
   private func empty(_ pack: UInt64, _ swept: inout ObjectSweep) throws(DocumentStoreError) -> Bool {

@@ -154,12 +154,11 @@ extension ShapeDictionary.State {
     guard count < ShapeDictionary.shapesMax, let id = nextID, id <= Shape.idMax, isSecond(hash) else {
       return nil
     }
-    let shape = Shape(id: id, names: map.entries.map(\.name))
-    let bytes = shape.nameBytes
+    let bytes = map.entries.reduce(0) { $0 + $1.name.utf8.count }
     guard bytes <= Shape.nameBytesMax, nameBytes + bytes <= ShapeDictionary.nameBytesMax,
-      shape.names.allSatisfy({ $0.utf8.count <= RecordCodec.nameBytesMax })
+      map.entries.allSatisfy({ $0.name.utf8.count <= RecordCodec.nameBytesMax })
     else { return nil }
-    add(shape)
+    add(Shape(id: id, names: map.entries.map(\.name)))
     unstored.insert(id)
     definitionsDue[id] = ShapeDictionary.definitionsMin
     nextID = id + 1

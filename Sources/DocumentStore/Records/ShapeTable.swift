@@ -9,7 +9,8 @@ struct Shape: Sendable {
 
   let id: Int
   let names: [String]
-  /// Where each is among them. A dictionary of a map's fields has these keys: it is made of this one without hashing any.
+  /// Where each is among them. A dictionary of a map's fields is made of this one, without hashing any name. As in one
+  /// that is filled in this order, of names that Swift takes for the same the last one counts.
   let places: [String: Int]
 
   var nameBytes: Int { names.reduce(0) { $0 + $1.utf8.count } }
@@ -57,7 +58,7 @@ struct Shape: Sendable {
   init(id: Int, names: [String]) {
     self.id = id
     self.names = names
-    places = Dictionary(zip(names, names.indices)) { first, _ in first }
+    places = Dictionary(zip(names, names.indices)) { _, last in last }
   }
 
   /// Nil for bytes that define no shape.

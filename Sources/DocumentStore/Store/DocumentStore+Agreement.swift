@@ -5,8 +5,8 @@
 //   3. each object's content has a record
 //   4. each content's record is of an object
 //
-// It reads every document once, and holds none of them: memory grows with the contents of objects alone, of each of
-// which it holds the id.
+// It reads every document once, and holds none of them: memory grows with the contents of objects alone. It holds the
+// ids of those that are there, and of those that are named.
 
 import ByteStore
 
@@ -23,8 +23,8 @@ package struct StoreAgreement: Sendable, Equatable {
   package var indexKeys = 0
   package var objects = 0
   package var contents = 0
-  /// What a crash may leave between the commit that takes the last object of a content away and the one that removes the
-  /// content: nothing is lost with them but room.
+  /// A crash may leave such, where somebody else was at work on a content when its last object was taken away. Nothing is
+  /// lost with them but room.
   package var contentsOfNoObject = 0
   /// A sentence each.
   package private(set) var contradictions: [String] = []
@@ -124,7 +124,7 @@ private struct ContentReferences {
   var contents: Set<BlobID> = []
   private var named: Set<BlobID> = []
 
-  var ofNoObject: Int { contents.subtracting(named).count }
+  var ofNoObject: Int { contents.count { !named.contains($0) } }
 
   mutating func add(_ object: StoredDocument) {
     if let blob = StoredObject.blob(in: object.fields) { named.insert(blob) }

@@ -128,6 +128,22 @@ struct ObjectSweepTests {
     #expect(try content("19", in: again) == bytes(1500, seed: 20))
   }
 
+  /// There is no room to move what is alive out of the first pack. The next one, of which nothing is, goes all the same.
+  @Test func aFullDiskKeepsNoDeadPack() throws {
+    let store = try open()
+    for number in 0..<40 { try put(bytes(1900, seed: UInt64(number) + 1), "\(number)", in: store) }
+    for number in 1..<40 { _ = try store.objects.delete(path("\(number)")) }
+    try store.close()
+    var options = SimulatedDisk.Options()
+    options.capacity = disk.bytesInUse
+    let full = SimulatedDisk(disk.image, options: options)
+    let again = try open("/store", full)
+    let swept = try again.objects.sweep(.packs)
+    #expect(swept.packs >= 1 && swept.moved == 0)
+    #expect(try content("0", in: again) == bytes(1900, seed: 1))
+    try again.close()
+  }
+
   /// A small content that was added alone takes a page: that is no reason to move it again and again.
   @Test func whatIsAliveIsNotMovedByEverySweep() throws {
     var store = try open()
