@@ -5,6 +5,7 @@ import Foundation
 enum Quantity {
   /// By the metric's unit, which its name ends with.
   static func text(_ value: Double, _ metric: String) -> String {
+    if metric.hasSuffix("mb_per_s") { return "\(scaled(value * 1e6, [" B", " kB", " MB", " GB"], 1000))/s" }
     if metric.hasSuffix("_per_s") { return "\(scaled(value, ["", " k", " M", " G"], 1000))/s" }
     if metric.hasSuffix("_ns") { return time(value) }
     if metric.hasSuffix("_us") || metric.contains("_us_") || metric.hasPrefix("us_") {
