@@ -38,6 +38,10 @@ struct DugoutBlobs: BlobEngine {
 /// Written aside, synced, renamed, and the directory synced: a file each, without a digest.
 struct FileBlobs: BlobEngine {
   static let name = "files"
+  static let settings = """
+    A file for each content: written aside, synced with fsync, renamed, and its directory synced; neither a digest nor a \
+    checksum. Read whole, with one read.
+    """
   private let directory: String
 
   init(_ directory: URL) throws { self.directory = directory.path }

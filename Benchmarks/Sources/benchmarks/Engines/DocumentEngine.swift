@@ -108,6 +108,11 @@ enum Engines {
 
   static var all: [any DocumentEngine.Type] { [dugout] + peers }
 
+  /// Of everybody that is compared, with what was chosen for it.
+  static var settings: [(name: String, text: String)] {
+    all.map { ($0.name, $0.settings) } + [(FileBlobs.name, FileBlobs.settings)]
+  }
+
   /// What `--peers` knows, and what installs it.
   static let packages = [
     ("sqlite", "libsqlite3-dev"), ("lmdb", "liblmdb-dev"), ("rocksdb", "librocksdb-dev"),

@@ -51,7 +51,7 @@ struct BenchmarkReport {
         "run": [
           "date": date, "command": command, "seconds": seconds, "machine": machine.object,
           "cold_open": ColdOpen.way,
-          "engines": Dictionary(uniqueKeysWithValues: Engines.all.map { ($0.name, $0.settings) }),
+          "engines": Dictionary(uniqueKeysWithValues: Engines.settings.map { ($0.name, $0.text) }),
         ]
       ]
       return try JSONSerialization.data(

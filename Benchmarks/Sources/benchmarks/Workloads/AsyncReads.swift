@@ -70,9 +70,10 @@ private struct SQLiteDecodedGets: Engine {
 
   func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
     let store = try context.stores.directory(of: SQLiteJSON.self)
-    let database = try SQLiteDatabase(store.appendingPathComponent("sqlite.db").path)
+    let path = store.appendingPathComponent("sqlite.db").path
+    let database = try SQLiteDatabase(path)
     defer { database.close() }
-    try database.run("PRAGMA mmap_size=8589934592")
+    try database.read(path, cacheBytes: context.options.cacheBytes)
     let paths = (0..<AsyncReads.times).map {
       SampleDocument(Question.number($0, below: context.options.documents)).path
     }

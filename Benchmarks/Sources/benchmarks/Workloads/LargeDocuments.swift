@@ -110,9 +110,11 @@ private struct SQLiteLarge: Engine {
   let name = "sqlite-json"
 
   func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
-    let database = try SQLiteDatabase(directory.appendingPathComponent("large.db").path)
+    let path = directory.appendingPathComponent("large.db").path
+    let database = try SQLiteDatabase(path)
     defer { database.close() }
-    try database.run("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA mmap_size=8589934592")
+    try database.run("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL")
+    try database.read(path, cacheBytes: context.options.cacheBytes)
     try database.run("CREATE TABLE items (id INTEGER PRIMARY KEY, path TEXT UNIQUE, data TEXT)")
     let count = LargeDocuments.count(context)
     try database.run("BEGIN")

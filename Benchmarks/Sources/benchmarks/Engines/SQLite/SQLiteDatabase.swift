@@ -17,6 +17,28 @@ final class SQLiteDatabase {
 
   static var version: String { String(cString: sqlite3_libversion()) }
 
+  /// As much of a file as the library maps: it was built with a bound of its own. Nil if it does not say.
+  static let mapBytes: Int? = {
+    let file = FileManager.default.temporaryDirectory.appendingPathComponent("map-\(UUID().uuidString).db")
+    defer { try? FileManager.default.removeItem(at: file) }
+    guard let database = try? SQLiteDatabase(file.path) else { return nil }
+    defer { database.close() }
+    try? database.run("PRAGMA mmap_size=\(mapBytesAsked)")
+    return try? database.with("PRAGMA mmap_size") { try $0.step() ? $0.integer(0) : nil }
+  }()
+
+  private static let mapBytesAsked = 8 << 30
+
+  /// Reads from the map where the file fits into it, else through a page cache of these bytes.
+  func read(_ path: String, cacheBytes: Int, isMapped: Bool = true) throws {
+    let size = (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? nil
+    let isWhole = isMapped && (size ?? 0) <= Self.mapBytes ?? 0
+    try run("PRAGMA mmap_size=\(isMapped ? Self.mapBytesAsked : 0)")
+    try run("PRAGMA cache_size=-\((isWhole ? min(cacheBytes, 64 << 20) : cacheBytes) >> 10)")
+    // Some builds fill with zeros what is deleted.
+    try run("PRAGMA secure_delete=OFF")
+  }
+
   func run(_ text: String) throws {
     guard sqlite3_exec(handle, text, nil, nil, nil) == SQLITE_OK else { throw failure }
   }

@@ -40,11 +40,12 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
   static var settings: String {
     """
     SQLite \(SQLiteDatabase.version). \(Form.settings) WAL, so that a commit is one write and one sync; synchronous \
-    FULL, because NORMAL does not sync each commit; a memory map of 8 GB, off for cold opens, where one fault would \
-    read ahead megabytes; a page cache of the given size, but 64 MB at most beside the map; prepared statements; \
+    FULL, because NORMAL does not sync each commit; a memory map of 8 GB, of which this library takes \
+    \((SQLiteDatabase.mapBytes ?? 0) >> 20) MiB, off for cold opens, where one fault would read ahead megabytes; a page cache \
+    of the given size, but 64 MB at most where the map has the whole file; secure_delete off; prepared statements; \
     checkpoints every 10,000 pages, so that few happen while it is measured; a rowid table with unique paths, so \
     that indexes lead to rows by number; partial indexes. One connection writes, behind a lock: eight that contend \
-    were no faster. Loads run without a journal and make their indexes at the end.
+    were no faster; locking_mode stays NORMAL, as apps have it, for in WAL it costs a look at shared memory. Loads run without a journal and make their indexes at the end.
     """
   }
 
@@ -105,8 +106,7 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
       try database.run("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL")
       try database.run("PRAGMA wal_autocheckpoint=\(setup.purpose == .crash ? 0 : 10_000)")
     }
-    try database.run("PRAGMA mmap_size=\(setup.purpose == .coldOpen ? 0 : 8 << 30)")
-    try database.run("PRAGMA cache_size=-\(min(setup.cacheBytes, 64 << 20) >> 10)")
+    try database.read(path, cacheBytes: setup.cacheBytes, isMapped: setup.purpose != .coldOpen)
     return database
   }
 
