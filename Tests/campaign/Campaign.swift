@@ -56,7 +56,7 @@ struct CampaignProgram {
     CrashStates.self, Corruption.self, Repair.self, Mutants.self, Model.self, Queries.self,
     EmulatorComparison.self, Transactions.self, Live.self, Sync.self, Pending.self, Streams.self,
     Counters.self, Layers.self, Blobs.self, Upload.self, Copies.self, Fuzz.self, KillCampaign.self,
-    Space.self, Borrowed.self, Overload.self, Soak.self,
+    Space.self, Borrowed.self, Shapes.self, Overload.self, Soak.self,
   ]
 
   static func main() async {

@@ -32,7 +32,12 @@ struct QueryPlanner {
     let run = query.asRun
     let oriented = OrientedQuery(run)
     if case .document(let path) = run.scope {
-      return .plan(gathering([.document(path)], oriented))
+      var plan = gathering([.document(path)], oriented)
+      // Whether it is there, its name tells.
+      plan.isExact =
+        run.filters.isEmpty && run.start == nil && run.end == nil
+        && run.orders.allSatisfy { $0.field == .documentID }
+      return .plan(plan)
     }
     let filter = FilterTree.all(run.filters)
     guard filter.alternativesCount <= QueryLimits().partsMax else {

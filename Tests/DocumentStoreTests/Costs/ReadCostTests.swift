@@ -214,6 +214,39 @@ import Testing
     try store.close()
   }
 
+  /// Whether a document is there, its name tells.
+  @Test func aCountOfOneDocumentDoesNotReadIt() throws {
+    let store = try open()
+    for (id, count) in [("d7", 1), ("nobody", 0)] {
+      let query = StructuredQuery(.document(path("c", id)))
+      let explanation = try store.explain([.count], over: query)
+      #expect(explanation.documentsRead == 0)
+      #expect(try store.count(query) == count && store.documents(query).count == count)
+    }
+    // With a condition it has to be looked at.
+    let young = try StructuredQuery(.document(path("c", "d7"))).filtered(
+      by: .field("age", .lessThan, .integer(-1)))
+    #expect(try store.count(young) == 0 && store.documents(young).isEmpty)
+  }
+
+  /// Documents without the field are in the index too, where null is: nothing is sorted, nothing looked at in vain.
+  @Test func anOrderInWhichMissingFieldsAreNullIsReadFromAnIndex() throws {
+    let store = try open()
+    try store.commit(
+      (0..<30).map { .set(path("c", "nick\($0)"), StoredMap([("nick", .integer(Int64($0)))])) })
+    for direction in [OrderBy.Direction.ascending, .descending] {
+      var order = OrderBy(StoredFieldPath(unchecked: ["nick"]), direction)
+      order.missing = .asNull
+      let query = try StructuredQuery.ofC.ordered(by: order).limited(to: .first(20))
+      _ = try store.documents(query)
+      let explanation = try store.explain(query)
+      #expect(explanation.built.isEmpty && !explanation.isSorted && !explanation.isFiltered)
+      #expect(explanation.documentsRead == 20 && explanation.entriesRead == 20)
+      let ids = try store.documents(query).map(\.path.id)
+      #expect(direction == .ascending ? ids.allSatisfy { $0.hasPrefix("d") } : ids.first == "nick29")
+    }
+  }
+
   @Test func aCountReadsNoDocument() throws {
     let query = try StructuredQuery.ofC.where("town", .equal, .string("Town 3"))
     let explanation = try open().explain([.count], over: query)

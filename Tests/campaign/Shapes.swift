@@ -1,0 +1,110 @@
+// Documents of which no two have the same names of fields, beside as many that all have the same: what shapes must not
+// cost where they cannot help. Names of a map are kept once for all maps like it; when every map is another, they are to
+// be given up after a few thousand.
+
+import DocumentStore
+import Foundation
+import Harness
+
+enum Shapes: Campaign {
+  static let name = "shapes"
+  static let summary = "writes documents whose field names are all different, beside as many with the same"
+  static let amount = (option: "--documents", standard: Optional(20_000))
+
+  /// Of the time, beside documents that have the same shape; they are also larger.
+  private static let timesMax = 4.0
+  /// Beyond the memory that the others take, in all.
+  private static let bytesMax = 64 << 20
+
+  private struct Measures {
+    var write = Duration.zero
+    var open = Duration.zero
+    var get = Duration.zero
+    var bytes = 0
+    var residentBytes = 0
+    var wrong: String?
+  }
+
+  static func run(_ options: CampaignOptions) async throws -> CampaignResult {
+    let count = max(options.amount ?? 1_000_000, 2000)
+    let one = try measure(count, options.seed) { _ in "field" }
+    let many = try measure(count, options.seed) { "field\($0)" }
+    var result = CampaignResult(run: 2 * count, failed: 0)
+    func percent(_ part: Duration, _ whole: Duration) -> Int { Int(100 * (part / whole)) }
+    result.details = [
+      ("writeMsOfOneShape", one.write.milliseconds), ("writeMsOfMany", many.write.milliseconds),
+      ("bytesOfOneShape", one.bytes), ("bytesOfMany", many.bytes),
+      ("openUsOfOneShape", Int(one.open / .microseconds(1))),
+      ("openUsOfMany", Int(many.open / .microseconds(1))),
+      ("getNsOfOneShape", Int(one.get / .nanoseconds(1))), ("getNsOfMany", Int(many.get / .nanoseconds(1))),
+      ("residentMoreOfMany", many.residentBytes - one.residentBytes),
+    ]
+    var broken = [one.wrong, many.wrong].compactMap { $0 }
+    if many.write / one.write > timesMax {
+      broken.append("writes take \(percent(many.write, one.write)) % of those with one shape")
+    }
+    if many.get / one.get > timesMax { broken.append("gets take \(percent(many.get, one.get)) %") }
+    if many.open > one.open * timesMax + .milliseconds(50) {
+      broken.append("an open takes \(percent(many.open, one.open)) %")
+    }
+    if many.residentBytes - one.residentBytes > bytesMax {
+      broken.append("\(many.residentBytes - one.residentBytes) more bytes of memory")
+    }
+    result.failed = broken.count
+    result.firstFailure = broken.first
+    return result
+  }
+
+  private static func measure(
+    _ count: Int, _ seed: UInt64, _ field: (Int) -> String
+  ) throws -> Measures {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "dugout-shapes-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let path = folder.appendingPathComponent("store").path
+    func fields(_ number: Int) -> StoredMap {
+      let name = field(number)
+      return StoredMap([
+        ("\(name)a", .integer(Int64(number))), ("\(name)b", .string("text of number \(number)")),
+        ("\(name)c", .map(StoredMap([("\(name)d", .double(Double(number) / 3))]))),
+      ])
+    }
+    func place(_ number: Int) throws -> DocumentPath { try DocumentPath(["c", "d\(number)"]) }
+    let clock = ContinuousClock()
+    var measures = Measures()
+    let store = try DocumentStore.open(path)
+    measures.write = try clock.measure {
+      for start in stride(from: 0, to: count, by: 500) {
+        try store.commit(
+          try (start..<min(start + 500, count)).map { .set(try place($0), fields($0)) })
+      }
+    }
+    // Written again, names are met for the second time, which is when they may become a shape.
+    for start in stride(from: 0, to: count, by: 500) {
+      let some = Swift.stride(from: start, to: min(start + 500, count), by: 10)
+      try store.commit(try some.map { .set(try place($0), fields($0)) })
+    }
+    try store.compact()
+    try store.close()
+    let before = ProcessMeasures.residentBytes
+    var opened: DocumentStore?
+    measures.open = try clock.measure { opened = try DocumentStore.open(path) }
+    guard let again = opened else { return measures }
+    measures.bytes = Int(again.byteCount)
+    var random = SeededRandom(seed: seed)
+    let numbers = (0..<2000).map { _ in Int(random.next() % UInt64(count)) }
+    for turn in 0..<2 {
+      let time = try clock.measure {
+        for number in numbers where try again.document(at: place(number))?.fields != fields(number) {
+          measures.wrong = measures.wrong ?? "document \(number) is another one"
+        }
+      }
+      if turn == 1 { measures.get = time / numbers.count }
+    }
+    if again.count != count { measures.wrong = "\(again.count) documents of \(count)" }
+    measures.residentBytes = ProcessMeasures.residentBytes - before
+    try again.close()
+    return measures
+  }
+}
