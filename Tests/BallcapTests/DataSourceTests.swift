@@ -190,6 +190,20 @@ extension BallcapTests {
       #expect(ids(source).isEmpty)
     }
 
+    /// Documents from another collection; one of them is not there.
+    @Test func objectsMayBeAwaited() async throws {
+      try await save("a")
+      try await save("b")
+      let names = Firestore.firestore().collection("names")
+      try await names.document("b").setData(["name": "B", "rank": 7])
+      let source = source().retrieve { _, document in
+        try? await Document<Item>.get(documentReference: names.document(document.documentID))
+      }.listen()
+      let after = await heard.next().after
+      #expect(after.keys == ["b"] && after.first?.data?.rank == 7)
+      #expect(ids(source) == ["b"])
+    }
+
     /// Holds answers back until the test lets them go.
     private final class Held: @unchecked Sendable {
       private var answers: [String: () -> Void] = [:]

@@ -59,6 +59,11 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
   var hasTold = false
 
   /// What was listened to.
+  // Unchecked, because the block may be called on any thread, as its contract says.
+  private struct Answer: @unchecked Sendable {
+    let done: (Element?) -> Void
+  }
+
   struct Listening {
     /// The document that it began behind.
     var start: QueryDocumentSnapshot?
@@ -119,6 +124,21 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
   public func retrieve(from block: RetrieveBlock?) -> Self {
     retrieveBlock = block
     return self
+  }
+
+  /// The same with a block that may wait; nil leaves the document out.
+  ///
+  /// ```swift
+  /// source.retrieve { _, document in try? await Document<City>.get(id: document.documentID) }
+  /// ```
+  @discardableResult
+  public func retrieve(
+    from block: @escaping @Sendable (QuerySnapshot?, QueryDocumentSnapshot) async -> Element?
+  ) -> Self {
+    retrieve { source, document, done in
+      let answer = Answer(done: done)
+      Task { answer.done(await block(source, document)) }
+    }
   }
 
   /// Called after each snapshot, when `documents` is as it says.

@@ -1,8 +1,8 @@
 // Random commits from eight threads under thousands of live queries (docs/reliability.md, T5 and P13). Every state that
 // a listener was told has to be what its query answers after one of the commits, in their order, by an evaluator that
 // takes the long way: compared after every round of eight commits for those that this evaluator says are concerned and
-// for ten others, and for all of them every thousand commits. In between, bursts of commits without a pause, listeners
-// that come and go, handlers that commit and listen, and indexes that are dropped.
+// for ten others for each commit, and for all of them every thousand commits. In between, bursts of commits without a
+// pause, listeners that come and go, handlers that commit and listen, and indexes that are dropped.
 
 import DocumentStore
 

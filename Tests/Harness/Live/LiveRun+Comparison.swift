@@ -4,6 +4,9 @@ import ByteStore
 import DocumentStore
 
 extension LiveRun {
+  /// Listeners that no commit concerns, as far as the evaluator says, and are looked at all the same.
+  private static let othersPerCommit = 10
+
   /// The commits of the round in their order, each with what it changed.
   func replay() -> [[NaiveWorld.Change]] {
     state.withLock { state in
@@ -17,7 +20,7 @@ extension LiveRun {
     let places = state.withLock { $0.places }
     let commits = replay()
     var random = SeededRandom(seed: SeededRandom.seed(seed, round, 99))
-    let others = Set((0..<10).map { _ in random.below(places.count) })
+    let others = Set((0..<Self.othersPerCommit * commits.count).map { _ in random.below(places.count) })
     let scopes = commits.map { self.scopes.numbers(around: $0.map(\.path)) }
     inParallel { [self] task in
       var comparisons = 0
