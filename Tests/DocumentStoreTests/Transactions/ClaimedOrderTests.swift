@@ -63,7 +63,8 @@ import Testing
     var range = RecordedTransaction.RangeRead(0..<1, [3: [30]])
     range.limit = 1
     let history = [
-      Transaction(appends: [.init(1, 10), .init(3, 30)], outcome: .committed(1)), Transaction(ranges: [range]),
+      Transaction(appends: [.init(1, 10), .init(3, 30)], outcome: .committed(1)),
+      Transaction(ranges: [range]),
     ]
     #expect(ClaimedOrder.violation(in: history) != nil)
   }
