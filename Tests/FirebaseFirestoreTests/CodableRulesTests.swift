@@ -56,6 +56,9 @@ import Testing
       init?(intValue: Int) { nil }
     }
     let text = "A value was encoded a second time, or in containers of two kinds."
+    let strange = Firestore.Encoder()
+    strange.dateEncodingStrategy = .custom { _, encoder in try Twice().encode(to: encoder) }
+    #expect(encodingFailure { _ = try strange.encode(["value": Date()]) } == "value: \(text)")
     #expect(encodingFailure { _ = try encoder.encode(Mixed()) } == ": \(text)")
     #expect(encodingFailure { _ = try encoder.encode(["value": Mixed()]) } == "value: \(text)")
     #expect(encodingFailure { _ = try encoder.encode(["value": ["x": Twice()]]) } == "value.x: \(text)")

@@ -33,18 +33,15 @@ struct LatencyHistogram {
 
   /// For the eye: how many took how long, a line for each doubling from the first to the last.
   var chart: String {
-    let octaves = stride(from: 0, to: counts.count, by: 1 << Self.stepBits).map { start in
-      (
-        end: Self.end(of: start + 1 << Self.stepBits - 1),
-        count: counts[start..<start + 1 << Self.stepBits].reduce(0, +)
-      )
-    }
-    guard let first = octaves.firstIndex(where: { $0.count > 0 }),
-      let last = octaves.lastIndex(where: { $0.count > 0 }), let most = octaves.map(\.count).max()
+    let steps = 1 << Self.stepBits
+    let octaves = stride(from: 0, to: counts.count, by: steps).map { counts[$0..<$0 + steps].reduce(0, +) }
+    guard let first = octaves.firstIndex(where: { $0 > 0 }), let last = octaves.lastIndex(where: { $0 > 0 }),
+      let most = octaves.max()
     else { return "nothing was measured" }
-    return octaves[first...last].map { octave in
-      let bar = String(repeating: "#", count: (60 * octave.count + most - 1) / most)
-      return "up to \(Self.padded(octave.end / 1000, 9)) µs \(Self.padded(UInt64(octave.count), 9)) \(bar)"
+    return (first...last).map { octave in
+      let bar = String(repeating: "#", count: (60 * octaves[octave] + most - 1) / most)
+      let end = Self.end(of: octave * steps + steps - 1) / 1000
+      return "up to \(Self.padded(end, 9)) µs \(Self.padded(UInt64(octaves[octave]), 9)) \(bar)"
     }.joined(separator: "\n")
   }
 

@@ -59,11 +59,6 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
   var hasTold = false
 
   /// What was listened to.
-  // Unchecked, because the block may be called on any thread, as its contract says.
-  private struct Answer: @unchecked Sendable {
-    let done: (Element?) -> Void
-  }
-
   struct Listening {
     /// The document that it began behind.
     var start: QueryDocumentSnapshot?
@@ -71,6 +66,11 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
     var heard: QuerySnapshot?
     /// What the listening before it left in the list, until this one has been told all of it anew.
     var replaced: QuerySnapshot?
+  }
+
+  // Unchecked, because the block may be called on any thread, as its contract says.
+  private struct Answer: @unchecked Sendable {
+    let done: (Element?) -> Void
   }
 
   /// What the source began with.
@@ -127,10 +127,6 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
   }
 
   /// The same with a block that may wait; nil leaves the document out.
-  ///
-  /// ```swift
-  /// source.retrieve { _, document in try? await Document<City>.get(id: document.documentID) }
-  /// ```
   @discardableResult
   public func retrieve(
     from block: @escaping @Sendable (QuerySnapshot?, QueryDocumentSnapshot) async -> Element?

@@ -24,6 +24,16 @@ enum LiveAnchor {
   /// Of conditions that hold together, each would do.
   case either([LiveAnchor])
 
+  var isRange: Bool { if case .range = self { true } else { false } }
+
+  /// What concerns a view lies in the range of its window, too, if it is one of the same field.
+  func narrowed(by window: LiveAnchor) -> LiveAnchor {
+    guard case .range(let field, let ranges) = self, case .range(field, let seen) = window else {
+      return self
+    }
+    return .range(field, ranges.intersection(seen))
+  }
+
   /// Nil if every document of the scope may be concerned.
   static func anchors(of query: StructuredQuery) -> [LiveAnchor]? {
     let filter = FilterTree.all(query.filters)

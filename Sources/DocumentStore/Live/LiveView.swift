@@ -58,7 +58,11 @@ final class LiveView {
   }
 
   /// Every change that may concern it satisfies one of these; nil if any change of its scope may.
-  var anchors: [LiveAnchor]? { fixedAnchors ?? windowAnchor.map { [$0] } }
+  var anchors: [LiveAnchor]? {
+    guard let fixedAnchors else { return windowAnchor.map { [$0] } }
+    guard let windowAnchor else { return fixedAnchors }
+    return fixedAnchors.map { $0.narrowed(by: windowAnchor) }
+  }
 
   func settleDown() { hasMoved = false }
 
@@ -108,7 +112,7 @@ final class LiveView {
 
   /// The window only ever ends earlier until it is loaded again, so that this holds until then.
   private func findAnchor() {
-    guard fixedAnchors == nil else { return }
+    guard fixedAnchors?.contains(where: \.isRange) ?? true else { return }
     let anchor = isWhole ? nil : window.last.flatMap { LiveAnchor.through($0, of: run) }
     hasMoved = hasMoved || anchor != nil || windowAnchor != nil
     windowAnchor = anchor

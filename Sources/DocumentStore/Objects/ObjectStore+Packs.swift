@@ -48,30 +48,37 @@ extension ObjectStore {
     state.waitForPuts()
     let liveBytes = try liveBytes(isThorough: isThorough, &swept)
     var left = blobs.currentPack?.bytes ?? 0
-    var doomed: [UInt64] = []
+    var dead: [UInt64] = []
+    var mostlyDead: [UInt64] = []
     for pack in inventory.packs {
       let (bytes, live) = (try bytes(ofPack: pack), liveBytes[pack] ?? 0)
       left += bytes
       guard Self.isMostlyDead(bytes, live: live) else { continue }
       // One with nothing in use is not even looked at: its making may have been cut off.
-      if live == 0 {
-        doomed.append(pack)
-      } else if try emptyIfThereIsRoom(pack, &swept) {
-        doomed.append(pack)
-      }
+      if live == 0 { dead.append(pack) } else { mostlyDead.append(pack) }
     }
-    if !doomed.isEmpty {
-      // A record whose frame the scan did not find keeps its pack.
-      let named = try packsInUse()
-      doomed.removeAll(where: named.contains)
-      try syncBuffered()
-    }
+    // They make room for what moves.
+    let removed = try remove(dead, &swept)
+    var emptied: [UInt64] = []
+    for pack in mostlyDead where try emptyIfThereIsRoom(pack, &swept) { emptied.append(pack) }
+    let all = removed + (try remove(emptied, &swept))
+    state.dead.withLock { $0.endSweep(left, removed: all) }
+  }
+
+  /// Those that no record names. Returns which they were.
+  private func remove(
+    _ packs: [UInt64], _ swept: inout ObjectSweep
+  ) throws(DocumentStoreError) -> [UInt64] {
+    guard !packs.isEmpty else { return [] }
+    // A record whose frame the scan did not find keeps its pack.
+    let named = try packsInUse()
+    let doomed = packs.filter { !named.contains($0) }
+    try syncBuffered()
     for pack in doomed {
       do throws(ByteStoreError) { try blobs.removePack(pack) } catch { throw DocumentStoreError(error) }
       swept.packs += 1
     }
-    let removed = doomed
-    state.dead.withLock { $0.endSweep(left, removed: removed) }
+    return doomed
   }
 
   /// What the contents that records name would take of another pack. A thorough look removes those of contents that no object has.
@@ -132,6 +139,7 @@ extension ObjectStore {
       return try empty(pack, &swept)
     } catch {
       guard case .full = error else { throw error }
+      swept.packsWithoutRoom += 1
       return false
     }
   }

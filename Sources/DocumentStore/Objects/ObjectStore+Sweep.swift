@@ -15,6 +15,8 @@ package struct ObjectSweep: Sendable, Equatable {
   package var packs = 0
   /// Contents that were moved to another pack.
   package var moved = 0
+  /// Packs that are mostly dead, and could not be emptied for want of room.
+  package var packsWithoutRoom = 0
 
   package init() {}
 }

@@ -58,6 +58,9 @@ extension DocumentStore {
     }
   }
 
+  /// How many sets of names documents share, nested maps among them.
+  package var shapeCount: Int { indexes.shapes.table.shapes.count { $0 != nil } }
+
   /// Returns when all commits so far are on stable storage, buffered ones too.
   package func sync() throws(DocumentStoreError) {
     do throws(ByteStoreError) {

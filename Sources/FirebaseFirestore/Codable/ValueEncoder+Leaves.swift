@@ -82,9 +82,9 @@ extension ValueEncoder {
     case .formatted(let formatter):
       return .stored(.string(formatter.string(from: date)))
     case .deferredToDate:
-      return try written(at: key) { try date.encode(to: $0) }
+      return try written(date, at: key) { try date.encode(to: $0) }
     case .custom(let encode):
-      return try written(at: key) { try encode(date, $0) }
+      return try written(date, at: key) { try encode(date, $0) }
     }
   }
 
@@ -95,17 +95,18 @@ extension ValueEncoder {
     case .base64:
       return .stored(.string(data.base64EncodedString()))
     case .deferredToData:
-      return try written(at: key) { try data.encode(to: $0) }
+      return try written(data, at: key) { try data.encode(to: $0) }
     case .custom(let encode):
-      return try written(at: key) { try encode(data, $0) }
+      return try written(data, at: key) { try encode(data, $0) }
     }
   }
 
   private func written(
-    at key: (any CodingKey)?, _ encode: (ValueEncoder) throws -> Void
-  ) rethrows -> CodedValue {
+    _ value: Any, at key: (any CodingKey)?, _ encode: (ValueEncoder) throws -> Void
+  ) throws -> CodedValue {
     let child = child(at: key)
     try encode(child)
+    try child.checkWrittenOnce(value)
     return child.result
   }
 

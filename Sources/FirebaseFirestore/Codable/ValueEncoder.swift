@@ -75,7 +75,7 @@ final class ValueEncoder: Encoder {
     }
     let child = child(at: key, keysAreExact: options.convertsKeys && value is any StringKeyed)
     try value.encode(to: child)
-    if let context = child.secondWrite { throw EncodingError.invalidValue(value, context) }
+    try child.checkWrittenOnce(value)
     return child.isOmitted ? nil : child.result
   }
 
@@ -104,6 +104,10 @@ final class ValueEncoder: Encoder {
     case .element(let array, let index)?: array.elements[index] = new
     case nil: break
     }
+  }
+
+  func checkWrittenOnce(_ value: Any) throws {
+    if let secondWrite { throw EncodingError.invalidValue(value, secondWrite) }
   }
 
   private func refuse() {

@@ -125,14 +125,10 @@ public final class QuerySnapshot: NSObject, Sendable {
 
   /// The last of the documents for which that is so, without making those before it.
   package func lastDocument(where isWanted: (QueryDocumentSnapshot) -> Bool) -> QueryDocumentSnapshot? {
-    content.withLock { content in
-      switch content {
-      case .documents(let documents): return documents.last(where: isWanted)
-      case .live(let results):
-        return last(of: results, isWanted) { _ in false }
-      case .view(let results):
-        return last(of: results, isWanted) { $0.isPending }
-      }
+    switch content.withLock({ $0 }) {
+    case .documents(let documents): documents.last(where: isWanted)
+    case .live(let results): last(of: results, isWanted) { _ in false }
+    case .view(let results): last(of: results, isWanted) { $0.isPending }
     }
   }
 

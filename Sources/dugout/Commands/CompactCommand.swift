@@ -20,31 +20,46 @@ enum CompactCommand: Command {
 
   static func run(_ arguments: Arguments) async throws {
     let directory = arguments.positional[0]
-    var contentsError: DocumentStoreError?
+    var contents: Result<ObjectSweep, DocumentStoreError> = .success(ObjectSweep())
     let (before, after) = try StoreAccess.withStore(directory) { store throws(DocumentStoreError) in
       let before = Sizes(of: store)
-      do throws(DocumentStoreError) {
-        if try store.contentByteCount() > 0 { try store.objects.sweep(.everything) }
-      } catch {
-        // Documents have nothing to do with it.
-        contentsError = error
+      // Documents have nothing to do with whatever becomes of it.
+      contents = Result { () throws(DocumentStoreError) in
+        try store.contentByteCount() > 0 ? try store.objects.sweep(.everything) : ObjectSweep()
       }
       try store.compact()
       return (before, Sizes(of: store))
     }
     arguments.answer(text(before, after), object(before, after))
-    if let contentsError {
-      throw CommandFailure(
-        code: StoreAccess.exitCode(for: contentsError),
-        message: "contents of files of the storage were not looked through to the end: "
-          + "\(StoreAccess.ended(contentsError.description)) Documents were compacted.")
+    try complain(contents, after.store)
+  }
+
+  /// Of all that stayed as it was.
+  private static func complain(
+    _ contents: Result<ObjectSweep, DocumentStoreError>, _ store: Statistics
+  ) throws {
+    var (codes, sentences): ([ExitCode], [String]) = ([], [])
+    if let damaged = store.damagedSegments.first {
+      codes.append(.badData)
+      sentences.append(
+        "\(Wording.count(store.damagedSegments.count, "segment")) could not be read and stayed as it was: "
+          + "\(damaged.error) \"dugout check\" lists all damage.")
     }
-    guard let damaged = after.store.damagedSegments.first else { return }
-    throw CommandFailure(
-      code: .badData,
-      message:
-        "\(Wording.count(after.store.damagedSegments.count, "segment")) could not be read and stayed as it was: "
-        + "\(damaged.error) \"dugout check\" lists all damage.")
+    switch contents {
+    case .success(let swept) where swept.packsWithoutRoom > 0:
+      codes.append(.inputOutput)
+      sentences.append(
+        "\(Wording.count(swept.packsWithoutRoom, "pack")) of contents could not be emptied for want of room. "
+          + "\(StoreAccess.room), and run the same command again.")
+    case .success: break
+    case .failure(let error):
+      codes.append(StoreAccess.exitCode(for: error))
+      sentences.append(
+        "contents of files of the storage were not looked through to the end: "
+          + "\(StoreAccess.ended(error.description)) Documents were compacted.")
+    }
+    guard let code = codes.first else { return }
+    throw CommandFailure(code: code, message: sentences.joined(separator: " And "))
   }
 
   private struct Sizes {

@@ -146,6 +146,28 @@ import Testing
     #expect(first.withLock { $0 } == expected)
   }
 
+  /// A page: from a cursor on, so many. What comes behind it concerns it as little as what comes before.
+  @Test func whatLiesBesideAPageLooksAtNoView() throws {
+    let all = StructuredQuery(.collection(rooms))
+    let pages = [
+      try listen(
+        try all.ordered(by: OrderBy(field("n"))).starting(.after, [.integer(10)]).limited(to: .first(3))),
+      try listen(
+        try all.filtered(by: .field(field("n"), .greaterThan, .integer(10))).limited(to: .first(3))),
+      try listen(
+        try all.ordered(by: OrderBy(.documentID)).starting(.after, [.string("m110")]).limited(to: .first(3))),
+    ]
+    queue.sync {}
+    for page in pages { #expect(page.withLock { $0 } == ["m111", "m112", "m113"]) }
+    #expect(try visits { try store.commit([set("m140", 41), .delete(path("rooms", "m141"))]) } == 0)
+    #expect(try visits { try store.commit([set("m101", 2), set("m1", 1)]) } == 0)
+    #expect(try visits { try store.commit([set("m112", 13)]) } == 3)
+    #expect(try visits { try store.commit([.delete(path("rooms", "m111"))]) } == 3)
+    queue.sync {}
+    #expect(pages[2].withLock { $0 } == ["m112", "m113", "m114"])
+    for page in pages { #expect(page.withLock { $0.count } == 3) }
+  }
+
   /// A window that had all is too large one day, and knows its end from then on.
   @Test func aLimitThatIsExceededStopsLookingBehindItsEnd() throws {
     let few = path("few", "x").parent

@@ -139,7 +139,7 @@ struct ObjectSweepTests {
     let full = SimulatedDisk(disk.image, options: options)
     let again = try open("/store", full)
     let swept = try again.objects.sweep(.packs)
-    #expect(swept.packs >= 1 && swept.moved == 0)
+    #expect(swept.packs >= 1 && (swept.moved > 0 || swept.packsWithoutRoom > 0), "\(swept)")
     #expect(try content("0", in: again) == bytes(1900, seed: 1))
     try again.close()
   }
