@@ -313,7 +313,7 @@ extension StreamBaseKitTests {
         $0.predicate = { _ in false }
         $0.autoFetch = true
       }
-      #expect(world.on { !hiding.isFetching })
+      await world.wait { !hiding.isFetching }
       try await world.firestore.enableNetwork()
       try await world.firestore.waitForPendingWrites()
       await world.wait { long.segments.first?.last?.metadata.hasPendingWrites == false }
