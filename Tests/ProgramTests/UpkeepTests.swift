@@ -344,7 +344,7 @@ import Testing
     #expect(before.status == 0, "\(before.complaint)")
     #expect(
       before.output.contains(
-        "\n1 content is of no object, as after some crashes: \"dugout compact\" gets the space back. No damage.\n"
+        "\n1 content is of no object, as after some crashes: \"dugout compact\" removes it. No damage.\n"
       ),
       "\(before.output)")
     #expect(before.output.contains("; 1 object of the storage compared with 2 contents\nNo damage.\n"))

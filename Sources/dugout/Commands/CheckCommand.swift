@@ -129,7 +129,7 @@ enum CheckCommand: Command {
     let count = agreement.contentsOfNoObject
     guard count > 0 else { return nil }
     return Wording.count(count, "content is", "contents are")
-      + " of no object, as after some crashes: \"dugout compact\" gets the space back. No damage."
+      + " of no object, as after some crashes: \"dugout compact\" removes \(count == 1 ? "it" : "them"). No damage."
   }
 
   private static func numbers(_ agreement: StoreAgreement) -> String {
