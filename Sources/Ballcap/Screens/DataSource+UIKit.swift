@@ -27,16 +27,6 @@ extension UITableView {
         self.insertRows(at: new.map { IndexPath(row: $0, section: section) }, with: animation)
       }, completion: completion)
   }
-
-  /// The same, and returns when it is shown: false if something interrupted it.
-  @discardableResult
-  public func show<T>(
-    _ change: DataSource<T>.Snapshot, section: Int = 0, with animation: UITableView.RowAnimation = .automatic
-  ) async -> Bool {
-    await withCheckedContinuation { done in
-      apply(change, section: section, with: animation) { done.resume(returning: $0) }
-    }
-  }
 }
 
 extension UICollectionView {
@@ -55,14 +45,6 @@ extension UICollectionView {
         self.deleteItems(at: old.map { IndexPath(item: $0, section: section) })
         self.insertItems(at: new.map { IndexPath(item: $0, section: section) })
       }, completion: completion)
-  }
-
-  /// The same, and returns when it is shown: false if something interrupted it.
-  @discardableResult
-  public func show<T>(_ change: DataSource<T>.Snapshot, section: Int = 0) async -> Bool {
-    await withCheckedContinuation { done in
-      apply(change, section: section) { done.resume(returning: $0) }
-    }
   }
 }
 #endif
