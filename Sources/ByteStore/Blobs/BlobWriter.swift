@@ -4,7 +4,10 @@
 //   2. staged   from then on in a file of its own, under a number; or before, if it has to survive a pause
 //   3. finished its digest is known: `BlobStore.keep` gives it a place, `discard` lets go of it
 //
-// Nothing holds more of it in memory than 1 MiB and a chunk.
+// Nothing holds more of it in memory than 1 MiB and a chunk. Large pieces are hashed by another thread while this one
+// writes them: either takes about as long as the other.
+
+import Dispatch
 
 /// A content that is complete, and has no place yet.
 package struct FinishedBlob: Sendable {
@@ -30,6 +33,9 @@ package final class BlobWriter {
   private var staged: StagedFile?
   package private(set) var byteCount: UInt64 = 0
 
+  /// Smaller pieces are not worth another thread.
+  private static let bytesToShare = 256 << 10
+
   private static let noContent = [UInt8](repeating: 0, count: BlobFormat.frameHeadBytes)
 
   fileprivate init(_ store: BlobStore, _ number: StagedNumber) {
@@ -46,16 +52,43 @@ package final class BlobWriter {
 
   /// May write and sync. If it throws, `abandon` is all that is left to do.
   package func append(_ bytes: RawSpan) throws(ByteStoreError) {
-    digest.update(bytes)
     byteCount += UInt64(bytes.byteCount)
     if byteCount <= UInt64(store.options.packedBytesMax) {
+      digest.update(bytes)
       memory?.append(copying: bytes)
       try staged?.append(bytes, syncBytes: store.options.syncBytes)
       return
     }
     let staged = try stage()
     memory = nil
-    try staged.append(bytes, syncBytes: store.options.syncBytes)
+    try hash(bytes, writingTo: staged)
+  }
+
+  /// Both at once, or on this thread one after the other if no other thread comes round.
+  private func hash(_ bytes: RawSpan, writingTo staged: StagedFile) throws(ByteStoreError) {
+    let syncBytes = store.options.syncBytes
+    guard bytes.byteCount >= Self.bytesToShare else {
+      digest.update(bytes)
+      return try staged.append(bytes, syncBytes: syncBytes)
+    }
+    // Each of these is one part's, until both have returned.
+    nonisolated(unsafe) var stream = digest
+    nonisolated(unsafe) var failure: ByteStoreError?
+    nonisolated(unsafe) let file = staged
+    unsafe bytes.withUnsafeBytes { memory in
+      nonisolated(unsafe) let memory = unsafe memory
+      DispatchQueue.concurrentPerform(iterations: 2) { part in
+        let bytes = unsafe RawSpan(_unsafeBytes: memory)
+        guard part == 1 else { return unsafe stream.update(bytes) }
+        do throws(ByteStoreError) {
+          try unsafe file.append(bytes, syncBytes: syncBytes)
+        } catch {
+          unsafe failure = error
+        }
+      }
+    }
+    digest = unsafe stream
+    if let failure = unsafe failure { throw failure }
   }
 
   /// Puts what there is on stable storage, but for the last part of a chunk: `BlobStore.resume` goes on from there.

@@ -45,6 +45,28 @@ struct BlobStoreTests {
     try store.blobs.verify(id, at: place)
   }
 
+  /// Large ones are hashed beside being written.
+  @Test func piecesOfAnySizeAreOneContent() throws {
+    let store = try TestStore().open()
+    let bytes = content(3 << 20 + 12345)
+    for pieces in [100_001, Self.chunk - 1, Self.chunk, Self.chunk + 1, 1 << 20, bytes.count] {
+      let (id, place) = try keep(bytes, in: store.blobs, pieces: pieces)
+      #expect(id.bytes == ContentDigest.sha256(of: bytes.rawSpan), "pieces of \(pieces)")
+      #expect(try store.blobs.reader(id, at: place).readAll() == bytes, "pieces of \(pieces)")
+    }
+  }
+
+  @Test func aFullDiskBesideTheHashIsTold() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    let writer = store.blobs.writer()
+    try append(content(2 << 20), to: writer)
+    machine.disk.failNext(.noSpace)
+    #expect(throws: ByteStoreError.self) { try append(content(2 << 20), to: writer) }
+    writer.abandon()
+    #expect(machine.disk.image.paths.filter { $0.contains("/blobs/") }.isEmpty)
+  }
+
   @Test func partsAreReadFromAnywhere() throws {
     let store = try TestStore().open()
     for count in [3 * Self.chunk + 777, 50_000] {
