@@ -159,7 +159,7 @@ import Testing
 
   @Test func whoeverWaitedForAnIndexLearnsHowToKeepIt() throws {
     let index = try IndexDefinition(
-      declared: "users", .collection, [IndexDefinition.Field(StoredFieldPath(dotted: "age"))])
+      "users", .collection, [IndexDefinition.Field(StoredFieldPath(dotted: "age"))])
     #expect(
       QueryCommand.advice(afterSeconds: 9.4, making: index, in: "my data")
         == "This took 9 seconds and made an index that is gone again. To keep it:\n"

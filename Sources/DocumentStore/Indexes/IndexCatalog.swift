@@ -168,7 +168,7 @@ struct IndexCatalog {
       }
       fields.append(IndexDefinition.Field(StoredFieldPath(unchecked: path), part))
     }
-    return try? IndexDefinition(collectionID, scope, fields)
+    return try? IndexDefinition(keysOf: collectionID, scope, fields)
   }
 
   private static func numbers(_ reader: inout ByteReader) -> NumberCounts? {

@@ -71,11 +71,20 @@ public struct IndexDefinition: Hashable, Sendable {
   /// In the order in which they sort.
   public let fields: [Field]
 
+  /// An index as somebody declares it: the names of its documents go the way of the last field, as they do in queries,
+  /// unless `names` says which way.
+  ///
   /// Throws `invalidArgument` unless there is a field, no field of the document's name, and at most one that
   /// is about elements.
   public init(
-    _ collectionID: String, _ scope: Scope = .collection, _ fields: [Field]
+    _ collectionID: String, _ scope: Scope = .collection, _ fields: [Field], names: OrderBy.Direction? = nil
   ) throws(DocumentStoreError) {
+    let isBackward = (names ?? fields.lastDirection) == .descending
+    try self.init(keysOf: collectionID, scope, isBackward ? fields.map(\.reversed) : fields)
+  }
+
+  /// An index as it is kept: the names of its documents ascend.
+  package init(keysOf collectionID: String, _ scope: Scope, _ fields: [Field]) throws(DocumentStoreError) {
     guard (1...Self.fieldsMax).contains(fields.count) else {
       throw .invalidArgument("An index has 1 to \(Self.fieldsMax) fields.")
     }
@@ -86,15 +95,6 @@ public struct IndexDefinition: Hashable, Sendable {
       throw .invalidArgument("An index can have the elements of one array at most.")
     }
     self.init(unchecked: collectionID, scope, fields)
-  }
-
-  /// An index as somebody declares it: the names of its documents go the way of the last field, unless `names` says
-  /// which way.
-  package init(
-    declared collectionID: String, _ scope: Scope, _ fields: [Field], names: OrderBy.Direction? = nil
-  ) throws(DocumentStoreError) {
-    let isBackward = (names ?? fields.lastDirection) == .descending
-    try self.init(collectionID, scope, isBackward ? fields.map(\.reversed) : fields)
   }
 
   init(unchecked collectionID: String, _ scope: Scope, _ fields: [Field]) {

@@ -96,7 +96,7 @@ extension FirestoreIndex {
     get throws {
       do throws(DocumentStoreError) {
         return try IndexDefinition(
-          declared: collectionID, scope == .collection ? .collection : .collectionGroup,
+          collectionID, scope == .collection ? .collection : .collectionGroup,
           fields.map(\.definition))
       } catch {
         throw FirestoreErrors.translate(error)

@@ -95,7 +95,7 @@ enum IndexConfiguration {
     }
     guard !fields.isEmpty else { return nil }
     let scope: IndexDefinition.Scope = index.queryScope == "COLLECTION_GROUP" ? .collectionGroup : .collection
-    return try IndexDefinition(declared: index.collectionGroup, scope, fields, names: names)
+    return try IndexDefinition(index.collectionGroup, scope, fields, names: names)
   }
 }
 

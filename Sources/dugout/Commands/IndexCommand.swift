@@ -47,7 +47,7 @@ enum IndexCommand: Command {
         fields.removeLast()
       }
       return try IndexDefinition(
-        declared: names[0], arguments.has("--group") ? .collectionGroup : .collection, fields,
+        names[0], arguments.has("--group") ? .collectionGroup : .collection, fields,
         names: direction)
     } catch let failure as CommandFailure {
       throw failure

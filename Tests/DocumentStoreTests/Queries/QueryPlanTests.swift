@@ -101,7 +101,7 @@ struct QueryPlanTests {
       return IndexDefinition.Field(
         StoredFieldPath(unchecked: [name]), .value(field == name ? .ascending : .descending))
     }
-    return try IndexDefinition(declared: "c", .collection, fields)
+    return try IndexDefinition("c", .collection, fields)
   }
 
   /// The story: `c(a, n desc)` was declared, and the query that it was for had another one made, since its names
@@ -168,7 +168,7 @@ struct QueryPlanTests {
       "made the index c(a, n desc)\nbackward through the index c(a, n desc)")
     #expect(
       try IndexDefinition(
-        declared: "c", .collection, [.init("a"), .init("n", .value(.descending))], names: .ascending)
+        "c", .collection, [.init("a"), .init("n", .value(.descending))], names: .ascending)
         == store.indexList[0].definition)
     try store.close()
   }
