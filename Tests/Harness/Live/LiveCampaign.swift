@@ -4,7 +4,7 @@
 // for ten others for each commit, and for all of them every thousand commits. In between, bursts of commits without a
 // pause, listeners that come and go, handlers that commit and listen, and indexes that are dropped.
 
-import DocumentStore
+package import DocumentStore
 
 package struct LiveCampaign {
   package enum Kind: String, CaseIterable, Sendable {
@@ -36,10 +36,11 @@ package struct LiveCampaign {
   }
 
   /// On a store in `directory`, where nothing is yet.
-  package static func run(commits: Int, listeners: Int = 2000, seed: UInt64, in directory: String) -> Summary
-  {
+  package static func run(
+    commits: Int, listeners: Int = 2000, seed: UInt64, pauses: (any StorePauses)? = nil, in directory: String
+  ) -> Summary {
     do {
-      let run = try LiveRun(listeners: listeners, seed: seed, in: directory)
+      let run = try LiveRun(listeners: listeners, seed: seed, pauses: pauses, in: directory)
       return run.run(commits: commits)
     } catch {
       var summary = Summary()

@@ -31,9 +31,11 @@ final class LiveRun: Sendable {
     var summary = LiveCampaign.Summary()
   }
 
-  init(listeners: Int, seed: UInt64, in directory: String) throws {
+  init(listeners: Int, seed: UInt64, pauses: (any StorePauses)?, in directory: String) throws {
     self.seed = seed
-    store = try DocumentStore.open(directory)
+    var options = DocumentStore.Options()
+    options.pauses = pauses
+    store = try DocumentStore.open(directory, options: options)
     queues =
       (0..<7).map { DispatchQueue(label: "live \($0)") } + [
         DispatchQueue(label: "live", attributes: .concurrent)

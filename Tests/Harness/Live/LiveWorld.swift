@@ -104,7 +104,9 @@ struct LiveWorld {
       let cursor = [StoredValue.integer(Int64(random.below(50))), .integer(start)]
       return random.oneIn(2) ? try query.starting(side(), cursor) : try query.ending(side(), cursor)
     default:
-      var query = try query.ordered(by: OrderBy(Self.number, direction()))
+      var order = OrderBy(Self.number, direction())
+      if random.oneIn(4) { order.missing = .asNull }
+      var query = try query.ordered(by: order)
       guard random.oneIn(4) else { return query }
       query = try query.starting(side(), [.integer(start)])
       return random.oneIn(2) ? try query.ending(side(), [.integer(start + 5)]) : query
@@ -122,8 +124,10 @@ struct LiveWorld {
   }
 
   private mutating func filter() -> FilterTree {
-    switch random.below(10) {
+    switch random.below(12) {
     case 9: name()
+    case 10: equalities()
+    case 11: .any([equalities(), .all([range(3), equalities()])])
     case 0, 1: .field(Self.kind, .equal, kindValue())
     case 2: .field(Self.tags, .arrayContains, tagValue())
     case 3: .field(Self.kind, .isIn, .array([kindValue(), kindValue(), kindValue()]))
@@ -133,6 +137,15 @@ struct LiveWorld {
     case 7: .field(Self.number, .equal, numberValue())
     default: range(4)
     }
+  }
+
+  /// Two, of which the first is common and the second is not, or the other way round.
+  private mutating func equalities() -> FilterTree {
+    let inner = FilterTree.field(Self.inner, .equal, .integer(Int64(random.below(5))))
+    let other: FilterTree =
+      random.oneIn(2)
+      ? .field(Self.kind, .equal, kindValue()) : .field(Self.number, .equal, numberValue())
+    return .all(random.oneIn(2) ? [inner, other] : [other, inner])
   }
 
   private mutating func name() -> FilterTree {

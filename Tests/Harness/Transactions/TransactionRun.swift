@@ -13,6 +13,8 @@ final class TransactionRun: Sendable {
   let seed: UInt64
   /// Nil if the system says when which thread runs.
   private let turns: SeededTurns?
+  /// If threads are to overlap.
+  private let meetings: Meetings?
   let state = Locked(State())
 
   struct State {
@@ -27,8 +29,9 @@ final class TransactionRun: Sendable {
   private struct Failure: Error, CustomStringConvertible { var description: String }
   private struct OwnWill: Error {}
 
-  init(seed: UInt64, isPlayed: Bool = false) {
+  init(seed: UInt64, isPlayed: Bool = false, meetings: Meetings? = nil) {
     self.seed = seed
+    self.meetings = meetings
     turns = isPlayed ? SeededTurns(seed: seed) : nil
   }
 
@@ -41,7 +44,7 @@ final class TransactionRun: Sendable {
     var options = DocumentStore.Options()
     options.maintenance = .manual
     options.scanMax = seed % 2 == 0 ? 0 : 64
-    options.pauses = turns
+    options.pauses = turns ?? meetings
     let store = try DocumentStore.open("/store", options: options, platform: disk.platform(seed: seed))
     let tasks: [@Sendable () -> Void] = (0..<Self.threads).map { thread in
       { [self] in work(store, SeededRandom(seed: SeededRandom.seed(seed, UInt64(thread)))) }
