@@ -33,6 +33,7 @@ private struct AwaitedGets: Engine {
       let references = (0..<AsyncReads.times).map {
         firestore.document(SampleDocument(Question.number($0, below: documents)).path)
       }
+      try PublicReads.warm(firestore, context)
       let detached = try Waiting.run { try await Self.nanoseconds(references) }
       let main = try Waiting.run { try await Self.onMainActor(references) }
       try context.answers.note("awaited gets", detached.sum, of: name)
@@ -85,6 +86,9 @@ private struct SQLiteDecodedGets: Engine {
         guard try select.step() else { return -1 }
         return try decoder.decode(SampleFields<Int>.self, from: Data(select.blob(0))).weight { $0 }
       }
+    }
+    for number in Question.numbersToWarm(context.options.documents) {
+      _ = try get(SampleDocument(number).path)
     }
     for path in paths.prefix(paths.count / 3) { _ = try get(path) }
     var sum = 0

@@ -48,6 +48,9 @@ private struct ViewOverStore: Engine {
     let keys = try (0..<count).map { index in
       try DugoutDocuments.key(Question.number(index, below: context.options.documents))
     }
+    for number in Question.numbersToWarm(context.options.documents) {
+      _ = try engine.store.document(at: DugoutDocuments.key(number))
+    }
     for key in keys.prefix(count / 3) { _ = try engine.store.document(at: key) }
     var found = (store: 0, view: 0)
     let times = try Turns.measure(count, perBlock: Self.getsPerBlock) { index in

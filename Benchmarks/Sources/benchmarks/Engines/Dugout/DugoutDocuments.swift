@@ -45,7 +45,12 @@ final class DugoutDocuments: DocumentEngine {
       IndexDefinition("posts", .collectionGroup, [.init(StoredFieldPath(["createdAt"]))]))
   }
 
-  func close() throws { try store.close() }
+  func close() throws {
+    let automatic = store.indexList.first { $0.isAutomatic }
+    try store.close()
+    // It is asked what it has the indexes for, as everybody is.
+    if let automatic { throw BenchmarkFailure("a question had \(automatic.definition) made") }
+  }
 
   // MARK: Writing
 
