@@ -55,7 +55,7 @@ import Testing
     #expect(map.count == fields.count)
     for (index, (name, value)) in fields.entries.enumerated() {
       #expect(map.name(at: index).isSameUTF8(as: name))
-      #expect(map.position(of: name) == index)
+      #expect(RecordFields(map).position(of: name) == index)
       expectSame(map.value(at: index), value)
     }
     var dictionary: [String: StoredValue] = [:]

@@ -29,7 +29,7 @@ package struct RecordMap: Sendable {
   private let layout: RecordLayout
   private let start: Int
   /// Of its shape, if it has one.
-  private let names: [String]
+  let names: FieldNames?
 
   init(_ record: CheckedRecord, _ range: Range<Int>) {
     self.record = record
@@ -39,7 +39,7 @@ package struct RecordMap: Sendable {
     guard let layout else { preconditionFailure("a record was not checked before it was read") }
     self.layout = layout
     start = range.lowerBound
-    names = layout.shape > 0 ? Self.shape(of: record, range.lowerBound)?.names ?? [] : []
+    names = layout.shape > 0 ? Self.shape(of: record, range.lowerBound)?.fieldNames : nil
   }
 
   /// Of a map that has one, at its first byte.
@@ -51,7 +51,7 @@ package struct RecordMap: Sendable {
   package var count: Int { layout.count }
 
   package func name(at index: Int) -> String {
-    if layout.shape > 0 { return names[index] }
+    if let names { return names.names[index] }
     return String(decoding: record.bytes[entry(index).name], as: UTF8.self)
   }
 
@@ -60,6 +60,15 @@ package struct RecordMap: Sendable {
     let range = record.withSpans { bytes, _ in layout.range(ofValue: index, in: bytes) }
     guard let range else { preconditionFailure("a record was not checked before it was read") }
     return RecordValue(record, range)
+  }
+
+  /// Calls `body` with the tag and the payload of a value.
+  @inline(__always)
+  func withValue<Result>(at index: Int, _ body: (RawSpan) -> Result) -> Result {
+    let bytes = record.bytes
+    let range = layout.shape > 0 ? layout.range(ofValue: index, in: bytes.rawSpan) : entry(index).value
+    guard let range else { preconditionFailure("a record was not checked before it was read") }
+    return body(bytes.rawSpan.extracting(range))
   }
 
   /// All fields, and what `body` makes of each.
@@ -83,22 +92,9 @@ package struct RecordMap: Sendable {
     return RecordValue(record, range)
   }
 
-  /// By bisection.
-  package func position(of name: String) -> Int? {
-    var low = 0
-    var high = count
-    while low < high {
-      let middle = (low + high) / 2
-      let order = compareName(at: middle, to: name)
-      if order == 0 { return middle }
-      if order < 0 { low = middle + 1 } else { high = middle }
-    }
-    return nil
-  }
-
   /// Negative, zero or positive, as the name's bytes come before, are, or come after the others.
   package func compareName(at index: Int, to name: String) -> Int {
-    if layout.shape > 0 { return names[index].comparedInUTF8(to: name) }
+    if let names { return names.names[index].comparedInUTF8(to: name) }
     var name = name
     let place = entry(index).name
     return name.withUTF8 { name in

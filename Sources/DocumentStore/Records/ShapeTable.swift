@@ -8,7 +8,8 @@ struct Shape: Sendable {
   static let nameBytesMax = 16 << 10
 
   let id: Int
-  let names: [String]
+  let fieldNames: FieldNames
+  var names: [String] { fieldNames.names }
   /// Where each is among them. A dictionary of a map's fields is made of this one, without hashing any name. As in one
   /// that is filled in this order, of names that Swift takes for the same the last one counts.
   let places: [String: Int]
@@ -57,7 +58,7 @@ struct Shape: Sendable {
 
   init(id: Int, names: [String]) {
     self.id = id
-    self.names = names
+    fieldNames = FieldNames(names)
     places = Dictionary(zip(names, names.indices)) { _, last in last }
   }
 

@@ -2,7 +2,7 @@
 //
 // Types mostly ask for their fields in an order of their own, but some in that of the names, and some
 // twice for the same. So a lookup tries the entry behind the one that was found last, then that one, and
-// only then bisects.
+// only then bisects. What a document has as it is stored remembers more (RecordFields).
 
 import DocumentStore
 
@@ -10,13 +10,13 @@ import DocumentStore
 enum DecodableEntries {
   case stored([StoredMap.Entry])
   case coded([CodedMap.Entry])
-  case record(RecordMap)
+  case record(RecordFields)
 
   var count: Int {
     switch self {
     case .stored(let entries): entries.count
     case .coded(let entries): entries.count
-    case .record(let map): map.count
+    case .record(let fields): fields.map.count
     }
   }
 
@@ -24,7 +24,7 @@ enum DecodableEntries {
     switch self {
     case .stored(let entries): entries[index].name
     case .coded(let entries): entries[index].name
-    case .record(let map): map.name(at: index)
+    case .record(let fields): fields.map.name(at: index)
     }
   }
 
@@ -33,7 +33,7 @@ enum DecodableEntries {
     switch self {
     case .stored(let entries): entries[index].name.comparedInUTF8(to: name)
     case .coded(let entries): entries[index].name.comparedInUTF8(to: name)
-    case .record(let map): map.compareName(at: index, to: name)
+    case .record(let fields): fields.map.compareName(at: index, to: name)
     }
   }
 
@@ -41,7 +41,7 @@ enum DecodableEntries {
     switch self {
     case .stored(let entries): .stored(entries[index].value)
     case .coded(let entries): entries[index].value
-    case .record(let map): CodedValue(map.value(at: index))
+    case .record(let fields): CodedValue(fields.map.value(at: index))
     }
   }
 }
@@ -54,6 +54,8 @@ final class FieldCursor {
   /// With a strategy for keys: what the entries are called then, in the order of these names. The values stay where
   /// they are until somebody asks for them.
   private let renamed: [RenamedEntry]?
+  /// The entries, if they are those of a record under their own names.
+  private let fields: RecordFields?
   /// Behind the entry that was found last.
   private var next = 0
 
@@ -62,6 +64,7 @@ final class FieldCursor {
     self.entries = entries
     let converts = decoder.options.convertsKeys && !decoder.keysAreExact
     renamed = converts ? RenamedEntry.all(of: entries, decoder) : nil
+    if !converts, case .record(let fields) = entries { self.fields = fields } else { fields = nil }
   }
 
   var count: Int { renamed?.count ?? entries.count }
@@ -80,24 +83,10 @@ final class FieldCursor {
   }
 
   func position(of name: String) -> Int? {
-    guard let position = find(name, next) else { return nil }
-    next = position + 1
+    if let fields { return fields.position(of: name) }
+    let position = RecordFields.place(among: count, after: next) { compareName(at: $0, to: name) }
+    if let position { next = position + 1 }
     return position
-  }
-
-  private func find(_ name: String, _ next: Int) -> Int? {
-    let count = count
-    if next < count, compareName(at: next, to: name) == 0 { return next }
-    if next > 0, compareName(at: next - 1, to: name) == 0 { return next - 1 }
-    var low = 0
-    var high = count
-    while low < high {
-      let middle = (low + high) / 2
-      let order = compareName(at: middle, to: name)
-      if order == 0 { return middle }
-      if order < 0 { low = middle + 1 } else { high = middle }
-    }
-    return nil
   }
 
   // MARK: The types that most fields have
@@ -105,19 +94,23 @@ final class FieldCursor {
   // Each is nil unless the field is stored as just that; the general way then finds out what is wrong.
 
   func string(_ name: String) -> String? {
-    field(name, { $0.string }) { if case .string(let string) = $0 { string } else { nil } }
+    if let fields { return fields.string(name) }
+    return field(name, { $0.string }) { if case .string(let string) = $0 { string } else { nil } }
   }
 
   func integer(_ name: String) -> Int64? {
-    field(name, { $0.integer }) { if case .integer(let integer) = $0 { integer } else { nil } }
+    if let fields { return fields.integer(name) }
+    return field(name, { $0.integer }) { if case .integer(let integer) = $0 { integer } else { nil } }
   }
 
   func double(_ name: String) -> Double? {
-    field(name, { $0.double }) { if case .double(let double) = $0 { double } else { nil } }
+    if let fields { return fields.double(name) }
+    return field(name, { $0.double }) { if case .double(let double) = $0 { double } else { nil } }
   }
 
   func boolean(_ name: String) -> Bool? {
-    field(name, { $0.boolean }) { if case .boolean(let boolean) = $0 { boolean } else { nil } }
+    if let fields { return fields.boolean(name) }
+    return field(name, { $0.boolean }) { if case .boolean(let boolean) = $0 { boolean } else { nil } }
   }
 
   // Each element by itself would go through a container.
@@ -134,7 +127,7 @@ final class FieldCursor {
   ) -> Found? {
     guard let position = position(of: name) else { return nil }
     switch entries {
-    case .record(let map): return inRecord(map.value(at: place(position)))
+    case .record(let fields): return inRecord(fields.map.value(at: place(position)))
     case .stored(let entries): return decoded(entries[place(position)].value)
     case .coded: return nil
     }

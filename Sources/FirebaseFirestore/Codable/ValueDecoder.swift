@@ -60,7 +60,7 @@ final class ValueDecoder: Decoder {
     case .stored(.map(let map)):
       KeyedDecodingContainer(MapDecodingContainer(FieldCursor(self, .stored(map.entries))))
     case .recordMap(let map):
-      KeyedDecodingContainer(MapDecodingContainer(FieldCursor(self, .record(map))))
+      KeyedDecodingContainer(MapDecodingContainer(FieldCursor(self, .record(RecordFields(map)))))
     case .map(let map):
       KeyedDecodingContainer(MapDecodingContainer(FieldCursor(self, .coded(map.entries))))
     default:

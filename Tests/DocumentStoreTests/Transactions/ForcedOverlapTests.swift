@@ -2,6 +2,7 @@
 // ForcedOverlapTests` runs them under the thread sanitizer.
 
 import ByteStore
+import Dispatch
 import DocumentStore
 import Testing
 
@@ -39,7 +40,65 @@ struct ForcedOverlapTests {
     for step in [StorePoint.placed, .published, .settled] {
       #expect(met[Meetings.Meeting(first: step, second: step)] ?? 0 > 0, "\(step)")
     }
-    let listening = met.filter { [$0.key.first, $0.key.second].contains(.listening) }
-    #expect(listening.values.reduce(0, +) > 0, "a listener comes while a commit is under way")
+  }
+
+  @Test("listeners come and go while commits are under way, and those that stay know the last state")
+  func comingAndGoing() throws {
+    let meetings = Meetings()
+    var options = DocumentStore.Options()
+    options.pauses = meetings
+    let store = try DocumentStore.openInMemory(options: options)
+    let number = StoredFieldPath(unchecked: ["n"])
+    let things = CollectionPath(unchecked: ["things"])
+    let query = try StructuredQuery(.collection(things)).ordered(by: OrderBy(number, .descending))
+      .limited(to: .first(5))
+    let queue = DispatchQueue(label: "listeners")
+    let heard = Locked<[[StoredDocument]]>([])
+    let failures = Locked<[String]>([])
+    let writers = (0..<4).map { writer in
+      WorkerThread {
+        for step in 0..<100 {
+          let path = DocumentPath(unchecked: ["things", "\(writer) \(step % 10)"])
+          do {
+            try store.commit([.set(path, StoredMap([("n", .integer(Int64(step * 7 % 31)))]))])
+          } catch { failures.withLock { $0.append("\(error)") } }
+        }
+      }
+    }
+    let listeners = (0..<2).map { _ in
+      WorkerThread {
+        for step in 0..<50 {
+          let index = heard.withLock { heard in
+            heard.append([])
+            return heard.count - 1
+          }
+          do {
+            let registration = try store.listen(to: query, on: queue) { state in
+              if case .success(let snapshot) = state {
+                heard.withLock { $0[index] = Array(snapshot.documents) }
+              }
+            }
+            // Every tenth stays.
+            guard step % 10 != 0 else { continue }
+            heard.withLock { $0[index] = [] }
+            registration.remove()
+          } catch { failures.withLock { $0.append("\(error)") } }
+        }
+      }
+    }
+    for thread in writers + listeners { thread.join() }
+    queue.sync {}
+    #expect(failures.withLock { $0 } == [])
+    let answer = try store.documents(query)
+    #expect(heard.withLock { heard in heard.count { $0 == answer } } >= 10)
+    let met = meetings.counts
+    let steps: [StorePoint] = [.readAhead, .placed, .published, .settled]
+    for place in [StorePoint.listening, .answered] {
+      let times = steps.flatMap { [(place, $0), ($0, place)] }.map { first, second in
+        met[Meetings.Meeting(first: first, second: second)] ?? 0
+      }
+      #expect(times.reduce(0, +) > 0, "\(place) beside a commit")
+    }
+    try store.close()
   }
 }

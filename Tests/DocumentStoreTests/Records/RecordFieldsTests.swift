@@ -1,0 +1,68 @@
+// Lookups that remember where they found what others asked for.
+
+import ByteStore
+import Harness
+import Testing
+
+@testable import DocumentStore
+
+@Suite("Fields of a record, one after the other")
+struct RecordFieldsTests {
+  private static let names =
+    (0..<40).map { "field\($0)" } + ["c\u{301}", "\u{107}", "", "a name that is longer than sixteen bytes"]
+
+  private func value(_ random: inout SeededRandom) -> StoredValue {
+    switch random.below(6) {
+    case 0: .string("text \(random.below(1000))")
+    case 1: .integer(Int64(random.below(1 << 20)) - 1000)
+    case 2: .double(Double(random.below(1000)) / 8)
+    case 3: .boolean(random.oneIn(2))
+    case 4: .map(StoredMap([("x", .integer(1))]))
+    default: .null
+    }
+  }
+
+  @Test("are found in whatever order types ask for them", arguments: [true, false])
+  func anyOrder(haveOneShape: Bool) throws {
+    let store = try DocumentStore.openInMemory()
+    var random = SeededRandom(seed: 11)
+    // Each type asks for some of them, in its order, for some twice, and for some that are not there.
+    let types = (0..<3).map { _ in
+      (0..<50).map { _ in
+        random.oneIn(10) ? "missing \(random.below(5))" : Self.names[random.below(Self.names.count)]
+      }
+    }
+    var shaped = 0
+    for number in 0..<200 {
+      let names = Self.names.filter { !$0.isEmpty && (haveOneShape || !random.oneIn(3)) }
+      let fields = StoredMap(names.map { ($0, value(&random)) })
+      let path = try DocumentPath(["things", "\(number)"])
+      try store.commit([.set(path, fields)])
+      guard case .record(let map)? = try store.storedRecord(at: path)?.fields else {
+        Issue.record("it was decoded")
+        continue
+      }
+      if map.names != nil { shaped += 1 }
+      let found = RecordFields(map)
+      for name in types[random.below(types.count)] {
+        let place = fields.entries.firstIndex { $0.name.isSameUTF8(as: name) }
+        let value = place.map { fields.entries[$0].value }
+        switch random.below(5) {
+        case 0: #expect(found.string(name).map { .string($0) } == value.flatMap { $0.isText ? $0 : nil })
+        case 1: #expect(found.integer(name).map { .integer($0) } == value.flatMap { $0.isInteger ? $0 : nil })
+        case 2: #expect(found.double(name).map { .double($0) } == value.flatMap { $0.isDouble ? $0 : nil })
+        case 3: #expect(found.boolean(name).map { .boolean($0) } == value.flatMap { $0.isBoolean ? $0 : nil })
+        default: #expect(found.position(of: name) == place)
+        }
+      }
+    }
+    #expect(haveOneShape ? shaped > 190 : shaped < 50)
+  }
+}
+
+extension StoredValue {
+  fileprivate var isText: Bool { if case .string = self { true } else { false } }
+  fileprivate var isInteger: Bool { if case .integer = self { true } else { false } }
+  fileprivate var isDouble: Bool { if case .double = self { true } else { false } }
+  fileprivate var isBoolean: Bool { if case .boolean = self { true } else { false } }
+}
