@@ -79,7 +79,8 @@ package final class BlobWriter {
       nonisolated(unsafe) let memory = unsafe memory
       DispatchQueue.concurrentPerform(iterations: 2) { part in
         let bytes = unsafe RawSpan(_unsafeBytes: memory)
-        guard part == 1 else { return unsafe stream.update(bytes) }
+        // The first part is the caller's most often: other threads are not kept waiting for a disk.
+        guard part == 0 else { return unsafe stream.update(bytes) }
         do throws(ByteStoreError) {
           try unsafe file.append(bytes, syncBytes: syncBytes)
         } catch {

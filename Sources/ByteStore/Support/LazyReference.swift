@@ -5,18 +5,20 @@ import Synchronization
 /// The standard library's `AtomicLazyReference` looks its types up at run time with each load, which costs a read of a
 /// document more than its place in a page.
 @safe
-struct LazyReference<Instance: AnyObject & Sendable>: ~Copyable, Sendable {
+package struct LazyReference<Instance: AnyObject & Sendable>: ~Copyable, Sendable {
   /// Of an instance that is retained once, by this; 0 before there is one.
   private let address = Atomic<UInt>(0)
 
+  package init() {}
+
   deinit { unsafe Self.instance(at: address.load(ordering: .acquiring))?.release() }
 
-  func load() -> Instance? {
+  package func load() -> Instance? {
     unsafe Self.instance(at: address.load(ordering: .acquiring))?.takeUnretainedValue()
   }
 
   /// The one that stays: `new`, or what somebody else was faster with.
-  func storeIfNil(_ new: Instance) -> Instance {
+  package func storeIfNil(_ new: Instance) -> Instance {
     let retained = unsafe Unmanaged.passRetained(new)
     let bits = unsafe UInt(bitPattern: retained.toOpaque())
     let (isStored, found) = address.compareExchange(

@@ -68,7 +68,8 @@ public struct IndexDefinition: Hashable, Sendable {
   public let collectionID: String
   /// Which of these collections.
   public let scope: Scope
-  /// In the order in which they sort.
+  /// In the order in which they sort, read from the end at which the names ascend: of what was declared with a last field
+  /// that descends, each is the other way round. A definition is made of these again with `names: .ascending`.
   public let fields: [Field]
 
   /// An index as somebody declares it: the names of its documents go the way of the last field, as they do in queries,

@@ -1,44 +1,66 @@
 // Lookups in the fields of a map within a record, one after the other.
 //
 // A type asks for its fields in an order of its own, and always in that one; documents of a shape have their fields at
-// the same places. So the place that was found last time comes first, and most lookups are one comparison. Otherwise
-// the field behind the one that was found last is tried, then that one, and then it is bisected.
+// the same places. So the first type that asks for half of a shape's fields leaves behind where it found each, and from
+// then on that place is tried first: most lookups are one comparison. Otherwise the field behind the one that was found
+// last is tried, and then it is bisected.
 
 import ByteStore
+import Synchronization
 
-/// The names of a shape, and where they were found when they were last asked for.
+/// The names of a shape, and where a type found them.
 final class FieldNames: Sendable {
+  private final class Places: Sendable {
+    /// Of the fields that were asked for, in that order.
+    let places: [UInt8]
+
+    init(_ places: [UInt8]) { self.places = places }
+  }
+
   let names: [String]
-  /// Of a shape's fields, in the order of the lookups.
-  private let places = Locked<[UInt8]>([])
+  private let known = LazyReference<Places>()
+  /// How many have set out to learn them.
+  private let tries = Atomic<Int>(0)
+  private static let triesMax = 8
 
   init(_ names: [String]) { self.names = names }
 
-  fileprivate var lastPlaces: [UInt8] { places.withLock { $0 } }
+  fileprivate var places: [UInt8]? { known.load()?.places }
 
-  fileprivate func note(_ places: [UInt8]) { self.places.withLock { $0 = places } }
+  /// Not for ever, where no type asks for enough.
+  fileprivate var areToBeLearned: Bool {
+    tries.load(ordering: .relaxed) < Self.triesMax
+      && tries.add(1, ordering: .relaxed).oldValue < Self.triesMax
+  }
+
+  /// Stays as it is once it is known: other types are none the worse for it than without.
+  fileprivate func learn(_ places: [UInt8]) {
+    if 2 * places.count >= names.count { _ = known.storeIfNil(Places(places)) }
+  }
 }
 
 /// For one thread at a time.
 package final class RecordFields {
   package let map: RecordMap
-  /// Found by lookups of others, and as far as this has come, by its own.
-  private var places: [UInt8]
+  /// Where fields are that are asked for next, if they are asked for as they were when this was learned.
+  private let places: [UInt8]?
   private var lookups = 0
-  private var isNew = false
+  /// For others, if nobody has left any.
+  private var own: [UInt8]?
   /// Behind the field that was found last.
   private var next = 0
 
   package init(_ map: RecordMap) {
     self.map = map
-    places = map.names?.lastPlaces ?? []
+    places = map.names?.places
+    if places == nil, let names = map.names, names.areToBeLearned { own = [] }
   }
 
-  deinit { if isNew { map.names?.note(places) } }
+  deinit { if let own { map.names?.learn(own) } }
 
   package func position(of name: String) -> Int? {
     guard let names = map.names?.names else { return search(name, map.compareName) }
-    if lookups < places.count {
+    if let places, lookups < places.count {
       let place = Int(places[lookups])
       if names[place].isSameUTF8(as: name) {
         lookups += 1
@@ -46,22 +68,17 @@ package final class RecordFields {
         return place
       }
     }
+    // Asked for once more, as something else: that is not among the places.
+    if next > 0, names[next - 1].isSameUTF8(as: name) { return next - 1 }
     let found = search(name) { names[$0].comparedInUTF8(to: $1) }
     if let found { note(UInt8(truncatingIfNeeded: found)) }
     return found
   }
 
   private func note(_ place: UInt8) {
-    if lookups < places.count {
-      places[lookups] = place
-    } else if lookups < Shape.namesMax {
-      places.append(place)
-    } else {
-      // Whoever asks more often asks for the same again.
-      return
-    }
-    lookups += 1
-    isNew = true
+    // Goes on from there, if fields were left out.
+    if let index = places?.firstIndex(of: place) { lookups = index + 1 }
+    if let count = own?.count, count < Shape.namesMax { own?.append(place) }
   }
 
   private func search(_ name: String, _ compare: (Int, String) -> Int) -> Int? {

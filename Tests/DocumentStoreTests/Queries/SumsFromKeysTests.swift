@@ -20,7 +20,7 @@ struct SumsFromKeysTests {
     _ fields: [String], _ direction: OrderBy.Direction = .ascending
   ) throws -> IndexDefinition {
     let fields = fields.map { IndexDefinition.Field(StoredFieldPath(unchecked: [$0]), .value(direction)) }
-    return try IndexDefinition("c", .collection, fields)
+    return try IndexDefinition("c", .collection, fields, names: .ascending)
   }
 
   private func set(_ id: String, _ fields: (String, StoredValue)..., in store: DocumentStore) throws {
@@ -50,6 +50,7 @@ struct SumsFromKeysTests {
       let ordered = try StructuredQuery.ofC.order("n", direction).order(.documentID)
       #expect(try fromKeys(ordered, store) == [51, 1225, 24.5])
       #expect(try fromKeys(try ordered.where("n", .greaterThan, 47), store) == [2, 97, 48.5])
+      #expect(store.indexList.map(\.definition) == [try index(["n"], direction)])
       try store.close()
     }
   }

@@ -26,10 +26,12 @@ struct RecordFieldsTests {
   func anyOrder(haveOneShape: Bool) throws {
     let store = try DocumentStore.openInMemory()
     var random = SeededRandom(seed: 11)
-    // Each type asks for some of them, in its order, for some twice, and for some that are not there.
-    let types = (0..<3).map { _ in
-      (0..<50).map { _ in
-        random.oneIn(10) ? "missing \(random.below(5))" : Self.names[random.below(Self.names.count)]
+    // Each type asks for some of them, in its order, for some twice, and for some that are not there; one for few.
+    let types = [60, 300, 60, 5].map { count in
+      (0..<count).flatMap { _ in
+        let isMissing = random.oneIn(10)
+        let name = isMissing ? "missing \(random.below(5))" : Self.names[random.below(Self.names.count)]
+        return random.oneIn(8) ? [name, name] : [name]
       }
     }
     var shaped = 0
@@ -57,6 +59,33 @@ struct RecordFieldsTests {
       }
     }
     #expect(haveOneShape ? shaped > 190 : shaped < 50)
+  }
+
+  @Test("are found by many threads at once, by the first that learn and by those after them")
+  func manyThreads() throws {
+    let store = try DocumentStore.openInMemory()
+    let names = Self.names.filter { !$0.isEmpty }
+    var random = SeededRandom(seed: 12)
+    for number in 0..<20 {
+      let fields = StoredMap(names.map { ($0, StoredValue.integer(Int64(number))) })
+      try store.commit([.set(DocumentPath(["things", "\(number)"]), fields)])
+    }
+    let orders = (0..<4).map { _ in names.shuffled(using: &random) }
+    let wrong = Locked<[String]>([])
+    let threads = orders.map { order in
+      WorkerThread {
+        for number in 0..<400 {
+          let path = DocumentPath(unchecked: ["things", "\(number % 20)"])
+          guard case .record(let map)? = (try? store.storedRecord(at: path))?.fields else { continue }
+          let fields = RecordFields(map)
+          for name in order where fields.integer(name) != Int64(number % 20) {
+            wrong.withLock { $0.append(name) }
+          }
+        }
+      }
+    }
+    for thread in threads { thread.join() }
+    #expect(wrong.withLock { $0 } == [])
   }
 }
 

@@ -11,6 +11,7 @@ struct LiveWorld {
   private static let number = StoredFieldPath(unchecked: ["n"])
   private static let kind = StoredFieldPath(unchecked: ["k"])
   private static let tags = StoredFieldPath(unchecked: ["tags"])
+  private static let part = StoredFieldPath(unchecked: ["p"])
   private static let inner = StoredFieldPath(unchecked: ["m", "x"])
 
   // MARK: Documents
@@ -32,12 +33,16 @@ struct LiveWorld {
 
   private mutating func kindValue() -> StoredValue { .string("k\(random.below(100))") }
 
+  /// Many documents share one.
+  private mutating func partValue() -> StoredValue { .integer(Int64(random.below(4))) }
+
   private mutating func tagValue() -> StoredValue { .integer(Int64(random.below(60))) }
 
   mutating func fields() -> StoredMap {
     var fields = StoredMap()
     if !random.oneIn(20) { fields["n"] = numberValue() }
     if !random.oneIn(20) { fields["k"] = kindValue() }
+    fields["p"] = partValue()
     if random.oneIn(2) { fields["tags"] = .array((0..<random.below(4)).map { _ in tagValue() }) }
     fields["m"] = .map(StoredMap([("x", .integer(Int64(random.below(50))))]))
     return fields
@@ -141,11 +146,11 @@ struct LiveWorld {
 
   /// Two, of which the first is common and the second is not, or the other way round.
   private mutating func equalities() -> FilterTree {
-    let inner = FilterTree.field(Self.inner, .equal, .integer(Int64(random.below(5))))
+    let part = FilterTree.field(Self.part, .equal, partValue())
     let other: FilterTree =
       random.oneIn(2)
       ? .field(Self.kind, .equal, kindValue()) : .field(Self.number, .equal, numberValue())
-    return .all(random.oneIn(2) ? [inner, other] : [other, inner])
+    return .all(random.oneIn(2) ? [part, other] : [other, part])
   }
 
   private mutating func name() -> FilterTree {

@@ -1,6 +1,8 @@
 // Threads that go on together: whoever comes to a place between two steps waits there for a moment until another one
 // comes to such a place, and then both go on at once. So steps of commits, transactions and live queries overlap that
-// otherwise seldom would: for the thread sanitizer, which sees a race only where it might have happened.
+// otherwise seldom would: for the thread sanitizer, which sees a race only where it might have happened. What one thread
+// does before a meeting is in order with what the other does after it; races between these show only without meetings,
+// in the campaigns of transactions and of live queries.
 
 import ByteStore
 import Dispatch

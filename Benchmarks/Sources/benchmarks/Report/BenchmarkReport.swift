@@ -31,6 +31,9 @@ struct BenchmarkReport {
         : "--scale \(options.scale.map(String.init).joined(separator: ","))")
     words.append("--runs \(options.runs)")
     if let peers = options.peers { words.append("--peers \(peers.sorted().joined(separator: ","))") }
+    if options.directory != BenchmarkOptions.standardDirectory {
+      words.append("--directory \(options.directory)")
+    }
     return words.joined(separator: " ")
   }
 

@@ -106,10 +106,11 @@ struct ReportPage {
       <section><h2>Method</h2>
       <p>The documents are made from a seed: eleven fields, about 380 bytes as JSON, half of them users, half posts below
       them. What is written is made before the clock starts. Durable means on stable storage, on both sides. Reads visit
-      every field of every document that they return, after a third of them as a warm-up; writes have none. Stores that are
-      read are made once and copied; engines take turns round by round. "Cache of an eighth" means that each engine's own
-      cache has an eighth of its data. A dashed line is what the machine could do at most: a page written and synced, LZ4,
-      memory that is copied. In W10, \(ColdOpen.way). \(missing.joined(separator: " "))</p>
+      every field of every document that they return. Before them, each engine has visited all documents in the order that
+      is asked for, or every seventh by its path, and answered a third of the questions; writes have no warm-up. Stores that
+      are read are made once and copied; engines take turns round by round. "Cache of an eighth" means that each engine's own
+      cache has an eighth of its data. A dashed line is what the machine could do at most: as many bytes written and
+      synced, LZ4, memory that is copied. In W10, \(ColdOpen.way). \(missing.joined(separator: " "))</p>
       <pre>\(report.command.escaped)</pre>
       <h3>Machine</h3><dl>\(machine.joined())</dl>
       <h3>Engines and their settings</h3><dl>\(engines.joined())</dl></section>

@@ -13,7 +13,8 @@ struct BenchmarkOptions: Sendable {
   /// Counts of documents, for curves.
   var scale: [Int] = []
   /// Where stores are made; the disk that is measured.
-  var directory = FileManager.default.temporaryDirectory.path
+  var directory = Self.standardDirectory
+  static let standardDirectory = FileManager.default.temporaryDirectory.path
   var wantsHelp = false
 
   static let help = """

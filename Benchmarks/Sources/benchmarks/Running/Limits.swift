@@ -9,22 +9,22 @@ enum Limits {
   static let memory = "limit: memory"
   static let names: Set = [device, lz4, memory]
 
-  /// So many pages written over a file that is as large already, each one synced.
-  static func syncedPages(
-    in directory: URL, _ count: Int, pageBytes: Int = 4096
+  /// So many pieces written over a file that is as large already, each one synced.
+  static func syncedWrites(
+    of byteCount: Int, _ count: Int, threads: Int, in directory: URL
   ) throws -> [String: Double] {
-    let page = [UInt8](repeating: 0x5A, count: pageBytes)
-    let file = open(directory.appendingPathComponent("pages").path, O_RDWR | O_CREAT, 0o600)
+    let bytes = [UInt8](repeating: 0x5A, count: byteCount)
+    let file = open(directory.appendingPathComponent("pieces").path, O_RDWR | O_CREAT, 0o600)
     guard file >= 0 else { throw BenchmarkFailure("the file for the device's limit was not made") }
     defer { close(file) }
     @Sendable func write(_ index: Int) throws {
-      guard pwrite(file, page, page.count, off_t(index * page.count)) == page.count else {
-        throw BenchmarkFailure("a page was not written whole")
+      guard pwrite(file, bytes, bytes.count, off_t(index * bytes.count)) == bytes.count else {
+        throw BenchmarkFailure("a piece was not written whole")
       }
     }
     for index in 0..<count { try write(index) }
     try sync(file)
-    return try CommitTimes.measure(count) { index in
+    return try CommitTimes.measure(count, threads: threads) { index in
       try write(index)
       try sync(file)
     }
@@ -98,6 +98,32 @@ enum Limits {
     memset(target, 2, count)
     let time = ContinuousClock().measure { memcpy(target, source, count) }
     return Double(count) / (time / .seconds(1))
+  }
+}
+
+/// Writing and syncing alone, as a limit of commits.
+struct DeviceWrites: Engine {
+  var count: Int
+  var byteCount = 4096
+  var threads = 1
+  /// What a write is counted as, where commits are not what is counted.
+  var counted: (metric: String, perWrite: Double)?
+  let name = Limits.device
+
+  func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
+    let count = max(threads, min(count, context.options.documents)) / threads * threads
+    let results = try Limits.syncedWrites(of: byteCount, count, threads: threads, in: directory)
+    guard let counted else { return results }
+    return [counted.metric: (results["commits_per_s"] ?? 0) * counted.perWrite]
+  }
+}
+
+/// Copying what is in no cache, as a limit of reads.
+struct CopyRate: Engine {
+  let name = Limits.memory
+
+  func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
+    ["mb_per_s": Limits.copiedBytesPerSecond() / 1e6]
   }
 }
 

@@ -15,6 +15,7 @@ struct Machine: Sendable {
     #if SQLITE
     lines.append(("SQLite", SQLiteDatabase.version))
     #endif
+    lines += Self.libraries
     lines.append(("Built", Self.isOptimised ? "optimised" : "NOT OPTIMISED: the numbers mean nothing"))
   }
 
@@ -26,6 +27,18 @@ struct Machine: Sendable {
     #else
     true
     #endif
+  }
+
+  /// Of the other peers: the file tells the version.
+  private static var libraries: [(name: String, text: String)] {
+    let maps = (try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8)) ?? ""
+    let paths = Set(maps.split(separator: "\n").compactMap { $0.split(separator: " ").last.map(String.init) })
+    let files = [("LMDB", "liblmdb."), ("RocksDB", "librocksdb."), ("LevelDB", "libleveldb.")]
+    return files.compactMap { name, file in
+      paths.first { $0.contains("/\(file)") }.map { path in
+        (name, URL(fileURLWithPath: path).resolvingSymlinksInPath().lastPathComponent)
+      }
+    }
   }
 
   private static var load: String {

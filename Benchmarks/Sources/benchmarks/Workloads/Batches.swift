@@ -9,7 +9,12 @@ import Foundation
 enum DurableBatches: Workload {
   static let name = "W3"
   static let title = "durable batches of 500 documents"
-  static var engines: [any Engine] { Engines.all.map { BatchRound(type: $0) } }
+  /// Beside it the bytes of as many documents, 350 each, written and synced.
+  static var engines: [any Engine] {
+    Engines.all.map { BatchRound(type: $0) } + [
+      DeviceWrites(count: 200, byteCount: 43 * 4096, counted: ("docs_per_s", 500))
+    ]
+  }
   static let goals = [Goal.ratio("batches of 500", "docs_per_s", 0.4)]
 }
 

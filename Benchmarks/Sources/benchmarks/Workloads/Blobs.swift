@@ -5,7 +5,8 @@
 //   W15c  10 MB each, one after the other
 //   W15d  100 KB each, read while the system has them in memory
 //
-// All contents are different, and none can be compressed. What was written is read back and compared.
+// All contents are different, and none can be compressed. What was written is read back and compared. Beside it the
+// bare device: as many bytes written over a file that is there, and synced.
 
 import Foundation
 
@@ -41,7 +42,13 @@ enum BlobReads: Workload {
 }
 
 private func blobEngines(_ round: BlobRound) -> [any Engine] {
-  [BlobRoundOfEngine<DugoutBlobs>(round: round), BlobRoundOfEngine<FileBlobs>(round: round)]
+  let limit: any Engine =
+    round.measuresReads
+    ? CopyRate()
+    : DeviceWrites(
+      count: round.countMax, byteCount: round.bytes, threads: round.threads,
+      counted: ("mb_per_s", Double(round.bytes) / 1e6))
+  return [BlobRoundOfEngine<DugoutBlobs>(round: round), BlobRoundOfEngine<FileBlobs>(round: round), limit]
 }
 
 private struct BlobRound {

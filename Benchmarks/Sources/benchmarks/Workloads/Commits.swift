@@ -1,7 +1,8 @@
 // W1, W2: durable commits of one document, with three indexes.
 //
 //   W1   from one thread; beside it the bare device: write a page over a file that is there, sync
-//   W2   from eight threads; beside it 64 writers that wait without a thread
+//   W2   from eight threads; beside it 64 writers that wait without a thread, and eight threads that write
+//        such pages
 
 import DocumentStore
 import Foundation
@@ -10,7 +11,7 @@ enum SingleCommits: Workload {
   static let name = "W1"
   static let title = "durable commits of one document, one writer"
   static var engines: [any Engine] {
-    Engines.all.map { CommitRound(type: $0, threads: 1) } + [DevicePages()]
+    Engines.all.map { CommitRound(type: $0, threads: 1) } + [DeviceWrites(count: 5000)]
   }
   static let goals = [Goal.ratio("one document, one writer", "commits_per_s", 0.6)]
 }
@@ -19,7 +20,9 @@ enum EightWriters: Workload {
   static let name = "W2"
   static let title = "durable commits of one document, eight writers"
   static var engines: [any Engine] {
-    Engines.all.map { CommitRound(type: $0, threads: 8) } + [WaitingWriters()]
+    Engines.all.map { CommitRound(type: $0, threads: 8) } + [
+      WaitingWriters(), DeviceWrites(count: 20_000, threads: 8),
+    ]
   }
   static let goals = [
     Goal.ratio("one document, eight writers", "commits_per_s", 0.5),
@@ -51,14 +54,6 @@ private struct CommitRound: Engine {
     try context.answers.note("what \(threads) threads wrote", try engine.scan(), of: name)
     try engine.close()
     return times
-  }
-}
-
-private struct DevicePages: Engine {
-  let name = Limits.device
-
-  func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
-    try Limits.syncedPages(in: directory, min(context.options.documents, 5000))
   }
 }
 

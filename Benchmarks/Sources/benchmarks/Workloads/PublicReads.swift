@@ -78,7 +78,7 @@ enum PublicReads {
     return try result.get()
   }
 
-  /// What leads to every document, as the engines have it.
+  /// As the engines are: every page of documents, and of what leads to them.
   static func warm(_ firestore: Firestore, _ context: RunContext) throws {
     for number in Question.numbersToWarm(context.options.documents) {
       _ = try firestore.document(SampleDocument(number).path).read()
