@@ -71,7 +71,7 @@ package final class BlobWriter {
       digest.update(bytes)
       return try staged.append(bytes, syncBytes: syncBytes)
     }
-    // Each of these is one part's, until both have returned.
+    // Each of these is one part's until both have returned, but for the bytes, which both only read.
     nonisolated(unsafe) var stream = digest
     nonisolated(unsafe) var failure: ByteStoreError?
     nonisolated(unsafe) let file = staged
