@@ -20,12 +20,14 @@ struct CommitBody {
   /// the file was made by someone else. What is too large for a batch is too large for a segment.
   init?(decoding bytes: [UInt8]) {
     self.bytes = bytes
-    var isWithinLimits = true
-    let isWhole = Self.walk(bytes) { operation in
-      if operation.key.count > Batch.keyBytesMax { isWithinLimits = false }
-      if case .put(_, _, let value) = operation, value.count > Batch.valueBytesMax { isWithinLimits = false }
+    guard let count = Self.count(in: bytes) else { return nil }
+    var offset = Self.prefixBytes
+    for _ in 0..<count {
+      guard let operation = Self.operation(in: bytes, at: &offset), operation.key.count <= Batch.keyBytesMax
+      else { return nil }
+      if case .put(_, _, let value) = operation, value.count > Batch.valueBytesMax { return nil }
     }
-    guard isWhole, isWithinLimits else { return nil }
+    guard offset == bytes.count else { return nil }
   }
 
   var stamp: UInt64 {
@@ -44,31 +46,58 @@ struct CommitBody {
     }
   }
 
-  func forEachOperation(_ body: (Operation) -> Void) {
-    let isWhole = Self.walk(bytes, body)
-    precondition(isWhole, "a body was checked, or encoded by a batch")
+  /// In their order. A loop may change the table; a closure would have all of it counted as referred to, for each key.
+  var operations: Operations { Operations(bytes) }
+
+  struct Operations: Sequence, IteratorProtocol {
+    private let bytes: [UInt8]
+    private var offset = CommitBody.prefixBytes
+    private var left: UInt32
+
+    fileprivate init(_ bytes: [UInt8]) {
+      guard let count = CommitBody.count(in: bytes) else { Self.fail() }
+      self.bytes = bytes
+      left = count
+    }
+
+    mutating func next() -> Operation? {
+      guard left > 0 else {
+        if offset != bytes.count { Self.fail() }
+        return nil
+      }
+      left -= 1
+      guard let operation = CommitBody.operation(in: bytes, at: &offset) else { Self.fail() }
+      return operation
+    }
+
+    private static func fail() -> Never { preconditionFailure("a body was checked, or encoded by a batch") }
   }
 
-  /// Calls `body` for each operation; false at the first byte that is none.
-  private static func walk(_ bytes: [UInt8], _ body: (Operation) -> Void) -> Bool {
+  private static func count(in bytes: [UInt8]) -> UInt32? {
     var reader = ByteReader(bytes.rawSpan)
-    guard reader.skip(8), let count = reader.uint32() else { return false }
-    for _ in 0..<count {
-      let offset = reader.offset
-      switch reader.uint8() {
-      case putTag:
-        guard let keyBytes = reader.uint16(), let valueBytes = reader.uint32(),
-          let key = reader.range(Int(keyBytes)), let value = reader.range(Int(valueBytes))
-        else { return false }
-        body(.put(offset: offset, key: key, value: value))
-      case removeTag:
-        guard let keyBytes = reader.uint16(), let key = reader.range(Int(keyBytes)) else { return false }
-        body(.remove(key: key))
-      default:
-        return false
-      }
+    return reader.skip(8) ? reader.uint32() : nil
+  }
+
+  /// The operation at an offset, which is then that of the next; nil for bytes that are none.
+  @inline(__always)
+  private static func operation(in bytes: [UInt8], at offset: inout Int) -> Operation? {
+    var reader = ByteReader(bytes.rawSpan)
+    guard reader.skip(offset) else { return nil }
+    let operation: Operation
+    switch reader.uint8() {
+    case putTag:
+      guard let keyBytes = reader.uint16(), let valueBytes = reader.uint32(),
+        let key = reader.range(Int(keyBytes)), let value = reader.range(Int(valueBytes))
+      else { return nil }
+      operation = .put(offset: offset, key: key, value: value)
+    case removeTag:
+      guard let keyBytes = reader.uint16(), let key = reader.range(Int(keyBytes)) else { return nil }
+      operation = .remove(key: key)
+    default:
+      return nil
     }
-    return reader.bytesLeft == 0
+    offset = reader.offset
+    return operation
   }
 
   // MARK: One put

@@ -121,7 +121,7 @@ struct LogWriter {
       sequence = sequence.next
       encode(.commit, body: batch.body, sequence: sequence, into: &pages)
     }
-    try write(pages)
+    try write(&pages)
     lastSequence = sequence
     unsyncedSince = unsyncedSince ?? platform.clock.monotonicNanoseconds()
   }
@@ -146,7 +146,7 @@ struct LogWriter {
   mutating func appendWatermark() throws(SystemFailure) {
     var page: [UInt8] = []
     encode(.watermark, body: [], sequence: lastSequence, into: &page)
-    try write(page)
+    try write(&page)
     lacksWatermark = false
   }
 
@@ -154,7 +154,7 @@ struct LogWriter {
   mutating func appendCloseMarker() throws(SystemFailure) {
     var page: [UInt8] = []
     encode(.close, body: [], sequence: lastSequence, into: &page)
-    try write(page)
+    try write(&page)
     try sync()
   }
 
@@ -175,12 +175,11 @@ struct LogWriter {
   }
 
   /// Whole pages, so that the system has none to read back first; the last frame ends before the zeros.
-  private mutating func write(_ frames: [UInt8]) throws(SystemFailure) {
-    var pages = frames
-    pages.pad(toMultipleOf: LogFormat.pageBytes)
-    let start = nextPage
-    try file.writeAll(pages.rawSpan, at: start, platform)
-    end = start + UInt64(frames.count)
+  private mutating func write(_ frames: inout [UInt8]) throws(SystemFailure) {
+    let (start, bytes) = (nextPage, frames.count)
+    frames.pad(toMultipleOf: LogFormat.pageBytes)
+    try file.writeAll(frames.rawSpan, at: start, platform)
+    end = start + UInt64(bytes)
   }
 }
 

@@ -64,19 +64,40 @@ struct SlotPages: Sendable {
     return pages.isLoaded(page) ? nil : .slots(page)
   }
 
-  /// Hands over the ordinals of all keys with this fingerprint, until `visit` returns true.
-  func forEachOrdinal(withFingerprint fingerprint: UInt32, _ visit: (UInt32) -> Bool) {
-    let page = pageNumber(directory[directoryIndex(of: fingerprint)])
-    var index = Self.home(of: fingerprint)
-    while true {
-      let slot = pages[page, index]
-      if slot == 0 { break }
-      if Self.fingerprint(of: slot) == fingerprint, visit(Self.ordinal(of: slot)) { return }
-      index = Self.next(index)
+  /// How far a search has come. It refers to nothing: a closure that looks at the table would have all of it counted
+  /// as referred to, for each key.
+  struct Probe {
+    fileprivate let fingerprint: UInt32
+    fileprivate let page: Int
+    fileprivate var index: Int
+    fileprivate var isInOverflow = false
+  }
+
+  /// A search for all keys with this fingerprint.
+  func probe(for fingerprint: UInt32) -> Probe {
+    Probe(
+      fingerprint: fingerprint, page: pageNumber(directory[directoryIndex(of: fingerprint)]),
+      index: Self.home(of: fingerprint))
+  }
+
+  /// The ordinal of the next one. Nothing may change between the steps of a search.
+  func nextOrdinal(_ probe: inout Probe) -> UInt32? {
+    while !probe.isInOverflow {
+      let slot = pages[probe.page, probe.index]
+      guard slot != 0 else {
+        probe.isInOverflow = true
+        probe.index = 0
+        break
+      }
+      probe.index = Self.next(probe.index)
+      if Self.fingerprint(of: slot) == probe.fingerprint { return Self.ordinal(of: slot) }
     }
-    for slot in overflow where Self.fingerprint(of: slot) == fingerprint {
-      if visit(Self.ordinal(of: slot)) { return }
+    while probe.index < overflow.count {
+      let slot = overflow[probe.index]
+      probe.index += 1
+      if Self.fingerprint(of: slot) == probe.fingerprint { return Self.ordinal(of: slot) }
     }
+    return nil
   }
 
   // MARK: Changing

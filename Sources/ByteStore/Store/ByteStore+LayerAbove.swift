@@ -72,9 +72,7 @@ struct Recovered: Sendable {
 
 extension CommitBody {
   fileprivate var keys: [[UInt8]] {
-    var keys: [[UInt8]] = []
-    forEachOperation { keys.append(Array(bytes[$0.key])) }
-    return keys
+    operations.map { Array(bytes[$0.key]) }
   }
 }
 

@@ -152,11 +152,11 @@ struct FlushJob: ~Copyable {
   private func tailItems() -> [Item] {
     var items: [Item] = []
     table.tail.forEachBody { number, commit in
-      commit.forEachOperation { operation in
-        guard case .put(let offset, let key, let value) = operation else { return }
+      for operation in commit.operations {
+        guard case .put(let offset, let key, let value) = operation else { continue }
         let location = Location(body: number, offset: offset)
         let fingerprint = table.fingerprint(of: commit.bytes.rawSpan.extracting(key))
-        guard let ordinal = table.ordinal(at: location, fingerprint) else { return }
+        guard let ordinal = table.ordinal(at: location, fingerprint) else { continue }
         items.append(Item(commit: commit, key: key, value: value, ordinal: ordinal, location: location))
       }
     }

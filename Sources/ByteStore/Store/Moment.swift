@@ -132,7 +132,10 @@ extension Table {
   }
 
   /// Of a location that is not in memory.
-  func segment(of location: Location) -> Segment? { location.slot.flatMap { segments[$0]?.segment } }
+  func segment(of location: Location) -> Segment? {
+    guard let slot = location.slot else { return nil }
+    return segments[slot]?.segment
+  }
 
   /// Where the bytes of an ordinal are.
   func look(up ordinal: UInt32) -> Entry {

@@ -86,12 +86,12 @@ struct SalvageTable {
   ) throws(ByteStoreError) -> UInt32? {
     var candidates: [(UInt32, Segment, Location)] = []
     table.withTable { table in
-      table.slots.forEachOrdinal(withFingerprint: fingerprint) { ordinal in
+      var probe = table.slots.probe(for: fingerprint)
+      while let ordinal = table.slots.nextOrdinal(&probe) {
         let location = table.location(of: ordinal)
         if let slot = location.slot, let use = table.segments[slot] {
           candidates.append((ordinal, use.segment, location))
         }
-        return false
       }
     }
     for (ordinal, segment, location) in candidates {
@@ -156,20 +156,13 @@ struct SalvageTable {
 
   private static func part(of commit: CommitBody, _ isIn: [Bool]) throws(ByteStoreError) -> CommitBody {
     var batch = Batch(stamp: commit.stamp)
-    var result = Result<Void, ByteStoreError>.success(())
-    var index = 0
-    commit.forEachOperation { operation in
-      defer { index += 1 }
-      guard isIn[index], case .success = result else { return }
-      result = Result { () throws(ByteStoreError) in
-        switch operation {
-        case .put(_, let key, let value):
-          try batch.put(Array(commit.bytes[value]), for: Array(commit.bytes[key]))
-        case .remove(let key): try batch.remove(Array(commit.bytes[key]))
-        }
+    for (index, operation) in commit.operations.enumerated() where isIn[index] {
+      switch operation {
+      case .put(_, let key, let value):
+        try batch.put(Array(commit.bytes[value]), for: Array(commit.bytes[key]))
+      case .remove(let key): try batch.remove(Array(commit.bytes[key]))
       }
     }
-    try result.get()
     return CommitBody(trusted: batch.body)
   }
 

@@ -158,7 +158,7 @@ final class SharedTable: Sendable {
   ) throws(ByteStoreError) -> [Unsure] {
     table.withLock { table in
       var unsure: [Unsure] = []
-      commit.forEachOperation { operation in
+      for operation in commit.operations {
         let key = operation.key
         let bytes = commit.bytes.rawSpan.extracting(key)
         let fingerprint = table.fingerprint(of: bytes)
@@ -249,11 +249,11 @@ extension Table {
   ) throws(ByteStoreError) {
     var result = Result<Void, ByteStoreError>.success(())
     tail.forEachBody { number, commit in
-      commit.forEachOperation { operation in
+      for operation in commit.operations {
         guard case .put(let offset, let key, let value) = operation, case .success = result,
           let ordinal = ordinal(
             at: Location(body: number, offset: offset), fingerprint(of: commit.bytes.rawSpan.extracting(key)))
-        else { return }
+        else { continue }
         result = Result { () throws(ByteStoreError) in try body(ordinal, commit, key, value) }
       }
     }

@@ -87,39 +87,34 @@ struct Table: Sendable {
   /// Looks for a key. `passing` are ordinals in segments that turned out to be other keys.
   func find(_ key: RawSpan, _ fingerprint: UInt32, passing: [UInt32] = []) -> Search {
     if let page = slots.missing(for: fingerprint) { return .missing(page) }
-    var result = Search.absent
-    slots.forEachOrdinal(withFingerprint: fingerprint) { ordinal in
+    var probe = slots.probe(for: fingerprint)
+    while let ordinal = slots.nextOrdinal(&probe) {
       guard locations.isLoaded(wordAt: Int(ordinal)) else {
-        result = .missing(.locations(Int(ordinal) / PagedWords.wordsPerPage))
-        return true
+        return .missing(.locations(Int(ordinal) / PagedWords.wordsPerPage))
       }
-      let location = Location(bits: locations[Int(ordinal)])
+      let location = location(of: ordinal)
       switch location.place {
       case .none:
-        return false
+        continue
       case .tail(let body, let offset):
         let commit = tail[body]
-        guard commit.isKey(key, ofPutAt: offset) else { return false }
-        result = .inTail(ordinal, commit, offset: offset)
-        return true
+        if commit.isKey(key, ofPutAt: offset) { return .inTail(ordinal, commit, offset: offset) }
       case .entry(let slot, _, _, _), .run(let slot, _, _):
-        guard !passing.contains(ordinal), let use = segments[slot] else { return false }
-        result = .inSegment(ordinal, use.segment, location)
-        return true
+        guard !passing.contains(ordinal), let use = segments[slot] else { continue }
+        return .inSegment(ordinal, use.segment, location)
       }
     }
-    return result
+    return .absent
   }
 
   func location(of ordinal: UInt32) -> Location { Location(bits: locations[Int(ordinal)]) }
 
   func isOrdinal(_ ordinal: UInt32, of key: RawSpan) -> Bool {
-    var isIt = false
-    slots.forEachOrdinal(withFingerprint: fingerprint(of: key)) { candidate in
-      isIt = candidate == ordinal
-      return isIt
+    var probe = slots.probe(for: fingerprint(of: key))
+    while let candidate = slots.nextOrdinal(&probe) {
+      if candidate == ordinal { return true }
     }
-    return isIt
+    return false
   }
 
   // MARK: Preparing a commit
@@ -209,7 +204,7 @@ struct Table: Sendable {
     let body = tail.append(commit)
     var index = 0
     var puts = 0
-    commit.forEachOperation { operation in
+    for operation in commit.operations {
       let target = targets[index]
       index += 1
       let ordinal = ordinal(of: commit, operation.key, target)
@@ -226,7 +221,7 @@ struct Table: Sendable {
         }
       case .remove:
         place(.max)
-        guard let ordinal else { return }
+        guard let ordinal else { continue }
         release(self.location(of: ordinal), orCountDown: &puts, from: body)
         remove(ordinal, target.fingerprint)
       }
@@ -248,17 +243,16 @@ struct Table: Sendable {
   private func ordinal(of commit: CommitBody, _ key: Range<Int>, _ target: Target) -> UInt32? {
     if let ordinal = target.ordinal, location(of: ordinal) != .none { return ordinal }
     let bytes = commit.bytes.rawSpan.extracting(key)
-    var found: UInt32?
-    slots.forEachOrdinal(withFingerprint: target.fingerprint) { ordinal in
+    var probe = slots.probe(for: target.fingerprint)
+    while let ordinal = slots.nextOrdinal(&probe) {
       // One that shares the fingerprint and whose page nobody has needed yet is not in the tail.
       guard locations.isLoaded(wordAt: Int(ordinal)),
         case .tail(let body, let offset) = location(of: ordinal).place,
         tail[body].isKey(bytes, ofPutAt: offset)
-      else { return false }
-      found = ordinal
-      return true
+      else { continue }
+      return ordinal
     }
-    return found
+    return nil
   }
 
   @discardableResult
@@ -320,13 +314,11 @@ struct Table: Sendable {
 
   /// The ordinal whose location this is, by the fingerprint of its key.
   func ordinal(at location: Location, _ fingerprint: UInt32) -> UInt32? {
-    var found: UInt32?
-    slots.forEachOrdinal(withFingerprint: fingerprint) { ordinal in
-      guard self.location(of: ordinal) == location else { return false }
-      found = ordinal
-      return true
+    var probe = slots.probe(for: fingerprint)
+    while let ordinal = slots.nextOrdinal(&probe) {
+      if self.location(of: ordinal) == location { return ordinal }
     }
-    return found
+    return nil
   }
 
   /// Bytes were copied to another place. Does nothing if the key has changed meanwhile.
