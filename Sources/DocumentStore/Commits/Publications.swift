@@ -14,7 +14,7 @@ protocol CommitFollower: AnyObject, Sendable {
 final class Publications: Sendable {
   private struct State {
     var position: UInt64 = 0
-    var queue: [PublishedCommit] = []
+    var queue: [CommitEffects] = []
     weak var follower: (any CommitFollower)?
     /// How often each id of a collection is followed.
     var collectionIDs: [String: Int] = [:]
@@ -64,16 +64,18 @@ final class Publications: Sendable {
   func append(_ effects: CommitEffects) {
     state.withLock { state in
       state.position += 1
-      if state.follower != nil { state.queue.append(effects.published) }
+      if state.follower != nil { state.queue.append(effects) }
     }
   }
 
   /// All that nobody has taken yet, and the position behind the last of them.
   func take() -> (commits: [PublishedCommit], position: UInt64) {
-    state.withLock { state in
+    let (effects, position) = state.withLock { state in
       defer { state.queue = [] }
       return (state.queue, state.position)
     }
+    // Commits wait for the lock of the table, which whoever appends holds.
+    return (effects.map(\.published), position)
   }
 
   func notify() {

@@ -6,7 +6,7 @@
 
 import ByteStore
 
-struct EntryMatcher {
+final class EntryMatcher {
   enum Verdict {
     case no, yes
     /// Whoever asks has to decode the document.

@@ -262,7 +262,9 @@ final class IndexChanges: CommitNote {
   func keys(for index: UInt32, _ definition: IndexDefinition) -> [Keys] {
     made.withLock { made in
       if let known = made.keys.first(where: { $0.index == index }) { return known.keys }
-      let keys = changes.indices.map { Self.keys(of: changes[$0], definition) }
+      let keys = unsafe changes.withUnsafeBufferPointer { changes in
+        changes.indices.map { unsafe Self.keys(of: changes[$0], definition) }
+      }
       made.keys.append((index, keys))
       return keys
     }
@@ -272,8 +274,10 @@ final class IndexChanges: CommitNote {
   var names: [[UInt8]] {
     made.withLock { made in
       if made.names.isEmpty {
-        made.names = changes.indices.map { place in
-          StoredKey.of(NameKey.encode(changes[place].path, documentKey: changes[place].key))
+        made.names = unsafe changes.withUnsafeBufferPointer { changes in
+          changes.indices.map { place in
+            unsafe StoredKey.of(NameKey.encode(changes[place].path, documentKey: changes[place].key))
+          }
         }
       }
       return made.names
@@ -323,9 +327,12 @@ extension IndexSet.State {
     if names != nil {
       let keys = note.names
       do throws(DocumentStoreError) {
-        // Who was there and stays has its name already, and its ordinal.
-        for (place, ordinal) in zip(note.changes.indices, ordinals) where !note.changes[place].isUpdate {
-          try names?.apply(note.changes[place], keys[place], ordinal)
+        // What lies in an array would be counted as referred to, each document for itself.
+        try unsafe note.changes.withUnsafeBufferPointer { changes throws(DocumentStoreError) in
+          // Who was there and stays has its name already, and its ordinal.
+          for (place, ordinal) in zip(changes.indices, ordinals) where unsafe !changes[place].isUpdate {
+            try unsafe names?.apply(changes[place], keys[place], ordinal)
+          }
         }
       } catch {
         names = nil

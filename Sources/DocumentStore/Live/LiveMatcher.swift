@@ -14,7 +14,7 @@ final class LivePlace {
 
 struct LiveMatcher {
   /// Views of one collection, one collection group, or one document.
-  fileprivate struct Scope {
+  fileprivate final class Scope {
     /// Found by every change.
     var all: [ObjectIdentifier: LiveView] = [:]
     var names: [[UInt8]: [ObjectIdentifier: LiveView]] = [:]
@@ -27,9 +27,9 @@ struct LiveMatcher {
   }
 
   private enum ScopeKey: Hashable {
-    case collection([UInt8])
-    case group([UInt8])
-    case document([UInt8])
+    case collection(RecordKey)
+    case group(RecordKey)
+    case document(RecordKey)
   }
 
   private var scopes: [ScopeKey: Scope] = [:]
@@ -43,7 +43,9 @@ struct LiveMatcher {
     count(key, 1)
     let place = LivePlace(view)
     view.place = place
-    scopes[key, default: Scope()].insert(place)
+    let scope = scopes[key] ?? Scope()
+    scopes[key] = scope
+    scope.insert(place)
   }
 
   mutating func remove(_ view: LiveView) {
@@ -73,9 +75,9 @@ struct LiveMatcher {
 
   private static func key(of scope: StructuredQuery.Scope) -> ScopeKey {
     switch scope {
-    case .collection(let collection): .collection(bytes(collection.segments[...]))
-    case .collectionGroup(let id): .group(Array(id.utf8))
-    case .document(let path): .document(DocumentKey.encode(path))
+    case .collection(let collection): .collection(RecordKey(bytes(collection.segments[...])))
+    case .collectionGroup(let id): .group(RecordKey(Array(id.utf8)))
+    case .document(let path): .document(RecordKey(DocumentKey.encode(path)))
     }
   }
 
@@ -88,29 +90,29 @@ struct LiveMatcher {
   // MARK: Changes
 
   /// Hands over each view that a change may concern, once.
-  mutating func forEachView(concernedBy change: PublishedChange, _ body: (LiveView) -> Void) {
+  func forEachView(concernedBy change: PublishedChange, _ body: (LiveView) -> Void) {
     let segments = change.path.segments
-    forEachView(.collection(Self.bytes(segments.dropLast())), change, body)
-    if groups > 0 { forEachView(.group(Array(segments[segments.count - 2].utf8)), change, body) }
-    if documents > 0 { forEachView(.document(change.key), change, body) }
+    forEachView(.collection(RecordKey(Self.bytes(segments.dropLast()))), change, body)
+    if groups > 0 { forEachView(.group(RecordKey(Array(segments[segments.count - 2].utf8))), change, body) }
+    if documents > 0 { forEachView(.document(RecordKey(change.key)), change, body) }
   }
 
-  private mutating func forEachView(
+  private func forEachView(
     _ key: ScopeKey, _ change: PublishedChange, _ body: (LiveView) -> Void
   ) {
-    if scopes[key]?.hasNewRanges == true { scopes[key]?.settle() }
     guard let scope = scopes[key] else { return }
+    if scope.hasNewRanges { scope.settle() }
     scope.views(concernedBy: change).values.forEach(body)
   }
 }
 
 extension LiveMatcher.Scope {
-  fileprivate mutating func settle() {
+  fileprivate func settle() {
     for field in Array(ranges.keys) { ranges[field]?.settle() }
     hasNewRanges = false
   }
 
-  fileprivate mutating func insert(_ place: LivePlace) {
+  fileprivate func insert(_ place: LivePlace) {
     let view = place.view
     let id = ObjectIdentifier(view)
     views[id] = view
@@ -144,7 +146,7 @@ extension LiveMatcher.Scope {
     }
   }
 
-  fileprivate mutating func remove(_ place: LivePlace) {
+  fileprivate func remove(_ place: LivePlace) {
     let id = ObjectIdentifier(place.view)
     views[id] = nil
     all[id] = nil

@@ -82,9 +82,11 @@ struct LiveRanges<Owner: AnyObject> {
     let middle = (low + high) / 2
     if let end = furthest[middle], !key.precedes(end) { return }
     visit(low, middle, key, body)
-    let item = sorted[middle]
-    guard !key.precedes(item.range.lower) else { return }
-    if item.range.contains(key), removed[ObjectIdentifier(item.owner)] == nil { body(item.owner) }
+    guard !key.precedes(sorted[middle].range.lower) else { return }
+    if sorted[middle].range.contains(key) {
+      let owner = sorted[middle].owner
+      if removed[ObjectIdentifier(owner)] == nil { body(owner) }
+    }
     visit(middle + 1, high, key, body)
   }
 }

@@ -4,7 +4,8 @@ import ByteStore
 
 struct RecordDecoder: ~Escapable {
   let record: RawSpan
-  let shapes: ShapeTable
+  /// By id. The whole table would be counted as referred to in several places, for each record.
+  let shapes: [Shape?]
   /// `shapes.bytes`
   let shapeBytes: RawSpan
   /// Room for more comes with what is really there: on each floor a count may claim all bytes left.
@@ -13,7 +14,7 @@ struct RecordDecoder: ~Escapable {
   @_lifetime(copy record, copy shapeBytes)
   init(_ record: RawSpan, _ shapes: ShapeTable, _ shapeBytes: RawSpan) {
     self.record = record
-    self.shapes = shapes
+    self.shapes = shapes.shapes
     self.shapeBytes = shapeBytes
   }
 
@@ -24,7 +25,7 @@ struct RecordDecoder: ~Escapable {
     var entries: [StoredMap.Entry] = []
     entries.reserveCapacity(min(layout.count, Self.reservedMax))
     if layout.shape > 0 {
-      let names = shapes.shapes[shapeID(range)]?.names ?? []
+      let names = shapes[shapeID(range)]?.names ?? []
       var start = layout.first
       for slot in 0..<layout.count {
         let end = try end(ofValue: slot, from: start, layout)

@@ -207,8 +207,19 @@ extension StoredGeoPoint {
 
 extension StoredMap: Equatable {
   public static func == (left: Self, right: Self) -> Bool {
-    left.entries.elementsEqual(right.entries) {
-      $0.name.isSameUTF8(as: $1.name) && $0.value == $1.value
+    guard left.count == right.count else { return false }
+    // Names and values in arrays would be counted as referred to, each that is compared.
+    return unsafe left.entries.withUnsafeBufferPointer { left in
+      unsafe right.entries.withUnsafeBufferPointer { right in
+        // One map compared with itself: a NaN is the same as another here.
+        if unsafe left.baseAddress == right.baseAddress { return true }
+        for place in left.indices {
+          guard unsafe left[place].name.isSameUTF8(as: right[place].name),
+            unsafe left[place].value == right[place].value
+          else { return false }
+        }
+        return true
+      }
     }
   }
 }
