@@ -29,6 +29,11 @@ struct CommitOrder {
       last.commit.isRefused ? earlier.last { !$0.commit.isRefused } : last
     }
 
+    func forEachPossible(_ body: (Pending) -> Void) {
+      for state in earlier where !state.commit.isRefused { body(state) }
+      if !last.commit.isRefused { body(last) }
+    }
+
     mutating func append(_ state: Pending) {
       guard state.number != last.number else { return }
       earlier.append(last)
@@ -125,19 +130,24 @@ struct CommitOrder {
 
   /// What came and is under way, for `TransactionCheck`.
   var changes: (history: CommitHistory.Copy, pending: [CommitHistory.Change]) {
-    (history.copy, Array(lastPending))
+    (history.copy, statesUnderWay)
   }
 
-  private var lastPending: some Sequence<CommitHistory.Change> {
-    pending.lazy.compactMap { key, states in
-      states.top
-        .map { CommitHistory.Change(number: $0.number, key: key.bytes, after: $0.after) }
+  /// All that may still happen.
+  private var statesUnderWay: [CommitHistory.Change] {
+    var changes: [CommitHistory.Change] = []
+    changes.reserveCapacity(pending.count)
+    for (key, states) in pending {
+      states.forEachPossible {
+        changes.append(CommitHistory.Change(number: $0.number, key: key.bytes, after: $0.after))
+      }
     }
+    return changes
   }
 
   /// What is different from when it was read.
   func conflict(_ check: inout TransactionCheck?, since floor: UInt64) -> String? {
     guard history.reaches(backTo: floor) else { return "it has been open for too long" }
-    return check?.decide(history.copy, pending: lastPending)
+    return check?.decide(history.copy, pending: statesUnderWay)
   }
 }

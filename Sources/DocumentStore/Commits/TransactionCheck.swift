@@ -6,7 +6,9 @@
 //
 // So a transaction that has been open for long, among many writers, holds them up no longer than another one.
 //
-// Of each document the last state decides, by the numbers of the commits: what came and went again is no conflict.
+// Of what has happened, the last state of each document decides, by the numbers of the commits: what came and went again
+// is no conflict. What is under way may never happen, and the transaction happen all the same: so each of its states
+// counts, and hides nothing that was there before it.
 
 struct TransactionCheck {
   /// What is left to be looked at under the lock, if it can be.
@@ -20,8 +22,18 @@ struct TransactionCheck {
 
   private let reads: TransactionReads
   private var verdicts: [[UInt8]: Verdict] = [:]
-  /// Of what is under way: it may never happen, and then the others hold.
-  private var pendingVerdicts: [[UInt8]: Verdict] = [:]
+  private struct State: Hashable {
+    let number: UInt64
+    let key: RecordKey
+
+    init(_ change: CommitHistory.Change) {
+      number = change.number
+      key = RecordKey(change.key)
+    }
+  }
+
+  /// Of what is under way.
+  private var pendingVerdicts: [State: Verdict] = [:]
   /// The keys of verdicts with a conflict.
   private var conflicts: Set<[UInt8]> = []
   /// Changes before this are looked at.
@@ -37,7 +49,7 @@ struct TransactionCheck {
       let (history, pending) = order()
       let rest = history.end - end
       look(at: history)
-      for change in pending { pendingVerdicts[change.key] = verdict(change) }
+      for change in pending { pendingVerdicts[State(change)] = verdict(change) }
       guard rest > Self.restMax else { return }
     }
   }
@@ -48,17 +60,12 @@ struct TransactionCheck {
   ) -> String? {
     decidedLate = Int(history.end - end)
     look(at: history)
-    var underWay = Set<[UInt8]>()
     for change in pending {
-      underWay.insert(change.key)
-      var known = pendingVerdicts[change.key]
-      if known?.number != change.number {
-        known = verdict(change)
-        decidedLate += 1
-      }
-      if let conflict = known?.conflict { return conflict.text(change.key) }
+      let known = pendingVerdicts[State(change)]
+      if known == nil { decidedLate += 1 }
+      if let conflict = (known ?? verdict(change)).conflict { return conflict.text(change.key) }
     }
-    guard let key = conflicts.first(where: { !underWay.contains($0) }) else { return nil }
+    guard let key = conflicts.first else { return nil }
     return verdicts[key]?.conflict?.text(key)
   }
 

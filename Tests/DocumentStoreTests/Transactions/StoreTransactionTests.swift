@@ -101,6 +101,19 @@ import Testing
     #expect(try store.document(at: other) == nil)
   }
 
+  @Test func aCommitUnderWayThatUndoesAnotherIsAConflictAsWell() throws {
+    let transaction = try store.beginTransaction()
+    #expect(try transaction.document(at: place) == nil)
+    let underWay = [try store.begin([setting(place, 1)]), try store.begin([.delete(place)])]
+    try transaction.write(setting(other, 1))
+    guard case .aborted = failure(of: { try transaction.commit() }) else {
+      Issue.record("the transaction stands if the removal is refused, and the document is there")
+      return
+    }
+    for commit in underWay { try store.finish(commit) }
+    #expect(try store.document(at: other) == nil)
+  }
+
   @Test func aCommitThatTheSnapshotHasIsNone() throws {
     let underWay = try store.begin([setting(place, 2)])
     let second = try store.begin([setting(other, 2)])
