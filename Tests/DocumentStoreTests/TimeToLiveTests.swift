@@ -63,6 +63,23 @@ private final class TwoClocks: StoreClock {
     try store.close()
   }
 
+  @Test func namesThatWouldRemoveWhatNobodyMeantAreRefused() throws {
+    let store = try open()
+    try store.setTimeToLive(field("until"), ofCollectionGroup: "caf\u{e9}")
+    func complaint(_ id: String, _ path: StoredFieldPath = field("until")) -> String? {
+      failure(of: { try store.setTimeToLive(path, ofCollectionGroup: id) })?.complaint
+    }
+    #expect(complaint("cafe\u{301}")?.contains("other bytes") == true)
+    #expect(complaint("__objects__")?.contains("reserved") == true)
+    #expect(complaint("a/b")?.contains("slash") == true)
+    #expect(complaint("")?.contains("empty") == true)
+    let long = StoredFieldPath(unchecked: [String(repeating: "n", count: 70_000)])
+    #expect(complaint("sessions", long)?.contains("1500 bytes") == true)
+    #expect(store.timeToLivePolicies == ["caf\u{e9}": field("until")])
+    try store.setTimeToLive(nil, ofCollectionGroup: "caf\u{e9}")
+    #expect(store.timeToLivePolicies.isEmpty)
+  }
+
   @Test func aJumpOfTheWallClockCountsFromTheNextOpeningOn() throws {
     var store = try open()
     try store.setTimeToLive(field("until"), ofCollectionGroup: "sessions")

@@ -70,8 +70,15 @@ final class CommitPipeline: Sendable {
       let time = try order.nextTime(clock)
       let isCurrent = layer.publications.position == position
       var resolved = try resolve(request, bases, isCurrent: isCurrent, order, at: time)
-      let encoded = try encode(&resolved, &order.feed, at: time)
-      return try log(encoded, resolved, request, &order, at: time)
+      let feed = order.feed
+      do throws(DocumentStoreError) {
+        let encoded = try encode(&resolved, &order.feed, at: time)
+        return try log(encoded, resolved, request, &order, at: time)
+      } catch {
+        // It has no place in the order, and no entry.
+        order.feed = feed
+        throw error
+      }
     }
   }
 
@@ -151,7 +158,8 @@ final class CommitPipeline: Sendable {
     var changes: [CommitChange] = []
     /// Commits under way that it builds on.
     var foundation: [PendingCommit] = []
-    var isInFeed = false
+    /// Of its entry in the feed; nil if it has none.
+    var feedBytes: Int?
   }
 
   /// What each document is after all mutations, in the order of their first mention.
@@ -246,14 +254,14 @@ final class CommitPipeline: Sendable {
           changes.append((resolved.changes[place].key, record))
         }
       }
-      let encoded = Encoded(batch: batch, shapes: shapes.map(\.id))
-      guard !changes.isEmpty else { return encoded }
+      let defined = shapes.map(\.id)
+      guard !changes.isEmpty else { return Encoded(batch: batch, shapes: defined) }
       // Behind the documents, whose ordinals follow those of the shapes.
       let entry = FeedFormat.encode(changes, at: time)
       try batch.put(entry, for: FeedFormat.key(feed.add(bytes: entry.count)))
       try batch.put(feed.state, for: FeedFormat.stateKey)
-      resolved.isInFeed = true
-      return Encoded(batch: batch, shapes: encoded.shapes)
+      resolved.feedBytes = entry.count
+      return Encoded(batch: batch, shapes: defined)
     } catch {
       throw DocumentStoreError(error)
     }
@@ -272,7 +280,7 @@ final class CommitPipeline: Sendable {
       let number = order.begin(commit, resolved.changes, at: time)
       return CommitUnderWay(
         request: request, time: time, changes: resolved.changes, commit: commit, number: number,
-        isInFeed: resolved.isInFeed, isFeedTrimDue: resolved.isInFeed && order.feed.isTrimDue)
+        feedBytes: resolved.feedBytes, isFeedTrimDue: resolved.feedBytes != nil && order.feed.isTrimDue)
     } catch {
       throw DocumentStoreError(error)
     }
@@ -288,6 +296,7 @@ final class CommitPipeline: Sendable {
   private func settle(_ underWay: CommitUnderWay, hasHappened: Bool) {
     let (isAwaited, dropped) = order.withLock { order in
       let dropped = order.settle(underWay.number, underWay.changes, hasHappened: hasHappened)
+      if let bytes = underWay.feedBytes { order.feed.settle(bytes: bytes, hasHappened: hasHappened) }
       return (order.settlingAwaited > 0 || order.isQuiet && !order.isOpen, dropped)
     }
     withExtendedLifetime(dropped) {}
@@ -360,7 +369,7 @@ package struct CommitUnderWay: Sendable {
   let changes: [CommitChange]
   let commit: PendingCommit
   let number: UInt64
-  let isInFeed: Bool
+  let feedBytes: Int?
   let isFeedTrimDue: Bool
 }
 

@@ -120,7 +120,9 @@ enum FeedFormat {
     guard reader.uint16() == version, let count = reader.uint16() else { return nil }
     var policies: [String: StoredFieldPath] = [:]
     for _ in 0..<count {
-      guard let id = text(&reader), let names = reader.uint16(), names > 0 else { return nil }
+      // Nobody can set one for what is kept beside the users' documents: its sweep would remove that.
+      guard let id = text(&reader), (try? CollectionPath([id])) != nil, let names = reader.uint16(), names > 0
+      else { return nil }
       var path: [String] = []
       for _ in 0..<names {
         guard let name = text(&reader) else { return nil }

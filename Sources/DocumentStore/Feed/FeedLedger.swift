@@ -16,6 +16,8 @@ struct FeedLedger: Sendable {
   private(set) var next: UInt64 = 1
   /// Of all entries.
   private(set) var bytes: UInt64 = 0
+  /// Entries of commits that are neither seen nor refused yet.
+  private(set) var underWay = 0
 
   private static let entriesBetweenTrims: UInt64 = 256
   /// No count gets there: a million commits in each second would take 146 000 years.
@@ -35,12 +37,23 @@ struct FeedLedger: Sendable {
   mutating func add(bytes count: Int) -> UInt64 {
     defer { next += 1 }
     bytes += UInt64(count)
+    underWay += 1
     return next
   }
 
-  mutating func drop(through number: UInt64, bytes count: UInt64) {
+  /// The commit of an entry can be seen now, or was refused, and its entry with it.
+  mutating func settle(bytes count: Int, hasHappened: Bool) {
+    underWay -= 1
+    if !hasHappened { bytes -= min(bytes, UInt64(count)) }
+  }
+
+  /// How many bytes went. What a store says may count entries of commits that were refused: with the last entry all of
+  /// them go.
+  mutating func drop(through number: UInt64, bytes count: UInt64, isLast: Bool) -> UInt64 {
     first = max(first, number + 1)
-    bytes -= min(bytes, count)
+    let gone = isLast ? bytes : min(bytes, count)
+    bytes -= gone
+    return gone
   }
 
   /// What was to be dropped is still there.

@@ -20,16 +20,32 @@ extension DocumentStore {
     guard (1...1000).contains(name.utf8.count) else {
       throw .invalidArgument("The name of a consumer has 1 to 1000 bytes.")
     }
+    if let position = try registered(name) { return FeedConsumer(name, of: self, from: position) }
+    return try consumerChanges.withLock { _ throws(DocumentStoreError) in
+      // Somebody else may have been faster.
+      if let position = try registered(name) { return FeedConsumer(name, of: self, from: position) }
+      return FeedConsumer(name, of: self, from: try register(name))
+    }
+  }
+
+  private func registered(_ name: String) throws(DocumentStoreError) -> UInt64? {
     let consumers = pipeline.feed.consumers
-    if let position = consumers[name] { return FeedConsumer(name, of: self, from: position) }
-    guard consumers.count < Self.consumersMax else {
+    guard let place = consumers.index(forKey: name) else { return nil }
+    try NameCheck.requireSame(consumers[place].key, name, "A consumer")
+    return consumers[place].value
+  }
+
+  private func register(_ name: String) throws(DocumentStoreError) -> UInt64 {
+    let count = pipeline.feed.consumers.count
+    guard count < Self.consumersMax else {
       throw .invalidArgument(
-        "The store has \(consumers.count) consumers, and there is no room for more. Unregister one first.")
+        "The store has \(count) consumers, and there is no room for more. Unregister one first.")
     }
     var position: UInt64 = 0
     do throws(DocumentStoreError) {
+      // From this commit on all have entries, whether it has happened yet or not.
       try pipeline.write { feed in
-        position = feed.consumers[name] ?? feed.next - 1
+        position = feed.next - 1
         feed.consumers[name] = position
         return [(FeedFormat.consumersKey, feed.encodedConsumers), (FeedFormat.stateKey, feed.state)]
       }
@@ -37,27 +53,39 @@ extension DocumentStore {
       pipeline.withFeed { $0.consumers[name] = nil }
       throw error
     }
-    return FeedConsumer(name, of: self, from: position)
+    return position
   }
 
   /// The names of all consumers.
   public var feedConsumers: [String] { pipeline.feed.consumers.keys.sorted() }
 
   func unregister(_ name: String) throws(DocumentStoreError) {
-    try pipeline.write { feed in
-      feed.consumers[name] = nil
-      return [(FeedFormat.consumersKey, feed.encodedConsumers)]
-    }
-    try trimFeed()
+    try change(name) { _, _ in nil }
+    // What is not removed now, a later commit tries to remove.
+    try? trimFeed()
   }
 
   func acknowledge(_ number: UInt64, by name: String) throws(DocumentStoreError) {
-    try pipeline.write { feed in
-      guard let known = feed.consumers[name] else { return [] }
-      feed.consumers[name] = min(max(known, number), feed.next - 1)
-      return [(FeedFormat.consumersKey, feed.encodedConsumers)]
+    try change(name) { known, feed in min(max(known, number), feed.next - 1) }
+    try? trimFeed()
+  }
+
+  /// It counts once it is on stable storage: until then the consumer may have to begin where it was, and everything
+  /// that it would miss is kept.
+  private func change(
+    _ name: String, _ position: (_ known: UInt64, FeedLedger) -> UInt64?
+  ) throws(DocumentStoreError) {
+    try consumerChanges.withLock { _ throws(DocumentStoreError) in
+      var changed: UInt64?
+      try pipeline.write { feed in
+        guard let known = feed.consumers[name] else { return [] }
+        var later = feed
+        changed = position(known, feed)
+        later.consumers[name] = changed
+        return [(FeedFormat.consumersKey, later.encodedConsumers)]
+      }
+      pipeline.withFeed { $0.consumers[name] = changed }
     }
-    try trimFeed()
   }
 
   // MARK: Reading
@@ -164,8 +192,10 @@ extension DocumentStore {
     var keys: [[UInt8]] = []
     var dropped: UInt64 = 0
     var first = feed.first
+    var isLast = false
     while keys.count < Self.entriesPerTrim {
       guard let (number, entry) = try entry(from: first, before: seen.next) else {
+        isLast = true
         // Nothing but gaps, and what a consumer has still to pass is not said to be gone.
         first = max(first, min(seen.next, feed.firstNeeded))
         break
@@ -178,13 +208,16 @@ extension DocumentStore {
       first = number + 1
     }
     guard !keys.isEmpty || first - feed.first >= Self.gapMax else { return false }
+    var gone: UInt64?
     do throws(DocumentStoreError) {
-      try pipeline.write(removing: keys) { [first] feed in
-        feed.drop(through: first - 1, bytes: dropped)
-        return [(FeedFormat.stateKey, feed.state)]
+      try pipeline.write(removing: keys) { [first, isLast] now in
+        // No entry has come since, and none was on its way.
+        let isLast = isLast && feed.underWay == 0 && now.next == feed.next
+        gone = now.drop(through: first - 1, bytes: dropped, isLast: isLast)
+        return [(FeedFormat.stateKey, now.state)]
       }
     } catch {
-      pipeline.withFeed { $0.takeBack(from: feed.first, bytes: dropped) }
+      if let gone { pipeline.withFeed { $0.takeBack(from: feed.first, bytes: gone) } }
       throw error
     }
     return true
@@ -192,7 +225,7 @@ extension DocumentStore {
 
   /// What a commit that is in the feed brings with it.
   func feedGrew(_ underWay: CommitUnderWay) {
-    guard underWay.isInFeed else { return }
+    guard underWay.feedBytes != nil else { return }
     // The next commit tries again.
     if underWay.isFeedTrimDue { try? trimFeed() }
     for waker in feedWakers.withLock({ $0 }) { waker.waker?.wake() }

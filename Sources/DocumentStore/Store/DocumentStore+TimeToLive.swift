@@ -8,28 +8,42 @@ extension DocumentStore {
   private static let secondsOfSweeps = 2
   private static let sweepsAtOnce = 1000
   private static let secondsBetweenSweeps = 10
+  private static let policiesMax = 1000
 
   /// Removes documents of all collections with an id some time after the moment that they have in `field`; nil ends
   /// that. What is no timestamp there is never removed. Kept across openings.
   public func setTimeToLive(
     _ field: StoredFieldPath?, ofCollectionGroup id: String
   ) throws(DocumentStoreError) {
-    guard (1...1500).contains(id.utf8.count) else {
-      throw .invalidArgument("The id of a collection has 1 to 1500 bytes.")
-    }
+    if let field { try Self.check(field, of: id) }
     try timeToLive.withLock { state throws(DocumentStoreError) in
       guard !state.isLeftToOthers else {
         throw .failedPrecondition(
           "The database in \(path) is a cache of a remote: set times to live where the documents come from.")
       }
       var policies = state.policies
+      if let place = policies.index(forKey: id) {
+        try NameCheck.requireSame(policies[place].key, id, "A collection group with a time to live")
+      }
       policies[id] = field
+      guard policies.count <= Self.policiesMax else {
+        throw .invalidArgument(
+          "\(Self.policiesMax) collection groups have times to live, and there is no room for more. Take one away "
+            + "first.")
+      }
       let encoded = FeedFormat.encode(policies)
       try pipeline.write { _ in [(FeedFormat.policiesKey, encoded)] }
       state.policies = policies
       if field == nil { state.reports[id] = nil }
     }
     startSweeping()
+  }
+
+  private static func check(_ field: StoredFieldPath, of id: String) throws(DocumentStoreError) {
+    do throws(PathError) { _ = try CollectionPath([id]) } catch { throw .invalidArgument(error.description) }
+    guard field.byteCount <= StoredFieldPath.bytesMax else {
+      throw .invalidArgument("A field's path has at most \(StoredFieldPath.bytesMax) bytes.")
+    }
   }
 
   /// The fields with times to live, by the ids of collections.

@@ -55,6 +55,8 @@ public final class DocumentStore: Sendable {
   let feedWakers = Locked<[WeakWaker]>([])
   /// Held while entries of the feed are removed.
   let trimming = Locked(Turn())
+  /// Held while a consumer of the feed comes, goes or moves on, until that is on stable storage.
+  let consumerChanges = Locked(Turn())
   let timeToLive: Locked<TimeToLiveState>
   let timeToLiveClock: TimeToLiveClock
   let objectState = ObjectState()

@@ -135,6 +135,68 @@ import Testing
     #expect(Set(commits.map(\.position)).count == commits.count)
   }
 
+  /// The story: entries of refused commits were counted for ever, and soon the feed kept nothing that was not read.
+  @Test func refusedCommitsAreNotCountedInTheFeed() throws {
+    let machine = try SimulatedStore(kibibytes: 2500)
+    let consumer = try machine.store.feedConsumer("a")
+    try machine.fillDisk()
+    let ledger = machine.store.pipeline.feed
+    let large = StoredValue.bytes([UInt8](repeating: 1, count: 900_000))
+    for number in 0..<10 {
+      let commit = [Mutation.set(path("rooms", "large \(number)"), StoredMap([("t", large)]))]
+      guard case .full = failure(of: { try machine.store.commit(commit) }) else {
+        Issue.record("a large document went to a full disk")
+        return
+      }
+    }
+    #expect(machine.store.pipeline.feed.bytes == ledger.bytes)
+    #expect(machine.store.pipeline.feed.underWay == 0)
+    try machine.store.trimFeed()
+    #expect(try consumer.read(max: 1).map(\.position.value) == [1])
+  }
+
+  /// What a store says may count entries of commits that were refused: with the last entry all of it goes.
+  @Test func theSumOfBytesBeginsAnewWithTheLastEntry() throws {
+    var ledger = FeedLedger()
+    let first = ledger.add(bytes: 100)
+    _ = ledger.add(bytes: 50)
+    ledger.settle(bytes: 100, hasHappened: true)
+    #expect(ledger.underWay == 1 && ledger.bytes == 150)
+    ledger.settle(bytes: 50, hasHappened: false)
+    #expect(ledger.underWay == 0 && ledger.bytes == 100)
+    let gone = [false, true].map { ledger.drop(through: first, bytes: 30, isLast: $0) }
+    #expect(gone == [30, 70])
+    #expect(ledger.bytes == 0)
+    ledger.takeBack(from: first, bytes: 70)
+    #expect(ledger.bytes == 70 && ledger.first == first)
+  }
+
+  @Test func aConsumerStandsWhereItStoodIfItsStepIsRefused() throws {
+    let machine = try SimulatedStore(kibibytes: 1500)
+    let store = machine.store
+    let consumer = try store.feedConsumer("a")
+    try machine.fillDisk()
+    // Down to the last page.
+    while failure(of: { try store.commit([increment(place)]) }) == nil {}
+    let read = try consumer.read(max: 3)
+    #expect(failure(of: { try consumer.acknowledge(read[2].position) }) != nil)
+    #expect(try store.feedConsumer("a").position == FeedPosition(0))
+    #expect(try store.feedConsumer("a").read(max: 1).map(\.position.value) == [1])
+    #expect(failure(of: { try consumer.unregister() }) != nil)
+    #expect(store.feedConsumers == ["a"])
+    #expect(failure(of: { try store.feedConsumer("b") }) != nil)
+    #expect(store.feedConsumers == ["a"])
+  }
+
+  @Test func consumersThatLookAlikeAreRefused() throws {
+    let store = try SimulatedStore().store
+    _ = try store.feedConsumer("caf\u{e9}")
+    #expect(
+      failure(of: { try store.feedConsumer("cafe\u{301}") })?.complaint?.contains("other bytes") == true)
+    _ = try store.feedConsumer("caf\u{e9}")
+    #expect(store.feedConsumers == ["caf\u{e9}"])
+  }
+
   @Test func aCommitThatIsTooLargeToBeKeptTwiceHasItsPaths() throws {
     let store = try SimulatedStore().store
     let consumer = try store.feedConsumer("a")
