@@ -125,7 +125,8 @@ struct Conjunction {
   /// documents: it orders nothing here, and among several conjunctions it does so as `endPrefix`.
   private(set) var orders: [OrderBy] = []
   private(set) var endPrefix: [UInt8] = []
-  private var dropped: Set<StoredFieldPath> = []
+  /// By their places among those of the query: a field may be there more than once.
+  private var dropped: Set<Int> = []
   /// On the first order, or on the name if there are none.
   private var bounds: [[ValueInterval]] = []
   private var rest: [FieldFilter] = []
@@ -140,7 +141,9 @@ struct Conjunction {
     for filter in filters {
       switch filter.operator {
       case .equal where filter.field == .documentID:
-        guard let path = filter.operand.documentName, name.map({ $0 == path }) ?? true else { return nil }
+        // One without segments has its place in the order, and is no document's.
+        guard let path = filter.operand.documentName, !path.segments.isEmpty, name.map({ $0 == path }) ?? true
+        else { return nil }
         name = path
       case .equal:
         let field = IndexDefinition.Field(filter.field)
@@ -175,7 +178,7 @@ struct Conjunction {
   /// Finds out which orders the keys need. `others` are the conjunctions that this one is merged with.
   mutating func settle(with others: [Conjunction]) {
     orders = []
-    for order in query.orders {
+    for (place, order) in query.orders.enumerated() {
       guard let value = value(of: order.field) else {
         orders.append(order)
         continue
@@ -184,9 +187,9 @@ struct Conjunction {
         other.value(of: order.field).map { ValueOrder.areEqual($0, value) } ?? false
       }
       if isAgreed {
-        dropped.insert(order.field)
+        dropped.insert(place)
       } else if orders.isEmpty {
-        dropped.insert(order.field)
+        dropped.insert(place)
         IndexKey.append(value, order.direction, to: &endPrefix)
       } else {
         orders.append(order)
@@ -286,9 +289,9 @@ struct Conjunction {
   private func cut(_ cursor: Cursor) -> ValueCut {
     var bytes: [UInt8] = []
     var values = cursor.values[...]
-    for order in query.orders {
+    for (place, order) in query.orders.enumerated() {
       guard let value = values.popFirst() else { return gap(cursor.side, bytes) }
-      if dropped.contains(order.field), let decided = self.value(of: order.field) {
+      if dropped.contains(place), let decided = self.value(of: order.field) {
         switch order.compare(decided, value) {
         case .same: continue
         // All that it finds is on one side.

@@ -172,6 +172,7 @@ final class LiveQueries: CommitFollower {
     view.listeners = []
     state.source?.unpin(view.pins)
     view.pins = []
+    view.empty()
     publications.unfollow(view.collectionID)
   }
 

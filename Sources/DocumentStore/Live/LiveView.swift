@@ -66,6 +66,15 @@ final class LiveView {
 
   func settleDown() { hasMoved = false }
 
+  /// Nobody listens any more. Whoever still refers to the view keeps no documents for it.
+  func empty() {
+    window = LiveResults()
+    results = LiveResults()
+    mirror = [:]
+    changes = []
+    clearBacklog()
+  }
+
   var limit: Int? { if case .first(let count) = run.limit { count } else { nil } }
 
   /// The window grows up to this.

@@ -103,8 +103,9 @@ extension DocumentStore {
     _ aggregates: [Aggregate], over query: StructuredQuery
   ) throws(DocumentStoreError) -> (results: [StoredValue], done: Done)? {
     guard let ordered = query.ordered(behindBy: Aggregation(aggregates).fields) else { return nil }
-    let (found, done) = try run(ordered, createsIndexes: false) { run throws(DocumentStoreError) in
-      try run.aggregationOfKeys(aggregates)
+    try query.check()
+    let (found, done) = try run(ordered, createsIndexes: false, checks: false) {
+      run throws(DocumentStoreError) in try run.aggregationOfKeys(aggregates)
     }
     return found.map { ($0.results, done) }
   }
@@ -148,6 +149,7 @@ extension DocumentStore {
   package func makeIndexes(
     for query: StructuredQuery, while isWanted: () -> Bool = { true }
   ) throws(DocumentStoreError) {
+    try query.check()
     _ = try run(query, true, .made, while: isWanted) { _ in }
   }
 
@@ -162,11 +164,13 @@ extension DocumentStore {
   }
 
   /// `triesAgain` if `body` may be called once more from the start, with another index. Where indexes are not
-  /// created, it makes do with what there is.
+  /// created, it makes do with what there is. What was made of a query that was checked `checks` no more: with orders
+  /// that were implied before it may be beyond the limits.
   func run<Result>(
-    _ query: StructuredQuery, triesAgain: Bool = true, createsIndexes: Bool = true,
+    _ query: StructuredQuery, triesAgain: Bool = true, createsIndexes: Bool = true, checks: Bool = true,
     _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done) {
+    if checks { try query.check() }
     let found = try run(query, triesAgain, createsIndexes ? .made : .leftOut, while: { true }, body)
     guard let found else { preconditionFailure("what is missing is made, or left out") }
     return found
@@ -174,9 +178,10 @@ extension DocumentStore {
 
   /// Nil if something would have to be made first.
   func runReady<Result>(
-    _ query: StructuredQuery, _ body: (QueryRun) throws(DocumentStoreError) -> Result
+    _ query: StructuredQuery, checks: Bool = true, _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done)? {
-    try run(query, true, .awaited, while: { true }, body)
+    if checks { try query.check() }
+    return try run(query, true, .awaited, while: { true }, body)
   }
 
   /// What becomes of a query that needs an index which is not there.
@@ -192,7 +197,6 @@ extension DocumentStore {
     _ query: StructuredQuery, _ triesAgain: Bool, _ missing: MissingIndex, while isWanted: () -> Bool,
     _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done)? {
-    try query.check()
     var built: [IndexDefinition] = []
     while true {
       do throws(DocumentStoreError) {

@@ -96,8 +96,9 @@ public final class StoreSnapshot: Sendable {
   ) throws(DocumentStoreError) -> [StoredValue] {
     try Aggregate.check(aggregates)
     if let ordered = query.ordered(behindBy: Aggregation(aggregates).fields) {
-      let results = try run(ordered, createsIndexes: false) { run throws(DocumentStoreError) in
-        try run.aggregationOfKeys(aggregates)?.results
+      try query.check()
+      let results = try run(ordered, createsIndexes: false, checks: false) {
+        run throws(DocumentStoreError) in try run.aggregationOfKeys(aggregates)?.results
       }
       if let results { return results }
     }
@@ -107,10 +108,10 @@ public final class StoreSnapshot: Sendable {
   // MARK: Running
 
   private func run<Result>(
-    _ query: StructuredQuery, createsIndexes: Bool = true,
+    _ query: StructuredQuery, createsIndexes: Bool = true, checks: Bool = true,
     _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> Result {
-    try query.check()
+    if checks { try query.check() }
     let collectionID = OrientedQuery(query.asRun).collectionID
     while true {
       let state = try opened()

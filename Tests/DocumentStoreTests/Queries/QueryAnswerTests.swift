@@ -37,6 +37,48 @@ struct QueryAnswerTests {
     #expect(store.indexList.isEmpty)
   }
 
+  /// The story: a field that an `in` has decided was left out of a cursor wherever it was, and of the keys only in
+  /// front. So a page began with the document that the one before it had ended with.
+  @Test("begin behind a document, though a field orders twice")
+  func repeatedOrder() throws {
+    let directory = TemporaryDirectory()
+    var options = DocumentStore.Options()
+    options.scanMax = 0
+    let store = try DocumentStore.open(directory.path, options: options)
+    let documents = (0..<12).map { number in
+      document("d\(number)", ("b", .integer(Int64(number % 3))), ("c", .integer(Int64(number / 6))))
+    }
+    try store.commit(documents.map { .set($0.path, $0.fields) })
+    for direction in [OrderBy.Direction.ascending, .descending] {
+      let all = try StructuredQuery.ofC.where("b", .isIn, [0, 1]).order("b", direction).order("c").order(
+        "b", .ascending)
+      var found: [String] = []
+      var page = try all.limited(to: .first(3))
+      while let last = try store.documents(page).last, found.count < 20 {
+        found += try store.documents(page).map(\.path.id)
+        page = try all.starting(.after, last).limited(to: .first(3))
+        #expect(try store.documents(all.ending(.after, last)).last?.path == last.path)
+      }
+      #expect(found == all.ids(documents))
+    }
+  }
+
+  /// The story: the key of a name without segments was looked for, and none can be made.
+  @Test("have no document for a name without segments", arguments: [0, 64])
+  func emptyName(scanMax: Int) throws {
+    let directory = TemporaryDirectory()
+    var options = DocumentStore.Options()
+    options.scanMax = scanMax
+    let store = try DocumentStore.open(directory.path, options: options)
+    try store.commit([.set(path("c", "a"), StoredMap([("n", 1)]))])
+    #expect(try store.documents(StructuredQuery.ofGroupC.where(.documentID, .equal, "/")).isEmpty)
+    let either = try StructuredQuery.ofGroupC.where(.documentID, .isIn, ["c/a", "/"])
+    #expect(try store.documents(either).map(\.path.id) == ["a"])
+    #expect(try store.count(either) == 1)
+    let transaction = try store.beginTransaction()
+    #expect(try transaction.documents(either.where("n", .equal, 1)).map(\.path.id) == ["a"])
+  }
+
   /// A run has the moment of the store that it reads: one that stays keeps files and old versions for ever.
   @Test("leave nothing of their carrying out behind")
   func letGo() throws {

@@ -1,5 +1,7 @@
 // How much a query may ask for.
 
+import ByteStore
+import Dispatch
 import DocumentStore
 import Testing
 
@@ -77,6 +79,39 @@ import Testing
     #expect(
       try complaint(query.where("x", .equal, 1))
         == "The query has 101 filters, orders and names in the parent's path, and the limit is 100.")
+  }
+
+  /// The story: orders that were implied counted once sums, and listeners to the last documents, had made them explicit.
+  @Test func whatIsMadeOfAQueryWithinTheLimitsIsWithinThem() throws {
+    let directory = TemporaryDirectory()
+    let store = try DocumentStore.open(directory.path)
+    var fields: [(name: String, value: StoredValue)] = [("x", 7)]
+    var query = query
+    for index in 0..<80 {
+      query = try query.where(field("e\(index)"), .equal, 1)
+      fields.append(("e\(index)", 1))
+    }
+    for index in 0..<10 {
+      query = try query.where(field("i\(index)"), .greaterThan, 1)
+      fields.append(("i\(index)", 2))
+    }
+    for index in 0..<5 {
+      query = try query.order(field("o\(index)"))
+      fields.append(("o\(index)", 3))
+    }
+    try store.commit([.set(path("c", "a"), StoredMap(fields))])
+    #expect(try store.aggregate([.sum("x")], over: query) == [7])
+    #expect(try store.snapshot().aggregate([.sum("x")], over: query) == [7])
+    let told = Locked<[[String]]>([])
+    let queue = DispatchQueue(label: "listener")
+    let last = try query.limited(to: .last(5))
+    let registration = try store.listen(to: last, on: queue) { event in
+      let ids = (try? event.get().documents.map(\.path.id)) ?? []
+      told.withLock { $0.append(ids) }
+    }
+    queue.sync {}
+    #expect(told.withLock { $0 } == [["a"]])
+    registration.remove()
   }
 
   @Test func fiveDifferentAggregatesAreAllowed() {
