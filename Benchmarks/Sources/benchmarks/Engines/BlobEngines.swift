@@ -1,4 +1,4 @@
-// Stores of contents: ours, and files as a careful program writes them.
+// Stores of contents: ours, files as a careful program writes them, and rows of SQLite.
 
 @_spi(Measure) import DocumentStore
 import Foundation
@@ -11,6 +11,8 @@ import Glibc
 
 protocol BlobEngine: Sendable {
   static var name: String { get }
+  /// How it is set up, and why so.
+  static var settings: String { get }
   init(_ directory: URL) throws
   /// Returns once the content is durable under its name.
   func put(_ bytes: [UInt8], _ name: String) throws
@@ -18,8 +20,19 @@ protocol BlobEngine: Sendable {
   func close() throws
 }
 
+enum BlobEngines {
+  static var peers: [any BlobEngine.Type] {
+    var peers: [any BlobEngine.Type] = [FileBlobs.self]
+    #if SQLITE
+    peers.append(SQLiteBlobs.self)
+    #endif
+    return peers
+  }
+}
+
 struct DugoutBlobs: BlobEngine {
   static let name = "dugout"
+  static let settings = DugoutDocuments.settings
   private let store: DocumentStore
   private let objects: MeasuredObjectStore
 
@@ -39,12 +52,17 @@ struct DugoutBlobs: BlobEngine {
 struct FileBlobs: BlobEngine {
   static let name = "files"
   static let settings = """
-    A file for each content: written aside, synced with fsync, renamed, and its directory synced; neither a digest nor a \
-    checksum. Read whole, with one read.
+    A file for each content: written aside, synced with fsync, renamed, and its directory synced, which stays open; neither \
+    a digest nor a checksum. Read whole, with one read, into memory that nobody has filled with zeros.
     """
   private let directory: String
+  private let folder: Int32
 
-  init(_ directory: URL) throws { self.directory = directory.path }
+  init(_ directory: URL) throws {
+    self.directory = directory.path
+    folder = open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard folder >= 0 else { throw BenchmarkFailure("\(directory.path) cannot be opened") }
+  }
 
   func put(_ bytes: [UInt8], _ name: String) throws {
     let path = "\(directory)/\(name)"
@@ -59,9 +77,7 @@ struct FileBlobs: BlobEngine {
     guard fsync(file) == 0 else { throw BenchmarkFailure("\(path) cannot be synced") }
     close(file)
     guard rename("\(path).new", path) == 0 else { throw BenchmarkFailure("\(path) cannot be renamed") }
-    let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard folder >= 0, fsync(folder) == 0 else { throw BenchmarkFailure("\(directory) cannot be synced") }
-    close(folder)
+    guard fsync(folder) == 0 else { throw BenchmarkFailure("\(directory) cannot be synced") }
   }
 
   func content(_ name: String) throws -> [UInt8]? {
@@ -70,12 +86,14 @@ struct FileBlobs: BlobEngine {
     defer { close(file) }
     var status = stat()
     fstat(file, &status)
-    var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
-    let got = bytes.withUnsafeMutableBytes { pread(file, $0.baseAddress, $0.count, 0) }
-    return got == bytes.count ? bytes : nil
+    let size = Int(status.st_size)
+    let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+      count = max(pread(file, buffer.baseAddress, size, 0), 0)
+    }
+    return bytes.count == size ? bytes : nil
   }
 
-  func close() throws {}
+  func close() throws { close(folder) }
 
   private func close(_ descriptor: Int32) {
     #if canImport(Darwin)
@@ -85,3 +103,54 @@ struct FileBlobs: BlobEngine {
     #endif
   }
 }
+
+#if SQLITE
+/// A row for each content, under its name.
+final class SQLiteBlobs: BlobEngine, @unchecked Sendable {
+  static let name = "sqlite"
+  static let settings = """
+    SQLite \(SQLiteDatabase.version). A row for each content, of a table without anything else, in pages of 64 KiB; WAL and \
+    synchronous FULL, a memory map as far as the library takes one, checkpoints every 10,000 pages, prepared statements \
+    that borrow what is bound. One connection, behind a lock. Neither a digest nor a checksum.
+    """
+
+  // Why @unchecked Sendable holds: every use of the connection is behind the lock.
+  private let database: SQLiteDatabase
+  private let lock = NSLock()
+  private let insert: SQLiteStatement
+  private let select: SQLiteStatement
+
+  init(_ directory: URL) throws {
+    database = try SQLiteDatabase(directory.appendingPathComponent("contents.db").path)
+    try database.run("PRAGMA page_size=65536; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL")
+    try database.run("PRAGMA wal_autocheckpoint=10000")
+    try database.read(cacheBytes: 1 << 30)
+    try database.run("CREATE TABLE contents (id INTEGER PRIMARY KEY, name TEXT UNIQUE, data BLOB)")
+    insert = try database.prepared("INSERT INTO contents (name, data) VALUES (?, ?)")
+    select = try database.prepared("SELECT data FROM contents WHERE name = ?")
+  }
+
+  func put(_ bytes: [UInt8], _ name: String) throws {
+    try lock.withLock {
+      try insert.run { insert in
+        insert.bind(1, name)
+        try bytes.withUnsafeBytes { bytes in
+          insert.bind(2, borrowedBlob: bytes)
+          _ = try insert.step()
+        }
+      }
+    }
+  }
+
+  func content(_ name: String) throws -> [UInt8]? {
+    try lock.withLock {
+      try select.run { select in
+        select.bind(1, name)
+        return try select.step() ? Array(select.blob(0)) : nil
+      }
+    }
+  }
+
+  func close() throws { database.close() }
+}
+#endif

@@ -45,6 +45,10 @@ protocol DocumentEngine: AnyObject, Sendable {
   func update(_ updates: Updates) throws
   /// Ends a load: indexed, compressed, on stable storage.
   func finishLoad() throws
+  /// Merges what a load leaves in several places, where reads are the faster for it.
+  func compact() throws
+  /// A copy of the database that is as small as it can be made; false where it cannot be smaller than it is.
+  func compactedCopy(to directory: URL) throws -> Bool
 
   /// W5: one document by its path.
   func get(_ key: Key) throws -> Int
@@ -62,6 +66,15 @@ protocol DocumentEngine: AnyObject, Sendable {
 
 extension DocumentEngine {
   static var hasLog: Bool { true }
+
+  func compact() throws {}
+  func compactedCopy(to directory: URL) throws -> Bool { false }
+
+  /// The sum of all answers that have an order: every index is there, and has everything in its place.
+  func weightOfIndexes(_ documents: Int) throws -> Int {
+    try byScore(from: 0, limit: documents) &+ posts(from: SampleDocument.firstMoment, limit: documents)
+      &+ (0..<SampleDocument.towns).reduce(0) { try $0 &+ ofTown("Town \($1)", limit: documents) }
+  }
 
   /// Loads all documents into a fresh directory, in commits of 500. What is written is made in windows between the
   /// timed parts; the result is the time of those.
@@ -110,7 +123,7 @@ enum Engines {
 
   /// Of everybody that is compared, with what was chosen for it.
   static var settings: [(name: String, text: String)] {
-    all.map { ($0.name, $0.settings) } + [(FileBlobs.name, FileBlobs.settings)]
+    all.map { ($0.name, $0.settings) } + BlobEngines.peers.map { ("\($0.name), contents", $0.settings) }
   }
 
   /// What `--peers` knows, and what installs it.

@@ -75,6 +75,9 @@ final class LoadedStores: @unchecked Sendable {
     Progress.note("loading \(options.documents) documents into \(type.name)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     _ = try Database.load(options.documents, in: directory, window: 50_000)
+    let engine = try Database(directory, EngineSetup(cacheBytes: options.cacheBytes))
+    try engine.compact()
+    try engine.close()
     sync()
     return directory
   }

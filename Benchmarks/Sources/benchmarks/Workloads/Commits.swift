@@ -52,6 +52,8 @@ private struct CommitRound: Engine {
     let engine = try type.init(directory, EngineSetup(cacheBytes: context.options.cacheBytes))
     let times = try CommitTimes.measure(count, threads: threads) { try engine.write(writes[$0]) }
     try context.answers.note("what \(threads) threads wrote", try engine.scan(), of: name)
+    try context.answers.note(
+      "in order, what \(threads) threads wrote", try engine.weightOfIndexes(count), of: name)
     try engine.close()
     return times
   }
@@ -68,6 +70,10 @@ private struct WaitingWriters: Engine {
     let engine = try DugoutDocuments(directory, EngineSetup(cacheBytes: context.options.cacheBytes))
     let writers = AsyncWriters(engine.store, writes)
     let time = ContinuousClock().measure { writers.run(64) }
+    let expected = (0..<writes.count).reduce(0) { $0 &+ SampleDocument($1).weight }
+    guard try engine.scan() == expected else {
+      throw BenchmarkFailure("\(name) does not hold what was written")
+    }
     try engine.close()
     return ["commits_per_s": Double(writes.count) / (time / .seconds(1))]
   }

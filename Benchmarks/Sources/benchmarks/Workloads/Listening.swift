@@ -1,6 +1,7 @@
-// W16: from a write to the listener that it concerns, with one live query and with ten thousand; what a write that
-// concerns nobody costs with none of them and with ten thousand, in two stores that take turns; and the same from the
-// public API, whose callbacks come on the main queue.
+// W16: from a write to the listener that it concerns, with one live query and with ten thousand, and beside it what such a
+// write takes in another store where nobody listens, by turns; what a write that
+// concerns nobody costs with none of them and with ten thousand, in stores that take turns, of which two have none, so
+// that the noise is known; and the same from the public API, whose callbacks come on the main queue.
 
 import DocumentStore
 import FirebaseFirestore
@@ -14,11 +15,14 @@ enum Listening: Workload {
   ]
   static let goals = [
     Goal(
-      title: "callback with 10,000 live queries over one", engine: Told.many, metric: "callback_p50_us",
-      measure: .toOwn(engine: Told.one, metric: "callback_p50_us"), bound: 1.2),
+      title: "callback with 10,000 live queries over one", engine: ToldByAPI.many, metric: "callback_p50_us",
+      measure: .toOwn(engine: ToldByAPI.one, metric: "callback_p50_us"), bound: 1.2),
     Goal(
-      title: "callback over the commit alone", engine: Told.one, metric: "callback_p50_us",
-      measure: .toOwn(engine: Told.one, metric: "commit_p50_us"), bound: 1.5),
+      title: "callback over a write that nobody listens to", engine: ToldByAPI.one, metric: "callback_p50_us",
+      measure: .toOwn(engine: ToldByAPI.one, metric: "alone_p50_us"), bound: 1.5),
+    Goal(
+      title: "callback over a commit that nobody listens to, in the engine", engine: Told.one,
+      metric: "callback_p50_us", measure: .toOwn(engine: Told.one, metric: "alone_p50_us"), bound: 1.5),
     // The wall clock would show the disk and nothing else.
     Goal(
       title: "processor time of a commit that concerns none of 10,000 live queries over none",
@@ -74,26 +78,41 @@ private struct Told: Engine {
 
   func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
     let store = try Listening.open(directory, "store")
-    defer { try? store.close() }
+    let alone = try Listening.open(directory, "alone")
+    defer {
+      try? store.close()
+      try? alone.close()
+    }
     let queue = DispatchQueue(label: "listeners")
     try Listening.listenElsewhere(store, listeners - 1, queue)
     let told = DispatchSemaphore(value: 0)
     let query = try StructuredQuery(.collection(CollectionPath(["users"])))
       .filtered(by: .field(StoredFieldPath(["city"]), .equal, .string("Here")))
-    _ = try store.listen(to: query, on: queue) { _ in told.signal() }
+    let seen = Seen()
+    _ = try store.listen(to: query, on: queue) { event in
+      seen.note((try? event.get())?.changes.first?.document.path.id)
+      told.signal()
+    }
     told.wait()
     let writes = try (0..<Listening.count(context)).map { try Listening.write($0, town: "Here") }
     let clock = ContinuousClock()
     var commits: [Double] = []
     var callbacks: [Double] = []
-    for write in writes {
+    for (number, write) in writes.enumerated() {
+      func writeAlone() throws {
+        let start = clock.now
+        try alone.commit([write])
+        commits.append((clock.now - start) / .microseconds(1))
+      }
+      if number % 2 == 0 { try writeAlone() }
       let start = clock.now
       try store.commit([write])
-      commits.append((clock.now - start) / .microseconds(1))
       told.wait()
       callbacks.append((clock.now - start) / .microseconds(1))
+      try seen.require(write.path.id)
+      if number % 2 == 1 { try writeAlone() }
     }
-    return ["commit_p50_us": commits.median, "callback_p50_us": callbacks.median]
+    return ["alone_p50_us": commits.median, "callback_p50_us": callbacks.median]
   }
 }
 
@@ -102,29 +121,32 @@ private struct Unconcerned: Engine {
   var name: String { Self.name }
 
   func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
-    let quiet = try Listening.open(directory, "quiet")
-    let watched = try Listening.open(directory, "watched")
-    defer {
-      try? quiet.close()
-      try? watched.close()
-    }
-    try Listening.listenElsewhere(watched, 10_000, DispatchQueue(label: "listeners"))
-    var wall: [[Double]] = [[], []]
-    var processor: [[Double]] = [[], []]
+    let stores = try ["quiet", "quiet again", "watched"].map { try Listening.open(directory, $0) }
+    defer { for store in stores { try? store.close() } }
+    try Listening.listenElsewhere(stores[2], 10_000, DispatchQueue(label: "listeners"))
+    var wall: [[Double]] = [[], [], []]
+    var processor: [[Double]] = [[], [], []]
     let clock = ContinuousClock()
     for number in 0..<Listening.count(context) {
       let write = try Listening.write(number)
-      for place in number % 2 == 0 ? [0, 1] : [1, 0] {
+      // Each of the two without listeners follows the watched one as often.
+      let order = number / 3 % 2 == 0 ? [0, 1, 2] : [1, 0, 2]
+      for turn in order.indices {
+        let place = order[(number + turn) % order.count]
         let (start, used) = (clock.now, Self.threadMicroseconds)
-        try (place == 0 ? quiet : watched).commit([write])
+        try stores[place].commit([write])
         wall[place].append((clock.now - start) / .microseconds(1))
         processor[place].append(Self.threadMicroseconds - used)
       }
     }
+    let (commit, used) = (wall.map(\.median), processor.map(\.median))
     return [
-      "commit_without_p50_us": wall[0].median, "commit_with_10000_p50_us": wall[1].median,
-      "ratio": wall[1].median / wall[0].median,
-      "processor_without_us": processor[0].median, "processor_with_10000_us": processor[1].median,
+      "commit_without_p50_us": commit[0], "commit_with_10000_p50_us": commit[2],
+      "ratio": commit[2] / commit[0],
+      "processor_without_us": used[0], "processor_without_again_us": used[1],
+      "processor_with_10000_us": used[2],
+      "processor_with_10000_over_without": used[2] / used[0],
+      "processor_without_again_over_without": used[1] / used[0],
     ]
   }
 
@@ -135,12 +157,30 @@ private struct Unconcerned: Engine {
   }
 }
 
+/// What a listener was told last.
+private final class Seen: @unchecked Sendable {
+  // Guarded by the lock.
+  private var id: String?
+  private let lock = NSLock()
+
+  func note(_ id: String?) { lock.withLock { self.id = id } }
+
+  func require(_ expected: String) throws {
+    guard lock.withLock({ id }) == expected else {
+      throw BenchmarkFailure("a listener was not told of the document that was written")
+    }
+  }
+}
+
 private struct ToldByAPI: Engine {
+  static let one = "dugout, Firestore API, 1 listener"
+  static let many = "dugout, Firestore API, 10000 listeners"
   var listeners: Int
-  var name: String { "dugout, Firestore API, \(listeners) listener\(listeners == 1 ? "" : "s")" }
+  var name: String { listeners == 1 ? Self.one : Self.many }
 
   func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
     let firestore = try Firestore.open(at: directory.appendingPathComponent("store"))
+    let alone = try Firestore.open(at: directory.appendingPathComponent("alone"))
     let users = firestore.collection("users")
     let first = DispatchGroup()
     for number in 1..<max(listeners, 1) {
@@ -150,18 +190,34 @@ private struct ToldByAPI: Engine {
     }
     first.wait()
     let told = DispatchSemaphore(value: 0)
-    users.whereField("city", isEqualTo: "Here").addSnapshotListener { _, _ in told.signal() }
+    let seen = Seen()
+    users.whereField("city", isEqualTo: "Here").addSnapshotListener { snapshot, _ in
+      seen.note(snapshot?.documentChanges.first?.document.documentID)
+      told.signal()
+    }
     told.wait()
     let clock = ContinuousClock()
-    var callbacks: [Double] = []
+    var (writes, callbacks): ([Double], [Double]) = ([], [])
     for number in 0..<Listening.count(context) / 3 {
+      let id = "user-\(number)"
+      let data: [String: Any] = ["city": "Here", "number": number, "name": "Person \(number)"]
+      func writeAlone() {
+        let start = clock.now
+        alone.collection("users").document(id).setData(data) { _ in told.signal() }
+        told.wait()
+        writes.append((clock.now - start) / .microseconds(1))
+      }
+      if number % 2 == 0 { writeAlone() }
       let start = clock.now
-      users.document("user-\(number)").setData(["city": "Here", "number": number, "name": "Person \(number)"])
+      users.document(id).setData(data)
       told.wait()
       callbacks.append((clock.now - start) / .microseconds(1))
+      try seen.require(id)
+      if number % 2 == 1 { writeAlone() }
     }
     try Waiting.run { try await firestore.terminate() }
-    return ["callback_p50_us": callbacks.median]
+    try Waiting.run { try await alone.terminate() }
+    return ["alone_p50_us": writes.median, "callback_p50_us": callbacks.median]
   }
 
   /// Leaves a group at the first of many calls, all on the main queue.

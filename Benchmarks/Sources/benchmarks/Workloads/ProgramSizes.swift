@@ -1,6 +1,7 @@
-// W20: how large programs become. Three programs are built in a package of their own, with the standard library
-// linked statically and everything stripped: one that imports Foundation and does nothing, one that reads and writes
-// through FirebaseFirestore, one that uses the engine alone.
+// W20: how large programs become. Four programs are built in a package of their own, with the standard library
+// linked statically and everything stripped: one that imports Foundation and prints a date, one that reads and writes
+// through FirebaseFirestore, one that uses the engine alone. The fourth has an `NSError`, and nothing of ours: all of
+// Foundation comes with it, and every program with FirebaseFirestore has errors.
 
 import Foundation
 
@@ -31,6 +32,7 @@ private struct BuiltPrograms: Engine {
 
   private static let programs = [
     "empty": "import Foundation\nprint(Date())\n",
+    "error": "import Foundation\nprint(NSError(domain: \"ours\", code: 1).code)\n",
     "firestore": """
     import FirebaseFirestore
     let firestore = Firestore.memory()
@@ -59,11 +61,13 @@ private struct BuiltPrograms: Engine {
     func size(_ name: String) throws -> Double {
       Double(try FileManager.default.attributesOfItem(atPath: program(name))[.size] as? Int ?? 0)
     }
-    for name in ["firestore", "engine"] { try Self.run(program(name), []) }
+    for name in ["error", "firestore", "engine"] { try Self.run(program(name), []) }
     let libraries = try Self.libraries(program("firestore")).subtracting(Self.libraries(program("empty")))
     return [
       "empty_bytes": try size("empty"), "firestore_bytes": try size("firestore"),
       "firestore_adds_bytes": try size("firestore") - size("empty"), "engine_bytes": try size("engine"),
+      "error_bytes": try size("error"),
+      "firestore_adds_to_one_with_an_error_bytes": try size("firestore") - size("error"),
       "system_libraries": Double(libraries.count),
     ]
   }
@@ -73,8 +77,9 @@ private struct BuiltPrograms: Engine {
     let repository = (0..<5).reduce(URL(fileURLWithPath: #filePath)) { url, _ in
       url.deletingLastPathComponent()
     }
-    let targets = [("empty", ""), ("firestore", "FirebaseFirestore"), ("engine", "DocumentStore")].map {
-      name, product in
+    let targets = [
+      ("empty", ""), ("error", ""), ("firestore", "FirebaseFirestore"), ("engine", "DocumentStore"),
+    ].map { name, product in
       let dependencies = product.isEmpty ? "" : ".product(name: \"\(product)\", package: \"Dugout\")"
       return "    .executableTarget(name: \"\(name)\", dependencies: [\(dependencies)]),"
     }

@@ -52,7 +52,8 @@ enum PublicReads {
           }
           let asStructs = try PublicReads.time(queries.count) { index in
             try queries[index].read().documents.reduce(0) {
-              try $0 &+ $1.data(as: SampleFields<Timestamp>.self).weight { $0.microseconds }
+              try SampleDocument.next(
+                $0, $1.data(as: SampleFields<Timestamp>.self).weight { $0.microseconds })
             }
           }
           try context.answers.note("\(Question.byScore(limit))", asStructs.sum, of: "\(name), structs")

@@ -54,6 +54,7 @@ enum Scans: Workload {
     Goal(
       title: "scan, two threads over a peer's one", metric: "two_threads_docs_per_s",
       measure: .toBestPeer("docs_per_s"), bound: 0.35),
+    Goal.ratio("scan, two threads over a peer's two", "two_threads_docs_per_s", 0.6),
   ]
 }
 

@@ -9,14 +9,15 @@ enum Recovery: Workload {
   static let task = "recovery"
   private static let fullLog = "dugout, full log"
   static var engines: [any Engine] {
-    // Few enough for every log; and as much as ours holds before a flush makes room, 64 MB.
+    // Few enough for every log; and as much as that of a store without a checkpoint holds before a flush makes room,
+    // 64 MB, however many documents the run has.
     Engines.all.filter { $0.hasLog }.map { RecoveryRound(type: $0, name: $0.name, logged: 40_000) }
       + [RecoveryRound(type: Engines.dugout, name: fullLog, logged: 150_000)]
   }
   static let goals = [
     Goal.ratio("time for each document in the log", "per_document_us", 0.6),
     Goal(
-      title: "milliseconds at the log's cap", engine: fullLog, metric: "open_ms", measure: .absolute,
+      title: "milliseconds with a log of 64 MB", engine: fullLog, metric: "open_ms", measure: .absolute,
       bound: 100),
   ]
 
@@ -61,7 +62,7 @@ private struct RecoveryRound: Engine {
   private func measured<Database: DocumentEngine>(
     _ type: Database.Type, _ directory: URL, _ context: RunContext
   ) throws -> [String: Double] {
-    let count = min(context.options.documents, logged)
+    let count = name == type.name ? min(context.options.documents, logged) : logged
     let (process, output) = try Child.start(Recovery.task, [type.name, directory.path, "\(count)"])
     defer { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
     let word = output.fileHandleForReading.readData(ofLength: 5)
@@ -71,6 +72,7 @@ private struct RecoveryRound: Engine {
       throw BenchmarkFailure("\(type.name) did not write what is recovered")
     }
     let key = try type.key(count - 1)
+    let bytes = try DirectorySize.bytes(in: directory) { _ in true }
     let start = ContinuousClock().now
     let engine = try type.init(directory, EngineSetup(cacheBytes: context.options.cacheBytes))
     let last = try engine.get(key)
@@ -78,6 +80,9 @@ private struct RecoveryRound: Engine {
     try context.answers.note("the last document of \(count)", last, of: name)
     try context.answers.note("all of \(count) recovered documents", try engine.scan(), of: name)
     try engine.close()
-    return ["open_ms": milliseconds, "per_document_us": milliseconds * 1000 / Double(count)]
+    return [
+      "open_ms": milliseconds, "per_document_us": milliseconds * 1000 / Double(count),
+      "disk_bytes": Double(bytes),
+    ]
   }
 }

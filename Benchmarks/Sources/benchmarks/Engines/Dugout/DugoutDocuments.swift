@@ -86,17 +86,18 @@ final class DugoutDocuments: DocumentEngine {
   func get(_ key: DocumentPath) throws -> Int { try store.withDocument(at: key) { Self.weight($0) } ?? -1 }
 
   func byScore(from score: Double, limit: Int) throws -> Int {
-    try weight(of: usersByScore.starting(.before, [.double(score)]).limited(to: .first(limit)))
+    try weight(inOrderOf: usersByScore.starting(.before, [.double(score)]).limited(to: .first(limit)))
   }
 
   func ofTown(_ town: String, limit: Int) throws -> Int {
     let ofTown = try FilterTree.field(StoredFieldPath(["city"]), .equal, .string(town))
-    return try weight(of: usersByMoment.filtered(by: ofTown).limited(to: .first(limit)))
+    return try weight(inOrderOf: usersByMoment.filtered(by: ofTown).limited(to: .first(limit)))
   }
 
   func posts(from moment: Int, limit: Int) throws -> Int {
     guard let moment = StoredTimestamp(microseconds: Int64(moment)) else { return -1 }
-    return try weight(of: postsByMoment.starting(.before, [.timestamp(moment)]).limited(to: .first(limit)))
+    return try weight(
+      inOrderOf: postsByMoment.starting(.before, [.timestamp(moment)]).limited(to: .first(limit)))
   }
 
   func scan() throws -> Int { try weight(of: users) &+ weight(of: posts) }
@@ -109,6 +110,15 @@ final class DugoutDocuments: DocumentEngine {
     var sum = 0
     try store.forEach(query) { document in
       sum &+= Self.weight(document)
+      return true
+    }
+    return sum
+  }
+
+  private func weight(inOrderOf query: StructuredQuery) throws -> Int {
+    var sum = 0
+    try store.forEach(query) { document in
+      sum = SampleDocument.next(sum, Self.weight(document))
       return true
     }
     return sum

@@ -41,14 +41,17 @@ final class KeyValueDocuments<Store: KeyValueStore>: DocumentEngine {
 
   struct Update: Sendable {
     var key: [UInt8]
-    var isUser: Bool
     var score: Double
+    /// The entry that the index by scores gets, if it has one.
+    var entry: [UInt8]?
   }
 
   static func updates(_ numbers: [Int], revision: Int) throws -> [Update] {
     numbers.map { number in
       let document = SampleDocument(number, revision: revision)
-      return Update(key: Keys.document(document.path), isUser: !document.isPost, score: document.score)
+      let key = Keys.document(document.path)
+      return Update(
+        key: key, score: document.score, entry: document.isPost ? nil : Keys.score(document.score) + key)
     }
   }
 
@@ -57,6 +60,7 @@ final class KeyValueDocuments<Store: KeyValueStore>: DocumentEngine {
   /// Only the entry that changes is written: an expert compares.
   func update(_ updates: [Update]) throws {
     var changes = KeyValueChanges()
+    changes.reserve(entries: 3 * updates.count, bytes: 640 * updates.count)
     try store.read { reader in
       for update in updates {
         var record: [UInt8] = []
@@ -74,9 +78,9 @@ final class KeyValueDocuments<Store: KeyValueStore>: DocumentEngine {
           $0.storeBytes(of: update.score.bitPattern.littleEndian, toByteOffset: place, as: UInt64.self)
         }
         changes.put(update.key, record)
-        if update.isUser {
+        if let entry = update.entry {
           changes.remove(Keys.score(old) + update.key)
-          changes.put(Keys.score(update.score) + update.key, [])
+          changes.put(entry, [])
         }
       }
     }
@@ -84,6 +88,8 @@ final class KeyValueDocuments<Store: KeyValueStore>: DocumentEngine {
   }
 
   func finishLoad() throws { try store.finishLoad() }
+  func compact() throws { try store.compact() }
+  func compactedCopy(to directory: URL) throws -> Bool { try store.compactedCopy(to: directory) }
 
   // MARK: Reading
 
@@ -96,7 +102,7 @@ final class KeyValueDocuments<Store: KeyValueStore>: DocumentEngine {
   }
 
   func byScore(from score: Double, limit: Int) throws -> Int {
-    try weight(of: Keys.users("s"), from: Keys.score(score), limit: limit)
+    try weight(of: Keys.usersByScore, from: Keys.score(score), limit: limit)
   }
 
   func ofTown(_ town: String, limit: Int) throws -> Int {
@@ -131,7 +137,7 @@ final class KeyValueDocuments<Store: KeyValueStore>: DocumentEngine {
         guard let weight = try reader.get(key, PackedRecord.weight) else {
           throw BenchmarkFailure("an index of \(Self.name) names a document that is not there")
         }
-        sum &+= weight
+        sum = SampleDocument.next(sum, weight)
         left -= 1
         return left > 0
       }
@@ -158,7 +164,8 @@ private func bigEndian(_ number: UInt64) -> [UInt8] { withUnsafeBytes(of: number
 private enum Keys {
   static func document(_ path: String) -> [UInt8] { Array("d\(path)".utf8) }
   static func users(_ index: String) -> [UInt8] { Array("\(index)users\0".utf8) }
-  static func score(_ score: Double) -> [UInt8] { users("s") + bigEndian(score.bitPattern) }
+  static let usersByScore = users("s")
+  static func score(_ score: Double) -> [UInt8] { usersByScore + bigEndian(score.bitPattern) }
   static func town(_ town: String) -> [UInt8] { users("t") + Array("\(town)\0".utf8) }
   static let allPosts = Array("gposts\0".utf8)
   static func posts(from moment: Int) -> [UInt8] { allPosts + bigEndian(UInt64(moment)) }

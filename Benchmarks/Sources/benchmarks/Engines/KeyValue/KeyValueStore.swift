@@ -17,7 +17,15 @@ protocol KeyValueStore: AnyObject, Sendable {
   func read<Result>(_ body: (Reader) throws -> Result) throws -> Result
   /// Ends a load: compressed, on stable storage.
   func finishLoad() throws
+  func compact() throws
+  /// See `DocumentEngine`.
+  func compactedCopy(to directory: URL) throws -> Bool
   func close() throws
+}
+
+extension KeyValueStore {
+  func compact() throws {}
+  func compactedCopy(to directory: URL) throws -> Bool { false }
 }
 
 protocol KeyValueReader {
@@ -33,6 +41,12 @@ protocol KeyValueReader {
 struct KeyValueChanges: Sendable {
   private var bytes: [UInt8] = []
   private var entries: [(keyCount: Int, valueCount: Int?)] = []
+
+  /// Room for so many entries of so many bytes together.
+  mutating func reserve(entries: Int, bytes: Int) {
+    self.entries.reserveCapacity(entries)
+    self.bytes.reserveCapacity(bytes)
+  }
 
   mutating func put(_ key: [UInt8], _ value: [UInt8]) {
     bytes += key

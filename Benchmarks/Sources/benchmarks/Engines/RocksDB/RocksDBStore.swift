@@ -7,9 +7,10 @@ final class RocksDBStore: KeyValueStore, @unchecked Sendable {
   static let hasLog = true
   static let settings = """
     64 MB of memtable and LZ4; an LRU cache of the given size for blocks; bloom filters of 10 bits a key and the hash \
-    index inside blocks, for point reads; pinned reads, so that no value is copied; recycled logs, because a log that \
-    grows has to sync its size as well; both cores for background work. Durable commits are synced writes, which it \
-    groups. Loads use its bulk settings and vector memtable without a log, and end with a compaction of everything.
+    index inside blocks, for point reads; pinned reads, so that no value is copied; both cores for background work, also \
+    for one compaction. Logs grow: it recycles none where it stops at the first torn record, as it does by default. \
+    Durable commits are synced writes, which it groups. Loads use its bulk settings and vector memtable without a log, and \
+    end with a compaction of everything, which these settings put off.
     """
 
   // Why @unchecked Sendable holds: the pointers never change, RocksDB takes calls from any thread, and nobody writes to
@@ -29,8 +30,8 @@ final class RocksDBStore: KeyValueStore, @unchecked Sendable {
     rocksdb_options_set_create_if_missing(options, 1)
     rocksdb_options_set_write_buffer_size(options, setup.purpose == .crash ? 1 << 30 : 64 << 20)
     rocksdb_options_set_compression(options, Int32(rocksdb_lz4_compression))
-    rocksdb_options_set_recycle_log_file_num(options, 4)
     rocksdb_options_increase_parallelism(options, 2)
+    rocksdb_options_set_max_subcompactions(options, 2)
     let cache = rocksdb_cache_create_lru(setup.cacheBytes)
     rocksdb_block_based_options_set_block_cache(tables, cache)
     rocksdb_cache_destroy(cache)

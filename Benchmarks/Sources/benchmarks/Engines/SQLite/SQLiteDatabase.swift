@@ -29,12 +29,11 @@ final class SQLiteDatabase {
 
   private static let mapBytesAsked = 8 << 30
 
-  /// Reads from the map where the file fits into it, else through a page cache of these bytes.
-  func read(_ path: String, cacheBytes: Int, isMapped: Bool = true) throws {
-    let size = (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? nil
-    let isWhole = isMapped && (size ?? 0) <= Self.mapBytes ?? 0
+  /// Reads from the map, as far as the file fits into it; what else it reads, and what a transaction that writes reads,
+  /// goes through a page cache of these bytes.
+  func read(cacheBytes: Int, isMapped: Bool = true) throws {
     try run("PRAGMA mmap_size=\(isMapped ? Self.mapBytesAsked : 0)")
-    try run("PRAGMA cache_size=-\((isWhole ? min(cacheBytes, 64 << 20) : cacheBytes) >> 10)")
+    try run("PRAGMA cache_size=-\(cacheBytes >> 10)")
     // Some builds fill with zeros what is deleted.
     try run("PRAGMA secure_delete=OFF")
   }
@@ -93,6 +92,11 @@ struct SQLiteStatement {
   /// Without a copy: the bytes have to stay until the statement is reset.
   func bind(_ place: Int32, borrowed bytes: UnsafeRawBufferPointer) {
     sqlite3_bind_text(handle, place, bytes.characters, Int32(bytes.count), nil)
+  }
+
+  /// The same for what is no text.
+  func bind(_ place: Int32, borrowedBlob bytes: UnsafeRawBufferPointer) {
+    sqlite3_bind_blob(handle, place, bytes.baseAddress, Int32(bytes.count), nil)
   }
 
   func bind(_ place: Int32, blob bytes: [UInt8]) {

@@ -42,10 +42,11 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
     SQLite \(SQLiteDatabase.version). \(Form.settings) WAL, so that a commit is one write and one sync; synchronous \
     FULL, because NORMAL does not sync each commit; a memory map of 8 GB, of which this library takes \
     \((SQLiteDatabase.mapBytes ?? 0) >> 20) MiB, off for cold opens, where one fault would read ahead megabytes; a page cache \
-    of the given size, but 64 MB at most where the map has the whole file; secure_delete off; prepared statements; \
+    of the given size; secure_delete off; prepared statements; \
     checkpoints every 10,000 pages, so that few happen while it is measured; a rowid table with unique paths, so \
     that indexes lead to rows by number; partial indexes. One connection writes, behind a lock: eight that contend \
-    were no faster; locking_mode stays NORMAL, as apps have it, for in WAL it costs a look at shared memory. Loads run without a journal and make their indexes at the end.
+    were no faster; locking_mode stays NORMAL, as apps have it, for in WAL it costs a look at shared memory. Loads are one transaction without a journal, and make \
+    their indexes at the end, that of paths among them.
     """
   }
 
@@ -56,6 +57,7 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
   private let lock = NSLock()
   private let path: String
   private let setup: EngineSetup
+  private let insert = SQLiteDocuments.insert()
 
   init(_ directory: URL, _ setup: EngineSetup) throws {
     path = directory.appendingPathComponent("sqlite.db").path
@@ -65,9 +67,9 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
     guard isNew else { return }
     try database.run(
       """
-      CREATE TABLE documents (id INTEGER PRIMARY KEY, path TEXT UNIQUE, parent TEXT, kind INT, \(Form.columns))
+      CREATE TABLE documents (id INTEGER PRIMARY KEY, path TEXT, parent TEXT, kind INT, \(Form.columns))
       """)
-    if setup.purpose != .load { try makeIndexes() }
+    if setup.purpose == .load { try database.run("BEGIN") } else { try makeIndexes() }
   }
 
   /// Prepared at the first use of any of them.
@@ -106,11 +108,12 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
       try database.run("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL")
       try database.run("PRAGMA wal_autocheckpoint=\(setup.purpose == .crash ? 0 : 10_000)")
     }
-    try database.read(path, cacheBytes: setup.cacheBytes, isMapped: setup.purpose != .coldOpen)
+    try database.read(cacheBytes: setup.cacheBytes, isMapped: setup.purpose != .coldOpen)
     return database
   }
 
   private func makeIndexes() throws {
+    try database.run("CREATE UNIQUE INDEX byPath ON documents (path)")
     try database.run("CREATE INDEX byScore ON documents (parent, \(Form.score)) WHERE kind = 0")
     try database.run(
       "CREATE INDEX byTown ON documents (parent, \(Form.town), \(Form.moment) DESC) WHERE kind = 0")
@@ -140,7 +143,7 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
 
   func write(_ writes: [SQLiteRow]) throws {
     try inTransaction {
-      try database.with(Self.insert) { statement in
+      try database.with(insert) { statement in
         for row in writes {
           statement.bind(1, row.path)
           statement.bind(2, row.parent)
@@ -153,7 +156,7 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
     }
   }
 
-  private static var insert: String {
+  private static func insert() -> String {
     let names = ["path", "parent", "kind", "data"] + Form.insertedColumns
     let places = names.map { _ in "?" }.joined(separator: ", ")
     return "INSERT INTO documents (\(names.joined(separator: ", "))) VALUES (\(places))"
@@ -164,6 +167,8 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
   }
 
   private func inTransaction(_ body: () throws -> Void) throws {
+    // All of a load is one.
+    guard setup.purpose != .load else { return try body() }
     try lock.withLock {
       _ = try database.with("BEGIN IMMEDIATE") { try $0.step() }
       try body()
@@ -172,11 +177,17 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
   }
 
   func finishLoad() throws {
+    try database.run("COMMIT")
     try makeIndexes()
-    try database.run("ANALYZE")
+    try database.run("PRAGMA analysis_limit=1000; ANALYZE")
     let file = open(path, O_RDWR)
     defer { Foundation.close(file) }
     guard file >= 0, fsync(file) == 0 else { throw BenchmarkFailure("the file of SQLite was not synced") }
+  }
+
+  func compactedCopy(to directory: URL) throws -> Bool {
+    try database.run("VACUUM INTO '\(directory.appendingPathComponent("sqlite.db").path)'")
+    return true
   }
 
   // MARK: Reading
@@ -196,7 +207,7 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
     try statements.byScore.run { select in
       select.bind(1, score)
       select.bind(2, limit)
-      return try Self.weigh(select)
+      return try Self.weighInOrder(select)
     }
   }
 
@@ -204,7 +215,7 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
     try statements.ofTown.run { select in
       select.bind(1, town)
       select.bind(2, limit)
-      return try Self.weigh(select)
+      return try Self.weighInOrder(select)
     }
   }
 
@@ -212,7 +223,7 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
     try statements.posts.run { select in
       select.bind(1, moment)
       select.bind(2, limit)
-      return try Self.weigh(select)
+      return try Self.weighInOrder(select)
     }
   }
 
@@ -234,6 +245,12 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
   private struct Connections: @unchecked Sendable {
     var first: SQLiteDatabase
     var second: SQLiteDatabase
+  }
+
+  private static func weighInOrder(_ select: SQLiteStatement) throws -> Int {
+    var sum = 0
+    while try select.step() { sum = SampleDocument.next(sum, Form.weight(select)) }
+    return sum
   }
 
   private static func weigh(_ select: SQLiteStatement) throws -> Int {
