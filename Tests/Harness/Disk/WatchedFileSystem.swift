@@ -23,6 +23,11 @@ package final class WatchedFileSystem: FileSystem {
     var counters = Counters()
     /// By thread.
     var timeInSyncs: [UInt: Duration] = [:]
+    /// Of the threads whose calls are timed together.
+    var timedThreads: Set<UInt> = []
+    var timedCalls = 0
+    var timedSince = ContinuousClock.now
+    var timeInTimedCalls = Duration.zero
     var beforeNextRead: (@Sendable () -> Void)?
     var beforeNextNames: (@Sendable () -> Void)?
   }
@@ -62,6 +67,36 @@ package final class WatchedFileSystem: FileSystem {
     state.withLock { $0.timeInSyncs[Self.thisThread, default: .zero] }
   }
 
+  /// From now on the writes and syncs of the calling thread count for `timeInTimedCalls`.
+  package func timeThisThread() { state.withLock { _ = $0.timedThreads.insert(Self.thisThread) } }
+
+  /// For how long at least one of the timed threads was in a write or a sync, until now. Where one of them leads a group of
+  /// commits, that is what the others wait for.
+  package var timeInTimedCalls: Duration {
+    state.withLock { state in
+      state.timedCalls == 0
+        ? state.timeInTimedCalls : state.timeInTimedCalls + (ContinuousClock.now - state.timedSince)
+    }
+  }
+
+  fileprivate func timed<Result>(_ call: () throws(SystemFailure) -> Result) throws(SystemFailure) -> Result {
+    let isTimed = state.withLock { state in
+      guard state.timedThreads.contains(Self.thisThread) else { return false }
+      if state.timedCalls == 0 { state.timedSince = .now }
+      state.timedCalls += 1
+      return true
+    }
+    defer {
+      if isTimed {
+        state.withLock { state in
+          state.timedCalls -= 1
+          if state.timedCalls == 0 { state.timeInTimedCalls += ContinuousClock.now - state.timedSince }
+        }
+      }
+    }
+    return try call()
+  }
+
   fileprivate func countSync(_ sync: () throws(SystemFailure) -> Void) throws(SystemFailure) {
     let start = ContinuousClock.now
     defer {
@@ -71,7 +106,7 @@ package final class WatchedFileSystem: FileSystem {
         state.timeInSyncs[Self.thisThread, default: .zero] += took
       }
     }
-    try sync()
+    try timed(sync)
   }
 
   private static var thisThread: UInt {
@@ -141,7 +176,7 @@ private struct WatchedFile: OpenFile {
   }
 
   func write(_ bytes: RawSpan, at offset: UInt64) throws(SystemFailure) -> Int {
-    let taken = try base.write(bytes, at: offset)
+    let taken = try watch.timed { () throws(SystemFailure) in try base.write(bytes, at: offset) }
     watch.count(taken, of: kind)
     return taken
   }
