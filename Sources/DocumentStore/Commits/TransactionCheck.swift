@@ -8,7 +8,8 @@
 //
 // Of what has happened, the last state of each document decides, by the numbers of the commits: what came and went again
 // is no conflict. What is under way may never happen, and the transaction happen all the same: so each of its states
-// counts, and hides nothing that was there before it.
+// counts, and hides nothing that was there before it. That aborts now and then what could stand; whoever tries again waits
+// for what is under way first.
 
 struct TransactionCheck {
   /// What is left to be looked at under the lock, if it can be.

@@ -20,9 +20,8 @@ extension DocumentStore {
     guard (1...1000).contains(name.utf8.count) else {
       throw .invalidArgument("The name of a consumer has 1 to 1000 bytes.")
     }
-    if let position = try registered(name) { return FeedConsumer(name, of: self, from: position) }
+    // One that is about to come or to go is waited for.
     return try consumerChanges.withLock { _ throws(DocumentStoreError) in
-      // Somebody else may have been faster.
       if let position = try registered(name) { return FeedConsumer(name, of: self, from: position) }
       return FeedConsumer(name, of: self, from: try register(name))
     }
@@ -61,7 +60,7 @@ extension DocumentStore {
 
   func unregister(_ name: String) throws(DocumentStoreError) {
     try change(name) { _, _ in nil }
-    // What is not removed now, a later commit tries to remove.
+    // What is not removed now, a later commit with an entry tries to remove, or the next consumer.
     try? trimFeed()
   }
 
@@ -226,8 +225,8 @@ extension DocumentStore {
   /// What a commit that is in the feed brings with it.
   func feedGrew(_ underWay: CommitUnderWay) {
     guard underWay.feedBytes != nil else { return }
-    // The next commit tries again.
-    if underWay.isFeedTrimDue { try? trimFeed() }
+    // The next commit tries again. One that was under way when the last consumer went leaves an entry for nobody.
+    if underWay.isFeedTrimDue || !pipeline.feed.isActive { try? trimFeed() }
     for waker in feedWakers.withLock({ $0 }) { waker.waker?.wake() }
   }
 }

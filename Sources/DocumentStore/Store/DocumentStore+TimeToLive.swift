@@ -26,7 +26,7 @@ extension DocumentStore {
         try NameCheck.requireSame(policies[place].key, id, "A collection group with a time to live")
       }
       policies[id] = field
-      guard policies.count <= Self.policiesMax else {
+      guard field == nil || policies.count <= Self.policiesMax else {
         throw .invalidArgument(
           "\(Self.policiesMax) collection groups have times to live, and there is no room for more. Take one away "
             + "first.")

@@ -188,6 +188,20 @@ import Testing
     #expect(store.feedConsumers == ["a"])
   }
 
+  @Test func anEntryThatCameAfterTheLastConsumerHadGoneIsRemoved() throws {
+    let store = try SimulatedStore().store
+    for number in 1...4 { try store.commit([set("a", Int64(-number))]) }
+    let keys = { store.statistics.keys - store.count }
+    let consumer = try store.feedConsumer("a")
+    let empty = keys()
+    // It has its place before the consumer goes, and readers see it after that.
+    let underWay = try store.begin([set("a", 1)])
+    store.pipeline.withFeed { $0.consumers["a"] = nil }
+    try store.finish(underWay)
+    #expect(keys() == empty)
+    #expect(consumer.name == "a")
+  }
+
   @Test func consumersThatLookAlikeAreRefused() throws {
     let store = try SimulatedStore().store
     _ = try store.feedConsumer("caf\u{e9}")

@@ -26,6 +26,7 @@ package final class WatchedFileSystem: FileSystem {
     /// Of the threads whose calls are timed together.
     var timedThreads: Set<UInt> = []
     var timedCalls = 0
+    var timedSyncs = 0
     var timedSince = ContinuousClock.now
     var timeInTimedCalls = Duration.zero
     var beforeNextRead: (@Sendable () -> Void)?
@@ -79,6 +80,9 @@ package final class WatchedFileSystem: FileSystem {
     }
   }
 
+  /// How many syncs of the timed threads have ended.
+  package var timedSyncs: Int { state.withLock { $0.timedSyncs } }
+
   fileprivate func timed<Result>(_ call: () throws(SystemFailure) -> Result) throws(SystemFailure) -> Result {
     let isTimed = state.withLock { state in
       guard state.timedThreads.contains(Self.thisThread) else { return false }
@@ -104,6 +108,7 @@ package final class WatchedFileSystem: FileSystem {
       state.withLock { state in
         state.counters.syncs += 1
         state.timeInSyncs[Self.thisThread, default: .zero] += took
+        if state.timedThreads.contains(Self.thisThread) { state.timedSyncs += 1 }
       }
     }
     try timed(sync)
