@@ -73,7 +73,9 @@ import Testing
     #expect(delay(3, 4096, of: 64 << 10) == 16 * delay(3, 4096))
     for bytes in [1, 4096, 64 << 10] {
       #expect(delay(4, bytes, of: 1 << 30) <= 0.02)
-      #expect(delay(5, bytes, of: 1 << 30) <= 0.1)
+      // The story: at five times the log it was 96 ms, beside all else that a commit may wait for.
+      for debt in [4.5, 5, 6] { #expect(delay(debt, bytes, of: 1 << 30) <= 0.061) }
+      #expect(delay(7, bytes, of: 1 << 30) > 0.3)
     }
     #expect(delay(1000, 4096) == 10 && delay(1000, 16 << 20) == 10)
   }

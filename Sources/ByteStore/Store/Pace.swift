@@ -23,11 +23,13 @@ enum Pace {
   /// So many times slower for each further time those bytes.
   private static let steepness = 6.0
   /// From here on, that the logs are bounded counts more than that commits are quick: limits grow as fast as the rate
-  /// falls.
+  /// falls. That of small commits stays for a while when it is so many times as high.
   private static let debtHigh = 4.0
+  private static let growthOfSmall = 3.75
+  private static let debtHighest = 6.0
 
   /// Commits up to this size are small: with the longest sync of the device, one stays within 50 ms of that sync, and
-  /// up to a debt of five within 100 ms.
+  /// up to the highest debt within 100 ms.
   private static let bytesSmall = 64 << 10
   private static let secondsMaxOfSmall = 0.016
   /// From twice that size on, one waits until all that wait have had so much, which hardly any device falls short of.
@@ -50,8 +52,11 @@ enum Pace {
     let all = Double(max(bytes, allBytes))
     let rate = bytesPerSecondAtFirst / pow(steepness, debt - debtFree)
     let largePart = min(Double(max(0, bytes - bytesSmall)) / Double(bytesSmall), 1)
-    let limit = secondsMaxOfSmall + largePart * all / bytesPerSecondLeast
-    return min(all / rate, limit * pow(steepness, max(debt - debtHigh, 0)), secondsMax)
+    let growth = pow(steepness, max(debt - debtHigh, 0))
+    let growthOfSmall = min(growth, growthOfSmall) * pow(steepness, max(debt - debtHighest, 0))
+    let limitOfSmall = secondsMaxOfSmall * (growthOfSmall * (1 - largePart) + growth * largePart)
+    let limit = limitOfSmall + largePart * growth * all / bytesPerSecondLeast
+    return min(all / rate, limit, secondsMax)
   }
 
   private static func debt(_ logBytes: UInt64, _ flushBytes: UInt64) -> Double {
