@@ -80,6 +80,11 @@ private final class TwoClocks: StoreClock {
     #expect(store.timeToLivePolicies.isEmpty)
   }
 
+  @Test func aStoredTimeToLiveForAReservedCollectionIsPassedOver() throws {
+    let policies = ["__objects__": field("until"), "sessions": field("until"), "a/b": field("until")]
+    #expect(FeedFormat.policies(FeedFormat.encode(policies)) == ["sessions": field("until")])
+  }
+
   @Test func aJumpOfTheWallClockCountsFromTheNextOpeningOn() throws {
     var store = try open()
     try store.setTimeToLive(field("until"), ofCollectionGroup: "sessions")

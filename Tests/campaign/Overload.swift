@@ -66,7 +66,7 @@ enum Overload: Campaign {
       ("mostSyncsOfACommit", measures.mostSyncs),
       ("allowedSyncsOfACommit", syncsMax),
       (
-        "longestByTheProbeMs",
+        "allowedByTheProbeMs",
         SpaceLaw.syncMillisecondsOfCommitMax(longestSync: device, average: average) + millisecondsMax
       ),
       ("p999BeyondDeviceUs", Int(beyond.quantile(0.999) / .microseconds(1))),

@@ -120,14 +120,15 @@ enum FeedFormat {
     guard reader.uint16() == version, let count = reader.uint16() else { return nil }
     var policies: [String: StoredFieldPath] = [:]
     for _ in 0..<count {
-      // Nobody can set one for what is kept beside the users' documents: its sweep would remove that.
-      guard let id = text(&reader), (try? CollectionPath([id])) != nil, let names = reader.uint16(), names > 0
-      else { return nil }
+      guard let id = text(&reader), let names = reader.uint16(), names > 0 else { return nil }
       var path: [String] = []
       for _ in 0..<names {
         guard let name = text(&reader) else { return nil }
         path.append(name)
       }
+      // For what is kept beside the users' documents nobody can set one, and its sweep would remove that. It is passed
+      // over: for its sake nobody should be kept out of the store.
+      guard (try? CollectionPath([id])) != nil else { continue }
       policies[id] = StoredFieldPath(unchecked: path)
     }
     return reader.bytesLeft == 0 ? policies : nil
