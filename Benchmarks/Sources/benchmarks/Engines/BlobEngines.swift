@@ -16,8 +16,14 @@ protocol BlobEngine: Sendable {
   init(_ directory: URL) throws
   /// Returns once the content is durable under its name.
   func put(_ bytes: [UInt8], _ name: String) throws
+  /// Between writes and reads: has what was written in the place where it is read best.
+  func settle() throws
   func content(_ name: String) throws -> [UInt8]?
   func close() throws
+}
+
+extension BlobEngine {
+  func settle() throws {}
 }
 
 enum BlobEngines {
@@ -52,8 +58,9 @@ struct DugoutBlobs: BlobEngine {
 struct FileBlobs: BlobEngine {
   static let name = "files"
   static let settings = """
-    A file for each content: written aside, synced with fsync, renamed, and its directory synced, which stays open; neither \
-    a digest nor a checksum. Read whole, with one read, into memory that nobody has filled with zeros.
+    A file for each content: written aside, synced with fsync, renamed, and its directory synced, without which a content \
+    could lack its name after a power loss; the directory stays open. Neither a digest nor a checksum. Read whole, with one \
+    read, into memory that nobody has filled with zeros: a map would cost a fault for each page.
     """
   private let directory: String
   private let folder: Int32
@@ -110,8 +117,10 @@ final class SQLiteBlobs: BlobEngine, @unchecked Sendable {
   static let name = "sqlite"
   static let settings = """
     SQLite \(SQLiteDatabase.version). A row for each content, of a table without anything else, in pages of 64 KiB; WAL and \
-    synchronous FULL, a memory map as far as the library takes one, checkpoints every 10,000 pages, prepared statements \
-    that borrow what is bound. One connection, behind a lock. Neither a digest nor a checksum.
+    synchronous FULL, a memory map as far as the library takes one, checkpoints every 10,000 pages, so that none comes \
+    while it is measured, and one before contents are read, out of the map then; prepared statements that borrow what is \
+    bound. One connection, behind a lock, and locking_mode EXCLUSIVE, since one process has the file. Neither a digest nor \
+    a checksum.
     """
 
   // Why @unchecked Sendable holds: every use of the connection is behind the lock.
@@ -125,6 +134,7 @@ final class SQLiteBlobs: BlobEngine, @unchecked Sendable {
     try database.run("PRAGMA page_size=65536; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL")
     try database.run("PRAGMA wal_autocheckpoint=10000")
     try database.read(cacheBytes: 1 << 30)
+    try database.lockForThisConnection()
     try database.run("CREATE TABLE contents (id INTEGER PRIMARY KEY, name TEXT UNIQUE, data BLOB)")
     insert = try database.prepared("INSERT INTO contents (name, data) VALUES (?, ?)")
     select = try database.prepared("SELECT data FROM contents WHERE name = ?")
@@ -141,6 +151,8 @@ final class SQLiteBlobs: BlobEngine, @unchecked Sendable {
       }
     }
   }
+
+  func settle() throws { try lock.withLock { try database.run("PRAGMA wal_checkpoint(TRUNCATE)") } }
 
   func content(_ name: String) throws -> [UInt8]? {
     try lock.withLock {

@@ -126,11 +126,14 @@ enum Engines {
     all.map { ($0.name, $0.settings) } + BlobEngines.peers.map { ("\($0.name), contents", $0.settings) }
   }
 
-  /// What `--peers` knows, and what installs it.
+  /// What installs those that need something.
   static let packages = [
     ("sqlite", "libsqlite3-dev"), ("lmdb", "liblmdb-dev"), ("rocksdb", "librocksdb-dev"),
     ("leveldb", "libleveldb-dev"),
   ]
+
+  /// The names that `--peers` knows. Plain files are there without a package.
+  static let peerNames = packages.map(\.0) + [FileBlobs.name]
 
   static var missing: [(name: String, package: String)] {
     packages.filter { package in !peers.contains { family(of: $0.name) == package.0 } }
@@ -139,8 +142,5 @@ enum Engines {
   /// SQLite's three forms are one peer.
   static func family(of name: String) -> String { String(name.prefix { $0 != "-" && $0 != "," }) }
 
-  /// Plain files need no package.
-  static func isPeer(_ name: String) -> Bool {
-    name == FileBlobs.name || packages.contains { $0.0 == family(of: name) }
-  }
+  static func isPeer(_ name: String) -> Bool { peerNames.contains(family(of: name)) }
 }

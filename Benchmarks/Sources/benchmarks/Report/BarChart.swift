@@ -6,27 +6,28 @@ enum BarChart {
   private static let step = 24.0
 
   static func image(_ rows: [ResultRow], _ verdicts: [Verdict]) -> SVGImage {
+    let all = rows
     let groups = TextTable.metrics(rows).map { metric in (metric, rows.filter { $0.metric == metric }) }
     var image = SVGImage(title: "\(rows.first?.workload ?? "")", height: 10)
     // Room for the longest name.
     let left = 30 + 6.8 * Double(rows.map(\.engine.count).max() ?? 0)
     for (metric, rows) in groups {
-      draw(metric, TextTable.ranked(rows), verdicts.first { $0.goal.metric == metric }, left: left, &image)
+      let goals = verdicts.filter { $0.goal.metric == metric }.compactMap { goalValue($0, of: all) }
+      draw(metric, TextTable.ranked(rows), goals, left: left, &image)
     }
     return image
   }
 
   private static func draw(
-    _ metric: String, _ rows: [ResultRow], _ verdict: Verdict?, left: Double, _ image: inout SVGImage
+    _ metric: String, _ rows: [ResultRow], _ goals: [Double], left: Double, _ image: inout SVGImage
   ) {
     // Room for the number behind the longest bar.
     let plot = image.width - left - 90
     let bars = rows.filter { !Limits.names.contains($0.engine) }
     let limits = rows.filter { Limits.names.contains($0.engine) }
     guard let first = bars.first else { return }
-    let goal = verdict.flatMap { goalValue($0, rows) }
     // A limit far away must not press the bars flat: then it is told, and not drawn.
-    let reach = Swift.max(bars.map(\.max).max() ?? 1, goal ?? 0)
+    let reach = Swift.max(bars.map(\.max).max() ?? 1, goals.max() ?? 0)
     let largest = limits.map(\.median).filter { $0 <= reach * 2 }.reduce(reach, Swift.max)
     func place(_ value: Double) -> Double {
       left + plot * Swift.min(value, largest) / Swift.max(largest, 1e-12)
@@ -52,7 +53,7 @@ enum BarChart {
       }
     }
     var notes: [(text: String, color: String)] = []
-    if let goal {
+    for goal in goals {
       image.line((place(goal), top), (place(goal), bottom), color: "goal", width: 1.5)
       notes.append(("goal \(Quantity.text(goal, metric))", "goal"))
     }
@@ -78,11 +79,15 @@ enum BarChart {
     image.height = bottom + (notes.isEmpty ? 14 : 30)
   }
 
-  /// Where the goal lies on the metric's own scale.
-  private static func goalValue(_ verdict: Verdict, _ rows: [ResultRow]) -> Double? {
-    guard case .toBestPeer(let metric) = verdict.goal.measure, metric == verdict.goal.metric,
-      let best = rows.first(where: { $0.engine == verdict.bestPeer })
-    else { return nil }
-    return best.isRate ? best.median / verdict.goal.bound : best.median * verdict.goal.bound
+  /// Where the goal lies on the metric's own scale; `rows` are those of all metrics.
+  private static func goalValue(_ verdict: Verdict, of rows: [ResultRow]) -> Double? {
+    let other: ResultRow?
+    switch verdict.goal.measure {
+    case .absolute: return verdict.goal.bound
+    case .toBestPeer(let metric):
+      other = rows.first { $0.engine == verdict.bestPeer && $0.metric == metric }
+    case .toOwn(let engine, let metric): other = rows.first { $0.engine == engine && $0.metric == metric }
+    }
+    return other.map { $0.isRate ? $0.median / verdict.goal.bound : $0.median * verdict.goal.bound }
   }
 }

@@ -54,6 +54,7 @@ struct BenchmarkReport {
         "run": [
           "date": date, "command": command, "seconds": seconds, "machine": machine.object,
           "cold_open": ColdOpen.way,
+          "missing": Engines.missing.map(\.name),
           "engines": Dictionary(uniqueKeysWithValues: Engines.settings.map { ($0.name, $0.text) }),
         ]
       ]
@@ -110,6 +111,7 @@ enum MarkdownTable {
   static func text(_ report: BenchmarkReport) -> String {
     var lines = ["Run on \(report.date):", "", "```sh", report.command, "```", ""]
     lines += report.machine.lines.map { "- \($0.name): \($0.text)" }
+    lines += Engines.missing.map { "- \($0.name): not installed, not compared (\($0.package))" }
     lines += [
       "", "| row | what | ours | best peer | ratio | goal | met |",
       "| --- | --- | --- | --- | --- | --- | --- |",

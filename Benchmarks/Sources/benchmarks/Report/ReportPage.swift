@@ -107,10 +107,13 @@ struct ReportPage {
       <p>The documents are made from a seed: eleven fields, about 380 bytes as JSON, half of them users, half posts below
       them. What is written is made before the clock starts. Durable means on stable storage, on both sides. Reads visit
       every field of every document that they return. Before them, each engine has visited all documents in the order that
-      is asked for, or every seventh by its path, and answered a third of the questions; writes have no warm-up. Stores that
-      are read are made once and copied; engines take turns round by round. "Cache of an eighth" means that each engine's own
-      cache has an eighth of its data. A dashed line is what the machine could do at most: as many bytes written and
-      synced, LZ4, memory that is copied. In W10, \(ColdOpen.way). \(missing.joined(separator: " "))</p>
+      is asked for, or every seventh by its path, and answered all of the questions once; writes have no warm-up. Stores that
+      are read are made once, and copied where they are changed; engines take turns round by round. In stores of keys and
+      values an index is made of keys in the order that is asked for, which end with the document's own. "Cache of an eighth"
+      means that each engine's own cache has an eighth of its data. A dashed line is the bare machine: the same bytes written
+      and synced, by as many threads that each do so for themselves, LZ4, memory that is copied; whoever shares syncs may be
+      beyond it. Where it lies far outside, it is told below the bars. In W10, \(ColdOpen.way).
+      \(missing.joined(separator: " "))</p>
       <pre>\(report.command.escaped)</pre>
       <h3>Machine</h3><dl>\(machine.joined())</dl>
       <h3>Engines and their settings</h3><dl>\(engines.joined())</dl></section>

@@ -18,16 +18,17 @@ struct BenchmarkOptions: Sendable {
   var wantsHelp = false
 
   static let help = """
-    Usage: benchmarks [--only W5,W6] [--documents 100000] [--runs 5] [--peers sqlite,lmdb,rocksdb,leveldb]
+    Usage: benchmarks [--only W5,W6] [--documents 100000] [--runs 5] [--peers sqlite,lmdb,rocksdb,leveldb,files]
                       [--json FILE] [--report DIR] [--scale 10000,100000,1000000,5000000] [--directory DIR]
 
     --only       the workloads below, by name; a range such as W5-W9 is all of them
     --documents  how many documents the stores hold (1000000 is what the goals are meant for)
     --runs       rounds; in each one every engine has its turn, in another order
-    --peers      which of the installed peers take part
+    --peers      which of the installed peers take part; files are plain files, for contents
     --json       writes the results as JSON
     --report     writes one SVG chart for each workload, and a page with all of them
-    --scale      runs everything once for each of these counts, and draws the curves
+    --scale      runs everything once for each of these counts, and draws the curves; W1 to W3 write
+                 into stores that hold as many
     --directory  where the stores are made; it decides which disk is measured
 
     """
@@ -65,7 +66,7 @@ struct BenchmarkOptions: Sendable {
     guard documents >= 1000, scale.allSatisfy({ $0 >= 1000 }) else {
       throw BenchmarkFailure("the workloads need 1000 documents at least")
     }
-    let unknown = (peers ?? []).subtracting(Engines.packages.map(\.0))
+    let unknown = (peers ?? []).subtracting(Engines.peerNames)
     guard unknown.isEmpty else {
       throw BenchmarkFailure("there is no peer \(unknown.sorted().joined(separator: ", "))")
     }

@@ -31,7 +31,7 @@ struct Machine: Sendable {
 
   /// Of the other peers: the file tells the version.
   private static var libraries: [(name: String, text: String)] {
-    let maps = (try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8)) ?? ""
+    let maps = (try? Self.systemFile("/proc/self/maps")) ?? ""
     let paths = Set(maps.split(separator: "\n").compactMap { $0.split(separator: " ").last.map(String.init) })
     let files = [("LMDB", "liblmdb."), ("RocksDB", "librocksdb."), ("LevelDB", "libleveldb.")]
     return files.compactMap { name, file in
@@ -39,6 +39,14 @@ struct Machine: Sendable {
         (name, URL(fileURLWithPath: path).resolvingSymlinksInPath().lastPathComponent)
       }
     }
+  }
+
+  /// Files of the system are of unknown length, and handed out page by page.
+  static func systemFile(_ path: String) throws -> String {
+    guard let file = FileHandle(forReadingAtPath: path) else { throw BenchmarkFailure("\(path) is not here") }
+    var data = Data()
+    while let part = try file.read(upToCount: 1 << 16), !part.isEmpty { data += part }
+    return String(decoding: data, as: UTF8.self)
   }
 
   private static var load: String {

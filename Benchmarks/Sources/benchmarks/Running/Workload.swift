@@ -37,6 +37,18 @@ final class RunContext: Sendable {
     self.options = options
     stores = LoadedStores(options, root: root.appendingPathComponent("loaded"))
   }
+
+  /// The store that W1 to W3 write to, and how many documents are in it: none, but where curves are drawn over such counts.
+  func storeForWrites<Database: DocumentEngine>(
+    of type: Database.Type, in directory: URL
+  ) throws -> (engine: Database, documents: Int) {
+    let held = options.scale.isEmpty ? 0 : options.documents
+    if held > 0 { try stores.copy(of: type, to: directory) }
+    let engine = try Database(directory, EngineSetup(cacheBytes: options.cacheBytes))
+    // So that what a write reads of its indexes is in memory.
+    if held > 0 { _ = try engine.weightOfIndexes(held) }
+    return (engine, held)
+  }
 }
 
 /// Where engines note what they answered. Answers that differ end the run.

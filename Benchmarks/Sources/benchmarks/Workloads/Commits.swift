@@ -1,4 +1,5 @@
-// W1, W2: durable commits of one document, with three indexes.
+// W1, W2: durable commits of one document, with three indexes, into a store that is empty at first. Curves over counts of
+// documents have one that holds them all.
 //
 //   W1   from one thread; beside it the bare device: write a page over a file that is there, sync
 //   W2   from eight threads; beside it 64 writers that wait without a thread, and eight threads that write
@@ -48,12 +49,12 @@ private struct CommitRound: Engine {
     _ type: Database.Type, _ directory: URL, _ context: RunContext
   ) throws -> [String: Double] {
     let count = min(context.options.documents, threads == 1 ? 5000 : 20_000)
-    let writes = try (0..<count).map { try type.writes([$0]) }
-    let engine = try type.init(directory, EngineSetup(cacheBytes: context.options.cacheBytes))
+    let (engine, held) = try context.storeForWrites(of: type, in: directory)
+    let writes = try (held..<held + count).map { try type.writes([$0]) }
     let times = try CommitTimes.measure(count, threads: threads) { try engine.write(writes[$0]) }
     try context.answers.note("what \(threads) threads wrote", try engine.scan(), of: name)
     try context.answers.note(
-      "in order, what \(threads) threads wrote", try engine.weightOfIndexes(count), of: name)
+      "in order, what \(threads) threads wrote", try engine.weightOfIndexes(held + count), of: name)
     try engine.close()
     return times
   }
@@ -64,16 +65,19 @@ private struct WaitingWriters: Engine {
   var name: String { Self.name }
 
   func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
-    let writes = try (0..<min(context.options.documents, 100_000)).map { number in
+    let (engine, held) = try context.storeForWrites(of: DugoutDocuments.self, in: directory)
+    let writes = try (held..<held + min(context.options.documents, 100_000)).map { number in
       try DugoutDocuments.writes([number])[0]
     }
-    let engine = try DugoutDocuments(directory, EngineSetup(cacheBytes: context.options.cacheBytes))
     let writers = AsyncWriters(engine.store, writes)
     let time = ContinuousClock().measure { writers.run(64) }
-    let expected = (0..<writes.count).reduce(0) { $0 &+ SampleDocument($1).weight }
+    let count = held + writes.count
+    let expected = (0..<count).reduce(0) { $0 &+ SampleDocument($1).weight }
     guard try engine.scan() == expected else {
       throw BenchmarkFailure("\(name) does not hold what was written")
     }
+    // The same as what the peers wrote, if that is as much.
+    try context.answers.note("in order, \(count) documents", try engine.weightOfIndexes(count), of: name)
     try engine.close()
     return ["commits_per_s": Double(writes.count) / (time / .seconds(1))]
   }

@@ -116,6 +116,7 @@ private struct SQLiteLarge: Engine {
     defer { database.close() }
     try database.run("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL")
     try database.read(cacheBytes: context.options.cacheBytes)
+    try database.lockForThisConnection()
     try database.run("CREATE TABLE items (id INTEGER PRIMARY KEY, path TEXT UNIQUE, data TEXT)")
     let count = LargeDocuments.count(context)
     try database.run("BEGIN")

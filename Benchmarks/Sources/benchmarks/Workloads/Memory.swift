@@ -50,13 +50,7 @@ enum Memory: Workload {
   }
 
   private static func anonymousBytes() throws -> Double {
-    // Of unknown length, and handed out page by page.
-    guard let file = FileHandle(forReadingAtPath: "/proc/self/smaps") else {
-      throw BenchmarkFailure("memory is counted in /proc/self/smaps, which is not here")
-    }
-    var data = Data()
-    while let part = try file.read(upToCount: 1 << 16), !part.isEmpty { data += part }
-    let text = String(decoding: data, as: UTF8.self)
+    let text = try Machine.systemFile("/proc/self/smaps")
     var kilobytes = 0
     for line in text.split(separator: "\n") where line.hasPrefix("Anonymous:") {
       kilobytes += line.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
@@ -85,14 +79,19 @@ private struct MemoryRound: Engine {
     }
     let small = try measure(Memory.leastCacheBytes)
     let large = try measure(context.options.cacheBytes)
-    func value(_ name: String, _ numbers: [String: Double]) -> Double { numbers[name] ?? .nan }
+    func value(_ name: String, _ numbers: [String: Double]) throws -> Double {
+      guard let value = numbers[name] else {
+        throw BenchmarkFailure("the process for memory has not said all")
+      }
+      return value
+    }
     return [
-      "after_open_bytes": value("opened", small),
-      "opened_only_bytes": value("opened", small) - value("before", small),
-      "after_queries_bytes": value("touched", small),
-      "bytes_per_document": (value("touched", small) - value("before", small))
+      "after_open_bytes": try value("opened", small),
+      "opened_only_bytes": try value("opened", small) - value("before", small),
+      "after_queries_bytes": try value("touched", small),
+      "bytes_per_document": try (value("touched", small) - value("before", small))
         / Double(context.options.documents),
-      "full_cache_after_queries_bytes": value("touched", large),
+      "full_cache_after_queries_bytes": try value("touched", large),
     ]
   }
 }

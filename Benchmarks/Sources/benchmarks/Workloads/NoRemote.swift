@@ -36,6 +36,11 @@ private struct ViewOverStore: Engine {
     } and: {
       try view.write(writes[$0])
     }
+    let blocks = count - count % (2 * Self.commitsPerBlock)
+    let expected = (0..<blocks).reduce(0) { $0 &+ SampleDocument($1).weight }
+    guard try engine.scan() == expected else {
+      throw BenchmarkFailure("\(name) does not hold what was written")
+    }
     try engine.close()
     return times.results("commit")
   }
@@ -51,7 +56,7 @@ private struct ViewOverStore: Engine {
     for number in Question.numbersToWarm(context.options.documents) {
       _ = try engine.store.document(at: DugoutDocuments.key(number))
     }
-    for key in keys.prefix(count / 3) { _ = try engine.store.document(at: key) }
+    for key in keys { _ = try engine.store.document(at: key) }
     var found = (store: 0, view: 0)
     let times = try Turns.measure(count, perBlock: Self.getsPerBlock) { index in
       found.store += try engine.store.document(at: keys[index]) == nil ? 0 : 1
@@ -59,7 +64,9 @@ private struct ViewOverStore: Engine {
       found.view += try view.document(at: keys[index]).document == nil ? 0 : 1
     }
     try engine.close()
-    try context.answers.note("gets by the store", found.store + found.view, of: name)
+    guard found.store + found.view == count - count % (2 * Self.getsPerBlock) else {
+      throw BenchmarkFailure("\(name) does not find every document")
+    }
     return times.results("get")
   }
 }
@@ -94,6 +101,6 @@ private struct Turns {
 
   private static func median(_ values: [Double]) -> Double {
     let sorted = values.sorted()
-    return sorted.isEmpty ? .nan : sorted[sorted.count / 2]
+    return sorted.isEmpty ? 0 : sorted[sorted.count / 2]
   }
 }

@@ -38,6 +38,18 @@ final class SQLiteDatabase {
     try run("PRAGMA secure_delete=OFF")
   }
 
+  /// No other connection may have the file from here on, and no read asks for a lock any more. After a first read: else
+  /// SQLite would have no memory to share, and could not go back.
+  func lockForThisConnection() throws {
+    try run("SELECT count(*) FROM sqlite_schema; PRAGMA locking_mode=EXCLUSIVE")
+    try run("SELECT count(*) FROM sqlite_schema")
+  }
+
+  func unlockForOthers() throws {
+    try run("PRAGMA locking_mode=NORMAL")
+    try run("SELECT count(*) FROM sqlite_schema")
+  }
+
   func run(_ text: String) throws {
     guard sqlite3_exec(handle, text, nil, nil, nil) == SQLITE_OK else { throw failure }
   }

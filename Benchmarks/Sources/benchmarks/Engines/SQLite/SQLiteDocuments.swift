@@ -45,13 +45,14 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
     of the given size; secure_delete off; prepared statements; \
     checkpoints every 10,000 pages, so that few happen while it is measured; a rowid table with unique paths, so \
     that indexes lead to rows by number; partial indexes. One connection writes, behind a lock: eight that contend \
-    were no faster; locking_mode stays NORMAL, as apps have it, for in WAL it costs a look at shared memory. Loads are one transaction without a journal, and make \
-    their indexes at the end, that of paths among them.
+    were no faster; locking_mode EXCLUSIVE, since one process has the file, so that no read asks for a lock, but where two \
+    connections read. Loads are one transaction without a journal, and make their indexes at the end, that of paths among \
+    them.
     """
   }
 
   // Why @unchecked Sendable holds: writers come from several threads, and take the lock for as long as they use the
-  // connection. Reads come from one thread, in rounds in which nobody writes; it alone prepares `made`. SQLite itself is
+  // connection. Reads come from one thread, in rounds in which nobody writes; it alone prepares `made` and `secondOpened`. SQLite itself is
   // built to be called from any thread, one at a time for each connection.
   private let database: SQLiteDatabase
   private let lock = NSLock()
@@ -100,7 +101,9 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
     }
   }
 
-  private static func opened(_ path: String, _ setup: EngineSetup) throws -> SQLiteDatabase {
+  private static func opened(
+    _ path: String, _ setup: EngineSetup, isAlone: Bool = true
+  ) throws -> SQLiteDatabase {
     let database = try SQLiteDatabase(path)
     if setup.purpose == .load {
       try database.run("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA temp_store=MEMORY")
@@ -109,6 +112,7 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
       try database.run("PRAGMA wal_autocheckpoint=\(setup.purpose == .crash ? 0 : 10_000)")
     }
     try database.read(cacheBytes: setup.cacheBytes, isMapped: setup.purpose != .coldOpen)
+    if isAlone { try database.lockForThisConnection() }
     return database
   }
 
@@ -120,7 +124,10 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
     try database.run("CREATE INDEX byMoment ON documents (\(Form.moment)) WHERE kind = 1")
   }
 
-  func close() throws { database.close() }
+  func close() throws {
+    secondOpened?.close()
+    database.close()
+  }
 
   // MARK: Writing
 
@@ -233,13 +240,21 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
     let middle = try database.with("SELECT (min(id) + max(id)) / 2 FROM documents") { select in
       try select.step() ? select.integer(0) : 0
     }
-    let other = try Self.opened(path, setup)
-    defer { other.close() }
-    let connections = Connections(first: database, second: other)
+    let connections = Connections(first: database, second: try second())
     return try TwoThreads.sum(
       { try connections.first.with("SELECT data FROM documents WHERE id <= \(middle)", Self.weigh) },
       { try connections.second.with("SELECT data FROM documents WHERE id > \(middle)", Self.weigh) })
   }
+
+  /// Opened by the scan that warms up, and there until the engine is closed.
+  private func second() throws -> SQLiteDatabase {
+    if let opened = secondOpened { return opened }
+    try database.unlockForOthers()
+    let second = try Self.opened(path, setup, isAlone: false)
+    secondOpened = second
+    return second
+  }
+  private var secondOpened: SQLiteDatabase?
 
   /// Why @unchecked Sendable holds: each of the two is used by one thread, until both are done.
   private struct Connections: @unchecked Sendable {
