@@ -1,6 +1,7 @@
 // Turning to new logs while many threads commit and spares are made in the background.
 
 import Foundation
+import Harness
 import Testing
 
 @testable import ByteStore
@@ -51,5 +52,26 @@ import Testing
       }
     }
     try opened.close()
+  }
+
+  /// The story: a flush that came before a log was half full wrote the next one while all commits waited for its turn.
+  @Test func aFlushMakesTheNextLogBeforeItsTurn() throws {
+    let disk = SimulatedDisk()
+    var platform = disk.platform(seed: 1)
+    let watched = WatchedFileSystem(disk)
+    platform.fileSystem = watched
+    var options = ByteStore.Options()
+    options.maintenance = .manual
+    let store = try ByteStore.open("/store", options: options, platform: platform)
+    try store.put([UInt8](repeating: 1, count: 500_000), for: "a")
+    #expect(store.writer.withLock { if case .none = $0.spare { true } else { false } })
+    let before = watched.counters
+    try store.flush()
+    let after = watched.counters
+    #expect(after.bytesWritten["log"] == before.bytesWritten["log"])
+    #expect(after.bytesWritten["SPARE", default: 0] > 4 * 500_000)
+    try store.put([2], for: "b")
+    #expect(try store.value(for: "b") == [2])
+    try store.close()
   }
 }

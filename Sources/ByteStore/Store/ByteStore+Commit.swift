@@ -221,11 +221,12 @@ extension ByteStore {
     var (group, refused) = prepare(tickets)
     let needsSync = group.contains { $0.durability == .synced }
     let start = platform.clock.monotonicNanoseconds()
-    let (result, wanted, growsReserve) = writer.withLock { writer in
+    let (result, wanted, growsReserve, debt) = writer.withLock { writer in
       let result = log(&group, &refused, &writer)
       logBytesBehind.store(writer.logBytes, ordering: .relaxed)
-      guard options.maintenance.isAutomatic else { return (result, nil as UInt64?, false) }
-      return (result, orderSpare(&writer), writer.takeReserveOrder())
+      let debt = flushDebt(writer)
+      guard options.maintenance.isAutomatic else { return (result, nil as UInt64?, false, debt) }
+      return (result, orderSpare(&writer), writer.takeReserveOrder(), debt)
     }
     options.maintenance.pause(.commitLogged)
     var sequence = lastCommit
@@ -254,7 +255,8 @@ extension ByteStore {
     scheduleMaintenance()
     if let spare { scheduleSpare(spare) }
     if growsReserve { scheduleReserve() }
-    scheduleFlush()
+    // The next group has the writer by now.
+    if isFlushDue(for: debt) { planFlush() }
   }
 
   /// The commits that can be applied, and those that cannot: damage to a page costs the commits that need

@@ -9,9 +9,9 @@
 //   6. move       the locations in the table in use, except of keys that were changed meanwhile
 //   7. delete     what no durable manifest names any more; a log becomes the spare instead
 //
-// Commits and reads go on all the while: step 2 takes a turn as a commit does, step 5 two syncs under the
-// writer's lock, step 6 a moment at a time. A crash before step 5 leaves files that the next open removes,
-// one after it leaves old ones that it removes.
+// Commits and reads go on all the while: step 2 takes a turn as a commit does, with a spare that is made before it,
+// step 5 two syncs under the writer's lock, step 6 a moment at a time. A crash before step 5 leaves files that the next
+// open removes, one after it leaves old ones that it removes.
 
 import Synchronization
 
@@ -66,19 +66,33 @@ extension ByteStore {
     try result.get()
   }
 
+  /// What a flush would see to.
+  struct FlushDebt {
+    var logBytes: UInt64
+    var logs: Int
+    var canGiveSpaceBack: Bool
+  }
+
+  func flushDebt(_ writer: Writer) -> FlushDebt {
+    FlushDebt(
+      logBytes: writer.logBytes, logs: writer.manifest.logs.count,
+      canGiveSpaceBack: hasSpaceToGiveBack(writer))
+  }
+
   /// So much log has come together that a flush is worth while.
-  var isFlushDue: Bool {
-    let (bytes, logs, canGiveSpaceBack) = writer.withLock {
-      ($0.logBytes, $0.manifest.logs.count, hasSpaceToGiveBack($0))
-    }
+  var isFlushDue: Bool { isFlushDue(for: writer.withLock { flushDebt($0) }) }
+
+  /// Does not wait for the writer.
+  func isFlushDue(for debt: FlushDebt) -> Bool {
     let due = logBytesDue.load(ordering: .relaxed)
-    let isDue = canGiveSpaceBack || bytes >= due || logs > Self.logsMax || needsCheckpoint
+    let isDue =
+      debt.canGiveSpaceBack || debt.logBytes >= due || debt.logs > Self.logsMax || needsCheckpoint
     guard isDue, let failed = state.withLock({ $0.failedFlush }) else { return isDue }
     // What was removed since may be what it lacked.
-    if canGiveSpaceBack, failed.error.asksForSpace { return true }
+    if debt.canGiveSpaceBack, failed.error.asksForSpace { return true }
     // One that failed is not tried again with every commit, only when as much again has come together, or some time
     // later: the cause may be gone.
-    return bytes >= failed.logBytes + due
+    return debt.logBytes >= failed.logBytes + due
       || platform.clock.monotonicNanoseconds() >= failed.retryNanoseconds
   }
 
@@ -203,6 +217,7 @@ extension ByteStore {
   private func runFlush(_ extent: Extent) throws(ByteStoreError) {
     try table.loadOrRebuildAll()
     options.maintenance.pause(.flushStarts)
+    makeSpareReady(for: extent)
     guard let start = try start(extent) else { return }
     pause(.frozen)
     var job = FlushJob(start.frozen.table, target)
@@ -271,6 +286,26 @@ extension ByteStore {
       let first = writer.log?.header.number ?? writer.manifest.nextLogNumber
       return Start(frozen: frozen, position: writer.last, firstLog: first, changesAbove: changesAbove)
     }
+  }
+
+  /// Zeros of a log up to this size are written in a moment.
+  private static let logBytesOfAMoment: UInt64 = 1 << 20
+
+  /// Commits wait while the flush has its turn: they are not to wait for the zeros of a log as well.
+  private func makeSpareReady(for extent: Extent) {
+    if case .leastSpace = extent { return }
+    let wanted = writer.withLock { writer -> UInt64? in
+      guard case .none = writer.spare, let log = writer.log, !log.isEmpty, !writer.isFreeingSpace else {
+        return nil
+      }
+      let capacity = capacity(for: [], previousLength: log.end)
+      guard capacity > Self.logBytesOfAMoment else { return nil }
+      writer.spare = .underWay
+      return capacity
+    }
+    guard let wanted else { return }
+    state.withLock { $0.isPreparingSpare = true }
+    prepareSpare(wanted)
   }
 
   private func turnToNewLog(for extent: Extent, _ writer: inout Writer) throws(WriteFailure) {
@@ -380,12 +415,12 @@ extension ByteStore {
 
   // MARK: Moving and deleting
 
-  /// A part at a time, so that nobody waits long.
+  /// A part at a time, between which those go on who wait for the table: commits, reads and snapshots.
   private func move(_ moves: [FlushJob.Move], _ segments: [Segment]) {
     table.withTable { table in
       for segment in segments { table.add(segment, at: segment.slot) }
     }
-    let movesAtOnce = 1024
+    let movesAtOnce = 256
     for start in stride(from: 0, to: moves.count, by: movesAtOnce) {
       table.withTable { table in
         for move in moves[start..<min(start + movesAtOnce, moves.count)] {
@@ -394,6 +429,7 @@ extension ByteStore {
           table.move(move.ordinal, from: isBroken ? now : move.old, to: move.new)
         }
       }
+      letOthersIn()
     }
   }
 

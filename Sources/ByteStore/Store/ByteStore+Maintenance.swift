@@ -8,6 +8,14 @@
 
 import Dispatch
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 package enum Maintenance: Sendable {
   case inBackground(afterMilliseconds: Int)
   /// Only when asked: for tests that decide what happens when.
@@ -81,6 +89,10 @@ extension ByteStore {
     options.maintenance.run(.look) { [weak self] in self?.runScheduledMaintenance() }
   }
 
+  /// Between the steps of a thread that takes a lock again and again: it would have it before those are awake that wait
+  /// for it, and they would wait for all of the steps.
+  func letOthersIn() { if case .inBackground = options.maintenance { usleep(100) } }
+
   func runInBackground(_ job: Maintenance.Job, _ body: @escaping @Sendable () -> Void) {
     options.maintenance.run(job, body)
   }
@@ -97,8 +109,11 @@ extension ByteStore {
   }
 
   /// Has a flush run now, if it is time and none is running.
-  func scheduleFlush() {
-    guard options.maintenance.isAutomatic, isFlushDue else { return }
+  func scheduleFlush() { if options.maintenance.isAutomatic, isFlushDue { planFlush() } }
+
+  /// The same for who knows that it is time.
+  func planFlush() {
+    guard options.maintenance.isAutomatic else { return }
     let isNew = state.withLock { state in
       // Only where one really gets planned: what is noted here, that one takes back.
       guard !state.isFlushScheduled, !state.isFlushing, state.end == nil else { return false }

@@ -18,9 +18,6 @@ import Glibc
 #endif
 
 extension ByteStore {
-  /// Longer than it takes to wake whoever waits for the writer.
-  private static let microsecondsBetweenSteps: UInt32 = 100
-
   /// Why a new log is wanted.
   enum LogNeed {
     /// For puts: not at the cost of the reserve.
@@ -155,9 +152,7 @@ extension ByteStore {
   /// Has the reserve grow for a log of this size before there is one, so that no commit has to wait for it. In
   /// steps, and commits come in between.
   func growReserveAhead(for capacity: UInt64) {
-    while growReserveByStep(for: capacity) {
-      if case .inBackground = options.maintenance { usleep(Self.microsecondsBetweenSteps) }
-    }
+    while growReserveByStep(for: capacity) { letOthersIn() }
   }
 
   /// False when there is nothing more to do: the file is as large as wanted, or the disk is full, in which case
