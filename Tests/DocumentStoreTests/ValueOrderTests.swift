@@ -142,6 +142,18 @@ import Testing
     }
   }
 
+  @Test func aKeyBeginsWithThatOfItsCollection() {
+    var dice = Dice(seed: 12)
+    let names = ["a", "__id7__", "__id-9223372036854775808__", "__id__", "zero\0in\0it", "\0", "größer"]
+    let paths = names.map { DocumentPath(unchecked: ["c", "d", $0, $0]) }
+    for path in paths + (0..<1000).map({ _ in DocumentPath.any(&dice) }) {
+      let key = DocumentKey.encode(path)
+      let beginning = DocumentKey.beginning(of: path.parent)
+      #expect(Array(DocumentKey.beginning(of: key, endingWith: path.id)) == beginning, "\(path)")
+      #expect(key.starts(with: beginning) && key.count > beginning.count + 2)
+    }
+  }
+
   private static func reference(_ project: String, _ database: String, _ path: String...) -> StoredValue {
     .reference(
       StoredReference(projectID: project, databaseID: database, path: DocumentPath(unchecked: path)))

@@ -41,12 +41,7 @@ struct CommitChange: Sendable {
   }
 }
 
-/// A commit that readers see, for those who follow all of them.
-struct PublishedCommit: Sendable {
-  let time: StoredTimestamp
-  let changes: [PublishedChange]
-}
-
+/// What a commit that readers see has made of a document, for those whom it concerns.
 struct PublishedChange: Sendable {
   let path: DocumentPath
   let key: [UInt8]
@@ -60,7 +55,6 @@ struct PublishedChange: Sendable {
 final class CommitEffects: CommitNote {
   let time: StoredTimestamp
   let indexChanges: IndexChanges
-  private let keys: [[UInt8]]
   private let recordBytes: [Int]
   /// The first operations of the commit define them.
   let shapes: [Int]
@@ -69,18 +63,15 @@ final class CommitEffects: CommitNote {
     self.time = time
     self.shapes = shapes
     indexChanges = IndexChanges(changes.map(\.noted))
-    keys = changes.map(\.key)
     recordBytes = changes.map(\.recordBytes)
   }
 
-  var published: PublishedCommit {
-    PublishedCommit(
-      time: time,
-      changes: keys.indices.map { place in
-        let change = indexChanges.changes[place]
-        return PublishedChange(
-          path: change.path, key: keys[place], before: change.before, after: change.after,
-          bytes: keys[place].count + 2 * recordBytes[place] + 200)
-      })
+  var changes: [IndexChanges.Change] { indexChanges.changes }
+
+  func published(_ place: Int) -> PublishedChange {
+    let change = changes[place]
+    return PublishedChange(
+      path: change.path, key: change.key, before: change.before, after: change.after,
+      bytes: change.key.count + 2 * recordBytes[place] + 200)
   }
 }

@@ -41,7 +41,7 @@ final class CommitPipeline: Sendable {
   }
 
   func commit(_ mutations: [Mutation]) throws(DocumentStoreError) -> StoredTimestamp {
-    try finish(try begin(mutations))
+    try finish(try begin(mutations)).time
   }
 
   /// Steps 1 to 5: the commit has its place in the order.
@@ -82,8 +82,9 @@ final class CommitPipeline: Sendable {
     }
   }
 
-  /// Steps 6 to 10: returns when the commit is on stable storage and readers see it.
-  func finish(_ underWay: CommitUnderWay) throws(DocumentStoreError) -> StoredTimestamp {
+  /// Steps 6 to 10: returns when the commit is on stable storage and readers see it. The answer is the commit that has
+  /// happened: another one than `underWay` if that had to be resolved once more.
+  func finish(_ underWay: CommitUnderWay) throws(DocumentStoreError) -> CommitUnderWay {
     var underWay = underWay
     while true {
       pauses?.pause(at: .placed)
@@ -93,7 +94,7 @@ final class CommitPipeline: Sendable {
         settle(underWay, hasHappened: true)
         pauses?.pause(at: .settled)
         layer.publications.notify()
-        return underWay.time
+        return underWay
       } catch {
         settle(underWay, hasHappened: false)
         guard error == .foundationRefused else { throw DocumentStoreError(error) }

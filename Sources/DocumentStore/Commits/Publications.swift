@@ -69,13 +69,11 @@ final class Publications: Sendable {
   }
 
   /// All that nobody has taken yet, and the position behind the last of them.
-  func take() -> (commits: [PublishedCommit], position: UInt64) {
-    let (effects, position) = state.withLock { state in
+  func take() -> (commits: [CommitEffects], position: UInt64) {
+    state.withLock { state in
       defer { state.queue = [] }
       return (state.queue, state.position)
     }
-    // Commits wait for the lock of the table, which whoever appends holds.
-    return (effects.map(\.published), position)
   }
 
   func notify() {

@@ -75,34 +75,29 @@ struct LiveMatcher {
 
   private static func key(of scope: StructuredQuery.Scope) -> ScopeKey {
     switch scope {
-    case .collection(let collection): .collection(RecordKey(bytes(collection.segments[...])))
+    case .collection(let collection): .collection(RecordKey(DocumentKey.beginning(of: collection)))
     case .collectionGroup(let id): .group(RecordKey(Array(id.utf8)))
     case .document(let path): .document(RecordKey(DocumentKey.encode(path)))
     }
   }
 
-  private static func bytes(_ segments: ArraySlice<String>) -> [UInt8] {
-    var bytes: [UInt8] = []
-    for segment in segments { DocumentKey.append(segment, to: &bytes) }
-    return bytes
-  }
-
   // MARK: Changes
 
-  /// Hands over each view that a change may concern, once.
-  func forEachView(concernedBy change: PublishedChange, _ body: (LiveView) -> Void) {
-    let segments = change.path.segments
-    forEachView(.collection(RecordKey(Self.bytes(segments.dropLast()))), change, body)
-    if groups > 0 { forEachView(.group(RecordKey(Array(segments[segments.count - 2].utf8))), change, body) }
-    if documents > 0 { forEachView(.document(RecordKey(change.key)), change, body) }
+  /// Each view that a change may concern, once. Most changes concern none.
+  func views(concernedBy change: IndexChanges.Change) -> [LiveView] {
+    var views: [LiveView] = []
+    let beginning = DocumentKey.beginning(of: change.key, endingWith: change.path.id)
+    find(.collection(RecordKey(Array(beginning))), change, &views)
+    if groups > 0 { find(.group(RecordKey(Array(change.path.collectionID.utf8))), change, &views) }
+    if documents > 0 { find(.document(RecordKey(change.key)), change, &views) }
+    return views
   }
 
-  private func forEachView(
-    _ key: ScopeKey, _ change: PublishedChange, _ body: (LiveView) -> Void
-  ) {
+  private func find(_ key: ScopeKey, _ change: IndexChanges.Change, _ views: inout [LiveView]) {
     guard let scope = scopes[key] else { return }
     if scope.hasNewRanges { scope.settle() }
-    scope.views(concernedBy: change).values.forEach(body)
+    let found = scope.views(concernedBy: change)
+    if !found.isEmpty { views += found.values }
   }
 }
 
@@ -167,7 +162,7 @@ extension LiveMatcher.Scope {
     }
   }
 
-  fileprivate func views(concernedBy change: PublishedChange) -> [ObjectIdentifier: LiveView] {
+  fileprivate func views(concernedBy change: IndexChanges.Change) -> [ObjectIdentifier: LiveView] {
     var found = all
     if !names.isEmpty, let more = names[change.key] { found.merge(more) { view, _ in view } }
     switch change.before {

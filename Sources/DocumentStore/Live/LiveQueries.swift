@@ -3,7 +3,8 @@
 //   1. take     what was committed since the last time, by the thread that has just committed
 //   2. find     the views that each change may concern (LiveMatcher)
 //   3. apply    the change to each of them (LiveView); run the query again where a limit needs more documents, from
-//               what indexes there are: others wait, so that none is made then
+//               what indexes there are: others wait, so that none is made then. If the names of documents are not known
+//               either, as after damage, it is run elsewhere, and its listeners are told later
 //   4. offer    the new state to the listeners of the views that are different (LiveListener)
 //
 // A commit is acknowledged after this, so that the states of listeners are on their queues before. The lock is held
@@ -27,8 +28,12 @@ protocol LiveSource: AnyObject, Sendable {
   /// The answer of a query. What index it needs is made first.
   func answer(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer
 
-  /// The same with what indexes there are, for a thread that every commit waits for.
-  func answerAtOnce(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer
+  /// The same with what indexes there are, for a thread that every commit waits for. Nil if it had to wait for commits
+  /// itself.
+  func answerAtOnce(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer?
+
+  /// Runs it in a thread that nobody waits for.
+  func later(_ body: @escaping @Sendable () -> Void)
 
   /// Indexes that stay as long as others can go, until they are unpinned.
   func pin(_ indexes: [IndexDefinition])
@@ -82,7 +87,7 @@ final class LiveQueries: CommitFollower {
     let (view, isNew) = state.withLock { state in
       if let view = state.views[id] {
         view.listeners.append(listener)
-        if !view.isLoading { listener.offer(view.results, [], state.time) }
+        if view.isTold { listener.offer(view.results, [], state.time) }
         return (view, false)
       }
       state.viewsSoFar += 1
@@ -108,26 +113,59 @@ final class LiveQueries: CommitFollower {
     return LiveRegistration(listener, id, self)
   }
 
+  /// So often a query is run while commits go on. If too much has happened each time, it is run while they wait.
+  private static let loadsMax = 3
+
   private func load(_ view: LiveView) throws(DocumentStoreError) {
-    let (query, source) = state.withLock { (view.loading, $0.source) }
-    guard let source else { return }
-    pauses?.pause(at: .listening)
-    let answer = try source.answer(query)
-    pauses?.pause(at: .answered)
-    try state.withLock { state throws(DocumentStoreError) in
-      // Its last listener may be gone.
-      guard state.views[view.query.canonicalID] === view else { return }
-      // If too much has happened meanwhile: nothing happens while the lock is held. The indexes are there by now.
-      if !take(answer, view, &state, source) { try takeAtOnce(view, &state, source) }
-      tell(view, state.time)
+    for number in 1...Self.loadsMax {
+      let (query, source, backlog) = state.withLock { (view.loading, $0.source, view.backlogsSoFar) }
+      guard let source else { return }
+      pauses?.pause(at: .listening)
+      let answer = try source.answer(query)
+      pauses?.pause(at: .answered)
+      // What takes longer the more documents there are comes before the lock.
+      let window = view.window(answer.documents)
+      let isDone = try state.withLock { state throws(DocumentStoreError) in
+        // Its last listener may be gone; or another thread loads it as well, and has begun anew or is done.
+        guard state.views[view.query.canonicalID] === view, view.isLoading, view.backlogsSoFar == backlog
+        else { return true }
+        if !take(window, answer, view, &state, source) {
+          guard number == Self.loadsMax else { return false }
+          // Nothing happens while the lock is held. The indexes are there by now.
+          try takeAtOnce(view, &state, source)
+        }
+        tell(view, state.time)
+        return true
+      }
+      if isDone { return }
     }
+  }
+
+  /// For listeners that nobody can be thrown an error for.
+  private func loadLater(_ id: String) {
+    let loading = state.withLock { state in state.views[id].flatMap { $0.isLoading ? $0 : nil } }
+    guard let view = loading else { return }
+    do throws(DocumentStoreError) {
+      try load(view)
+    } catch {
+      state.withLock { fail(view, error, &$0) }
+    }
+  }
+
+  private func fail(_ view: LiveView, _ error: DocumentStoreError, _ state: inout State) {
+    for listener in view.listeners { listener.fail(error) }
+    drop(view, &state)
   }
 
   private func takeAtOnce(
     _ view: LiveView, _ state: inout State, _ source: any LiveSource
   ) throws(DocumentStoreError) {
-    let answer = try source.answerAtOnce(view.loading)
-    let isTaken = take(answer, view, &state, source)
+    guard let answer = try source.answerAtOnce(view.loading) else {
+      view.loadAgain()
+      let id = view.query.canonicalID
+      return source.later { [weak self] in self?.loadLater(id) }
+    }
+    let isTaken = take(view.window(answer.documents), answer, view, &state, source)
     precondition(isTaken, "nothing happens meanwhile")
     guard answer.lacksIndex, !view.awaitsIndex else { return }
     view.awaitsIndex = true
@@ -138,14 +176,15 @@ final class LiveQueries: CommitFollower {
   }
 
   private func take(
-    _ answer: LiveAnswer, _ view: LiveView, _ state: inout State, _ source: any LiveSource
+    _ window: LiveResults, _ answer: LiveAnswer, _ view: LiveView, _ state: inout State,
+    _ source: any LiveSource
   ) -> Bool {
     if view.limit != nil, !answer.lacksIndex, view.pins != answer.indexes {
       source.pin(answer.indexes)
       source.unpin(view.pins)
       view.pins = answer.indexes
     }
-    let isTaken = view.load(answer.documents, at: answer.position)
+    let isTaken = view.load(window, of: answer.documents.count, at: answer.position)
     findAgain(view, &state)
     return isTaken
   }
@@ -204,17 +243,19 @@ final class LiveQueries: CommitFollower {
       var number = position - UInt64(commits.count)
       for commit in commits {
         number += 1
-        for change in commit.changes {
-          var moved: [LiveView] = []
-          state.matcher.forEachView(concernedBy: change) { view in
-            visits += 1
+        for place in commit.changes.indices {
+          let views = state.matcher.views(concernedBy: commit.changes[place])
+          guard !views.isEmpty else { continue }
+          visits += views.count
+          let change = commit.published(place)
+          for view in views {
             view.apply(change, number: number)
-            if view.hasMoved { moved.append(view) }
             touched[ObjectIdentifier(view)] = view
           }
-          for view in moved { findAgain(view, &state) }
+          for view in views { findAgain(view, &state) }
         }
       }
+      guard !touched.isEmpty else { return }
       // In an order that a seed repeats.
       for view in touched.values.sorted(by: { $0.number < $1.number }) {
         guard !view.isLoading else { continue }
@@ -231,8 +272,7 @@ final class LiveQueries: CommitFollower {
     do throws(DocumentStoreError) {
       try takeAtOnce(view, &state, source)
     } catch {
-      for listener in view.listeners { listener.fail(error) }
-      drop(view, &state)
+      fail(view, error, &state)
     }
   }
 
@@ -240,6 +280,7 @@ final class LiveQueries: CommitFollower {
   func wait() { state.withLock { _ in } }
 
   private func tell(_ view: LiveView, _ time: StoredTimestamp?) {
+    guard !view.isLoading else { return }
     let wasTold = view.isTold
     let changes = view.takeChanges()
     guard !changes.isEmpty || !wasTold else { return }

@@ -18,6 +18,8 @@ final class LiveView {
   private var backlog: [(number: UInt64, change: PublishedChange)] = []
   private var backlogBytes = 0
   private var isBacklogLost = false
+  /// How often what was noted was let go of: an answer that was asked for before that cannot be kept up any more.
+  private(set) var backlogsSoFar = 0
   /// Where it is found, by `anchors` as they were then.
   var place: LivePlace?
   /// What the query itself says; nil if that is nothing.
@@ -90,24 +92,38 @@ final class LiveView {
 
   // MARK: Loading
 
-  /// The answer as of a commit. False if it has to be run again, since too much has happened meanwhile.
-  func load(_ documents: [StoredDocument], at position: UInt64) -> Bool {
+  /// What the view keeps of an answer. Needs no lock.
+  func window(_ documents: [StoredDocument]) -> LiveResults {
+    LiveResults(
+      sorted: documents.compactMap { document in
+        run.sortKey(document).map { LiveEntry($0, DocumentKey.encode(document.path), document) }
+      })
+  }
+
+  /// Until it is loaded once more, listeners see what they were told last.
+  func loadAgain() {
+    isLoading = true
+    clearBacklog()
+  }
+
+  /// The answer as of a commit, in which so many documents were found. False if it has to be run again, since too much
+  /// has happened meanwhile.
+  func load(_ window: LiveResults, of count: Int, at position: UInt64) -> Bool {
     defer { clearBacklog() }
     guard !isBacklogLost else { return false }
     self.position = position
     isLoading = false
-    isWhole = documents.count < capacity
-    window = LiveResults(
-      sorted: documents.compactMap { document in
-        run.sortKey(document).map { LiveEntry($0, DocumentKey.encode(document.path), document) }
-      })
+    isWhole = count < capacity
+    self.window = window
     for (number, change) in backlog { apply(change, number: number) }
     guard !needsLoading else {
       isLoading = true
       return false
     }
+    // Whoever was told nothing gets all of it, and no differences.
     changes =
-      limit == nil ? LiveDifference.pairs(results.prefix(entries: .max), window.prefix(entries: .max)) : []
+      limit == nil && isTold
+      ? LiveDifference.pairs(results.prefix(entries: .max), self.window.prefix(entries: .max)) : []
     isWindowTouched = true
     findAnchor()
     return true
@@ -117,6 +133,7 @@ final class LiveView {
     backlog = []
     backlogBytes = 0
     isBacklogLost = false
+    backlogsSoFar += 1
   }
 
   /// The window only ever ends earlier until it is loaded again, so that this holds until then.
@@ -159,7 +176,7 @@ final class LiveView {
     guard !isBacklogLost else { return }
     backlogBytes += change.bytes
     guard backlog.count < Self.backlogMax, backlogBytes <= Self.backlogBytesMax else {
-      clearBacklog()
+      backlog = []
       isBacklogLost = true
       return
     }

@@ -18,6 +18,7 @@ enum DocumentKey {
   private static let name: UInt8 = 0x02
   private static let nameEnd: UInt8 = 0x01
   private static let zero: UInt8 = 0xFF
+  private static let zeroByte: UInt8 = 0
 
   static func encode(_ path: DocumentPath) -> [UInt8] {
     var key: [UInt8] = []
@@ -40,6 +41,20 @@ enum DocumentKey {
   static func append(parentOf path: DocumentPath, to key: inout [UInt8]) {
     for segment in path.segments.dropLast(2) { append(segment, to: &key) }
     key.append(end)
+  }
+
+  /// What the keys of all documents in a collection begin with, and of those below them.
+  static func beginning(of collection: CollectionPath) -> [UInt8] {
+    var key = [keyspace]
+    for segment in collection.segments { append(segment, to: &key) }
+    return key
+  }
+
+  /// The same of the collection of a document, by its key and its id.
+  static func beginning(of key: [UInt8], endingWith id: String) -> ArraySlice<UInt8> {
+    let segment =
+      id.numericID != nil ? 9 : 3 + id.utf8.count + id.utf8.reduce(0) { $1 == zeroByte ? $0 + 1 : $0 }
+    return key.dropLast(segment + 1)
   }
 
   static func append(_ segment: String, to key: inout [UInt8]) {

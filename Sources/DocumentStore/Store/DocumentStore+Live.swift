@@ -47,15 +47,14 @@ extension DocumentStore: LiveSource {
     return LiveAnswer(documents: documents, done)
   }
 
-  func answerAtOnce(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer {
+  func answerAtOnce(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer? {
     let ready = try runReady(query, checks: false) { run throws(DocumentStoreError) in try run.documents() }
     if let (documents, done) = ready { return LiveAnswer(documents: documents, done) }
-    let (documents, done) = try run(query, createsIndexes: false, checks: false) {
-      run throws(DocumentStoreError) in
-      try run.documents()
-    }
-    return LiveAnswer(documents: documents, done, lacksIndex: createsIndexes)
+    let found = try runWithWhatThereIs(query) { run throws(DocumentStoreError) in try run.documents() }
+    return found.map { LiveAnswer(documents: $0.result, $0.done, lacksIndex: createsIndexes) }
   }
+
+  func later(_ body: @escaping @Sendable () -> Void) { Self.refills.async(execute: body) }
 
   func pin(_ indexes: [IndexDefinition]) { self.indexes.pin(indexes) }
 
@@ -71,6 +70,7 @@ extension DocumentStore: LiveSource {
     }
   }
 
+  /// For what live queries lack.
   static let refills = DispatchQueue(label: "dugout.live.indexes", qos: .utility)
 }
 

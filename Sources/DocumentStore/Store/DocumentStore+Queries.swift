@@ -184,11 +184,20 @@ extension DocumentStore {
     return try run(query, true, .awaited, while: { true }, body)
   }
 
+  /// Makes nothing, and waits for nobody. Nil if the names of documents are not known.
+  func runWithWhatThereIs<Result>(
+    _ query: StructuredQuery, _ body: (QueryRun) throws(DocumentStoreError) -> Result
+  ) throws(DocumentStoreError) -> (result: Result, done: Done)? {
+    try run(query, true, .leftOutWithNames, while: { true }, body)
+  }
+
   /// What becomes of a query that needs an index which is not there.
   private enum MissingIndex {
     case made
     /// It makes do with what there is.
     case leftOut
+    /// The same if the names are there, which every plan needs; else it is not answered.
+    case leftOutWithNames
     /// It is not answered.
     case awaited
   }
@@ -220,14 +229,16 @@ extension DocumentStore {
         (indexes.view(collectionID), publications.position)
       }
       guard let view else {
-        if case .awaited = missing { return nil }
+        // No commit is under way while they are found: whoever is waited for by commits must not wait for that.
+        guard missing == .made || missing == .leftOut else { return nil }
         try findNames()
         continue
       }
       let planner = QueryPlanner(
         definitions: view.indexes.map(\.definition),
         // One that is made and gone again at once would be made for ever.
-        createsIndexes: missing != .leftOut && createsIndexes && rounds < Self.roundsMax,
+        createsIndexes: missing != .leftOut && missing != .leftOutWithNames && createsIndexes
+          && rounds < Self.roundsMax,
         scanMax: options.scanMax,
         count: { access throws(DocumentStoreError) in try view.count(access) })
       switch try planner.decide(query) {

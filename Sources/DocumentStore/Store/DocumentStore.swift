@@ -235,7 +235,7 @@ public final class DocumentStore: Sendable {
   }
 
   /// The same in two halves, for those who have many commits to make and need not wait for each: this one
-  /// decides the order and waits for no disk but to read. `finish` has to be called with what it returns.
+  /// decides the order and waits for no disk but to read, and where flushes do not keep up. `finish` has to be called with what it returns.
   package func begin(
     _ mutations: [Mutation], durability: StoreDurability? = nil
   ) throws(DocumentStoreError) -> CommitUnderWay {
@@ -244,8 +244,8 @@ public final class DocumentStore: Sendable {
 
   @discardableResult
   package func finish(_ underWay: CommitUnderWay) throws(DocumentStoreError) -> StoredTimestamp {
-    let time = try pipeline.finish(underWay)
-    feedGrew(underWay)
-    return time
+    let happened = try pipeline.finish(underWay)
+    feedGrew(happened)
+    return happened.time
   }
 }

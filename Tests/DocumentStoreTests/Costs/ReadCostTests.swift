@@ -9,12 +9,12 @@ import Testing
 @Suite struct ReadCostTests {
   private let directory = TemporaryDirectory()
 
-  /// 2000 documents in segments, and an index for each of the queries below.
-  private func open() throws -> DocumentStore {
+  /// Documents in segments, and an index for each of the queries below.
+  private func open(_ documents: Int = 2000) throws -> DocumentStore {
     var options = DocumentStore.Options()
     options.maintenance = .manual
     let store = try DocumentStore.open(directory.path, options: options)
-    for batch in 0..<4 {
+    for batch in 0..<documents / 500 {
       try store.commit(
         (batch * 500..<(batch + 1) * 500).map { .set(path("c", "d\($0)"), CostDocument.fields($0)) })
     }
@@ -112,13 +112,16 @@ import Testing
 
   // MARK: Work
 
-  @Test func aQueryReadsWhatItAnswersAndNoMore() throws {
-    let store = try open()
+  /// However many documents there are.
+  @Test(arguments: [1000, 6000]) func aQueryReadsWhatItAnswersAndNoMore(documents: Int) throws {
+    let store = try open(documents)
+    try store.createIndex(IndexDefinition("c", .collectionGroup, [.init("score")]))
     let town = FilterTree.field("town", .equal, .string("Town 3"))
     let inOrder = try StructuredQuery.ofC.order("score").limited(to: .first(20))
     let ofTown = try StructuredQuery.ofC.filtered(by: town).order("score", .descending).limited(
       to: .first(20))
-    for query in [inOrder, ofTown] {
+    let ofGroup = try StructuredQuery.ofGroupC.order("score").limited(to: .first(20))
+    for query in [inOrder, ofTown, ofGroup] {
       let explanation = try store.explain(query)
       #expect(explanation.built.isEmpty && !explanation.isSorted && !explanation.isFiltered)
       #expect(explanation.results == 20)

@@ -63,6 +63,30 @@ import Testing
     try store.checkInvariants()
   }
 
+  /// They are found while no commit is under way: the second commit would have waited for the first, and that for them.
+  @Test(.timeLimit(.minutes(1)))
+  func aLimitIsFilledUpBehindTheCommitsWhereTheNamesAreLost() throws {
+    let (told, registration) = try listen(first(2))
+    store.indexes.state.withLock { $0.names = nil }
+    let removal = try store.begin((0..<20).map { .delete(path("rooms", "m\($0)")) })
+    let other = try store.begin([set("m20", 1000), set("m200", 20)])
+    try store.finish(removal)
+    queue.sync {}
+    #expect(told.withLock { $0 } == ["m0", "m1"], "a state with less than the limit is none")
+    let (later, second) = try listen(first(2))
+    #expect(later.withLock { $0 } == ["m0", "m1"])
+    try store.finish(other)
+    DocumentStore.refills.sync {}
+    queue.sync {}
+    #expect(told.withLock { $0 } == ["m200", "m21"] && later.withLock { $0 } == ["m200", "m21"])
+    #expect(store.indexes.documentCount == 81)
+    try store.commit([.delete(path("rooms", "m21"))])
+    queue.sync {}
+    #expect(told.withLock { $0 } == ["m200", "m22"])
+    for one in [registration, second] { one.remove() }
+    try store.checkInvariants()
+  }
+
   @Test func theIndexOfALimitStaysWhileOthersCanGo() throws {
     let (told, registration) = try listen(first(2))
     for number in 0..<DocumentStore.automaticIndexesMax {
@@ -143,7 +167,7 @@ import Testing
       return answer
     }
 
-    func answerAtOnce(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer {
+    func answerAtOnce(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer? {
       answers.withLock { $0.atOnce += 1 }
       return LiveAnswer(documents: documents(100), position: publications.position)
     }
@@ -151,6 +175,70 @@ import Testing
     func pin(_ indexes: [IndexDefinition]) {}
     func unpin(_ indexes: [IndexDefinition]) {}
     func makeIndexes(for query: StructuredQuery, then body: @escaping @Sendable () -> Void) {}
+    func later(_ body: @escaping @Sendable () -> Void) { body() }
+  }
+
+  /// Answers nothing at once, and loads the view once more in the middle of its fourth answer.
+  private final class TwiceLoadingSource: LiveSource {
+    let publications = Publications()
+    let answers = Locked(0)
+    private let bodies = Locked<[@Sendable () -> Void]>([])
+
+    private func document(_ number: Int) -> StoredDocument {
+      StoredDocument(
+        path: path("rooms", "a"), createTime: moment(1), updateTime: moment(1),
+        fields: StoredMap([("n", .integer(Int64(number)))]))
+    }
+
+    func answer(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer {
+      let number = answers.withLock { answers in
+        answers += 1
+        return answers
+      }
+      let answer = LiveAnswer(documents: [document(number)], position: publications.position)
+      guard number <= 4 else { return answer }
+      let change = CommitChange(
+        path: path("rooms", "a"), key: DocumentKey.encode(path("rooms", "a")), before: nil,
+        isBeforeKnown: false, after: document(0))
+      let changes = Array(repeating: change, count: LiveView.backlogMax + 1)
+      publications.append(CommitEffects(moment(2), changes, shapes: []))
+      publications.notify()
+      if number == 4 { runLater() }
+      return answer
+    }
+
+    func answerAtOnce(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer? { nil }
+    func later(_ body: @escaping @Sendable () -> Void) { bodies.withLock { $0.append(body) } }
+
+    func runLater() {
+      let all = bodies.withLock { $0 }
+      for body in all { body() }
+    }
+
+    func pin(_ indexes: [IndexDefinition]) {}
+    func unpin(_ indexes: [IndexDefinition]) {}
+    func makeIndexes(for query: StructuredQuery, then body: @escaping @Sendable () -> Void) {}
+  }
+
+  /// The story: what was committed between the older answer and the newer one was never told.
+  @Test func ofTwoThreadsThatLoadAViewTheOlderAnswerDoesNotReplaceTheNewerOne() throws {
+    let source = TwiceLoadingSource()
+    let live = LiveQueries(source.publications)
+    live.setSource(source)
+    let told = Locked<[StoredValue?]>([])
+    let listener = LiveListener(queue) { result in
+      if case .success(let snapshot) = result {
+        told.withLock { $0 += snapshot.documents.map { $0.fields["n"] } }
+      }
+    }
+    let registration = try live.listen(try first(2), listener)
+    queue.sync {}
+    #expect(told.withLock { $0.isEmpty })
+    source.runLater()
+    queue.sync {}
+    #expect(told.withLock { $0 } == [.integer(6)])
+    #expect(source.answers.withLock { $0 } == 6)
+    registration.remove()
   }
 
   @Test(arguments: [
@@ -169,7 +257,7 @@ import Testing
     }
     let registration = try live.listen(try first(2), listener)
     queue.sync {}
-    #expect(source.answers.withLock { [$0.slow, $0.atOnce] } == [1, isLost ? 1 : 0])
+    #expect(source.answers.withLock { [$0.slow, $0.atOnce] } == [isLost ? 3 : 1, isLost ? 1 : 0])
     #expect(told.withLock { $0 } == [.integer(isLost ? 100 : 9)])
     registration.remove()
   }

@@ -1,6 +1,7 @@
 // Which views a commit looks at: none that it does not concern, as far as conditions and bounds tell.
 
 import ByteStore
+import CAllocations
 import Dispatch
 import Harness
 import Testing
@@ -52,6 +53,27 @@ import Testing
     #expect(
       try visits { try store.commit([set("m1", 5), set("m100", 7), .delete(path("rooms", "m101"))]) } == 0)
     #expect(try visits { try store.commit([.set(path("halls4", "a"), StoredMap())]) } == 1)
+  }
+
+  private static let allocationsForListenersMax = 27.0
+
+  @Test(.enabled(if: allocations_are_counted()))
+  func aCommitThatConcernsNobodyAllocatesAsLittleForManyListenersAsForOne() throws {
+    func allocations() throws -> Double {
+      let commits = 100
+      for number in 0..<commits { try store.commit([set("m\(number)", 5)]) }
+      let before = allocations_of_this_thread()
+      for number in 0..<commits { try store.commit([set("m\(number)", 6)]) }
+      return Double(allocations_of_this_thread() - before) / Double(commits)
+    }
+    let alone = try allocations()
+    for number in 0..<1000 {
+      let filter = FilterTree.field(field("k"), .equal, .integer(Int64(number)))
+      _ = try listen(StructuredQuery(.collection(rooms)).filtered(by: filter))
+      if number == 0 { #expect(try allocations() - alone <= Self.allocationsForListenersMax) }
+    }
+    let more = try allocations() - alone
+    #expect(more <= Self.allocationsForListenersMax, "\(more) allocations more for each commit")
   }
 
   /// The story: listeners were found by the first equality that was written, which all of them had in common.
