@@ -1,36 +1,127 @@
 // What campaigns stand on when they say how long the disk made somebody wait.
 
 import Foundation
-import Harness
 import Testing
 
 @testable import ByteStore
+@testable import Harness
 
 @Suite struct WatchedFileSystemTests {
   private static let bytes: [UInt8] = [1, 2, 3]
 
-  @Test func onlyWritesAndSyncsOfTimedThreadsAreTimed() throws {
+  private static func withWatched(_ body: (WatchedFileSystem, any OpenDirectory) throws -> Void) throws {
     let path = NSTemporaryDirectory() + "dugout-watched-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: path) }
     let watched = WatchedFileSystem(PosixFileSystem())
     try watched.createDirectory(path)
-    let file = try watched.openDirectory(path).createFile("file")
+    try body(watched, try watched.openDirectory(path))
+  }
+
+  private static func writeAndSync(_ name: String, in directory: any OpenDirectory) throws {
+    let file = try directory.createFile(name)
     defer { file.close() }
-    @Sendable func use() throws {
-      _ = try file.write(Self.bytes.rawSpan, at: 0)
-      try file.sync()
+    _ = try file.write(bytes.rawSpan, at: 0)
+    try file.sync()
+  }
+
+  /// As a turn makes it, out of no spare.
+  private static func madeLog(in directory: any OpenDirectory) throws -> String {
+    try writeAndSync("log-1", in: directory)
+    try directory.sync()
+    try writeAndSync("MANIFEST.new", in: directory)
+    try directory.rename("MANIFEST.new", to: "MANIFEST")
+    try directory.sync()
+    return "log-1"
+  }
+
+  @Test func commitsWaitForWritesAndSyncsOfThoseWhoCommit() throws {
+    try Self.withWatched { watched, directory in
+      let start = ContinuousClock.now
+      try Self.writeAndSync("segment-1", in: directory)
+      #expect(watched.blocked(since: start, until: .now).calls.isEmpty)
+      watched.followThisThread()
+      try Self.writeAndSync("segment-2", in: directory)
+      #expect(watched.blocked(since: start, until: .now).calls.isEmpty)
+      let log = try directory.openFile(try Self.madeLog(in: directory), .readAndWrite)
+      defer { log.close() }
+      let made = watched.blocked(since: start, until: .now).calls.count
+      _ = try log.write(Self.bytes.rawSpan, at: 0)
+      try log.sync()
+      let own = watched.blocked(since: start, until: .now)
+      #expect(own.calls.dropFirst(made).map(\.isSync) == [false, true])
+      #expect(own.calls.dropFirst(made).allSatisfy { !$0.isOfTurn } && own.duration > .zero)
+      let hasFailed = Locked(false)
+      WorkerThread {
+        do { try Self.writeAndSync("segment-3", in: directory) } catch { hasFailed.withLock { $0 = true } }
+      }.join()
+      #expect(hasFailed.withLock { !$0 })
+      #expect(watched.blocked(since: start, until: .now).calls.count == own.calls.count)
+      #expect(watched.blocked(since: .now, until: .now).calls.isEmpty)
     }
-    try use()
-    #expect(watched.timeInTimedCalls == .zero)
-    watched.timeThisThread()
-    try use()
-    let own = watched.timeInTimedCalls
-    #expect(own > .zero)
-    let failed = Locked(false)
-    WorkerThread { if (try? use()) == nil { failed.withLock { $0 = true } } }.join()
-    #expect(watched.timeInTimedCalls == own)
-    #expect(failed.withLock { !$0 })
-    _ = try file.size()
-    #expect(watched.timeInTimedCalls == own)
+  }
+
+  /// What a flush does in its turn, and what it does beside commits.
+  @Test func commitsWaitForWhoMakesALogOrAManifest() throws {
+    try Self.withWatched { watched, directory in
+      let start = ContinuousClock.now
+      func kinds() -> [String] { watched.blocked(since: start, until: .now).calls.map(\.kind) }
+      try Self.writeAndSync("SPARE", in: directory)
+      try directory.sync()
+      #expect(kinds().isEmpty)
+      try directory.rename("SPARE", to: "log-1")
+      try directory.sync()
+      try Self.writeAndSync("MANIFEST.new", in: directory)
+      try directory.rename("MANIFEST.new", to: "MANIFEST")
+      try directory.sync()
+      let turn = ["directory", "MANIFEST", "MANIFEST", "directory"]
+      #expect(kinds() == turn)
+      try Self.writeAndSync("checkpoint-1", in: directory)
+      try directory.sync()
+      try directory.rename("log-1", to: "SPARE")
+      #expect(kinds() == turn)
+    }
+  }
+
+  /// The bytes of a log that is filled in a turn are not what the disk makes a commit wait.
+  @Test func whatIsFilledInATurnDoesNotCountAndATurnThatFailsEnds() throws {
+    try Self.withWatched { watched, directory in
+      let start = ContinuousClock.now
+      func calls() -> [BlockingCalls.Call] { watched.blocked(since: start, until: .now).calls }
+      try Self.writeAndSync("log-1", in: directory)
+      #expect(calls().map(\.isSync) == [true])
+      #expect(throws: SystemFailure.self) { try directory.rename("nothing", to: "MANIFEST") }
+      try Self.writeAndSync("segment-1", in: directory)
+      try directory.sync()
+      #expect(calls().count == 1)
+    }
+  }
+
+  @Test func aCommitWaitsForTwoGroupsAtMostAndWhatOverlapsCountsOnce() {
+    var blocking = BlockingCalls()
+    blocking.follow(1)
+    let start = ContinuousClock.now
+    func end(_ kind: String, _ from: Int, _ to: Int, isSync: Bool = true, by thread: UInt = 1) {
+      blocking.ended(
+        kind, isSync: isSync, by: thread, since: start + .milliseconds(from), at: start + .milliseconds(to))
+    }
+    end("log", -9, -1)
+    // The group that is under way, what a flush does in its turn, the own group, and the one behind it.
+    end("log", -5, 3)
+    blocking.willName("MANIFEST", by: 2)
+    end("MANIFEST", 2, 6, by: 2)
+    blocking.willName("MANIFEST", by: 2, isManifestInPlace: true)
+    end("directory", 6, 7, by: 2)
+    end("segment", 7, 20, by: 2)
+    end("log", 20, 21, isSync: false)
+    end("log", 21, 30)
+    end("log", 31, 60)
+    let blocked = blocking.ended(since: start, until: start + .milliseconds(70))
+    #expect(blocked.calls.map(\.kind) == ["log", "MANIFEST", "directory", "log", "log"])
+    #expect(blocked.duration == .milliseconds(17) && blocked.longestSync == .milliseconds(9))
+    #expect(blocked.syncs == 4)
+    let early = blocking.ended(since: start, until: start + .milliseconds(29))
+    #expect(early.calls.count == 4 && early.duration == .milliseconds(8))
+    let late = blocking.ended(since: start + .milliseconds(4), until: start + .milliseconds(70))
+    #expect(late.duration == .milliseconds(42))
   }
 }

@@ -3,9 +3,9 @@
 // open for a second at a time, and whose reads have to be compared with all that happened meanwhile.
 //
 // What the device makes a commit wait is measured and not estimated: from when it has its place in the order, the time in
-// which a thread that commits is in a write or a sync, for itself and for those who wait for it. Before that nothing is
-// taken off: neither that it was slowed down, nor that it waited for its turn. And it may wait for as many syncs as the
-// groups before it and its own can have. That a flush keeps the device busy meanwhile counts as the device's.
+// which the group before its own, its own, and the turns before that are in a write or a sync (`BlockingCalls`). Before
+// that nothing is taken off: neither that it was slowed down, nor that it waited for its turn; nor after it, if the thread
+// is late to go on. That a flush keeps the device busy meanwhile counts as the device's.
 
 import ByteStore
 import DocumentStore
@@ -46,6 +46,9 @@ enum Overload: Campaign {
     try store.close()
     options.tell(load.measures.times.chart)
     options.tell("beyond what the device made them wait:\n\(load.measures.timesBeyond.chart)")
+    if let worst = load.measures.worst {
+      options.tell("the one that waited longest beyond the device:\n\(worst)")
+    }
     return result(of: load.measures, device: device, average: average)
   }
 
@@ -63,14 +66,9 @@ enum Overload: Campaign {
       ("longestMs", times.longest.milliseconds), ("longestBeyondDeviceMs", beyond.longest.milliseconds),
       ("allowedBeyondDeviceMs", millisecondsMax),
       ("longestUntilPlacedMs", measures.longestUntilPlaced.milliseconds),
-      ("mostSyncsOfACommit", measures.mostSyncs),
-      ("allowedSyncsOfACommit", syncsMax),
-      (
-        "allowedByTheProbeMs",
-        SpaceLaw.syncMillisecondsOfCommitMax(longestSync: device, average: average) + millisecondsMax
-      ),
+      ("mostSyncsOfACommit", measures.mostSyncs), ("allowedSyncsOfACommit", syncsMax),
+      ("longestSyncOfACommitMs", measures.longestSync.milliseconds),
       ("p999BeyondDeviceUs", Int(beyond.quantile(0.999) / .microseconds(1))),
-      ("deviceBusyPercent", Int(100 * (measures.deviceTime / max(measures.wallTime, .nanoseconds(1))))),
       ("syncLongestMs", device.milliseconds), ("syncAverageUs", Int(average / .microseconds(1))),
       ("documentsPerSecond", times.count * documentsPerBatch / max(seconds.count, 1)),
       ("commitsInTheSlowestSecond", seconds.min() ?? 0),
@@ -98,16 +96,30 @@ enum Overload: Campaign {
 
 /// The writers, and what they saw.
 final class OverloadRun: Sendable {
+  struct Commit: Sendable, CustomStringConvertible {
+    var took: Duration
+    var untilPlaced: Duration
+    var blocked: BlockedTime
+
+    var beyond: Duration {
+      untilPlaced + max(took - untilPlaced - blocked.duration, .zero)
+    }
+
+    var description: String {
+      "\(took.milliseconds) ms in all, \(beyond.milliseconds) beyond the device, "
+        + "\(untilPlaced.milliseconds) until it had its place; then\n\(blocked)"
+    }
+  }
+
   struct Measures: Sendable {
     var times = LatencyHistogram()
     var timesBeyond = LatencyHistogram()
     /// Until a commit had its place in the order.
     var longestUntilPlaced = Duration.zero
-    /// That ended while one commit was under way.
+    /// Of those that a commit waited for.
     var mostSyncs = 0
-    /// Of the run, how long the device made commits wait, and how long it was.
-    var deviceTime = Duration.zero
-    var wallTime = Duration.zero
+    var longestSync = Duration.zero
+    var worst: Commit?
     var commitsBySecond: [Int] = []
     var longTransactions = 0
     var longAborted = 0
@@ -139,26 +151,24 @@ final class OverloadRun: Sendable {
         WorkerThread { [self] in write(UInt64(writer)) }
       } + [WorkerThread { [self] in transact() }]
     for thread in threads { thread.join() }
-    state.withLock { measures in
-      measures.deviceTime = watched.timeInTimedCalls
-      measures.wallTime = ContinuousClock.now - start
-    }
   }
 
   private func write(_ writer: UInt64) {
     var random = SeededRandom(seed: SeededRandom.seed(seed, writer))
-    watched.timeThisThread()
+    watched.followThisThread()
     while ContinuousClock.now < end {
       let batch = (0..<Overload.documentsPerBatch).map { _ in mutation(&random) }
       do {
         let clock = ContinuousClock()
         let start = clock.now
         let underWay = try store.begin(batch)
-        let before = (clock.now, watched.timeInTimedCalls, watched.timedSyncs)
+        let placed = clock.now
         try store.finish(underWay)
-        let (end, device) = (clock.now, watched.timeInTimedCalls - before.1)
-        let beyond = before.0 - start + max(end - before.0 - device, .zero)
-        note(end - start, begun: before.0 - start, beyond: beyond, syncs: watched.timedSyncs - before.2)
+        let end = clock.now
+        note(
+          Commit(
+            took: end - start, untilPlaced: placed - start,
+            blocked: watched.blocked(since: placed, until: end)))
       } catch {
         return state.withLock { $0.error = $0.error ?? "\(error)" }
       }
@@ -169,7 +179,7 @@ final class OverloadRun: Sendable {
   private func transact() {
     let score = StoredFieldPath(unchecked: ["score"])
     var number = 0
-    watched.timeThisThread()
+    watched.followThisThread()
     while ContinuousClock.now < end {
       number += 1
       do {
@@ -195,13 +205,16 @@ final class OverloadRun: Sendable {
     }
   }
 
-  private func note(_ took: Duration, begun: Duration, beyond: Duration, syncs: Int) {
+  private func note(_ commit: Commit) {
     let second = Int((ContinuousClock.now - start) / .seconds(1))
     state.withLock { measures in
-      measures.times.add(took)
+      let beyond = commit.beyond
+      if beyond > measures.timesBeyond.longest { measures.worst = commit }
+      measures.times.add(commit.took)
       measures.timesBeyond.add(beyond)
-      measures.mostSyncs = max(measures.mostSyncs, syncs)
-      measures.longestUntilPlaced = max(measures.longestUntilPlaced, begun)
+      measures.mostSyncs = max(measures.mostSyncs, commit.blocked.syncs)
+      measures.longestSync = max(measures.longestSync, commit.blocked.longestSync)
+      measures.longestUntilPlaced = max(measures.longestUntilPlaced, commit.untilPlaced)
       while measures.commitsBySecond.count <= second { measures.commitsBySecond.append(0) }
       measures.commitsBySecond[second] += 1
     }

@@ -23,12 +23,7 @@ package final class WatchedFileSystem: FileSystem {
     var counters = Counters()
     /// By thread.
     var timeInSyncs: [UInt: Duration] = [:]
-    /// Of the threads whose calls are timed together.
-    var timedThreads: Set<UInt> = []
-    var timedCalls = 0
-    var timedSyncs = 0
-    var timedSince = ContinuousClock.now
-    var timeInTimedCalls = Duration.zero
+    var blocking = BlockingCalls()
     var beforeNextRead: (@Sendable () -> Void)?
     var beforeNextNames: (@Sendable () -> Void)?
   }
@@ -68,50 +63,47 @@ package final class WatchedFileSystem: FileSystem {
     state.withLock { $0.timeInSyncs[Self.thisThread, default: .zero] }
   }
 
-  /// From now on the writes and syncs of the calling thread count for `timeInTimedCalls`.
-  package func timeThisThread() { state.withLock { _ = $0.timedThreads.insert(Self.thisThread) } }
+  /// From now on the writes and syncs of the calling thread count as what commits wait for.
+  package func followThisThread() { state.withLock { $0.blocking.follow(Self.thisThread) } }
 
-  /// For how long at least one of the timed threads was in a write or a sync, until now. Where one of them leads a group of
-  /// commits, that is what the others wait for.
-  package var timeInTimedCalls: Duration {
-    state.withLock { state in
-      state.timedCalls == 0
-        ? state.timeInTimedCalls : state.timeInTimedCalls + (ContinuousClock.now - state.timedSince)
+  /// The calls that a commit can have waited for within that time (`BlockingCalls`).
+  package func blocked(
+    since start: ContinuousClock.Instant, until end: ContinuousClock.Instant
+  ) -> BlockedTime {
+    state.withLock { $0.blocking.ended(since: start, until: end) }
+  }
+
+  /// Gives a file a name, which may be the beginning of a turn.
+  fileprivate func name<Result>(
+    _ kind: String, isManifestInPlace: Bool = false, _ body: () throws(SystemFailure) -> Result
+  ) throws(SystemFailure) -> Result {
+    state.withLock {
+      $0.blocking.willName(kind, by: Self.thisThread, isManifestInPlace: isManifestInPlace)
+    }
+    do throws(SystemFailure) { return try body() } catch {
+      state.withLock { $0.blocking.failed(by: Self.thisThread) }
+      throw error
     }
   }
 
-  /// How many syncs of the timed threads have ended.
-  package var timedSyncs: Int { state.withLock { $0.timedSyncs } }
-
-  fileprivate func timed<Result>(_ call: () throws(SystemFailure) -> Result) throws(SystemFailure) -> Result {
-    let isTimed = state.withLock { state in
-      guard state.timedThreads.contains(Self.thisThread) else { return false }
-      if state.timedCalls == 0 { state.timedSince = .now }
-      state.timedCalls += 1
-      return true
-    }
-    defer {
-      if isTimed {
-        state.withLock { state in
-          state.timedCalls -= 1
-          if state.timedCalls == 0 { state.timeInTimedCalls += ContinuousClock.now - state.timedSince }
-        }
-      }
-    }
-    return try call()
-  }
-
-  fileprivate func countSync(_ sync: () throws(SystemFailure) -> Void) throws(SystemFailure) {
+  fileprivate func call<Result>(
+    _ kind: String, isSync: Bool, _ body: () throws(SystemFailure) -> Result
+  ) throws(SystemFailure) -> Result {
     let start = ContinuousClock.now
     defer {
-      let took = ContinuousClock.now - start
+      let end = ContinuousClock.now
       state.withLock { state in
-        state.counters.syncs += 1
-        state.timeInSyncs[Self.thisThread, default: .zero] += took
-        if state.timedThreads.contains(Self.thisThread) { state.timedSyncs += 1 }
+        if isSync {
+          state.counters.syncs += 1
+          state.timeInSyncs[Self.thisThread, default: .zero] += end - start
+        }
+        state.blocking.ended(kind, isSync: isSync, by: Self.thisThread, since: start, at: end)
       }
     }
-    try timed(sync)
+    do throws(SystemFailure) { return try body() } catch {
+      state.withLock { $0.blocking.failed(by: Self.thisThread) }
+      throw error
+    }
   }
 
   private static var thisThread: UInt {
@@ -142,18 +134,25 @@ private struct WatchedDirectory: OpenDirectory {
   func durability() throws(SystemFailure) -> DurabilityReport { try base.durability() }
 
   func createFile(_ name: String) throws(SystemFailure) -> any OpenFile {
-    WatchedFile(try base.createFile(name), name, watch)
+    try watch.name(WatchedFile.kind(name)) { () throws(SystemFailure) in
+      WatchedFile(try base.createFile(name), name, watch)
+    }
   }
 
   func openFile(_ name: String, _ access: FileAccess) throws(SystemFailure) -> any OpenFile {
     WatchedFile(try base.openFile(name, access), name, watch)
   }
 
-  func rename(_ name: String, to newName: String) throws(SystemFailure) { try base.rename(name, to: newName) }
+  func rename(_ name: String, to newName: String) throws(SystemFailure) {
+    let kind = WatchedFile.kind(newName)
+    try watch.name(kind, isManifestInPlace: kind == "MANIFEST") { () throws(SystemFailure) in
+      try base.rename(name, to: newName)
+    }
+  }
   func remove(_ name: String) throws(SystemFailure) { try base.remove(name) }
 
   func sync() throws(SystemFailure) {
-    try watch.countSync { () throws(SystemFailure) in try base.sync() }
+    try watch.call("directory", isSync: true) { () throws(SystemFailure) in try base.sync() }
   }
 
   func lock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
@@ -168,9 +167,11 @@ private struct WatchedFile: OpenFile {
 
   init(_ base: any OpenFile, _ name: String, _ watch: WatchedFileSystem) {
     self.base = base
-    kind = String(name.prefix { $0 != "-" && $0 != "." })
+    kind = Self.kind(name)
     self.watch = watch
   }
+
+  static func kind(_ name: String) -> String { String(name.prefix { $0 != "-" && $0 != "." }) }
 
   var path: String { base.path }
   func size() throws(SystemFailure) -> UInt64 { try base.size() }
@@ -181,13 +182,15 @@ private struct WatchedFile: OpenFile {
   }
 
   func write(_ bytes: RawSpan, at offset: UInt64) throws(SystemFailure) -> Int {
-    let taken = try watch.timed { () throws(SystemFailure) in try base.write(bytes, at: offset) }
+    let taken = try watch.call(kind, isSync: false) { () throws(SystemFailure) in
+      try base.write(bytes, at: offset)
+    }
     watch.count(taken, of: kind)
     return taken
   }
 
   func sync() throws(SystemFailure) {
-    try watch.countSync { () throws(SystemFailure) in try base.sync() }
+    try watch.call(kind, isSync: true) { () throws(SystemFailure) in try base.sync() }
   }
 
   func startWriting(_ range: Range<UInt64>) { base.startWriting(range) }
