@@ -292,7 +292,10 @@ extension BallcapTests {
       batch.timeout = 0
       let ended = Heard<(any Error)?>()
       let error = await outcome { done in
-        for file in batch.commit(done) { file.uploadTask?.observe(.failure) { ended.hear($0.error) } }
+        // There, so that the time is not up before somebody listens.
+        app.onCallbackQueue {
+          for file in batch.commit(done) { file.uploadTask?.observe(.failure) { ended.hear($0.error) } }
+        }
       }
       guard case StorageBatchError.timeout? = error as? StorageBatchError else {
         return #expect(Bool(false), "\(String(describing: error))")
