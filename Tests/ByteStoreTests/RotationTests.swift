@@ -74,4 +74,47 @@ import Testing
     #expect(try store.value(for: "b") == [2])
     try store.close()
   }
+
+  /// The story: a commit that had waited while the group before it turned to a new log waited for ten syncs, since a
+  /// flush turned to the next one between that group and its own.
+  @Test func aFlushDoesNotTurnRightBehindAnotherTurnWhileSomebodyWaits() throws {
+    let store = try TestStore().open()
+    try store.put([1], for: "turns to the first log")
+    func letsFlushTurn(_ groups: UInt64? = nil) -> Bool {
+      store.state.withLock { $0.letsFlushTurn(since: groups ?? $0.groups) }
+    }
+    #expect(letsFlushTurn(), "nobody waits")
+    var batch = Batch()
+    try batch.put([2], for: Array("waits".utf8))
+    let waiting = try store.enqueue(batch)
+    #expect(letsFlushTurn(), "it may be long until somebody finishes this one")
+    store.state.withLock { _ in waiting.ticket.isAwaited = true }
+    #expect(!letsFlushTurn())
+    #expect(!store.state.withLock { $0.letsFlushTurn(since: $0.groups - 1) })
+    let flush = WorkerThread { try? store.flush() }
+    for _ in 0..<10_000 where store.state.withLock({ !$0.isFlushing }) { WorkerThread.yield() }
+    for _ in 0..<1000 { WorkerThread.yield() }
+    try store.finish(waiting)
+    flush.join()
+    #expect(store.writer.withLock { $0.log?.isEmpty } == true, "it was flushed with what it waited for")
+    try store.close()
+  }
+
+  /// With logs that hold one group each, the flush would wait for ever.
+  @Test func aFlushTurnsBehindTwoGroupsAtMost() throws {
+    let store = try TestStore().open()
+    var state = ByteStore.State()
+    let ticket = try store.enqueue(Batch()).ticket
+    ticket.isAwaited = true
+    state.queue = [ticket]
+    state.groupEnded(turnedToNewLog: true)
+    #expect(!state.letsFlushTurn(since: 1))
+    state.groupEnded(turnedToNewLog: true)
+    #expect(!state.letsFlushTurn(since: 1))
+    state.groupEnded(turnedToNewLog: true)
+    #expect(state.letsFlushTurn(since: 1))
+    state.groupEnded(turnedToNewLog: false)
+    #expect(state.letsFlushTurn(since: 4), "the last one did not turn")
+    store.abandon()
+  }
 }

@@ -221,8 +221,11 @@ extension ByteStore {
     var (group, refused) = prepare(tickets)
     let needsSync = group.contains { $0.durability == .synced }
     let start = platform.clock.monotonicNanoseconds()
+    var turned = false
     let (result, wanted, growsReserve, debt) = writer.withLock { writer in
+      let before = writer.log?.header.number
       let result = log(&group, &refused, &writer)
+      turned = writer.log?.header.number != before
       logBytesBehind.store(writer.logBytes, ordering: .relaxed)
       let debt = flushDebt(writer)
       guard options.maintenance.isAutomatic else { return (result, nil as UInt64?, false, debt) }
@@ -244,6 +247,7 @@ extension ByteStore {
       }
       state.gathering.groupEnded(
         tickets.count, queued: state.queue.count, syncNanoseconds: needsSync ? logNanoseconds : nil)
+      state.groupEnded(turnedToNewLog: turned)
       state.stopLeading()
       return startSpare(wanted, &state)
     }

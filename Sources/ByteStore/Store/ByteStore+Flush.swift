@@ -9,8 +9,8 @@
 //   6. move       the locations in the table in use, except of keys that were changed meanwhile
 //   7. delete     what no durable manifest names any more; a log becomes the spare instead
 //
-// Commits and reads go on all the while: step 2 takes a turn as a commit does, with a spare that is made before it,
-// step 5 two syncs under the writer's lock, step 6 a moment at a time. A crash before step 5 leaves files that the next
+// Commits and reads go on all the while: step 2 takes a turn as a commit does, with a spare that is made before it
+// and not right behind another turn, step 5 two syncs under the writer's lock, step 6 a moment at a time. A crash before step 5 leaves files that the next
 // open removes, one after it leaves old ones that it removes.
 
 import Synchronization
@@ -274,7 +274,11 @@ extension ByteStore {
 
   /// Nil if there is nothing to do.
   private func start(_ extent: Extent) throws(ByteStoreError) -> Start? {
-    try betweenCommits { writer throws(WriteFailure) in
+    let groups = state.withLock { $0.groups }
+    // Who plays all threads in an order of their own waits for none of them.
+    let isPlayed = options.maintenance.isPlayed
+    return try betweenCommits(when: { isPlayed ? !$0.isLeading : $0.letsFlushTurn(since: groups) }) {
+      writer throws(WriteFailure) in
       // Counted before: what comes in between is in the pages, and written once more.
       let changesAbove = state.withLock { $0.changesAbove }
       let frozen = freeze()

@@ -7,11 +7,13 @@ struct Frozen {
 }
 
 extension ByteStore {
-  /// Takes a turn as the leader of a commit does: no commit is under way while `body` runs.
+  /// Takes a turn as the leader of a commit does, once it is time and nobody leads: no commit is under way while `body`
+  /// runs.
   func betweenCommits<Result>(
-    evenIfPoisoned: Bool = false, _ body: (inout Writer) throws(WriteFailure) -> Result
+    evenIfPoisoned: Bool = false, when isTime: (borrowing State) -> Bool = { !$0.isLeading },
+    _ body: (inout Writer) throws(WriteFailure) -> Result
   ) throws(ByteStoreError) -> Result {
-    try state.withLock(when: { !$0.isLeading }) { state throws(ByteStoreError) in
+    try state.withLock(when: isTime) { state throws(ByteStoreError) in
       if let end = state.end, !(evenIfPoisoned && end.isPoison) { throw end }
       state.startLeading()
     }

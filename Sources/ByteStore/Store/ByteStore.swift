@@ -75,6 +75,9 @@ package final class ByteStore: Sendable {
     private(set) var isLeading = false
     /// Of the thread that waits for company before it leads, if one does.
     private(set) var host: Ticket?
+    /// How many have ended, and how many had when one last turned to a new log.
+    private(set) var groups: UInt64 = 0
+    private var groupsAtTurn: UInt64 = 0
     var gathering = Gathering()
     var isMaintenanceScheduled = false
     var isFlushScheduled = false
@@ -116,6 +119,19 @@ package final class ByteStore: Sendable {
       isLeading = false
       // Others look for themselves when they come to wait.
       queue.first(where: \.isAwaited)?.signal.wake()
+    }
+
+    mutating func groupEnded(turnedToNewLog: Bool) {
+      groups += 1
+      if turnedToNewLog { groupsAtTurn = groups }
+    }
+
+    /// Whether a flush that came after so many groups may turn to a new log. Whoever waited for a group that did is not
+    /// to wait for another turn: one group more comes first. Where each of them turns, the flush would never come to.
+    func letsFlushTurn(since groupsBefore: UInt64) -> Bool {
+      guard !isLeading else { return false }
+      let isSoonEnough = groups == groupsAtTurn && groups - groupsBefore < 2
+      return !isSoonEnough || end != nil || !queue.contains(where: \.isAwaited)
     }
 
     var isBusyWithFiles: Bool { isPreparingSpare || isFlushing || backupsUnderWay > 0 }
