@@ -17,9 +17,9 @@ struct LiveMatcher {
   fileprivate final class Scope {
     /// Found by every change.
     var all: [ObjectIdentifier: LiveView] = [:]
-    var names: [[UInt8]: [ObjectIdentifier: LiveView]] = [:]
-    var equals: [StoredFieldPath: [[UInt8]: [ObjectIdentifier: LiveView]]] = [:]
-    var elements: [StoredFieldPath: [[UInt8]: [ObjectIdentifier: LiveView]]] = [:]
+    var names: [RecordKey: [ObjectIdentifier: LiveView]] = [:]
+    var equals: [StoredFieldPath: [RecordKey: [ObjectIdentifier: LiveView]]] = [:]
+    var elements: [StoredFieldPath: [RecordKey: [ObjectIdentifier: LiveView]]] = [:]
     var ranges: [LiveRangeField: LiveRanges<LivePlace>] = [:]
     /// Ranges have come since the last change.
     var hasNewRanges = false
@@ -116,9 +116,11 @@ extension LiveMatcher.Scope {
     for anchor in anchors {
       switch anchor {
       case .either: preconditionFailure("one of them was chosen")
-      case .name(let name): names[name, default: [:]][id] = view
-      case .equal(let field, let value): equals[field, default: [:]][value, default: [:]][id] = view
-      case .element(let field, let value): elements[field, default: [:]][value, default: [:]][id] = view
+      case .name(let name): names[RecordKey(name), default: [:]][id] = view
+      case .equal(let field, let value):
+        equals[field, default: [:]][RecordKey(value), default: [:]][id] = view
+      case .element(let field, let value):
+        elements[field, default: [:]][RecordKey(value), default: [:]][id] = view
       case .range(let field, let list):
         for range in list { ranges[field, default: LiveRanges()].insert(range, place) }
         hasNewRanges = true
@@ -134,9 +136,9 @@ extension LiveMatcher.Scope {
 
   private func count(at anchor: LiveAnchor) -> Int {
     switch anchor {
-    case .name(let name): names[name]?.count ?? 0
-    case .equal(let field, let value): equals[field]?[value]?.count ?? 0
-    case .element(let field, let value): elements[field]?[value]?.count ?? 0
+    case .name(let name): names[RecordKey(name)]?.count ?? 0
+    case .equal(let field, let value): equals[field]?[RecordKey(value)]?.count ?? 0
+    case .element(let field, let value): elements[field]?[RecordKey(value)]?.count ?? 0
     case .range, .either: views.count
     }
   }
@@ -164,7 +166,7 @@ extension LiveMatcher.Scope {
 
   fileprivate func views(concernedBy change: IndexChanges.Change) -> [ObjectIdentifier: LiveView] {
     var found = all
-    if !names.isEmpty, let more = names[change.key] { found.merge(more) { view, _ in view } }
+    if !names.isEmpty, let more = names[RecordKey(change.key)] { found.merge(more) { view, _ in view } }
     switch change.before {
     case .none: break
     case .document(let document): add(document, to: &found)
@@ -177,13 +179,13 @@ extension LiveMatcher.Scope {
 
   private func add(_ document: StoredDocument, to found: inout [ObjectIdentifier: LiveView]) {
     for (field, values) in equals {
-      guard let value = document.fields[field], let more = values[value.indexKey] else { continue }
+      guard let value = document.fields[field], let more = values[RecordKey(value.indexKey)] else { continue }
       found.merge(more) { view, _ in view }
     }
     for (field, values) in elements {
       guard case .array(let list) = document.fields[field] else { continue }
       for element in list {
-        if let more = values[element.indexKey] { found.merge(more) { view, _ in view } }
+        if let more = values[RecordKey(element.indexKey)] { found.merge(more) { view, _ in view } }
       }
     }
     for (field, ranges) in ranges {
@@ -193,8 +195,9 @@ extension LiveMatcher.Scope {
   }
 }
 
-extension [[UInt8]: [ObjectIdentifier: LiveView]] {
-  fileprivate mutating func remove(_ id: ObjectIdentifier, _ key: [UInt8]) {
+extension [RecordKey: [ObjectIdentifier: LiveView]] {
+  fileprivate mutating func remove(_ id: ObjectIdentifier, _ bytes: [UInt8]) {
+    let key = RecordKey(bytes)
     self[key]?[id] = nil
     if self[key]?.isEmpty == true { self[key] = nil }
   }

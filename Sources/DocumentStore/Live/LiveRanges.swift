@@ -1,7 +1,8 @@
 // Ranges of keys, and which of them a key lies in, without asking each.
 //
 // Sorted by where they begin, each with the furthest end of all in its half: the tree that a binary search goes
-// through. New ranges wait in a list. Before a search that would have to go through many of them, all are sorted anew:
+// through. Beginnings and ends have their first bytes beside each other, so that most comparisons look at nothing else.
+// New ranges wait in a list. Before a search that would have to go through many of them, all are sorted anew:
 // thousands that come together are sorted once.
 
 struct LiveRanges<Owner: AnyObject> {
@@ -13,8 +14,11 @@ struct LiveRanges<Owner: AnyObject> {
   private static var recentMax: Int { 64 }
 
   private var sorted: [Item] = []
+  /// Of each, as a number; what begins alike has the same.
+  private var lowerHeads: [UInt64] = []
   /// Of the part of the tree below each; nil has no end.
   private var furthest: [[UInt8]?] = []
+  private var furthestHeads: [UInt64] = []
   private var recent: [Item] = []
   private var removed: [ObjectIdentifier: Int] = [:]
 
@@ -51,8 +55,17 @@ struct LiveRanges<Owner: AnyObject> {
     sorted += recent
     recent = []
     sorted.sort { $0.range.lower.precedes($1.range.lower) }
+    lowerHeads = sorted.map { Self.head($0.range.lower) }
     furthest = Array(repeating: [], count: sorted.count)
     _ = measure(0, sorted.count)
+    furthestHeads = furthest.map { end in end.map(Self.head) ?? .max }
+  }
+
+  /// Of two keys with different ones, the one with the lower precedes the other.
+  private static func head(_ key: [UInt8]) -> UInt64 {
+    var head: UInt64 = 0
+    for place in 0..<8 { head = head << 8 | (place < key.count ? UInt64(key[place]) : 0) }
+    return head
   }
 
   private mutating func measure(_ low: Int, _ high: Int) -> [UInt8]? {
@@ -74,19 +87,40 @@ struct LiveRanges<Owner: AnyObject> {
   /// Hands over the owner of each range that has the key.
   func forEach(having key: [UInt8], _ body: (Owner) -> Void) {
     for item in recent where item.range.contains(key) { body(item.owner) }
-    visit(0, sorted.count, key, body)
+    guard !sorted.isEmpty else { return }
+    let head = Self.head(key)
+    visit(0, sorted.count, begunBy(key, head), key, head, body)
   }
 
-  private func visit(_ low: Int, _ high: Int, _ key: [UInt8], _ body: (Owner) -> Void) {
-    guard low < high else { return }
+  /// How many begin with the key or before it.
+  private func begunBy(_ key: [UInt8], _ head: UInt64) -> Int {
+    var (low, high) = (0, sorted.count)
+    while low < high {
+      let middle = (low + high) / 2
+      let isLater =
+        lowerHeads[middle] == head ? key.precedes(sorted[middle].range.lower) : head < lowerHeads[middle]
+      if isLater { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+
+  private func visit(
+    _ low: Int, _ high: Int, _ begun: Int, _ key: [UInt8], _ head: UInt64, _ body: (Owner) -> Void
+  ) {
+    guard low < min(high, begun) else { return }
     let middle = (low + high) / 2
-    if let end = furthest[middle], !key.precedes(end) { return }
-    visit(low, middle, key, body)
-    guard !key.precedes(sorted[middle].range.lower) else { return }
-    if sorted[middle].range.contains(key) {
+    guard hasEndsBehind(key, head, at: middle) else { return }
+    visit(low, middle, begun, key, head, body)
+    guard middle < begun else { return }
+    if sorted[middle].range.upper.map({ key.precedes($0) }) ?? true {
       let owner = sorted[middle].owner
       if removed[ObjectIdentifier(owner)] == nil { body(owner) }
     }
-    visit(middle + 1, high, key, body)
+    visit(middle + 1, high, begun, key, head, body)
+  }
+
+  private func hasEndsBehind(_ key: [UInt8], _ head: UInt64, at place: Int) -> Bool {
+    guard furthestHeads[place] == head else { return head < furthestHeads[place] }
+    return furthest[place].map { key.precedes($0) } ?? true
   }
 }
