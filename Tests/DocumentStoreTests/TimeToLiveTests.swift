@@ -26,9 +26,9 @@ private final class TwoClocks: StoreClock {
   private let directory = TemporaryDirectory()
   private let clock = TwoClocks(start * 1_000_000)
 
-  private func open() throws -> DocumentStore {
+  private func open(isSweptByItself: Bool = false) throws -> DocumentStore {
     var options = DocumentStore.Options()
-    options.maintenance = .manual
+    if !isSweptByItself { options.maintenance = .manual }
     return try DocumentStore.open(
       directory.path, options: options,
       platform: Platform(fileSystem: PosixFileSystem(), clock: clock, random: SystemRandom()))
@@ -158,6 +158,20 @@ private final class TwoClocks: StoreClock {
     clock.pass(seconds: 2)
     store.sweepForAWhile()
     #expect(store.count == 0)
+    try store.close()
+  }
+
+  @Test(.timeLimit(.minutes(5)))
+  func theStoreSweepsByItselfAfterAPolicyIsSetAndAfterAnOpening() async throws {
+    var store = try open(isSweptByItself: true)
+    try store.commit([session("a", until: 10), session("b", until: 20)])
+    clock.pass(seconds: 15)
+    try store.setTimeToLive(field("until"), ofCollectionGroup: "sessions")
+    while store.count > 1 { try await Task.sleep(for: .milliseconds(20)) }
+    try store.close()
+    clock.pass(seconds: 15)
+    store = try open(isSweptByItself: true)
+    while store.count > 0 { try await Task.sleep(for: .milliseconds(20)) }
     try store.close()
   }
 }

@@ -216,6 +216,24 @@ import Testing
     #expect(told.take() == ["a1 b2: +b@1"])
   }
 
+  @Test func changesAreForgottenOnceTheyAreMoreThanBothStatesHave() throws {
+    try store.commit([set("x", 1)])
+    let document = try #require(try store.document(at: path("rooms", "x")))
+    func kept(_ changes: Int, documents: Int) -> Int? {
+      var difference = LiveDifference.of([:])
+      for number in 0..<changes {
+        let entry = LiveEntry([], Array("\(number)".utf8), document)
+        difference.add([LiveDifference.Change(old: nil, new: entry)], documents: documents)
+      }
+      guard case .of(let changes) = difference else { return nil }
+      return changes.count
+    }
+    #expect(kept(1024, documents: 2) == 1024)
+    #expect(kept(1025, documents: 2) == nil)
+    #expect(kept(2000, documents: 1000) == 2000)
+    #expect(kept(2001, documents: 1000) == nil)
+  }
+
   @Test func theStateIsOnItsQueueBeforeTheCommitReturns() throws {
     let order = Locked<[String]>([])
     let registration = try store.listen(to: byNumber(), on: queue) { result in
