@@ -100,6 +100,21 @@ import Testing
     try store.close()
   }
 
+  /// The story: a flush that came while the spare was made turned to a log of 64 KiB, and the next group turned to the
+  /// next one.
+  @Test func aFlushWhileTheSpareIsMadeLeavesALogForTheNextGroup() throws {
+    let store = try TestStore().open()
+    let value = [UInt8](repeating: 1, count: 400_000)
+    try store.put(value, for: "before")
+    store.writer.withLock { $0.spare = .underWay }
+    try store.flush()
+    let log = store.writer.withLock { $0.log?.header.number }
+    try store.put(value, for: "behind")
+    #expect(store.writer.withLock { $0.log?.header.number } == log)
+    store.writer.withLock { $0.spare = .none }
+    try store.close()
+  }
+
   /// With logs that hold one group each, the flush would wait for ever.
   @Test func aFlushTurnsBehindTwoGroupsAtMost() throws {
     let store = try TestStore().open()

@@ -292,9 +292,6 @@ extension ByteStore {
     }
   }
 
-  /// Zeros of a log up to this size are written in a moment.
-  private static let logBytesOfAMoment: UInt64 = 1 << 20
-
   /// Commits wait while the flush has its turn: they are not to wait for the zeros of a log as well.
   private func makeSpareReady(for extent: Extent) {
     if case .leastSpace = extent { return }

@@ -92,6 +92,9 @@ extension ByteStore {
     try? directory.remove(StoreFile.spare)
   }
 
+  /// Zeros of a log up to this size are written in a moment.
+  static let logBytesOfAMoment: UInt64 = 1 << 20
+
   /// Room for the group and for some more like it, and more in each log than in the one before: turning to
   /// a new log costs a commit several syncs.
   func capacity(for group: [Batch], previousLength: UInt64) -> UInt64 {

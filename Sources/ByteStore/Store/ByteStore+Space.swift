@@ -73,9 +73,11 @@ extension ByteStore {
     for group: [Batch], isSmall: Bool = false, _ writer: inout Writer,
     _ prepare: (UInt64, _ isLeast: Bool, inout Writer) throws(WriteFailure) -> Void = { _, _, _ in }
   ) throws(WriteFailure) {
-    // A large spare that is not ready yet is soon: until then a small log does, made in little time.
+    // A large spare that is not ready yet is soon: until then a log does that is made in a moment, and has room for more
+    // than the next group.
     let isSpareUnderWay = if case .underWay = writer.spare { true } else { false }
-    let previousLength = isSpareUnderWay || isSmall ? 0 : writer.log?.end ?? writer.last.length
+    let lengthMax = isSmall ? 0 : isSpareUnderWay ? Self.logBytesOfAMoment / 4 : .max
+    let previousLength = min(writer.log?.end ?? writer.last.length, lengthMax)
     let preferred = capacity(for: group, previousLength: previousLength)
     do throws(WriteFailure) {
       try prepare(preferred, false, &writer)
