@@ -142,7 +142,9 @@ private struct Unconcerned: Engine {
     let (commit, used) = (wall.map(\.median), processor.map(\.median))
     return [
       "commit_without_p50_us": commit[0], "commit_with_10000_p50_us": commit[2],
-      "ratio": commit[2] / commit[0],
+      "commit_without_again_p50_us": commit[1],
+      "commit_with_10000_over_without": commit[2] / commit[0],
+      "commit_without_again_over_without": commit[1] / commit[0],
       "processor_without_us": used[0], "processor_without_again_us": used[1],
       "processor_with_10000_us": used[2],
       "processor_with_10000_over_without": used[2] / used[0],
