@@ -74,9 +74,9 @@ extension ByteStore {
     _ prepare: (UInt64, _ isLeast: Bool, inout Writer) throws(WriteFailure) -> Void = { _, _, _ in }
   ) throws(WriteFailure) {
     // A large spare that is not ready yet is soon: until then a log does that is made in a moment, and has room for more
-    // than the next group.
+    // than the next group. Where a part of the reserve is made as well, one does that is a little larger than the first.
     let isSpareUnderWay = if case .underWay = writer.spare { true } else { false }
-    let lengthMax = isSmall ? 0 : isSpareUnderWay ? Self.logBytesOfAMoment / 4 : .max
+    let lengthMax = isSmall ? options.logBytesMin : isSpareUnderWay ? Self.logBytesOfAMoment / 4 : .max
     let previousLength = min(writer.log?.end ?? writer.last.length, lengthMax)
     let preferred = capacity(for: group, previousLength: previousLength)
     do throws(WriteFailure) {
