@@ -10,8 +10,8 @@
 //   7. delete     what no durable manifest names any more; a log becomes the spare instead
 //
 // Commits and reads go on all the while: step 2 takes a turn as a commit does, with a spare that is made before it
-// and not right behind another turn, step 5 two syncs under the writer's lock, step 6 a moment at a time. A crash before step 5 leaves files that the next
-// open removes, one after it leaves old ones that it removes.
+// and not right behind another turn, step 5 two syncs under the writer's lock, step 6 a moment at a time. A crash
+// before step 5 leaves files that the next open removes, one after it leaves old ones that it removes.
 
 import Synchronization
 

@@ -127,11 +127,12 @@ package final class ByteStore: Sendable {
     }
 
     /// Whether a flush that came after so many groups may turn to a new log. Whoever waited for a group that did is not
-    /// to wait for another turn: one group more comes first. Where each of them turns, the flush would never come to.
+    /// to wait for another turn: one group more comes first. Two do at most, for where each of them turns, the flush
+    /// would never have its turn.
     func letsFlushTurn(since groupsBefore: UInt64) -> Bool {
       guard !isLeading else { return false }
-      let isSoonEnough = groups == groupsAtTurn && groups - groupsBefore < 2
-      return !isSoonEnough || end != nil || !queue.contains(where: \.isAwaited)
+      let isTooSoon = groups == groupsAtTurn && groups - groupsBefore < 2
+      return !isTooSoon || end != nil || !queue.contains(where: \.isAwaited)
     }
 
     var isBusyWithFiles: Bool { isPreparingSpare || isFlushing || backupsUnderWay > 0 }
