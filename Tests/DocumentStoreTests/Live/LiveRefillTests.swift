@@ -220,17 +220,23 @@ import Testing
     func makeIndexes(for query: StructuredQuery, then body: @escaping @Sendable () -> Void) {}
   }
 
-  /// The story: what was committed between the older answer and the newer one was never told.
-  @Test func ofTwoThreadsThatLoadAViewTheOlderAnswerDoesNotReplaceTheNewerOne() throws {
-    let source = TwiceLoadingSource()
-    let live = LiveQueries(source.publications)
-    live.setSource(source)
+  /// What it is told is kept, in one list.
+  private func listenerToNumbers() -> (told: Locked<[StoredValue?]>, LiveListener) {
     let told = Locked<[StoredValue?]>([])
     let listener = LiveListener(queue) { result in
       if case .success(let snapshot) = result {
         told.withLock { $0 += snapshot.documents.map { $0.fields["n"] } }
       }
     }
+    return (told, listener)
+  }
+
+  /// The story: what was committed between the older answer and the newer one was never told.
+  @Test func ofTwoThreadsThatLoadAViewTheOlderAnswerDoesNotReplaceTheNewerOne() throws {
+    let source = TwiceLoadingSource()
+    let live = LiveQueries(source.publications)
+    live.setSource(source)
+    let (told, listener) = listenerToNumbers()
     let registration = try live.listen(try first(2), listener)
     queue.sync {}
     #expect(told.withLock { $0.isEmpty })
@@ -249,12 +255,7 @@ import Testing
   func aViewIsLoadedEvenIfMoreHappensMeanwhileThanItNotes(changes: Int, bytes: Int, isLost: Bool) throws {
     let source = BusySource(changes: changes, bytes: bytes)
     let live = source.makeLive()
-    let told = Locked<[StoredValue?]>([])
-    let listener = LiveListener(queue) { result in
-      if case .success(let snapshot) = result {
-        told.withLock { $0 += snapshot.documents.map { $0.fields["n"] } }
-      }
-    }
+    let (told, listener) = listenerToNumbers()
     let registration = try live.listen(try first(2), listener)
     queue.sync {}
     #expect(source.answers.withLock { [$0.slow, $0.atOnce] } == [isLost ? 3 : 1, isLost ? 1 : 0])
