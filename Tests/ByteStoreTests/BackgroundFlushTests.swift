@@ -31,4 +31,33 @@ import Testing
     openStore.withLock { $0 = nil }
     try store.close()
   }
+
+  /// Indexes of 8 MiB, say.
+  private struct Pages: LayerAbove, CheckpointPages {
+    func freeze() -> any CheckpointPages { self }
+    func regions() -> [(region: CheckpointRegion, pages: Int)] { [(.firstOfLayerAbove, 2048)] }
+    func payload(_ region: CheckpointRegion, _ page: Int) -> [UInt8] { [UInt8](repeating: 1, count: 4088) }
+  }
+
+  /// The story: the reserve is made before the log and the spare, when what the checkpoint will have of indexes is not
+  /// known. The flush left it so where the old log was too small to become the spare, and each commit that began a log
+  /// then made a part of what was missing.
+  @Test func aFlushMakesTheReserveAsLargeAsTheNextLogWantsIt() throws {
+    var options = ByteStore.Options()
+    options.logBytesMin = 3 << 20
+    options.maintenance = .inBackground(afterMilliseconds: 60_000)
+    options.layerAbove = Pages()
+    let disk = SimulatedDisk()
+    let store = try ByteStore.open("/store", options: options, platform: disk.platform(seed: 1))
+    func bytes(_ name: String) -> Int { disk.image.contents(of: "/store/\(name)")?.size ?? 0 }
+    try store.put([], for: "begins a log of no more than that")
+    try store.put([UInt8](repeating: 1, count: 2 << 20), for: "more than half of it")
+    try store.flush()
+    let reserve = bytes("RESERVE")
+    #expect(reserve > 18 << 20)
+    // The next logs have nothing left to do.
+    for number in 0..<20 { try store.put([UInt8](repeating: 1, count: 1 << 20), for: "\(number)") }
+    #expect(bytes("RESERVE") <= reserve + 64 << 10)
+    try store.close()
+  }
 }

@@ -257,7 +257,15 @@ extension ByteStore {
     }
     move(job.moves, job.segments)
     pause(.entriesMoved)
-    if case .scope = extent { delete(dropped, recycles: true) } else { delete(dropped, recycles: false) }
+    guard case .scope = extent else { return delete(dropped, recycles: false) }
+    delete(dropped, recycles: true)
+    growReserveForNextLog()
+  }
+
+  /// The checkpoint that is kept room for has grown with this flush. It is part of the flush, for which a close waits.
+  private func growReserveForNextLog() {
+    guard case .inBackground = options.maintenance else { return }
+    growReserveAhead(for: logBytesAfterThis)
   }
 
   func pause(_ step: FlushStep) { options.betweenFlushSteps?(step) }

@@ -147,8 +147,13 @@ extension ByteStore {
 
   /// For whoever got `true` from `takeReserveOrder`.
   func growReserve() {
-    growReserveAhead(for: writer.withLock { capacity(for: [], previousLength: $0.log?.header.capacity ?? 0) })
+    growReserveAhead(for: logBytesAfterThis)
     writer.withLock { $0.reserveGrowth = .none }
+  }
+
+  /// Of the log after the one in use, if that gets full.
+  var logBytesAfterThis: UInt64 {
+    writer.withLock { capacity(for: [], previousLength: $0.log?.header.capacity ?? 0) }
   }
 
   /// Has the reserve grow for a log of this size before there is one, so that no commit has to wait for it. In
