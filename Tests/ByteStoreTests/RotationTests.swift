@@ -115,6 +115,21 @@ import Testing
     try store.close()
   }
 
+  /// The story: the flush came when the log had just been begun, and the next one was as small as what was in that.
+  @Test func aFlushOfALogThatHasJustBegunLeavesOneForTheNextGroups() throws {
+    let store = try TestStore().open()
+    let value = [UInt8](repeating: 1, count: 300_000)
+    try store.put(value, for: "large")
+    try store.flush()
+    try store.put([1], for: "small")
+    #expect(store.writer.withLock { $0.log?.header.capacity } ?? 0 > 1 << 20)
+    try store.flush()
+    let log = store.writer.withLock { $0.log?.header.number }
+    for number in 0..<3 { try store.put(value, for: "\(number)") }
+    #expect(store.writer.withLock { $0.log?.header.number } == log)
+    try store.close()
+  }
+
   /// With logs that hold one group each, the flush would wait for ever.
   @Test func aFlushTurnsBehindTwoGroupsAtMost() throws {
     let store = try TestStore().open()

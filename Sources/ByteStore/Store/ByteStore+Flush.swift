@@ -319,7 +319,10 @@ extension ByteStore {
 
   private func turnToNewLog(for extent: Extent, _ writer: inout Writer) throws(WriteFailure) {
     switch extent {
-    case .scope, .upTo: try turnToLogOfAnySize(for: [], &writer)
+    case .scope, .upTo:
+      // The one in use may have just begun, and says little of how much is committed then.
+      let used = min(writer.log?.header.capacity ?? 0, Self.logBytesOfAMoment) / 4
+      try turnToLogOfAnySize(for: [], previousLengthMin: used, &writer)
     case .leastSpace: try turnToNewLog(for: [], capacity: LogWriter.capacity(for: []), &writer)
     }
   }

@@ -70,14 +70,14 @@ extension ByteStore {
 
   /// As large as it should be, or as small as the first one. `prepare` is told the size before.
   func turnToLogOfAnySize(
-    for group: [Batch], isSmall: Bool = false, _ writer: inout Writer,
+    for group: [Batch], isSmall: Bool = false, previousLengthMin: UInt64 = 0, _ writer: inout Writer,
     _ prepare: (UInt64, _ isLeast: Bool, inout Writer) throws(WriteFailure) -> Void = { _, _, _ in }
   ) throws(WriteFailure) {
     // A large spare that is not ready yet is soon: until then a log does that is made in a moment, and has room for more
     // than the next group. Where a part of the reserve is made as well, one does that is a little larger than the first.
     let isSpareUnderWay = if case .underWay = writer.spare { true } else { false }
     let lengthMax = isSmall ? options.logBytesMin : isSpareUnderWay ? Self.logBytesOfAMoment / 4 : .max
-    let previousLength = min(writer.log?.end ?? writer.last.length, lengthMax)
+    let previousLength = min(max(writer.log?.end ?? writer.last.length, previousLengthMin), lengthMax)
     let preferred = capacity(for: group, previousLength: previousLength)
     do throws(WriteFailure) {
       try prepare(preferred, false, &writer)
