@@ -68,11 +68,12 @@ final class Publications: Sendable {
     }
   }
 
-  /// All that nobody has taken yet, and the position behind the last of them.
-  func take() -> (commits: [CommitEffects], position: UInt64) {
-    state.withLock { state in
-      defer { state.queue = [] }
-      return (state.queue, state.position)
+  /// All that nobody has taken yet, and the position behind the last of them. Room for what comes next is given for it.
+  func take(_ commits: inout [CommitEffects]) -> UInt64 {
+    precondition(commits.isEmpty, "what was taken before has been followed")
+    return state.withLock { state in
+      swap(&state.queue, &commits)
+      return state.position
     }
   }
 

@@ -11,6 +11,9 @@ struct LiveRangeField: Hashable {
   var path: StoredFieldPath
   var missing = OrderBy.Missing.excluded
 
+  /// Every document has one: it is its name, or null where there is no field.
+  var isNeverWithoutValue: Bool { missing == .asNull || path == .documentID }
+
   func value(in document: StoredDocument) -> StoredValue? {
     document.value(of: path) ?? (missing == .asNull ? .null : nil)
   }

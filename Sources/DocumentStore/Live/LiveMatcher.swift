@@ -1,8 +1,10 @@
 // Which views a change may concern, found by the collection and by the values of the document, and not by asking each.
 
+import ByteStore
+
 /// Where a view is found. One that is to be found elsewhere gets another place.
 final class LivePlace {
-  fileprivate let view: LiveView
+  let view: LiveView
   /// As they were chosen when it was put there.
   fileprivate var anchors: [LiveAnchor]?
 
@@ -18,11 +20,12 @@ struct LiveMatcher {
     /// Found by every change.
     var all: [ObjectIdentifier: LiveView] = [:]
     var names: [RecordKey: [ObjectIdentifier: LiveView]] = [:]
-    var equals: [StoredFieldPath: [RecordKey: [ObjectIdentifier: LiveView]]] = [:]
-    var elements: [StoredFieldPath: [RecordKey: [ObjectIdentifier: LiveView]]] = [:]
-    var ranges: [LiveRangeField: LiveRanges<LivePlace>] = [:]
-    /// Ranges have come since the last change.
-    var hasNewRanges = false
+    let fields = LiveField()
+    /// Ranges that have something of every document: of its name, or of a field that counts as null where it is not.
+    var others: [LiveRangeField: LiveRanges<LivePlace>] = [:]
+    /// Where ranges have come since the last change.
+    var unsettled: [LiveField] = []
+    var hasNewOthers = false
     var views: [ObjectIdentifier: LiveView] = [:]
   }
 
@@ -33,6 +36,10 @@ struct LiveMatcher {
   }
 
   private var scopes: [ScopeKey: Scope] = [:]
+  /// Of the last change; the next one is most often of the same collection.
+  private var latest: (beginning: [UInt8], scope: Scope?)?
+  /// Room for the bytes of values.
+  private var key: [UInt8] = []
   private var groups = 0
   private var documents = 0
 
@@ -66,6 +73,7 @@ struct LiveMatcher {
   }
 
   private mutating func count(_ key: ScopeKey, _ more: Int) {
+    latest = nil
     switch key {
     case .collection: break
     case .group: groups += more
@@ -84,27 +92,44 @@ struct LiveMatcher {
   // MARK: Changes
 
   /// Each view that a change may concern, once. Most changes concern none.
-  func views(concernedBy change: IndexChanges.Change) -> [LiveView] {
+  mutating func views(concernedBy change: IndexChanges.Change) -> [LiveView] {
     var views: [LiveView] = []
-    let beginning = DocumentKey.beginning(of: change.key, endingWith: change.path.id)
-    find(.collection(RecordKey(Array(beginning))), change, &views)
-    if groups > 0 { find(.group(RecordKey(Array(change.path.collectionID.utf8))), change, &views) }
-    if documents > 0 { find(.document(RecordKey(change.key)), change, &views) }
+    if let scope = collection(of: change) { find(scope, change, &views) }
+    if groups > 0, let scope = scopes[.group(RecordKey(Array(change.path.collectionID.utf8)))] {
+      find(scope, change, &views)
+    }
+    if documents > 0, let scope = scopes[.document(RecordKey(change.key))] { find(scope, change, &views) }
     return views
   }
 
-  private func find(_ key: ScopeKey, _ change: IndexChanges.Change, _ views: inout [LiveView]) {
-    guard let scope = scopes[key] else { return }
-    if scope.hasNewRanges { scope.settle() }
-    let found = scope.views(concernedBy: change)
+  private mutating func collection(of change: IndexChanges.Change) -> Scope? {
+    let beginning = DocumentKey.beginning(of: change.key, endingWith: change.path.id)
+    let bytes = change.key.rawSpan.extracting(first: beginning.count)
+    if let latest, latest.beginning.rawSpan.isSame(as: bytes) {
+      return latest.scope
+    }
+    let key = RecordKey(Array(beginning))
+    let scope = scopes[.collection(key)]
+    latest = (key.bytes, scope)
+    return scope
+  }
+
+  private mutating func find(_ scope: Scope, _ change: IndexChanges.Change, _ views: inout [LiveView]) {
+    scope.settle()
+    let found = scope.views(concernedBy: change, &key)
     if !found.isEmpty { views += found.values }
   }
 }
 
 extension LiveMatcher.Scope {
   fileprivate func settle() {
-    for field in Array(ranges.keys) { ranges[field]?.settle() }
-    hasNewRanges = false
+    if !unsettled.isEmpty {
+      for field in unsettled { field.ranges.settle() }
+      unsettled = []
+    }
+    guard hasNewOthers else { return }
+    for ranges in others.values { ranges.settle() }
+    hasNewOthers = false
   }
 
   fileprivate func insert(_ place: LivePlace) {
@@ -117,15 +142,25 @@ extension LiveMatcher.Scope {
       switch anchor {
       case .either: preconditionFailure("one of them was chosen")
       case .name(let name): names[RecordKey(name), default: [:]][id] = view
-      case .equal(let field, let value):
-        equals[field, default: [:]][RecordKey(value), default: [:]][id] = view
-      case .element(let field, let value):
-        elements[field, default: [:]][RecordKey(value), default: [:]][id] = view
-      case .range(let field, let list):
-        for range in list { ranges[field, default: LiveRanges()].insert(range, place) }
-        hasNewRanges = true
+      case .equal(let path, let value): fields.made(at: path).values.insert(view, at: value)
+      case .element(let path, let value): fields.made(at: path).elements.insert(view, at: value)
+      case .range(let field, let list): insert(list, of: field, place)
       }
     }
+  }
+
+  private func insert(_ ranges: [ByteRange], of field: LiveRangeField, _ place: LivePlace) {
+    guard !ranges.isEmpty else { return }
+    guard field.isNeverWithoutValue else {
+      let field = fields.made(at: field.path)
+      for range in ranges { field.ranges.insert(range, place) }
+      if unsettled.last !== field { unsettled.append(field) }
+      return
+    }
+    let other = others[field] ?? LiveRanges()
+    others[field] = other
+    for range in ranges { other.insert(range, place) }
+    hasNewOthers = true
   }
 
   /// By which fewest views are found now.
@@ -137,8 +172,8 @@ extension LiveMatcher.Scope {
   private func count(at anchor: LiveAnchor) -> Int {
     switch anchor {
     case .name(let name): names[RecordKey(name)]?.count ?? 0
-    case .equal(let field, let value): equals[field]?[RecordKey(value)]?.count ?? 0
-    case .element(let field, let value): elements[field]?[RecordKey(value)]?.count ?? 0
+    case .equal(let path, let value): fields[path]?.values.count(at: value) ?? 0
+    case .element(let path, let value): fields[path]?.elements.count(at: value) ?? 0
     case .range, .either: views.count
     }
   }
@@ -151,44 +186,42 @@ extension LiveMatcher.Scope {
       switch anchor {
       case .either: break
       case .name(let name): names.remove(id, name)
-      case .equal(let field, let value):
-        equals[field]?.remove(id, value)
-        if equals[field]?.isEmpty == true { equals[field] = nil }
-      case .element(let field, let value):
-        elements[field]?.remove(id, value)
-        if elements[field]?.isEmpty == true { elements[field] = nil }
+      case .equal(let path, let value):
+        fields[path]?.values.remove(place.view, at: value)
+        fields.trim(at: path)
+      case .element(let path, let value):
+        fields[path]?.elements.remove(place.view, at: value)
+        fields.trim(at: path)
+      case .range(let field, _) where field.isNeverWithoutValue:
+        others[field]?.remove(place)
+        if others[field]?.count == 0 { others[field] = nil }
       case .range(let field, _):
-        ranges[field]?.remove(place)
-        if ranges[field]?.count == 0 { ranges[field] = nil }
+        fields[field.path]?.ranges.remove(place)
+        fields.trim(at: field.path)
       }
     }
   }
 
-  fileprivate func views(concernedBy change: IndexChanges.Change) -> [ObjectIdentifier: LiveView] {
+  fileprivate func views(
+    concernedBy change: IndexChanges.Change, _ key: inout [UInt8]
+  ) -> [ObjectIdentifier: LiveView] {
     var found = all
     if !names.isEmpty, let more = names[RecordKey(change.key)] { found.merge(more) { view, _ in view } }
     switch change.before {
     case .none: break
-    case .document(let document): add(document, to: &found)
+    case .document(let document): add(document, &key, to: &found)
     // Its values are not known.
     case .unknown: return views
     }
-    if let after = change.after { add(after, to: &found) }
+    if let after = change.after { add(after, &key, to: &found) }
     return found
   }
 
-  private func add(_ document: StoredDocument, to found: inout [ObjectIdentifier: LiveView]) {
-    for (field, values) in equals {
-      guard let value = document.fields[field], let more = values[RecordKey(value.indexKey)] else { continue }
-      found.merge(more) { view, _ in view }
-    }
-    for (field, values) in elements {
-      guard case .array(let list) = document.fields[field] else { continue }
-      for element in list {
-        if let more = values[RecordKey(element.indexKey)] { found.merge(more) { view, _ in view } }
-      }
-    }
-    for (field, ranges) in ranges {
+  private func add(
+    _ document: StoredDocument, _ key: inout [UInt8], to found: inout [ObjectIdentifier: LiveView]
+  ) {
+    fields.find(in: document.fields, &key, &found)
+    for (field, ranges) in others {
       guard let value = field.value(in: document) else { continue }
       ranges.forEach(having: value.indexKey) { found[ObjectIdentifier($0.view)] = $0.view }
     }

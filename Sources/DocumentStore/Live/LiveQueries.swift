@@ -53,7 +53,12 @@ final class LiveQueries: CommitFollower {
     var time: StoredTimestamp?
     /// How often a view was looked at for a change.
     var visits = 0
+    /// Room for the next commits that are taken.
+    var room: [CommitEffects] = []
   }
+
+  /// Of so many commits the room is kept.
+  private static let roomMax = 64
 
   private let publications: Publications
   private let state = Locked(State())
@@ -234,7 +239,13 @@ final class LiveQueries: CommitFollower {
 
   func follow() {
     state.withLock { state in
-      let (commits, position) = publications.take()
+      var commits: [CommitEffects] = []
+      swap(&commits, &state.room)
+      let position = publications.take(&commits)
+      defer {
+        commits.removeAll(keepingCapacity: commits.count <= Self.roomMax)
+        swap(&commits, &state.room)
+      }
       guard let last = commits.last else { return }
       state.time = last.time
       var touched: [ObjectIdentifier: LiveView] = [:]

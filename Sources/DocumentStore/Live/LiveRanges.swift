@@ -5,7 +5,8 @@
 // New ranges wait in a list. Before a search that would have to go through many of them, all are sorted anew:
 // thousands that come together are sorted once.
 
-struct LiveRanges<Owner: AnyObject> {
+/// A class, since copies are counted: nobody makes one to look something up.
+final class LiveRanges<Owner: AnyObject> {
   private struct Item {
     let range: ByteRange
     let owner: Owner
@@ -19,24 +20,26 @@ struct LiveRanges<Owner: AnyObject> {
   /// Of the part of the tree below each; nil has no end.
   private var furthest: [[UInt8]?] = []
   private var furthestHeads: [UInt64] = []
+  /// No sorted range has a key whose head comes before it, or after it.
+  private var heads: ClosedRange<UInt64>?
   private var recent: [Item] = []
   private var removed: [ObjectIdentifier: Int] = [:]
 
   private(set) var count = 0
 
-  mutating func insert(_ range: ByteRange, _ owner: Owner) {
+  func insert(_ range: ByteRange, _ owner: Owner) {
     if removed[ObjectIdentifier(owner)] != nil { sort() }
     recent.append(Item(range: range, owner: owner))
     count += 1
   }
 
   /// To be called before a search.
-  mutating func settle() {
+  func settle() {
     if recent.count > Self.recentMax { sort() }
   }
 
   /// All ranges of an owner.
-  mutating func remove(_ owner: Owner) {
+  func remove(_ owner: Owner) {
     let before = recent.count
     recent.removeAll { $0.owner === owner }
     count -= before - recent.count
@@ -49,7 +52,7 @@ struct LiveRanges<Owner: AnyObject> {
     if removed.count > max(Self.recentMax, sorted.count / 4) { sort() }
   }
 
-  private mutating func sort() {
+  private func sort() {
     sorted.removeAll { removed[ObjectIdentifier($0.owner)] != nil }
     removed = [:]
     sorted += recent
@@ -59,6 +62,8 @@ struct LiveRanges<Owner: AnyObject> {
     furthest = Array(repeating: [], count: sorted.count)
     _ = measure(0, sorted.count)
     furthestHeads = furthest.map { end in end.map(Self.head) ?? .max }
+    heads = nil
+    if let low = lowerHeads.first, let high = furthestHeads.max(), low <= high { heads = low...high }
   }
 
   /// Of two keys with different ones, the one with the lower precedes the other.
@@ -68,7 +73,7 @@ struct LiveRanges<Owner: AnyObject> {
     return head
   }
 
-  private mutating func measure(_ low: Int, _ high: Int) -> [UInt8]? {
+  private func measure(_ low: Int, _ high: Int) -> [UInt8]? {
     guard low < high else { return [] }
     let middle = (low + high) / 2
     let ends = [sorted[middle].range.upper, measure(low, middle), measure(middle + 1, high)]
@@ -87,8 +92,9 @@ struct LiveRanges<Owner: AnyObject> {
   /// Hands over the owner of each range that has the key.
   func forEach(having key: [UInt8], _ body: (Owner) -> Void) {
     for item in recent where item.range.contains(key) { body(item.owner) }
-    guard !sorted.isEmpty else { return }
+    guard let heads else { return }
     let head = Self.head(key)
+    guard heads.contains(head) else { return }
     visit(0, sorted.count, begunBy(key, head), key, head, body)
   }
 

@@ -129,6 +129,13 @@ public struct StoredMap: Sendable {
     }
   }
 
+  /// The same for who asks maps that are alike: `place` is where the field was in the one before.
+  func value(of name: String, near place: inout Int) -> StoredValue? {
+    if isName(name, at: place) { return entries[place].value }
+    place = position(of: name)
+    return isName(name, at: place) ? entries[place].value : nil
+  }
+
   /// Whether each name comes before the next, which also means that no two are the same.
   private var isInOrder: Bool {
     for index in entries.indices.dropFirst()

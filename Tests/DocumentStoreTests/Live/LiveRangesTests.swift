@@ -14,7 +14,7 @@ import Testing
   @Test func theRangesFoundAreThoseThatHaveTheKey() {
     let seed = UInt64.random(in: 0...1 << 40)
     var random = SeededRandom(seed: seed)
-    var ranges = LiveRanges<Owner>()
+    let ranges = LiveRanges<Owner>()
     var owners: [Owner] = []
     // Many of them differ only behind what stands beside each other.
     func key() -> [UInt8] {

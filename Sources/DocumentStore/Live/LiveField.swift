@@ -1,0 +1,107 @@
+// What views wait for, by the fields in which they do.
+//
+// A tree of names. A document and the tree are gone through together, by the names of which there are fewer: neither
+// a document of many fields nor thousands of views that wait for a field of their own make a change dear.
+
+/// A field, or the outermost map of documents.
+final class LiveField {
+  private struct Name: Hashable {
+    let text: String
+    init(_ text: String) { self.text = text }
+    static func == (left: Self, right: Self) -> Bool { left.text.isSameUTF8(as: right.text) }
+    func hash(into hasher: inout Hasher) { [text].hashUTF8(into: &hasher) }
+  }
+
+  private struct Inner {
+    let name: String
+    let field: LiveField
+    /// Where it was in the document before, among the fields of that.
+    var place = 0
+  }
+
+  /// Of the field as a whole.
+  var values = LiveValues()
+  /// Of an array that it is.
+  var elements = LiveValues()
+  /// Of the field, where it is.
+  let ranges = LiveRanges<LivePlace>()
+  /// Of the map that it is, in no order.
+  private var fields: [Inner] = []
+  private var places: [Name: Int] = [:]
+
+  private var isEmpty: Bool { values.isEmpty && elements.isEmpty && ranges.count == 0 && fields.isEmpty }
+
+  // MARK: Views
+
+  subscript(path: StoredFieldPath) -> LiveField? {
+    var field = self
+    for name in path.names {
+      guard let inner = field[name] else { return nil }
+      field = inner
+    }
+    return field
+  }
+
+  private subscript(name: String) -> LiveField? { places[Name(name)].map { fields[$0].field } }
+
+  /// Makes the field if nobody waits for anything in it yet.
+  func made(at path: StoredFieldPath) -> LiveField { path.names.reduce(self) { $0[$1] ?? $0.make($1) } }
+
+  private func make(_ name: String) -> LiveField {
+    let field = LiveField()
+    places[Name(name)] = fields.count
+    fields.append(Inner(name: name, field: field))
+    return field
+  }
+
+  /// Drops the field, and those it is in, where nobody waits for anything any more.
+  func trim(at path: StoredFieldPath) { trim(at: path.names[...]) }
+
+  private func trim(at names: ArraySlice<String>) {
+    guard let name = names.first, let field = self[name] else { return }
+    field.trim(at: names.dropFirst())
+    guard field.isEmpty, let place = places.removeValue(forKey: Name(name)) else { return }
+    let last = fields.removeLast()
+    guard place < fields.count else { return }
+    fields[place] = last
+    places[Name(last.name)] = place
+  }
+
+  // MARK: Changes
+
+  /// Adds whoever waits for something that a document has. `key` is room for the bytes of values.
+  func find(in map: StoredMap, _ key: inout [UInt8], _ found: inout [ObjectIdentifier: LiveView]) {
+    if fields.count <= map.count {
+      for number in fields.indices {
+        guard let value = map.value(of: fields[number].name, near: &fields[number].place) else { continue }
+        fields[number].field.find(value, &key, &found)
+      }
+    } else {
+      for entry in map.entries { self[entry.name]?.find(entry.value, &key, &found) }
+    }
+  }
+
+  private func find(
+    _ value: StoredValue, _ key: inout [UInt8], _ found: inout [ObjectIdentifier: LiveView]
+  ) {
+    if !values.isEmpty || ranges.count > 0 {
+      key.set(value)
+      if let more = values.views(at: key) { found.merge(more) { view, _ in view } }
+      ranges.forEach(having: key) { found[ObjectIdentifier($0.view)] = $0.view }
+    }
+    if !elements.isEmpty, case .array(let list) = value {
+      for element in list {
+        key.set(element)
+        if let more = elements.views(at: key) { found.merge(more) { view, _ in view } }
+      }
+    }
+    if !fields.isEmpty, case .map(let map) = value { find(in: map, &key, &found) }
+  }
+}
+
+extension [UInt8] {
+  fileprivate mutating func set(_ value: StoredValue) {
+    removeAll(keepingCapacity: true)
+    IndexKey.append(value, .ascending, to: &self)
+  }
+}

@@ -1,0 +1,119 @@
+// Which views a change leads to, against asking each of them.
+
+import ByteStore
+import Harness
+import Testing
+
+@testable import DocumentStore
+
+@Suite struct LiveMatcherTests {
+  private let rooms = path("rooms", "x").parent
+
+  private func change(_ before: StoredMap?, _ after: StoredMap?, _ id: String = "a") -> IndexChanges.Change {
+    func document(_ fields: StoredMap?) -> StoredDocument? {
+      fields.map {
+        StoredDocument(path: path("rooms", id), createTime: .epoch, updateTime: .epoch, fields: $0)
+      }
+    }
+    let key = DocumentKey.encode(path("rooms", id))
+    return IndexChanges.Change(
+      path: path("rooms", id), key: key, before: document(before).map { .document($0) } ?? .none,
+      after: document(after))
+  }
+
+  private func number(_ random: inout SeededRandom) -> StoredValue {
+    random.oneIn(8) ? .null : .integer(Int64(random.below(6)))
+  }
+
+  /// Fields beside and in each other, and arrays.
+  private func fields(_ random: inout SeededRandom, depth: Int = 0) -> StoredMap {
+    var map = StoredMap()
+    for name in ["a", "b", "c", "d", "e"] where random.oneIn(2) {
+      switch random.below(depth < 2 ? 5 : 4) {
+      case 0: map[name] = .array((0..<random.below(4)).map { _ in number(&random) })
+      case 4: map[name] = .map(fields(&random, depth: depth + 1))
+      default: map[name] = number(&random)
+      }
+    }
+    return map
+  }
+
+  private func query(_ random: inout SeededRandom) throws -> StructuredQuery {
+    var query = StructuredQuery(.collection(rooms))
+    // Many more names than documents have, too.
+    let names = random.oneIn(3) ? ["x\(random.below(50))"] : ["a", "b", "c", "d", "e"]
+    let path = try StoredFieldPath((0...random.below(3)).map { _ in names[random.below(names.count)] })
+    let value = StoredValue.integer(Int64(random.below(6)))
+    switch random.below(6) {
+    case 0: query = try query.filtered(by: .field(path, .arrayContains, value))
+    case 1: query = try query.filtered(by: .field(path, .greaterThan, value))
+    case 2:
+      query = try query.filtered(by: .field(path, .greaterThanOrEqual, value))
+        .filtered(by: .field(path, .lessThan, .integer(Int64(random.below(8)))))
+    case 3: query = try query.filtered(by: .field(path, .equal, .null))
+    case 4:
+      let id = random.oneIn(2) ? "a" : "b"
+      query = try query.filtered(by: .field(.documentID, .lessThanOrEqual, .string(id)))
+    default: query = try query.filtered(by: .field(path, .equal, value))
+    }
+    return query
+  }
+
+  @Test func whoeverAChangeConcernsIsFoundAndNobodyElse() throws {
+    let seed = UInt64.random(in: 0...1 << 40)
+    var random = SeededRandom(seed: seed)
+    var matcher = LiveMatcher()
+    var views: [LiveView] = []
+    var found = 0
+    for step in 0..<6000 {
+      if step % 3 == 0 {
+        if random.below(400) < views.count {
+          matcher.remove(views.remove(at: random.below(views.count)))
+        } else {
+          views.append(LiveView(try query(&random), number: step))
+          matcher.insert(try #require(views.last))
+        }
+        continue
+      }
+      let before = random.oneIn(3) ? nil : fields(&random)
+      let after = random.oneIn(4) ? nil : fields(&random)
+      let change = change(before, after, random.oneIn(2) ? "a" : "c")
+      var documents = [change.after].compactMap { $0 }
+      if case .document(let document) = change.before { documents.append(document) }
+      let expected = views.filter { view in
+        documents.contains { document in view.run.filters.allSatisfy { $0.matches(document) } }
+      }
+      let answer = matcher.views(concernedBy: change)
+      #expect(Set(answer.map(\.number)) == Set(expected.map(\.number)), "seed \(seed), step \(step)")
+      #expect(answer.count == expected.count, "seed \(seed), step \(step): one was found twice")
+      found += answer.count
+    }
+    #expect(found > 1000)
+    // Nothing is left of those that are gone.
+    for view in views { matcher.remove(view) }
+    #expect(matcher.views(concernedBy: change(fields(&random), fields(&random))).isEmpty)
+  }
+
+  /// The story: ten thousand members listen to the rooms that they are in, each by a field of their own, and each
+  /// commit asked for all of these fields.
+  @Test func aChangeCostsTheSameWithFieldsForThousandsOfViews() throws {
+    func time(_ views: Int) throws -> Duration {
+      var matcher = LiveMatcher()
+      for number in 0..<views {
+        let member = try StoredFieldPath(["members", "m\(number)"])
+        let query = try StructuredQuery(.collection(rooms))
+          .filtered(by: .field(member, .equal, .boolean(true)))
+        matcher.insert(LiveView(query, number: number))
+      }
+      let members = StoredMap([("m1", .boolean(true)), ("n1", .boolean(true)), ("n2", .boolean(true))])
+      let change = change(nil, StoredMap([("members", .map(members))]))
+      #expect(matcher.views(concernedBy: change).map(\.number) == [1])
+      // The best of several, whatever else the machine does.
+      return (0..<20).map { _ in
+        ContinuousClock().measure { for _ in 0..<20 { _ = matcher.views(concernedBy: change) } }
+      }.min() ?? .zero
+    }
+    let few = try time(4)
+    #expect(try time(5000) < few * 20)
+  }
+}
