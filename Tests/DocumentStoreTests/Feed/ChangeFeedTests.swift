@@ -242,4 +242,36 @@ import Testing
     #expect(read.withLock { $0 } == 50)
     withExtendedLifetime(waker) {}
   }
+
+  /// The story: a commit had no entry when it got its place, and one when it was computed once more; nobody was woken
+  /// for that.
+  @Test func aCommitThatIsComputedOnceMoreWakesTheReadersToo() throws {
+    let machine = try SimulatedStore(kibibytes: 1500)
+    let store = machine.store
+    let consumer = try store.feedConsumer("a")
+    let position = store.pipeline.feed.consumers["a"]
+    let queue = DispatchQueue(label: "feed")
+    let woken = Locked(0)
+    let waker = consumer.onCommit(queue) { woken.withLock { $0 += 1 } }
+    // For a while, nobody reads.
+    store.pipeline.withFeed { $0.consumers["a"] = nil }
+    try store.commit([set("b", 1)])
+    try machine.fillDisk()
+    let made = try store.begin([set("a", 1), set("b", 2)])
+    let removed = try store.begin([.delete(path("rooms", "b"), precondition: .exists(true))])
+    guard case .full = failure(of: { try store.finish(made) }) else {
+      Issue.record("a put went to a full disk")
+      return
+    }
+    try store.commit((0..<100).map { .delete(path("filler", "\($0)")) })
+    try store.compact()
+    queue.sync {}
+    let before = woken.withLock { $0 }
+    store.pipeline.withFeed { $0.consumers["a"] = position }
+    try store.finish(removed)
+    queue.sync {}
+    #expect(try names(consumer.read()) == [["-b"]])
+    #expect(woken.withLock { $0 } > before)
+    withExtendedLifetime(waker) {}
+  }
 }
