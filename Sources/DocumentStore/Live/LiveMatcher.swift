@@ -23,9 +23,6 @@ struct LiveMatcher {
     let fields = LiveField()
     /// Ranges that have something of every document: of its name, or of a field that counts as null where it is not.
     var others: [LiveRangeField: LiveRanges<LivePlace>] = [:]
-    /// Where ranges have come since the last change.
-    var unsettled: [LiveField] = []
-    var hasNewOthers = false
     var views: [ObjectIdentifier: LiveView] = [:]
   }
 
@@ -115,23 +112,12 @@ struct LiveMatcher {
   }
 
   private mutating func find(_ scope: Scope, _ change: IndexChanges.Change, _ views: inout [LiveView]) {
-    scope.settle()
     let found = scope.views(concernedBy: change, &key)
     if !found.isEmpty { views += found.values }
   }
 }
 
 extension LiveMatcher.Scope {
-  fileprivate func settle() {
-    if !unsettled.isEmpty {
-      for field in unsettled { field.ranges.settle() }
-      unsettled = []
-    }
-    guard hasNewOthers else { return }
-    for ranges in others.values { ranges.settle() }
-    hasNewOthers = false
-  }
-
   fileprivate func insert(_ place: LivePlace) {
     let view = place.view
     let id = ObjectIdentifier(view)
@@ -144,23 +130,18 @@ extension LiveMatcher.Scope {
       case .name(let name): names[RecordKey(name), default: [:]][id] = view
       case .equal(let path, let value): fields.made(at: path).values.insert(view, at: value)
       case .element(let path, let value): fields.made(at: path).elements.insert(view, at: value)
-      case .range(let field, let list): insert(list, of: field, place)
+      case .range(let field, let list): for range in list { ranges(of: field).insert(range, place) }
       }
     }
   }
 
-  private func insert(_ ranges: [ByteRange], of field: LiveRangeField, _ place: LivePlace) {
-    guard !ranges.isEmpty else { return }
-    guard field.isNeverWithoutValue else {
-      let field = fields.made(at: field.path)
-      for range in ranges { field.ranges.insert(range, place) }
-      if unsettled.last !== field { unsettled.append(field) }
-      return
-    }
-    let other = others[field] ?? LiveRanges()
-    others[field] = other
-    for range in ranges { other.insert(range, place) }
-    hasNewOthers = true
+  /// Made if there are none.
+  private func ranges(of field: LiveRangeField) -> LiveRanges<LivePlace> {
+    guard field.isNeverWithoutValue else { return fields.made(at: field.path).ranges }
+    if let ranges = others[field] { return ranges }
+    let ranges = LiveRanges<LivePlace>()
+    others[field] = ranges
+    return ranges
   }
 
   /// By which fewest views are found now.

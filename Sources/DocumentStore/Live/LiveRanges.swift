@@ -33,11 +33,6 @@ final class LiveRanges<Owner: AnyObject> {
     count += 1
   }
 
-  /// To be called before a search.
-  func settle() {
-    if recent.count > Self.recentMax { sort() }
-  }
-
   /// All ranges of an owner.
   func remove(_ owner: Owner) {
     let before = recent.count
@@ -91,6 +86,7 @@ final class LiveRanges<Owner: AnyObject> {
 
   /// Hands over the owner of each range that has the key.
   func forEach(having key: [UInt8], _ body: (Owner) -> Void) {
+    if recent.count > Self.recentMax { sort() }
     for item in recent where item.range.contains(key) { body(item.owner) }
     guard let heads else { return }
     let head = Self.head(key)

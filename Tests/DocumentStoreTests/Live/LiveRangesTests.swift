@@ -30,7 +30,6 @@ import Testing
         owners.append(owner)
         for range in owner.ranges { ranges.insert(range, owner) }
       }
-      if random.oneIn(2) { ranges.settle() }
       let key = key()
       var found = Set<ObjectIdentifier>()
       ranges.forEach(having: key) { found.insert(ObjectIdentifier($0)) }
