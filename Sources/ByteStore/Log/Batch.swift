@@ -12,25 +12,32 @@ package struct Batch: Sendable {
   private var puts = 0
   private(set) var body: [UInt8]
 
-  package init(stamp: UInt64 = 0) {
+  /// `bytesOfPuts` is what its operations are known to take, as `bytes(ofPutOf:for:)` says: then it need not grow to it
+  /// step by step, and has no more memory than that for as long as the commit is kept.
+  package init(stamp: UInt64 = 0, bytesOfPuts: Int = 0) {
     self.stamp = stamp
     body = []
+    body.reserveCapacity(CommitBody.prefixBytes + bytesOfPuts)
     body.append(littleEndian: stamp)
     body.append(littleEndian: UInt32(0))
   }
 
   package mutating func put(_ value: [UInt8], for key: [UInt8]) throws(ByteStoreError) {
+    try put(value.rawSpan, for: key)
+  }
+
+  package mutating func put(_ value: RawSpan, for key: [UInt8]) throws(ByteStoreError) {
     try check(key)
-    guard value.count <= Self.valueBytesMax else {
-      throw .tooLarge(what: "A value", limit: Self.valueBytesMax, found: value.count)
+    guard value.byteCount <= Self.valueBytesMax else {
+      throw .tooLarge(what: "A value", limit: Self.valueBytesMax, found: value.byteCount)
     }
-    try makeRoom(for: Self.bytes(ofPutOf: value, for: key))
+    try makeRoom(for: Self.bytes(ofPutOf: value.byteCount, for: key))
     puts += 1
     body.append(CommitBody.putTag)
     body.append(littleEndian: UInt16(key.count))
-    body.append(littleEndian: UInt32(value.count))
+    body.append(littleEndian: UInt32(value.byteCount))
     body.append(contentsOf: key)
-    body.append(contentsOf: value)
+    body.append(copying: value)
   }
 
   package mutating func remove(_ key: [UInt8]) throws(ByteStoreError) {
@@ -43,10 +50,11 @@ package struct Batch: Sendable {
 
   /// Whether one more put does not make it too large.
   func hasRoom(forPutOf value: [UInt8], for key: [UInt8]) -> Bool {
-    body.count + Self.bytes(ofPutOf: value, for: key) <= LogFormat.frameBodyBytesMax
+    body.count + Self.bytes(ofPutOf: value.count, for: key) <= LogFormat.frameBodyBytesMax
   }
 
-  private static func bytes(ofPutOf value: [UInt8], for key: [UInt8]) -> Int { 7 + key.count + value.count }
+  /// What a put of so many bytes takes.
+  package static func bytes(ofPutOf valueBytes: Int, for key: [UInt8]) -> Int { 7 + key.count + valueBytes }
 
   /// Only takes away: a full disk takes it.
   var isRemovalOnly: Bool { puts == 0 }

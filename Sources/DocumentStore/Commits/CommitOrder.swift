@@ -57,6 +57,11 @@ struct CommitOrder {
   /// Their numbers, in order.
   private var underWay: [UInt64] = []
   private var history = CommitHistory()
+  /// For the records of the next commit, as much as those before it took. Memory that is new costs more to touch than
+  /// what is written to it.
+  private var recordRoom: [UInt8] = []
+  /// More is not kept between commits.
+  private static let recordRoomMax = 1 << 20
   var feed: FeedLedger
   /// Whoever needs that no commit is under way; new ones wait meanwhile.
   var quietRequests = 0
@@ -115,6 +120,16 @@ struct CommitOrder {
       if !pending.values[place].remove(isOver) { pending.remove(at: place) }
     }
     return hasHappened ? history.add(number, changes) : []
+  }
+
+  mutating func takeRecordRoom() -> [UInt8] {
+    var room: [UInt8] = []
+    swap(&room, &recordRoom)
+    return room
+  }
+
+  mutating func giveBack(recordRoom room: consuming [UInt8]) {
+    recordRoom = room.count <= Self.recordRoomMax ? room : []
   }
 
   // MARK: Transactions

@@ -72,7 +72,7 @@ final class CommitPipeline: Sendable {
       var resolved = try resolve(request, bases, isCurrent: isCurrent, order, at: time)
       let feed = order.feed
       do throws(DocumentStoreError) {
-        let encoded = try encode(&resolved, &order.feed, at: time)
+        let encoded = try encode(&resolved, &order, at: time)
         return try log(encoded, resolved, request, &order, at: time)
       } catch {
         // It has no place in the order, and no entry.
@@ -232,35 +232,39 @@ final class CommitPipeline: Sendable {
   }
 
   private func encode(
-    _ resolved: inout Resolved, _ feed: inout FeedLedger, at time: StoredTimestamp
+    _ resolved: inout Resolved, _ order: inout CommitOrder, at time: StoredTimestamp
   ) throws(DocumentStoreError) -> Encoded {
-    var encoder = RecordEncoder(shapes: layer.shapes)
+    var encoder = RecordEncoder(shapes: layer.shapes, room: order.takeRecordRoom())
+    defer { order.giveBack(recordRoom: encoder.bytes) }
+    var bytes = 0
     let records = resolved.changes.indices.map { place in
-      resolved.changes[place].after.map { encoder.encode($0) }
+      let record = resolved.changes[place].after.map { encoder.append($0) }
+      bytes += Batch.bytes(ofPutOf: record?.count ?? 0, for: resolved.changes[place].key)
+      return record
     }
     let shapes = layer.shapes.definitionsDue(for: encoder.used)
     do throws(ByteStoreError) {
-      var batch = Batch(stamp: UInt64(bitPattern: time.microseconds))
+      var batch = Batch(stamp: UInt64(bitPattern: time.microseconds), bytesOfPuts: bytes)
       for shape in shapes { try batch.put(shape.definition, for: Shape.key(shape.id)) }
       var changes: [FeedFormat.Change] = []
       for (place, record) in records.enumerated() {
         if let record {
           resolved.changes[place].recordBytes = record.count
-          try batch.put(record, for: resolved.changes[place].key)
+          try batch.put(encoder.bytes.rawSpan.extracting(record), for: resolved.changes[place].key)
         } else {
           try batch.remove(resolved.changes[place].key)
         }
         // What is kept beside the users' documents concerns no reader of the feed.
-        if feed.isActive, !resolved.changes[place].path.isReserved {
-          changes.append((resolved.changes[place].key, record))
+        if order.feed.isActive, !resolved.changes[place].path.isReserved {
+          changes.append((resolved.changes[place].key, record.map { Array(encoder.bytes[$0]) }))
         }
       }
       let defined = shapes.map(\.id)
       guard !changes.isEmpty else { return Encoded(batch: batch, shapes: defined) }
       // Behind the documents, whose ordinals follow those of the shapes.
       let entry = FeedFormat.encode(changes, at: time)
-      try batch.put(entry, for: FeedFormat.key(feed.add(bytes: entry.count)))
-      try batch.put(feed.state, for: FeedFormat.stateKey)
+      try batch.put(entry, for: FeedFormat.key(order.feed.add(bytes: entry.count)))
+      try batch.put(order.feed.state, for: FeedFormat.stateKey)
       resolved.feedBytes = entry.count
       return Encoded(batch: batch, shapes: defined)
     } catch {

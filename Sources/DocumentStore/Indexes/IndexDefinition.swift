@@ -163,13 +163,13 @@ extension IndexDefinition: CustomStringConvertible {
 // MARK: Keys
 
 extension IndexDefinition {
-  /// The keys of a document, each once. `value` gives what it has in a field.
-  func keys(of path: DocumentPath, _ value: (StoredFieldPath) -> StoredValue?) -> [[UInt8]] {
+  /// The keys of a document, each once. `value` gives what it has in the field of a number.
+  func keys(of path: DocumentPath, _ value: (Int) -> StoredValue?) -> [[UInt8]] {
     if let key = key(of: path, value) { return key }
     var keys: [[UInt8]] = [prefix(path.parent)]
-    for field in fields {
+    for (number, field) in fields.enumerated() {
       var next: [[UInt8]] = []
-      switch (field.part, value(field.path)) {
+      switch (field.part, value(number)) {
       case (.element, .array(let elements)):
         var seen = Set<[UInt8]>()
         for element in elements {
@@ -193,19 +193,14 @@ extension IndexDefinition {
     return keys
   }
 
-  /// Whether two states of a document have the same in all fields of the index, and so the same keys.
-  func isSame(_ left: StoredDocument, _ right: StoredDocument) -> Bool {
-    fields.allSatisfy { left.value(of: $0.path) == right.value(of: $0.path) }
-  }
-
   /// The one key of a document, or none; nil if elements of an array decide how many there are.
-  private func key(of path: DocumentPath, _ value: (StoredFieldPath) -> StoredValue?) -> [[UInt8]]? {
+  private func key(of path: DocumentPath, _ value: (Int) -> StoredValue?) -> [[UInt8]]? {
     guard !fields.contains(where: { $0.part == .element }) else { return nil }
     var key: [UInt8] = []
     key.reserveCapacity(DocumentKey.bytes(path) + 16 * fields.count)
     if scope == .collection { DocumentKey.append(parentOf: path, to: &key) }
-    for field in fields {
-      switch (field.part, value(field.path)) {
+    for (number, field) in fields.enumerated() {
+      switch (field.part, value(number)) {
       case (.value(let direction), let value?), (.valueOrNull(let direction), let value?):
         IndexKey.append(value, direction, to: &key)
       case (.valueOrNull(let direction), nil): IndexKey.append(.null, direction, to: &key)
@@ -217,7 +212,7 @@ extension IndexDefinition {
   }
 
   func keys(of document: StoredDocument) -> [[UInt8]] {
-    keys(of: document.path) { document.value(of: $0) }
+    keys(of: document.path) { document.value(of: fields[$0].path) }
   }
 
   /// What the keys of all documents of a collection begin with.
@@ -245,10 +240,8 @@ extension IndexDefinition {
   func entries(
     ofRecord record: RawSpan, at path: DocumentPath, _ shapes: ShapeTable
   ) throws(RecordError) -> (keys: [[UInt8]], numbers: NumberBits) {
-    var values: [StoredFieldPath: StoredValue] = [:]
-    for field in fields where values[field.path] == nil {
-      values[field.path] = try RecordCodec.value(at: field.path, in: record, shapes)
-    }
+    var values: [StoredValue?] = []
+    for field in fields { values.append(try RecordCodec.value(at: field.path, in: record, shapes)) }
     let keys = keys(of: path) { values[$0] }
     return (keys, keys.isEmpty ? NumberBits() : numbers { values[$0] })
   }

@@ -50,14 +50,14 @@ enum IndexKey {
       key.append(ordered: moment.microseconds)
     case .string(let text):
       key.append(0x50)
-      key.append(ordered: text.utf8)
+      key.append(ordered: text)
     case .bytes(let bytes):
       key.append(0x60)
       key.append(ordered: bytes)
     case .reference(let reference):
       key.append(0x70)
-      key.append(ordered: reference.projectID.utf8)
-      key.append(ordered: reference.databaseID.utf8)
+      key.append(ordered: reference.projectID)
+      key.append(ordered: reference.databaseID)
       key += DocumentKey.encode(reference.path)
     case .geoPoint(let place):
       key.append(0x80)
@@ -75,7 +75,7 @@ enum IndexKey {
       key.append(0xB0)
       for (name, value) in map.entries {
         key.append(1)
-        key.append(ordered: name.utf8)
+        key.append(ordered: name)
         append(value, to: &key)
       }
       key.append(0)

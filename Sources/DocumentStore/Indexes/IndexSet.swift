@@ -262,8 +262,10 @@ final class IndexChanges: CommitNote {
   func keys(for index: UInt32, _ definition: IndexDefinition) -> [Keys] {
     made.withLock { made in
       if let known = made.keys.first(where: { $0.index == index }) { return known.keys }
+      // The documents of a commit are mostly alike.
+      var fields = IndexedFields(definition)
       let keys = unsafe changes.withUnsafeBufferPointer { changes in
-        changes.indices.map { unsafe Self.keys(of: changes[$0], definition) }
+        changes.indices.map { unsafe Self.keys(of: changes[$0], &fields) }
       }
       made.keys.append((index, keys))
       return keys
@@ -288,20 +290,20 @@ final class IndexChanges: CommitNote {
     changes.contains { $0.path.collectionID.isSameUTF8(as: definition.collectionID) }
   }
 
-  private static func keys(of change: Change, _ definition: IndexDefinition) -> Keys {
-    guard definition.collectionID.isSameUTF8(as: change.path.collectionID) else { return Keys() }
+  private static func keys(of change: Change, _ fields: inout IndexedFields) -> Keys {
+    guard fields.definition.collectionID.isSameUTF8(as: change.path.collectionID) else { return Keys() }
     // Most updates are about fields of few indexes.
     if case .document(let before) = change.before, let after = change.after,
-      definition.isSame(before, after)
+      fields.areSame(in: before, after)
     {
       return Keys()
     }
-    let (after, came) = change.after.map { entries(of: $0, definition) } ?? ([], NumberBits())
+    let (after, came) = change.after.map { fields.entries(of: $0) } ?? ([], NumberBits())
     switch change.before {
     case .none: return Keys(added: after, came: came)
     case .unknown: return Keys(added: after, isUnknown: true)
     case .document(let document):
-      let (before, gone) = entries(of: document, definition)
+      let (before, gone) = fields.entries(of: document)
       guard before != after else { return gone == came ? Keys() : Keys(gone: gone, came: came) }
       // Without the elements of an array, a document has one key.
       if before.count <= 1, after.count <= 1 {
@@ -312,13 +314,6 @@ final class IndexChanges: CommitNote {
         removed: before.filter { !new.contains($0) }, added: after.filter { !old.contains($0) }, gone: gone,
         came: came)
     }
-  }
-
-  private static func entries(
-    of document: StoredDocument, _ definition: IndexDefinition
-  ) -> (keys: [[UInt8]], numbers: NumberBits) {
-    let keys = StoredKey.of(definition.keys(of: document))
-    return (keys, keys.isEmpty ? NumberBits() : definition.numbers(document.value))
   }
 }
 

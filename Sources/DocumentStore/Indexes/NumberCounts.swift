@@ -64,11 +64,11 @@ struct NumberCounts: Equatable, Sendable {
 }
 
 extension IndexDefinition {
-  /// What numbers a document has in the fields. `value` gives what it has in a field.
-  func numbers(_ value: (StoredFieldPath) -> StoredValue?) -> NumberBits {
+  /// What numbers a document has in the fields. `value` gives what it has in the field of a number.
+  func numbers(_ value: (Int) -> StoredValue?) -> NumberBits {
     var bits = NumberBits()
     for (place, field) in fields.prefix(NumberBits.fieldsMax).enumerated() where field.part != .element {
-      switch value(field.path) {
+      switch value(place) {
       case .integer: bits.integers |= 1 << UInt64(place)
       case .double: bits.doubles |= 1 << UInt64(place)
       default: break
@@ -76,4 +76,6 @@ extension IndexDefinition {
     }
     return bits
   }
+
+  func numbers(of document: StoredDocument) -> NumberBits { numbers { document.value(of: fields[$0].path) } }
 }

@@ -57,7 +57,8 @@ enum RecordCodec {
     createTime: StoredTimestamp, updateTime: StoredTimestamp, fields: StoredMap
   ) -> [UInt8] {
     var encoder = RecordEncoder(shapes: nil)
-    return encoder.encode(createTime: createTime, updateTime: updateTime, fields: fields)
+    _ = encoder.append(createTime: createTime, updateTime: updateTime, fields: fields)
+    return encoder.bytes
   }
 
   static func decodeHead(_ record: RawSpan) throws(RecordError) -> Head {

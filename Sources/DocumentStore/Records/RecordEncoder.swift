@@ -4,33 +4,38 @@ import ByteStore
 
 struct RecordEncoder {
   private let shapes: ShapeDictionary?
-  private var bytes: [UInt8] = []
+  /// The records so far, one behind the other.
+  private(set) var bytes: [UInt8]
   /// Of all records so far.
   private(set) var used: Set<Int> = []
   /// Some of them: most maps of a commit have one of a few shapes.
   private var lastUsed = SIMD4<Int32>(repeating: -1)
   private var nextLastUsed = 0
 
-  init(shapes: ShapeDictionary?) {
+  /// `room` is where the records will lie. An encoder of one commit after the other passes it on.
+  init(shapes: ShapeDictionary?, room: consuming [UInt8] = []) {
     self.shapes = shapes
+    bytes = room
+    bytes.removeAll(keepingCapacity: true)
     // Most records have room in it, and need not grow to it step by step.
     bytes.reserveCapacity(512)
   }
 
-  mutating func encode(_ document: StoredDocument) -> [UInt8] {
-    encode(createTime: document.createTime, updateTime: document.updateTime, fields: document.fields)
+  /// Where its record is in `bytes`.
+  mutating func append(_ document: StoredDocument) -> Range<Int> {
+    append(createTime: document.createTime, updateTime: document.updateTime, fields: document.fields)
   }
 
-  mutating func encode(
+  mutating func append(
     createTime: StoredTimestamp, updateTime: StoredTimestamp, fields: StoredMap
-  ) -> [UInt8] {
-    bytes.removeAll(keepingCapacity: true)
+  ) -> Range<Int> {
+    let start = bytes.count
     let difference = updateTime.microseconds - createTime.microseconds
     bytes.append(difference == 0 ? RecordCodec.unchangedForm : RecordCodec.changedForm)
     bytes.append(littleEndian: createTime.microseconds)
     if difference != 0 { bytes.append(varint: Zigzag.encode(difference)) }
     append(fields)
-    return bytes
+    return start..<bytes.count
   }
 
   // MARK: Maps and arrays

@@ -10,7 +10,8 @@ extension StoredDocument {
 
   package func record(shapes: [[String]]) -> [UInt8] {
     var encoder = RecordEncoder(shapes: Self.dictionary(shapes))
-    return encoder.encode(self)
+    _ = encoder.append(self)
+    return encoder.bytes
   }
 
   /// It takes no others.

@@ -34,7 +34,7 @@ extension DocumentStore {
         where index.definition.collectionID.isSameUTF8(as: path.collectionID) {
           let keys = index.definition.keys(of: document)
           for key in keys { expected[place].add(key, ordinal) }
-          if !keys.isEmpty { numbers[place].add(index.definition.numbers(document.value)) }
+          if !keys.isEmpty { numbers[place].add(index.definition.numbers(of: document)) }
         }
       } catch {
         problem = DocumentStoreError(error, at: path, in: self.path)
