@@ -37,12 +37,13 @@ extension OrderedIndexNode {
     let suffix = unsafe key + prefixBytes
     let suffixBytes = keyBytes - prefixBytes
     let head = unsafe Self.head(suffix, suffixBytes)
-    var low = headsBelow(head, from: first)
+    let heads = unsafe heads
+    var low = unsafe headsBelow(head, heads, from: first)
     guard low < count, unsafe heads[low] == head else { return (low, false) }
     // Among equal heads the rest decides.
     var high = low + 1
     if high < count, unsafe heads[high] == head {
-      high = head == UInt32.max ? count : headsBelow(head + 1, from: high)
+      high = head == UInt32.max ? count : unsafe headsBelow(head + 1, heads, from: high)
     }
     while low < high {
       let middle = (low + high) / 2
@@ -66,19 +67,24 @@ extension OrderedIndexNode {
   }
 
   /// The first entry, from `first` on, whose head is not below `head`.
-  private func headsBelow(_ head: UInt32, from first: Int) -> Int {
-    let heads = unsafe heads
+  private func headsBelow(_ head: UInt32, _ heads: UnsafeMutablePointer<UInt32>, from first: Int) -> Int {
     let countedMax = isLeaf ? 192 : 64
     var start = first
     var rest = count - first
     while rest > countedMax {
       let half = rest / 2
-      start = unsafe heads[start + half - 1] < head ? start + half : start
-      rest -= half
+      start &+= unsafe heads[start &+ half &- 1] < head ? half : 0
+      rest &-= half
     }
-    // Counting takes all lines of memory at once; a bisection would wait for each of them.
+    // Counting takes all lines of memory at once; a bisection would wait for each of them. With arithmetic that wraps,
+    // several heads are compared by one instruction.
     var below: UInt32 = 0
-    for index in start..<start + rest { below &+= unsafe heads[index] < head ? 1 : 0 }
+    var index = start
+    let end = start &+ rest
+    while index < end {
+      below &+= unsafe heads[index] < head ? 1 : 0
+      index &+= 1
+    }
     return start + Int(below)
   }
 

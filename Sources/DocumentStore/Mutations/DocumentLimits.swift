@@ -69,15 +69,16 @@ package enum DocumentLimits {
     // What lies in an array would be counted as referred to, each name and value for itself.
     try unsafe fields.entries.withUnsafeBufferPointer { entries throws(Refusal) in
       for place in entries.indices {
-        try unsafe checkName(entries[place].name)
+        let name = unsafe entries.name(at: place)
+        try unsafe checkName(name.pointee)
         let size: Int
         do throws(Refusal) {
           size = try unsafe bytes(of: entries[place].value, depth: 0)
         } catch {
-          throw unsafe error.inside(entries[place].name)
+          throw unsafe error.inside(name.pointee)
         }
-        try unsafe require(size, fieldValueBytesMax, "The value of field \"\(entries[place].name)\"")
-        total += unsafe entries[place].name.utf8.count + 1 + size
+        try unsafe require(size, fieldValueBytesMax, "The value of field \"\(name.pointee)\"")
+        total += unsafe name.pointee.utf8.count + 1 + size
       }
     }
     try require(total, documentBytesMax, "The document")
@@ -165,7 +166,7 @@ package enum DocumentLimits {
   private static func checkName(_ name: String) throws(Refusal) {
     let bytes = name.utf8
     try require(bytes.count, fieldNameBytesMax, "A field's name")
-    guard let first = bytes.first else {
+    guard let first = name.firstInUTF8 else {
       throw Refusal("Invalid data. Document fields must not be empty", field: [name])
     }
     // Most names do not begin with an underscore: one look decides.

@@ -36,6 +36,12 @@ extension String {
     return utf8.lexicographicallyPrecedes(other.utf8) ? -1 : 1
   }
 
+  /// Nil if there are none.
+  var firstInUTF8: UInt8? {
+    let fast = unsafe utf8.withContiguousStorageIfAvailable { bytes in unsafe bytes.isEmpty ? nil : bytes[0] }
+    return fast ?? utf8.first
+  }
+
   /// Whether one of the bytes is `byte`.
   func containsInUTF8(_ byte: UInt8) -> Bool {
     let fast = unsafe utf8.withContiguousStorageIfAvailable { bytes in unsafe bytes.contains(byte) }

@@ -22,7 +22,7 @@ struct Shape: Sendable {
     return unsafe names.withUnsafeBufferPointer { names in
       unsafe map.entries.withUnsafeBufferPointer { entries in
         for place in names.indices {
-          guard unsafe names[place].isSameUTF8(as: entries[place].name) else { return false }
+          guard unsafe names[place].isSameUTF8(as: entries.name(at: place).pointee) else { return false }
         }
         return true
       }

@@ -151,12 +151,13 @@ public struct StoredMap: Sendable {
     unsafe entries.withUnsafeBufferPointer { entries in
       guard let last = entries.indices.last else { return 0 }
       // Fields mostly arrive in order, then this is the whole search.
-      if unsafe entries[last].name.precedesInUTF8(name) { return last + 1 }
+      if unsafe entries.name(at: last).pointee.precedesInUTF8(name) { return last + 1 }
       var low = 0
       var high = last
       while low < high {
         let middle = (low + high) / 2
-        if unsafe entries[middle].name.precedesInUTF8(name) { low = middle + 1 } else { high = middle }
+        let isBelow = unsafe entries.name(at: middle).pointee.precedesInUTF8(name)
+        if isBelow { low = middle + 1 } else { high = middle }
       }
       return low
     }
@@ -212,6 +213,13 @@ extension StoredGeoPoint {
   }
 }
 
+extension UnsafeBufferPointer<StoredMap.Entry> {
+  /// Where the name lies. The subscript of the buffer would copy the value beside it.
+  func name(at place: Int) -> UnsafePointer<String> {
+    unsafe (baseAddress! + place).pointer(to: \.name)!
+  }
+}
+
 extension StoredMap: Equatable {
   public static func == (left: Self, right: Self) -> Bool {
     guard left.count == right.count else { return false }
@@ -221,7 +229,7 @@ extension StoredMap: Equatable {
         // One map compared with itself: a NaN is the same as another here.
         if unsafe left.baseAddress == right.baseAddress { return true }
         for place in left.indices {
-          guard unsafe left[place].name.isSameUTF8(as: right[place].name),
+          guard unsafe left.name(at: place).pointee.isSameUTF8(as: right.name(at: place).pointee),
             unsafe left[place].value == right[place].value
           else { return false }
         }
