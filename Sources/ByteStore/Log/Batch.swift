@@ -12,12 +12,12 @@ package struct Batch: Sendable {
   private var puts = 0
   private(set) var body: [UInt8]
 
-  /// `bytesOfPuts` is what its operations are known to take, as `bytes(ofPutOf:for:)` says: then it need not grow to it
-  /// step by step, and has no more memory than that for as long as the commit is kept.
-  package init(stamp: UInt64 = 0, bytesOfPuts: Int = 0) {
+  /// `bytes` is what all its operations will take, as `bytes(ofPutOf:for:)` and `bytes(ofRemovalOf:)` say: then it need
+  /// not grow to it step by step, and has no more memory than that for as long as the commit is kept.
+  package init(stamp: UInt64 = 0, bytes: Int = 0) {
     self.stamp = stamp
     body = []
-    body.reserveCapacity(CommitBody.prefixBytes + bytesOfPuts)
+    body.reserveCapacity(min(CommitBody.prefixBytes + bytes, LogFormat.frameBodyBytesMax))
     body.append(littleEndian: stamp)
     body.append(littleEndian: UInt32(0))
   }
@@ -42,7 +42,7 @@ package struct Batch: Sendable {
 
   package mutating func remove(_ key: [UInt8]) throws(ByteStoreError) {
     try check(key)
-    try makeRoom(for: 3 + key.count)
+    try makeRoom(for: Self.bytes(ofRemovalOf: key))
     body.append(CommitBody.removeTag)
     body.append(littleEndian: UInt16(key.count))
     body.append(contentsOf: key)
@@ -55,6 +55,15 @@ package struct Batch: Sendable {
 
   /// What a put of so many bytes takes.
   package static func bytes(ofPutOf valueBytes: Int, for key: [UInt8]) -> Int { 7 + key.count + valueBytes }
+
+  package static func bytes(ofRemovalOf key: [UInt8]) -> Int { 3 + key.count }
+
+  /// Throws if operations of so many bytes are too much for one batch.
+  package static func check(bytes: Int) throws(ByteStoreError) {
+    let bytes = CommitBody.prefixBytes + bytes
+    guard bytes > LogFormat.frameBodyBytesMax else { return }
+    throw .tooLarge(what: "A batch", limit: LogFormat.frameBodyBytesMax, found: bytes)
+  }
 
   /// Only takes away: a full disk takes it.
   var isRemovalOnly: Bool { puts == 0 }

@@ -32,7 +32,7 @@ struct LogWriter {
   /// Room for the pages of a group, as large as those before it were.
   private var pages: [UInt8] = []
   /// More is not kept between groups.
-  private static let pagesKeptMax = 1 << 20
+  private static let pageBytesKeptMax = 1 << 20
 
   /// Makes a log file, on stable storage at its full size with its header (C3), out of a spare if there
   /// is one.
@@ -118,7 +118,6 @@ struct LogWriter {
   mutating func append(_ group: [Batch]) throws(SystemFailure) {
     precondition(
       hasRoom(for: group, usingReserve: true), "a group must fit: the caller turns to a new log first")
-    // Memory that is new costs more to touch than what is written to it.
     var pages: [UInt8] = []
     swap(&pages, &self.pages)
     pages.reserveCapacity(Self.groupBytes(group))
@@ -128,7 +127,7 @@ struct LogWriter {
       encode(.commit, body: batch.body, sequence: sequence, into: &pages)
     }
     try write(&pages)
-    pages.removeAll(keepingCapacity: pages.count <= Self.pagesKeptMax)
+    pages.removeAll(keepingCapacity: pages.count <= Self.pageBytesKeptMax)
     swap(&pages, &self.pages)
     lastSequence = sequence
     unsyncedSince = unsyncedSince ?? platform.clock.monotonicNanoseconds()

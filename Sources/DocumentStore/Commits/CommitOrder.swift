@@ -57,11 +57,11 @@ struct CommitOrder {
   /// Their numbers, in order.
   private var underWay: [UInt64] = []
   private var history = CommitHistory()
-  /// For the records of the next commit, as much as those before it took. Memory that is new costs more to touch than
-  /// what is written to it.
+  /// For the records of the next commit, as much as those before it took: they are encoded under the lock that keeps
+  /// this. Memory that is new costs more to touch than what is written to it.
   private var recordRoom: [UInt8] = []
   /// More is not kept between commits.
-  private static let recordRoomMax = 1 << 20
+  private static let recordRoomBytesMax = 1 << 20
   var feed: FeedLedger
   /// Whoever needs that no commit is under way; new ones wait meanwhile.
   var quietRequests = 0
@@ -129,7 +129,7 @@ struct CommitOrder {
   }
 
   mutating func giveBack(recordRoom room: consuming [UInt8]) {
-    recordRoom = room.count <= Self.recordRoomMax ? room : []
+    recordRoom = room.capacity <= Self.recordRoomBytesMax ? room : []
   }
 
   // MARK: Transactions

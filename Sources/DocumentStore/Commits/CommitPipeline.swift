@@ -236,40 +236,57 @@ final class CommitPipeline: Sendable {
   ) throws(DocumentStoreError) -> Encoded {
     var encoder = RecordEncoder(shapes: layer.shapes, room: order.takeRecordRoom())
     defer { order.giveBack(recordRoom: encoder.bytes) }
-    var bytes = 0
-    let records = resolved.changes.indices.map { place in
-      let record = resolved.changes[place].after.map { encoder.append($0) }
-      bytes += Batch.bytes(ofPutOf: record?.count ?? 0, for: resolved.changes[place].key)
-      return record
-    }
-    let shapes = layer.shapes.definitionsDue(for: encoder.used)
     do throws(ByteStoreError) {
-      var batch = Batch(stamp: UInt64(bitPattern: time.microseconds), bytesOfPuts: bytes)
-      for shape in shapes { try batch.put(shape.definition, for: Shape.key(shape.id)) }
-      var changes: [FeedFormat.Change] = []
+      var bytes = 0
+      var records: [Range<Int>?] = []
+      records.reserveCapacity(resolved.changes.count)
+      for place in resolved.changes.indices {
+        let key = resolved.changes[place].key
+        let record = resolved.changes[place].after.map { encoder.append($0) }
+        resolved.changes[place].recordBytes = record?.count ?? 0
+        bytes += record.map { Batch.bytes(ofPutOf: $0.count, for: key) } ?? Batch.bytes(ofRemovalOf: key)
+        // What small changes of large documents make is found out here, and not all of it is made.
+        try Batch.check(bytes: bytes)
+        records.append(record)
+      }
+      let shapes = layer.shapes.definitionsDue(for: encoder.used)
+      let definitions = shapes.map { (key: Shape.key($0.id), value: $0.definition) }
+      let entry = feedEntry(resolved.changes, records, encoder.bytes, &order.feed, at: time)
+      resolved.feedBytes = entry.first?.value.count
+      for put in definitions + entry { bytes += Batch.bytes(ofPutOf: put.value.count, for: put.key) }
+      var batch = Batch(stamp: UInt64(bitPattern: time.microseconds), bytes: bytes)
+      for (key, value) in definitions { try batch.put(value, for: key) }
       for (place, record) in records.enumerated() {
+        let key = resolved.changes[place].key
         if let record {
-          resolved.changes[place].recordBytes = record.count
-          try batch.put(encoder.bytes.rawSpan.extracting(record), for: resolved.changes[place].key)
+          try batch.put(encoder.bytes.rawSpan.extracting(record), for: key)
         } else {
-          try batch.remove(resolved.changes[place].key)
-        }
-        // What is kept beside the users' documents concerns no reader of the feed.
-        if order.feed.isActive, !resolved.changes[place].path.isReserved {
-          changes.append((resolved.changes[place].key, record.map { Array(encoder.bytes[$0]) }))
+          try batch.remove(key)
         }
       }
-      let defined = shapes.map(\.id)
-      guard !changes.isEmpty else { return Encoded(batch: batch, shapes: defined) }
       // Behind the documents, whose ordinals follow those of the shapes.
-      let entry = FeedFormat.encode(changes, at: time)
-      try batch.put(entry, for: FeedFormat.key(order.feed.add(bytes: entry.count)))
-      try batch.put(order.feed.state, for: FeedFormat.stateKey)
-      resolved.feedBytes = entry.count
-      return Encoded(batch: batch, shapes: defined)
+      for (key, value) in entry { try batch.put(value, for: key) }
+      return Encoded(batch: batch, shapes: shapes.map(\.id))
     } catch {
       throw DocumentStoreError(error)
     }
+  }
+
+  /// What a commit leaves for those who read the feed; nothing if it has none, or changes nothing for them.
+  private func feedEntry(
+    _ changes: [CommitChange], _ records: [Range<Int>?], _ bytes: [UInt8], _ feed: inout FeedLedger,
+    at time: StoredTimestamp
+  ) -> [(key: [UInt8], value: [UInt8])] {
+    guard feed.isActive else { return [] }
+    var entries: [FeedFormat.Change] = []
+    // What is kept beside the users' documents concerns no reader of the feed.
+    for (place, record) in records.enumerated() where !changes[place].path.isReserved {
+      entries.append((changes[place].key, record.map { Array(bytes[$0]) }))
+    }
+    guard !entries.isEmpty else { return [] }
+    let entry = FeedFormat.encode(entries, at: time)
+    let key = FeedFormat.key(feed.add(bytes: entry.count))
+    return [(key, entry), (FeedFormat.stateKey, feed.state)]
   }
 
   // MARK: 5. Log

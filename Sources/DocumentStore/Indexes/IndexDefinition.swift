@@ -163,13 +163,14 @@ extension IndexDefinition: CustomStringConvertible {
 // MARK: Keys
 
 extension IndexDefinition {
-  /// The keys of a document, each once. `value` gives what it has in the field of a number.
+  /// The keys of a document, each once. `value` gives what it has in the field at a place
+  /// among `fields`.
   func keys(of path: DocumentPath, _ value: (Int) -> StoredValue?) -> [[UInt8]] {
     if let key = key(of: path, value) { return key }
     var keys: [[UInt8]] = [prefix(path.parent)]
-    for (number, field) in fields.enumerated() {
+    for (place, field) in fields.enumerated() {
       var next: [[UInt8]] = []
-      switch (field.part, value(number)) {
+      switch (field.part, value(place)) {
       case (.element, .array(let elements)):
         var seen = Set<[UInt8]>()
         for element in elements {
@@ -199,8 +200,8 @@ extension IndexDefinition {
     var key: [UInt8] = []
     key.reserveCapacity(DocumentKey.bytes(path) + 16 * fields.count)
     if scope == .collection { DocumentKey.append(parentOf: path, to: &key) }
-    for (number, field) in fields.enumerated() {
-      switch (field.part, value(number)) {
+    for (place, field) in fields.enumerated() {
+      switch (field.part, value(place)) {
       case (.value(let direction), let value?), (.valueOrNull(let direction), let value?):
         IndexKey.append(value, direction, to: &key)
       case (.valueOrNull(let direction), nil): IndexKey.append(.null, direction, to: &key)

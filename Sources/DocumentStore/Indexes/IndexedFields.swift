@@ -6,34 +6,34 @@ struct IndexedFields {
   /// For each field of the index, its name if it is an outermost one.
   private let names: [String?]
   /// Where it was among the fields of the last document.
-  private var places: [Int]
+  private var found: [Int]
 
   init(_ definition: IndexDefinition) {
     self.definition = definition
     names = definition.fields.map(\.path).map { $0.names.count == 1 && $0 != .documentID ? $0.names[0] : nil }
-    places = Array(repeating: 0, count: names.count)
+    found = Array(repeating: 0, count: names.count)
   }
 
   /// The keys of a document, and what numbers it has if it has keys.
   mutating func entries(of document: StoredDocument) -> (keys: [[UInt8]], numbers: NumberBits) {
     var values: [StoredValue?] = []
-    values.reserveCapacity(places.count)
-    for number in places.indices { values.append(value(ofField: number, in: document)) }
+    values.reserveCapacity(found.count)
+    for place in found.indices { values.append(value(ofField: place, in: document)) }
     let keys = StoredKey.of(definition.keys(of: document.path) { values[$0] })
     return (keys, keys.isEmpty ? NumberBits() : definition.numbers { values[$0] })
   }
 
   /// Whether two states of a document have the same in all fields of the index, and so the same keys.
   mutating func areSame(in left: StoredDocument, _ right: StoredDocument) -> Bool {
-    for number in places.indices
-    where value(ofField: number, in: left) != value(ofField: number, in: right) {
+    for place in found.indices
+    where value(ofField: place, in: left) != value(ofField: place, in: right) {
       return false
     }
     return true
   }
 
-  private mutating func value(ofField number: Int, in document: StoredDocument) -> StoredValue? {
-    guard let name = names[number] else { return document.value(of: definition.fields[number].path) }
-    return document.fields.value(of: name, near: &places[number])
+  private mutating func value(ofField place: Int, in document: StoredDocument) -> StoredValue? {
+    guard let name = names[place] else { return document.value(of: definition.fields[place].path) }
+    return document.fields.value(of: name, near: &found[place])
   }
 }

@@ -64,7 +64,8 @@ struct NumberCounts: Equatable, Sendable {
 }
 
 extension IndexDefinition {
-  /// What numbers a document has in the fields. `value` gives what it has in the field of a number.
+  /// What numbers a document has in the fields. `value` gives what it has in the field at a place
+  /// among them.
   func numbers(_ value: (Int) -> StoredValue?) -> NumberBits {
     var bits = NumberBits()
     for (place, field) in fields.prefix(NumberBits.fieldsMax).enumerated() where field.part != .element {

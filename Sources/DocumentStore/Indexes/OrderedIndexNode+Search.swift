@@ -68,6 +68,7 @@ extension OrderedIndexNode {
 
   /// The first entry, from `first` on, whose head is not below `head`.
   private func headsBelow(_ head: UInt32, _ heads: UnsafeMutablePointer<UInt32>, from first: Int) -> Int {
+    assert(first <= count)
     let countedMax = isLeaf ? 192 : 64
     var start = first
     var rest = count - first

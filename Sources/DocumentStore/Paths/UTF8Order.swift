@@ -36,7 +36,7 @@ extension String {
     return utf8.lexicographicallyPrecedes(other.utf8) ? -1 : 1
   }
 
-  /// Nil if there are none.
+  /// The first byte; nil if there is none.
   var firstInUTF8: UInt8? {
     let fast = unsafe utf8.withContiguousStorageIfAvailable { bytes in unsafe bytes.isEmpty ? nil : bytes[0] }
     return fast ?? utf8.first

@@ -47,7 +47,7 @@ import Testing
     #expect(perField <= Self.allocationsOfFieldMax, "\(perField) allocations for each field")
   }
 
-  /// Records lie behind each other in the room of those of the commit before, and so do the pages of the log.
+  /// Records lie behind each other, and a body is made as long as it will be.
   @Test(.enabled(if: allocations_are_counted())) func aBatchAllocatesLittleForEachDocument() throws {
     let machine = try SimulatedStore()
     try machine.store.createIndex(IndexDefinition("c", .collection, [.init("name")]))
