@@ -27,6 +27,10 @@ extension ByteStore {
     package var after: (ordinal: UInt32, value: [UInt8])?
   }
 
+  /// Whether the checkpoint that was opened has no key: all that is there came with the logs. To be asked before
+  /// `forEachRecoveredChange`.
+  package var isAllRecovered: Bool { recovered.withLock { $0?.before.keys == 0 } }
+
   /// The keys of which the logs had something when the store was opened, some more than once. To be called
   /// before `forEachRecoveredChange`.
   package func forEachRecoveredKey(_ body: ([UInt8]) -> Void) {
@@ -42,15 +46,37 @@ extension ByteStore {
     guard let recovered = recovered.withLock({ $0.take() }) else { return }
     let before = SharedTable(recovered.before, table.cache, path: path)
     let wasEmpty = recovered.before.keys == 0
-    var seen = Set<RecoveredKey>()
+    var seen = OrdinalSet()
+    // What is not there now has no ordinal.
+    var gone = Set<RecoveredKey>()
+    var buffer = ReadBuffer()
     for commit in recovered.commits {
-      for key in commit.keys where seen.insert(RecoveredKey(bytes: key)).inserted {
+      for operation in commit.operations {
+        let key = Array(commit.bytes[operation.key])
+        let ordinal = try table.ordinal(of: key, into: &buffer)
+        let isFirst = ordinal.map { seen.insert($0) } ?? gone.insert(RecoveredKey(bytes: key)).inserted
+        guard isFirst else { continue }
+        let new = ordinal.map { ($0, Array(copying: buffer.bytes)) }
         let old =
           wasEmpty
           ? nil : try before.withLostPagesFound { () throws(ByteStoreError) in try before.entry(of: key) }
-        try body(RecoveredChange(key: key, before: old, after: try table.entry(of: key)))
+        try body(RecoveredChange(key: key, before: old, after: new))
       }
     }
+  }
+}
+
+/// A bit for each ordinal up to the highest.
+private struct OrdinalSet {
+  private var words: [UInt64] = []
+
+  /// False if it is there already.
+  mutating func insert(_ ordinal: UInt32) -> Bool {
+    let place = Int(ordinal / 64)
+    if place >= words.count { words += repeatElement(0, count: max(place + 1 - words.count, words.count)) }
+    let bit: UInt64 = 1 << UInt64(ordinal % 64)
+    defer { words[place] |= bit }
+    return words[place] & bit == 0
   }
 }
 

@@ -9,15 +9,23 @@ extension IndexSet {
     load(from: store.checkpoint, path: store.path)
     shapes.catchUp(with: store)
     var recovered = RecoveredDocuments(state.withLock { $0.indexes.map(\.definition) }, shapes.table)
+    let trees = store.isAllRecovered ? state.withLock { RecoveredTrees($0) } : nil
     try store.forEachRecoveredChange { change throws(ByteStoreError) in
       recovered.add(change)
-      if recovered.isFull { apply(recovered.take()) }
+      if recovered.isFull { apply(recovered.take(), trees) }
     }
-    apply(recovered.take())
+    apply(recovered.take(), trees)
+    state.withLock { trees?.build(into: &$0) }
   }
 
-  private func apply(_ recovered: (changes: IndexChanges, ordinals: [UInt32])) {
-    state.withLock { $0.apply(recovered.changes, recovered.ordinals) }
+  private func apply(_ recovered: (changes: IndexChanges, ordinals: [UInt32]), _ trees: RecoveredTrees?) {
+    state.withLock { state in
+      if let trees {
+        trees.add(recovered.changes, recovered.ordinals, &state)
+      } else {
+        state.apply(recovered.changes, recovered.ordinals)
+      }
+    }
   }
 }
 

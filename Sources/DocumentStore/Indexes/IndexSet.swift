@@ -76,6 +76,12 @@ final class IndexSet: LayerAbove {
       return names.contains(long) && nested.values.allSatisfy(names.contains)
     }
 
+    /// What is known of a name beside its place in the tree.
+    mutating func count(_ key: [UInt8], of path: DocumentPath, _ more: Int) {
+      if more != 0, NameKey.isNested(path) { countNested(path.collectionID, more) }
+      if StoredKey.isLong(key.rawSpan) { long += more }
+    }
+
     mutating func countNested(_ id: String, _ more: Int) {
       let count = (nested[id] ?? 0) + more
       nested[id] = count == 0 ? nil : count
@@ -374,11 +380,8 @@ extension IndexSet.NameTree {
       isThere = false
       wasThere = try tree.remove(key.rawSpan) != nil
     }
-    let more = (isThere ? 1 : 0) - (wasThere ? 1 : 0)
-    let id = change.path.collectionID
-    if more != 0, NameKey.isNested(change.path) { countNested(id, more) }
-    if StoredKey.isLong(key.rawSpan) { long += more }
-    guard long >= 0, nested(id) >= 0 else {
+    count(key, of: change.path, (isThere ? 1 : 0) - (wasThere ? 1 : 0))
+    guard long >= 0, nested(change.path.collectionID) >= 0 else {
       throw DocumentStoreError(
         .corrupted(Damage(file: "", offset: 0, expected: "counts of names", found: "less than nothing")))
     }

@@ -1,0 +1,53 @@
+// The names and the indexes of a store of which the logs have every document, when it is opened: their keys are sorted,
+// and trees are made of them. Put into its place one by one, each would wait for memory at every level of a tree.
+
+import ByteStore
+
+final class RecoveredTrees {
+  /// A sorter is no element of a dictionary.
+  private final class Keys {
+    var sorter = OrderedIndexSorter()
+
+    func add(_ key: [UInt8], _ ordinal: UInt32) { sorter.add(key.rawSpan, ordinal) }
+  }
+
+  private let names = Keys()
+  /// By the id of the index.
+  private let keys: [UInt32: Keys]
+
+  /// Nil if a tree has something already.
+  init?(_ state: IndexSet.State) {
+    guard state.names?.tree.isEmpty ?? true, state.indexes.allSatisfy(\.tree.isEmpty) else { return nil }
+    keys = Dictionary(uniqueKeysWithValues: state.indexes.map { ($0.id, Keys()) })
+  }
+
+  /// Documents that are there now, each once. What is counted about their keys is counted in `state`.
+  func add(_ note: IndexChanges, _ ordinals: [UInt32], _ state: inout IndexSet.State) {
+    if state.names != nil {
+      for (place, key) in note.names.enumerated() where note.changes[place].after != nil {
+        names.add(key, ordinals[place])
+        state.names?.count(key, of: note.changes[place].path, 1)
+      }
+    }
+    for place in state.indexes.indices where note.concerns(state.indexes[place].definition) {
+      guard let sorted = keys[state.indexes[place].id] else { continue }
+      let made = note.keys(for: state.indexes[place].id, state.indexes[place].definition)
+      for (change, ordinal) in zip(made, ordinals) {
+        for key in change.added {
+          sorted.add(key, ordinal)
+          if StoredKey.isLong(key.rawSpan) { state.indexes[place].longKeys += 1 }
+        }
+        state.indexes[place].numbers.add(change.came)
+      }
+    }
+  }
+
+  /// One tree after the other: what was collected for it goes before the next one is made.
+  func build(into state: inout IndexSet.State) {
+    if state.names != nil { state.names?.tree = names.sorter.build() ?? OrderedIndex() }
+    for place in state.indexes.indices {
+      guard let sorted = keys[state.indexes[place].id] else { continue }
+      state.indexes[place].tree = sorted.sorter.build() ?? OrderedIndex()
+    }
+  }
+}

@@ -1,0 +1,97 @@
+// The trees of a store that is opened with nothing but logs, and with logs beyond a checkpoint.
+
+import ByteStore
+import Harness
+import Testing
+
+@testable import DocumentStore
+
+@Suite struct RecoveredTreesTests {
+  private static func definitions() throws -> [IndexDefinition] {
+    [
+      try IndexDefinition("c", .collection, [.init("n"), .init("text", .value(.descending))]),
+      try IndexDefinition("c", .collection, [.init("tags", .element)]),
+      try IndexDefinition("c", .collectionGroup, [.init("absent", .valueOrNull(.ascending))]),
+      try IndexDefinition("other", .collection, [.init("n")]),
+    ]
+  }
+
+  /// Its checkpoint has the indexes and no document.
+  private func emptyStore() throws -> SimulatedStore {
+    let machine = try SimulatedStore()
+    for definition in try Self.definitions() { try machine.store.createIndex(definition) }
+    try machine.store.compact()
+    return try machine.afterPowerLoss()
+  }
+
+  private func place(_ dice: inout Dice) -> DocumentPath {
+    let id = "d\(Int.random(in: 0..<40, using: &dice))"
+    switch Int.random(in: 0..<5, using: &dice) {
+    case 0: return path("other", id)
+    case 1: return path("c", id, "c", "below")
+    case 2: return path("c", String(repeating: id, count: 300))
+    default: return path("c", id)
+    }
+  }
+
+  private func fields(_ dice: inout Dice) -> StoredMap {
+    let number = Int64.random(in: 0..<20, using: &dice)
+    var fields = StoredMap([
+      ("n", Bool.random(using: &dice) ? .integer(number) : .double(Double(number) / 2)),
+      ("tags", .array((0..<number % 4).map { .integer($0) })),
+      ("text", .string(String(repeating: "t", count: number == 7 ? 900 : Int(number)))),
+    ])
+    if number % 3 == 0 { fields["n"] = nil }
+    return fields
+  }
+
+  @Test(arguments: 0..<8) func theyAreWhatAllDocumentsSay(seed: Int) throws {
+    var dice = Dice(seed: UInt64(seed))
+    var machine = try emptyStore()
+    // Loss upon loss with nothing but logs, then beyond a checkpoint that has documents.
+    for round in 0..<6 {
+      for _ in 0..<60 {
+        // A few of them are removed and made again, in one commit too.
+        let mutations: [Mutation] = (0..<Int.random(in: 1...6, using: &dice)).map { _ in
+          let place = place(&dice)
+          return Int.random(in: 0..<4, using: &dice) == 0 ? .delete(place) : .set(place, fields(&dice))
+        }
+        try machine.store.commit(mutations)
+      }
+      let entries = machine.store.indexList.map(\.entries)
+      machine = try machine.afterPowerLoss()
+      #expect(try machine.store.invariantBroken() == nil)
+      #expect(machine.store.indexList.map(\.entries) == entries)
+      #expect(entries.allSatisfy { $0 > 0 })
+      if round == 2 { try machine.store.compact() }
+    }
+  }
+
+  /// One by one in any order they would leave a third of each leaf free.
+  @Test func theirKeysAreSortedBeforeThereIsATree() throws {
+    let machine = try emptyStore()
+    var numbers = Array(0..<6000)
+    var dice = Dice(seed: 1)
+    numbers.shuffle(using: &dice)
+    for start in stride(from: 0, to: numbers.count, by: 500) {
+      try machine.store.commit(
+        numbers[start..<start + 500].map {
+          .set(path("other", "d\($0)"), StoredMap([("n", .integer(Int64($0)))]))
+        })
+    }
+    let recovered = try machine.afterPowerLoss()
+    let before = try nodes(machine.store)
+    let after = try nodes(recovered.store)
+    #expect(after < before * 4 / 5, "\(before) nodes of two trees before, and \(after) after")
+    #expect(try recovered.store.invariantBroken() == nil)
+  }
+
+  /// Of the names and of the index of `other`.
+  private func nodes(_ store: DocumentStore) throws -> Int {
+    let definition = try Self.definitions()[3]
+    return try store.indexes.state.withLock { state in
+      let index = try #require(state.indexes.first { $0.definition == definition })
+      return try #require(state.names).tree.memory.nodes + index.tree.memory.nodes
+    }
+  }
+}
