@@ -46,15 +46,20 @@ extension ByteStore {
     guard let recovered = recovered.withLock({ $0.take() }) else { return }
     let before = SharedTable(recovered.before, table.cache, path: path)
     let wasEmpty = recovered.before.keys == 0
-    var seen = OrdinalSet()
+    var seen = Set<UInt32>()
     // What is not there now has no ordinal.
     var gone = Set<RecoveredKey>()
     var buffer = ReadBuffer()
     for commit in recovered.commits {
       for operation in commit.operations {
         let key = Array(commit.bytes[operation.key])
-        let ordinal = try table.ordinal(of: key, into: &buffer)
-        let isFirst = ordinal.map { seen.insert($0) } ?? gone.insert(RecoveredKey(bytes: key)).inserted
+        // A value is as large as it is now, however often the key was written.
+        var isFirst = false
+        let ordinal = try table.ordinal(of: key, into: &buffer) { ordinal in
+          isFirst = seen.insert(ordinal).inserted
+          return isFirst
+        }
+        if ordinal == nil { isFirst = gone.insert(RecoveredKey(bytes: key)).inserted }
         guard isFirst else { continue }
         let new = ordinal.map { ($0, Array(copying: buffer.bytes)) }
         let old =
@@ -63,20 +68,6 @@ extension ByteStore {
         try body(RecoveredChange(key: key, before: old, after: new))
       }
     }
-  }
-}
-
-/// A bit for each ordinal up to the highest.
-private struct OrdinalSet {
-  private var words: [UInt64] = []
-
-  /// False if it is there already.
-  mutating func insert(_ ordinal: UInt32) -> Bool {
-    let place = Int(ordinal / 64)
-    if place >= words.count { words += repeatElement(0, count: max(place + 1 - words.count, words.count)) }
-    let bit: UInt64 = 1 << UInt64(ordinal % 64)
-    defer { words[place] |= bit }
-    return words[place] & bit == 0
   }
 }
 

@@ -33,9 +33,11 @@ final class SharedTable: Sendable {
     try find(key, into: &buffer) != nil
   }
 
-  /// The ordinal of a key, or nil.
-  func ordinal(of key: [UInt8], into buffer: inout ReadBuffer) throws(ByteStoreError) -> UInt32? {
-    try find(key, into: &buffer)
+  /// The ordinal of a key, or nil. `isWanted` says whether its value is, and is asked once if the key is there.
+  func ordinal(
+    of key: [UInt8], into buffer: inout ReadBuffer, _ isWanted: (UInt32) -> Bool = { _ in true }
+  ) throws(ByteStoreError) -> UInt32? {
+    try find(key, into: &buffer, isWanted)
   }
 
   func entry(of key: [UInt8]) throws(ByteStoreError) -> (ordinal: UInt32, value: [UInt8])? {
@@ -44,9 +46,10 @@ final class SharedTable: Sendable {
     }
   }
 
-  /// The ordinal of a key, or nil. Its value is in `buffer` then.
+  /// The ordinal of a key, or nil. Its value is in `buffer` then, if it is wanted.
   private func find(
-    _ key: [UInt8], into buffer: inout ReadBuffer, isFrozen: Bool = false
+    _ key: [UInt8], into buffer: inout ReadBuffer, isFrozen: Bool = false,
+    _ isWanted: (UInt32) -> Bool = { _ in true }
   ) throws(ByteStoreError) -> UInt32? {
     var passing: [UInt32] = []
     while true {
@@ -57,14 +60,20 @@ final class SharedTable: Sendable {
       case .absent:
         // What was passed over may have been given to this key meanwhile; in a frozen table it was not.
         guard !passing.isEmpty, !isFrozen else { return nil }
-        return try SharedTable(frozen(), cache, path: path).find(key, into: &buffer, isFrozen: true)
+        return try SharedTable(frozen(), cache, path: path).find(
+          key, into: &buffer, isFrozen: true, isWanted)
       case .missing(let page):
         try load(page)
       case .inTail(let ordinal, let commit, let offset):
-        buffer.fill(with: commit.bytes.rawSpan.extracting(commit.valueRange(ofPutAt: offset)))
+        if isWanted(ordinal) {
+          buffer.fill(with: commit.bytes.rawSpan.extracting(commit.valueRange(ofPutAt: offset)))
+        }
         return ordinal
       case .inSegment(let ordinal, let segment, let location):
-        if try Self.read(key, segment, location, cache, into: &buffer) { return ordinal }
+        if try Self.read(key, segment, location, cache, into: &buffer) {
+          _ = isWanted(ordinal)
+          return ordinal
+        }
         passing.append(ordinal)
       }
     }

@@ -61,7 +61,7 @@ struct CommitOrder {
   /// this. Memory that is new costs more to touch than what is written to it.
   private var recordRoom: [UInt8] = []
   /// More is not kept between commits.
-  private static let recordRoomBytesMax = 1 << 20
+  private static let recordRoomBytesMax = 2 << 20
   var feed: FeedLedger
   /// Whoever needs that no commit is under way; new ones wait meanwhile.
   var quietRequests = 0

@@ -15,7 +15,7 @@ extension IndexSet {
       if recovered.isFull { apply(recovered.take(), trees) }
     }
     apply(recovered.take(), trees)
-    state.withLock { trees?.build(into: &$0) }
+    state.withLock { trees?.finish(&$0) }
   }
 
   private func apply(_ recovered: (changes: IndexChanges, ordinals: [UInt32]), _ trees: RecoveredTrees?) {

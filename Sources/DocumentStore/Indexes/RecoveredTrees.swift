@@ -7,47 +7,66 @@ final class RecoveredTrees {
   /// A sorter is no element of a dictionary.
   private final class Keys {
     var sorter = OrderedIndexSorter()
-
-    func add(_ key: [UInt8], _ ordinal: UInt32) { sorter.add(key.rawSpan, ordinal) }
   }
 
+  /// Logs have more than this if flushes are far behind: trees are made then, and what follows goes into them.
+  static let bytesMax = 64 << 20
+
+  private let bytesMax: Int
+  /// Of all keys that were collected.
+  private var bytes = 0
   private let names = Keys()
   /// By the id of the index.
   private let keys: [UInt32: Keys]
 
   /// Nil if a tree has something already.
-  init?(_ state: IndexSet.State) {
+  init?(_ state: IndexSet.State, bytesMax: Int = bytesMax) {
     guard state.names?.tree.isEmpty ?? true, state.indexes.allSatisfy(\.tree.isEmpty) else { return nil }
     keys = Dictionary(uniqueKeysWithValues: state.indexes.map { ($0.id, Keys()) })
+    self.bytesMax = bytesMax
   }
+
+  private var isFull: Bool { bytes > bytesMax }
 
   /// Documents that are there now, each once. What is counted about their keys is counted in `state`.
   func add(_ note: IndexChanges, _ ordinals: [UInt32], _ state: inout IndexSet.State) {
+    guard !isFull else { return state.apply(note, ordinals) }
     if state.names != nil {
       for (place, key) in note.names.enumerated() where note.changes[place].after != nil {
-        names.add(key, ordinals[place])
+        add(key, ordinals[place], names)
         state.names?.count(key, of: note.changes[place].path, 1)
       }
     }
     for place in state.indexes.indices where note.concerns(state.indexes[place].definition) {
-      guard let sorted = keys[state.indexes[place].id] else { continue }
+      guard let keys = keys[state.indexes[place].id] else { continue }
       let made = note.keys(for: state.indexes[place].id, state.indexes[place].definition)
       for (change, ordinal) in zip(made, ordinals) {
         for key in change.added {
-          sorted.add(key, ordinal)
+          add(key, ordinal, keys)
           if StoredKey.isLong(key.rawSpan) { state.indexes[place].longKeys += 1 }
         }
         state.indexes[place].numbers.add(change.came)
       }
     }
+    if isFull { build(into: &state) }
+  }
+
+  private func add(_ key: [UInt8], _ ordinal: UInt32, _ keys: Keys) {
+    keys.sorter.add(key.rawSpan, ordinal)
+    bytes += key.count
+  }
+
+  /// There is nothing more to come.
+  func finish(_ state: inout IndexSet.State) {
+    if !isFull { build(into: &state) }
   }
 
   /// One tree after the other: what was collected for it goes before the next one is made.
-  func build(into state: inout IndexSet.State) {
+  private func build(into state: inout IndexSet.State) {
     if state.names != nil { state.names?.tree = names.sorter.build() ?? OrderedIndex() }
     for place in state.indexes.indices {
-      guard let sorted = keys[state.indexes[place].id] else { continue }
-      state.indexes[place].tree = sorted.sorter.build() ?? OrderedIndex()
+      guard let keys = keys[state.indexes[place].id] else { continue }
+      state.indexes[place].tree = keys.sorter.build() ?? OrderedIndex()
     }
   }
 }

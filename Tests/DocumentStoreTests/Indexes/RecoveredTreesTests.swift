@@ -51,7 +51,7 @@ import Testing
     // Loss upon loss with nothing but logs, then beyond a checkpoint that has documents.
     for round in 0..<6 {
       for _ in 0..<60 {
-        // A few of them are removed and made again, in one commit too.
+        // Many are removed and made again, with ordinals that others had.
         let mutations: [Mutation] = (0..<Int.random(in: 1...6, using: &dice)).map { _ in
           let place = place(&dice)
           return Int.random(in: 0..<4, using: &dice) == 0 ? .delete(place) : .set(place, fields(&dice))
@@ -64,6 +64,59 @@ import Testing
       #expect(machine.store.indexList.map(\.entries) == entries)
       #expect(entries.allSatisfy { $0 > 0 })
       if round == 2 { try machine.store.compact() }
+    }
+  }
+
+  /// What comes behind the limit goes into the trees that are made of the rest.
+  @Test(arguments: [0, 1, 1000, 5000, .max]) func theyAreTheSameWithinAnyLimit(bytesMax: Int) throws {
+    var dice = Dice(seed: 1)
+    func empty() throws -> IndexSet.State {
+      var state = IndexSet.State()
+      state.names = IndexSet.NameTree()
+      state.indexes = try Self.definitions().enumerated().map {
+        ManagedIndex(id: UInt32($0), definition: $1, isAutomatic: false)
+      }
+      return state
+    }
+    var sorted = try empty()
+    var expected = try empty()
+    let trees = try #require(RecoveredTrees(sorted, bytesMax: bytesMax))
+    var seen = Set<DocumentPath>()
+    for _ in 0..<20 {
+      let paths = (0..<20).map { _ in place(&dice) }.filter { seen.insert($0).inserted }
+      let changes = paths.map { path in
+        IndexChanges.Change(
+          path: path, key: DocumentKey.encode(path), before: .none,
+          after: StoredDocument(path: path, createTime: .epoch, updateTime: .epoch, fields: fields(&dice)))
+      }
+      let ordinals = changes.indices.map { UInt32(seen.count + $0) }
+      trees.add(IndexChanges(changes), ordinals, &sorted)
+      expected.apply(IndexChanges(changes), ordinals)
+    }
+    trees.finish(&sorted)
+    #expect(try entries(sorted) == entries(expected))
+    #expect(sorted.names?.nested == expected.names?.nested && sorted.names?.long == expected.names?.long)
+    #expect(sorted.indexes.map(\.longKeys) == expected.indexes.map(\.longKeys))
+    #expect(sorted.indexes.map(\.numbers) == expected.indexes.map(\.numbers))
+    #expect(sorted.indexes.allSatisfy { !$0.tree.isEmpty })
+    // What has something is not made anew.
+    #expect(RecoveredTrees(sorted) == nil)
+  }
+
+  private struct Entry: Equatable {
+    let key: [UInt8]
+    let ordinal: UInt32
+  }
+
+  private func entries(_ state: IndexSet.State) throws -> [[Entry]] {
+    let trees = [try #require(state.names).tree] + state.indexes.map(\.tree)
+    return try trees.map { tree in
+      var entries: [Entry] = []
+      var cursor = try tree.cursor()
+      while try cursor.next() {
+        entries.append(Entry(key: [UInt8](copying: cursor.key()), ordinal: cursor.ordinal))
+      }
+      return entries
     }
   }
 
