@@ -216,7 +216,8 @@ extension StoredGeoPoint {
 extension UnsafeBufferPointer<StoredMap.Entry> {
   /// Where the name lies. The subscript of the buffer would copy the value beside it.
   func name(at place: Int) -> UnsafePointer<String> {
-    unsafe (baseAddress! + place).pointer(to: \.name)!
+    // The first of a tuple lies where the tuple does. A key path would be looked up in builds without optimisation.
+    unsafe UnsafeRawPointer(baseAddress! + place).assumingMemoryBound(to: String.self)
   }
 }
 
