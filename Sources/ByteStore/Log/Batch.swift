@@ -75,10 +75,7 @@ package struct Batch: Sendable {
   }
 
   private mutating func makeRoom(for bytes: Int) throws(ByteStoreError) {
-    guard body.count + bytes <= LogFormat.frameBodyBytesMax else {
-      throw .tooLarge(
-        what: "A batch", limit: LogFormat.frameBodyBytesMax, found: body.count + bytes)
-    }
+    try Self.check(bytes: body.count - CommitBody.prefixBytes + bytes)
     count += 1
     for byte in 0..<4 { body[8 + byte] = UInt8(truncatingIfNeeded: count >> (8 * byte)) }
   }

@@ -37,6 +37,9 @@ struct OrderedIndexSorter: ~Copyable {
     var place: UInt64
   }
 
+  /// What a key takes here beside its own bytes.
+  static var bytesBesideKey: Int { 6 + MemoryLayout<Record>.stride }
+
   /// ordinal:u32 keyBytes:u16 key, one behind the other.
   private var chunks: [Chunk] = []
   private var chunkUsed = chunkBytes

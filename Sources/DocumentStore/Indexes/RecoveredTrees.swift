@@ -13,7 +13,7 @@ final class RecoveredTrees {
   static let bytesMax = 64 << 20
 
   private let bytesMax: Int
-  /// Of all keys that were collected.
+  /// What all keys that were collected take.
   private var bytes = 0
   private let names = Keys()
   /// By the id of the index.
@@ -53,7 +53,7 @@ final class RecoveredTrees {
 
   private func add(_ key: [UInt8], _ ordinal: UInt32, _ keys: Keys) {
     keys.sorter.add(key.rawSpan, ordinal)
-    bytes += key.count
+    bytes += key.count + OrderedIndexSorter.bytesBesideKey
   }
 
   /// There is nothing more to come.
