@@ -58,12 +58,18 @@ final class CommitEffects: CommitNote {
   private let recordBytes: [Int]
   /// The first operations of the commit define them.
   let shapes: [Int]
+  let audience: CommitAudience?
 
-  init(_ time: StoredTimestamp, _ changes: [CommitChange], shapes: [Int]) {
+  /// `audience` tells whom it may concern; nil is everyone.
+  init(
+    _ time: StoredTimestamp, _ changes: [CommitChange], shapes: [Int],
+    audience: ([IndexChanges.Change]) -> CommitAudience? = { _ in nil }
+  ) {
     self.time = time
     self.shapes = shapes
     indexChanges = IndexChanges(changes.map(\.noted))
     recordBytes = changes.map(\.recordBytes)
+    self.audience = audience(indexChanges.changes)
   }
 
   var changes: [IndexChanges.Change] { indexChanges.changes }

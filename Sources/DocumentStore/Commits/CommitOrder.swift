@@ -59,7 +59,7 @@ struct CommitOrder {
   private var history = CommitHistory()
   /// For the records of the next commit, as much as those before it took: they are encoded under the lock that keeps
   /// this. Memory that is new costs more to touch than what is written to it.
-  private var recordRoom: [UInt8] = []
+  var recordRoom: [UInt8] = []
   /// More is not kept between commits.
   private static let recordRoomBytesMax = 2 << 20
   var feed: FeedLedger

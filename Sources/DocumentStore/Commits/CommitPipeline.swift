@@ -7,7 +7,7 @@
 //                   (TransactionReads); it gets its time, and its mutations are applied to what the commits before
 //                   it leave, on stable storage or not (CommitOrder)
 //   4. encode       a record for each document that changes, what shapes they need (ShapeDictionary), and an entry of
-//                   the change feed if someone reads it
+//                   the change feed if someone reads it; and whom each change may concern (Publications)
 //   5. log          it joins the queue of the store of bytes, which writes and syncs a group of them
 //   6. apply        to the table and to all indexes at one moment, and 7. publish: readers see it (CommitLayer)
 //   8. settle       nobody builds on it as pending any more
@@ -93,7 +93,7 @@ final class CommitPipeline: Sendable {
         pauses?.pause(at: .published)
         settle(underWay, hasHappened: true)
         pauses?.pause(at: .settled)
-        layer.publications.notify()
+        layer.publications.notify(underWay.audience)
         return underWay
       } catch {
         settle(underWay, hasHappened: false)
@@ -296,13 +296,16 @@ final class CommitPipeline: Sendable {
     at time: StoredTimestamp
   ) throws(DocumentStoreError) -> CommitUnderWay {
     do throws(ByteStoreError) {
-      let effects = CommitEffects(time, resolved.changes, shapes: encoded.shapes)
+      let effects = CommitEffects(time, resolved.changes, shapes: encoded.shapes) { changes in
+        layer.publications.audience(of: changes, &order.recordRoom)
+      }
       let commit = try bytes.enqueue(
         encoded.batch, durability: durability(of: request), note: effects, foundation: resolved.foundation)
       let number = order.begin(commit, resolved.changes, at: time)
       return CommitUnderWay(
         request: request, time: time, changes: resolved.changes, commit: commit, number: number,
-        feedBytes: resolved.feedBytes, isFeedTrimDue: resolved.feedBytes != nil && order.feed.isTrimDue)
+        audience: effects.audience, feedBytes: resolved.feedBytes,
+        isFeedTrimDue: resolved.feedBytes != nil && order.feed.isTrimDue)
     } catch {
       throw DocumentStoreError(error)
     }
@@ -391,6 +394,7 @@ package struct CommitUnderWay: Sendable {
   let changes: [CommitChange]
   let commit: PendingCommit
   let number: UInt64
+  let audience: CommitAudience?
   let feedBytes: Int?
   let isFeedTrimDue: Bool
 }

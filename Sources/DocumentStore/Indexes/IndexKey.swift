@@ -23,6 +23,8 @@
 enum IndexKey {
   static let timestamp: UInt8 = 0x40
   static let pendingTimestamp: UInt8 = 0x48
+  static let number: UInt8 = 0x30
+  static let text: UInt8 = 0x50
 
   static func append(_ value: StoredValue, _ direction: OrderBy.Direction, to key: inout [UInt8]) {
     let start = key.count
@@ -37,10 +39,10 @@ enum IndexKey {
     case .null: key.append(0x10)
     case .boolean(let flag): key.append(flag ? 0x21 : 0x20)
     case .integer(let number):
-      key.append(0x30)
+      key.append(Self.number)
       append(number, to: &key)
     case .double(let number):
-      key.append(0x30)
+      key.append(Self.number)
       append(number, rest: 0, to: &key)
     case .timestamp(let moment):
       key.append(timestamp)
@@ -49,7 +51,7 @@ enum IndexKey {
       key.append(pendingTimestamp)
       key.append(ordered: moment.microseconds)
     case .string(let text):
-      key.append(0x50)
+      key.append(Self.text)
       key.append(ordered: text)
     case .bytes(let bytes):
       key.append(0x60)
@@ -98,7 +100,7 @@ enum IndexKey {
   }
 
   /// There is one NaN, and one zero.
-  private static func bits(of number: Double) -> UInt64 {
+  static func bits(of number: Double) -> UInt64 {
     guard !number.isNaN else { return 0 }
     let bits = (number == 0 ? 0.0 : number).bitPattern
     return bits >> 63 == 1 ? ~bits : bits | 1 << 63

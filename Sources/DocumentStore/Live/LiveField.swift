@@ -85,13 +85,13 @@ final class LiveField {
     _ value: StoredValue, _ key: inout [UInt8], _ found: inout [ObjectIdentifier: LiveView]
   ) {
     if !values.isEmpty || ranges.count > 0 {
-      key.set(value)
+      key.replace(withKeyOf: value)
       if let more = values.views(at: key) { found.merge(more) { view, _ in view } }
       ranges.forEach(having: key) { found[ObjectIdentifier($0.view)] = $0.view }
     }
     if !elements.isEmpty, case .array(let list) = value {
       for element in list {
-        key.set(element)
+        key.replace(withKeyOf: element)
         if let more = elements.views(at: key) { found.merge(more) { view, _ in view } }
       }
     }
@@ -100,7 +100,7 @@ final class LiveField {
 }
 
 extension [UInt8] {
-  fileprivate mutating func set(_ value: StoredValue) {
+  mutating func replace(withKeyOf value: StoredValue) {
     removeAll(keepingCapacity: true)
     IndexKey.append(value, .ascending, to: &self)
   }

@@ -26,13 +26,7 @@ struct LiveMatcher {
     var views: [ObjectIdentifier: LiveView] = [:]
   }
 
-  private enum ScopeKey: Hashable {
-    case collection(RecordKey)
-    case group(RecordKey)
-    case document(RecordKey)
-  }
-
-  private var scopes: [ScopeKey: Scope] = [:]
+  private var scopes: [LiveScopeKey: Scope] = [:]
   /// Of the last change; the next one is most often of the same collection.
   private var latest: (beginning: [UInt8], scope: Scope?)?
   /// Room for the bytes of values.
@@ -43,7 +37,7 @@ struct LiveMatcher {
   // MARK: Views
 
   mutating func insert(_ view: LiveView) {
-    let key = Self.key(of: view.run.scope)
+    let key = LiveScopeKey(view.run.scope)
     count(key, 1)
     let place = LivePlace(view)
     view.place = place
@@ -53,7 +47,7 @@ struct LiveMatcher {
   }
 
   mutating func remove(_ view: LiveView) {
-    let key = Self.key(of: view.run.scope)
+    let key = LiveScopeKey(view.run.scope)
     count(key, -1)
     if let place = view.place { scopes[key]?.remove(place) }
     view.place = nil
@@ -62,27 +56,19 @@ struct LiveMatcher {
 
   /// What the view can be found by is another than it was.
   mutating func move(_ view: LiveView) {
-    let key = Self.key(of: view.run.scope)
+    let key = LiveScopeKey(view.run.scope)
     if let place = view.place { scopes[key]?.remove(place) }
     let place = LivePlace(view)
     view.place = place
     scopes[key]?.insert(place)
   }
 
-  private mutating func count(_ key: ScopeKey, _ more: Int) {
+  private mutating func count(_ key: LiveScopeKey, _ more: Int) {
     latest = nil
     switch key {
     case .collection: break
     case .group: groups += more
     case .document: documents += more
-    }
-  }
-
-  private static func key(of scope: StructuredQuery.Scope) -> ScopeKey {
-    switch scope {
-    case .collection(let collection): .collection(RecordKey(DocumentKey.beginning(of: collection)))
-    case .collectionGroup(let id): .group(RecordKey(Array(id.utf8)))
-    case .document(let path): .document(RecordKey(DocumentKey.encode(path)))
     }
   }
 

@@ -1,6 +1,7 @@
 // All queries that someone listens to, and how they follow the commits.
 //
-//   1. take     what was committed since the last time, by the thread that has just committed
+//   1. take     what was committed since the last time and may concern someone (LiveSieve), by the thread that has just
+//               committed
 //   2. find     the views that each change may concern (LiveMatcher)
 //   3. apply    the change to each of them (LiveView); run the query again where a limit needs more documents, from
 //               what indexes there are: others wait, so that none is made then. If the names of documents are not known
@@ -54,7 +55,7 @@ final class LiveQueries: CommitFollower {
     /// How often a view was looked at for a change.
     var visits = 0
     /// Room for the next commits that are taken.
-    var room: [CommitEffects] = []
+    var room: [Publication] = []
   }
 
   /// Of so many commits the room is kept.
@@ -92,6 +93,7 @@ final class LiveQueries: CommitFollower {
     let (view, isNew) = state.withLock { state in
       if let view = state.views[id] {
         view.listeners.append(listener)
+        state.time = publications.timeOfNothingMore ?? state.time
         if view.isTold { listener.offer(view.results, [], state.time) }
         return (view, false)
       }
@@ -101,7 +103,7 @@ final class LiveQueries: CommitFollower {
       state.views[id] = view
       state.matcher.insert(view)
       // Before the query is run: what is committed after that has to come here.
-      publications.follow(view.collectionID, self)
+      publications.follow(view.interest, number: view.number, self)
       return (view, true)
     }
     if isNew {
@@ -139,6 +141,7 @@ final class LiveQueries: CommitFollower {
           // Nothing happens while the lock is held. The indexes are there by now.
           try takeAtOnce(view, &state, source)
         }
+        state.time = publications.timeOfNothingMore ?? state.time
         tell(view, state.time)
         return true
       }
@@ -217,7 +220,7 @@ final class LiveQueries: CommitFollower {
     state.source?.unpin(view.pins)
     view.pins = []
     view.empty()
-    publications.unfollow(view.collectionID)
+    publications.unfollow(number: view.number)
   }
 
   /// Listeners are told nothing more.
@@ -239,28 +242,26 @@ final class LiveQueries: CommitFollower {
 
   func follow() {
     state.withLock { state in
-      var commits: [CommitEffects] = []
+      var commits: [Publication] = []
       swap(&commits, &state.room)
-      let position = publications.take(&commits)
+      let time = publications.take(&commits)
       defer {
         commits.removeAll(keepingCapacity: commits.count <= Self.roomMax)
         swap(&commits, &state.room)
       }
-      guard let last = commits.last else { return }
-      state.time = last.time
+      guard !commits.isEmpty else { return }
+      state.time = time
       var touched: [ObjectIdentifier: LiveView] = [:]
       var visits = 0
       defer { state.visits += visits }
-      var number = position - UInt64(commits.count)
       for commit in commits {
-        number += 1
-        for place in commit.changes.indices {
-          let views = state.matcher.views(concernedBy: commit.changes[place])
+        for place in commit.places {
+          let views = state.matcher.views(concernedBy: commit.effects.changes[place])
           guard !views.isEmpty else { continue }
           visits += views.count
-          let change = commit.published(place)
+          let change = commit.effects.published(place)
           for view in views {
-            view.apply(change, number: number)
+            view.apply(change, number: commit.number)
             touched[ObjectIdentifier(view)] = view
           }
           for view in views { findAgain(view, &state) }

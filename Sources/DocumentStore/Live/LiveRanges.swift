@@ -20,8 +20,6 @@ final class LiveRanges<Owner: AnyObject> {
   /// Of the part of the tree below each; nil has no end.
   private var furthest: [[UInt8]?] = []
   private var furthestHeads: [UInt64] = []
-  /// No sorted range has a key whose head comes before it, or after it.
-  private var heads: ClosedRange<UInt64>?
   private var recent: [Item] = []
   private var removed: [ObjectIdentifier: Int] = [:]
 
@@ -53,19 +51,10 @@ final class LiveRanges<Owner: AnyObject> {
     sorted += recent
     recent = []
     sorted.sort { $0.range.lower.precedes($1.range.lower) }
-    lowerHeads = sorted.map { Self.head($0.range.lower) }
+    lowerHeads = sorted.map(\.range.lower.head)
     furthest = Array(repeating: [], count: sorted.count)
     _ = measure(0, sorted.count)
-    furthestHeads = furthest.map { end in end.map(Self.head) ?? .max }
-    heads = nil
-    if let low = lowerHeads.first, let high = furthestHeads.max(), low <= high { heads = low...high }
-  }
-
-  /// Of two keys with different ones, the one with the lower precedes the other.
-  private static func head(_ key: [UInt8]) -> UInt64 {
-    var head: UInt64 = 0
-    for place in 0..<8 { head = head << 8 | (place < key.count ? UInt64(key[place]) : 0) }
-    return head
+    furthestHeads = furthest.map { $0?.head ?? .max }
   }
 
   private func measure(_ low: Int, _ high: Int) -> [UInt8]? {
@@ -88,9 +77,8 @@ final class LiveRanges<Owner: AnyObject> {
   func forEach(having key: [UInt8], _ body: (Owner) -> Void) {
     if recent.count > Self.recentMax { sort() }
     for item in recent where item.range.contains(key) { body(item.owner) }
-    guard let heads else { return }
-    let head = Self.head(key)
-    guard heads.contains(head) else { return }
+    guard !sorted.isEmpty else { return }
+    let head = key.head
     visit(0, sorted.count, begunBy(key, head), key, head, body)
   }
 
@@ -124,5 +112,14 @@ final class LiveRanges<Owner: AnyObject> {
   private func hasEndsBehind(_ key: [UInt8], _ head: UInt64, at place: Int) -> Bool {
     guard furthestHeads[place] == head else { return head < furthestHeads[place] }
     return furthest[place].map { key.precedes($0) } ?? true
+  }
+}
+
+extension [UInt8] {
+  /// The first bytes as a number: of two keys with different ones, the one with the lower precedes the other.
+  var head: UInt64 {
+    var head: UInt64 = 0
+    for place in 0..<8 { head = head << 8 | (place < count ? UInt64(self[place]) : 0) }
+    return head
   }
 }

@@ -66,6 +66,11 @@ final class LiveView {
     return fixedAnchors.map { $0.narrowed(by: windowAnchor) }
   }
 
+  /// Other than `anchors`, it stays the same as long as the view is listened to.
+  var interest: LiveInterest {
+    LiveInterest(scope: run.scope, collectionID: collectionID, anchors: fixedAnchors)
+  }
+
   func settleDown() { hasMoved = false }
 
   /// Nobody listens any more. Whoever still refers to the view keeps no documents for it.

@@ -130,6 +130,7 @@ public struct StoredMap: Sendable {
   }
 
   /// The same for who asks maps that are alike: `place` is where the field was in the one before.
+  @inline(__always)
   func value(of name: String, near place: inout Int) -> StoredValue? {
     if isName(name, at: place) { return entries[place].value }
     place = position(of: name)
@@ -184,6 +185,7 @@ public struct StoredMap: Sendable {
     entries[index].value = .map(inner)
   }
 
+  @inline(__always)
   private func isName(_ name: String, at index: Int) -> Bool {
     index < entries.count && entries[index].name.isSameUTF8(as: name)
   }

@@ -90,8 +90,8 @@ import Testing
     func message(_ id: String, _ user: Int64) -> Mutation {
       .set(path("rooms", id), StoredMap([("kind", .string("message")), ("user", .integer(user))]))
     }
+    #expect(try visits { try store.commit([message("a", 17)]) } == 0)
     // The first of them is found by what they have in common: nobody was there yet.
-    #expect(try visits { try store.commit([message("a", 17)]) } == 1)
     #expect(try visits { try store.commit([message("b", 18)]) } == 2)
     let read = StoredMap([
       ("kind", .string("message")), ("readers", .array([.integer(5), .integer(7), .integer(8)])),

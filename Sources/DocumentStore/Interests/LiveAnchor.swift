@@ -7,7 +7,7 @@
 // another one by every change in its collection.
 
 /// A field whose values lie in ranges, and what a document counts as that lacks it.
-struct LiveRangeField: Hashable {
+struct LiveRangeField: Hashable, Sendable {
   var path: StoredFieldPath
   var missing = OrderBy.Missing.excluded
 
@@ -19,7 +19,7 @@ struct LiveRangeField: Hashable {
   }
 }
 
-enum LiveAnchor {
+enum LiveAnchor: Sendable {
   case name([UInt8])
   case equal(StoredFieldPath, [UInt8])
   case element(StoredFieldPath, [UInt8])

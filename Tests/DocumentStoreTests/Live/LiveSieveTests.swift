@@ -1,0 +1,255 @@
+// What the sieve lets through: all that concerns someone, and little besides.
+
+import ByteStore
+import Harness
+import Testing
+
+@testable import DocumentStore
+
+@Suite struct LiveSieveTests {
+  private func change(_ before: StoredDocument?, _ after: StoredDocument) -> IndexChanges.Change {
+    IndexChanges.Change(
+      path: after.path, key: DocumentKey.encode(after.path),
+      before: before.map { .document($0) } ?? .none, after: after)
+  }
+
+  /// With the sieve's room, as commits have it.
+  private func letsThrough(_ sieve: inout LiveSieve, _ change: IndexChanges.Change) -> Bool {
+    var key: [UInt8] = [1, 2, 3]
+    return sieve.letsThrough(change, &key)
+  }
+
+  @Test func nothingThatConcernsAViewIsHeldBack() {
+    let seed = UInt64.random(in: 0...1 << 40)
+    var documents = DocumentGenerator(seed: seed)
+    var queries = QueryGenerator(seed: seed + 1, about: documents.documents(60))
+    var random = SeededRandom(seed: seed + 2)
+    var sieve = LiveSieve()
+    var views: [LiveView] = []
+    var (concerning, heldBack) = (0, 0)
+    for step in 0..<8000 {
+      if step % 4 == 0 {
+        // Few at times: views of everything hide what others do.
+        if random.below(step % 1000 < 500 ? 6 : 60) < views.count {
+          let view = views.remove(at: random.below(views.count))
+          #expect(sieve.remove(number: view.number)?.collectionID == view.collectionID)
+        } else {
+          let view = LiveView(random.oneIn(2) ? queries.query() : queries.selectiveQuery(), number: step)
+          sieve.insert(view.interest, number: step)
+          views.append(view)
+        }
+      }
+      let after = documents.document()
+      let before = random.oneIn(3) ? nil : documents.document()
+      let change = change(
+        before.map { was in
+          StoredDocument(
+            path: after.path, createTime: was.createTime, updateTime: was.updateTime, fields: was.fields)
+        }, after)
+      var states = [after]
+      if case .document(let document) = change.before { states.append(document) }
+      let concerned = views.first { view in states.contains { view.run.matches($0) } }
+      let isLetThrough = letsThrough(&sieve, change)
+      if let concerned {
+        concerning += 1
+        #expect(isLetThrough, "seed \(seed), step \(step): \(concerned.query) would miss \(after)")
+      } else if !isLetThrough {
+        heldBack += 1
+      }
+    }
+    #expect(concerning > 1000 && heldBack > 500, "\(concerning) and \(heldBack): seed \(seed)")
+  }
+
+  @Test func ofThousandsOfValuesOneInFiftyThatNobodyWaitsForIsLetThroughAtMost() throws {
+    var sieve = LiveSieve()
+    let rooms = StructuredQuery(.collection(path("rooms", "x").parent))
+    for number in 0..<5000 {
+      let query =
+        number % 2 == 0
+        ? try rooms.filtered(by: .field(field("user"), .equal, .string("user \(number)")))
+        : try rooms.filtered(by: .field(field("n"), .equal, .integer(Int64(number))))
+      sieve.insert(LiveView(query, number: number).interest, number: number)
+    }
+    func isLetThrough(_ user: Int, _ number: Int) -> Bool {
+      let fields = StoredMap([("user", .string("user \(user)")), ("n", .integer(Int64(number)))])
+      let document = StoredDocument(
+        path: path("rooms", "a"), createTime: .epoch, updateTime: .epoch, fields: fields)
+      return letsThrough(&sieve, change(nil, document))
+    }
+    for number in 0..<5000 {
+      #expect(isLetThrough(number % 2 == 0 ? number : -1, number % 2 == 1 ? number : -1))
+    }
+    let wrong = (10_000..<20_000).count { isLetThrough($0, $0) }
+    #expect(wrong < 200 * 2, "\(wrong) of 10,000")
+  }
+
+  /// The story: what nobody waits for any more was looked for by each commit of an app that had shown many screens.
+  @Test func whatNobodyWaitsForAnyMoreIsForgotten() throws {
+    var sieve = LiveSieve()
+    let rooms = StructuredQuery(.collection(path("rooms", "x").parent))
+    let document = StoredDocument(
+      path: path("rooms", "a"), createTime: .epoch, updateTime: .epoch,
+      fields: StoredMap([("n", .integer(1))]))
+    sieve.insert(LiveView(rooms, number: 0).interest, number: 0)
+    #expect(letsThrough(&sieve, change(nil, document)))
+    #expect(sieve.remove(number: 0) != nil)
+    #expect(sieve.remove(number: 0) == nil)
+    for number in 1...100 {
+      let query = try rooms.filtered(by: .field(field("n"), .equal, .integer(Int64(1000 + number))))
+      sieve.insert(LiveView(query, number: number).interest, number: number)
+      _ = sieve.remove(number: number)
+    }
+    #expect(!letsThrough(&sieve, change(nil, document)))
+    sieve.insert(LiveView(rooms, number: 200).interest, number: 200)
+    sieve.removeAll()
+    #expect(!letsThrough(&sieve, change(nil, document)))
+  }
+
+  /// The story: all chats of one kind, each with a listener of its own room.
+  @Test func ofTwoEqualitiesTheOneThatTellsViewsApartIsMarked() throws {
+    var sieve = LiveSieve()
+    let all = StructuredQuery(.collection(path("rooms", "x").parent))
+    for number in 0..<300 {
+      let both = FilterTree.all([
+        .field(field("kind"), .equal, .string("message")),
+        .field(field("room"), .equal, .integer(Int64(number))),
+      ])
+      sieve.insert(LiveView(try all.filtered(by: both), number: number).interest, number: number)
+    }
+    let held = (1000..<1100).count { room in
+      let fields = StoredMap([("kind", .string("message")), ("room", .integer(Int64(room)))])
+      let message = StoredDocument(
+        path: path("rooms", "a"), createTime: .epoch, updateTime: .epoch, fields: fields)
+      return !letsThrough(&sieve, change(nil, message))
+    }
+    #expect(held > 90)
+  }
+
+  // MARK: Digests
+
+  @Test func valuesHaveTheDigestsOfTheirKeys() {
+    let seed = UInt64.random(in: 0...1 << 40)
+    var generator = DocumentGenerator(seed: seed)
+    var values: [StoredValue] = (0..<500).flatMap { _ in generator.document().fields.entries.map(\.value) }
+    for count in 0..<40 {
+      for text in [String(repeating: "t", count: count), String(repeating: "\u{E9}", count: count)] {
+        values += [.string(text), .string(text + "\0"), .string("\0" + text), .string(text + "\0" + text)]
+      }
+    }
+    let edge: Int64 = 1 << 53
+    for number in [edge - 1, edge, edge + 1, 1 - edge, -edge, -edge - 1, .max, .min, 0] {
+      values += [.integer(number), .double(Double(number))]
+    }
+    var digests: [UInt64: [UInt8]] = [:]
+    var room: [UInt8] = []
+    for value in values {
+      let (digest, expected) = (LiveDigest(value, &room), LiveDigest(key: value.indexKey))
+      #expect(digest.head == expected.head && digest.head == value.indexKey.head, "\(value), seed \(seed)")
+      let hash = digest.hash(in: 7, .value)
+      #expect(hash == expected.hash(in: 7, .value), "\(value), seed \(seed)")
+      #expect(hash != digest.hash(in: 8, .value) && hash != digest.hash(in: 7, .element))
+      if let other = digests.updateValue(value.indexKey, forKey: hash) { #expect(other == value.indexKey) }
+    }
+    #expect(digests.count > 500)
+  }
+
+  @Test func marksHaveRoomForAsMuchAsTheyWereMadeFor() {
+    var marks = LiveMarks(capacity: 100)
+    var random = SeededRandom(seed: 1)
+    let hashes = (0..<1000).map { _ in random.next() }
+    var isKept: [UInt64] = []
+    for hash in hashes {
+      guard marks.insert(hash) else { break }
+      isKept.append(hash)
+    }
+    #expect((100...200).contains(isKept.count))
+    #expect(isKept.allSatisfy { marks.mayHave($0) })
+    let isThere = marks.insert(hashes[0])
+    #expect(isThere)
+  }
+
+  // MARK: Publications
+
+  private final class Follower: CommitFollower {
+    let calls = Locked(0)
+    func follow() { calls.withLock { $0 += 1 } }
+  }
+
+  private let publications = Publications()
+  private let follower = Follower()
+
+  private func effects(_ number: Int64, isJudged: Bool = true) -> CommitEffects {
+    let document = StoredDocument(
+      path: path("rooms", "a"), createTime: .epoch, updateTime: .epoch,
+      fields: StoredMap([("n", .integer(number))]))
+    let changes = [
+      CommitChange(
+        path: document.path, key: DocumentKey.encode(document.path), before: nil, isBeforeKnown: true,
+        after: document)
+    ]
+    return CommitEffects(moment(number), changes, shapes: []) { changes in
+      var room: [UInt8] = []
+      return isJudged ? publications.audience(of: changes, &room) : nil
+    }
+  }
+
+  private func follow(_ wanted: Int64) throws {
+    let query = try StructuredQuery(.collection(path("rooms", "x").parent))
+      .filtered(by: .field(field("n"), .equal, .integer(wanted)))
+    publications.follow(LiveView(query, number: Int(wanted)).interest, number: Int(wanted), follower)
+  }
+
+  private func publish(_ effects: CommitEffects) {
+    publications.append(effects)
+    publications.notify(effects.audience)
+  }
+
+  private func takenNumbers() -> [UInt64] {
+    var taken: [Publication] = []
+    _ = publications.take(&taken)
+    return taken.map(\.number)
+  }
+
+  @Test func aCommitThatConcernsNobodyIsCountedAndNotQueued() throws {
+    publish(effects(1))
+    try follow(5)
+    publish(effects(2))
+    #expect(publications.position == 2)
+    #expect(publications.timeOfNothingMore == moment(2))
+    #expect(follower.calls.withLock { $0 } == 0)
+    publish(effects(5))
+    #expect(follower.calls.withLock { $0 } == 1)
+    #expect(publications.timeOfNothingMore == nil)
+    publish(effects(3))
+    #expect(publications.position == 4)
+    #expect(takenNumbers() == [3])
+    #expect(publications.timeOfNothingMore == moment(3))
+  }
+
+  /// Whoever begins to listen may run the query before that commit is there.
+  @Test func aCommitThatWasAskedBeforeSomeoneBeganToWaitIsQueued() throws {
+    try follow(5)
+    let early = effects(6)
+    try follow(6)
+    publish(early)
+    #expect(follower.calls.withLock { $0 } == 1)
+    #expect(takenNumbers() == [1])
+    publish(effects(7, isJudged: false))
+    #expect(takenNumbers() == [2])
+  }
+
+  @Test func afterTheLastViewNothingIsQueued() throws {
+    try follow(5)
+    try follow(6)
+    publications.unfollow(number: 5)
+    #expect(publications.isFollowed("rooms"))
+    let concerned = effects(6)
+    publications.unfollow(number: 6)
+    #expect(!publications.isFollowed("rooms"))
+    publish(concerned)
+    publish(effects(6))
+    #expect(publications.position == 2)
+    #expect(takenNumbers().isEmpty)
+    #expect(publications.timeOfNothingMore == nil)
+  }
+}
