@@ -1,8 +1,9 @@
 // A query turned so that the names of its documents ascend, and the filters of one alternative, as keys see
 // them.
 
-/// The query to run, and the same with every order the other way round if it was for descending names.
-struct OrientedQuery {
+/// The query to run, and the same with every order the other way round if it was for descending names. A class, since
+/// what is planned from it refers to it often.
+final class OrientedQuery: Sendable {
   let run: StructuredQuery
   let isBackward: Bool
   /// Up to the document's name, and without it.
@@ -16,7 +17,8 @@ struct OrientedQuery {
     self.run = run
     let nameIndex = run.orders.firstIndex { $0.field == .documentID } ?? run.orders.count
     isBackward = nameIndex < run.orders.count && run.orders[nameIndex].direction == .descending
-    orders = run.orders[..<nameIndex].map { [isBackward] in isBackward ? $0.reversed : $0 }
+    let orders = run.orders[..<nameIndex]
+    self.orders = isBackward ? orders.map(\.reversed) : Array(orders)
     hasOrdersBehindName = nameIndex + 1 < run.orders.count
     start = isBackward ? run.end?.reversed : run.start
     end = isBackward ? run.start?.reversed : run.end
@@ -175,7 +177,8 @@ struct Conjunction {
     fronts.first { !$0.field.isElement && $0.field.path == field }?.value
   }
 
-  /// Finds out which orders the keys need. `others` are the conjunctions that this one is merged with.
+  /// Finds out which orders the keys need. `others` are the conjunctions that this one is merged with; itself may be among
+  /// them.
   mutating func settle(with others: [Conjunction]) {
     orders = []
     for (place, order) in query.orders.enumerated() {
@@ -272,9 +275,11 @@ struct Conjunction {
     for intervals in bounds {
       ranges = ranges.intersection(intervals.compactMap { $0.range(behind: prefix) })
     }
-    let between = ValueInterval(
-      lower: query.start.map(cut) ?? .before([]), upper: query.end.map(cut) ?? .after([]))
-    ranges = ranges.intersection(between.range(behind: prefix).map { [$0] } ?? [])
+    if query.start != nil || query.end != nil {
+      let between = ValueInterval(
+        lower: query.start.map(cut) ?? .before([]), upper: query.end.map(cut) ?? .after([]))
+      ranges = ranges.intersection(between.range(behind: prefix).map { [$0] } ?? [])
+    }
     return QueryPlan.Access(
       source: source, prefixBytes: prefix.count, ranges: ranges, endPrefix: endPrefix)
   }

@@ -44,7 +44,7 @@ struct QueryPlanner {
       return .plan(gathering([.keys([oriented.names])], oriented))
     }
     var conjunctions = filter.alternatives.compactMap { Conjunction($0, oriented) }
-    let unsettled = conjunctions
+    let unsettled = conjunctions.count > 1 ? conjunctions : []
     for index in conjunctions.indices { conjunctions[index].settle(with: unsettled) }
     guard !conjunctions.isEmpty else { return .plan(nothing(oriented)) }
     if conjunctions.contains(where: { $0.name != nil }) {

@@ -196,20 +196,29 @@ extension IndexDefinition {
 
   /// The one key of a document, or none; nil if elements of an array decide how many there are.
   private func key(of path: DocumentPath, _ value: (Int) -> StoredValue?) -> [[UInt8]]? {
-    guard !fields.contains(where: { $0.part == .element }) else { return nil }
+    guard !hasElements else { return nil }
     var key: [UInt8] = []
     key.reserveCapacity(DocumentKey.bytes(path) + 16 * fields.count)
+    appendKey(of: path, to: &key, value)
+    return key.isEmpty ? [] : [key]
+  }
+
+  /// Elements of an array decide how many keys a document has.
+  var hasElements: Bool { fields.contains { $0.part == .element } }
+
+  /// Appends the one key of a document, or nothing if it has none. Elements of arrays count as no key.
+  func appendKey(of path: DocumentPath, to key: inout [UInt8], _ value: (Int) -> StoredValue?) {
+    let start = key.count
     if scope == .collection { DocumentKey.append(parentOf: path, to: &key) }
     for (place, field) in fields.enumerated() {
       switch (field.part, value(place)) {
       case (.value(let direction), let value?), (.valueOrNull(let direction), let value?):
         IndexKey.append(value, direction, to: &key)
       case (.valueOrNull(let direction), nil): IndexKey.append(.null, direction, to: &key)
-      case (.value, nil), (.element, _): return []
+      case (.value, nil), (.element, _): return key.removeSubrange(start...)
       }
     }
     appendName(path, to: &key)
-    return [key]
   }
 
   func keys(of document: StoredDocument) -> [[UInt8]] {
@@ -264,12 +273,9 @@ enum NameKey {
   }
 
   /// The same, of a document whose own key is known: that has the path.
-  static func encode(_ path: DocumentPath, documentKey: [UInt8]) -> [UInt8] {
-    var key: [UInt8] = []
-    key.reserveCapacity(documentKey.count + path.collectionID.utf8.count + 3)
+  static func append(_ path: DocumentPath, documentKey: [UInt8], to key: inout [UInt8]) {
     DocumentKey.append(path.collectionID, to: &key)
     key.append(copying: documentKey.rawSpan.extracting(droppingFirst: 1))
-    return key
   }
 
   static func prefix(group id: String) -> [UInt8] {

@@ -77,9 +77,9 @@ final class IndexSet: LayerAbove {
     }
 
     /// What is known of a name beside its place in the tree.
-    mutating func count(_ key: [UInt8], of path: DocumentPath, _ more: Int) {
+    mutating func count(_ key: RawSpan, of path: DocumentPath, _ more: Int) {
       if more != 0, NameKey.isNested(path) { countNested(path.collectionID, more) }
-      if StoredKey.isLong(key.rawSpan) { long += more }
+      if StoredKey.isLong(key) { long += more }
     }
 
     mutating func countNested(_ id: String, _ more: Int) {
@@ -191,16 +191,9 @@ final class IndexSet: LayerAbove {
     }
     for (id, definition) in building { _ = note.keys(for: id, definition) }
     // What is read now is in memory when the lock of the table is held. Where that fails, `apply` finds out.
-    let keys = note.names
-    for place in note.changes.indices where !note.changes[place].isUpdate {
-      let key = keys[place]
-      _ = try? names?.ordinal(of: key.rawSpan)
-    }
+    if let names { note.names.forEach { _, key in try? names.load(leafOf: key) } }
     for index in indexes {
-      for change in note.keys(for: index.id, index.definition) {
-        for key in change.removed { _ = try? index.tree.ordinal(of: key.rawSpan) }
-        for key in change.added { _ = try? index.tree.ordinal(of: key.rawSpan) }
-      }
+      note.keys(for: index.id, index.definition).forEach { _, key in try? index.tree.load(leafOf: key) }
     }
   }
 
@@ -218,122 +211,12 @@ final class IndexSet: LayerAbove {
   }
 }
 
-// MARK: -
-
-/// What a commit does to documents, for the indexes.
-final class IndexChanges: CommitNote {
-  struct Change: Sendable {
-    let path: DocumentPath
-    /// The document's own.
-    let key: [UInt8]
-    let before: Before
-    let after: StoredDocument?
-
-    /// It was there, and still is.
-    var isUpdate: Bool {
-      if case .document = before, after != nil { true } else { false }
-    }
-  }
-
-  enum Before: Sendable {
-    case none
-    case document(StoredDocument)
-    /// Its record is damaged, or nobody has read it: there may be keys of it.
-    case unknown
-  }
-
-  struct Keys: Sendable {
-    var removed: [[UInt8]] = []
-    var added: [[UInt8]] = []
-    /// What the document had and what it has, if it has keys: an integer may become the double with the same key.
-    var gone = NumberBits()
-    var came = NumberBits()
-    /// Keys that stay have their document's ordinal already.
-    var isUnknown = false
-  }
-
-  /// One for each operation of the commit.
-  let changes: [Change]
-  /// What was worked out: by the id of the index, since few are concerned.
-  private struct Made {
-    var names: [[UInt8]] = []
-    var keys: [(index: UInt32, keys: [Keys])] = []
-  }
-
-  private let made = Locked(Made())
-
-  init(_ changes: [Change]) { self.changes = changes }
-
-  /// For each change, what it does to an index. Worked out once.
-  func keys(for index: UInt32, _ definition: IndexDefinition) -> [Keys] {
-    made.withLock { made in
-      if let known = made.keys.first(where: { $0.index == index }) { return known.keys }
-      // The documents of a commit are mostly alike.
-      var fields = IndexedFields(definition)
-      let keys = unsafe changes.withUnsafeBufferPointer { changes in
-        changes.indices.map { unsafe Self.keys(of: changes[$0], &fields) }
-      }
-      made.keys.append((index, keys))
-      return keys
-    }
-  }
-
-  /// For each change, its document's key among the names. Worked out once.
-  var names: [[UInt8]] {
-    made.withLock { made in
-      if made.names.isEmpty {
-        made.names = unsafe changes.withUnsafeBufferPointer { changes in
-          changes.indices.map { place in
-            unsafe StoredKey.of(NameKey.encode(changes[place].path, documentKey: changes[place].key))
-          }
-        }
-      }
-      return made.names
-    }
-  }
-
-  func concerns(_ definition: IndexDefinition) -> Bool {
-    changes.contains { $0.path.collectionID.isSameUTF8(as: definition.collectionID) }
-  }
-
-  private static func keys(of change: Change, _ fields: inout IndexedFields) -> Keys {
-    guard fields.definition.collectionID.isSameUTF8(as: change.path.collectionID) else { return Keys() }
-    // Most updates are about fields of few indexes.
-    if case .document(let before) = change.before, let after = change.after,
-      fields.areSame(in: before, after)
-    {
-      return Keys()
-    }
-    let (after, came) = change.after.map { fields.entries(of: $0) } ?? ([], NumberBits())
-    switch change.before {
-    case .none: return Keys(added: after, came: came)
-    case .unknown: return Keys(added: after, isUnknown: true)
-    case .document(let document):
-      let (before, gone) = fields.entries(of: document)
-      guard before != after else { return gone == came ? Keys() : Keys(gone: gone, came: came) }
-      // Without the elements of an array, a document has one key.
-      if before.count <= 1, after.count <= 1 {
-        return Keys(removed: before, added: after, gone: gone, came: came)
-      }
-      let (old, new) = (Set(before), Set(after))
-      return Keys(
-        removed: before.filter { !new.contains($0) }, added: after.filter { !old.contains($0) }, gone: gone,
-        came: came)
-    }
-  }
-}
-
 extension IndexSet.State {
   mutating func apply(_ note: IndexChanges, _ ordinals: [UInt32]) {
     if names != nil {
-      let keys = note.names
       do throws(DocumentStoreError) {
-        // What lies in an array would be counted as referred to, each document for itself.
-        try unsafe note.changes.withUnsafeBufferPointer { changes throws(DocumentStoreError) in
-          // Who was there and stays has its name already, and its ordinal.
-          for (place, ordinal) in zip(changes.indices, ordinals) where unsafe !changes[place].isUpdate {
-            try unsafe names?.apply(changes[place], keys[place], ordinal)
-          }
+        try note.names.forEach { entry, key throws(DocumentStoreError) in
+          try names?.apply(note.changes[entry.place], key, ordinals[entry.place])
         }
       } catch {
         names = nil
@@ -369,16 +252,16 @@ extension OrderedIndex {
 
 extension IndexSet.NameTree {
   mutating func apply(
-    _ change: IndexChanges.Change, _ key: [UInt8], _ ordinal: UInt32
+    _ change: IndexChanges.Change, _ key: RawSpan, _ ordinal: UInt32
   ) throws(DocumentStoreError) {
     let isThere: Bool
     let wasThere: Bool
     if change.after != nil {
       isThere = true
-      wasThere = try tree.insert(key.rawSpan, ordinal) != nil
+      wasThere = try tree.insert(key, ordinal) != nil
     } else {
       isThere = false
-      wasThere = try tree.remove(key.rawSpan) != nil
+      wasThere = try tree.remove(key) != nil
     }
     count(key, of: change.path, (isThere ? 1 : 0) - (wasThere ? 1 : 0))
     guard long >= 0, nested(change.path.collectionID) >= 0 else {
@@ -390,19 +273,15 @@ extension IndexSet.NameTree {
 
 extension ManagedIndex {
   /// False if it cannot follow.
-  fileprivate mutating func apply(_ keys: [IndexChanges.Keys], _ ordinals: [UInt32]) -> Bool {
+  fileprivate mutating func apply(_ keys: KeyChanges, _ ordinals: [UInt32]) -> Bool {
+    guard !keys.isUnknown else { return false }
     do throws(DocumentStoreError) {
-      for (change, ordinal) in zip(keys, ordinals) {
-        guard !change.isUnknown else { return false }
-        for key in change.removed where try tree.remove(key.rawSpan) != nil {
-          if StoredKey.isLong(key.rawSpan) { longKeys -= 1 }
-        }
-        for key in change.added where try tree.insert(key.rawSpan, ordinal) == nil {
-          if StoredKey.isLong(key.rawSpan) { longKeys += 1 }
-        }
-        numbers.add(change.gone, times: -1)
-        numbers.add(change.came)
+      try keys.forEach { entry, key throws(DocumentStoreError) in
+        let isOther =
+          entry.isAdded ? try tree.insert(key, ordinals[entry.place]) == nil : try tree.remove(key) != nil
+        if isOther, StoredKey.isLong(key) { longKeys += entry.isAdded ? 1 : -1 }
       }
+      numbers.add(keys.numbers)
       return hasPossibleCounts
     } catch {
       return false
@@ -411,19 +290,12 @@ extension ManagedIndex {
 }
 
 extension IndexSet.Building {
-  fileprivate mutating func apply(_ keys: [IndexChanges.Keys], _ ordinals: [UInt32]) {
-    for (change, ordinal) in zip(keys, ordinals) {
-      if change.isUnknown { isSpoilt = true }
-      for key in change.removed {
-        changes.remove(key.rawSpan)
-        if StoredKey.isLong(key.rawSpan) { longKeys -= 1 }
-      }
-      for key in change.added {
-        changes.insert(key.rawSpan, ordinal)
-        if StoredKey.isLong(key.rawSpan) { longKeys += 1 }
-      }
-      numbers.add(change.gone, times: -1)
-      numbers.add(change.came)
+  fileprivate mutating func apply(_ keys: KeyChanges, _ ordinals: [UInt32]) {
+    if keys.isUnknown { isSpoilt = true }
+    keys.forEach { entry, key in
+      if entry.isAdded { changes.insert(key, ordinals[entry.place]) } else { changes.remove(key) }
+      if StoredKey.isLong(key) { longKeys += entry.isAdded ? 1 : -1 }
     }
+    numbers.add(keys.numbers)
   }
 }

@@ -14,6 +14,14 @@ struct IndexedFields {
     found = Array(repeating: 0, count: names.count)
   }
 
+  /// Appends the one key of a document, if it has one, and tells what numbers it has then. Of an index with elements of
+  /// arrays, there may be more.
+  mutating func appendKey(of document: StoredDocument, to key: inout [UInt8]) -> NumberBits {
+    let start = key.count
+    definition.appendKey(of: document.path, to: &key) { value(ofField: $0, in: document) }
+    return key.count > start ? definition.numbers { value(ofField: $0, in: document) } : NumberBits()
+  }
+
   /// The keys of a document, and what numbers it has if it has keys.
   mutating func entries(of document: StoredDocument) -> (keys: [[UInt8]], numbers: NumberBits) {
     var values: [StoredValue?] = []

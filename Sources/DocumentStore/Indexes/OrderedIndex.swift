@@ -49,6 +49,19 @@ struct OrderedIndex: Sendable {
     return isFound ? way.node.value(at: index) : nil
   }
 
+  /// Has the leaf of a key in memory, so that a change will find it there.
+  func load(leafOf key: RawSpan) throws(DocumentStoreError) {
+    guard let tree else { return }
+    defer { withExtendedLifetime(tree) {} }
+    var way = OrderedIndexWay(tree.root)
+    while !way.node.isLeaf {
+      let index = way.node.childIndex(of: key)
+      // One that is in memory need not be looked at.
+      if way.node.level == 1, way.node.child(at: index).loaded != nil { return }
+      try way.descend(to: index)
+    }
+  }
+
   // MARK: Changing
 
   /// Adds a key, or gives another ordinal to one that is there. The ordinal that it had before.

@@ -32,28 +32,27 @@ final class RecoveredTrees {
   func add(_ note: IndexChanges, _ ordinals: [UInt32], _ state: inout IndexSet.State) {
     guard !isFull else { return state.apply(note, ordinals) }
     if state.names != nil {
-      for (place, key) in note.names.enumerated() where note.changes[place].after != nil {
-        add(key, ordinals[place], names)
-        state.names?.count(key, of: note.changes[place].path, 1)
+      note.names.forEach { entry, key in
+        guard entry.isAdded else { return }
+        add(key, ordinals[entry.place], names)
+        state.names?.count(key, of: note.changes[entry.place].path, 1)
       }
     }
     for place in state.indexes.indices where note.concerns(state.indexes[place].definition) {
       guard let keys = keys[state.indexes[place].id] else { continue }
       let made = note.keys(for: state.indexes[place].id, state.indexes[place].definition)
-      for (change, ordinal) in zip(made, ordinals) {
-        for key in change.added {
-          add(key, ordinal, keys)
-          if StoredKey.isLong(key.rawSpan) { state.indexes[place].longKeys += 1 }
-        }
-        state.indexes[place].numbers.add(change.came)
+      made.forEach { entry, key in
+        add(key, ordinals[entry.place], keys)
+        if StoredKey.isLong(key) { state.indexes[place].longKeys += 1 }
       }
+      state.indexes[place].numbers.add(made.numbers)
     }
     if isFull { build(into: &state) }
   }
 
-  private func add(_ key: [UInt8], _ ordinal: UInt32, _ keys: Keys) {
-    keys.sorter.add(key.rawSpan, ordinal)
-    bytes += key.count + OrderedIndexSorter.bytesBesideKey
+  private func add(_ key: RawSpan, _ ordinal: UInt32, _ keys: Keys) {
+    keys.sorter.add(key, ordinal)
+    bytes += key.byteCount + OrderedIndexSorter.bytesBesideKey
   }
 
   /// There is nothing more to come.

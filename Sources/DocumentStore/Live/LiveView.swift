@@ -55,7 +55,7 @@ final class LiveView {
     self.query = query
     self.number = number
     run = query.asRun
-    collectionID = OrientedQuery(run).collectionID
+    collectionID = run.scope.collectionID
     fixedAnchors = LiveAnchor.anchors(of: run)
   }
 

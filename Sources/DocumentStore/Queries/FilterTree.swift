@@ -74,6 +74,16 @@ public indirect enum FilterTree: Sendable, Equatable {
 }
 
 extension [FilterTree] {
+  /// Nil if one of them has alternatives, as most trees have none.
+  fileprivate var conditions: [FieldFilter]? {
+    var conditions: [FieldFilter] = []
+    for part in self {
+      guard case .field(let filter) = part, filter.list == nil else { return nil }
+      conditions.append(filter)
+    }
+    return conditions
+  }
+
   fileprivate func mapLeaves(
     _ body: (FieldFilter) throws(DocumentStoreError) -> FieldFilter
   ) throws(DocumentStoreError) -> [FilterTree] {
@@ -120,10 +130,11 @@ extension FilterTree {
       default: [[filter]]
       }
     case .all(let parts):
-      parts.reduce([[]]) { joined, part in
-        let alternatives = part.alternatives
-        return joined.flatMap { left in alternatives.map { left + $0 } }
-      }
+      parts.conditions.map { [$0] }
+        ?? parts.reduce([[]]) { joined, part in
+          let alternatives = part.alternatives
+          return joined.flatMap { left in alternatives.map { left + $0 } }
+        }
     case .any(let parts):
       parts.flatMap(\.alternatives)
     }

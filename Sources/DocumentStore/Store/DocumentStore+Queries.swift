@@ -222,7 +222,7 @@ extension DocumentStore {
     while isWanted: () -> Bool,
     _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done)? {
-    let collectionID = OrientedQuery(query.asRun).collectionID
+    let collectionID = query.scope.collectionID
     var rounds = 0
     while true {
       let (moment, (view, position)) = try moment { [indexes, publications] in

@@ -112,7 +112,7 @@ public final class StoreSnapshot: Sendable {
     _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> Result {
     if checks { try query.check() }
-    let collectionID = OrientedQuery(query.asRun).collectionID
+    let collectionID = query.scope.collectionID
     while true {
       let state = try opened()
       let view = state.view.of(collectionID)
