@@ -128,8 +128,8 @@ import Testing
 
   // Of a build without optimisation.
   private static let allocationsOfFieldMax = 0.1
-  private static let allocationsOfIndexMax = 23.5
-  private static let allocationsOfDocumentMax = 61.8
+  private static let allocationsOfIndexMax = 18.3
+  private static let allocationsOfDocumentMax = 40.8
   private static let logBytesPerByteMax = 1.3
   private static let segmentBytesPerByteMax = 0.55
   private static let checkpointBytesPerByteMax = 0.36

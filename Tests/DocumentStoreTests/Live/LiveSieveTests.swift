@@ -60,7 +60,7 @@ import Testing
     #expect(concerning > 1000 && heldBack > 500, "\(concerning) and \(heldBack): seed \(seed)")
   }
 
-  @Test func ofThousandsOfValuesOneInFiftyThatNobodyWaitsForIsLetThroughAtMost() throws {
+  @Test func ofThousandsOfValuesOneInAHundredThatNobodyWaitsForIsLetThroughAtMost() throws {
     var sieve = LiveSieve()
     let rooms = StructuredQuery(.collection(path("rooms", "x").parent))
     for number in 0..<5000 {
@@ -80,7 +80,7 @@ import Testing
       #expect(isLetThrough(number % 2 == 0 ? number : -1, number % 2 == 1 ? number : -1))
     }
     let wrong = (10_000..<20_000).count { isLetThrough($0, $0) }
-    #expect(wrong < 200 * 2, "\(wrong) of 10,000")
+    #expect(wrong < 100, "\(wrong) of 10,000")
   }
 
   /// The story: what nobody waits for any more was looked for by each commit of an app that had shown many screens.
@@ -95,8 +95,9 @@ import Testing
     #expect(sieve.remove(number: 0) != nil)
     #expect(sieve.remove(number: 0) == nil)
     for number in 1...100 {
-      let query = try rooms.filtered(by: .field(field("n"), .equal, .integer(Int64(1000 + number))))
-      sieve.insert(LiveView(query, number: number).interest, number: number)
+      // All of a collection, which leaves no mark that could be one too many.
+      let other = StructuredQuery(.collection(path("other\(number)", "x").parent))
+      sieve.insert(LiveView(other, number: number).interest, number: number)
       _ = sieve.remove(number: number)
     }
     #expect(!letsThrough(&sieve, change(nil, document)))

@@ -55,7 +55,7 @@ import Testing
     #expect(try visits { try store.commit([.set(path("halls4", "a"), StoredMap())]) } == 1)
   }
 
-  private static let allocationsForListenersMax = 22.0
+  private static let allocationsForListenersMax = 15.0
 
   @Test(.enabled(if: allocations_are_counted()))
   func aCommitThatConcernsNobodyAllocatesAsLittleForManyListenersAsForOne() throws {
