@@ -1,5 +1,5 @@
 // What the store of bytes tells of each commit, when it is about to be logged and when readers see it: the indexes
-// follow, and the commit is queued for those who follow all of them.
+// follow, and the commit is queued for those whom it may concern.
 
 import ByteStore
 

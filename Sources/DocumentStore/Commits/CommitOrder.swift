@@ -58,7 +58,8 @@ struct CommitOrder {
   private var underWay: [UInt64] = []
   private var history = CommitHistory()
   /// For the records of the next commit, as much as those before it took: they are encoded under the lock that keeps
-  /// this. Memory that is new costs more to touch than what is written to it.
+  /// this. Memory that is new costs more to touch than what is written to it. Keys of values lie there, too, once the
+  /// records are out of it.
   var recordRoom: [UInt8] = []
   /// More is not kept between commits.
   private static let recordRoomBytesMax = 2 << 20

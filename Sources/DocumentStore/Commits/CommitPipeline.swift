@@ -7,8 +7,9 @@
 //                   (TransactionReads); it gets its time, and its mutations are applied to what the commits before
 //                   it leave, on stable storage or not (CommitOrder)
 //   4. encode       a record for each document that changes, what shapes they need (ShapeDictionary), and an entry of
-//                   the change feed if someone reads it; and whom each change may concern (Publications)
-//   5. log          it joins the queue of the store of bytes, which writes and syncs a group of them
+//                   the change feed if someone reads it
+//   5. log          once it is known whom each change may concern (Publications), it joins the queue of the store of
+//                   bytes, which writes and syncs a group of them
 //   6. apply        to the table and to all indexes at one moment, and 7. publish: readers see it (CommitLayer)
 //   8. settle       nobody builds on it as pending any more
 //   9. notify       those who follow commits, and 10. acknowledge: the caller returns

@@ -1,13 +1,16 @@
-// Commits that readers see, in their order, for those who follow all of them.
+// Commits that readers see, in their order, for those who wait for something of them.
 //
 // A commit comes here under the lock of the table: whoever asks for the position at a moment of the store knows
 // which commits that moment has. It costs nothing while nobody follows. Before it is logged, it is asked whom it may
 // concern: of one that concerns nobody, only its number and its time are kept.
+//
+// The sieve has a lock of its own: to mark thousands of interests anew, or to look through large documents, takes
+// long, and readers wait for whoever holds the other one.
 
 import ByteStore
 import Synchronization
 
-/// Called after each commit that it may have to follow, by the thread that committed, before that returns.
+/// Called after each commit that may concern it, by the thread that committed, before that returns.
 protocol CommitFollower: AnyObject, Sendable {
   func follow()
 }
@@ -36,21 +39,18 @@ final class Publications: Sendable {
     var time: StoredTimestamp?
     var queue: [Publication] = []
     weak var follower: (any CommitFollower)?
-    var sieve = LiveSieve()
+    /// Of the sieve, once what it waits for counts.
+    var epoch: UInt64 = 0
     /// How often each id of a collection is followed.
     var collectionIDs: [String: Int] = [:]
 
     /// Nil if that is not known any more.
-    func places(_ audience: CommitAudience?) -> [Int]? {
-      audience?.epoch == sieve.epoch ? audience?.places : nil
-    }
+    func places(_ audience: CommitAudience?) -> [Int]? { audience?.epoch == epoch ? audience?.places : nil }
   }
 
   private let state = Locked(State())
+  private let sieve = Locked(LiveSieve())
   private let hasFollower = Atomic(false)
-
-  /// So many changes are looked at before others have their turn.
-  private static let turn = 16
 
   var isFollowed: Bool { hasFollower.load(ordering: .acquiring) }
 
@@ -62,41 +62,47 @@ final class Publications: Sendable {
   /// The number of commits since the store was opened. Within a moment of the store: of those it has.
   var position: UInt64 { state.withLock { $0.position } }
 
-  /// When the last commit was; nil if one has not been taken yet that may concern someone.
-  var timeOfNothingMore: StoredTimestamp? { state.withLock { $0.queue.isEmpty ? $0.time : nil } }
+  /// When the last commit was; nil if one that may concern someone has not been taken yet, or none has happened since
+  /// someone follows.
+  var timeIfAllIsTaken: StoredTimestamp? { state.withLock { $0.queue.isEmpty ? $0.time : nil } }
 
   // MARK: Followers
 
-  /// Commits after a moment that is taken from now on reach the follower, if they may concern what it waits for. Of
-  /// collections with that id, it learns what documents were. `unfollow` with the same number ends it.
+  /// Commits after a moment that is taken from now on reach the follower, if they may concern the interest. Of
+  /// collections with its id, it learns what documents were. `unfollow` with the same number ends it.
   func follow(_ interest: LiveInterest, number: Int, _ follower: any CommitFollower) {
+    let epoch = sieve.withLock { sieve in
+      sieve.insert(interest, number: number)
+      return sieve.epoch
+    }
     state.withLock { state in
       state.follower = follower
       state.collectionIDs[interest.collectionID, default: 0] += 1
-      state.sieve.insert(interest, number: number)
+      // What was asked before is asked in vain now, and what is asked since was not known to count until now.
+      state.epoch = epoch
+      hasFollower.store(true, ordering: .releasing)
     }
-    hasFollower.store(true, ordering: .releasing)
   }
 
   func unfollow(number: Int) {
+    guard let interest = sieve.withLock({ $0.remove(number: number) }) else { return }
     let isLast = state.withLock { state in
-      guard let id = state.sieve.remove(number: number)?.collectionID, let count = state.collectionIDs[id]
-      else { return false }
-      state.collectionIDs[id] = count > 1 ? count - 1 : nil
+      let count = state.collectionIDs[interest.collectionID] ?? 0
+      state.collectionIDs[interest.collectionID] = count > 1 ? count - 1 : nil
       return state.collectionIDs.isEmpty
     }
     if isLast { unfollowAll() }
   }
 
   func unfollowAll() {
+    sieve.withLock { $0.removeAll() }
     state.withLock { state in
       state.follower = nil
       state.queue = []
       state.time = nil
-      state.sieve.removeAll()
       state.collectionIDs = [:]
+      hasFollower.store(false, ordering: .releasing)
     }
-    hasFollower.store(false, ordering: .releasing)
   }
 
   // MARK: Commits
@@ -105,18 +111,13 @@ final class Publications: Sendable {
   /// `room` is for the bytes of values.
   func audience(of changes: [IndexChanges.Change], _ room: inout [UInt8]) -> CommitAudience? {
     guard isFollowed else { return nil }
-    var audience: CommitAudience?
-    for start in stride(from: 0, to: changes.count, by: Self.turn) {
-      let isKnown = state.withLock { state in
-        if audience == nil { audience = CommitAudience(epoch: state.sieve.epoch) }
-        guard audience?.epoch == state.sieve.epoch else { return false }
-        for place in start..<min(start + Self.turn, changes.count)
-        where state.sieve.letsThrough(changes[place], &room) { audience?.places.append(place) }
-        return true
+    return sieve.withLock { sieve in
+      var audience = CommitAudience(epoch: sieve.epoch)
+      for place in changes.indices where sieve.letsThrough(changes[place], &room) {
+        audience.places.append(place)
       }
-      guard isKnown else { return nil }
+      return audience
     }
-    return audience
   }
 
   func append(_ effects: CommitEffects) {

@@ -115,3 +115,18 @@ extension StoredValue {
     return bytes
   }
 }
+
+extension [UInt8] {
+  /// The key of a value takes the place of what was there, in the same memory.
+  mutating func replace(withKeyOf value: StoredValue) {
+    removeAll(keepingCapacity: true)
+    IndexKey.append(value, .ascending, to: &self)
+  }
+
+  /// The first bytes as a number: of two keys with different ones, the one with the lower precedes the other.
+  var head: UInt64 {
+    var head: UInt64 = 0
+    for place in 0..<8 { head = head << 8 | (place < count ? UInt64(self[place]) : 0) }
+    return head
+  }
+}

@@ -40,9 +40,9 @@ struct IndexKeyReader: ~Escapable {
     guard let tag = byte() else { return nil }
     switch tag {
     case 0x10, 0x20, 0x21: return .other
-    case 0x30: return number().map { .number($0) }
+    case IndexKey.number: return number().map { .number($0) }
     case IndexKey.timestamp, IndexKey.pendingTimestamp: return skip(8)
-    case 0x50, 0x60: return text()
+    case IndexKey.text, 0x60: return text()
     case 0x70: return text() == nil || text() == nil ? nil : path()
     case 0x80: return skip(16)
     case 0x90:

@@ -42,6 +42,7 @@ final class RecoveredTrees {
       guard let keys = keys[state.indexes[place].id] else { continue }
       let made = note.keys(for: state.indexes[place].id, state.indexes[place].definition)
       made.forEach { entry, key in
+        assert(entry.isAdded, "of a document that nobody knew before, no key goes")
         add(key, ordinals[entry.place], keys)
         if StoredKey.isLong(key) { state.indexes[place].longKeys += 1 }
       }

@@ -65,7 +65,7 @@ struct LiveDigest {
         mix(&hash, word)
         place += 8
       }
-      var first = unsafe word(bytes, at: 0).bigEndian
+      var first = unsafe word(bytes, at: 0).byteSwapped
       if bytes.count < 7 { first |= 1 << UInt64(8 * (6 - bytes.count)) }
       return LiveDigest(head: UInt64(IndexKey.text) << 56 | first >> 8, hash: end(hash, bytes.count))
     }
@@ -76,7 +76,7 @@ struct LiveDigest {
   private init(_ number: Double) {
     let bits = IndexKey.bits(of: number)
     var hash = Self.start(IndexKey.number)
-    Self.mix(&hash, bits.bigEndian)
+    Self.mix(&hash, bits.byteSwapped)
     self.init(head: UInt64(IndexKey.number) << 56 | bits >> 8, hash: Self.end(hash, 8))
   }
 
@@ -102,7 +102,7 @@ struct LiveDigest {
     case .name(let name): hash(ofName: name)
     case .equal(let path, let value): LiveDigest(key: value).hash(in: hash(of: path), .value)
     case .element(let path, let value): LiveDigest(key: value).hash(in: hash(of: path), .element)
-    case .range, .either: 0
+    case .range, .either: preconditionFailure("it holds for more than one value")
     }
   }
 

@@ -74,7 +74,7 @@ struct LiveSieveScope {
     fields = []
   }
 
-  /// A range, or a value whose mark is made.
+  /// A range, or a value that gets its mark.
   mutating func note(_ anchor: LiveAnchor) {
     switch anchor {
     case .name, .either: break

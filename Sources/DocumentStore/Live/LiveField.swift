@@ -98,10 +98,3 @@ final class LiveField {
     if !fields.isEmpty, case .map(let map) = value { find(in: map, &key, &found) }
   }
 }
-
-extension [UInt8] {
-  mutating func replace(withKeyOf value: StoredValue) {
-    removeAll(keepingCapacity: true)
-    IndexKey.append(value, .ascending, to: &self)
-  }
-}

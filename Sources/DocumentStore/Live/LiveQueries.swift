@@ -50,7 +50,7 @@ final class LiveQueries: CommitFollower {
     var views: [String: LiveView] = [:]
     var viewsSoFar = 0
     var matcher = LiveMatcher()
-    /// Of the last commit that was taken.
+    /// Of the last commit that all views know.
     var time: StoredTimestamp?
     /// How often a view was looked at for a change.
     var visits = 0
@@ -93,7 +93,7 @@ final class LiveQueries: CommitFollower {
     let (view, isNew) = state.withLock { state in
       if let view = state.views[id] {
         view.listeners.append(listener)
-        state.time = publications.timeOfNothingMore ?? state.time
+        state.time = publications.timeIfAllIsTaken ?? state.time
         if view.isTold { listener.offer(view.results, [], state.time) }
         return (view, false)
       }
@@ -141,7 +141,7 @@ final class LiveQueries: CommitFollower {
           // Nothing happens while the lock is held. The indexes are there by now.
           try takeAtOnce(view, &state, source)
         }
-        state.time = publications.timeOfNothingMore ?? state.time
+        state.time = publications.timeIfAllIsTaken ?? state.time
         tell(view, state.time)
         return true
       }

@@ -114,12 +114,3 @@ final class LiveRanges<Owner: AnyObject> {
     return furthest[place].map { key.precedes($0) } ?? true
   }
 }
-
-extension [UInt8] {
-  /// The first bytes as a number: of two keys with different ones, the one with the lower precedes the other.
-  var head: UInt64 {
-    var head: UInt64 = 0
-    for place in 0..<8 { head = head << 8 | (place < count ? UInt64(self[place]) : 0) }
-    return head
-  }
-}

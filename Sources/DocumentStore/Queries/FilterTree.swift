@@ -74,7 +74,7 @@ public indirect enum FilterTree: Sendable, Equatable {
 }
 
 extension [FilterTree] {
-  /// Nil if one of them has alternatives, as most trees have none.
+  /// Nil if there is more than plain conditions, as in few trees: then there may be alternatives.
   fileprivate var conditions: [FieldFilter]? {
     var conditions: [FieldFilter] = []
     for part in self {

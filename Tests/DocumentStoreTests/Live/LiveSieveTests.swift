@@ -126,6 +126,28 @@ import Testing
     #expect(held > 90)
   }
 
+  @Test func whatIsNotKnownOfADocumentOrOfTooManyFieldsIsLetThrough() throws {
+    var sieve = LiveSieve()
+    let rooms = StructuredQuery(.collection(path("rooms", "x").parent))
+    func room(_ before: IndexChanges.Before, _ id: String = "rooms") -> IndexChanges.Change {
+      IndexChanges.Change(
+        path: path(id, "a"), key: DocumentKey.encode(path(id, "a")), before: before, after: nil)
+    }
+    func wait(forField number: Int) throws {
+      let query = try rooms.filtered(by: .field(field("f\(number)"), .equal, .integer(1)))
+      sieve.insert(LiveView(query, number: number).interest, number: number)
+    }
+    let other = StoredDocument(
+      path: path("rooms", "a"), createTime: .epoch, updateTime: .epoch,
+      fields: StoredMap([("f0", .integer(2))]))
+    for number in 0..<32 { try wait(forField: number) }
+    #expect(!letsThrough(&sieve, room(.document(other))))
+    #expect(letsThrough(&sieve, room(.unknown)))
+    #expect(!letsThrough(&sieve, room(.unknown, "halls")))
+    try wait(forField: 32)
+    #expect(letsThrough(&sieve, room(.document(other))))
+  }
+
   // MARK: Digests
 
   @Test func valuesHaveTheDigestsOfTheirKeys() {
@@ -138,6 +160,7 @@ import Testing
       }
     }
     let edge: Int64 = 1 << 53
+    values += [.double(.nan), .double(-0.0), .double(.infinity), .double(-.infinity)]
     for number in [edge - 1, edge, edge + 1, 1 - edge, -edge, -edge - 1, .max, .min, 0] {
       values += [.integer(number), .double(Double(number))]
     }
@@ -216,15 +239,15 @@ import Testing
     try follow(5)
     publish(effects(2))
     #expect(publications.position == 2)
-    #expect(publications.timeOfNothingMore == moment(2))
+    #expect(publications.timeIfAllIsTaken == moment(2))
     #expect(follower.calls.withLock { $0 } == 0)
     publish(effects(5))
     #expect(follower.calls.withLock { $0 } == 1)
-    #expect(publications.timeOfNothingMore == nil)
+    #expect(publications.timeIfAllIsTaken == nil)
     publish(effects(3))
     #expect(publications.position == 4)
     #expect(takenNumbers() == [3])
-    #expect(publications.timeOfNothingMore == moment(3))
+    #expect(publications.timeIfAllIsTaken == moment(3))
   }
 
   /// Whoever begins to listen may run the query before that commit is there.
@@ -251,6 +274,6 @@ import Testing
     publish(effects(6))
     #expect(publications.position == 2)
     #expect(takenNumbers().isEmpty)
-    #expect(publications.timeOfNothingMore == nil)
+    #expect(publications.timeIfAllIsTaken == nil)
   }
 }

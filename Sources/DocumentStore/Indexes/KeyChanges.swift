@@ -1,0 +1,118 @@
+// Keys that a commit takes out of an index and puts into it.
+
+import ByteStore
+
+/// Keys that come and go, one behind the other, as trees have them: one array for all of a commit.
+struct KeyChanges: Sendable {
+  struct Entry: Sendable {
+    /// Of the change that it comes from.
+    let place: Int
+    let isAdded: Bool
+    fileprivate let bytes: Range<Int>
+  }
+
+  private var bytes: [UInt8] = []
+  private var entries: [Entry] = []
+  /// Those that come, less those that go: of documents that have keys. An integer may become the double with the same
+  /// key.
+  private(set) var numbers = NumberCounts()
+  /// Of one change it is not known what it takes out.
+  private(set) var isUnknown = false
+
+  /// Of a change, first what it takes out. Keys that stay have their document's ordinal already.
+  func forEach<Failure: Error>(_ body: (Entry, RawSpan) throws(Failure) -> Void) throws(Failure) {
+    for entry in entries { try body(entry, bytes.rawSpan.extracting(entry.bytes)) }
+  }
+
+  // MARK: Names
+
+  init(namesOf changes: [IndexChanges.Change]) {
+    entries.reserveCapacity(changes.count)
+    // What lies in an array would be counted as referred to, each document for itself.
+    unsafe changes.withUnsafeBufferPointer { changes in
+      for place in changes.indices where unsafe !changes[place].isUpdate {
+        let start = bytes.count
+        unsafe NameKey.append(changes[place].path, documentKey: changes[place].key, to: &bytes)
+        shorten(from: start)
+        add(start..<bytes.count, place, isAdded: unsafe changes[place].after != nil)
+      }
+    }
+  }
+
+  /// What was appended from there on is a key, or nothing.
+  private mutating func shorten(from start: Int) {
+    guard bytes.count - start > StoredKey.keptBytes else { return }
+    let key = StoredKey.of(Array(bytes[start...]))
+    bytes.removeSubrange(start...)
+    bytes += key
+  }
+
+  private mutating func add(_ bytes: Range<Int>, _ place: Int, isAdded: Bool) {
+    if !bytes.isEmpty { entries.append(Entry(place: place, isAdded: isAdded, bytes: bytes)) }
+  }
+
+  // MARK: Indexes
+
+  init(_ changes: [IndexChanges.Change], _ definition: IndexDefinition) {
+    // The documents of a commit are mostly alike.
+    var fields = IndexedFields(definition)
+    unsafe changes.withUnsafeBufferPointer { changes in
+      for place in changes.indices
+      where unsafe definition.collectionID.isSameUTF8(as: changes[place].path.collectionID) {
+        unsafe add(changes[place], place, &fields)
+      }
+    }
+  }
+
+  private mutating func add(_ change: IndexChanges.Change, _ place: Int, _ fields: inout IndexedFields) {
+    let before: StoredDocument?
+    switch change.before {
+    case .none: before = nil
+    case .unknown: return isUnknown = true
+    case .document(let document):
+      // Most updates are about fields of few indexes.
+      if let after = change.after, fields.areSame(in: document, after) { return }
+      before = document
+    }
+    if fields.definition.hasElements {
+      addElements(before, change.after, place, &fields)
+    } else {
+      addOne(before, change.after, place, &fields)
+    }
+  }
+
+  private mutating func addOne(
+    _ before: StoredDocument?, _ after: StoredDocument?, _ place: Int, _ fields: inout IndexedFields
+  ) {
+    let start = bytes.count
+    if let before { numbers.add(fields.appendKey(of: before, to: &bytes), times: -1) }
+    shorten(from: start)
+    let middle = bytes.count
+    if let after { numbers.add(fields.appendKey(of: after, to: &bytes)) }
+    shorten(from: middle)
+    if bytes[start..<middle] == bytes[middle...] {
+      bytes.removeSubrange(start...)
+    } else {
+      add(start..<middle, place, isAdded: false)
+      add(middle..<bytes.count, place, isAdded: true)
+    }
+  }
+
+  private mutating func addElements(
+    _ before: StoredDocument?, _ after: StoredDocument?, _ place: Int, _ fields: inout IndexedFields
+  ) {
+    let old = before.map { fields.entries(of: $0) } ?? (keys: [], numbers: NumberBits())
+    let new = after.map { fields.entries(of: $0) } ?? (keys: [], numbers: NumberBits())
+    numbers.add(old.numbers, times: -1)
+    numbers.add(new.numbers)
+    guard old.keys != new.keys else { return }
+    let (left, right) = (Set(old.keys), Set(new.keys))
+    for key in old.keys where !right.contains(key) { add(key, place, isAdded: false) }
+    for key in new.keys where !left.contains(key) { add(key, place, isAdded: true) }
+  }
+
+  private mutating func add(_ key: [UInt8], _ place: Int, isAdded: Bool) {
+    bytes += key
+    add(bytes.count - key.count..<bytes.count, place, isAdded: isAdded)
+  }
+}
