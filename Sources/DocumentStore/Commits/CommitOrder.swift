@@ -60,7 +60,7 @@ struct CommitOrder {
   /// For the records of the next commit, as much as those before it took: they are encoded under the lock that keeps
   /// this. Memory that is new costs more to touch than what is written to it. Keys of values lie there, too, once the
   /// records are out of it.
-  var recordRoom: [UInt8] = []
+  private var recordRoom: [UInt8] = []
   /// More is not kept between commits.
   private static let recordRoomBytesMax = 2 << 20
   var feed: FeedLedger

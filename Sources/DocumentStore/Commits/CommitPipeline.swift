@@ -297,9 +297,11 @@ final class CommitPipeline: Sendable {
     at time: StoredTimestamp
   ) throws(DocumentStoreError) -> CommitUnderWay {
     do throws(ByteStoreError) {
+      var room = order.takeRecordRoom()
       let effects = CommitEffects(time, resolved.changes, shapes: encoded.shapes) { changes in
-        layer.publications.audience(of: changes, &order.recordRoom)
+        layer.publications.audience(of: changes, &room)
       }
+      order.giveBack(recordRoom: room)
       let commit = try bytes.enqueue(
         encoded.batch, durability: durability(of: request), note: effects, foundation: resolved.foundation)
       let number = order.begin(commit, resolved.changes, at: time)

@@ -250,6 +250,19 @@ import Testing
     #expect(publications.timeIfAllIsTaken == moment(3))
   }
 
+  /// As what the store keeps beside documents makes.
+  @Test func aCommitWithoutChangesWaitsForNobodyWhoFollows() throws {
+    try follow(5)
+    publish(
+      CommitEffects(moment(1), [], shapes: []) { changes in
+        var room: [UInt8] = []
+        return publications.audience(of: changes, &room)
+      })
+    #expect(publications.position == 1)
+    #expect(takenNumbers().isEmpty)
+    #expect(follower.calls.withLock { $0 } == 0)
+  }
+
   /// Whoever begins to listen may run the query before that commit is there.
   @Test func aCommitThatWasAskedBeforeSomeoneBeganToWaitIsQueued() throws {
     try follow(5)
