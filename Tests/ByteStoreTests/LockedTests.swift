@@ -1,6 +1,7 @@
-import ByteStore
 import Harness
 import Testing
+
+@testable import ByteStore
 
 @Suite("Waits for a lock's state")
 struct LockedTests {
@@ -33,5 +34,53 @@ struct LockedTests {
     let state = Locked(1)
     #expect(state.withLock(wokenBy: Signal(), within: 60_000_000_000, when: { $0 > 0 }) { $0 } == 1)
     #expect(state.withLock(wokenBy: Signal(), within: 0, when: { $0 > 1 }) { $0 } == 1)
+  }
+
+  @Test("a state of any size and alignment keeps its value beside the mutex and the condition")
+  func layouts() {
+    checkLayout(of: UInt8(1), UInt8(7))
+    checkLayout(of: Bool?.none, true)
+    checkLayout(of: SIMD4<UInt32>.zero, SIMD4(1, 2, 3, 4))
+    checkLayout(of: Odd(wide: .zero, narrow: 0), Odd(wide: SIMD2(.max, 1), narrow: 7))
+    checkLayout(of: [1, 2, 3], [4, 5, 6])
+    checkLayout(of: String(repeating: "a", count: 100), "b")
+    let nothing = Locked(())
+    nothing.wakeAll()
+    #expect(nothing.withLock(when: { _ in true }) { _ in true })
+  }
+
+  /// Seventeen bytes of which the next begins at the thirty-third.
+  private struct Odd: Equatable, Sendable {
+    var wide: SIMD2<UInt64>
+    var narrow: UInt8
+  }
+
+  private func checkLayout<State: Equatable & Sendable>(of first: State, _ second: State) {
+    let storage = LockStorage.make(first)
+    let place = UnsafeRawPointer(storage.changed) - UnsafeRawPointer(storage.part)
+    #expect(place == MemoryLayout<LockedPart<State>>.offset(of: \.changed), "\(State.self)")
+    let state = Locked(first)
+    let thread = WorkerThread {
+      for _ in 0..<1000 { state.withLock { $0 = first } }
+      state.withLock { $0 = second }
+      state.wakeAll()
+    }
+    #expect(state.withLock(when: { $0 == second }) { $0 } == second)
+    thread.join()
+    #expect(state.withLock { $0 } == second)
+  }
+
+  @Test("the state goes with the last reference to the lock, and not before")
+  func lifetime() {
+    final class Probe: Sendable {}
+    weak var probe: Probe?
+    do {
+      let state = Locked<Probe?>(Probe())
+      let other = state
+      probe = state.withLock { $0 }
+      #expect(probe != nil)
+      withExtendedLifetime(other) {}
+    }
+    #expect(probe == nil)
   }
 }

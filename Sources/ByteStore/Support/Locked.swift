@@ -1,11 +1,11 @@
 // The one lock of the engine: a state, and the only ways to reach it.
 
 #if canImport(Darwin)
-import Darwin
+public import Darwin
 #elseif canImport(Musl)
-import Musl
+public import Musl
 #else
-import Glibc
+public import Glibc
 #endif
 
 /// A value that only one thread at a time can reach, and on whose changes a thread can wait.
@@ -15,65 +15,48 @@ import Glibc
 /// taken looks again for a moment before it sleeps, where the system has such locks: to sleep and be woken takes longer.
 /// Never call code of the user inside `withLock`.
 @safe
-package final class Locked<State>: @unchecked Sendable {
-  // `state` is only touched between lock and unlock of `mutex`; that is what makes it Sendable. It is in memory of
-  // its own, because the lock already sees to it that accesses exclude each other: checks of the language for it
-  // would cost as much as the lock.
-  private let state: UnsafeMutablePointer<State>
-  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-  private let changed: UnsafeMutablePointer<pthread_cond_t>
+package struct Locked<State>: @unchecked Sendable {
+  // The state in `storage` is only touched between lock and unlock of its mutex; that is what makes it Sendable.
+  @usableFromInline
+  let storage: LockStorage<State>
 
-  package init(_ initial: State) {
-    unsafe state = .allocate(capacity: 1)
-    unsafe state.initialize(to: initial)
-    unsafe mutex = .allocate(capacity: 1)
-    unsafe changed = .allocate(capacity: 1)
-    var attributes = pthread_mutexattr_t()
-    var made = unsafe pthread_mutexattr_init(&attributes)
-    #if canImport(Glibc)
-    made |= unsafe pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_ADAPTIVE_NP))
-    #endif
-    made |= unsafe pthread_mutex_init(mutex, &attributes) | pthread_cond_init(changed, nil)
-    unsafe pthread_mutexattr_destroy(&attributes)
-    precondition(made == 0, "a lock could not be made: the process is out of resources")
-  }
+  @inlinable
+  package init(_ initial: State) { storage = LockStorage.make(initial) }
 
-  deinit {
-    unsafe pthread_cond_destroy(changed)
-    unsafe pthread_mutex_destroy(mutex)
-    unsafe changed.deallocate()
-    unsafe mutex.deallocate()
-    unsafe state.deinitialize(count: 1)
-    unsafe state.deallocate()
-  }
-
+  @inlinable
   package func withLock<Result, Failure: Error>(
     _ body: (inout State) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    unsafe pthread_mutex_lock(mutex)
-    defer { unsafe pthread_mutex_unlock(mutex) }
-    return try unsafe body(&state.pointee)
+    unsafe pthread_mutex_lock(storage.mutex)
+    defer { storage.unlock() }
+    return try unsafe body(&storage.state.pointee)
   }
 
   /// Sleeps until `condition` holds, then runs `body` without letting go of the lock in between.
+  @inlinable
   package func withLock<Result, Failure: Error>(
     when condition: (borrowing State) -> Bool, _ body: (inout State) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    unsafe pthread_mutex_lock(mutex)
-    defer { unsafe pthread_mutex_unlock(mutex) }
-    while unsafe !condition(state.pointee) { unsafe pthread_cond_wait(changed, mutex) }
-    return try unsafe body(&state.pointee)
+    unsafe pthread_mutex_lock(storage.mutex)
+    defer { storage.unlock() }
+    while unsafe !condition(storage.state.pointee) {
+      unsafe pthread_cond_wait(storage.changed, storage.mutex)
+    }
+    return try unsafe body(&storage.state.pointee)
   }
 
   /// The same, for a thread that only `signal` wakes, and not `wakeAll`.
+  @inlinable
   package func withLock<Result, Failure: Error>(
     wokenBy signal: Signal, when condition: (borrowing State) -> Bool,
     _ body: (inout State) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    unsafe pthread_mutex_lock(mutex)
-    defer { unsafe pthread_mutex_unlock(mutex) }
-    while unsafe !condition(state.pointee) { unsafe pthread_cond_wait(signal.condition, mutex) }
-    return try unsafe body(&state.pointee)
+    unsafe pthread_mutex_lock(storage.mutex)
+    defer { storage.unlock() }
+    while unsafe !condition(storage.state.pointee) {
+      unsafe pthread_cond_wait(signal.condition, storage.mutex)
+    }
+    return try unsafe body(&storage.state.pointee)
   }
 
   /// The same, but for so many nanoseconds at most: then `body` runs though the condition does not hold.
@@ -81,18 +64,91 @@ package final class Locked<State>: @unchecked Sendable {
     wokenBy signal: Signal, within nanoseconds: UInt64, when condition: (borrowing State) -> Bool,
     _ body: (inout State) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    unsafe pthread_mutex_lock(mutex)
-    defer { unsafe pthread_mutex_unlock(mutex) }
+    unsafe pthread_mutex_lock(storage.mutex)
+    defer { storage.unlock() }
     var wait = TimedWait(nanoseconds)
-    while unsafe !condition(state.pointee) {
-      guard unsafe wait.isWoken(on: signal.condition, mutex) else { break }
+    while unsafe !condition(storage.state.pointee) {
+      guard unsafe wait.isWoken(on: signal.condition, storage.mutex) else { break }
     }
-    return try unsafe body(&state.pointee)
+    return try unsafe body(&storage.state.pointee)
   }
 
   /// Lets every thread that waits look at its condition again, but for those with a signal of their own.
   package func wakeAll() {
-    unsafe pthread_cond_broadcast(changed)
+    unsafe pthread_cond_broadcast(storage.changed)
+  }
+}
+
+/// A mutex, the state behind it, and a condition, in one piece of memory: where nothing of it is in the processor's
+/// caches, each further piece would be waited for. The state is no stored property of a class, as the lock already sees
+/// to it that accesses exclude each other: checks of the language for it would cost as much as the lock. All that a use
+/// of the lock takes can be inlined: where the type of the state is not known, its place would be looked up each time.
+@usableFromInline
+@safe
+final class LockStorage<State>: ManagedBuffer<pthread_mutex_t, LockedPart<State>> {
+  @usableFromInline
+  static func make(_ initial: State) -> LockStorage {
+    let made = unsafe create(minimumCapacity: 1) { _ in unsafe pthread_mutex_t() }
+    // What `create` makes is of the class that it is called on.
+    let storage = unsafe unsafeDowncast(made, to: LockStorage.self)
+    unsafe storage.part.initialize(to: LockedPart(state: initial, changed: pthread_cond_t()))
+    var attributes = pthread_mutexattr_t()
+    var failure = unsafe pthread_mutexattr_init(&attributes)
+    #if canImport(Glibc)
+    failure |= unsafe pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_ADAPTIVE_NP))
+    #endif
+    failure |= unsafe pthread_mutex_init(storage.mutex, &attributes) | pthread_cond_init(storage.changed, nil)
+    unsafe pthread_mutexattr_destroy(&attributes)
+    precondition(failure == 0, "a lock could not be made: the process is out of resources")
+    return storage
+  }
+
+  deinit {
+    unsafe pthread_cond_destroy(changed)
+    unsafe pthread_mutex_destroy(mutex)
+    unsafe part.deinitialize(count: 1)
+  }
+
+  @inlinable
+  func unlock() {
+    unsafe pthread_mutex_unlock(mutex)
+    withExtendedLifetime(self) {}
+  }
+
+  @inlinable
+  var mutex: UnsafeMutablePointer<pthread_mutex_t> { unsafe withUnsafeMutablePointerToHeader { unsafe $0 } }
+
+  // Pointers lead into this very object, and are used while it is held: `unlock`, the last use, sees to that. Offsets are
+  // worked out, as key paths would be looked up in builds without optimisation.
+
+  @inlinable
+  var state: UnsafeMutablePointer<State> {
+    unsafe UnsafeMutableRawPointer(part).assumingMemoryBound(to: State.self)
+  }
+
+  @inlinable
+  var changed: UnsafeMutablePointer<pthread_cond_t> {
+    unsafe (UnsafeMutableRawPointer(part) + MemoryLayout<State>.size).alignedUp(for: pthread_cond_t.self)
+      .assumingMemoryBound(to: pthread_cond_t.self)
+  }
+
+  @inlinable
+  var part: UnsafeMutablePointer<LockedPart<State>> {
+    unsafe withUnsafeMutablePointerToElements { unsafe $0 }
+  }
+}
+
+@usableFromInline
+struct LockedPart<State> {
+  @usableFromInline
+  var state: State
+  @usableFromInline
+  var changed: pthread_cond_t
+
+  @usableFromInline
+  init(state: State, changed: pthread_cond_t) {
+    self.state = state
+    self.changed = changed
   }
 }
 
@@ -101,7 +157,8 @@ package final class Locked<State>: @unchecked Sendable {
 @safe
 package final class Signal: @unchecked Sendable {
   // A condition is made to be used by several threads; it is never replaced.
-  fileprivate let condition: UnsafeMutablePointer<pthread_cond_t>
+  @usableFromInline
+  let condition: UnsafeMutablePointer<pthread_cond_t>
 
   package init() {
     unsafe condition = .allocate(capacity: 1)

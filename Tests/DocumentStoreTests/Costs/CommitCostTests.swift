@@ -47,6 +47,14 @@ import Testing
     #expect(perField <= Self.allocationsOfFieldMax, "\(perField) allocations for each field")
   }
 
+  /// A lock is one piece of memory, and each commit makes some.
+  @Test(.enabled(if: allocations_are_counted())) func aCommitOfOneDocumentAllocatesLittle() throws {
+    let machine = try SimulatedStore()
+    let writes = (0..<64).map { [Mutation.set(path("c", "d\($0 % 8)"), CostDocument.fields($0))] }
+    let count = try allocations(writes.count) { try machine.store.commit(writes[$0]) }
+    #expect(count <= Self.allocationsOfCommitMax, "\(count) allocations for a commit")
+  }
+
   /// Records lie behind each other, and a body is made as long as it will be.
   @Test(.enabled(if: allocations_are_counted())) func aBatchAllocatesLittleForEachDocument() throws {
     let machine = try SimulatedStore()
@@ -129,6 +137,7 @@ import Testing
   // Of a build without optimisation.
   private static let allocationsOfFieldMax = 0.1
   private static let allocationsOfIndexMax = 18.3
+  private static let allocationsOfCommitMax = 78.2
   private static let allocationsOfDocumentMax = 40.8
   private static let logBytesPerByteMax = 1.3
   private static let segmentBytesPerByteMax = 0.55
