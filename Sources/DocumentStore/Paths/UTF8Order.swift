@@ -13,12 +13,17 @@ extension String {
   package func precedesInUTF8(_ other: String) -> Bool { comparedInUTF8(to: other) < 0 }
 
   /// Whether both are the same bytes. `==` would also accept another normalisation.
-  package func isSameUTF8(as other: String) -> Bool {
-    hasSameBits(as: other) || utf8.count == other.utf8.count && comparedInUTF8(to: other) == 0
+  @inline(__always)
+  package func isSameUTF8(as other: String) -> Bool { hasSameBits(as: other) || hasSameBytes(as: other) }
+
+  @inline(never)
+  private func hasSameBytes(as other: String) -> Bool {
+    utf8.count == other.utf8.count && comparedInUTF8(to: other) == 0
   }
 
   /// Whether both are the same words in memory. Short strings lie in them, and of long ones, copies share what they
   /// refer to: so are most names that are the same at all.
+  @inline(__always)
   private func hasSameBits(as other: String) -> Bool {
     guard MemoryLayout<String>.size == MemoryLayout<SIMD2<UInt64>>.size else { return false }
     // Both are as large, and whatever is in them is two numbers; nothing is made of these but a comparison.

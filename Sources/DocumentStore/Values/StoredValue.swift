@@ -132,9 +132,15 @@ public struct StoredMap: Sendable {
   /// The same for who asks maps that are alike: `place` is where the field was in the one before.
   @inline(__always)
   func value(of name: String, near place: inout Int) -> StoredValue? {
-    if isName(name, at: place) { return entries[place].value }
+    has(name, near: &place) ? entries[place].value : nil
+  }
+
+  /// Whether there is such a field, and then at which `place`.
+  @inline(__always)
+  func has(_ name: String, near place: inout Int) -> Bool {
+    if isName(name, at: place) { return true }
     place = position(of: name)
-    return isName(name, at: place) ? entries[place].value : nil
+    return isName(name, at: place)
   }
 
   /// Whether each name comes before the next, which also means that no two are the same.
@@ -187,7 +193,11 @@ public struct StoredMap: Sendable {
 
   @inline(__always)
   private func isName(_ name: String, at index: Int) -> Bool {
-    index < entries.count && entries[index].name.isSameUTF8(as: name)
+    // A field in an array would be counted as referred to, its value as well.
+    unsafe entries.withUnsafeBufferPointer { entries in
+      guard index < entries.count else { return false }
+      return unsafe entries.name(at: index).pointee.isSameUTF8(as: name)
+    }
   }
 }
 
@@ -220,6 +230,13 @@ extension UnsafeBufferPointer<StoredMap.Entry> {
   func name(at place: Int) -> UnsafePointer<String> {
     // The first of a tuple lies where the tuple does. A key path would be looked up in builds without optimisation.
     unsafe UnsafeRawPointer(baseAddress! + place).assumingMemoryBound(to: String.self)
+  }
+
+  /// The value beside it, which is not copied either.
+  @inline(__always)
+  func value(at place: Int) -> UnsafePointer<StoredValue> {
+    unsafe UnsafeRawPointer(name(at: place) + 1).alignedUp(for: StoredValue.self)
+      .assumingMemoryBound(to: StoredValue.self)
   }
 }
 
