@@ -2,7 +2,7 @@
 //
 // A commit comes here under the lock of the table: whoever asks for the position at a moment of the store knows
 // which commits that moment has. It costs nothing while nobody follows. Before it is logged, it is asked whom it may
-// concern: of one that concerns nobody, only its number and its time are kept.
+// concern: of one that concerns nobody, only its number and its time are kept, without the lock of the queue.
 //
 // The sieve has a lock of its own: to mark thousands of interests anew, or to look through large documents, takes
 // long, and readers wait for whoever holds the other one.
@@ -34,23 +34,25 @@ struct Publication: Sendable {
 
 final class Publications: Sendable {
   private struct State {
-    var position: UInt64 = 0
-    /// Of the last commit while someone follows.
-    var time: StoredTimestamp?
     var queue: [Publication] = []
     weak var follower: (any CommitFollower)?
-    /// Of the sieve, once what it waits for counts.
-    var epoch: UInt64 = 0
     /// How often each id of a collection is followed.
     var collectionIDs: [String: Int] = [:]
-
-    /// Nil if that is not known any more.
-    func places(_ audience: CommitAudience?) -> [Int]? { audience?.epoch == epoch ? audience?.places : nil }
   }
+
+  /// Of no commit.
+  private static let noTime = Int64.min
 
   private let state = Locked(State())
   private let sieve = Locked(LiveSieve())
+  // Those below are read without the lock. The first two are written with it; the others by commits, one after the other,
+  // and the time also when the first one follows.
   private let hasFollower = Atomic(false)
+  /// Of the sieve, once what it waits for counts.
+  private let epoch = Atomic<UInt64>(0)
+  private let commitsSoFar = Atomic<UInt64>(0)
+  /// Of the last commit while someone follows.
+  private let time = Atomic(Publications.noTime)
 
   var isFollowed: Bool { hasFollower.load(ordering: .acquiring) }
 
@@ -60,11 +62,17 @@ final class Publications: Sendable {
   }
 
   /// The number of commits since the store was opened. Within a moment of the store: of those it has.
-  var position: UInt64 { state.withLock { $0.position } }
+  var position: UInt64 { commitsSoFar.load(ordering: .acquiring) }
 
   /// When the last commit was; nil if one that may concern someone has not been taken yet, or none has happened since
   /// someone follows.
-  var timeIfAllIsTaken: StoredTimestamp? { state.withLock { $0.queue.isEmpty ? $0.time : nil } }
+  var timeIfAllIsTaken: StoredTimestamp? {
+    state.withLock { isFollowed && $0.queue.isEmpty ? lastTime : nil }
+  }
+
+  private var lastTime: StoredTimestamp? {
+    StoredTimestamp(microseconds: time.load(ordering: .acquiring))
+  }
 
   // MARK: Followers
 
@@ -79,7 +87,8 @@ final class Publications: Sendable {
       state.follower = follower
       state.collectionIDs[interest.collectionID, default: 0] += 1
       // What was asked before is asked in vain now, and what is asked since was not known to count until now.
-      state.epoch = epoch
+      self.epoch.max(epoch, ordering: .releasing)
+      if !isFollowed { time.store(Self.noTime, ordering: .releasing) }
       hasFollower.store(true, ordering: .releasing)
     }
   }
@@ -99,7 +108,6 @@ final class Publications: Sendable {
     state.withLock { state in
       state.follower = nil
       state.queue = []
-      state.time = nil
       state.collectionIDs = [:]
       hasFollower.store(false, ordering: .releasing)
     }
@@ -113,21 +121,26 @@ final class Publications: Sendable {
     guard isFollowed else { return nil }
     return sieve.withLock { sieve in
       var audience = CommitAudience(epoch: sieve.epoch)
-      for place in changes.indices where sieve.letsThrough(changes[place], &room) {
-        audience.places.append(place)
+      unsafe changes.withUnsafeBufferPointer { changes in
+        guard let first = changes.baseAddress else { return }
+        for place in changes.indices where unsafe sieve.letsThrough(first + place, &room) {
+          audience.places.append(place)
+        }
       }
       return audience
     }
   }
 
   func append(_ effects: CommitEffects) {
+    let number = commitsSoFar.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue
+    guard isFollowed else { return }
+    if isForNobody(effects.audience) { return time.store(effects.time.microseconds, ordering: .releasing) }
+    let places = places(effects.audience) ?? Array(effects.changes.indices)
     state.withLock { state in
-      state.position += 1
-      guard state.follower != nil else { return }
-      state.time = effects.time
-      let places = state.places(effects.audience) ?? Array(effects.changes.indices)
-      guard !places.isEmpty else { return }
-      state.queue.append(Publication(effects: effects, number: state.position, places: places))
+      time.store(effects.time.microseconds, ordering: .releasing)
+      // The last of them may be gone since.
+      guard isFollowed, state.follower != nil, !places.isEmpty else { return }
+      state.queue.append(Publication(effects: effects, number: number, places: places))
     }
   }
 
@@ -137,14 +150,22 @@ final class Publications: Sendable {
     precondition(commits.isEmpty, "what was taken before has been followed")
     return state.withLock { state in
       swap(&state.queue, &commits)
-      return state.time
+      return lastTime
     }
   }
 
   /// The commit that may concern them has happened.
   func notify(_ audience: CommitAudience? = nil) {
-    guard isFollowed else { return }
-    let follower = state.withLock { state in state.places(audience)?.isEmpty == true ? nil : state.follower }
-    follower?.follow()
+    // The epoch only grows: a commit that was queued because of it is not taken for nobody's here.
+    guard isFollowed, !isForNobody(audience) else { return }
+    state.withLock { $0.follower }?.follow()
+  }
+
+  private func isForNobody(_ audience: CommitAudience?) -> Bool { places(audience)?.isEmpty == true }
+
+  /// Nil if that is not known any more.
+  private func places(_ audience: CommitAudience?) -> [Int]? {
+    guard let audience, audience.epoch == epoch.load(ordering: .acquiring) else { return nil }
+    return audience.places
   }
 }

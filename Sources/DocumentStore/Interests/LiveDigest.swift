@@ -15,8 +15,8 @@ struct LiveDigest {
 
   /// `key` is room for the bytes of values that need them.
   @inline(__always)
-  init(_ value: StoredValue, _ key: inout [UInt8]) {
-    switch value {
+  init(_ value: UnsafePointer<StoredValue>, _ key: inout [UInt8]) {
+    switch unsafe value.pointee {
     case .string(let text):
       if let digest = Self.digest(text) {
         self = digest
@@ -30,7 +30,7 @@ struct LiveDigest {
       return
     default: break
     }
-    key.replace(withKeyOf: value)
+    unsafe key.replace(withKeyOf: value.pointee)
     self.init(key: key)
   }
 
@@ -55,6 +55,7 @@ struct LiveDigest {
     return text.withUTF8 { utf8 in
       let bytes = UnsafeRawBufferPointer(utf8)
       var hash = start(IndexKey.text)
+      var first: UInt64 = 0
       var place = 0
       while place < bytes.count {
         let word = unsafe word(bytes, at: place)
@@ -62,10 +63,10 @@ struct LiveDigest {
         // A zero byte is written as two.
         let unused: UInt64 = left == 8 ? 0 : ~0 << UInt64(8 * left)
         guard hasNoZero(word | unused) else { return nil }
+        if place == 0 { first = word.byteSwapped }
         mix(&hash, word)
         place += 8
       }
-      var first = unsafe word(bytes, at: 0).byteSwapped
       if bytes.count < 7 { first |= 1 << UInt64(8 * (6 - bytes.count)) }
       return LiveDigest(head: UInt64(IndexKey.text) << 56 | first >> 8, hash: end(hash, bytes.count))
     }
@@ -133,14 +134,26 @@ struct LiveDigest {
   /// Eight bytes, the first of them the lowest; zeros stand for those behind the end.
   @inline(__always)
   private static func word(_ bytes: UnsafeRawBufferPointer, at place: Int) -> UInt64 {
-    if place + 8 <= bytes.count {
-      return UInt64(littleEndian: unsafe bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+    let left = bytes.count - place
+    if left >= 8 { return unsafe load(bytes, at: place) }
+    // In one piece, or two that overlap: not byte by byte.
+    if bytes.count >= 8 { return unsafe load(bytes, at: bytes.count - 8) >> UInt64(8 * (8 - left)) }
+    if left >= 4 {
+      let (low, high): (UInt32, UInt32) = unsafe (load(bytes, at: place), load(bytes, at: bytes.count - 4))
+      return UInt64(low) | UInt64(high) << UInt64(8 * (left - 4))
     }
-    var word: UInt64 = 0
-    for offset in place..<bytes.count {
-      word |= UInt64(unsafe bytes[offset]) << UInt64(8 * (offset - place))
-    }
-    return word
+    guard left > 0 else { return 0 }
+    let (low, middle, high): (UInt8, UInt8, UInt8) = unsafe (
+      load(bytes, at: place), load(bytes, at: place + left / 2), load(bytes, at: bytes.count - 1)
+    )
+    return UInt64(low) | UInt64(middle) << UInt64(8 * (left / 2)) | UInt64(high) << UInt64(8 * (left - 1))
+  }
+
+  @inline(__always)
+  private static func load<Number: FixedWidthInteger & BitwiseCopyable>(
+    _ bytes: UnsafeRawBufferPointer, at place: Int
+  ) -> Number {
+    Number(littleEndian: unsafe bytes.loadUnaligned(fromByteOffset: place, as: Number.self))
   }
 
   @inline(__always)

@@ -18,42 +18,49 @@ struct LiveSieve {
     let depth: Int
     var scope: LiveSieveScope?
 
-    func has(_ change: IndexChanges.Change) -> Bool {
-      guard change.path.segments.count == depth, change.key.count > beginning.count else { return false }
-      return change.key.rawSpan.extracting(first: beginning.count).isSame(as: beginning.rawSpan)
+    @inline(__always)
+    func has(_ change: UnsafePointer<IndexChanges.Change>) -> Bool {
+      guard unsafe change.pointee.path.segments.count == depth,
+        unsafe change.pointee.key.count > beginning.count
+      else { return false }
+      return unsafe change.pointee.key.rawSpan.extracting(first: beginning.count).isSame(
+        as: beginning.rawSpan)
     }
   }
 
   /// So much of what nobody waits for any more is not worth the work.
   private static let goneMax = 64
 
+  // What each change is asked for comes first, side by side.
+
   private var marks = LiveMarks(capacity: 8)
   private var hasGroups = false
   private var hasNames = false
   /// The collection that came last: the next change is most often of the same one. Its scope is not among the others then.
   private var latest: Latest?
+  /// What was held back as of an earlier one may be waited for now.
+  private(set) var epoch: UInt64 = 0
   private var scopes: [LiveScopeKey: LiveSieveScope] = [:]
   private var interests: [Int: LiveInterest] = [:]
   /// How many views each value would tell, where several would do.
   private var choices: [UInt64: Int] = [:]
   private var gone = 0
 
-  /// What was held back as of an earlier one may be waited for now.
-  private(set) var epoch: UInt64 = 0
-
   // MARK: Changes
 
   /// False if nobody waits for anything that was or is in the document. `key` is room for the bytes of values.
-  mutating func letsThrough(_ change: IndexChanges.Change, _ key: inout [UInt8]) -> Bool {
-    if hasNames, marks.mayHave(LiveDigest.hash(ofName: change.key)) { return true }
-    if latest?.has(change) != true { turn(to: change) }
-    if latest?.scope?.letsThrough(change, marks, &key) == true { return true }
-    return hasGroups && isForGroup(change, &key)
+  mutating func letsThrough(_ change: UnsafePointer<IndexChanges.Change>, _ key: inout [UInt8]) -> Bool {
+    if hasNames, unsafe marks.mayHave(LiveDigest.hash(ofName: change.pointee.key)) { return true }
+    if unsafe latest?.has(change) != true { unsafe turn(to: change.pointee) }
+    if unsafe latest?.scope?.letsThrough(change, marks, &key) == true { return true }
+    return unsafe hasGroups && isForGroup(change, &key)
   }
 
-  private mutating func isForGroup(_ change: IndexChanges.Change, _ key: inout [UInt8]) -> Bool {
-    let group = LiveScopeKey.group(RecordKey(Array(change.path.collectionID.utf8)))
-    return scopes[group]?.letsThrough(change, marks, &key) ?? false
+  private mutating func isForGroup(
+    _ change: UnsafePointer<IndexChanges.Change>, _ key: inout [UInt8]
+  ) -> Bool {
+    let group = unsafe LiveScopeKey.group(RecordKey(Array(change.pointee.path.collectionID.utf8)))
+    return unsafe scopes[group]?.letsThrough(change, marks, &key) ?? false
   }
 
   private mutating func turn(to change: IndexChanges.Change) {
