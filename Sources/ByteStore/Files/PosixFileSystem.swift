@@ -331,25 +331,27 @@ private final class PosixLock: DirectoryLock {
     }
     let identity = Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
     let me = getpid()
-    let isNew = held.withLock { held in
-      guard held[identity] != me else { return false }
+    // List and lock change together: a file that is made when another one is closed and gone may have its number.
+    return try held.withLock { held throws(SystemFailure) in
+      guard held[identity] != me else { return .held(by: me) }
+      guard flock(file.number, LOCK_EX | LOCK_NB) == 0 else {
+        let code = errno
+        if code == EWOULDBLOCK { return .held(by: nil) }
+        throw SystemFailure(operation: Self.operation, path: path, code: code)
+      }
       held[identity] = me
-      return true
+      return .acquired(PosixLock(descriptor: file, identity: identity))
     }
-    guard isNew else { return .held(by: me) }
-    guard flock(file.number, LOCK_EX | LOCK_NB) == 0 else {
-      let code = errno
-      held.withLock { $0[identity] = nil }
-      if code == EWOULDBLOCK { return .held(by: nil) }
-      throw SystemFailure(operation: Self.operation, path: path, code: code)
-    }
-    return .acquired(PosixLock(descriptor: file, identity: identity))
   }
 
   func release() {
-    // A forked child shares the lock and must leave it alone when it cleans up.
-    guard descriptor.close(unlocking: processID == getpid()) else { return }
+    // A forked child shares the lock and must leave it alone when it cleans up; the list may never be let go of there.
+    guard processID == getpid() else {
+      descriptor.close()
+      return
+    }
     Self.held.withLock { held in
+      guard descriptor.close(unlocking: true) else { return }
       if held[identity] == processID { held[identity] = nil }
     }
   }

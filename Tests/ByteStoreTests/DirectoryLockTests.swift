@@ -1,0 +1,43 @@
+// The lock of a directory on a real file system, where a new file gets the number of one that is gone.
+
+import Foundation
+import Harness
+import Testing
+
+@testable import ByteStore
+
+@Suite struct DirectoryLockTests {
+  /// The story: a store was closed by one thread when its directory was gone already; another thread's new store, whose
+  /// directory or file had got the number of that one, was told that its own process had it open.
+  @Test func directoriesThatComeAndGoAreNeverTakenForEachOther() {
+    let folder = NSTemporaryDirectory() + "dugout-locks-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let failures = Locked<[String]>([])
+    let threads = (0..<4).map { thread in
+      WorkerThread {
+        for number in 0..<500 {
+          do {
+            try Self.comeAndGo("\(folder)/\(thread)-\(number)")
+          } catch {
+            failures.withLock { $0.append("\(error)") }
+          }
+        }
+      }
+    }
+    for thread in threads { thread.join() }
+    #expect(failures.withLock { $0 } == [])
+  }
+
+  private struct Held: Error { var holder: Int32? }
+
+  private static func comeAndGo(_ path: String) throws {
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    let result = try PosixFileSystem().openDirectory(path).lock("LOCK", .readAndWrite)
+    guard case .acquired(let lock) = result else {
+      guard case .held(let holder) = result else { return }
+      throw Held(holder: holder)
+    }
+    try FileManager.default.removeItem(atPath: path)
+    lock.release()
+  }
+}
