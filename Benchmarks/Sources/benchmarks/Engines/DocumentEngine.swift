@@ -56,6 +56,8 @@ protocol DocumentEngine: AnyObject, Sendable {
   func byScore(from score: Double, limit: Int) throws -> Int
   /// W7: users of a town, newest first.
   func ofTown(_ town: String, limit: Int) throws -> Int
+  /// Users of a town up to a moment, newest first: how one of them is found in that index.
+  func ofTown(_ town: String, until moment: Int, limit: Int) throws -> Int
   /// W8: posts of all users from a moment on, in that order.
   func posts(from moment: Int, limit: Int) throws -> Int
   /// W9: all documents.
@@ -74,6 +76,45 @@ extension DocumentEngine {
   func weightOfIndexes(_ documents: Int) throws -> Int {
     try byScore(from: 0, limit: documents) &+ posts(from: SampleDocument.firstMoment, limit: documents)
       &+ (0..<SampleDocument.towns).reduce(0) { try $0 &+ ofTown("Town \($1)", limit: documents) }
+  }
+
+  /// Has in memory what a write reads of paths and indexes: all documents are visited in their own order, and of every so
+  /// many entries of an index one is looked for, so that each of its pages is touched; of paths one in 31, which is nearly
+  /// every page. A visit to all in the order of an index would take minutes where there are millions. The sum of the answers.
+  func visitIndexes(_ documents: Int) throws -> Int {
+    var sum = try scan()
+    for number in stride(from: 0, to: documents, by: 31) {
+      sum = SampleDocument.next(sum, try get(Self.key(number)))
+    }
+    let steps = documents / 64
+    for step in 0..<steps {
+      let part = Double(step) / Double(steps)
+      let moment = SampleDocument.firstMoment + Int(part * Double(SampleDocument.momentsWidth))
+      let town = "Town \(step % SampleDocument.towns)"
+      sum = SampleDocument.next(sum, try byScore(from: SampleDocument.scores.upperBound * part, limit: 1))
+      sum = SampleDocument.next(sum, try posts(from: moment, limit: 1))
+      sum = SampleDocument.next(sum, try ofTown(town, until: moment, limit: 1))
+    }
+    return sum
+  }
+
+  /// Looks for each of these documents in each of its indexes, by what only it has.
+  func requireInIndexes(_ numbers: Range<Int>) throws {
+    for number in numbers {
+      let document = SampleDocument(number)
+      let answers =
+        document.isPost
+        ? [try posts(from: document.moment, limit: 1)]
+        : [
+          try byScore(from: document.score, limit: 1),
+          try ofTown(document.town, until: document.moment, limit: 1),
+        ]
+      for answer in answers {
+        guard answer == SampleDocument.next(0, document.weight) else {
+          throw BenchmarkFailure("an index of \(Self.name) does not lead to \(document.path)")
+        }
+      }
+    }
   }
 
   /// Loads all documents into a fresh directory, in commits of 500. What is written is made in windows between the

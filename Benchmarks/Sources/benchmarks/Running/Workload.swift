@@ -45,9 +45,21 @@ final class RunContext: Sendable {
     let held = options.scale.isEmpty ? 0 : options.documents
     if held > 0 { try stores.copy(of: type, to: directory) }
     let engine = try Database(directory, EngineSetup(cacheBytes: options.cacheBytes))
-    // So that what a write reads of its indexes is in memory.
-    if held > 0 { _ = try engine.weightOfIndexes(held) }
+    if held > 0 { try answers.note("a visit before writes", engine.visitIndexes(held), of: type.name) }
     return (engine, held)
+  }
+
+  /// What a round of W1 to W3 wrote is there, and in its indexes, and so is what was there before. All documents are
+  /// visited in the order of each index; in a store that had some before, the new ones are, and a sample of all.
+  func check<Database: DocumentEngine>(
+    _ engine: Database, holds count: Int, above held: Int, _ what: String, of name: String
+  ) throws {
+    guard held > 0 else {
+      try answers.note(what, try engine.scan(), of: name)
+      return try answers.note("in order, \(what)", try engine.weightOfIndexes(count), of: name)
+    }
+    try engine.requireInIndexes(held..<held + count)
+    try answers.note("a visit to all and \(what)", try engine.visitIndexes(held + count), of: name)
   }
 }
 

@@ -53,9 +53,7 @@ private struct BatchRound: Engine {
       try type.writes(Array($0..<$0 + 500))
     }
     let time = try ContinuousClock().measure { for batch in batches { try engine.write(batch) } }
-    try context.answers.note("what batches wrote", try engine.scan(), of: name)
-    try context.answers.note(
-      "in order, what batches wrote", try engine.weightOfIndexes(held + count), of: name)
+    try context.check(engine, holds: count, above: held, "what batches wrote", of: name)
     try engine.close()
     return ["docs_per_s": Double(count) / (time / .seconds(1))]
   }

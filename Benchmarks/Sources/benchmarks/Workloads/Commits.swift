@@ -52,9 +52,7 @@ private struct CommitRound: Engine {
     let (engine, held) = try context.storeForWrites(of: type, in: directory)
     let writes = try (held..<held + count).map { try type.writes([$0]) }
     let times = try CommitTimes.measure(count, threads: threads) { try engine.write(writes[$0]) }
-    try context.answers.note("what \(threads) threads wrote", try engine.scan(), of: name)
-    try context.answers.note(
-      "in order, what \(threads) threads wrote", try engine.weightOfIndexes(held + count), of: name)
+    try context.check(engine, holds: count, above: held, "what \(threads) threads wrote", of: name)
     try engine.close()
     return times
   }
@@ -76,8 +74,7 @@ private struct WaitingWriters: Engine {
     guard try engine.scan() == expected else {
       throw BenchmarkFailure("\(name) does not hold what was written")
     }
-    // The same as what the peers wrote, if that is as much.
-    try context.answers.note("in order, \(count) documents", try engine.weightOfIndexes(count), of: name)
+    try context.check(engine, holds: writes.count, above: held, "\(count) documents", of: name)
     try engine.close()
     return ["commits_per_s": Double(writes.count) / (time / .seconds(1))]
   }

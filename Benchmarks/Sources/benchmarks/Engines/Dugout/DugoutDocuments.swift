@@ -90,8 +90,17 @@ final class DugoutDocuments: DocumentEngine {
   }
 
   func ofTown(_ town: String, limit: Int) throws -> Int {
-    let ofTown = try FilterTree.field(StoredFieldPath(["city"]), .equal, .string(town))
-    return try weight(inOrderOf: usersByMoment.filtered(by: ofTown).limited(to: .first(limit)))
+    try weight(inOrderOf: newest(of: town).limited(to: .first(limit)))
+  }
+
+  func ofTown(_ town: String, until moment: Int, limit: Int) throws -> Int {
+    guard let moment = StoredTimestamp(microseconds: Int64(moment)) else { return -1 }
+    return try weight(
+      inOrderOf: newest(of: town).starting(.before, [.timestamp(moment)]).limited(to: .first(limit)))
+  }
+
+  private func newest(of town: String) throws -> StructuredQuery {
+    try usersByMoment.filtered(by: FilterTree.field(StoredFieldPath(["city"]), .equal, .string(town)))
   }
 
   func posts(from moment: Int, limit: Int) throws -> Int {

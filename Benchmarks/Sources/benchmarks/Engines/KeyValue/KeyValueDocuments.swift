@@ -110,6 +110,11 @@ final class KeyValueDocuments<Store: KeyValueStore>: DocumentEngine {
     return try weight(of: prefix, from: prefix, limit: limit)
   }
 
+  func ofTown(_ town: String, until moment: Int, limit: Int) throws -> Int {
+    let prefix = Keys.town(town)
+    return try weight(of: prefix, from: prefix + bigEndian(~UInt64(moment)), limit: limit)
+  }
+
   func posts(from moment: Int, limit: Int) throws -> Int {
     try weight(of: Keys.allPosts, from: Keys.posts(from: moment), limit: limit)
   }

@@ -88,6 +88,7 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
     let get: SQLiteStatement
     let byScore: SQLiteStatement
     let ofTown: SQLiteStatement
+    let ofTownUntil: SQLiteStatement
     let posts: SQLiteStatement
 
     init(_ database: SQLiteDatabase) throws {
@@ -96,6 +97,8 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
       get = try database.prepared("SELECT data FROM documents WHERE path = ?")
       byScore = try database.prepared("\(users) AND \(score) >= ? ORDER BY \(score) LIMIT ?")
       ofTown = try database.prepared("\(users) AND \(town) = ? ORDER BY \(moment) DESC LIMIT ?")
+      ofTownUntil = try database.prepared(
+        "\(users) AND \(town) = ? AND \(moment) <= ? ORDER BY \(moment) DESC LIMIT ?")
       posts = try database.prepared(
         "SELECT data FROM documents WHERE kind = 1 AND \(moment) >= ? ORDER BY \(moment) LIMIT ?")
     }
@@ -222,6 +225,15 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
     try statements.ofTown.run { select in
       select.bind(1, town)
       select.bind(2, limit)
+      return try Self.weighInOrder(select)
+    }
+  }
+
+  func ofTown(_ town: String, until moment: Int, limit: Int) throws -> Int {
+    try statements.ofTownUntil.run { select in
+      select.bind(1, town)
+      select.bind(2, moment)
+      select.bind(3, limit)
       return try Self.weighInOrder(select)
     }
   }
