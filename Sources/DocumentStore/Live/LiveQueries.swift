@@ -94,7 +94,7 @@ final class LiveQueries: CommitFollower {
       if let view = state.views[id] {
         view.listeners.append(listener)
         state.time = publications.timeIfAllIsTaken ?? state.time
-        if view.isTold { listener.offer(view.results, [], state.time) }
+        if view.isTold { listener.offer(view.results, [], view.isLoading ? view.timeTold : state.time) }
         return (view, false)
       }
       state.viewsSoFar += 1
@@ -293,6 +293,7 @@ final class LiveQueries: CommitFollower {
 
   private func tell(_ view: LiveView, _ time: StoredTimestamp?) {
     guard !view.isLoading else { return }
+    view.timeTold = time
     let wasTold = view.isTold
     let changes = view.takeChanges()
     guard !changes.isEmpty || !wasTold else { return }

@@ -247,6 +247,61 @@ import Testing
     registration.remove()
   }
 
+  /// Has ten documents, and nothing at once.
+  private final class EmptyHandedSource: LiveSource {
+    let publications = Publications()
+
+    func document(_ number: Int, n: Int? = nil) -> StoredDocument {
+      StoredDocument(
+        path: path("rooms", "m\(number)"), createTime: moment(1), updateTime: moment(1),
+        fields: StoredMap([("n", .integer(Int64(n ?? number)))]))
+    }
+
+    func commit(at seconds: Int64, _ changes: [(before: StoredDocument, after: StoredDocument?)]) {
+      let changes = changes.map { before, after in
+        CommitChange(
+          path: before.path, key: DocumentKey.encode(before.path), before: before, isBeforeKnown: true,
+          after: after)
+      }
+      publications.append(CommitEffects(moment(seconds), changes, shapes: []))
+      publications.notify()
+    }
+
+    func answer(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer {
+      LiveAnswer(documents: (0..<10).map { document($0) }, position: publications.position)
+    }
+
+    func answerAtOnce(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer? { nil }
+    func pin(_ indexes: [IndexDefinition]) {}
+    func unpin(_ indexes: [IndexDefinition]) {}
+    func makeIndexes(for query: StructuredQuery, then body: @escaping @Sendable () -> Void) {}
+    func later(_ body: @escaping @Sendable () -> Void) {}
+  }
+
+  /// The story: whoever came while a view was loaded again was told its old state with the time of the commit that it lacks.
+  @Test func whoComesWhileAViewIsLoadedAgainSeesTheStateBeforeAndItsTime() throws {
+    let source = EmptyHandedSource()
+    let live = LiveQueries(source.publications)
+    live.setSource(source)
+    func listen() throws -> Locked<[StoredTimestamp?]> {
+      let times = Locked<[StoredTimestamp?]>([])
+      let listener = LiveListener(queue) { result in
+        if case .success(let snapshot) = result { times.withLock { $0.append(snapshot.time) } }
+      }
+      _ = try live.listen(try first(2), listener)
+      queue.sync {}
+      return times
+    }
+    let early = try listen()
+    let changed = source.document(0, n: -1)
+    source.commit(at: 2, [(source.document(0), changed)])
+    queue.sync {}
+    source.commit(at: 3, [(changed, nil)] + (1..<9).map { (source.document($0), nil) })
+    let late = try listen()
+    #expect(early.withLock { $0 } == [nil, moment(2)])
+    #expect(late.withLock { $0 } == [moment(2)])
+  }
+
   @Test(arguments: [
     (changes: LiveView.backlogMax + 1, bytes: 10, isLost: true),
     (changes: 20, bytes: LiveView.backlogBytesMax / 20, isLost: true),
