@@ -20,13 +20,16 @@ enum Counters: Campaign {
     var random = SeededRandom(seed: options.seed)
     var result = CampaignResult(run: 0, failed: 0)
     var (records, high, refused) = (0, 0, 0)
-    for round in 0..<(options.amount ?? 2_000) {
+    let rounds = options.amount ?? 2_000
+    let progress = CampaignProgress(name, of: rounds)
+    for round in 0..<rounds {
       let hasRemote = round / roundsPerFolder % 2 == 0
       let place = folder.appendingPathComponent("\(round / roundsPerFolder)")
       try CounterWorker.strike(
         after: 20_000 + random.below(400_000), in: place, hasRemote, seed: random.next())
       let outcome = try await CounterCampaign.recount(in: place, hasRemote: hasRemote)
       result.run += 1
+      progress.note(result.run)
       records += outcome.records
       high += outcome.high
       refused += outcome.refused

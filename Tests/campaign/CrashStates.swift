@@ -43,9 +43,10 @@ enum CrashStates: Campaign {
 
   private static func bytes(_ states: Int, _ options: CampaignOptions) throws -> CampaignResult {
     if let target = options.target, Int(target) == nil { throw NoTarget(target: target) }
+    let progress = CampaignProgress(name, of: states)
     let summary = CrashCampaign.run(
       states: states, seed: options.seed, commitsWaiting: { $0.commitsWaiting },
-      workload: options.target.flatMap { Int($0) })
+      workload: options.target.flatMap { Int($0) }, progress: progress.note)
     options.tell("\(summary)")
     let unreached = options.target == nil ? summary.neverReached : []
     var result = CampaignResult(

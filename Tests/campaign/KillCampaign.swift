@@ -23,9 +23,12 @@ enum KillCampaign: Campaign {
     let directory = Firestore.firestore().storeDirectory
     var result = CampaignResult(run: 0, failed: 0)
     var lost = 0
-    for round in 0..<(options.amount ?? 500) {
+    let rounds = options.amount ?? 500
+    let progress = CampaignProgress(name, of: rounds)
+    for round in 0..<rounds {
       try runWorker(folder, round: round, seed: options.seed)
       result.run += 1
+      progress.note(result.run)
       let missing = try missingDocuments(in: directory, upTo: round, seed: options.seed)
       guard !missing.isEmpty else { continue }
       result.failed += 1

@@ -18,6 +18,7 @@ enum Layers: Campaign {
     var result = CampaignResult(run: 0, failed: 0)
     var counts: [String: Int] = [:]
     let histories = options.amount ?? 1000
+    let progress = CampaignProgress(name, of: histories)
     for number in 0..<histories where result.failed == 0 {
       let history = LayerHistory(
         seed: SeededRandom.seed(options.seed, UInt64(number)),
@@ -26,6 +27,7 @@ enum Layers: Campaign {
       try? FileManager.default.removeItem(at: history.folder)
       counts.merge(summary.counts) { $0 + $1 }
       result.run += 1
+      progress.note(result.run)
       guard let failure = summary.failure else { continue }
       result.failed += 1
       result.firstFailure = "seed \(options.seed), history \(number): \(failure)"

@@ -12,7 +12,10 @@ enum Live: Campaign {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
       "dugout-live-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
-    let summary = LiveCampaign.run(commits: options.amount ?? 1_000_000, seed: options.seed, in: folder.path)
+    let commits = options.amount ?? 1_000_000
+    let progress = CampaignProgress(name, of: commits)
+    let summary = LiveCampaign.run(
+      commits: commits, seed: options.seed, in: folder.path, progress: progress.note)
     let unreached = summary.neverReached
     var result = CampaignResult(
       run: summary.commits, failed: (summary.failure == nil ? 0 : 1) + unreached.count)

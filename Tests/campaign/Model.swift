@@ -8,7 +8,9 @@ enum Model: Campaign {
   static let amount = (option: "--operations", standard: Optional(200_000))
 
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {
-    let summary = ModelCampaign.run(operations: options.amount ?? 10_000_000, seed: options.seed)
+    let operations = options.amount ?? 10_000_000
+    let progress = CampaignProgress(name, of: operations)
+    let summary = ModelCampaign.run(operations: operations, seed: options.seed, progress: progress.note)
     let unreached = summary.neverReached
     var result = CampaignResult(
       run: summary.operations, failed: (summary.failure == nil ? 0 : 1) + unreached.count)

@@ -8,7 +8,9 @@ enum Queries: Campaign {
   static let amount = (option: "--count", standard: Optional(20_000))
 
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {
-    let summary = QueryCampaign.run(queries: options.amount ?? 2_000_000, seed: options.seed)
+    let queries = options.amount ?? 2_000_000
+    let progress = CampaignProgress(name, of: queries)
+    let summary = QueryCampaign.run(queries: queries, seed: options.seed, progress: progress.note)
     let unreached = summary.neverReached
     var result = CampaignResult(
       run: summary.queries, failed: (summary.failure == nil ? 0 : 1) + unreached.count)

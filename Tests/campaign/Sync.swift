@@ -11,8 +11,10 @@ enum Sync: Campaign {
 
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {
     let history = try options.target.map(historyNumber)
+    let histories = options.amount ?? 10_000
+    let progress = CampaignProgress(name, of: histories)
     let summary = SyncCampaign.run(
-      histories: options.amount ?? 10_000, seed: options.seed, history: history)
+      histories: histories, seed: options.seed, history: history, progress: progress.note)
     let unreached = options.target == nil ? summary.neverReached : []
     var result = CampaignResult(run: summary.histories, failed: summary.failed + unreached.count)
     result.details = SyncCampaign.Kind.allCases.map { ($0.rawValue, summary.counts[$0, default: 0]) }

@@ -8,7 +8,10 @@ enum Transactions: Campaign {
   static let amount = (option: "--histories", standard: Optional(1000))
 
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {
-    let summary = TransactionCampaign.run(histories: options.amount ?? 100_000, seed: options.seed)
+    let histories = options.amount ?? 100_000
+    let progress = CampaignProgress(name, of: histories)
+    let summary = TransactionCampaign.run(
+      histories: histories, seed: options.seed, progress: progress.note)
     let unreached = summary.neverReached
     var result = CampaignResult(
       run: summary.histories, failed: (summary.failure == nil ? 0 : 1) + unreached.count)

@@ -31,11 +31,11 @@ package struct CrashCampaign {
   /// With `workload`, only that one.
   package static func run(
     states: Int, seed: UInt64, stop: Stop = .atTheEnd, commitsWaiting: CommitsWaiting? = nil,
-    breaking rule: Rule? = nil, workload: Int? = nil
+    breaking rule: Rule? = nil, workload: Int? = nil, progress: (Int) -> Void = { _ in }
   ) -> CampaignSummary {
     let setting = Setting(commitsWaiting: commitsWaiting, brokenRule: rule)
     var campaign = CrashCampaign(seed: seed, statesMax: states, stop: stop, setting: setting)
-    if let workload { campaign.explore(workload) } else { campaign.run() }
+    if let workload { campaign.explore(workload) } else { campaign.run(progress) }
     return campaign.summary
   }
 
@@ -83,8 +83,11 @@ package struct CrashCampaign {
     summary.states >= statesMax || stop == .atFirstFinding && !summary.findings.isEmpty
   }
 
-  private mutating func run() {
-    while !isDone { explore(summary.workloads) }
+  private mutating func run(_ progress: (Int) -> Void) {
+    while !isDone {
+      explore(summary.workloads)
+      progress(summary.states)
+    }
   }
 
   private mutating func explore(_ workload: Int) {

@@ -37,11 +37,12 @@ package struct LiveCampaign {
 
   /// On a store in `directory`, where nothing is yet.
   package static func run(
-    commits: Int, listeners: Int = 2000, seed: UInt64, pauses: (any StorePauses)? = nil, in directory: String
+    commits: Int, listeners: Int = 2000, seed: UInt64, pauses: (any StorePauses)? = nil, in directory: String,
+    progress: (Int) -> Void = { _ in }
   ) -> Summary {
     do {
       let run = try LiveRun(listeners: listeners, seed: seed, pauses: pauses, in: directory)
-      return run.run(commits: commits)
+      return run.run(commits: commits, progress)
     } catch {
       var summary = Summary()
       summary.failure = "seed \(seed): \(error)"

@@ -85,11 +85,12 @@ final class LiveRun: Sendable {
 
   // MARK: Rounds
 
-  func run(commits: Int) -> LiveCampaign.Summary {
+  func run(commits: Int, _ progress: (Int) -> Void) -> LiveCampaign.Summary {
     var round: UInt64 = 0
     while !hasFailed {
       let done = state.withLock { $0.summary.commits }
       guard done < commits else { break }
+      progress(done)
       let isFull = done % Self.commitsBetweenFull >= Self.commitsBetweenFull - 8 * Self.tasks
       commit(round, each: isFull ? Self.commitsOfBurst : 1)
       if isFull {

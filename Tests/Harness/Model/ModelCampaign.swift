@@ -50,7 +50,10 @@ package struct ModelCampaign {
   private static let programOperations = 2000
 
   /// `breaking` makes the engine break a rule, which the campaign should notice.
-  package static func run(operations: Int, seed: UInt64, breaking rule: Rule? = nil) -> Summary {
+  /// `progress` is told how many operations are done.
+  package static func run(
+    operations: Int, seed: UInt64, breaking rule: Rule? = nil, progress: (Int) -> Void = { _ in }
+  ) -> Summary {
     var summary = Summary()
     while summary.operations < operations, summary.failure == nil {
       let programSeed = SeededRandom.seed(seed, UInt64(summary.programs))
@@ -64,6 +67,7 @@ package struct ModelCampaign {
           "seed \(seed), program \(summary.programs), operation \(error.operation): \(error.what)"
       }
       summary.programs += 1
+      progress(summary.operations)
     }
     return summary
   }

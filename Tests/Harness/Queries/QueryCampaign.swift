@@ -66,7 +66,10 @@ package struct QueryCampaign {
   }
 
   /// A part of it: programs from `first` on.
-  package static func run(queries: Int, seed: UInt64, first: Int = 0) -> Summary {
+  /// `progress` is told how many queries are done.
+  package static func run(
+    queries: Int, seed: UInt64, first: Int = 0, progress: (Int) -> Void = { _ in }
+  ) -> Summary {
     var summary = Summary()
     summary.programs = first
     while summary.queries < queries, summary.failure == nil {
@@ -79,6 +82,7 @@ package struct QueryCampaign {
           "seed \(seed), program \(summary.programs): \(shrunk.failure.what)\n\(shrunk.program)"
       }
       summary.programs += 1
+      progress(summary.queries)
     }
     return summary
   }

@@ -21,11 +21,15 @@ package enum SyncCampaign {
   }
 
   /// Of so many histories, or the one with that number alone.
-  package static func run(histories: Int, seed: UInt64, history: Int? = nil) -> Summary {
+  /// `progress` is told how many histories are done.
+  package static func run(
+    histories: Int, seed: UInt64, history: Int? = nil, progress: (Int) -> Void = { _ in }
+  ) -> Summary {
     var summary = Summary()
     for number in history.map({ [$0] }) ?? Array(0..<histories) {
       let result = SyncHistory.run(seed: SeededRandom.seed(seed, UInt64(number)))
       summary.histories += 1
+      progress(summary.histories)
       summary.counts.merge(result.counts, uniquingKeysWith: +)
       summary.trace = SeededRandom.seed(summary.trace, result.trace)
       guard let failure = result.failure else { continue }

@@ -36,7 +36,10 @@ package struct TransactionCampaign {
     mutating func count(_ kind: Kind, _ number: Int = 1) { counts[kind, default: 0] += number }
   }
 
-  package static func run(histories: Int, seed: UInt64) -> Summary {
+  /// `progress` is told how many histories are done.
+  package static func run(
+    histories: Int, seed: UInt64, progress: (Int) -> Void = { _ in }
+  ) -> Summary {
     var summary = Summary()
     while summary.histories < histories, summary.failure == nil {
       // Of some, the threads take turns by dice, so that a seed repeats them.
@@ -54,6 +57,7 @@ package struct TransactionCampaign {
         summary.failure = "seed \(seed), history \(summary.histories): \(error)"
       }
       summary.histories += 1
+      progress(summary.histories)
     }
     return summary
   }

@@ -1,0 +1,37 @@
+// How far a long campaign is: now and then a line on standard error, so that what scripts read stays as it is.
+
+import Foundation
+
+/// Used by one thread.
+final class CampaignProgress {
+  /// Between two lines. Whoever reads a log wants fewer of them.
+  private let interval: Duration
+  private let name: String
+  private let total: Int
+  private let start = ContinuousClock.now
+  private var next: ContinuousClock.Instant
+
+  init(_ name: String, of total: Int) {
+    self.name = name
+    self.total = total
+    interval = isatty(STDERR_FILENO) == 1 ? .seconds(10) : .seconds(60)
+    next = start + interval
+  }
+
+  /// So much is done by now.
+  func note(_ done: Int) {
+    let now = ContinuousClock.now
+    guard now >= next else { return }
+    next = now + interval
+    complain(Self.line(name, done: done, of: total, after: now - start))
+  }
+
+  static func line(_ name: String, done: Int, of total: Int, after time: Duration) -> String {
+    let so = "\(name): \(done) of \(total)"
+    guard done > 0, done < total else { return so }
+    let left = time / .seconds(1) * Double(total - done) / Double(done)
+    return so
+      + (left < 90
+        ? ", about \(Int(left.rounded(.up))) s left" : ", about \(Int((left / 60).rounded())) min left")
+  }
+}
