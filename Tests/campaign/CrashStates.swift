@@ -43,7 +43,7 @@ enum CrashStates: Campaign {
 
   private static func bytes(_ states: Int, _ options: CampaignOptions) throws -> CampaignResult {
     if let target = options.target, Int(target) == nil { throw NoTarget(target: target) }
-    let progress = CampaignProgress(name, of: states)
+    let progress = CampaignProgress("\(name), stores", of: states)
     let summary = CrashCampaign.run(
       states: states, seed: options.seed, commitsWaiting: { $0.commitsWaiting },
       workload: options.target.flatMap { Int($0) }, progress: progress.note)

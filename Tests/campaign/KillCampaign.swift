@@ -24,7 +24,7 @@ enum KillCampaign: Campaign {
     var result = CampaignResult(run: 0, failed: 0)
     var lost = 0
     let rounds = options.amount ?? 500
-    let progress = CampaignProgress(name, of: rounds)
+    let progress = CampaignProgress("\(name), workers", of: rounds)
     for round in 0..<rounds {
       try runWorker(folder, round: round, seed: options.seed)
       result.run += 1

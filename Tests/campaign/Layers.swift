@@ -18,7 +18,7 @@ enum Layers: Campaign {
     var result = CampaignResult(run: 0, failed: 0)
     var counts: [String: Int] = [:]
     let histories = options.amount ?? 1000
-    let progress = CampaignProgress(name, of: histories)
+    let progress = CampaignProgress("\(name), histories", of: histories)
     for number in 0..<histories where result.failed == 0 {
       let history = LayerHistory(
         seed: SeededRandom.seed(options.seed, UInt64(number)),

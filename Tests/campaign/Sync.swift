@@ -12,7 +12,7 @@ enum Sync: Campaign {
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {
     let history = try options.target.map(historyNumber)
     let histories = options.amount ?? 10_000
-    let progress = CampaignProgress(name, of: histories)
+    let progress = CampaignProgress(name, of: history == nil ? histories : 1)
     let summary = SyncCampaign.run(
       histories: histories, seed: options.seed, history: history, progress: progress.note)
     let unreached = options.target == nil ? summary.neverReached : []

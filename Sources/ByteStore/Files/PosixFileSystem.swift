@@ -310,12 +310,18 @@ private final class PosixLock: DirectoryLock {
 
   static let operation = "flock"
 
-  /// By process: a child that was forked has a copy of its parent's list, and holds none of it.
-  private static let held = Locked<[Identity: Int32]>([:])
+  private struct Holder: Equatable {
+    /// A child that was forked has a copy of its parent's list, and holds none of it.
+    var processID: Int32
+    var isLettingGo = false
+  }
+
+  private static let held = Locked<[Identity: Holder]>([:])
 
   private let descriptor: Descriptor
   private let identity: Identity
   private let processID = getpid()
+  private let isHeld = Atomic(true)
 
   private init(descriptor: Descriptor, identity: Identity) {
     self.descriptor = descriptor
@@ -331,29 +337,35 @@ private final class PosixLock: DirectoryLock {
     }
     let identity = Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
     let me = getpid()
-    // List and lock change together: a file that is made when another one is closed and gone may have its number.
-    return try held.withLock { held throws(SystemFailure) in
-      guard held[identity] != me else { return .held(by: me) }
-      guard flock(file.number, LOCK_EX | LOCK_NB) == 0 else {
-        let code = errno
-        if code == EWOULDBLOCK { return .held(by: nil) }
-        throw SystemFailure(operation: Self.operation, path: path, code: code)
-      }
-      held[identity] = me
-      return .acquired(PosixLock(descriptor: file, identity: identity))
+    // A new file may have the number of one that is removed, and just being closed: that is waited for.
+    let lettingGo = Holder(processID: me, isLettingGo: true)
+    let isNew = held.withLock(when: { $0[identity] != lettingGo }) { held in
+      guard held[identity]?.processID != me else { return false }
+      held[identity] = Holder(processID: me)
+      return true
     }
+    guard isNew else { return .held(by: me) }
+    guard flock(file.number, LOCK_EX | LOCK_NB) == 0 else {
+      let code = errno
+      held.withLock { $0[identity] = nil }
+      if code == EWOULDBLOCK { return .held(by: nil) }
+      throw SystemFailure(operation: Self.operation, path: path, code: code)
+    }
+    return .acquired(PosixLock(descriptor: file, identity: identity))
   }
 
   func release() {
-    // A forked child shares the lock and must leave it alone when it cleans up; the list may never be let go of there.
+    guard isHeld.exchange(false, ordering: .acquiringAndReleasing) else { return }
+    // A forked child shares the lock and must leave it alone when it cleans up.
     guard processID == getpid() else {
       descriptor.close()
       return
     }
-    Self.held.withLock { held in
-      guard descriptor.close(unlocking: true) else { return }
-      if held[identity] == processID { held[identity] = nil }
-    }
+    Self.held.withLock { $0[identity] = Holder(processID: processID, isLettingGo: true) }
+    // Not under the lock of the list: a child that is forked meanwhile would never get it.
+    descriptor.close(unlocking: true)
+    Self.held.withLock { $0[identity] = nil }
+    Self.held.wakeAll()
   }
 
   /// The process number that the holder wrote, if it reads like one. Only for the text of an error.

@@ -50,7 +50,7 @@ final class LiveQueries: CommitFollower {
     var views: [String: LiveView] = [:]
     var viewsSoFar = 0
     var matcher = LiveMatcher()
-    /// Of the last commit that all views know.
+    /// Of the last commit that all views know but those that are loading.
     var time: StoredTimestamp?
     /// How often a view was looked at for a change.
     var visits = 0
@@ -94,7 +94,7 @@ final class LiveQueries: CommitFollower {
       if let view = state.views[id] {
         view.listeners.append(listener)
         state.time = publications.timeIfAllIsTaken ?? state.time
-        if view.isTold { listener.offer(view.results, [], view.isLoading ? view.timeTold : state.time) }
+        if view.isTold { listener.offer(view.results, [], view.isLoading ? view.timeShown : state.time) }
         return (view, false)
       }
       state.viewsSoFar += 1
@@ -250,6 +250,7 @@ final class LiveQueries: CommitFollower {
         swap(&commits, &state.room)
       }
       guard !commits.isEmpty else { return }
+      let timeBefore = state.time
       state.time = time
       var touched: [ObjectIdentifier: LiveView] = [:]
       var visits = 0
@@ -271,7 +272,7 @@ final class LiveQueries: CommitFollower {
       // In an order that a seed repeats.
       for view in touched.values.sorted(by: { $0.number < $1.number }) {
         guard !view.isLoading else { continue }
-        if view.needsLoading { reload(view, &state) }
+        if view.needsLoading { reload(view, shownAt: timeBefore, &state) }
         tell(view, state.time)
       }
     }
@@ -279,8 +280,9 @@ final class LiveQueries: CommitFollower {
 
   /// A limit needs more documents than the view has. The answer may be newer than what was taken; the view passes
   /// over those commits when they come.
-  private func reload(_ view: LiveView, _ state: inout State) {
+  private func reload(_ view: LiveView, shownAt time: StoredTimestamp?, _ state: inout State) {
     guard let source = state.source else { return }
+    view.timeShown = time
     do throws(DocumentStoreError) {
       try takeAtOnce(view, &state, source)
     } catch {
@@ -293,7 +295,6 @@ final class LiveQueries: CommitFollower {
 
   private func tell(_ view: LiveView, _ time: StoredTimestamp?) {
     guard !view.isLoading else { return }
-    view.timeTold = time
     let wasTold = view.isTold
     let changes = view.takeChanges()
     guard !changes.isEmpty || !wasTold else { return }

@@ -42,9 +42,8 @@ final class LiveView {
   private var mirror: [[UInt8]: (entry: LiveEntry, seen: LiveEntry)] = [:]
   /// Listeners were told a state.
   private(set) var isTold = false
-  /// Of the last commit that the state has which they were told last. While the query is run again, whoever comes sees that
-  /// state as well.
-  var timeTold: StoredTimestamp?
+  /// While the query is run again, of the last commit before: whoever comes meanwhile sees the state as of then.
+  var timeShown: StoredTimestamp?
   /// What listeners see.
   private(set) var results = LiveResults()
   /// Since listeners were told, of a query without a limit.

@@ -283,14 +283,14 @@ import Testing
     let source = EmptyHandedSource()
     let live = LiveQueries(source.publications)
     live.setSource(source)
-    func listen() throws -> Locked<[StoredTimestamp?]> {
+    func listen() throws -> (times: Locked<[StoredTimestamp?]>, registration: LiveRegistration) {
       let times = Locked<[StoredTimestamp?]>([])
       let listener = LiveListener(queue) { result in
         if case .success(let snapshot) = result { times.withLock { $0.append(snapshot.time) } }
       }
-      _ = try live.listen(try first(2), listener)
+      let registration = try live.listen(try first(2), listener)
       queue.sync {}
-      return times
+      return (times, registration)
     }
     let early = try listen()
     let changed = source.document(0, n: -1)
@@ -298,8 +298,9 @@ import Testing
     queue.sync {}
     source.commit(at: 3, [(changed, nil)] + (1..<9).map { (source.document($0), nil) })
     let late = try listen()
-    #expect(early.withLock { $0 } == [nil, moment(2)])
-    #expect(late.withLock { $0 } == [moment(2)])
+    #expect(early.times.withLock { $0 } == [nil, moment(2)])
+    #expect(late.times.withLock { $0 } == [moment(2)])
+    for registration in [early.registration, late.registration] { registration.remove() }
   }
 
   @Test(arguments: [

@@ -79,8 +79,7 @@ extension DocumentEngine {
   }
 
   /// Has in memory what a write reads of paths and indexes: all documents are visited in their own order, and of every so
-  /// many entries of an index one is looked for, so that each of its pages is touched; of paths one in 31, which is nearly
-  /// every page. A visit to all in the order of an index would take minutes where there are millions. The sum of the answers.
+  /// many entries of an index one is looked for, so that nearly each of its pages is touched; and of paths one in 31. A visit to all in the order of an index would take minutes where there are millions. The sum of the answers.
   func visitIndexes(_ documents: Int) throws -> Int {
     var sum = try scan()
     for number in stride(from: 0, to: documents, by: 31) {
