@@ -78,8 +78,9 @@ extension DocumentEngine {
       &+ (0..<SampleDocument.towns).reduce(0) { try $0 &+ ofTown("Town \($1)", limit: documents) }
   }
 
-  /// Has in memory what a write reads of paths and indexes: all documents are visited in their own order, and of every so
-  /// many entries of an index one is looked for, so that nearly each of its pages is touched; and of paths one in 31. A visit to all in the order of an index would take minutes where there are millions. The sum of the answers.
+  /// Has in memory what a write reads of paths and indexes. All documents are visited in their own order; of an index one
+  /// of every 32 entries is looked for, so that nearly each of its pages is touched, and of paths one in 31. A visit to all
+  /// in the order of an index would take minutes where there are millions. The sum of the answers.
   func visitIndexes(_ documents: Int) throws -> Int {
     var sum = try scan()
     for number in stride(from: 0, to: documents, by: 31) {
