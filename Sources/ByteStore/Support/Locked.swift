@@ -16,7 +16,9 @@ public import Glibc
 /// Never call code of the user inside `withLock`.
 @safe
 package struct Locked<State>: @unchecked Sendable {
-  // The state in `storage` is only touched between lock and unlock of its mutex; that is what makes it Sendable.
+  // Why @unchecked Sendable holds: `storage` is never replaced, its mutex and condition are made for several threads, and the
+  // state in it is only touched between lock and unlock of the mutex. Who calls `init` gives the state away, and lets nothing
+  // out of `withLock` that leads back into it.
   @usableFromInline
   let storage: LockStorage<State>
 
