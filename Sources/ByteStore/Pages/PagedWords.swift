@@ -8,32 +8,38 @@
 struct PagedWords: Sendable {
   static let wordsPerPage = 511
   private static let chunkBits = 7
+  private static let pagesPerChunk = 1 << chunkBits
+  private static let placeMask = pagesPerChunk - 1
 
   /// A page that is still on disk is empty.
   private var chunks: [[[UInt64]]] = []
   private(set) var pageCount = 0
 
-  /// All pages still on disk.
+  /// All pages still on disk. Chunks of such pages are one and the same, until one of them gets a page.
   init(pagesOnDisk count: Int = 0) {
-    for _ in 0..<count { appendPage([]) }
+    let chunk = [[UInt64]](repeating: [], count: Self.pagesPerChunk)
+    chunks = Array(repeating: chunk, count: count / Self.pagesPerChunk)
+    let rest = count % Self.pagesPerChunk
+    if rest > 0 { chunks.append(Array(repeating: [], count: rest)) }
+    pageCount = count
   }
 
-  func isLoaded(_ page: Int) -> Bool { !chunks[page >> Self.chunkBits][page & 127].isEmpty }
+  func isLoaded(_ page: Int) -> Bool { !chunks[page >> Self.chunkBits][page & Self.placeMask].isEmpty }
 
   subscript(page: Int, word: Int) -> UInt64 {
-    get { chunks[page >> Self.chunkBits][page & 127][word] }
-    set { chunks[page >> Self.chunkBits][page & 127][word] = newValue }
+    get { chunks[page >> Self.chunkBits][page & Self.placeMask][word] }
+    set { chunks[page >> Self.chunkBits][page & Self.placeMask][word] = newValue }
   }
 
-  func words(ofPage page: Int) -> [UInt64] { chunks[page >> Self.chunkBits][page & 127] }
+  func words(ofPage page: Int) -> [UInt64] { chunks[page >> Self.chunkBits][page & Self.placeMask] }
 
   mutating func setWords(_ words: [UInt64], ofPage page: Int) {
     precondition(words.count == Self.wordsPerPage, "a page is whole")
-    chunks[page >> Self.chunkBits][page & 127] = words
+    chunks[page >> Self.chunkBits][page & Self.placeMask] = words
   }
 
   mutating func appendPage(_ words: [UInt64]) {
-    if pageCount & 127 == 0 { chunks.append([]) }
+    if pageCount & Self.placeMask == 0 { chunks.append([]) }
     chunks[chunks.count - 1].append(words)
     pageCount += 1
   }

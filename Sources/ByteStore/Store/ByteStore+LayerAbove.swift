@@ -43,7 +43,7 @@ extension ByteStore {
   package func forEachRecoveredChange(
     _ body: (RecoveredChange) throws(ByteStoreError) -> Void
   ) throws(ByteStoreError) {
-    guard let recovered = recovered.withLock({ $0.take() }) else { return }
+    guard let recovered = recovered.withLock({ $0.take() }), !recovered.commits.isEmpty else { return }
     let before = SharedTable(recovered.before, table.cache, path: path)
     let wasEmpty = recovered.before.keys == 0
     var seen = Set<UInt32>()
