@@ -37,6 +37,7 @@ import Testing
     func freeze() -> any CheckpointPages { self }
     func regions() -> [(region: CheckpointRegion, pages: Int)] { [(.firstOfLayerAbove, 2048)] }
     func payload(_ region: CheckpointRegion, _ page: Int) -> [UInt8] { [UInt8](repeating: 1, count: 4088) }
+    var leastPageBytes: UInt64 { 2048 * 4096 }
   }
 
   /// The story: the reserve is made before the log and the spare, when what the checkpoint will have of indexes is not

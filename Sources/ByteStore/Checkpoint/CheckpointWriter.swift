@@ -11,6 +11,12 @@ package protocol CheckpointPages: Sendable {
   func regions() throws(ByteStoreError) -> [(region: CheckpointRegion, pages: Int)]
   /// The bytes of a page, 4088 at most.
   func payload(_ region: CheckpointRegion, _ page: Int) throws(ByteStoreError) -> [UInt8]
+  /// Those pages that keys and values could not bring back: for a checkpoint that has no room for more.
+  var least: any CheckpointPages { get }
+}
+
+extension CheckpointPages {
+  package var least: any CheckpointPages { self }
 }
 
 /// Writes one checkpoint file. After a failure the file is worth nothing; `discard` removes it.

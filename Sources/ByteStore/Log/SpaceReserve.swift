@@ -1,10 +1,10 @@
 // Space that is kept for the day on which the disk is full (docs/reliability.md, C11).
 //
-// What needs space to give space back is a flush: a checkpoint, a segment for what lives in the logs, a small
-// log. A file of that size, and of a log for removals, is made before a log that takes puts: RESERVE. When a
-// flush or a removal finds no room, the file is removed, and made anew when there is room again: as large as
-// it can be, and no put is let into a new log before it is whole. Its bytes mean nothing, so that it is never synced, and one that is
-// gone after a crash is made anew as well.
+// What needs space to give space back is a flush: a checkpoint, without the pages of the layer above that can be found
+// again; a segment for what lives in the logs; a small log. A file of that size, and of a log for removals, is made
+// before a log that takes puts: RESERVE. When a flush or a removal finds no room, the file is removed, and made anew
+// when there is room again: as large as it can be, and no put is let into a new log before it is whole. Its bytes mean
+// nothing, so that it is never synced, and one that is gone after a crash is made anew as well.
 
 /// The file `RESERVE` of a store. Used by the leader, or by who has the directory to itself.
 struct SpaceReserve {

@@ -85,10 +85,11 @@ extension ByteStore {
     }
   }
 
-  /// No log has what the layer above changed without a commit. If it cannot be written, the store is closed without;
-  /// nil, too, if there is nothing of the kind.
-  private func writeChangesAbove() -> ByteStoreError? {
-    guard state.withLock({ $0.end == nil && $0.hasChangesAbove }) else { return nil }
+  /// No log has what the layer above changed without a commit, and the next open would have to find again what a
+  /// checkpoint on a full disk left out. If it cannot be written, the store is closed without; nil, too, if there is
+  /// nothing of the kind.
+  private func writePagesAbove() -> ByteStoreError? {
+    guard state.withLock({ $0.end == nil && ($0.hasChangesAbove || $0.lacksPagesAbove) }) else { return nil }
     do throws(ByteStoreError) {
       try flush(.asNeeded, isOfClose: true)
       return nil
@@ -104,7 +105,7 @@ extension ByteStore {
     guard !isForked else { return }
     guard !options.isReadOnly else { return abandon() }
     beginToClose()
-    let failure = writeChangesAbove()
+    let failure = writePagesAbove()
     let turn = takeLastTurn()
     guard turn != .alreadyClosed else { return }
     defer { lock.release() }

@@ -166,24 +166,37 @@ extension ByteStore {
     do throws(ByteStoreError) {
       try runFlush(.scope(scope))
       writer.withLock { $0.liveBytesWhenFull = nil }
+      return
     } catch {
       guard error.asksForSpace else { throw error }
-      writer.withLock { writer in
-        giveUpReserve(&writer)
-        writer.isFreeingSpace = true
-      }
-      defer {
-        writer.withLock { writer in
-          writer.isFreeingSpace = false
-          restoreReserve(&writer)
-          // Not again before more was removed.
-          if writer.liveBytesWhenFull != nil { writer.liveBytesWhenFull = liveBytes }
-        }
-      }
+    }
+    let isReserveWhole = try runFlushOutOfReserve(scope)
+    // What came back may do for the pages of the layer above as well. If not, a later flush has them.
+    guard case .everything = scope, isReserveWhole else { return }
+    do throws(ByteStoreError) { try runFlush(.scope(.asNeeded)) } catch {
+      guard error.asksForSpace else { throw error }
+    }
+  }
+
+  /// Whether the reserve is whole again.
+  private func runFlushOutOfReserve(_ scope: FlushScope) throws(ByteStoreError) -> Bool {
+    writer.withLock { writer in
+      giveUpReserve(&writer)
+      writer.isFreeingSpace = true
+    }
+    let result = Result { () throws(ByteStoreError) in
       try runFlush(.leastSpace)
       writer.withLock { $0.liveBytesWhenFull = nil }
       if case .everything = scope { try compactWithinSpace() }
     }
+    let isReserveWhole = writer.withLock { writer in
+      writer.isFreeingSpace = false
+      // Not again before more was removed.
+      if writer.liveBytesWhenFull != nil { writer.liveBytesWhenFull = liveBytes }
+      return restoreReserve(&writer)
+    }
+    try result.get()
+    return isReserveWhole
   }
 
   /// Writes every segment with dead bytes anew, as many at a time as there is room for: the emptiest give
@@ -212,6 +225,9 @@ extension ByteStore {
     case leastSpace
     /// Of the segments with dead bytes the emptiest, with so much that lives in them.
     case upTo(UInt64)
+
+    /// Its checkpoint has only the least of the layer above.
+    var isOutOfReserve: Bool { if case .scope = self { false } else { true } }
   }
 
   private func runFlush(_ extent: Extent) throws(ByteStoreError) {
@@ -227,7 +243,9 @@ extension ByteStore {
       try job.writeTail()
       for victim in victims { try job.rewrite(victim) }
       try job.endSegments()
-      checkpoint = try job.writeCheckpoint(position: start.position, start.frozen.pages)
+      let pages = start.frozen.pages
+      checkpoint = try job.writeCheckpoint(
+        position: start.position, extent.isOutOfReserve ? pages?.least : pages)
       try syncDirectory()
     } catch {
       job.discard()
@@ -254,12 +272,19 @@ extension ByteStore {
     state.withLock { state in
       state.lacksPage = false
       state.changesAboveWritten = start.changesAbove
+      state.lacksPagesAbove = extent.isOutOfReserve && start.frozen.pages != nil
     }
     move(job.moves, job.segments)
     pause(.entriesMoved)
-    guard case .scope = extent else { return delete(dropped, recycles: false) }
-    delete(dropped, recycles: true)
-    growReserveForNextLog()
+    switch extent {
+    case .scope(.asNeeded):
+      delete(dropped, recycles: true)
+      growReserveForNextLog()
+    case .scope(.everything):
+      delete(dropped, recycles: false)
+      shrinkReserve()
+    case .leastSpace, .upTo: delete(dropped, recycles: false)
+    }
   }
 
   /// The checkpoint that is kept room for has grown with this flush. It is part of the flush, for which a close waits.
@@ -291,10 +316,13 @@ extension ByteStore {
       let changesAbove = state.withLock { $0.changesAbove }
       let frozen = freeze()
       // One with pages that nobody can read is replaced even if there are no new commits.
-      let hasNews = frozen.table.published > writer.flushedThrough || needsCheckpoint
-      guard hasNews || !victims(of: frozen.table, extent).isEmpty else { return nil }
+      let hasNews =
+        frozen.table.published > writer.flushedThrough || needsCheckpoint
+        || !extent.isOutOfReserve && state.withLock { $0.lacksPagesAbove }
+      let hasLargeLog = hasLargeLog(writer, for: extent)
+      guard hasNews || hasLargeLog || !victims(of: frozen.table, extent).isEmpty else { return nil }
       // An empty log is as good as a new one.
-      if writer.log?.isEmpty == false { try turnToNewLog(for: extent, &writer) }
+      if let log = writer.log, !log.isEmpty || hasLargeLog { try turnToNewLog(for: extent, &writer) }
       let first = writer.log?.header.number ?? writer.manifest.nextLogNumber
       return Start(frozen: frozen, position: writer.last, firstLog: first, changesAbove: changesAbove)
     }
@@ -302,7 +330,11 @@ extension ByteStore {
 
   /// Commits wait while the flush has its turn: they are not to wait for the zeros of a log as well.
   private func makeSpareReady(for extent: Extent) {
-    if case .leastSpace = extent { return }
+    // Whoever compacts a store wants its space.
+    switch extent {
+    case .leastSpace, .scope(.everything): return
+    case .scope(.asNeeded), .upTo: break
+    }
     let wanted = writer.withLock { writer -> UInt64? in
       guard case .none = writer.spare, let log = writer.log, !log.isEmpty, !writer.isFreeingSpace else {
         return nil
@@ -319,12 +351,22 @@ extension ByteStore {
 
   private func turnToNewLog(for extent: Extent, _ writer: inout Writer) throws(WriteFailure) {
     switch extent {
-    case .scope, .upTo:
+    case .scope(.everything):
+      discardSpare(&writer)
+      try turnToNewLog(for: [], capacity: capacity(for: [], previousLength: 0), &writer)
+    case .scope(.asNeeded), .upTo:
       // The one in use may have just begun, and says little of how much is committed then.
       let used = min(writer.log?.header.capacity ?? 0, Self.logBytesOfAMoment) / 4
       try turnToLogOfAnySize(for: [], previousLengthMin: used, &writer)
     case .leastSpace: try turnToNewLog(for: [], capacity: LogWriter.capacity(for: []), &writer)
     }
+  }
+
+  /// Whoever compacts a store wants the space of its logs as well, whatever is in them.
+  private func hasLargeLog(_ writer: borrowing Writer, for extent: Extent) -> Bool {
+    guard case .scope(.everything) = extent else { return false }
+    let least = capacity(for: [], previousLength: 0)
+    return writer.manifest.logs.contains { $0.capacity > least }
   }
 
   /// The segments to write anew, in the order of their numbers.

@@ -7,7 +7,8 @@
 //   close     gets the space of its manifest from the reserve
 //   open      so does an open that has to clean up
 //
-// Once a put was refused, a flush is due as soon as enough has been removed since.
+// Once a put was refused, or a removal took of the reserve, a flush is due as soon as enough has been removed since, or the
+// reserve is about to be too small for it.
 
 #if canImport(Darwin)
 import Darwin
@@ -64,6 +65,8 @@ extension ByteStore {
       let leavesEnough = writer.reserve.bytes >= flushBytes(writer, after: 0) + preferred
       guard giveUpReserve(&writer) else { throw error }
       defer { restoreReserve(&writer) }
+      // What this takes of the reserve, only a flush gives back; it comes while there is enough for it.
+      writer.liveBytesWhenFull = leavesEnough ? writer.liveBytesWhenFull ?? liveBytes : .max
       try turnToNewLog(for: group, capacity: leavesEnough ? preferred : least, &writer)
     }
   }
@@ -95,11 +98,11 @@ extension ByteStore {
 
   // MARK: The reserve
 
-  /// What a flush will take at most, once a log of this size is full of puts.
+  /// What a flush will take at most that writes the least, once a log of this size is full of puts.
   private func flushBytes(_ writer: Writer, after capacity: UInt64) -> UInt64 {
-    let (checkpoint, tail) = table.withTable { ($0.checkpointBytes, UInt64($0.tail.bytes)) }
-    return SpaceReserve.flushBytes(
-      checkpointBytes: max(checkpoint, writer.manifest.checkpoint?.bytes ?? 0), tailBytes: tail + capacity)
+    let (table, tail) = table.withTable { ($0.checkpointBytes, UInt64($0.tail.bytes)) }
+    let above = options.layerAbove?.leastPageBytes ?? 0
+    return SpaceReserve.flushBytes(checkpointBytes: table + above, tailBytes: tail + capacity)
   }
 
   /// And beside it, there is to be a log for removals.
@@ -185,17 +188,29 @@ extension ByteStore {
   }
 
   @discardableResult
-  private func discardSpare(_ writer: inout Writer) -> Bool {
+  func discardSpare(_ writer: inout Writer) -> Bool {
     guard case .ready(let spare) = writer.spare else { return false }
     writer.spare = .failed
     discard(spare)
     return true
   }
 
-  /// As large as there is room for.
-  func restoreReserve(_ writer: inout Writer) {
+  /// As large as there is room for; true if it is as large as wanted.
+  @discardableResult
+  func restoreReserve(_ writer: inout Writer) -> Bool {
     let capacity = writer.log?.header.capacity ?? options.logBytesMin
-    try? writer.reserve.grow(to: bytesWanted(writer, after: capacity), in: directory, platform)
+    let wanted = bytesWanted(writer, after: capacity)
+    try? writer.reserve.grow(to: wanted, in: directory, platform)
+    return writer.reserve.bytes >= wanted
+  }
+
+  /// No larger than the next log wants it: what it was made for may be gone.
+  func shrinkReserve() {
+    let capacity = logBytesAfterThis
+    let isTooLarge = writer.withLock { writer in
+      writer.reserve.bytes > bytesWanted(writer, after: capacity) && writer.reserve.giveUp(in: directory)
+    }
+    if isTooLarge { growReserveAhead(for: capacity) }
   }
 
   // MARK: When to flush

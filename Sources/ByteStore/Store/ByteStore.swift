@@ -95,6 +95,8 @@ package final class ByteStore: Sendable {
     /// checkpoint has.
     var changesAbove: UInt64 = 0
     var changesAboveWritten: UInt64 = 0
+    /// The last checkpoint has only the least of the layer above: there was no room for all of its pages.
+    var lacksPagesAbove = false
     /// Segments that a flush could not read, and why: it leaves them alone.
     var damagedSegments: [FileNumber: ByteStoreError] = [:]
     /// At any moment one thread at most has the log and the table to itself.

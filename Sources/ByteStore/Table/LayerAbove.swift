@@ -17,9 +17,13 @@ package protocol LayerAbove: Sendable {
 
   /// The pages as of the last commit; called while no commit is under way.
   func freeze() -> any CheckpointPages
+
+  /// What the least of these pages take about, and rather less than this. The writer's lock is held.
+  var leastPageBytes: UInt64 { get }
 }
 
 extension LayerAbove {
   package func prepare(_ note: any CommitNote) {}
   package func apply(_ note: any CommitNote, _ ordinals: [UInt32]) {}
+  package var leastPageBytes: UInt64 { 0 }
 }

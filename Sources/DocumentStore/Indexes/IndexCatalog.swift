@@ -76,6 +76,13 @@ struct IndexCatalog {
     return bytes
   }
 
+  /// Of one index without counts.
+  static func bytesMax(of definition: IndexDefinition) -> Int {
+    definition.fields.reduce(64 + definition.collectionID.utf8.count) { sum, field in
+      field.path.names.reduce(sum + 3) { $0 + 2 + $1.utf8.count }
+    }
+  }
+
   private static func append(_ text: String, to bytes: inout [UInt8]) {
     bytes.append(littleEndian: UInt16(text.utf8.count))
     bytes.append(contentsOf: text.utf8)

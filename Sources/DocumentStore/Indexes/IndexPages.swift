@@ -5,6 +5,9 @@
 //   region 257 + id  the keys of that index
 //
 // The first four bytes of the catalog's first page tell how many bytes follow.
+//
+// On a full disk, and while the names are not known, there is the catalog alone: of shapes, and of the indexes that
+// were asked for. An index of the catalog that has no region is made again.
 
 import ByteStore
 
@@ -19,6 +22,7 @@ extension CheckpointRegion {
 final class IndexPages: CheckpointPages {
   private let names: IndexSet.NameTree?
   private let indexes: [ManagedIndex]
+  private let lost: [ManagedIndex]
   private let nextID: UInt32
   private let shapes: (nextID: Int, shapes: [Shape])?
   private let set: IndexSet
@@ -32,30 +36,50 @@ final class IndexPages: CheckpointPages {
   private static let payloadBytes = OrderedIndexFormat.payloadBytesMax
 
   init(
-    names: IndexSet.NameTree?, indexes: [ManagedIndex], nextID: UInt32,
+    names: IndexSet.NameTree?, indexes: [ManagedIndex], lost: [ManagedIndex], nextID: UInt32,
     shapes: (nextID: Int, shapes: [Shape])?, of set: IndexSet
   ) {
     self.set = set
     self.names = names
     self.indexes = indexes
+    self.lost = lost
     self.nextID = nextID
     self.shapes = shapes
   }
 
+  var least: any CheckpointPages {
+    IndexPages(names: nil, indexes: [], lost: wanted(indexes) + lost, nextID: nextID, shapes: shapes, of: set)
+  }
+
+  private func wanted(_ indexes: [ManagedIndex]) -> [ManagedIndex] {
+    indexes.filter { !$0.isAutomatic }.map(\.withoutKeys)
+  }
+
   /// An index with a damaged page is left out: a query makes it again.
   func regions() throws(ByteStoreError) -> [(region: CheckpointRegion, pages: Int)] {
-    guard let names, let shapes, let namePages = try? OrderedIndexPages(names.tree) else { return [] }
-    var trees: [CheckpointRegion: OrderedIndexPages] = [.names: namePages]
-    var kept: [ManagedIndex] = []
-    let gone = set.keepWithinBudget()
-    for index in indexes where !gone.contains(index.id) {
-      guard let pages = try? OrderedIndexPages(index.tree) else { continue }
-      trees[.index(index.id)] = pages
-      kept.append(index)
+    // Which shapes there are, nobody knows.
+    guard let shapes else { return [] }
+    var trees: [CheckpointRegion: OrderedIndexPages] = [:]
+    var kept = lost
+    let namePages = names.flatMap { try? OrderedIndexPages($0.tree) }
+    // Of no use without the names.
+    if let namePages {
+      trees[.names] = namePages
+      let gone = set.keepWithinBudget()
+      for index in indexes where !gone.contains(index.id) {
+        if let pages = try? OrderedIndexPages(index.tree) {
+          trees[.index(index.id)] = pages
+          kept.append(index)
+        } else {
+          kept += wanted([index])
+        }
+      }
+    } else {
+      kept += wanted(indexes)
     }
     var catalog = IndexCatalog(
-      nextID: nextID, nested: names.nested, longNames: names.long, indexes: kept,
-      nextShape: shapes.nextID, shapes: shapes.shapes
+      nextID: nextID, nested: namePages == nil ? [:] : names?.nested ?? [:], longNames: names?.long ?? 0,
+      indexes: kept.sorted { $0.id < $1.id }, nextShape: shapes.nextID, shapes: shapes.shapes
     ).encoded()
     let count = UInt32(catalog.count)
     catalog = (0..<4).map { UInt8(truncatingIfNeeded: count >> (8 * $0)) } + catalog
@@ -144,11 +168,15 @@ extension IndexSet {
         if names.hasPossibleCounts { state.names = names }
       }
       for var index in catalog.indexes {
-        guard let tree = Self.tree(.index(index.id), file, path) else { continue }
-        index.tree = tree
-        guard index.hasPossibleCounts else { continue }
-        state.indexes.append(index)
         state.uses = max(state.uses, index.lastUse)
+        if let tree = Self.tree(.index(index.id), file, path) {
+          index.tree = tree
+          if index.hasPossibleCounts {
+            state.indexes.append(index)
+            continue
+          }
+        }
+        if !index.isAutomatic { state.lost.append(index.withoutKeys) }
       }
     }
   }

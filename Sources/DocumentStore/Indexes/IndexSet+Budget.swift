@@ -54,6 +54,7 @@ extension IndexSet.State {
   /// Adds an index that is complete, and lets go of another one if there are too many.
   mutating func add(_ index: ManagedIndex, sparing spared: [IndexDefinition]) {
     indexes.removeAll { $0.definition == index.definition }
+    lost.removeAll { $0.definition == index.definition }
     indexes.append(index)
     uses += 1
     indexes[indexes.count - 1].lastUse = uses

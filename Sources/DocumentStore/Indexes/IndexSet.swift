@@ -4,7 +4,8 @@
 //   - A tree has the keys of all documents as of the last commit that readers see: the store of bytes applies
 //     a commit to its table and to the trees at one moment.
 //   - An index that could not follow a commit, or answer a query, since a page of it is damaged, is gone: it is
-//     made again when a query needs it. The names cannot go; where they are not known, a query first finds them all.
+//     made again when a query needs it, and stays if it was asked for. The names cannot go; where they are not known, a
+//     query first finds them all.
 //   - While an index is built, commits are noted beside it.
 //   - No count is below nothing or above what its tree can have: an index of which that is not so has been read from a
 //     checkpoint that lies, and is gone too.
@@ -27,6 +28,10 @@ struct ManagedIndex: Sendable {
 
   var hasPossibleCounts: Bool {
     (0...tree.count).contains(longKeys) && numbers.isPossible(with: tree.count)
+  }
+
+  var withoutKeys: ManagedIndex {
+    ManagedIndex(id: id, definition: definition, isAutomatic: isAutomatic, lastUse: lastUse)
   }
 }
 
@@ -55,6 +60,10 @@ final class IndexSet: LayerAbove {
     /// Nil until the names are known.
     var names: NameTree?
     var indexes: [ManagedIndex] = []
+    /// Those that were asked for and are gone, without keys. The next query of their collections has them made again.
+    var lost: [ManagedIndex] = []
+    /// Ids of those of which that failed.
+    var lostForGood: Set<UInt32> = []
     var building: [Building] = []
     var nextID: UInt32 = 1
     /// Of indexes, one after the other.
@@ -163,9 +172,23 @@ final class IndexSet: LayerAbove {
     guard isNamesLost || !lost.isEmpty else { return false }
     state.withLock { state in
       if isNamesLost { state.names = nil }
-      state.indexes.removeAll { lost.contains($0.id) }
+      state.lose(lost)
     }
     return true
+  }
+
+  /// One that is to be made again.
+  func lostIndex(of collectionID: String) -> ManagedIndex? {
+    state.withLock { state in
+      guard !state.lost.isEmpty else { return nil }
+      return state.lost.first {
+        $0.definition.collectionID.isSameUTF8(as: collectionID) && !state.lostForGood.contains($0.id)
+      }
+    }
+  }
+
+  func isLost(_ definition: IndexDefinition) -> Bool {
+    state.withLock { state in state.lost.contains { $0.definition == definition } }
   }
 
   /// Nil while the names are not known.
@@ -206,12 +229,30 @@ final class IndexSet: LayerAbove {
     let shapes = shapes.stored
     // It grows with every commit, and is looked at where all of it is written anyway.
     return state.withLock {
-      IndexPages(names: $0.names, indexes: $0.indexes, nextID: $0.nextID, shapes: shapes, of: self)
+      IndexPages(
+        names: $0.names, indexes: $0.indexes, lost: $0.lost, nextID: $0.nextID, shapes: shapes, of: self)
     }
+  }
+
+  /// Shapes, and the indexes that were asked for.
+  var leastPageBytes: UInt64 {
+    let definitions = state.withLock { state in
+      (state.indexes + state.lost).reduce(0) {
+        $0 + ($1.isAutomatic ? 0 : IndexCatalog.bytesMax(of: $1.definition))
+      }
+    }
+    return UInt64(2 * OrderedIndexFormat.payloadBytesMax + definitions + shapes.definitionBytesMax)
   }
 }
 
 extension IndexSet.State {
+  /// What is in none of their pages is in the catalog: that they are wanted.
+  mutating func lose(_ ids: Set<UInt32>) {
+    guard !ids.isEmpty else { return }
+    lost += indexes.filter { ids.contains($0.id) && !$0.isAutomatic }.map(\.withoutKeys)
+    indexes.removeAll { ids.contains($0.id) }
+  }
+
   mutating func apply(_ note: IndexChanges, _ ordinals: [UInt32]) {
     if names != nil {
       do throws(DocumentStoreError) {
@@ -228,7 +269,7 @@ extension IndexSet.State {
       let keys = note.keys(for: indexes[place].id, indexes[place].definition)
       if !indexes[place].apply(keys, ordinals) { lost.insert(indexes[place].id) }
     }
-    if !lost.isEmpty { indexes.removeAll { lost.contains($0.id) } }
+    lose(lost)
     for number in building.indices where note.concerns(building[number].definition) {
       let keys = note.keys(for: building[number].id, building[number].definition)
       building[number].apply(keys, ordinals)

@@ -34,6 +34,7 @@ final class ShapeDictionary: Sendable {
     var nextLast = 0
     var count = 0
     var nameBytes = 0
+    var names = 0
     /// Nil until it is known which ids records use.
     var nextID: Int?
     /// Of maps that were met once, each at a place that its hash tells.
@@ -101,6 +102,9 @@ final class ShapeDictionary: Sendable {
       }
     }
   }
+
+  /// What all of them take in a catalog, at most.
+  var definitionBytesMax: Int { state.withLock { 16 * $0.count + 3 * $0.names + $0.nameBytes } }
 
   /// A shape that is stored. False if its id stands for another one.
   @discardableResult
@@ -183,6 +187,7 @@ extension ShapeDictionary.State {
     byHash[StoredMap.nameHash(shape.names)] = shape.id
     count += 1
     nameBytes += shape.nameBytes
+    names += shape.names.count
     table = nil
   }
 }

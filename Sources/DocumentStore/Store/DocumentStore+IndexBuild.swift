@@ -56,6 +56,22 @@ extension DocumentStore {
         tree.tree = sorter.build() ?? OrderedIndex()
         indexes.state.withLock { $0.names = tree }
       }
+      // The next open is not to look for them again.
+      bytes.noteLayerAboveChanged()
+    }
+  }
+
+  /// Makes an index that was asked for and is gone. If that cannot be, queries do without it. False if it was ended.
+  func makeAgain(
+    _ index: ManagedIndex, while isWanted: () -> Bool
+  ) throws(DocumentStoreError) -> Bool {
+    do throws(DocumentStoreError) {
+      return try build(index.definition, isAutomatic: false, while: isWanted)
+    } catch {
+      // What is wrong with a document is told to whoever reads it.
+      guard case .corrupted = error else { throw error }
+      indexes.state.withLock { _ = $0.lostForGood.insert(index.id) }
+      return true
     }
   }
 
@@ -68,6 +84,8 @@ extension DocumentStore {
     while isWanted: () -> Bool = { true }, tells: Bool = false,
     _ progress: (IndexProgress) -> Bool = { _ in true }
   ) throws(DocumentStoreError) -> Bool {
+    // Whoever needs one that was asked for gets that one.
+    let isAutomatic = isAutomatic && !indexes.isLost(definition)
     func tell(_ step: IndexProgress) -> Bool { isWanted() && (!tells || betweenTurns { progress(step) }) }
     return try inTurn { () throws(DocumentStoreError) in
       while true {
@@ -75,7 +93,7 @@ extension DocumentStore {
           state.indexes.contains { $0.definition == definition && (isAutomatic || !$0.isAutomatic) }
         }
         guard !isThere else { return true }
-        try checkNumber(isAutomatic)
+        try checkNumber(definition, isAutomatic)
         switch try attempt(definition, isAutomatic, spared, tell) {
         case .made:
           if isAutomatic {
@@ -112,8 +130,12 @@ extension DocumentStore {
     return body()
   }
 
-  private func checkNumber(_ isAutomatic: Bool) throws(DocumentStoreError) {
-    let others = indexes.state.withLock { state in state.indexes.count { !$0.isAutomatic } }
+  private func checkNumber(
+    _ definition: IndexDefinition, _ isAutomatic: Bool
+  ) throws(DocumentStoreError) {
+    let others = indexes.state.withLock { state in
+      state.indexes.count { !$0.isAutomatic } + state.lost.count { $0.definition != definition }
+    }
     guard isAutomatic || others < Self.indexesMax - Self.automaticIndexesMax else {
       throw .invalidArgument(
         "The store has \(others) indexes that were asked for, and there is no room for more. Drop one first.")

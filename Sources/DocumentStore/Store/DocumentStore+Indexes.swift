@@ -10,15 +10,33 @@ public struct IndexInfo: Sendable, Hashable {
   public let entries: Int
   /// Made for a query; it may go when others are more useful.
   public let isAutomatic: Bool
+  /// It was asked for, and its keys are gone, because a full disk had no room for them or a page of them was damaged.
+  /// The next query of its collections has it made again.
+  public let isLost: Bool
+
+  init(definition: IndexDefinition, entries: Int, isAutomatic: Bool, isLost: Bool = false) {
+    self.definition = definition
+    self.entries = entries
+    self.isAutomatic = isAutomatic
+    self.isLost = isLost
+  }
 }
 
 extension DocumentStore {
   /// All indexes, in the order in which they were made.
   public var indexList: [IndexInfo] {
     indexes.state.withLock { state in
-      state.indexes.map {
-        IndexInfo(definition: $0.definition, entries: $0.tree.count, isAutomatic: $0.isAutomatic)
+      let there = state.indexes.map { index in
+        (
+          index.id,
+          IndexInfo(definition: index.definition, entries: index.tree.count, isAutomatic: index.isAutomatic)
+        )
       }
+      guard !state.lost.isEmpty else { return there.map(\.1) }
+      let lost = state.lost.map {
+        ($0.id, IndexInfo(definition: $0.definition, entries: 0, isAutomatic: false, isLost: true))
+      }
+      return (there + lost).sorted { $0.0 < $1.0 }.map(\.1)
     }
   }
 
@@ -50,9 +68,10 @@ extension DocumentStore {
   @discardableResult
   public func dropIndex(_ definition: IndexDefinition) -> Bool {
     let wasThere = indexes.state.withLock { state in
-      let count = state.indexes.count
+      let count = state.indexes.count + state.lost.count
       state.indexes.removeAll { $0.definition == definition }
-      return state.indexes.count < count
+      state.lost.removeAll { $0.definition == definition }
+      return state.indexes.count + state.lost.count < count
     }
     // The checkpoint has it still.
     if wasThere { bytes.noteLayerAboveChanged() }

@@ -234,6 +234,10 @@ extension DocumentStore {
         try findNames()
         continue
       }
+      if missing == .made || missing == .awaited, let lost = indexes.lostIndex(of: collectionID) {
+        guard missing == .made, try makeAgain(lost, while: isWanted) else { return nil }
+        continue
+      }
       let planner = QueryPlanner(
         definitions: view.indexes.map(\.definition),
         // One that is made and gone again at once would be made for ever.

@@ -78,7 +78,10 @@ enum IndexCommand: Command {
   private static func list(_ directory: String, _ arguments: Arguments) throws {
     let indexes = try StoreAccess.withStore(directory, readOnly: true) { $0.indexList }
     let lines = indexes.map { index in
-      text(index.definition) + "  \(Wording.count(index.entries, "entry", "entries"))"
+      text(index.definition) + "  "
+        + (index.isLost
+          ? "lost; the next query of its collections has it made again"
+          : Wording.count(index.entries, "entry", "entries"))
         + (index.isAutomatic ? ", made for a query" : "")
     }
     arguments.answer(
@@ -134,7 +137,10 @@ enum IndexCommand: Command {
   }
 
   private static func object(_ index: IndexInfo) -> JSON {
-    ["index": index.definition.description, "entries": index.entries, "automatic": index.isAutomatic]
+    [
+      "index": index.definition.description, "entries": index.entries, "automatic": index.isAutomatic,
+      "lost": index.isLost,
+    ]
   }
 
   static func text(_ definition: IndexDefinition) -> String { ShownText.escaped("\(definition)") }

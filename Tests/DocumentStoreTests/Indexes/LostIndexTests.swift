@@ -1,0 +1,202 @@
+// Indexes that were asked for, and whose keys are gone: a checkpoint on a full disk has no room for them, or a page of them
+// is damaged. They are still wanted, and come back.
+
+import ByteStore
+import Harness
+import Testing
+
+@testable import DocumentStore
+
+@Suite struct LostIndexTests {
+  private static let byText = IndexDefinition(unchecked: "c", .collection, [.init(field("s"))])
+
+  /// A store whose index takes a megabyte, on a disk that somebody else filled before it was made.
+  private struct Full {
+    let machine: SimulatedStore
+    static let documents = 2000
+    /// Of these, so many stay.
+    static let kept = 1900
+
+    init() throws {
+      machine = try SimulatedStore(kibibytes: 8192)
+      for start in stride(from: 0, to: Self.documents, by: 100) {
+        try machine.store.commit(
+          (start..<start + 100).map { .set(path("c", "d\($0)"), LostIndexTests.fields($0)) })
+      }
+      try machine.store.compact()
+      try takeTheRest("other")
+      try machine.store.createIndex(LostIndexTests.byText)
+    }
+
+    /// What no reserve keeps.
+    private func takeTheRest(_ name: String) throws {
+      let file = try machine.disk.openDirectory("/").createFile(name)
+      var offset: UInt64 = 0
+      while let taken = try? file.write([UInt8](repeating: 1, count: 4096).rawSpan, at: offset) {
+        offset += UInt64(taken)
+      }
+    }
+
+    func giveRoom() throws { try machine.disk.openDirectory("/").remove("other") }
+
+    func deleteSome() throws {
+      for number in Self.kept..<Self.documents {
+        try machine.store.commit([.delete(path("c", "d\(number)"))])
+        machine.store.bytes.performMaintenance()
+      }
+    }
+
+    var checkpointBytes: Int {
+      machine.disk.image.paths.filter { $0.contains("/checkpoint-") }
+        .reduce(0) { $0 + (machine.disk.image.contents(of: $1)?.size ?? 0) }
+    }
+  }
+
+  private static func fields(_ number: Int) -> StoredMap {
+    StoredMap([("s", .string("\(number % 10) " + String(repeating: "\(number) ", count: 100)))])
+  }
+
+  /// Those that begin with a digit, by what they begin with.
+  private func answer(in store: DocumentStore) throws -> [String] {
+    let query = try StructuredQuery.ofC.where("s", .greaterThanOrEqual, "3").where("s", .lessThan, "4")
+    return try store.documents(query.order("s")).map(\.path.id)
+  }
+
+  private func expect(_ store: DocumentStore) throws {
+    let answer = try answer(in: store)
+    #expect(Set(answer) == Set(stride(from: 3, to: Full.kept, by: 10).map { "d\($0)" }))
+    #expect(try store.count(.ofC) == Full.kept)
+    #expect(try store.invariantBroken() == nil)
+  }
+
+  private var made: [IndexInfo] {
+    [IndexInfo(definition: Self.byText, entries: Full.kept, isAutomatic: false)]
+  }
+
+  // MARK: A full disk
+
+  @Test func whatAFullDiskHasNoRoomForIsMadeAgain() throws {
+    let full = try Full()
+    try full.deleteSome()
+    try full.machine.store.compact()
+    #expect(full.checkpointBytes < 128 << 10, "the table alone")
+    // In this process nothing is lost.
+    #expect(full.machine.store.indexList == made)
+    try expect(full.machine.store)
+
+    for image in [
+      full.machine.disk.image(after: .kill), full.machine.disk.image(after: .powerLoss(.nothing, seed: 1)),
+    ] {
+      let next = try SimulatedStore(image)
+      #expect(
+        next.store.indexList == [
+          IndexInfo(definition: Self.byText, entries: 0, isAutomatic: false, isLost: true)
+        ])
+      #expect(next.store.indexes.documentCount == nil)
+      try expect(next.store)
+      #expect(next.store.indexList == made, "the first query has it made again, as one that was asked for")
+      try next.store.close()
+      let last = try SimulatedStore(next.disk.image(after: .kill))
+      #expect(last.store.indexList == made && last.store.indexes.documentCount == Full.kept)
+    }
+  }
+
+  @Test func aCloseWritesThemOnceThereIsRoom() throws {
+    let full = try Full()
+    try full.deleteSome()
+    try full.machine.store.compact()
+    try full.giveRoom()
+    #expect(full.checkpointBytes < 128 << 10)
+    try full.machine.store.close()
+    let next = try SimulatedStore(full.machine.disk.image(after: .kill))
+    #expect(next.store.indexes.documentCount == Full.kept)
+    #expect(next.store.indexList == made)
+    try expect(next.store)
+  }
+
+  @Test func aCloseOnADiskThatStaysFullLosesNothing() throws {
+    let full = try Full()
+    try full.deleteSome()
+    try full.machine.store.compact()
+    try full.machine.store.close()
+    let next = try SimulatedStore(full.machine.disk.image(after: .kill), kibibytes: 8192)
+    #expect(next.store.indexList.map(\.isLost) == [true])
+    try expect(next.store)
+    #expect(next.store.indexList == made)
+  }
+
+  @Test func nobodyFlushesAgainAndAgainForThem() throws {
+    let full = try Full()
+    try full.deleteSome()
+    try full.machine.store.compact()
+    let before = full.machine.disk.counters.bytesWritten
+    for _ in 0..<10 { full.machine.store.bytes.performMaintenance() }
+    #expect(full.machine.disk.counters.bytesWritten - before < 64 << 10)
+  }
+
+  /// A flush that comes before anyone has asked writes what it knows: that the index is wanted.
+  @Test func theyStayWantedThroughCheckpointsWithoutNames() throws {
+    let full = try Full()
+    try full.deleteSome()
+    try full.machine.store.compact()
+    var next = try SimulatedStore(full.machine.disk.image(after: .kill))
+    for _ in 0..<2 {
+      try next.store.commit([.set(path("d", "1"), StoredMap())])
+      try next.store.compact()
+      next = try SimulatedStore(next.disk.image(after: .kill))
+      #expect(next.store.indexList.map(\.isLost) == [true])
+    }
+    try expect(next.store)
+    #expect(next.store.indexList == made)
+  }
+
+  // MARK: Whoever asks
+
+  private func lost() throws -> SimulatedStore {
+    let full = try Full()
+    try full.deleteSome()
+    try full.machine.store.compact()
+    return try SimulatedStore(full.machine.disk.image(after: .kill))
+  }
+
+  @Test func theyAreMadeAgainWhereQueriesMakeNone() throws {
+    let machine = try lost()
+    machine.store.createsIndexes = false
+    try expect(machine.store)
+    #expect(machine.store.indexList == made)
+  }
+
+  @Test func aSnapshotMakesTheSameOne() throws {
+    let machine = try lost()
+    let snapshot = try machine.store.snapshot()
+    let query = try StructuredQuery.ofC.where("s", .greaterThanOrEqual, "3").where("s", .lessThan, "4")
+    #expect(try snapshot.documents(query.order("s")).count == Full.kept / 10)
+    try expect(machine.store)
+    #expect(machine.store.indexList == made)
+  }
+
+  @Test func theyCanBeAskedForAgainAndDropped() throws {
+    let asked = try lost()
+    #expect(try asked.store.createIndex(Self.byText))
+    #expect(asked.store.indexList == made)
+    let dropped = try lost()
+    #expect(dropped.store.dropIndex(Self.byText))
+    #expect(!dropped.store.dropIndex(Self.byText))
+    #expect(dropped.store.indexList.isEmpty)
+    try dropped.store.close()
+    #expect(try SimulatedStore(dropped.disk.image(after: .kill)).store.indexList.isEmpty)
+  }
+
+  @Test func aDamagedDocumentHasQueriesDoWithout() throws {
+    let machine = try lost()
+    var batch = Batch(stamp: UInt64(Int64.max / 4))
+    let record = try #require(try machine.store.document(at: path("c", "d3"))).record
+    try batch.put(Array(record.prefix(9)) + [0xFF], for: DocumentKey.encode(path("c", "d3")))
+    try machine.store.bytes.commit(batch)
+    #expect(try machine.store.count(.ofC) == Full.kept)
+    let first = machine.store.documentsReadForIndexes.withLock { $0 }
+    #expect(try machine.store.count(.ofC) == Full.kept)
+    #expect(machine.store.documentsReadForIndexes.withLock { $0 } == first, "it is tried once")
+    #expect(machine.store.indexList.map(\.isLost) == [true])
+  }
+}
