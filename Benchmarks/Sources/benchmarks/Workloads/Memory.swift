@@ -35,27 +35,67 @@ enum Memory: Workload {
   private static func measure<Database: DocumentEngine>(
     _ type: Database.Type, _ directory: URL, documents: Int, cacheBytes: Int
   ) throws -> [String: Double] {
-    let before = try anonymousBytes()
+    var gauge = try MemoryGauge()
+    let before = try gauge.anonymousBytes()
     let engine = try type.init(directory, EngineSetup(cacheBytes: cacheBytes))
     _ = try engine.get(type.key(0))
-    let opened = try anonymousBytes()
+    let opened = try gauge.anonymousBytes()
     // From the start of each index to its end, as well as the questions themselves: every page is touched.
     _ = try engine.byScore(from: 0, limit: documents)
     for town in 0..<SampleDocument.towns { _ = try engine.ofTown("Town \(town)", limit: documents) }
     _ = try engine.posts(from: 0, limit: documents)
     for number in stride(from: 0, to: documents, by: 7) { _ = try engine.get(type.key(number)) }
-    let touched = try anonymousBytes()
+    let touched = try gauge.anonymousBytes()
     try engine.close()
     return ["before": before, "opened": opened, "touched": touched]
   }
+}
 
-  private static func anonymousBytes() throws -> Double {
-    let text = try Machine.systemFile("/proc/self/smaps")
-    var kilobytes = 0
-    for line in text.split(separator: "\n") where line.hasPrefix("Anonymous:") {
-      kilobytes += line.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+/// Reads what the system says of this process, and takes no memory for it that it did not have before: what a text and its
+/// lines took would be there for the engine to use, and hide as much of what it takes.
+private struct MemoryGauge {
+  private var text = [UInt8](repeating: 1, count: 1 << 20)
+  private let file: FileHandle
+
+  init() throws {
+    guard let file = FileHandle(forReadingAtPath: "/proc/self/smaps") else {
+      throw BenchmarkFailure("/proc/self/smaps cannot be read")
     }
+    self.file = file
+    // Whatever the first time takes.
+    _ = try anonymousBytes()
+  }
+
+  mutating func anonymousBytes() throws -> Double {
+    let count = try read()
+    let label = Array("Anonymous:".utf8)
+    var kilobytes = 0
+    var start = 0
+    while start < count {
+      let end = text[start..<count].firstIndex(of: UInt8(ascii: "\n")) ?? count
+      if text[start..<end].starts(with: label) {
+        let digits = text[start..<end].lazy.filter { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        kilobytes += digits.reduce(0) { 10 * $0 + Int($1 - UInt8(ascii: "0")) }
+      }
+      start = end + 1
+    }
+    guard kilobytes > 0 else { throw BenchmarkFailure("/proc/self/smaps says nothing of anonymous memory") }
     return Double(kilobytes << 10)
+  }
+
+  /// The number of its bytes.
+  private mutating func read() throws -> Int {
+    var count = 0
+    while true {
+      let part = text.withUnsafeMutableBytes { bytes in
+        pread(file.fileDescriptor, bytes.baseAddress?.advanced(by: count), bytes.count - count, off_t(count))
+      }
+      guard part >= 0, count + part < text.count else {
+        throw BenchmarkFailure("/proc/self/smaps cannot be read")
+      }
+      guard part > 0 else { return count }
+      count += part
+    }
   }
 }
 
