@@ -110,7 +110,8 @@ struct MutantTests {
     // As `campaign mutants` does: how commits form groups must not depend on how busy the machine is.
     let isNoticed =
       CrashCampaign.firstFailure(
-        statesMax: 1200, seed: 1, commitsWaiting: { $0.commitsWaiting }, breaking: rule) != nil
+        statesMax: rule == .poison ? 1200 : 400, seed: 1, commitsWaiting: { $0.commitsWaiting },
+        breaking: rule) != nil
       || WrongWrites.run(rounds: 20, seed: 1, breaking: rule).failures > 0
     #expect(isNoticed, "no harness noticed that \(rule) was broken")
   }

@@ -345,6 +345,29 @@ struct FullDiskTests {
     try pair.check()
   }
 
+  /// The story: the reserve was taken away to make a smaller one, and none was made, for the store took itself to be full
+  /// until the flush had returned.
+  @Test(arguments: [false, true]) func aCompactionAfterARefusedPutLeavesAReserve(closes: Bool) throws {
+    let machine = machine(16 << 10)
+    var pair = Pair(store: try open(machine))
+    for number in 0..<40 { #expect(try pair.put("key\(number)", [UInt8](repeating: 1, count: 100_000))) }
+    try takeTheRest(machine)
+    var number = 40
+    while try pair.put("key\(number)", [UInt8](repeating: 1, count: 100_000)) { number += 1 }
+    try machine.disk.openDirectory("/").remove("other")
+    try pair.store.flush(.everything)
+    func reserve() -> Int { machine.disk.image.contents(of: "/store/RESERVE")?.size ?? 0 }
+    #expect((128 << 10..<1 << 20).contains(reserve()))
+    if closes {
+      try pair.store.close()
+      pair.store = try open(machine)
+      #expect((128 << 10..<1 << 20).contains(reserve()))
+    }
+    try takeTheRest(machine)
+    try pair.remove(pair.model.keys.sorted().prefix(10))
+    try pair.check()
+  }
+
   @Test func afterDeletionsAFlushComesByItselfAndPutsAreTakenAgain() throws {
     let machine = machine(512)
     var pair = Pair(store: try open(machine))

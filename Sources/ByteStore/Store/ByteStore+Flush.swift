@@ -40,7 +40,11 @@ extension ByteStore {
   /// That of a close comes when nothing else may begin to write any more.
   func flush(_ scope: FlushScope, isOfClose: Bool) throws(ByteStoreError) {
     guard !isForked else { throw .forked(directory: path) }
-    try state.withLock(when: { !$0.isFlushing || $0.end != nil }) { state throws(ByteStoreError) in
+    // A compaction is not to be followed by the spare of the time before it.
+    let waitsForSpare = if case .everything = scope { !options.maintenance.isPlayed } else { false }
+    try state.withLock(
+      when: { !$0.isFlushing && !(waitsForSpare && $0.isPreparingSpare) || $0.end != nil }
+    ) { state throws(ByteStoreError) in
       if let end = isOfClose ? state.end : endOfWriting(state) { throw end }
       if options.isReadOnly { throw .readOnly(directory: path) }
       state.isFlushing = true
@@ -164,17 +168,20 @@ extension ByteStore {
   /// If there is no room for a flush, one that needs the least comes first, out of the reserve (C11).
   private func runFlushWithinSpace(_ scope: FlushScope) throws(ByteStoreError) {
     do throws(ByteStoreError) {
-      try runFlush(.scope(scope))
-      writer.withLock { $0.liveBytesWhenFull = nil }
-      return
+      return try runFlush(.scope(scope))
     } catch {
       guard error.asksForSpace else { throw error }
     }
+    let isAll = if case .everything = scope { true } else { false }
+    // Where only pages of the layer above are missing, the reserve is none the better for being taken.
+    guard isAll || writer.withLock({ hasNews($0, table.withTable { $0.published }) }) else { return }
     let isReserveWhole = try runFlushOutOfReserve(scope)
     // What came back may do for the pages of the layer above as well. If not, a later flush has them.
-    guard case .everything = scope, isReserveWhole else { return }
+    guard isAll, isReserveWhole else { return }
     do throws(ByteStoreError) { try runFlush(.scope(.asNeeded)) } catch {
-      guard error.asksForSpace else { throw error }
+      // What was asked for is done.
+      if error.isPoison { throw error }
+      if case .system(let cause) = error, cause.isSync { throw error }
     }
   }
 
@@ -226,8 +233,8 @@ extension ByteStore {
     /// Of the segments with dead bytes the emptiest, with so much that lives in them.
     case upTo(UInt64)
 
-    /// Its checkpoint has only the least of the layer above.
-    var isOutOfReserve: Bool { if case .scope = self { false } else { true } }
+    /// Its checkpoint has only those of the layer above.
+    var hasLeastPages: Bool { if case .scope = self { false } else { true } }
   }
 
   private func runFlush(_ extent: Extent) throws(ByteStoreError) {
@@ -245,7 +252,7 @@ extension ByteStore {
       try job.endSegments()
       let pages = start.frozen.pages
       checkpoint = try job.writeCheckpoint(
-        position: start.position, extent.isOutOfReserve ? pages?.least : pages)
+        position: start.position, extent.hasLeastPages ? pages?.least : pages)
       try syncDirectory()
     } catch {
       job.discard()
@@ -272,19 +279,20 @@ extension ByteStore {
     state.withLock { state in
       state.lacksPage = false
       state.changesAboveWritten = start.changesAbove
-      state.lacksPagesAbove = extent.isOutOfReserve && start.frozen.pages != nil
+      state.lacksPagesAbove = extent.hasLeastPages && start.frozen.pages != nil
     }
     move(job.moves, job.segments)
     pause(.entriesMoved)
-    switch extent {
-    case .scope(.asNeeded):
-      delete(dropped, recycles: true)
-      growReserveForNextLog()
-    case .scope(.everything):
+    guard case .scope(let scope) = extent else { return delete(dropped, recycles: false) }
+    // There was room for all of it.
+    writer.withLock { $0.liveBytesWhenFull = nil }
+    switch scope {
+    case .asNeeded: delete(dropped, recycles: true)
+    case .everything:
       delete(dropped, recycles: false)
       shrinkReserve()
-    case .leastSpace, .upTo: delete(dropped, recycles: false)
     }
+    growReserveForNextLog()
   }
 
   /// The checkpoint that is kept room for has grown with this flush. It is part of the flush, for which a close waits.
@@ -315,10 +323,9 @@ extension ByteStore {
       // Counted before: what comes in between is in the pages, and written once more.
       let changesAbove = state.withLock { $0.changesAbove }
       let frozen = freeze()
-      // One with pages that nobody can read is replaced even if there are no new commits.
       let hasNews =
-        frozen.table.published > writer.flushedThrough || needsCheckpoint
-        || !extent.isOutOfReserve && state.withLock { $0.lacksPagesAbove }
+        hasNews(writer, frozen.table.published)
+        || !extent.hasLeastPages && state.withLock { $0.lacksPagesAbove }
       let hasLargeLog = hasLargeLog(writer, for: extent)
       guard hasNews || hasLargeLog || !victims(of: frozen.table, extent).isEmpty else { return nil }
       // An empty log is as good as a new one.
@@ -360,6 +367,11 @@ extension ByteStore {
       try turnToLogOfAnySize(for: [], previousLengthMin: used, &writer)
     case .leastSpace: try turnToNewLog(for: [], capacity: LogWriter.capacity(for: []), &writer)
     }
+  }
+
+  /// A checkpoint with pages that nobody can read is replaced even if there are no new commits.
+  private func hasNews(_ writer: borrowing Writer, _ published: SequenceNumber) -> Bool {
+    published > writer.flushedThrough || needsCheckpoint
   }
 
   /// Whoever compacts a store wants the space of its logs as well, whatever is in them.

@@ -7,8 +7,8 @@
 //   close     gets the space of its manifest from the reserve
 //   open      so does an open that has to clean up
 //
-// Once a put was refused, or a removal took of the reserve, a flush is due as soon as enough has been removed since, or the
-// reserve is about to be too small for it.
+// Once a put was refused, a flush is due as soon as enough has been removed since; and at once when removals have taken so
+// much of the reserve that it would soon be too small for one.
 
 #if canImport(Darwin)
 import Darwin
@@ -65,8 +65,8 @@ extension ByteStore {
       let leavesEnough = writer.reserve.bytes >= flushBytes(writer, after: 0) + preferred
       guard giveUpReserve(&writer) else { throw error }
       defer { restoreReserve(&writer) }
-      // What this takes of the reserve, only a flush gives back; it comes while there is enough for it.
-      writer.liveBytesWhenFull = leavesEnough ? writer.liveBytesWhenFull ?? liveBytes : .max
+      // Only a flush gives back what this takes of the reserve; it comes while there is enough for it.
+      if !leavesEnough { writer.liveBytesWhenFull = .max }
       try turnToNewLog(for: group, capacity: leavesEnough ? preferred : least, &writer)
     }
   }
@@ -109,6 +109,11 @@ extension ByteStore {
   private func bytesWanted(_ writer: Writer, after capacity: UInt64) -> UInt64 {
     guard platform.keeps(.keepReserve), !writer.reserve.isBlocked else { return 0 }
     return (flushBytes(writer, after: capacity) + options.logBytesMin).roundedUp(toMultipleOf: 64 << 10)
+  }
+
+  /// Once a log of this size follows the one in use, which is full by then.
+  private func bytesWantedAhead(_ writer: Writer, for capacity: UInt64) -> UInt64 {
+    bytesWanted(writer, after: capacity + (writer.log.map { $0.header.capacity - $0.end } ?? 0))
   }
 
   /// What a commit may write of the reserve, so that it does not wait long; and more than its log has, so that a
@@ -171,9 +176,7 @@ extension ByteStore {
     writer.withLock { writer in
       // A close takes the writer after it has said so, and whoever opens the store then has the directory.
       guard !isClosing, !writer.isFreeingSpace, writer.liveBytesWhenFull == nil else { return false }
-      // By then, the log in use is full.
-      let left = writer.log.map { $0.header.capacity - $0.end } ?? 0
-      let wanted = bytesWanted(writer, after: capacity + left)
+      let wanted = bytesWantedAhead(writer, for: capacity)
       let step = min(wanted, writer.reserve.bytes + SpaceReserve.stepBytes)
       guard (try? writer.reserve.grow(to: step, in: directory, platform)) != nil else { return false }
       return step < wanted
@@ -204,13 +207,15 @@ extension ByteStore {
     return writer.reserve.bytes >= wanted
   }
 
-  /// No larger than the next log wants it: what it was made for may be gone.
+  /// What it was made for may be gone: it is made anew if it is more than twice as large as the next log wants it.
+  /// Commits wait for that, so that there is no moment without a reserve.
   func shrinkReserve() {
     let capacity = logBytesAfterThis
-    let isTooLarge = writer.withLock { writer in
-      writer.reserve.bytes > bytesWanted(writer, after: capacity) && writer.reserve.giveUp(in: directory)
+    writer.withLock { writer in
+      let wanted = bytesWantedAhead(writer, for: capacity)
+      guard writer.reserve.bytes > 2 * wanted, writer.reserve.giveUp(in: directory) else { return }
+      try? writer.reserve.grow(to: wanted, in: directory, platform)
     }
-    if isTooLarge { growReserveAhead(for: capacity) }
   }
 
   // MARK: When to flush
@@ -225,7 +230,9 @@ extension ByteStore {
   /// A put was refused. What is in the logs takes less space in a segment; if that is worth the checkpoint,
   /// a flush is due at once, else after removals.
   private func noteFull(_ writer: inout Writer) {
-    let isWorthIt = 8 * writer.logBytes >= flushBytes(writer, after: 0)
+    // The first try is of a whole one.
+    let cost = max(flushBytes(writer, after: 0), writer.manifest.checkpoint?.bytes ?? 0)
+    let isWorthIt = 8 * writer.logBytes >= cost
     if isWorthIt { writer.liveBytesWhenFull = .max }
     if writer.liveBytesWhenFull == nil { writer.liveBytesWhenFull = liveBytes }
   }

@@ -17,7 +17,7 @@ struct ManagedIndex: Sendable {
   let id: UInt32
   let definition: IndexDefinition
   /// Made for a query, and may go again when others are more useful.
-  let isAutomatic: Bool
+  var isAutomatic: Bool
   var tree = OrderedIndex()
   /// Keys of which the tree has only the beginning.
   var longKeys = 0
@@ -108,6 +108,8 @@ final class IndexSet: LayerAbove {
     var numbers = NumberCounts()
     /// A commit did what cannot be noted: the build is worth nothing.
     var isSpoilt = false
+    /// Nobody wants it any more.
+    var isDropped = false
   }
 
   let state = Locked(State())
@@ -188,7 +190,7 @@ final class IndexSet: LayerAbove {
   }
 
   func isLost(_ definition: IndexDefinition) -> Bool {
-    state.withLock { state in state.lost.contains { $0.definition == definition } }
+    state.withLock { $0.isLost(definition) }
   }
 
   /// Nil while the names are not known.
@@ -246,6 +248,22 @@ final class IndexSet: LayerAbove {
 }
 
 extension IndexSet.State {
+  func isLost(_ definition: IndexDefinition) -> Bool { lost.contains { $0.definition == definition } }
+
+  /// The same for one that is being made for somebody who asked. False if there is none.
+  mutating func drop(_ definition: IndexDefinition) -> Bool {
+    let count = indexes.count + lost.count
+    indexes.removeAll { $0.definition == definition }
+    lost.removeAll { $0.definition == definition }
+    var isThere = indexes.count + lost.count < count
+    for place in building.indices
+    where building[place].definition == definition && !building[place].isAutomatic {
+      isThere = isThere || !building[place].isDropped
+      building[place].isDropped = true
+    }
+    return isThere
+  }
+
   /// What is in none of their pages is in the catalog: that they are wanted.
   mutating func lose(_ ids: Set<UInt32>) {
     guard !ids.isEmpty else { return }

@@ -66,10 +66,10 @@ extension DocumentStore {
     _ index: ManagedIndex, while isWanted: () -> Bool
   ) throws(DocumentStoreError) -> Bool {
     do throws(DocumentStoreError) {
-      return try build(index.definition, isAutomatic: false, while: isWanted)
+      return try build(index.definition, isAutomatic: true, ifLost: true, while: isWanted)
     } catch {
       // What is wrong with a document is told to whoever reads it.
-      guard case .corrupted = error else { throw error }
+      if case .closed = error { throw error }
       indexes.state.withLock { _ = $0.lostForGood.insert(index.id) }
       return true
     }
@@ -80,20 +80,22 @@ extension DocumentStore {
   /// if it was ended. The indexes that are spared do not go to make room for it.
   @discardableResult
   func build(
-    _ definition: IndexDefinition, isAutomatic: Bool, sparing spared: [IndexDefinition] = [],
-    while isWanted: () -> Bool = { true }, tells: Bool = false,
+    _ definition: IndexDefinition, isAutomatic wasMeantForQuery: Bool, ifLost: Bool = false,
+    sparing spared: [IndexDefinition] = [], while isWanted: () -> Bool = { true }, tells: Bool = false,
     _ progress: (IndexProgress) -> Bool = { _ in true }
   ) throws(DocumentStoreError) -> Bool {
-    // Whoever needs one that was asked for gets that one.
-    let isAutomatic = isAutomatic && !indexes.isLost(definition)
     func tell(_ step: IndexProgress) -> Bool { isWanted() && (!tells || betweenTurns { progress(step) }) }
     return try inTurn { () throws(DocumentStoreError) in
       while true {
+        let isLost = indexes.isLost(definition)
+        if ifLost, !isLost { return true }
+        // Whoever needs one that was asked for gets that one.
+        let isAutomatic = wasMeantForQuery && !isLost
         let isThere = indexes.state.withLock { state in
           state.indexes.contains { $0.definition == definition && (isAutomatic || !$0.isAutomatic) }
         }
         guard !isThere else { return true }
-        try checkNumber(definition, isAutomatic)
+        if !isLost { try checkNumber(isAutomatic) }
         switch try attempt(definition, isAutomatic, spared, tell) {
         case .made:
           if isAutomatic {
@@ -130,11 +132,9 @@ extension DocumentStore {
     return body()
   }
 
-  private func checkNumber(
-    _ definition: IndexDefinition, _ isAutomatic: Bool
-  ) throws(DocumentStoreError) {
+  private func checkNumber(_ isAutomatic: Bool) throws(DocumentStoreError) {
     let others = indexes.state.withLock { state in
-      state.indexes.count { !$0.isAutomatic } + state.lost.count { $0.definition != definition }
+      state.indexes.count { !$0.isAutomatic } + state.lost.count
     }
     guard isAutomatic || others < Self.indexesMax - Self.automaticIndexesMax else {
       throw .invalidArgument(
@@ -243,6 +243,8 @@ extension DocumentStore {
       guard let place = state.building.firstIndex(where: { $0.id == index.id }) else { return }
       let building = state.building.remove(at: place)
       guard !building.isSpoilt else { return }
+      guard !building.isDropped else { return result = .success(.made) }
+      if state.isLost(index.definition) { index.isAutomatic = false }
       // A query that began to make it meanwhile takes nothing from who asked for it.
       let isThere = state.indexes.contains { $0.definition == index.definition }
       guard !index.isAutomatic || !isThere else { return result = .success(.made) }

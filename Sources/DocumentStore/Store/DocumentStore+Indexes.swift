@@ -11,7 +11,7 @@ public struct IndexInfo: Sendable, Hashable {
   /// Made for a query; it may go when others are more useful.
   public let isAutomatic: Bool
   /// It was asked for, and its keys are gone, because a full disk had no room for them or a page of them was damaged.
-  /// The next query of its collections has it made again.
+  /// The next query of its collections has it made again; if that fails, queries do without it until the next open.
   public let isLost: Bool
 
   init(definition: IndexDefinition, entries: Int, isAutomatic: Bool, isLost: Bool = false) {
@@ -64,15 +64,10 @@ extension DocumentStore {
     return try build(definition, isAutomatic: false, tells: tells, progress)
   }
 
-  /// False if there is no such index.
+  /// False if there is no such index. One that is being made because somebody asked for it is not there in the end.
   @discardableResult
   public func dropIndex(_ definition: IndexDefinition) -> Bool {
-    let wasThere = indexes.state.withLock { state in
-      let count = state.indexes.count + state.lost.count
-      state.indexes.removeAll { $0.definition == definition }
-      state.lost.removeAll { $0.definition == definition }
-      return state.indexes.count + state.lost.count < count
-    }
+    let wasThere = indexes.state.withLock { $0.drop(definition) }
     // The checkpoint has it still.
     if wasThere { bytes.noteLayerAboveChanged() }
     return wasThere

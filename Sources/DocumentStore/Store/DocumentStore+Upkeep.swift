@@ -71,7 +71,8 @@ extension DocumentStore {
   }
 
   /// Moves all commits so far from logs to segments, and writes every segment anew of which more than a
-  /// twentieth is dead, so that the space comes back. Segments that cannot be read are left alone and are in
+  /// twentieth is dead, so that the space comes back. What is kept for later, logs and the reserve for a full disk, is
+  /// made small. Segments that cannot be read are left alone and are in
   /// the statistics from then on. Nothing is lost if it fails.
   public func compact() throws(DocumentStoreError) {
     do throws(ByteStoreError) { try bytes.flush(.everything) } catch { throw DocumentStoreError(error) }

@@ -171,8 +171,8 @@ import Testing
     let snapshot = try machine.store.snapshot()
     let query = try StructuredQuery.ofC.where("s", .greaterThanOrEqual, "3").where("s", .lessThan, "4")
     #expect(try snapshot.documents(query.order("s")).count == Full.kept / 10)
-    try expect(machine.store)
     #expect(machine.store.indexList == made)
+    try expect(machine.store)
   }
 
   @Test func theyCanBeAskedForAgainAndDropped() throws {
@@ -185,6 +185,34 @@ import Testing
     #expect(dropped.store.indexList.isEmpty)
     try dropped.store.close()
     #expect(try SimulatedStore(dropped.disk.image(after: .kill)).store.indexList.isEmpty)
+  }
+
+  @Test func oneThatIsDroppedWhileItIsMadeIsNotThere() throws {
+    let machine = try lost()
+    var answers: [Bool] = []
+    _ = try machine.store.createIndex(Self.byText) { _ in
+      answers.append(machine.store.dropIndex(Self.byText))
+      return true
+    }
+    #expect(answers.first == true && answers.dropFirst().allSatisfy { !$0 })
+    #expect(machine.store.indexList.isEmpty)
+    #expect(try machine.store.createIndex(Self.byText))
+    #expect(machine.store.indexList == made)
+  }
+
+  @Test func aCloseThatHasNoRoomForThemLeavesTheReserve() throws {
+    let full = try Full()
+    try full.deleteSome()
+    try full.machine.store.compact()
+    #expect(full.checkpointBytes < 128 << 10)
+    func reserve() -> Int { full.machine.disk.image.contents(of: "/store/RESERVE")?.size ?? 0 }
+    let before = (written: full.machine.disk.counters.bytesWritten, reserve: reserve())
+    let room = full.machine.disk.bytesInUse
+    try full.machine.store.close()
+    #expect(reserve() == before.reserve && before.reserve > 0)
+    // What was tried, and no reserve written anew.
+    let free = 8192 << 10 - room
+    #expect(full.machine.disk.counters.bytesWritten - before.written < free + 64 << 10)
   }
 
   @Test func aDamagedDocumentHasQueriesDoWithout() throws {
