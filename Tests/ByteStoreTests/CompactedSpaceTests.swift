@@ -71,6 +71,23 @@ struct CompactedSpaceTests {
     #expect(try open().count == 36)
   }
 
+  /// The story: the spare that the last commits had ordered was made behind the compaction, which kept 32 MiB.
+  @Test func aSpareOnItsWayIsNotKeptEither() throws {
+    let store = try open { $0.maintenance = .inBackground(afterMilliseconds: 60_000) }
+    for round in 0..<3 {
+      var number = 0
+      // Until one has just been ordered.
+      repeat {
+        try store.put([UInt8](repeating: 1, count: 1 << 20), for: "\(round)-\(number)")
+        number += 1
+      } while !store.state.withLock({ $0.isPreparingSpare }) && number < 100
+      try store.flush(.everything)
+      #expect(bytes("SPARE") == 0, "after \(number) puts")
+      #expect(bytes("RESERVE") > 0)
+    }
+    try store.close()
+  }
+
   /// A log that nobody has written to is not left as large as it is, nor is that of an earlier opening.
   @Test(arguments: [false, true]) func thereNeedBeNothingElseToDo(reopens: Bool) throws {
     var store = try open()

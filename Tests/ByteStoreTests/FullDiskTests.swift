@@ -368,6 +368,21 @@ struct FullDiskTests {
     try pair.check()
   }
 
+  @Test func aFlushWithNothingToDoFindsThatThereIsRoomAgain() throws {
+    let machine = machine(4096)
+    var pair = Pair(store: try open(machine))
+    #expect(try pair.put("key", [1]))
+    try pair.store.flush()
+    try takeTheRest(machine)
+    #expect(try !pair.put("large", [UInt8](repeating: 1, count: 1 << 20)))
+    #expect(pair.store.writer.withLock { $0.liveBytesWhenFull } != nil)
+    try machine.disk.openDirectory("/").remove("other")
+    try pair.store.flush()
+    #expect(pair.store.writer.withLock { $0.liveBytesWhenFull } == nil)
+    #expect(try pair.put("large", [UInt8](repeating: 1, count: 1 << 20)))
+    try pair.check()
+  }
+
   @Test func afterDeletionsAFlushComesByItselfAndPutsAreTakenAgain() throws {
     let machine = machine(512)
     var pair = Pair(store: try open(machine))

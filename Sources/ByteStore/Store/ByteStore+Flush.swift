@@ -40,15 +40,12 @@ extension ByteStore {
   /// That of a close comes when nothing else may begin to write any more.
   func flush(_ scope: FlushScope, isOfClose: Bool) throws(ByteStoreError) {
     guard !isForked else { throw .forked(directory: path) }
-    // A compaction is not to be followed by the spare of the time before it.
-    let waitsForSpare = if case .everything = scope { !options.maintenance.isPlayed } else { false }
-    try state.withLock(
-      when: { !$0.isFlushing && !(waitsForSpare && $0.isPreparingSpare) || $0.end != nil }
-    ) { state throws(ByteStoreError) in
+    try state.withLock(when: { !$0.isFlushing || $0.end != nil }) { state throws(ByteStoreError) in
       if let end = isOfClose ? state.end : endOfWriting(state) { throw end }
       if options.isReadOnly { throw .readOnly(directory: path) }
       state.isFlushing = true
     }
+    if case .everything = scope { waitForSpare() }
     let start = platform.clock.monotonicNanoseconds()
     let result = Result { () throws(ByteStoreError) in try runFlushWithinSpace(scope) }
     let end = platform.clock.monotonicNanoseconds()
@@ -68,6 +65,14 @@ extension ByteStore {
     }
     state.wakeAll()
     try result.get()
+  }
+
+  /// A compaction is not to be followed by the spare of the time before it. The turn of a flush is taken already: others
+  /// wait for one flush, and plan no more.
+  private func waitForSpare() {
+    // Who plays all threads in an order of their own waits for none of them.
+    guard !options.maintenance.isPlayed else { return }
+    state.withLock(when: { !$0.isPreparingSpare || $0.end != nil }) { _ in }
   }
 
   /// What a flush would see to.
@@ -241,7 +246,10 @@ extension ByteStore {
     try table.loadOrRebuildAll()
     options.maintenance.pause(.flushStarts)
     makeSpareReady(for: extent)
-    guard let start = try start(extent) else { return }
+    guard let start = try start(extent) else {
+      if case .scope(let scope) = extent { settleSpace(after: scope) }
+      return
+    }
     pause(.frozen)
     var job = FlushJob(start.frozen.table, target)
     let victims = victims(of: start.frozen.table, extent)
@@ -284,15 +292,19 @@ extension ByteStore {
     move(job.moves, job.segments)
     pause(.entriesMoved)
     guard case .scope(let scope) = extent else { return delete(dropped, recycles: false) }
-    // There was room for all of it.
-    writer.withLock { $0.liveBytesWhenFull = nil }
-    switch scope {
-    case .asNeeded: delete(dropped, recycles: true)
-    case .everything:
-      delete(dropped, recycles: false)
-      shrinkReserve()
-    }
+    let recycles = if case .asNeeded = scope { true } else { false }
+    delete(dropped, recycles: recycles)
+    settleSpace(after: scope)
     growReserveForNextLog()
+  }
+
+  /// There was room for all of it. A compaction leaves nothing that was kept for later and is not needed.
+  private func settleSpace(after scope: FlushScope) {
+    writer.withLock { writer in
+      writer.liveBytesWhenFull = nil
+      if case .everything = scope { discardSpare(&writer) }
+    }
+    if case .everything = scope { shrinkReserve() }
   }
 
   /// The checkpoint that is kept room for has grown with this flush. It is part of the flush, for which a close waits.

@@ -155,7 +155,8 @@ extension ByteStore {
 
   /// For whoever got `true` from `takeReserveOrder`.
   func growReserve() {
-    growReserveAhead(for: logBytesAfterThis)
+    // A compaction may begin a smaller log meanwhile.
+    while growReserveByStep(for: logBytesAfterThis) { letOthersIn() }
     writer.withLock { $0.reserveGrowth = .none }
   }
 
@@ -208,7 +209,7 @@ extension ByteStore {
   }
 
   /// What it was made for may be gone: it is made anew if it is more than twice as large as the next log wants it.
-  /// Commits wait for that, so that there is no moment without a reserve.
+  /// Commits wait for that, so that none of them finds no reserve.
   func shrinkReserve() {
     let capacity = logBytesAfterThis
     writer.withLock { writer in

@@ -87,17 +87,20 @@ extension DocumentStore {
     func tell(_ step: IndexProgress) -> Bool { isWanted() && (!tells || betweenTurns { progress(step) }) }
     return try inTurn { () throws(DocumentStoreError) in
       while true {
-        let isLost = indexes.isLost(definition)
-        if ifLost, !isLost { return true }
-        // Whoever needs one that was asked for gets that one.
-        let isAutomatic = wasMeantForQuery && !isLost
-        let isThere = indexes.state.withLock { state in
-          state.indexes.contains { $0.definition == definition && (isAutomatic || !$0.isAutomatic) }
+        let (isLost, isThere) = indexes.state.withLock { state in
+          let isLost = state.isLost(definition)
+          return (
+            isLost,
+            state.indexes.contains {
+              $0.definition == definition && (wasMeantForQuery && !isLost || !$0.isAutomatic)
+            }
+          )
         }
-        guard !isThere else { return true }
-        if !isLost { try checkNumber(isAutomatic) }
-        switch try attempt(definition, isAutomatic, spared, tell) {
-        case .made:
+        guard !isThere, isLost || !ifLost else { return true }
+        if !isLost { try checkNumber(wasMeantForQuery) }
+        switch try attempt(definition, wasMeantForQuery, ifLost: ifLost, spared, tell) {
+        case .dropped: return true
+        case .made(let isAutomatic):
           if isAutomatic {
             indexes.keepWithinBudget(sparing: spared + [definition])
           } else {
@@ -143,25 +146,32 @@ extension DocumentStore {
   }
 
   private enum Attempt {
-    case made
+    case made(isAutomatic: Bool)
     case ended
+    /// Nobody wants it any more.
+    case dropped
     /// A commit wrote over a damaged document meanwhile.
     case spoilt
   }
 
   private func attempt(
-    _ definition: IndexDefinition, _ isAutomatic: Bool, _ spared: [IndexDefinition],
+    _ definition: IndexDefinition, _ wasMeantForQuery: Bool, ifLost: Bool, _ spared: [IndexDefinition],
     _ progress: (IndexProgress) -> Bool
   ) throws(DocumentStoreError) -> Attempt {
-    let (moment, (id, names)) = try moment { [indexes] in
-      indexes.state.withLock { state -> (UInt32, OrderedIndex?) in
+    let (moment, begun) = try moment { [indexes] in
+      indexes.state.withLock { state -> (id: UInt32, names: OrderedIndex?, isAutomatic: Bool)? in
+        let isLost = state.isLost(definition)
+        guard isLost || !ifLost else { return nil }
         let id = state.nextID
         state.nextID += 1
+        // Whoever needs one that was asked for gets that one.
+        let isAutomatic = wasMeantForQuery && !isLost
         state.building.append(
           IndexSet.Building(id: id, definition: definition, isAutomatic: isAutomatic))
-        return (id, state.names?.tree)
+        return (id, state.names?.tree, isAutomatic)
       }
     }
+    guard let (id, names, isAutomatic) = begun else { return .dropped }
     var index = ManagedIndex(id: id, definition: definition, isAutomatic: isAutomatic)
     do throws(DocumentStoreError) {
       guard try fill(&index, moment, names, progress) else {
@@ -230,11 +240,13 @@ extension DocumentStore {
     while true {
       // Most of it without holding anyone up.
       let changes = indexes.state.withLock { state -> OrderedIndexChanges? in
-        guard let place = state.building.firstIndex(where: { $0.id == index.id }) else { return nil }
+        guard let place = state.building.firstIndex(where: { $0.id == index.id }),
+          !state.building[place].isDropped
+        else { return nil }
         defer { state.building[place].changes = OrderedIndexChanges() }
         return state.building[place].changes
       }
-      guard let changes else { return .spoilt }
+      guard let changes else { break }
       try index.tree.apply(changes)
       if changes.count < 1000 { break }
     }
@@ -242,18 +254,18 @@ extension DocumentStore {
     indexes.state.withLock { state in
       guard let place = state.building.firstIndex(where: { $0.id == index.id }) else { return }
       let building = state.building.remove(at: place)
+      guard !building.isDropped else { return result = .success(.dropped) }
       guard !building.isSpoilt else { return }
-      guard !building.isDropped else { return result = .success(.made) }
       if state.isLost(index.definition) { index.isAutomatic = false }
       // A query that began to make it meanwhile takes nothing from who asked for it.
       let isThere = state.indexes.contains { $0.definition == index.definition }
-      guard !index.isAutomatic || !isThere else { return result = .success(.made) }
+      guard !index.isAutomatic || !isThere else { return result = .success(.made(isAutomatic: true)) }
       do throws(DocumentStoreError) {
         try index.tree.apply(building.changes)
         index.longKeys += building.longKeys
         index.numbers.add(building.numbers)
         state.add(index, sparing: spared)
-        result = .success(.made)
+        result = .success(.made(isAutomatic: index.isAutomatic))
       } catch {
         result = .failure(error)
       }

@@ -11,7 +11,7 @@ public struct IndexInfo: Sendable, Hashable {
   /// Made for a query; it may go when others are more useful.
   public let isAutomatic: Bool
   /// It was asked for, and its keys are gone, because a full disk had no room for them or a page of them was damaged.
-  /// The next query of its collections has it made again; if that fails, queries do without it until the next open.
+  /// The next query of its collections has it made again. If that fails, queries that can do without it go on.
   public let isLost: Bool
 
   init(definition: IndexDefinition, entries: Int, isAutomatic: Bool, isLost: Bool = false) {
