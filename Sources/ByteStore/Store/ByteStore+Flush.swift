@@ -176,10 +176,14 @@ extension ByteStore {
       return try runFlush(.scope(scope))
     } catch {
       guard error.asksForSpace else { throw error }
+      if !needsReserve(for: scope) {
+        let isAskedFor = if case .everything = scope { true } else { state.withLock { $0.hasChangesAbove } }
+        if isAskedFor { throw error }
+        // Pages of the layer above that a later flush writes.
+        return
+      }
     }
     let isAll = if case .everything = scope { true } else { false }
-    // Where only pages of the layer above are missing, the reserve is none the better for being taken.
-    guard isAll || writer.withLock({ hasNews($0, table.withTable { $0.published }) }) else { return }
     let isReserveWhole = try runFlushOutOfReserve(scope)
     // What came back may do for the pages of the layer above as well. If not, a later flush has them.
     guard isAll, isReserveWhole else { return }
@@ -188,6 +192,21 @@ extension ByteStore {
       if error.isPoison { throw error }
       if case .system(let cause) = error, cause.isSync { throw error }
     }
+  }
+
+  /// Whether a flush that writes the least brings commits out of the logs, or space back. Else the checkpoint that is there
+  /// is the better one: it has pages of the layer above.
+  private func needsReserve(for scope: FlushScope) -> Bool {
+    let (published, total, dead) = table.withTable { table in
+      let uses = table.segments.compactMap { $0 }
+      let total = uses.reduce(0) { $0 + UInt64($1.segment.pages * SegmentFormat.pageBytes) }
+      return (table.published, total, total - min(total, uses.reduce(0) { $0 + $1.liveBytes }))
+    }
+    if published > writer.withLock({ $0.flushedThrough }) { return true }
+    if table.isRebuilt.withLock({ $0 }) || state.withLock({ $0.lacksPage }) { return true }
+    // Pages are never quite full, and what is dead in them comes with more commits.
+    if case .everything = scope { return dead >= max(total / 20, 256 << 10) }
+    return false
   }
 
   /// Whether the reserve is whole again.

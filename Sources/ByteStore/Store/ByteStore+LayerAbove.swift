@@ -18,6 +18,9 @@ extension ByteStore {
     scheduleFlush()
   }
 
+  /// The last checkpoint was written on a full disk, and has only the least of the layer above.
+  package var lacksPagesAbove: Bool { state.withLock { $0.lacksPagesAbove } }
+
   /// What a key was in the checkpoint, and what it is.
   package struct RecoveredChange {
     package var key: [UInt8]

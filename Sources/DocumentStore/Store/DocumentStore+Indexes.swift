@@ -40,6 +40,9 @@ extension DocumentStore {
     }
   }
 
+  /// A full disk had no room for the indexes when they were written last: the next open has to make them again.
+  package var areIndexesUnwritten: Bool { bytes.lacksPagesAbove }
+
   /// Makes an index that stays until it is dropped: it is written in the background, or by a close. Commits go on
   /// meanwhile.
   @discardableResult

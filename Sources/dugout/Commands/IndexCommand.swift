@@ -103,7 +103,7 @@ enum IndexCommand: Command {
         message: "\(values[twice]) is there twice, and an index has each field once: a second time it orders "
           + "nothing.")
     }
-    let made = try ProgressLine.during { line in
+    let (made, isUnwritten) = try ProgressLine.during { line in
       try StoreAccess.withStore(directory) { store throws(DocumentStoreError) in
         try store.createIndex(definition) { progress in
           line.show(
@@ -112,8 +112,15 @@ enum IndexCommand: Command {
         }
         // So that the next opening finds it.
         try store.compact()
-        return store.indexList.first { $0.definition == definition }
+        return (store.indexList.first { $0.definition == definition }, store.areIndexesUnwritten)
       }
+    }
+    guard !isUnwritten else {
+      throw CommandFailure(
+        code: .inputOutput,
+        message:
+          "\(directory): the disk is full, and the index could not be written. Free some space, and run the same "
+          + "command again.")
     }
     arguments.answer(
       "\(text(definition)) has \(Wording.count(made?.entries ?? 0, "entry", "entries")).",

@@ -101,6 +101,17 @@ import Testing
     }
   }
 
+  /// The story: an index was made on a full disk, and what was written in place of it had none at all.
+  @Test func anIndexThatHasNoRoomTakesNothingFromOthers() throws {
+    let full = try Full()
+    #expect(throws: DocumentStoreError.self) { try full.machine.store.compact() }
+    #expect(!full.machine.store.areIndexesUnwritten)
+    try full.machine.store.close()
+    let next = try SimulatedStore(full.machine.disk.image(after: .kill))
+    #expect(next.store.indexes.documentCount == Full.documents, "the names are where they were")
+    #expect(next.store.indexList.isEmpty)
+  }
+
   @Test func aCloseWritesThemOnceThereIsRoom() throws {
     let full = try Full()
     try full.deleteSome()
