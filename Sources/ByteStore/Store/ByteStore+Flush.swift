@@ -45,7 +45,7 @@ extension ByteStore {
       if options.isReadOnly { throw .readOnly(directory: path) }
       state.isFlushing = true
     }
-    if case .everything = scope { waitForSpare() }
+    if scope == .everything { waitForSpare() }
     let start = platform.clock.monotonicNanoseconds()
     let result = Result { () throws(ByteStoreError) in try runFlushWithinSpace(scope) }
     let end = platform.clock.monotonicNanoseconds()
@@ -107,9 +107,9 @@ extension ByteStore {
 
   /// There is one with pages that cannot be read: a commit needed one, or they were found again, in memory. Or one
   /// without what the layer above has changed since.
-  private var needsCheckpoint: Bool {
-    table.isRebuilt.withLock { $0 } || state.withLock { $0.lacksPage || $0.hasChangesAbove }
-  }
+  private var needsCheckpoint: Bool { hasUnreadablePages || state.withLock { $0.hasChangesAbove } }
+
+  private var hasUnreadablePages: Bool { table.isRebuilt.withLock { $0 } || state.withLock { $0.lacksPage } }
 
   private static let logsMax = 16
 
@@ -177,16 +177,14 @@ extension ByteStore {
     } catch {
       guard error.asksForSpace else { throw error }
       if !needsReserve(for: scope) {
-        let isAskedFor = if case .everything = scope { true } else { state.withLock { $0.hasChangesAbove } }
-        if isAskedFor { throw error }
+        if scope == .everything || state.withLock({ $0.hasChangesAbove }) { throw error }
         // Pages of the layer above that a later flush writes.
         return
       }
     }
-    let isAll = if case .everything = scope { true } else { false }
     let isReserveWhole = try runFlushOutOfReserve(scope)
     // What came back may do for the pages of the layer above as well. If not, a later flush has them.
-    guard isAll, isReserveWhole else { return }
+    guard scope == .everything, isReserveWhole else { return }
     do throws(ByteStoreError) { try runFlush(.scope(.asNeeded)) } catch {
       // What was asked for is done.
       if error.isPoison { throw error }
@@ -203,10 +201,9 @@ extension ByteStore {
       return (table.published, total, total - min(total, uses.reduce(0) { $0 + $1.liveBytes }))
     }
     if published > writer.withLock({ $0.flushedThrough }) { return true }
-    if table.isRebuilt.withLock({ $0 }) || state.withLock({ $0.lacksPage }) { return true }
+    if hasUnreadablePages { return true }
     // Pages are never quite full, and what is dead in them comes with more commits.
-    if case .everything = scope { return dead >= max(total / 20, 256 << 10) }
-    return false
+    return scope == .everything && dead >= max(total / 20, 256 << 10)
   }
 
   /// Whether the reserve is whole again.
@@ -218,7 +215,7 @@ extension ByteStore {
     let result = Result { () throws(ByteStoreError) in
       try runFlush(.leastSpace)
       writer.withLock { $0.liveBytesWhenFull = nil }
-      if case .everything = scope { try compactWithinSpace() }
+      if scope == .everything { try compactWithinSpace() }
     }
     let isReserveWhole = writer.withLock { writer in
       writer.isFreeingSpace = false
@@ -311,8 +308,7 @@ extension ByteStore {
     move(job.moves, job.segments)
     pause(.entriesMoved)
     guard case .scope(let scope) = extent else { return delete(dropped, recycles: false) }
-    let recycles = if case .asNeeded = scope { true } else { false }
-    delete(dropped, recycles: recycles)
+    delete(dropped, recycles: scope == .asNeeded)
     settleSpace(after: scope)
     growReserveForNextLog()
   }
@@ -321,9 +317,9 @@ extension ByteStore {
   private func settleSpace(after scope: FlushScope) {
     writer.withLock { writer in
       writer.liveBytesWhenFull = nil
-      if case .everything = scope { discardSpare(&writer) }
+      if scope == .everything { discardSpare(&writer) }
     }
-    if case .everything = scope { shrinkReserve() }
+    if scope == .everything { shrinkReserve() }
   }
 
   /// The checkpoint that is kept room for has grown with this flush. It is part of the flush, for which a close waits.
@@ -354,8 +350,9 @@ extension ByteStore {
       // Counted before: what comes in between is in the pages, and written once more.
       let changesAbove = state.withLock { $0.changesAbove }
       let frozen = freeze()
+      // A checkpoint with pages that nobody can read is replaced even if there are no new commits.
       let hasNews =
-        hasNews(writer, frozen.table.published)
+        frozen.table.published > writer.flushedThrough || needsCheckpoint
         || !extent.hasLeastPages && state.withLock { $0.lacksPagesAbove }
       let hasLargeLog = hasLargeLog(writer, for: extent)
       guard hasNews || hasLargeLog || !victims(of: frozen.table, extent).isEmpty else { return nil }
@@ -398,11 +395,6 @@ extension ByteStore {
       try turnToLogOfAnySize(for: [], previousLengthMin: used, &writer)
     case .leastSpace: try turnToNewLog(for: [], capacity: LogWriter.capacity(for: []), &writer)
     }
-  }
-
-  /// A checkpoint with pages that nobody can read is replaced even if there are no new commits.
-  private func hasNews(_ writer: borrowing Writer, _ published: SequenceNumber) -> Bool {
-    published > writer.flushedThrough || needsCheckpoint
   }
 
   /// Whoever compacts a store wants the space of its logs as well, whatever is in them.

@@ -80,7 +80,7 @@ enum IndexCommand: Command {
     let lines = indexes.map { index in
       text(index.definition) + "  "
         + (index.isLost
-          ? "lost; the next query of its collections has it made again"
+          ? "lost: the next query of an app has it made again, and so does \"dugout index create\""
           : Wording.count(index.entries, "entry", "entries"))
         + (index.isAutomatic ? ", made for a query" : "")
     }
