@@ -115,12 +115,34 @@ package final class CheckpointFile: Sendable {
 
   /// These are wanted soon.
   func startReading(_ pages: some Sequence<PageAddress>) {
-    for address in pages {
-      guard let start = header.offset(of: address.region), address.page < header.pages(of: address.region)
-      else { continue }
-      let offset = start + UInt64(address.page * CheckpointFormat.pageBytes)
-      file.startReading(offset..<offset + UInt64(CheckpointFormat.pageBytes))
+    for address in pages { startReading(address.region, address.page) }
+  }
+
+  package func startReading(_ region: CheckpointRegion, _ page: Int) {
+    if page < header.pages(of: region) { startReading(region, page..<page + 1) }
+  }
+
+  /// What an open looks at is wanted soon: the table's directory and its segments, and of the layer above the first
+  /// region, which tells what the others are, and where each of those begins.
+  func startReadingBeginnings() {
+    for region in header.regions {
+      let pages =
+        switch region.region {
+        case .directory, .segments, .overflow, .firstOfLayerAbove: region.pages
+        case .slots, .locations, .free: 0
+        default: min(1, region.pages)
+        }
+      // Of a larger directory an open looks at little.
+      if pages <= Self.pagesOfBeginningMax { startReading(region.region, 0..<pages) }
     }
+  }
+
+  private static let pagesOfBeginningMax = 64
+
+  private func startReading(_ region: CheckpointRegion, _ pages: Range<Int>) {
+    guard !pages.isEmpty, let start = header.offset(of: region) else { return }
+    let bytes = UInt64(CheckpointFormat.pageBytes)
+    file.startReading(start + UInt64(pages.lowerBound) * bytes..<start + UInt64(pages.upperBound) * bytes)
   }
 
   /// A page of the table.

@@ -60,12 +60,15 @@ final class Segment: Sendable {
 
   // MARK: Opening
 
-  func open() throws(ByteStoreError) -> Opened {
+  var isOpen: Bool { opened.isSet }
+
+  /// The location, if there is one, is wanted soon.
+  func open(wanting location: Location = .none) throws(ByteStoreError) -> Opened {
     if let opened = opened.load() { return opened }
-    return opened.storeIfNil(try openFile())
+    return try finishOpening(try startOpening(wanting: [location]))
   }
 
-  private func openFile() throws(ByteStoreError) -> Opened {
+  private func startOpening(wanting locations: ArraySlice<Location>) throws(ByteStoreError) -> any OpenFile {
     let file: any OpenFile
     do throws(SystemFailure) {
       file = try directory.openFile(StoreFile.segment(number), .read)
@@ -74,8 +77,23 @@ final class Segment: Sendable {
       let found = error.isMissingFile ? "no such file" : "no plain file"
       throw damage(0, "a segment that the manifest names", found)
     }
+    file.startReading(0..<likelyDataStart)
+    startReading(locations, of: file, likelyDataStart)
+    return file
+  }
+
+  /// Where the pages begin, as far as that can be told without the header: a short dictionary beside entries that have
+  /// pages of their own is rare.
+  private var likelyDataStart: UInt64 {
+    let pageBytes = UInt64(pages * SegmentFormat.pageBytes)
+    return min(
+      entry.bytes - min(entry.bytes, pageBytes),
+      SegmentFormat.dataStart(dictionaryBytes: EntryDictionary.bytesMax))
+  }
+
+  private func finishOpening(_ file: any OpenFile) throws(ByteStoreError) -> Opened {
     do throws(ByteStoreError) {
-      return try read(file)
+      return opened.storeIfNil(try read(file))
     } catch {
       file.close()
       throw error
@@ -142,7 +160,7 @@ final class Segment: Sendable {
   func read(
     _ location: Location, _ cache: PageCache, into buffer: inout ReadBuffer
   ) throws(ByteStoreError) -> Bool {
-    let opened = try open()
+    let opened = try open(wanting: location)
     switch location.place {
     case .entry(_, let page, let offset, let bytes):
       let (isWhole, hasWaited) = try cache.withPage(
@@ -166,9 +184,22 @@ final class Segment: Sendable {
     }
   }
 
-  /// Entries are wanted soon; those of other segments are passed over.
-  func startReading(_ locations: some Sequence<Location>) {
-    guard let opened = opened.load() else { return }
+  /// Entries of these segments are wanted soon. The disk is told of all of them, and of what it takes to open a segment,
+  /// before any of that is waited for. What goes wrong is for those who read the entries to tell.
+  static func startReading(_ locations: ArraySlice<Location>, of segments: [Segment]) {
+    var opening: [(Segment, any OpenFile)] = []
+    for segment in segments {
+      if let opened = segment.opened.load() {
+        segment.startReading(locations, of: opened.file, opened.header.dataStart)
+      } else if let file = try? segment.startOpening(wanting: locations) {
+        opening.append((segment, file))
+      }
+    }
+    for (segment, file) in opening { _ = try? segment.finishOpening(file) }
+  }
+
+  /// Those of other segments are passed over.
+  private func startReading(_ locations: ArraySlice<Location>, of file: any OpenFile, _ dataStart: UInt64) {
     for location in locations where location.slot == slot {
       let first: Int
       let count: Int
@@ -177,8 +208,8 @@ final class Segment: Sendable {
       case .run(_, let page, let pages): (first, count) = (page, pages)
       case .none, .tail: continue
       }
-      let offset = opened.header.offset(ofPage: first)
-      opened.file.startReading(offset..<offset + UInt64(count * SegmentFormat.pageBytes))
+      let offset = dataStart + UInt64(first * SegmentFormat.pageBytes)
+      file.startReading(offset..<offset + UInt64(count * SegmentFormat.pageBytes))
     }
   }
 

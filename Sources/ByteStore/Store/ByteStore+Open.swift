@@ -189,6 +189,7 @@ extension ByteStore {
     if manifest.logs.isEmpty, manifest.checkpoint == nil {
       isSure = try write(manifest, isThere: found != nil, directory, platform)
     }
+    startReadingLastLog(manifest, directory)
     try syncAll(manifest, directory, platform)
     var opened = try openCheckpoint(
       Opened(
@@ -291,6 +292,7 @@ extension ByteStore {
     _ platform: Platform
   ) throws(ByteStoreError) -> (CheckpointFile, Table) {
     let source = try CheckpointFile(entry, storeID: manifest.storeID, in: directory, platform)
+    source.startReadingBeginnings()
     try checkPresence(of: manifest.segments, directory)
     let segments = manifest.segments.map {
       Segment($0, storeID: manifest.storeID, in: directory, platform)
@@ -361,6 +363,13 @@ extension ByteStore {
   }
 
   // MARK: The logs
+
+  /// What it begins with is wanted soon: behind a clean end that is most often all there is of logs.
+  private static func startReadingLastLog(_ manifest: Manifest, _ directory: any OpenDirectory) {
+    guard let log = manifest.logs.last, let file = try? open(log, in: directory) else { return }
+    file.startReading(0..<64 << 10)
+    file.close()
+  }
 
   /// Syncs the logs whose end is open, then the directory. The others were synced before the manifest
   /// recorded their ends. One file at a time: a store may have more logs than a process has descriptors.

@@ -248,6 +248,13 @@ package final class ByteStore: Sendable {
     try withValue(for: key) { Array(copying: $0) }
   }
 
+  /// The values of a few keys, for which the disk is waited for together.
+  package func values(for keys: [[UInt8]]) throws(ByteStoreError) -> [[UInt8]?] {
+    try checkReadable()
+    table.loadPages(for: keys)
+    return try keys.map { key throws(ByteStoreError) in try value(for: key) }
+  }
+
   /// Calls `body` with the value of a key, borrowed for as long as the call takes; nil if there is none.
   package func withValue<Result>(
     for key: [UInt8], _ body: (RawSpan) -> Result

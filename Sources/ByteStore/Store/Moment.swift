@@ -73,12 +73,18 @@ package final class Moment: Sendable {
       }
       locations.append(ordinal < table.ordinals ? table.location(of: ordinal) : .none)
     }
+    /// The disk was told of those before.
+    var told = 0
+    func startReading(from index: Int) {
+      told = index + Self.entriesAhead
+      table.startReading(locations[index...].prefix(Self.entriesAhead))
+    }
     for index in ordinals.indices {
       let location = locations[index]
       if let segment = table.segment(of: location) {
-        if try segment.read(location, frozen.cache, into: &buffer) {
-          segment.startReading(locations[(index + 1)...].prefix(Self.entriesAhead))
-        }
+        if !segment.isOpen, index >= told { startReading(from: index) }
+        let hasWaited = try segment.read(location, frozen.cache, into: &buffer)
+        if hasWaited, index >= told { startReading(from: index + 1) }
         guard buffer.splitEntry() else { throw segment.badEntry(location, try segment.open()) }
       } else if case .tail(let body, let offset) = location.place {
         buffer.fill(with: table.tail[body], putAt: offset)
@@ -90,7 +96,7 @@ package final class Moment: Sendable {
     return true
   }
 
-  /// So many entries are asked for ahead, once one has been waited for.
+  /// So many entries are asked for ahead, once one has been waited for, or a segment has to be opened.
   private static let entriesAhead = 32
 
   /// Those of the checkpoint that have to be loaded.
@@ -135,6 +141,12 @@ extension Table {
   func segment(of location: Location) -> Segment? {
     guard let slot = location.slot else { return nil }
     return segments[slot]?.segment
+  }
+
+  /// These are wanted soon. The segments that they are in are open then, unless that fails.
+  func startReading(_ locations: ArraySlice<Location>) {
+    let slots = Set(locations.compactMap(\.slot))
+    Segment.startReading(locations, of: slots.compactMap { segments[$0]?.segment })
   }
 
   /// Where the bytes of an ordinal are.

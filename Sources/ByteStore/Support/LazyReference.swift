@@ -13,6 +13,8 @@ package struct LazyReference<Instance: AnyObject & Sendable>: ~Copyable, Sendabl
 
   deinit { unsafe Self.instance(at: address.load(ordering: .acquiring))?.release() }
 
+  package var isSet: Bool { address.load(ordering: .acquiring) != 0 }
+
   package func load() -> Instance? {
     unsafe Self.instance(at: address.load(ordering: .acquiring))?.takeUnretainedValue()
   }

@@ -94,6 +94,19 @@ final class SharedTable: Sendable {
 
   // MARK: Pages of the checkpoint
 
+  /// Gets the pages that say where keys are. The disk is told of all that are known to be missing before it is waited
+  /// for. What cannot be read is for those who need it to tell.
+  func loadPages(for keys: [[UInt8]]) {
+    while let source = table.withLock({ $0.source }) {
+      let missing = table.withLock { table in Set(keys.compactMap { table.missingPage(for: $0.rawSpan) }) }
+      guard !missing.isEmpty else { return }
+      if missing.count > 1 { source.startReading(missing) }
+      for page in missing {
+        guard (try? load(page)) != nil else { return }
+      }
+    }
+  }
+
   /// Gets a page that is missing.
   func load(_ address: PageAddress) throws(ByteStoreError) {
     guard let source = table.withLock({ $0.source }) else { return }

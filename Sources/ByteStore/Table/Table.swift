@@ -107,6 +107,11 @@ struct Table: Sendable {
     return .absent
   }
 
+  /// The page that has to be loaded before a key can be looked for any further.
+  func missingPage(for key: RawSpan) -> PageAddress? {
+    if case .missing(let page) = find(key, fingerprint(of: key)) { page } else { nil }
+  }
+
   func location(of ordinal: UInt32) -> Location { Location(bits: locations[Int(ordinal)]) }
 
   func isOrdinal(_ ordinal: UInt32, of key: RawSpan) -> Bool {

@@ -140,6 +140,8 @@ struct CheckpointTree: OrderedIndexPageSource {
     }
   }
 
+  func startReading(_ page: Int) { file.startReading(region, page) }
+
   func damage(onPage page: Int, expected: String) -> DocumentStoreError {
     DocumentStoreError(
       .corrupted(

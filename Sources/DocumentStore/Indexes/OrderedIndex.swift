@@ -157,6 +157,14 @@ struct OrderedIndexWay {
     node = next
   }
 
+  /// A child that is on disk is wanted soon.
+  func startReading(childAt index: Int) {
+    guard (0..<node.count).contains(index), let stub = node.child(at: index).stub, stub.child == nil else {
+      return
+    }
+    stub.source.startReading(stub)
+  }
+
   /// The neighbour of the child at `index`, without going there.
   func load(childAt index: Int) throws(DocumentStoreError) {
     var way = self

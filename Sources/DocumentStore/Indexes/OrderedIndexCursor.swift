@@ -34,9 +34,9 @@ struct OrderedIndexCursor: ~Copyable {
   /// Before `key`, whether it is there or not, or behind it; or as near to that as the cursor may go.
   mutating func seek(_ key: RawSpan, behind: Bool = false) throws(DocumentStoreError) {
     guard let tree else { return }
-    let (spot, index, isFound) = try tree.spot(of: key)
-    self.spot = spot
-    seek(toRank: spot.start + index + (behind && isFound ? 1 : 0))
+    let found = try tree.spot(of: key)
+    spot = found.spot
+    seek(toRank: found.rank(through: behind))
   }
 
   // MARK: One key
@@ -128,74 +128,5 @@ struct OrderedIndexCursor: ~Copyable {
     guard let next else { preconditionFailure("every rank has a leaf") }
     spot = next
     return next
-  }
-}
-
-/// A leaf, and how to get to the ones beside it. The tree must be held meanwhile.
-struct OrderedIndexSpot {
-  let leaf: OrderedIndexNode
-  /// The rank of the leaf's first key.
-  let start: Int
-  /// To the parent, and which of its children the leaf is; the only leaf has none.
-  private let parent: OrderedIndexWay?
-  private let index: Int
-
-  fileprivate init(_ leaf: OrderedIndexNode, _ start: Int, _ parent: OrderedIndexWay?, _ index: Int) {
-    self.leaf = leaf
-    self.start = start
-    self.parent = parent
-    self.index = index
-  }
-
-  var ranks: Range<Int> { start..<start + leaf.count }
-
-  /// The leaf with the key of a rank, if it is the next or the one before, and has the same parent.
-  func neighbour(with rank: Int) throws(DocumentStoreError) -> OrderedIndexSpot? {
-    guard var way = parent else { return nil }
-    let parent = way
-    if rank == ranks.upperBound, index + 1 < way.node.count {
-      try way.descend(to: index + 1)
-      return OrderedIndexSpot(way.node, rank, parent, index + 1)
-    }
-    if rank == start - 1, index > 0 {
-      try way.descend(to: index - 1)
-      return OrderedIndexSpot(way.node, start - way.node.count, parent, index - 1)
-    }
-    return nil
-  }
-}
-
-extension OrderedIndexTree {
-  /// The leaf where a key is, or would be; its place there, and whether it is there.
-  func spot(
-    of key: RawSpan
-  ) throws(DocumentStoreError) -> (spot: OrderedIndexSpot, index: Int, isFound: Bool) {
-    defer { withExtendedLifetime(self) {} }
-    var way = OrderedIndexWay(root)
-    var parent: OrderedIndexWay?
-    var index = 0
-    var start = 0
-    while !way.node.isLeaf {
-      parent = way
-      index = way.node.childIndex(of: key)
-      start += way.node.keys(before: index)
-      try way.descend(to: index)
-    }
-    let (place, isFound) = way.node.search(key, from: 0)
-    return (OrderedIndexSpot(way.node, start, parent, index), place, isFound)
-  }
-
-  func spot(ofRank rank: Int) throws(DocumentStoreError) -> OrderedIndexSpot {
-    defer { withExtendedLifetime(self) {} }
-    var way = OrderedIndexWay(root)
-    var parent: OrderedIndexWay?
-    var index = 0
-    var rest = rank
-    while !way.node.isLeaf {
-      parent = way
-      (index, rest) = way.node.childIndex(ofRank: rest)
-      try way.descend(to: index)
-    }
-    return OrderedIndexSpot(way.node, rank - rest, parent, index)
   }
 }

@@ -32,6 +32,8 @@ protocol OrderedIndexPageSource: Sendable {
   func payload(ofPage page: Int) throws(DocumentStoreError) -> [UInt8]
   /// What to throw for a page that cannot be part of an index.
   func damage(onPage page: Int, expected: String) -> DocumentStoreError
+  /// The page is wanted soon.
+  func startReading(_ page: Int)
 }
 
 /// The source of an index, and what its root says of all pages.
@@ -43,6 +45,8 @@ final class OrderedIndexSource: Sendable {
     self.pages = pages
     self.pageCount = pageCount
   }
+
+  func startReading(_ stub: OrderedIndexStub) { pages.startReading(stub.page) }
 
   func payload(of stub: OrderedIndexStub) throws(DocumentStoreError) -> [UInt8] {
     try pages.payload(ofPage: stub.page)

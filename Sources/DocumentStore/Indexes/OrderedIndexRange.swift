@@ -7,6 +7,15 @@ struct OrderedIndexRange: Hashable, Sendable {
     case open
     case including([UInt8])
     case excluding([UInt8])
+
+    fileprivate var key: [UInt8]? {
+      switch self {
+      case .open: nil
+      case .including(let key), .excluding(let key): key
+      }
+    }
+
+    fileprivate var isIncluding: Bool { if case .including = self { true } else { false } }
   }
 
   var lower: Bound
@@ -30,26 +39,21 @@ struct OrderedIndexRange: Hashable, Sendable {
 }
 
 extension OrderedIndex {
-  /// How many keys come before `key`; with `through`, the key itself counts too.
-  func rank(of key: RawSpan, through: Bool = false) throws(DocumentStoreError) -> Int {
-    guard let tree else { return 0 }
-    let (spot, index, isFound) = try tree.spot(of: key)
-    return spot.start + index + (through && isFound ? 1 : 0)
-  }
+  /// How many keys come before `key`.
+  func rank(of key: RawSpan) throws(DocumentStoreError) -> Int { try tree?.spot(of: key).rank() ?? 0 }
 
   /// The ranks of the keys in a range. Takes two ways from the root to a leaf, however many keys there are.
   func ranks(in range: OrderedIndexRange) throws(DocumentStoreError) -> Range<Int> {
-    let lower: Int
-    switch range.lower {
-    case .open: lower = 0
-    case .including(let key): lower = try rank(of: key.rawSpan)
-    case .excluding(let key): lower = try rank(of: key.rawSpan, through: true)
-    }
-    let upper: Int
-    switch range.upper {
-    case .open: upper = count
-    case .including(let key): upper = try rank(of: key.rawSpan, through: true)
-    case .excluding(let key): upper = try rank(of: key.rawSpan)
+    guard let tree else { return 0..<0 }
+    var (lower, upper) = (0, count)
+    switch (range.lower.key, range.upper.key) {
+    case (nil, nil): break
+    case (let key?, nil): lower = try tree.spot(of: key.rawSpan).rank(through: !range.lower.isIncluding)
+    case (nil, let key?): upper = try tree.spot(of: key.rawSpan).rank(through: range.upper.isIncluding)
+    case (let first?, let last?):
+      let found = try tree.spots(of: first.rawSpan, last.rawSpan)
+      lower = found.lower.rank(through: !range.lower.isIncluding)
+      upper = found.upper.rank(through: range.upper.isIncluding)
     }
     return lower..<max(lower, upper)
   }

@@ -101,12 +101,10 @@ public final class DocumentStore: Sendable {
     var policies: [String: StoredFieldPath]
 
     init(of bytes: ByteStore) throws(ByteStoreError) {
-      let policies = try bytes.value(for: FeedFormat.policiesKey)
-      guard
-        let feed = FeedLedger(
-          state: try bytes.value(for: FeedFormat.stateKey),
-          consumers: try bytes.value(for: FeedFormat.consumersKey)),
-        let policies = policies.map({ FeedFormat.policies($0) }) ?? [:]
+      let values = try bytes.values(
+        for: [FeedFormat.policiesKey, FeedFormat.stateKey, FeedFormat.consumersKey])
+      guard let feed = FeedLedger(state: values[1], consumers: values[2]),
+        let policies = values[0].map({ FeedFormat.policies($0) }) ?? [:]
       else {
         throw .corrupted(
           Damage(file: bytes.path, offset: 0, expected: "the settings of a store", found: "something else"))

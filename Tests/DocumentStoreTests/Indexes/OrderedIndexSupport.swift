@@ -58,6 +58,8 @@ struct PagesInMemory: OrderedIndexPageSource {
     return payloads[page]
   }
 
+  func startReading(_ page: Int) {}
+
   func damage(onPage page: Int, expected: String) -> DocumentStoreError {
     .corrupted(StorageEvidence(message: "page \(page): expected \(expected)"))
   }

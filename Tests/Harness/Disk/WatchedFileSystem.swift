@@ -15,12 +15,15 @@ package final class WatchedFileSystem: FileSystem {
     /// By what stands before the number in a file's name: log, segment, checkpoint, MANIFEST, SPARE.
     package var bytesWritten: [String: UInt64] = [:]
     package var syncs = 0
+    /// So often a disk would have been waited for if nothing had been in the system's memory at first.
+    package var waitsForReads = 0
 
     package var bytesWrittenInAll: UInt64 { bytesWritten.values.reduce(0, +) }
   }
 
   private struct State {
     var counters = Counters()
+    var pages = PagesRead()
     /// By thread.
     var timeInSyncs: [UInt: Duration] = [:]
     var blocking = BlockingCalls()
@@ -33,7 +36,13 @@ package final class WatchedFileSystem: FileSystem {
 
   package init(_ base: any FileSystem) { self.base = base }
 
-  package var counters: Counters { state.withLock { $0.counters } }
+  package var counters: Counters {
+    state.withLock { state in
+      var counters = state.counters
+      counters.waitsForReads = state.pages.waits
+      return counters
+    }
+  }
 
   /// Runs `action` in the thread of the next read of a file, before it, once.
   package func beforeNextRead(_ action: @escaping @Sendable () -> Void) {
@@ -51,7 +60,17 @@ package final class WatchedFileSystem: FileSystem {
     WatchedDirectory(try base.openDirectory(path), self)
   }
 
-  fileprivate func willRead() { state.withLock { $0.beforeNextRead.take() }?() }
+  fileprivate func willRead(_ range: Range<UInt64>, of file: String) {
+    state.withLock { state in
+      state.pages.read(range, of: file)
+      return state.beforeNextRead.take()
+    }?()
+  }
+
+  fileprivate func ask(for range: Range<UInt64>, of file: String) {
+    state.withLock { $0.pages.ask(for: range, of: file) }
+  }
+
   fileprivate func willList() { state.withLock { $0.beforeNextNames.take() }?() }
 
   fileprivate func count(_ bytes: Int, of kind: String) {
@@ -177,7 +196,7 @@ private struct WatchedFile: OpenFile {
   func size() throws(SystemFailure) -> UInt64 { try base.size() }
 
   func read(into buffer: inout MutableRawSpan, at offset: UInt64) throws(SystemFailure) -> Int {
-    watch.willRead()
+    watch.willRead(offset..<offset + UInt64(buffer.byteCount), of: path)
     return try base.read(into: &buffer, at: offset)
   }
 
@@ -195,7 +214,10 @@ private struct WatchedFile: OpenFile {
 
   func startWriting(_ range: Range<UInt64>) { base.startWriting(range) }
 
-  func startReading(_ range: Range<UInt64>) { base.startReading(range) }
+  func startReading(_ range: Range<UInt64>) {
+    watch.ask(for: range, of: path)
+    base.startReading(range)
+  }
 
   func close() { base.close() }
 }

@@ -1,0 +1,129 @@
+// Finding leaves, by keys and by ranks.
+
+import ByteStore
+
+/// A leaf, and how to get to the ones beside it. The tree must be held meanwhile.
+struct OrderedIndexSpot {
+  let leaf: OrderedIndexNode
+  /// The rank of the leaf's first key.
+  let start: Int
+  /// To the parent, and which of its children the leaf is; the only leaf has none.
+  private let parent: OrderedIndexWay?
+  private let index: Int
+
+  /// Where a key is, or would be.
+  struct Found {
+    let spot: OrderedIndexSpot
+    let index: Int
+    let isFound: Bool
+
+    /// How many keys come before the key; with `through`, the key itself counts too.
+    func rank(through: Bool = false) -> Int { spot.start + index + (through && isFound ? 1 : 0) }
+  }
+
+  fileprivate init(_ leaf: OrderedIndexNode, _ start: Int, _ parent: OrderedIndexWay?, _ index: Int) {
+    self.leaf = leaf
+    self.start = start
+    self.parent = parent
+    self.index = index
+  }
+
+  var ranks: Range<Int> { start..<start + leaf.count }
+
+  /// The leaf with the key of a rank, if it is the next or the one before, and has the same parent.
+  func neighbour(with rank: Int) throws(DocumentStoreError) -> OrderedIndexSpot? {
+    guard var way = parent else { return nil }
+    let parent = way
+    if rank == ranks.upperBound, index + 1 < way.node.count {
+      try way.descend(to: index + 1)
+      return OrderedIndexSpot(way.node, rank, parent, index + 1)
+    }
+    if rank == start - 1, index > 0 {
+      try way.descend(to: index - 1)
+      return OrderedIndexSpot(way.node, start - way.node.count, parent, index - 1)
+    }
+    return nil
+  }
+}
+
+extension OrderedIndexTree {
+  /// The leaf where a key is, or would be; its place there, and whether it is there.
+  func spot(of key: RawSpan) throws(DocumentStoreError) -> OrderedIndexSpot.Found {
+    defer { withExtendedLifetime(self) {} }
+    var descent = OrderedIndexDescent(root)
+    while !descent.isAtLeaf {
+      descent.choose(key)
+      try descent.goOn()
+    }
+    return descent.spot(of: key)
+  }
+
+  /// The same for both ends of a range. The disk is waited for once for each floor.
+  func spots(
+    of lower: RawSpan, _ upper: RawSpan
+  ) throws(DocumentStoreError) -> (lower: OrderedIndexSpot.Found, upper: OrderedIndexSpot.Found) {
+    defer { withExtendedLifetime(self) {} }
+    var (first, second) = (OrderedIndexDescent(root), OrderedIndexDescent(root))
+    while !first.isAtLeaf {
+      first.choose(lower)
+      second.choose(upper)
+      if first.isNextOnDisk || second.isNextOnDisk { first.startReading(with: second) }
+      try first.goOn()
+      try second.goOn()
+    }
+    return (first.spot(of: lower), second.spot(of: upper))
+  }
+
+  func spot(ofRank rank: Int) throws(DocumentStoreError) -> OrderedIndexSpot {
+    defer { withExtendedLifetime(self) {} }
+    var way = OrderedIndexWay(root)
+    var parent: OrderedIndexWay?
+    var index = 0
+    var rest = rank
+    while !way.node.isLeaf {
+      parent = way
+      (index, rest) = way.node.childIndex(ofRank: rest)
+      try way.descend(to: index)
+    }
+    return OrderedIndexSpot(way.node, rank - rest, parent, index)
+  }
+}
+
+/// The way to the leaf of a key, one floor at a time.
+private struct OrderedIndexDescent {
+  private var way: OrderedIndexWay
+  private var parent: OrderedIndexWay?
+  /// The child that was chosen last.
+  private var index = 0
+  private var start = 0
+
+  init(_ root: OrderedIndexNode) { way = OrderedIndexWay(root) }
+
+  var isAtLeaf: Bool { way.node.isLeaf }
+
+  mutating func choose(_ key: RawSpan) { index = way.node.childIndex(of: key) }
+
+  var isNextOnDisk: Bool { way.node.child(at: index).inMemory == nil }
+
+  /// What two ways go on to is wanted soon, and so are the leaves beside those, on the way from the first to the second.
+  func startReading(with second: Self) {
+    way.startReading(childAt: index)
+    guard way.node.identity != second.way.node.identity || index != second.index else { return }
+    second.way.startReading(childAt: second.index)
+    guard way.node.level == 1 else { return }
+    way.startReading(childAt: index + 1)
+    second.way.startReading(childAt: second.index - 1)
+  }
+
+  mutating func goOn() throws(DocumentStoreError) {
+    parent = way
+    start += way.node.keys(before: index)
+    try way.descend(to: index)
+  }
+
+  func spot(of key: RawSpan) -> OrderedIndexSpot.Found {
+    let (place, isFound) = way.node.search(key, from: 0)
+    return OrderedIndexSpot.Found(
+      spot: OrderedIndexSpot(way.node, start, parent, index), index: place, isFound: isFound)
+  }
+}

@@ -1,0 +1,77 @@
+// How often the disk is waited for where nothing is in memory: counts that no machine changes. A change that raises one
+// fails here.
+
+import ByteStore
+import Harness
+import Testing
+
+@testable import DocumentStore
+
+@Suite struct ColdReadCostTests {
+  private let directory = TemporaryDirectory()
+  private let watched = WatchedFileSystem(PosixFileSystem())
+
+  private static let documents = 5000
+  private static let segments = 5
+
+  /// Documents in several segments, four trees of several floors, and a clean end.
+  private func make() throws {
+    var options = DocumentStore.Options()
+    options.maintenance = .manual
+    let store = try DocumentStore.open(directory.path, options: options)
+    try store.createIndex(IndexDefinition("c", .collection, [.init("score")]))
+    try store.createIndex(IndexDefinition("c", .collection, [.init("town"), .init("score")]))
+    try store.createIndex(IndexDefinition("c", .collectionGroup, [.init("score")]))
+    for part in 0..<Self.segments {
+      // Neighbours by number, and so by score, are in all of the segments.
+      let numbers = Array(stride(from: part, to: Self.documents, by: Self.segments))
+      for half in [numbers.prefix(numbers.count / 2), numbers.dropFirst(numbers.count / 2)] {
+        try store.commit(half.map { .set(path("c", "d\($0)"), CostDocument.fields($0)) })
+      }
+      try store.bytes.flush()
+    }
+    #expect(store.bytes.statistics.segments.count == Self.segments)
+    try store.close()
+  }
+
+  private func open() throws -> DocumentStore {
+    var platform = Platform.real
+    platform.fileSystem = watched
+    var options = DocumentStore.Options()
+    options.maintenance = .manual
+    return try DocumentStore.open(directory.path, options: options, platform: platform)
+  }
+
+  private func waits(_ body: () throws -> Void) rethrows -> Int {
+    let before = watched.counters.waitsForReads
+    try body()
+    return watched.counters.waitsForReads - before
+  }
+
+  @Test func anOpenAndItsFirstAnswersWaitForTheDiskAFewTimes() throws {
+    try make()
+    var opened: DocumentStore?
+    let ofOpen = try waits { opened = try open() }
+    let store = try #require(opened)
+    var document: StoredDocument?
+    let ofGet = try waits { document = try store.document(at: path("c", "d2500")) }
+    #expect(document != nil)
+    let query = try StructuredQuery.ofC.order("score").starting(.after, [.double(100)]).limited(
+      to: .first(20))
+    let ofQuery = try waits {
+      var found = 0
+      try store.forEach(query) { _ in
+        found += 1
+        return true
+      }
+      #expect(found == 20)
+    }
+    // The manifest; a header and the log; what tells what is where; pages of the table for three keys.
+    #expect(ofOpen <= 4, "\(ofOpen) waits for an open")
+    // Two pages of the table, and a segment.
+    #expect(ofGet <= 3, "\(ofGet) waits for a get")
+    // Leaves at both ends; places of documents; five segments.
+    #expect(ofQuery <= 3, "\(ofQuery) waits for a query")
+    try store.close()
+  }
+}

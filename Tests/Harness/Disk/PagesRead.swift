@@ -1,0 +1,36 @@
+// How often a disk has to be waited for by one who finds nothing in the system's memory: pages that were asked for ahead
+// come together.
+
+/// What a system has in its memory that keeps each page once it was read.
+struct PagesRead {
+  private struct Page: Hashable {
+    let file: String
+    let number: UInt64
+  }
+
+  private static let pageBytes: UInt64 = 4096
+
+  private var here: Set<Page> = []
+  private var onTheirWay: Set<Page> = []
+  private(set) var waits = 0
+
+  mutating func ask(for range: Range<UInt64>, of file: String) {
+    onTheirWay.formUnion(Self.pages(of: file, range))
+  }
+
+  mutating func read(_ range: Range<UInt64>, of file: String) {
+    let pages = Self.pages(of: file, range)
+    guard !here.isSuperset(of: pages) else { return }
+    waits += 1
+    here.formUnion(pages)
+    here.formUnion(onTheirWay)
+    onTheirWay = []
+  }
+
+  private static func pages(of file: String, _ range: Range<UInt64>) -> [Page] {
+    guard !range.isEmpty else { return [] }
+    return (range.lowerBound / pageBytes...(range.upperBound - 1) / pageBytes).map {
+      Page(file: file, number: $0)
+    }
+  }
+}
