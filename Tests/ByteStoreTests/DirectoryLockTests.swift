@@ -30,6 +30,22 @@ import Testing
     #expect(failures.withLock { $0 } == [])
   }
 
+  /// A longer number that was there before does not show through, whatever else the file had.
+  @Test(arguments: ["", "4000000000\nand more", String(repeating: "7", count: 5000)])
+  func theHolderIsTheOneWhoHasItNow(before: String) throws {
+    let folder = NSTemporaryDirectory() + "dugout-locks-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    try Data(before.utf8).write(to: URL(fileURLWithPath: "\(folder)/LOCK"))
+    let directory = try PosixFileSystem().openDirectory(folder)
+    guard case .acquired(let lock) = try directory.lock("LOCK", .readAndWrite) else {
+      return #expect(Bool(false), "nobody else has it")
+    }
+    defer { lock.release() }
+    let text = try String(contentsOfFile: "\(folder)/LOCK", encoding: .utf8)
+    #expect(text.split(separator: "\n").first == "\(getpid())")
+  }
+
   private struct Held: Error { var holder: Int32? }
 
   private static func comeAndGo(_ path: String) throws {
