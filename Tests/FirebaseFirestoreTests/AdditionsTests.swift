@@ -70,6 +70,35 @@ import Testing
     try await firestore.terminate()
   }
 
+  @Test func anIndexWhosePagesAreDamagedIsMarkedUntilAQueryHasItMadeAgain() async throws {
+    let database = try TestDatabase()
+    try await Self.filled(database.firestore)
+    let index = FirestoreIndex("a", [.ascending("m")])
+    try await database.firestore.createIndex(index)
+    let directory = database.firestore.storeDirectory
+    await database.close()
+    try Self.damageIndexes(in: directory)
+    await database.restart()
+    #expect(try await database.firestore.indexes() == ["\(index) (lost)"])
+    let query = database.firestore.collection("a").whereField("m", isEqualTo: 3)
+    #expect(try await query.getDocuments().count == 30)
+    #expect(try await database.firestore.indexes() == ["\(index)"])
+    await database.close()
+  }
+
+  /// All pages of the checkpoint that belong to one; how pages end, docs/format.md says.
+  private static func damageIndexes(in directory: String) throws {
+    let names = try FileManager.default.contentsOfDirectory(atPath: directory)
+    let name = try #require(names.first { $0.hasPrefix("checkpoint-") })
+    let file = URL(fileURLWithPath: "\(directory)/\(name)")
+    var bytes = try Data(contentsOf: file)
+    for end in stride(from: 8192, through: bytes.count, by: 4096) {
+      let region = bytes[end - 8..<end - 4].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+      if region > 257 { bytes[end - 4096] ^= 0xFF }
+    }
+    try bytes.write(to: file)
+  }
+
   @Test func aBackupIsADatabase() async throws {
     let database = try TestDatabase()
     try await Self.filled(database.firestore)

@@ -83,10 +83,13 @@ extension Firestore {
     return try await client().performed { $0.store.dropIndex(definition) }
   }
 
-  /// All indexes as text, in the order in which they were made; those that a query had made are marked.
+  /// All indexes as text, in the order in which they were made. Marked are those that a query had made, and as lost those
+  /// whose keys a full disk or a damaged page has taken: the next query of their collections has them made again.
   nonisolated(nonsending) public func indexes() async throws -> [String] {
     try await client().performed { view in
-      view.store.indexList.map { "\($0.definition)" + ($0.isAutomatic ? " (automatic)" : "") }
+      view.store.indexList.map { index in
+        "\(index.definition)" + (index.isAutomatic ? " (automatic)" : index.isLost ? " (lost)" : "")
+      }
     }
   }
 }
