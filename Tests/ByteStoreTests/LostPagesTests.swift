@@ -103,6 +103,46 @@ import Testing
     }
   }
 
+  /// The story: a page was on its way when another thread found lost pages again. The table that was made of them had
+  /// fewer pages, and to put this one into its place stopped the process.
+  @Test func aPageThatComesTooLateIsNotPutIntoATableWithFewer() throws {
+    let machine = TestStore()
+    var store = try open(machine)
+    let keys = (0..<4000).map { Array("key\($0)".utf8) }
+    var batch = Batch()
+    for key in keys { try batch.put(key, for: key) }
+    try store.commit(batch)
+    batch = Batch()
+    for key in keys.dropFirst(40) { try batch.remove(key) }
+    try store.commit(batch)
+    try store.flush()
+    try store.close()
+    let path = try #require(machine.disk.image.paths.first { $0.contains("/checkpoint-") })
+    let bytes = try #require(machine.disk.image.contents(of: path)).bytes
+    let header = try CheckpointHeader(decoding: bytes.rawSpan.extracting(first: 4096), file: path)
+    let start = Int(try #require(header.offset(of: .slots)))
+    let damaged = try machine.changing(path) { $0[start + 100] ^= 4 }
+
+    var platform = damaged.disk.platform(seed: 7)
+    let watched = WatchedFileSystem(platform.fileSystem)
+    platform.fileSystem = watched
+    var options = ByteStore.Options()
+    options.maintenance = .manual
+    store = try ByteStore.open(TestStore.path, options: options, platform: platform)
+    let table = store.table
+    try table.load(.directory(0))
+    func page(_ key: [UInt8]) -> Int? {
+      if case .slots(let page) = table.withTable({ $0.missingPage(for: key.rawSpan) }) { page } else { nil }
+    }
+    let key = try #require(keys.prefix(40).first { page($0) ?? 0 > 1 })
+    let late = try #require(page(key))
+    watched.beforeNextRead { _ = try? table.loadOrRebuildAll() }
+    #expect(try store.value(for: key) == key)
+    #expect(table.isRebuilt.withLock { $0 } && table.withTable { $0.slots.pages.pageCount } <= late)
+    for key in keys.prefix(40) { #expect(try store.value(for: key) == key) }
+    try store.close()
+  }
+
   /// Locations and free ordinals, and the whole table of slots.
   @Test func severalPagesAreFoundAtOnce() throws {
     let filled = try filled()

@@ -98,7 +98,12 @@ final class SharedTable: Sendable {
   /// for. What cannot be read is for those who need it to tell.
   func loadPages(for keys: [[UInt8]]) {
     while let source = table.withLock({ $0.source }) {
-      let missing = table.withLock { table in Set(keys.compactMap { table.missingPage(for: $0.rawSpan) }) }
+      // Each once, and in this order: it is the order of calls to the disk.
+      var missing: [PageAddress] = []
+      for page in table.withLock({ table in keys.compactMap { table.missingPage(for: $0.rawSpan) } })
+      where !missing.contains(page) {
+        missing.append(page)
+      }
       guard !missing.isEmpty else { return }
       if missing.count > 1 { source.startReading(missing) }
       for page in missing {
@@ -110,8 +115,15 @@ final class SharedTable: Sendable {
   /// Gets a page that is missing.
   func load(_ address: PageAddress) throws(ByteStoreError) {
     guard let source = table.withLock({ $0.source }) else { return }
-    let words = try source.words(address)
-    guard table.withLock({ $0.install(words, at: address) }) else { throw source.madeUp(address) }
+    try install(try source.words(address), of: source, at: address)
+  }
+
+  /// Unless the table has let go of the checkpoint meanwhile: then it may have other pages, and needs none.
+  private func install(
+    _ words: [UInt64], of source: CheckpointFile, at address: PageAddress
+  ) throws(ByteStoreError) {
+    let isSound = table.withLock { $0.source !== source || $0.install(words, at: address) }
+    guard isSound else { throw source.madeUp(address) }
   }
 
   /// The same for a frozen table, whose pages are those of the store's own as long as that has not changed
@@ -119,7 +131,7 @@ final class SharedTable: Sendable {
   func load(_ address: PageAddress, alsoInto live: SharedTable) throws(ByteStoreError) {
     guard let source = table.withLock({ $0.source }) else { return }
     let words = try source.words(address)
-    guard table.withLock({ $0.install(words, at: address) }) else { throw source.madeUp(address) }
+    try install(words, of: source, at: address)
     live.table.withLock { table in
       if table.source === source { _ = table.install(words, at: address) }
     }
