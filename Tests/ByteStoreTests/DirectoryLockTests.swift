@@ -44,6 +44,8 @@ import Testing
     defer { lock.release() }
     let text = try String(contentsOfFile: "\(folder)/LOCK", encoding: .utf8)
     #expect(text.split(separator: "\n").first == "\(getpid())")
+    // A whole block.
+    #expect(text.utf8.count == max(4096, before.utf8.count))
   }
 
   private struct Held: Error { var holder: Int32? }

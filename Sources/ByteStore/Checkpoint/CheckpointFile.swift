@@ -123,17 +123,18 @@ package final class CheckpointFile: Sendable {
   }
 
   /// What an open looks at is wanted soon: the table's directory and its segments, and of the layer above the first
-  /// region, which tells what the others are, and where each of those begins.
+  /// region, and where each of the others begins.
   func startReadingBeginnings() {
     for region in header.regions {
       let pages =
         switch region.region {
-        case .directory, .segments, .overflow, .firstOfLayerAbove: region.pages
+        // Of a larger one an open looks at little.
+        case .directory: region.pages <= Self.pagesOfBeginningMax ? region.pages : 0
+        case .segments, .overflow, .firstOfLayerAbove: min(region.pages, Self.pagesOfBeginningMax)
         case .slots, .locations, .free: 0
         default: min(1, region.pages)
         }
-      // Of a larger directory an open looks at little.
-      if pages <= Self.pagesOfBeginningMax { startReading(region.region, 0..<pages) }
+      startReading(region.region, 0..<pages)
     }
   }
 

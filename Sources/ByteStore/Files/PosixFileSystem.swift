@@ -247,6 +247,8 @@ private final class PosixFile: OpenFile {
   }
 
   func startReading(_ range: Range<UInt64>) {
+    // No bytes would mean all from there on.
+    guard !range.isEmpty else { return }
     #if canImport(Darwin)
     var wanted = radvisory(ra_offset: off_t(range.lowerBound), ra_count: Int32(clamping: range.count))
     _ = unsafe fcntl(descriptor.number, F_RDADVISE, &wanted)
@@ -379,11 +381,13 @@ private final class PosixLock: DirectoryLock {
 
   static func recordHolder(in file: Descriptor) {
     // A courtesy to whoever finds the store locked; the lock holds without it, so errors do not count. A whole block in
-    // the place of another needs nothing of the disk first, where a few bytes would, and a file that is cut.
+    // the place of another needs nothing of the disk first, as a few bytes would, or a file that is cut.
     var text = Array("\(getpid())\n".utf8)
     text += [UInt8](repeating: UInt8(ascii: " "), count: Self.recordBytes - 1 - text.count)
     text.append(UInt8(ascii: "\n"))
-    _ = unsafe pwrite(file.number, text, text.count, 0)
+    let taken = unsafe pwrite(file.number, text, text.count, 0)
+    // Rather nobody than the one before.
+    if taken != text.count { _ = ftruncate(file.number, 0) }
   }
 }
 

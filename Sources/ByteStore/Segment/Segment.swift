@@ -77,8 +77,12 @@ final class Segment: Sendable {
       let found = error.isMissingFile ? "no such file" : "no plain file"
       throw damage(0, "a segment that the manifest names", found)
     }
-    file.startReading(0..<likelyDataStart)
-    startReading(locations, of: file, likelyDataStart)
+    let start = likelyDataStart
+    let end = start + UInt64(pages * SegmentFormat.pageBytes)
+    file.startReading(0..<start)
+    // The run table.
+    if end < entry.bytes { file.startReading(end..<entry.bytes) }
+    startReading(locations, of: file, start)
     return file
   }
 
@@ -184,8 +188,8 @@ final class Segment: Sendable {
     }
   }
 
-  /// Entries of these segments are wanted soon. The disk is told of all of them, and of what it takes to open a segment,
-  /// before any of that is waited for. What goes wrong is for those who read the entries to tell.
+  /// Entries of these segments are wanted soon. The disk is told of all of them, and of what it takes to open a
+  /// segment, before any of that is waited for. What goes wrong is for those who read the entries to tell.
   static func startReading(_ locations: ArraySlice<Location>, of segments: [Segment]) {
     var opening: [(Segment, any OpenFile)] = []
     for segment in segments {

@@ -248,7 +248,7 @@ package final class ByteStore: Sendable {
     try withValue(for: key) { Array(copying: $0) }
   }
 
-  /// The values of a few keys, for which the disk is waited for together.
+  /// The values of a few keys. For where they are the disk is waited for together.
   package func values(for keys: [[UInt8]]) throws(ByteStoreError) -> [[UInt8]?] {
     try checkReadable()
     table.loadPages(for: keys)

@@ -73,18 +73,16 @@ package final class Moment: Sendable {
       }
       locations.append(ordinal < table.ordinals ? table.location(of: ordinal) : .none)
     }
-    /// The disk was told of those before.
+    // The disk knows of those before.
     var told = 0
-    func startReading(from index: Int) {
-      told = index + Self.entriesAhead
-      table.startReading(locations[index...].prefix(Self.entriesAhead))
-    }
+    if isToldOfPages { startReading(locations, from: 0, &told, table) }
     for index in ordinals.indices {
       let location = locations[index]
       if let segment = table.segment(of: location) {
-        if !segment.isOpen, index >= told { startReading(from: index) }
-        let hasWaited = try segment.read(location, frozen.cache, into: &buffer)
-        if hasWaited, index >= told { startReading(from: index + 1) }
+        if !segment.isOpen { startReading(locations, from: index, &told, table) }
+        if try segment.read(location, frozen.cache, into: &buffer) {
+          startReading(locations, from: index + 1, &told, table)
+        }
         guard buffer.splitEntry() else { throw segment.badEntry(location, try segment.open()) }
       } else if case .tail(let body, let offset) = location.place {
         buffer.fill(with: table.tail[body], putAt: offset)
@@ -98,6 +96,15 @@ package final class Moment: Sendable {
 
   /// So many entries are asked for ahead, once one has been waited for, or a segment has to be opened.
   private static let entriesAhead = 32
+
+  /// Those from `index` on, unless the disk was told of them.
+  private func startReading(_ locations: [Location], from index: Int, _ told: inout Int, _ table: Table) {
+    let first = max(told, index)
+    let end = min(index + Self.entriesAhead, locations.count)
+    guard first < end else { return }
+    table.startReading(locations[first..<end])
+    told = end
+  }
 
   /// Those of the checkpoint that have to be loaded.
   private func startReadingPages(of ordinals: [UInt32], _ table: Table) {
@@ -146,7 +153,8 @@ extension Table {
   /// These are wanted soon. The segments that they are in are open then, unless that fails.
   func startReading(_ locations: ArraySlice<Location>) {
     let slots = Set(locations.compactMap(\.slot))
-    Segment.startReading(locations, of: slots.compactMap { segments[$0]?.segment })
+    // In the order of the slots: it is the order of calls to the disk.
+    Segment.startReading(locations, of: slots.sorted().compactMap { segments[$0]?.segment })
   }
 
   /// Where the bytes of an ordinal are.

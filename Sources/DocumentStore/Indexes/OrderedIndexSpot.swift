@@ -105,14 +105,15 @@ private struct OrderedIndexDescent {
 
   var isNextOnDisk: Bool { way.node.child(at: index).inMemory == nil }
 
-  /// What two ways go on to is wanted soon, and so are the leaves beside those, on the way from the first to the second.
-  func startReading(with second: Self) {
+  /// What the ways to both ends of a range go on to is wanted soon, and so are the leaves beside those, within the range.
+  func startReading(with last: Self) {
     way.startReading(childAt: index)
-    guard way.node.identity != second.way.node.identity || index != second.index else { return }
-    second.way.startReading(childAt: second.index)
-    guard way.node.level == 1 else { return }
+    let isSameNode = way.node.identity == last.way.node.identity
+    guard !isSameNode || index < last.index else { return }
+    last.way.startReading(childAt: last.index)
+    guard way.node.level == 1, !isSameNode || index + 1 < last.index else { return }
     way.startReading(childAt: index + 1)
-    second.way.startReading(childAt: second.index - 1)
+    last.way.startReading(childAt: last.index - 1)
   }
 
   mutating func goOn() throws(DocumentStoreError) {

@@ -14,7 +14,8 @@ import Testing
   private static let documents = 5000
   private static let segments = 5
 
-  /// Documents in several segments, four trees of several floors, and a clean end.
+  /// Documents in several segments, one of them too long for a page in each, four trees of several floors, and a clean
+  /// end.
   private func make() throws {
     var options = DocumentStore.Options()
     options.maintenance = .manual
@@ -28,6 +29,10 @@ import Testing
       for half in [numbers.prefix(numbers.count / 2), numbers.dropFirst(numbers.count / 2)] {
         try store.commit(half.map { .set(path("c", "d\($0)"), CostDocument.fields($0)) })
       }
+      var dice = SeededRandom(seed: UInt64(part))
+      let letters = (0..<20_000).map { _ in UInt8.random(in: 97...122, using: &dice) }
+      let long = String(decoding: letters, as: UTF8.self)
+      try store.commit([.set(path("c", "long\(part)"), StoredMap([("bio", .string(long))]))])
       try store.bytes.flush()
     }
     #expect(store.bytes.statistics.segments.count == Self.segments)
@@ -39,6 +44,7 @@ import Testing
     platform.fileSystem = watched
     var options = DocumentStore.Options()
     options.maintenance = .manual
+    watched.countWaits()
     return try DocumentStore.open(directory.path, options: options, platform: platform)
   }
 
@@ -54,8 +60,9 @@ import Testing
     let ofOpen = try waits { opened = try open() }
     let store = try #require(opened)
     var document: StoredDocument?
-    let ofGet = try waits { document = try store.document(at: path("c", "d2500")) }
+    let ofGet = try waits { document = try store.document(at: path("c", "d2501")) }
     #expect(document != nil)
+    // Its first document is in the segment that is open now, and most of the others are in those that are not.
     let query = try StructuredQuery.ofC.order("score").starting(.after, [.double(100)]).limited(
       to: .first(20))
     let ofQuery = try waits {

@@ -1,5 +1,5 @@
-// How often a disk has to be waited for by one who finds nothing in the system's memory: pages that were asked for ahead
-// come together.
+// How often a disk has to be waited for by one who finds nothing in the system's memory: pages that were asked for
+// ahead come together.
 
 /// What a system has in its memory that keeps each page once it was read.
 struct PagesRead {
@@ -17,6 +17,9 @@ struct PagesRead {
   mutating func ask(for range: Range<UInt64>, of file: String) {
     onTheirWay.formUnion(Self.pages(of: file, range))
   }
+
+  /// What is written is in memory.
+  mutating func write(_ range: Range<UInt64>, of file: String) { here.formUnion(Self.pages(of: file, range)) }
 
   mutating func read(_ range: Range<UInt64>, of file: String) {
     let pages = Self.pages(of: file, range)

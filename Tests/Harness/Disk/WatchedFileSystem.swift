@@ -15,7 +15,7 @@ package final class WatchedFileSystem: FileSystem {
     /// By what stands before the number in a file's name: log, segment, checkpoint, MANIFEST, SPARE.
     package var bytesWritten: [String: UInt64] = [:]
     package var syncs = 0
-    /// So often a disk would have been waited for if nothing had been in the system's memory at first.
+    /// So often a disk would have been waited for since `countWaits()`, if nothing had been in the system's memory then.
     package var waitsForReads = 0
 
     package var bytesWrittenInAll: UInt64 { bytesWritten.values.reduce(0, +) }
@@ -23,7 +23,8 @@ package final class WatchedFileSystem: FileSystem {
 
   private struct State {
     var counters = Counters()
-    var pages = PagesRead()
+    /// Nil as long as nobody wants to know.
+    var pages: PagesRead?
     /// By thread.
     var timeInSyncs: [UInt: Duration] = [:]
     var blocking = BlockingCalls()
@@ -39,10 +40,13 @@ package final class WatchedFileSystem: FileSystem {
   package var counters: Counters {
     state.withLock { state in
       var counters = state.counters
-      counters.waitsForReads = state.pages.waits
+      counters.waitsForReads = state.pages?.waits ?? 0
       return counters
     }
   }
+
+  /// From now on, which takes memory for each page that is read.
+  package func countWaits() { state.withLock { $0.pages = PagesRead() } }
 
   /// Runs `action` in the thread of the next read of a file, before it, once.
   package func beforeNextRead(_ action: @escaping @Sendable () -> Void) {
@@ -62,13 +66,17 @@ package final class WatchedFileSystem: FileSystem {
 
   fileprivate func willRead(_ range: Range<UInt64>, of file: String) {
     state.withLock { state in
-      state.pages.read(range, of: file)
+      state.pages?.read(range, of: file)
       return state.beforeNextRead.take()
     }?()
   }
 
   fileprivate func ask(for range: Range<UInt64>, of file: String) {
-    state.withLock { $0.pages.ask(for: range, of: file) }
+    state.withLock { $0.pages?.ask(for: range, of: file) }
+  }
+
+  fileprivate func hasWritten(_ range: Range<UInt64>, of file: String) {
+    state.withLock { $0.pages?.write(range, of: file) }
   }
 
   fileprivate func willList() { state.withLock { $0.beforeNextNames.take() }?() }
@@ -205,6 +213,7 @@ private struct WatchedFile: OpenFile {
       try base.write(bytes, at: offset)
     }
     watch.count(taken, of: kind)
+    watch.hasWritten(offset..<offset + UInt64(taken), of: path)
     return taken
   }
 
