@@ -7,8 +7,8 @@
 
 /// What the layer above hands to a checkpoint: its pages as of one commit, whatever happens meanwhile.
 package protocol CheckpointPages: Sendable {
-  /// Kinds from `CheckpointRegion.firstOfLayerAbove` on, each once, with the number of its pages. An open has the disk
-  /// read all of that kind, and of the others the first page.
+  /// Kinds from `CheckpointRegion.firstOfLayerAbove` on, each once, with the number of its pages. An open asks the disk
+  /// for that kind, unless it is long, and for the first page of each of the others.
   func regions() throws(ByteStoreError) -> [(region: CheckpointRegion, pages: Int)]
   /// The bytes of a page, 4088 at most.
   func payload(_ region: CheckpointRegion, _ page: Int) throws(ByteStoreError) -> [UInt8]

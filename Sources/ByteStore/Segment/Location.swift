@@ -54,6 +54,15 @@ struct Location: Hashable, Sendable {
 
   var isInTail: Bool { bits >> 62 == 1 }
 
+  /// So many of a segment have to be read for it.
+  var pages: Int {
+    switch place {
+    case .none, .tail: 0
+    case .entry: 1
+    case .run(_, _, let pages): pages
+    }
+  }
+
   /// The slot of the segment, or nil in memory.
   var slot: Int? { bits >> 63 == 1 ? field(46, 16) : nil }
 

@@ -86,8 +86,8 @@ final class Segment: Sendable {
     return file
   }
 
-  /// Where the pages begin, as far as that can be told without the header: a short dictionary beside entries that have
-  /// pages of their own is rare.
+  /// Where the pages begin, as far as that can be told without the header. With a short dictionary and entries that have
+  /// pages of their own it is not there: then what is asked for ahead is of less use.
   private var likelyDataStart: UInt64 {
     let pageBytes = UInt64(pages * SegmentFormat.pageBytes)
     return min(
@@ -159,7 +159,8 @@ final class Segment: Sendable {
   /// A page from the system's memory takes no longer.
   private static let nanosecondsFromMemory: UInt64 = 30_000
 
-  /// The plain bytes of the entry at a location of this segment, into `buffer`. True if it was waited for the disk.
+  /// The plain bytes of the entry at a location of this segment, into `buffer`. True if it was waited for the disk, as far
+  /// as a clock can tell.
   @discardableResult
   func read(
     _ location: Location, _ cache: PageCache, into buffer: inout ReadBuffer
@@ -181,8 +182,9 @@ final class Segment: Sendable {
       guard isWhole else { throw badEntry(location, opened) }
       return hasWaited
     case .run(_, let page, let pages):
+      let start = platform.clock.monotonicNanoseconds()
       guard try readRun(page, pages: pages, opened, into: &buffer) else { throw badEntry(location, opened) }
-      return false
+      return platform.clock.monotonicNanoseconds() &- start > Self.nanosecondsFromMemory
     case .none, .tail:
       preconditionFailure("a location in a segment")
     }

@@ -94,13 +94,20 @@ package final class Moment: Sendable {
     return true
   }
 
-  /// So many entries are asked for ahead, once one has been waited for, or a segment has to be opened.
+  /// So many entries are asked for ahead, once one has been waited for, or a segment or pages of the table have to be
+  /// read for them; and no further one behind so many pages.
   private static let entriesAhead = 32
+  private static let pagesAhead = 128
 
   /// Those from `index` on, unless the disk was told of them.
   private func startReading(_ locations: [Location], from index: Int, _ told: inout Int, _ table: Table) {
     let first = max(told, index)
-    let end = min(index + Self.entriesAhead, locations.count)
+    var end = first
+    var pages = 0
+    while end < min(index + Self.entriesAhead, locations.count), pages < Self.pagesAhead {
+      pages += locations[end].pages
+      end += 1
+    }
     guard first < end else { return }
     table.startReading(locations[first..<end])
     told = end
@@ -108,10 +115,9 @@ package final class Moment: Sendable {
 
   /// Those of the checkpoint that have to be loaded.
   private func startReadingPages(of ordinals: [UInt32], _ table: Table) {
-    var missing: Set<PageAddress> = []
-    for ordinal in ordinals {
-      if let page = table.missingPage(for: ordinal) { missing.insert(page) }
-    }
+    var seen: Set<PageAddress> = []
+    // In the order in which they are wanted.
+    let missing = ordinals.compactMap(table.missingPage).filter { seen.insert($0).inserted }
     if missing.count > 1 { table.source?.startReading(missing) }
   }
 

@@ -105,7 +105,7 @@ private struct OrderedIndexDescent {
 
   var isNextOnDisk: Bool { way.node.child(at: index).inMemory == nil }
 
-  /// What the ways to both ends of a range go on to is wanted soon, and so are the leaves beside those, within the range.
+  /// What the ways to both ends of a range go on to is wanted soon, and so are the leaves beside those, towards each other.
   func startReading(with last: Self) {
     way.startReading(childAt: index)
     let isSameNode = way.node.identity == last.way.node.identity
