@@ -1,6 +1,7 @@
 // What the document cache notes of readings until somebody asks it.
 
 import FirebaseFirestore
+import Foundation
 import Harness
 import LayerHarness
 import Testing
@@ -11,43 +12,98 @@ extension BallcapTests {
   @Suite final class ReadJournals {
     private let app = TestApp()
 
-    /// Beside a list that forgets nothing: the last of all readings are kept, and none that is not needed for so many.
-    @Test func theLastDocumentsStayWithWhatWasReadTogetherWithThem() async throws {
-      let people = Firestore.firestore().collection("people")
-      for number in 0..<7 { try await people.document("\(number)").setData(["n": number]) }
-      let found = try await people.getDocuments().documents
+    /// Beside a list that forgets nothing: the last of all readings are kept as they were, whatever they are, and no more
+    /// of them than a piece too many.
+    @Test func theLastDocumentsStayAsTheyWereRead() async throws {
+      let other = try Firestore.open(at: app.folder.appendingPathComponent("other"))
+      let few = try await Self.read(Firestore.firestore()) + Self.read(other)
       var random = SeededRandom(seed: 20_261_123)
-      for countMax in [1, 5, 20] {
+      for countMax in [1, 5, 300] {
         var journal = ReadJournal(countMax: countMax)
-        var all: [[String]] = []
-        for step in 0..<2000 {
-          let some = found.shuffled(using: &random).prefix(Int.random(in: 0...7, using: &random))
-          if let only = some.first, some.count == 1 {
-            journal.add(.one(only))
-          } else {
-            journal.add(.many(Array(some)))
-          }
-          if !some.isEmpty { all.append(some.map(\.documentID)) }
-          // What is gone takes no more room than what is there.
+        var all: [DocumentSnapshot] = []
+        var pick = few[0]
+        for step in 0..<3000 {
+          // The same database comes many times, and large documents by turns with small ones.
+          if Int.random(in: 0..<4, using: &random) > 0 { pick = few.randomElement(using: &random)! }
+          journal.add(pick)
+          all.append(pick)
           #expect(journal.slots <= 2 * (countMax + 1))
-          guard step % 97 == 0 || countMax == 5 && step % 3 == 0 else { continue }
+          guard step % 997 == 996 || countMax == 5 && step % 11 == 0 else { continue }
           let count = journal.count
-          let kept = journal.take().map(Self.ids)
-          #expect(Array(all.suffix(kept.count)) == kept)
-          #expect(kept.joined().count == count)
-          #expect(kept.count == all.count || count >= countMax)
-          #expect(kept.dropFirst().joined().count < countMax)
-          #expect(journal.count == 0 && journal.take().isEmpty)
+          let kept = journal.take()
+          #expect(kept == Array(all.suffix(kept.count)))
+          #expect(kept.count == count)
+          #expect(kept.count >= min(all.count, countMax))
+          #expect(kept.count < countMax + ReadJournal.pieceCountMax)
+          let rest = journal.take()
+          #expect(journal.count == 0 && rest.isEmpty)
           all = []
         }
       }
+      try await other.terminate()
     }
 
-    private static func ids(_ readings: Readings) -> [String] {
-      switch readings {
-      case .one(let snapshot): [snapshot.documentID]
-      case .many(let snapshots): snapshots.map(\.documentID)
+    /// Nothing of them has anything to do with what was read.
+    @Test func whatIsPackedComesBackTheSame() async throws {
+      var packed = PackedSnapshots()
+      let snapshots = try await Self.read(Firestore.firestore())
+      let taken = snapshots.filter { packed.append($0) }
+      // One has no document, and one is large.
+      #expect(taken.count == snapshots.count - 2)
+      #expect(packed.snapshots == taken)
+      for (copy, original) in zip(packed.snapshots, taken) {
+        #expect(copy !== original)
+        #expect(copy.reference == original.reference && copy.version == original.version)
+        #expect(copy.metadata == original.metadata)
       }
+      packed.removeAll()
+      #expect(packed.count == 0 && packed.byteCount == 0 && packed.snapshots.isEmpty)
+    }
+
+    @Test func documentsOfAnotherDatabaseAreNotPackedBesideThese() async throws {
+      let other = try Firestore.open(at: app.folder.appendingPathComponent("other"))
+      let (ours, theirs) = try await (Self.read(Firestore.firestore()), Self.read(other))
+      var packed = PackedSnapshots()
+      let isTaken = [ours[0], theirs[0]].map { packed.append($0) }
+      #expect(isTaken == [true, false])
+      #expect(packed.snapshots == [ours[0]])
+      packed.removeAll()
+      let isTakenNow = packed.append(theirs[0])
+      #expect(isTakenNow)
+      #expect(packed.snapshots == [theirs[0]])
+      try await other.terminate()
+    }
+
+    /// Documents come to have fields that no document had when others were read: the records of both are read in the
+    /// end with what was known last, whichever came first.
+    @Test func documentsWithNewNamesArePackedBesideOlderOnes() async throws {
+      let people = Firestore.firestore().collection("people")
+      func read(_ name: String) async throws -> DocumentSnapshot {
+        for id in ["\(name)-a", "\(name)-b", "\(name)-c"] {
+          try await people.document(id).setData([name: 1, "and": ["\(name) below": true]])
+        }
+        return try await people.document("\(name)-c").getDocument()
+      }
+      let snapshots = [try await read("old"), try await read("new"), try await read("newest")]
+      for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2, 1]] {
+        var packed = PackedSnapshots()
+        for place in order { packed.append(snapshots[place]) }
+        #expect(packed.snapshots == order.map { snapshots[$0] })
+      }
+    }
+
+    /// Alike in their fields and of several shapes, deep below others, large, and absent.
+    private static func read(_ firestore: Firestore) async throws -> [DocumentSnapshot] {
+      let people = firestore.collection("people")
+      for number in 0..<5 { try await people.document("\(number)").setData(["n": number, "name": "Ada"]) }
+      let place = people.document("ä b ☃").collection("c").document("0")
+      try await place.setData(["at": FieldValue.serverTimestamp(), "list": [1, "two", NSNull()]])
+      try await people.document("large").setData(["text": String(repeating: "many words ", count: 1000)])
+      try await people.document("empty").setData([:])
+      var snapshots: [DocumentSnapshot] = try await people.getDocuments().documents
+      snapshots.append(try await place.getDocument())
+      snapshots.append(try await people.document("nobody").getDocument())
+      return snapshots
     }
   }
 }

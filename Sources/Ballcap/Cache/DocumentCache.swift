@@ -10,8 +10,8 @@
 //   - A state with writes that a remote has not answered is looked up in the database when somebody asks for it: what
 //     was rejected is not remembered.
 //   - What is read goes to a journal, since most of it is never asked for: the next one who asks brings the journal
-//     into the order of use. The journal keeps the last 1000, which is all that could stay, and what was read together
-//     with the first of them.
+//     into the order of use. The journal keeps the last 1000, which is all that could stay, and some that were read before
+//     them.
 
 private import FirebaseCore
 import FirebaseFirestore
@@ -96,12 +96,13 @@ final class DocumentCache: Sendable {
   func set(key: String, data: [String: Any]) { put(CachedDocument(data, nil), at: key) }
 
   /// What was read; costs little.
-  func note(_ snapshot: DocumentSnapshot) { state.withLock { $0.journal.add(.one(snapshot)) } }
+  func note(_ snapshot: DocumentSnapshot) { state.withLock { $0.journal.add(snapshot) } }
 
   /// The same for many, of which the last ones count.
   func note(_ snapshots: [QueryDocumentSnapshot]) {
-    let last = snapshots.count > Self.countMax ? Array(snapshots.suffix(Self.countMax)) : snapshots
-    state.withLock { $0.journal.add(.many(last)) }
+    state.withLock { state in
+      for snapshot in snapshots.suffix(Self.countMax) { state.journal.add(snapshot) }
+    }
   }
 
   /// What the database has once a write of it was committed, looked up at `time` or later. Somebody may have read what
@@ -138,12 +139,7 @@ final class DocumentCache: Sendable {
 extension DocumentCache.State {
   /// Brings what was read into the order of use.
   fileprivate mutating func settle() {
-    for readings in journal.take() {
-      switch readings {
-      case .one(let snapshot): settle(snapshot)
-      case .many(let snapshots): for snapshot in snapshots { settle(snapshot) }
-      }
-    }
+    for snapshot in journal.take() { settle(snapshot) }
   }
 
   private mutating func settle(_ snapshot: DocumentSnapshot) {

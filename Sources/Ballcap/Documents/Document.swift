@@ -26,7 +26,7 @@ public final class Document<Model: Modelable & Codable>: Object, DataRepresentab
     super.init(documentReference)
   }
 
-  private init(_ data: Model, read snapshot: DocumentSnapshot, at moment: Date) {
+  private init(_ data: consuming Model, read snapshot: DocumentSnapshot, at moment: Date) {
     self.data = data
     super.init(read: snapshot, at: moment)
   }

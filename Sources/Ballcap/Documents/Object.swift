@@ -11,9 +11,14 @@ open class Object: Documentable {
   /// In classes of objects and in the models inside them, this is meant, and not the property wrapper of Firestore.
   public typealias ServerTimestamp = Ballcap.ServerTimestamp
 
-  public internal(set) var documentReference: DocumentReference!
+  public internal(set) var documentReference: DocumentReference! {
+    get { reference }
+    set { reference = newValue }
+  }
+  private var reference: DocumentReference
+  // Not `DocumentSnapshot?`, which would be nil first and then assigned to.
   /// What was read last; nil before the first read.
-  public internal(set) var snapshot: DocumentSnapshot?
+  public internal(set) var snapshot: Optional<DocumentSnapshot>
   var times: DocumentTimes
 
   /// The time of construction, until more is known: from reading, or from saving this instance.
@@ -33,13 +38,14 @@ open class Object: Documentable {
   }
 
   public required init(_ documentReference: DocumentReference) {
-    self.documentReference = documentReference
+    reference = documentReference
+    snapshot = nil
     times = DocumentTimes()
   }
 
   /// The object of a document that was read at `moment`.
   init(read snapshot: DocumentSnapshot, at moment: Date) {
-    documentReference = snapshot.reference
+    reference = snapshot.reference
     self.snapshot = snapshot
     times = DocumentTimes(read: snapshot, at: moment)
   }
@@ -52,7 +58,7 @@ open class Object: Documentable {
 
   /// Points this instance at another document; its data stays.
   public func set(documentReference: DocumentReference) {
-    self.documentReference = documentReference
+    reference = documentReference
   }
 }
 

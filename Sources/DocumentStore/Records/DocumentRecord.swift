@@ -50,6 +50,11 @@ package struct DocumentRecord: Sendable {
     }
   }
 
+  /// As it is stored; nil if it was decoded already.
+  var checked: CheckedRecord? {
+    if case .record(let record) = content { record } else { nil }
+  }
+
   package enum Fields: Sendable {
     case record(RecordMap)
     case stored(StoredMap)

@@ -24,7 +24,7 @@ extension QuerySnapshot {
     QuerySnapshot(
       query, documents, difference?.changes, metadataChanges: difference?.metadataChanges ?? [],
       knowsMetadataChanges: knowsMetadataChanges,
-      SnapshotMetadata(
+      SnapshotMetadata.of(
         hasPendingWrites: documents.contains { $0.metadata.hasPendingWrites },
         isFromCache: metadata.isFromCache))
   }

@@ -17,14 +17,14 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
   init(_ reference: DocumentReference, _ viewed: ViewedDocument) {
     self.reference = reference
     record = viewed.record
-    metadata = SnapshotMetadata(
+    metadata = SnapshotMetadata.of(
       hasPendingWrites: viewed.hasPendingWrites, isFromCache: viewed.isFromCache)
   }
 
   init(_ reference: DocumentReference, _ record: DocumentRecord?, isFromCache: Bool) {
     self.reference = reference
     self.record = record
-    metadata = SnapshotMetadata(hasPendingWrites: false, isFromCache: isFromCache)
+    metadata = SnapshotMetadata.of(hasPendingWrites: false, isFromCache: isFromCache)
   }
 
   init(
@@ -32,14 +32,21 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
   ) {
     self.reference = reference
     record = DocumentRecord(document)
-    metadata = SnapshotMetadata(hasPendingWrites: hasPendingWrites, isFromCache: isFromCache)
+    metadata = SnapshotMetadata.of(hasPendingWrites: hasPendingWrites, isFromCache: isFromCache)
+  }
+
+  /// One that was read before.
+  init(_ reference: DocumentReference, _ record: DocumentRecord, _ metadata: SnapshotMetadata) {
+    self.reference = reference
+    self.record = record
+    self.metadata = metadata
   }
 
   /// Of a state of the document's own query.
   init(_ reference: DocumentReference, _ view: ViewSnapshot) {
     self.reference = reference
     record = view.documents.first.map { DocumentRecord($0) }
-    metadata = SnapshotMetadata(hasPendingWrites: view.hasPendingWrites, isFromCache: view.isFromCache)
+    metadata = SnapshotMetadata.of(hasPendingWrites: view.hasPendingWrites, isFromCache: view.isFromCache)
   }
 
   /// What was found, for the layers above.

@@ -32,7 +32,7 @@ public final class QuerySnapshot: NSObject, Sendable {
   /// The answer to one question.
   init(_ query: Query, _ viewed: ViewedDocuments) {
     self.query = query
-    metadata = SnapshotMetadata(
+    metadata = SnapshotMetadata.of(
       hasPendingWrites: viewed.documents.contains(where: \.hasPendingWrites),
       isFromCache: viewed.isFromCache)
     count = viewed.documents.count
@@ -50,7 +50,7 @@ public final class QuerySnapshot: NSObject, Sendable {
   init(_ query: Query, _ live: LiveSnapshot, _ options: SnapshotListenOptions) {
     self.query = query
     let isFromCache = options.source == .cache
-    metadata = SnapshotMetadata(hasPendingWrites: false, isFromCache: isFromCache)
+    metadata = SnapshotMetadata.of(hasPendingWrites: false, isFromCache: isFromCache)
     count = live.documents.count
     content = Guarded(.live(live.documents))
     changes = live.changes.map { change in
@@ -66,7 +66,7 @@ public final class QuerySnapshot: NSObject, Sendable {
   /// A state that a listener is told, with a remote.
   init(_ query: Query, _ view: ViewSnapshot, _ options: SnapshotListenOptions) {
     self.query = query
-    metadata = SnapshotMetadata(hasPendingWrites: view.hasPendingWrites, isFromCache: view.isFromCache)
+    metadata = SnapshotMetadata.of(hasPendingWrites: view.hasPendingWrites, isFromCache: view.isFromCache)
     count = view.documents.count
     content = Guarded(.view(view.documents))
     let placed = view.placedChanges

@@ -9,7 +9,22 @@ public final class SnapshotMetadata: NSObject, Sendable {
   /// The remote did not confirm that it is the newest state.
   public let isFromCache: Bool
 
-  init(hasPendingWrites: Bool, isFromCache: Bool) {
+  /// One for all snapshots that have the same.
+  static func of(hasPendingWrites: Bool, isFromCache: Bool) -> SnapshotMetadata {
+    switch (hasPendingWrites, isFromCache) {
+    case (false, false): settled
+    case (false, true): cached
+    case (true, false): pending
+    case (true, true): pendingAndCached
+    }
+  }
+
+  private static let settled = SnapshotMetadata(hasPendingWrites: false, isFromCache: false)
+  private static let cached = SnapshotMetadata(hasPendingWrites: false, isFromCache: true)
+  private static let pending = SnapshotMetadata(hasPendingWrites: true, isFromCache: false)
+  private static let pendingAndCached = SnapshotMetadata(hasPendingWrites: true, isFromCache: true)
+
+  private init(hasPendingWrites: Bool, isFromCache: Bool) {
     self.hasPendingWrites = hasPendingWrites
     self.isFromCache = isFromCache
   }
