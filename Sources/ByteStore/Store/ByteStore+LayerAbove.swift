@@ -22,7 +22,7 @@ extension ByteStore {
   package var lacksPagesAbove: Bool { state.withLock { $0.lacksPagesAbove } }
 
   /// What a key was in the checkpoint, and what it is.
-  package struct RecoveredChange {
+  package struct RecoveredChange: Sendable {
     package var key: [UInt8]
     /// Nil if it was not there.
     package var before: (ordinal: UInt32, value: [UInt8])?

@@ -2,14 +2,25 @@
 // and trees are made of them. Put into its place one by one, each would wait for memory at every level of a tree.
 
 import ByteStore
+import Dispatch
 
 final class RecoveredTrees {
   /// A sorter is no element of a dictionary.
   private final class Keys {
     var sorter = OrderedIndexSorter()
+    private var tree = OrderedIndex()
+
+    func build() { tree = sorter.build() ?? OrderedIndex() }
+
+    /// Nobody else refers to it then: of one that is shared, each change would copy nodes.
+    func takeTree() -> OrderedIndex {
+      defer { tree = OrderedIndex() }
+      return tree
+    }
   }
 
-  /// Logs have more than this if flushes are far behind: trees are made then, and what follows goes into them.
+  /// Logs have more than this if flushes are far behind: trees are made then, and what follows goes into them. While they
+  /// are made, some of the keys are there twice, and sorting takes sixteen bytes for each besides.
   static let bytesMax = 64 << 20
 
   private let bytesMax: Int
@@ -61,12 +72,16 @@ final class RecoveredTrees {
     if !isFull { build(into: &state) }
   }
 
-  /// One tree after the other: what was collected for it goes before the next one is made.
+  /// Beside each other; what was collected for one goes when it is made.
   private func build(into state: inout IndexSet.State) {
-    if state.names != nil { state.names?.tree = names.sorter.build() ?? OrderedIndex() }
+    // Each is used by one thread at a time.
+    nonisolated(unsafe) let all = [names] + keys.values
+    DispatchQueue.concurrentPerform(iterations: keys.count + 1) { place in
+      unsafe all[place].build()
+    }
+    if state.names != nil { state.names?.tree = names.takeTree() }
     for place in state.indexes.indices {
-      guard let keys = keys[state.indexes[place].id] else { continue }
-      state.indexes[place].tree = keys.sorter.build() ?? OrderedIndex()
+      if let keys = keys[state.indexes[place].id] { state.indexes[place].tree = keys.takeTree() }
     }
   }
 }

@@ -139,6 +139,31 @@ import Testing
     #expect(try recovered.store.invariantBroken() == nil)
   }
 
+  /// More than are decoded at a time, and of documents that the checkpoint has: each comes to its place.
+  @Test func changesOfThousandsAreTaken() throws {
+    var machine = try emptyStore()
+    let count = 5000
+    func commit(_ mutation: (Int) -> Mutation) throws {
+      for start in stride(from: 0, to: count, by: 500) {
+        try machine.store.commit((start..<start + 500).map(mutation))
+      }
+    }
+    func place(_ number: Int) -> DocumentPath { path("other", "d\(number)") }
+    try commit { .set(place($0), StoredMap([("n", .integer(Int64($0)))])) }
+    try machine.store.compact()
+    // A fifth goes, and a tenth comes again, with ordinals that others had.
+    try commit {
+      $0 % 5 == 0 ? .delete(place($0)) : .set(place($0), StoredMap([("n", .integer(Int64(-$0)))]))
+    }
+    try commit { .set(place($0 % 10 == 0 ? count - $0 : 1), StoredMap([("n", .double(0.5))])) }
+    let entries = machine.store.indexList.map(\.entries)
+    machine = try machine.afterPowerLoss()
+    #expect(try machine.store.invariantBroken() == nil)
+    #expect(machine.store.indexList.map(\.entries) == entries)
+    let kept = try machine.store.documents(StructuredQuery(.collection(CollectionPath(["other"]))))
+    #expect(kept.count == count * 9 / 10)
+  }
+
   /// Of the names and of the index of `other`.
   private func nodes(_ store: DocumentStore) throws -> Int {
     let definition = try Self.definitions()[3]

@@ -1,0 +1,78 @@
+// Decodes of a log's documents the fields that indexes have, and no others.
+
+import ByteStore
+
+struct RecoveredDecoder: Sendable {
+  private let shapes: ShapeTable
+  /// What the indexes of a collection's id have.
+  private let fields: [String: [StoredFieldPath]]
+
+  init(_ definitions: [IndexDefinition], _ shapes: ShapeTable) {
+    self.shapes = shapes
+    var fields: [String: [StoredFieldPath]] = [:]
+    for definition in definitions {
+      for field in definition.fields where fields[definition.collectionID]?.contains(field.path) != true {
+        fields[definition.collectionID, default: []].append(field.path)
+      }
+    }
+    self.fields = fields
+  }
+
+  func documents(of part: [ByteStore.RecoveredChange]) -> RecoveredDocuments {
+    var changes: [IndexChanges.Change] = []
+    var ordinals: [UInt32] = []
+    changes.reserveCapacity(part.count)
+    ordinals.reserveCapacity(part.count)
+    for change in part {
+      guard let path = DocumentKey.decode(change.key) else { continue }
+      let fields = self.fields[path.collectionID]
+      let before = self.before(change, path, fields)
+      let after = change.after.map { self.after($0.value, path, fields) }
+      // One that was removed and made again may have another ordinal: all its keys get it.
+      if let old = change.before, let new = change.after, old.ordinal != new.ordinal {
+        changes.append(IndexChanges.Change(path: path, key: change.key, before: before, after: nil))
+        changes.append(IndexChanges.Change(path: path, key: change.key, before: .none, after: after))
+        ordinals += [.max, new.ordinal]
+      } else {
+        changes.append(IndexChanges.Change(path: path, key: change.key, before: before, after: after))
+        ordinals.append(change.after?.ordinal ?? .max)
+      }
+    }
+    return RecoveredDocuments(changes: IndexChanges(changes), ordinals: ordinals)
+  }
+
+  private func before(
+    _ change: ByteStore.RecoveredChange, _ path: DocumentPath, _ fields: [StoredFieldPath]?
+  ) -> IndexChanges.Before {
+    guard let before = change.before else { return .none }
+    guard let fields else { return .document(Self.document(path, StoredMap())) }
+    return values(of: fields, in: before.value).map { .document(Self.document(path, $0)) } ?? .unknown
+  }
+
+  /// A record that is none has no keys in any index; whoever reads it is told.
+  private func after(
+    _ record: [UInt8], _ path: DocumentPath, _ fields: [StoredFieldPath]?
+  ) -> StoredDocument {
+    Self.document(path, fields.flatMap { values(of: $0, in: record) } ?? StoredMap())
+  }
+
+  private static func document(_ path: DocumentPath, _ fields: StoredMap) -> StoredDocument {
+    StoredDocument(path: path, createTime: .epoch, updateTime: .epoch, fields: fields)
+  }
+
+  /// Nil if the record is none, in whichever field.
+  private func values(of fields: [StoredFieldPath], in record: [UInt8]) -> StoredMap? {
+    do throws(RecordError) {
+      try RecordCodec.check(record.rawSpan, shapes)
+      var values = StoredMap()
+      for field in fields {
+        if let value = try RecordCodec.value(at: field, in: record.rawSpan, shapes) {
+          values.set(value, at: field)
+        }
+      }
+      return values
+    } catch {
+      return nil
+    }
+  }
+}
