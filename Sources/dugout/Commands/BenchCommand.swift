@@ -108,12 +108,14 @@ struct BenchResult {
 struct Bench {
   private static let batchDocuments = 500
   private static let groups = 10
-  private static let hashedPieces = 100
   private static let hashedPieceBytes = 1_000_000
 
   let documents: Int
   /// Asked between two steps: whether nobody waits for the numbers any more.
   let isOver: () -> Bool
+
+  /// Fewer for few documents, so that all of it takes as long as one expects.
+  private var hashedPieces: Int { min(100, 10 + documents / 100) }
 
   private func goOn() throws(DocumentStoreError) {
     if isOver() { throw .aborted("The bench was ended.") }
@@ -243,10 +245,10 @@ struct Bench {
     var digests: [[UInt8]] = []
     for isPortable in [false, true] {
       let what = isPortable ? "contents hashed without special instructions" : "contents hashed"
-      let megabytes = Self.hashedPieces * Self.hashedPieceBytes / 1_000_000
+      let megabytes = hashedPieces * Self.hashedPieceBytes / 1_000_000
       try measure(what, megabytes, "MB a second", &result) { () throws(DocumentStoreError) in
         var digest = SHA256Stream(isPortable: isPortable)
-        for _ in 0..<Self.hashedPieces {
+        for _ in 0..<hashedPieces {
           try goOn()
           digest.update(piece.span.bytes)
         }

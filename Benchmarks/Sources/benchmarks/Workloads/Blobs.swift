@@ -66,7 +66,9 @@ private struct BlobRoundOfEngine: Engine {
   var name: String { type.name }
 
   func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
-    let count = max(round.threads, min(round.countMax, context.options.documents))
+    // A run that only shows that everything works has a tenth.
+    let countMax = context.options.documents < 10_000 ? round.countMax / 10 : round.countMax
+    let count = max(round.threads, min(countMax, context.options.documents))
     let blobs = try type.init(directory)
     let noise = Self.noise(round.bytes)
     let contents = (0..<count).map { Self.content(noise, $0) }
