@@ -15,7 +15,7 @@ package struct PackedSnapshots {
   package var byteCount: Int { documents.byteCount }
 
   /// False, and nothing is done, for one of another database, a large one, and one that is not as it is stored: because
-  /// there is no document, or it was decoded already, as those of listeners are.
+  /// there is no document, or it was decoded already, as those of listeners and most of those with writes that wait are.
   @discardableResult
   package mutating func append(_ snapshot: DocumentSnapshot) -> Bool {
     let firestore = snapshot.reference.firestore
