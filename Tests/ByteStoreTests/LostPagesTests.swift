@@ -145,6 +145,43 @@ import Testing
   }
 
   /// Locations and free ordinals, and the whole table of slots.
+  /// The story: two readers met lost pages, and the second one to find them again said that they are lost: what the
+  /// first one had found was in its way.
+  @Test(arguments: [CheckpointRegion.directory, .slots, .locations])
+  func whoeverFindsThemMeanwhileIsInNobodysWay(region: CheckpointRegion) throws {
+    let filled = try filled()
+    var reads = 0
+    let isBetween = Locked(true)
+    while isBetween.withLock({ $0 }) {
+      let machine = try losing([(region, 0)], of: filled)
+      var platform = machine.disk.platform(seed: 7)
+      let watched = WatchedFileSystem(platform.fileSystem)
+      platform.fileSystem = watched
+      var options = ByteStore.Options()
+      options.maintenance = .manual
+      let store = try ByteStore.open(TestStore.path, options: options, platform: platform)
+      isBetween.withLock { $0 = false }
+      @Sendable func find(after count: Int) {
+        watched.beforeNextRead {
+          guard count == 0 else { return find(after: count - 1) }
+          isBetween.withLock { $0 = true }
+          _ = try? store.table.loadOrRebuildAll()
+          for number in 0..<200 { _ = try? store.put([7], for: "later\(number)") }
+        }
+      }
+      find(after: reads)
+      #expect(throws: Never.self, "after \(reads) reads") { try store.table.loadOrRebuildAll() }
+      var model = filled.model
+      if isBetween.withLock({ $0 }) { for number in 0..<200 { model["later\(number)"] = [7] } }
+      watched.beforeNextRead {}
+      try expect(store, has: model)
+      try store.checkInvariants()
+      try store.close()
+      reads += 1
+    }
+    #expect(reads > 3)
+  }
+
   @Test func severalPagesAreFoundAtOnce() throws {
     let filled = try filled()
     func all(_ regions: [CheckpointRegion]) -> [(CheckpointRegion, Int)] {

@@ -36,6 +36,8 @@ extension SharedTable {
       let found = try LostPages(lost, in: frozen(), first).search()
       guard withTable({ $0.install(found) }) else { throw first }
     } catch {
+      // Somebody else found them meanwhile, and commits since then were in the way.
+      guard withTable({ $0.source != nil }) else { return }
       // What stands in the way of it is found by a check; what has to be done is the same.
       throw first
     }
