@@ -281,7 +281,7 @@ import Testing
     try forged.useWithoutTrapping()
   }
 
-  @Test(arguments: 0..<40 as Range<UInt64>)
+  @Test(arguments: 0..<60 as Range<UInt64>)
   func noForgedPageEndsTheProcess(seed: UInt64) throws {
     var dice = SeededRandom(seed: seed)
     let machine = try Self.flushedStore()

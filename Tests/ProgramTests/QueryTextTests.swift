@@ -168,7 +168,7 @@ import Testing
     let opened = isValue ? String(text.dropFirst(4)) : text
     let brackets = opened.count { "([{".contains($0) }
     let said = problem(
-      "users where " + (isValue ? "a = " : "") + String(repeating: opened, count: 20_000 / brackets))
+      "users where " + (isValue ? "a = " : "") + String(repeating: opened, count: 100_000 / brackets))
     let lines = said.split(separator: "\n").map(String.init)
     try #require(lines.count == 3 && lines.allSatisfy { $0.count < 300 }, "\(said.prefix(500))")
     #expect(

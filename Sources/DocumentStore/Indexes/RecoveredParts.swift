@@ -54,7 +54,7 @@ struct RecoveredParts {
     let (parts, indexes, decoder) = (parts, indexes, decoder)
     var made = [RecoveredDocuments?](repeating: nil, count: parts.count)
     unsafe made.withUnsafeMutableBufferPointer { made in
-      // Each is that of one part.
+      // Safe, because each element is written by the one iteration that has its number, and read when all have returned.
       nonisolated(unsafe) let made = unsafe made
       DispatchQueue.concurrentPerform(iterations: parts.count) { place in
         let documents = decoder.documents(of: parts[place])

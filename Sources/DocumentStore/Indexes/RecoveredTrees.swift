@@ -74,7 +74,8 @@ final class RecoveredTrees {
 
   /// Beside each other; what was collected for one goes when it is made.
   private func build(into state: inout IndexSet.State) {
-    // Each is used by one thread at a time.
+    // Safe, because each element is used by the one iteration that has its number, and by nobody else until all have
+    // returned; the array itself is never written.
     nonisolated(unsafe) let all = [names] + keys.values
     DispatchQueue.concurrentPerform(iterations: keys.count + 1) { place in
       unsafe all[place].build()
