@@ -45,10 +45,10 @@ final class Publications: Sendable {
 
   private let state = Locked(State())
   private let sieve = Locked(LiveSieve())
-  // Those below are read without the lock. The first two are written with it; the others by commits, one after the other,
-  // and the time also when the first one follows.
+  // Those below are read without a lock. The first is written with that of the state, the second with that of the sieve; the
+  // others by commits, one after the other, and the time also when the first one follows.
   private let hasFollower = Atomic(false)
-  /// Of the sieve, once what it waits for counts.
+  /// Of the sieve.
   private let epoch = Atomic<UInt64>(0)
   private let commitsSoFar = Atomic<UInt64>(0)
   /// Of the last commit while someone follows.
@@ -79,15 +79,14 @@ final class Publications: Sendable {
   /// Commits after a moment that is taken from now on reach the follower, if they may concern the interest. Of
   /// collections with its id, it learns what documents were. `unfollow` with the same number ends it.
   func follow(_ interest: LiveInterest, number: Int, _ follower: any CommitFollower) {
-    let epoch = sieve.withLock { sieve in
+    sieve.withLock { sieve in
       sieve.insert(interest, number: number)
-      return sieve.epoch
+      // What was asked before is asked in vain now. Told in here, so that no answer is ahead of it.
+      epoch.store(sieve.epoch, ordering: .releasing)
     }
     state.withLock { state in
       state.follower = follower
       state.collectionIDs[interest.collectionID, default: 0] += 1
-      // What was asked before is asked in vain now, and what is asked since was not known to count until now.
-      self.epoch.max(epoch, ordering: .releasing)
       if !isFollowed { time.store(Self.noTime, ordering: .releasing) }
       hasFollower.store(true, ordering: .releasing)
     }
