@@ -1,4 +1,4 @@
-// The one lock of the engine: a state, and the only ways to reach it.
+// The lock of the engine: a state, and the only ways to reach it.
 
 #if canImport(Darwin)
 public import Darwin

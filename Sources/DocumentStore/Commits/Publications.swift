@@ -44,7 +44,7 @@ final class Publications: Sendable {
   private static let noTime = Int64.min
 
   private let state = Locked(State())
-  private let sieve = Locked(LiveSieve())
+  private let sieve = PassingLock(LiveSieve())
   // Those below are read without a lock. The first is written with that of the state, the second with that of the sieve; the
   // others by commits, one after the other, and the time also when the first one follows.
   private let hasFollower = Atomic(false)
@@ -118,7 +118,7 @@ final class Publications: Sendable {
   /// `room` is for the bytes of values.
   func audience(of changes: [IndexChanges.Change], _ room: inout [UInt8]) -> CommitAudience? {
     guard isFollowed else { return nil }
-    return sieve.withLock { sieve in
+    return sieve.withLockIfFree { sieve in
       var audience = CommitAudience(epoch: sieve.epoch)
       unsafe changes.withUnsafeBufferPointer { changes in
         guard let first = changes.baseAddress else { return }

@@ -21,6 +21,9 @@ final class IndexChanges: CommitNote {
     case document(StoredDocument)
     /// Its record is damaged, or nobody has read it: there may be keys of it.
     case unknown
+
+    @inline(__always)
+    var isNone: Bool { if case .none = self { true } else { false } }
   }
 
   /// One for each operation of the commit.

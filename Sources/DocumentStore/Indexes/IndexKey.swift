@@ -25,6 +25,8 @@ enum IndexKey {
   static let pendingTimestamp: UInt8 = 0x48
   static let number: UInt8 = 0x30
   static let text: UInt8 = 0x50
+  /// Behind a zero byte.
+  static let textEnd: UInt8 = 0x01
 
   static func append(_ value: StoredValue, _ direction: OrderBy.Direction, to key: inout [UInt8]) {
     let start = key.count

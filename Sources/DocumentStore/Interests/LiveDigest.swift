@@ -1,118 +1,202 @@
-// What the sieve knows of a value: two numbers, which values with the same key have in common.
+// What the sieve knows of a value: numbers, which values with the same key have in common.
 //
-// Keys are what conditions are told in, and to make one of a value takes several functions; texts and numbers have theirs
-// computed without it. Most of this is to be inlined: where nothing is in the processor's caches, each function that is
-// called costs as much as a hundred instructions.
+// Keys are what conditions are told in, and to make one of a value takes several functions. Numbers and short texts, which
+// lie in the value itself, have theirs computed without it, and without a call.
 
 import ByteStore
 
-struct LiveDigest {
-  enum Kind: UInt64 { case name = 1, field, value, element }
+enum LiveDigest {
+  enum Kind: UInt64 { case name = 1, field, value, element, collection, group }
+
+  // MARK: Values
+
+  /// The same for values with the same key. `key` is room for the bytes of those that need them.
+  static func hash(of value: UnsafePointer<StoredValue>, _ key: inout [UInt8]) -> UInt64 {
+    if let hash = unsafe quickHash(of: value) { return hash }
+    if case .string(let text) = unsafe value.pointee { return hash(of: text, start(IndexKey.text)) }
+    unsafe key.replace(withKeyOf: value.pointee)
+    return hash(ofKey: key)
+  }
 
   /// The first bytes of the key: of two keys with different ones, the one with the lower precedes the other.
-  let head: UInt64
-  private let hash: UInt64
-
-  /// `key` is room for the bytes of values that need them.
-  @inline(__always)
-  init(_ value: UnsafePointer<StoredValue>, _ key: inout [UInt8]) {
-    switch unsafe value.pointee {
-    case .string(let text):
-      if let digest = Self.digest(text) {
-        self = digest
-        return
-      }
-    case .double(let number) where number.magnitude < 0x1p53:
-      self.init(number)
-      return
-    case .integer(let number) where number.magnitude < 1 << 53:
-      self.init(Double(number))
-      return
-    default: break
-    }
+  static func head(of value: UnsafePointer<StoredValue>, _ key: inout [UInt8]) -> UInt64 {
+    if let head = unsafe quickHead(of: value) { return head }
+    if case .string(let text) = unsafe value.pointee, let head = head(of: text) { return head }
     unsafe key.replace(withKeyOf: value.pointee)
-    self.init(key: key)
+    return key.head
   }
 
-  /// Of what a value is compared with.
-  init(key: [UInt8]) {
-    head = key.head
-    let tag = key.first ?? 0
-    // Behind a text stands its end.
-    let content = tag == IndexKey.text ? key.dropFirst().dropLast(2) : key.dropFirst()
-    hash = Self.hash(content, Self.start(tag))
-  }
-
-  private init(head: UInt64, hash: UInt64) {
-    self.head = head
-    self.hash = hash
-  }
-
-  /// Nil if its key is not what the text is.
+  /// Nil if that takes longer.
   @inline(__always)
-  private static func digest(_ text: String) -> LiveDigest? {
+  static func quickHash(of value: UnsafePointer<StoredValue>) -> UInt64? {
+    switch unsafe value.pointee {
+    case .string(let text): quickHash(of: text, start(IndexKey.text))
+    case .double(let number) where number.magnitude < 0x1p53: hash(of: number)
+    case .integer(let number) where number.magnitude < 1 << 53: hash(of: Double(number))
+    default: nil
+    }
+  }
+
+  @inline(__always)
+  static func quickHead(of value: UnsafePointer<StoredValue>) -> UInt64? {
+    switch unsafe value.pointee {
+    case .double(let number) where number.magnitude < 0x1p53: head(of: number)
+    case .integer(let number) where number.magnitude < 1 << 53: head(of: Double(number))
+    default: nil
+    }
+  }
+
+  /// Of what a value is compared with, by its key.
+  static func hash(ofKey key: [UInt8]) -> UInt64 {
+    let content = key.dropFirst()
+    switch key.first {
+    case IndexKey.text:
+      return hash(of: String(decoding: unescaped(content.dropLast(2)), as: UTF8.self), start(IndexKey.text))
+    // As long as a double, and not as one that an integer can be a little more than.
+    case IndexKey.number where content.count == 8:
+      return hash(bits: content.reduce(0) { $0 << 8 | UInt64($1) })
+    default: return hash(key, 0)
+    }
+  }
+
+  /// Of the value in a field, or of one in the array that it is.
+  @inline(__always)
+  static func mark(_ value: UInt64, in field: UInt64, _ kind: Kind) -> UInt64 {
+    var hash = field ^ kind.rawValue
+    mix(&hash, value)
+    return hash
+  }
+
+  /// Of an anchor that holds for one value alone.
+  static func mark(of anchor: LiveAnchor) -> UInt64 {
+    switch anchor {
+    case .name(let name): hash(ofName: name)
+    case .equal(let path, let value): mark(hash(ofKey: value), in: hash(of: path), .value)
+    case .element(let path, let value): mark(hash(ofKey: value), in: hash(of: path), .element)
+    case .range, .either: preconditionFailure("it holds for more than one value")
+    }
+  }
+
+  /// Nil if it has a zero byte there, which is written as two.
+  private static func head(of text: String) -> UInt64? {
     var text = text
-    return text.withUTF8 { utf8 in
-      let bytes = UnsafeRawBufferPointer(utf8)
-      var hash = start(IndexKey.text)
-      var first: UInt64 = 0
-      var place = 0
-      while place < bytes.count {
-        let word = unsafe word(bytes, at: place)
-        let left = min(8, bytes.count - place)
-        // A zero byte is written as two.
-        let unused: UInt64 = left == 8 ? 0 : ~0 << UInt64(8 * left)
-        guard hasNoZero(word | unused) else { return nil }
-        if place == 0 { first = word.byteSwapped }
-        mix(&hash, word)
-        place += 8
+    return text.withUTF8 { bytes in
+      var head = UInt64(IndexKey.text)
+      for place in 0..<7 {
+        let byte = unsafe place < bytes.count ? bytes[place] : place == bytes.count + 1 ? IndexKey.textEnd : 0
+        if byte == 0, place < bytes.count { return nil }
+        head = head << 8 | UInt64(byte)
       }
-      if bytes.count < 7 { first |= 1 << UInt64(8 * (6 - bytes.count)) }
-      return LiveDigest(head: UInt64(IndexKey.text) << 56 | first >> 8, hash: end(hash, bytes.count))
+      return head
     }
   }
 
   /// Of a size at which an integer is the same as a double.
   @inline(__always)
-  private init(_ number: Double) {
-    let bits = IndexKey.bits(of: number)
-    var hash = Self.start(IndexKey.number)
-    Self.mix(&hash, bits.byteSwapped)
-    self.init(head: UInt64(IndexKey.number) << 56 | bits >> 8, hash: Self.end(hash, 8))
+  private static func head(of number: Double) -> UInt64 {
+    UInt64(IndexKey.number) << 56 | IndexKey.bits(of: number) >> 8
   }
 
-  // MARK: Hashes
-
-  /// Of the value in a field, or of one in the array that it is.
   @inline(__always)
-  func hash(in field: UInt64, _ kind: Kind) -> UInt64 {
-    var hash = field ^ kind.rawValue
-    Self.mix(&hash, self.hash)
+  private static func hash(of number: Double) -> UInt64 { hash(bits: IndexKey.bits(of: number)) }
+
+  @inline(__always)
+  private static func hash(bits: UInt64) -> UInt64 {
+    var hash = start(IndexKey.number)
+    mix(&hash, bits)
     return hash
   }
 
-  static func hash(ofName key: [UInt8]) -> UInt64 { hash(key[...], Kind.name.rawValue) }
+  /// A zero byte is written as two in a key.
+  private static func unescaped(_ text: ArraySlice<UInt8>) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var wasZero = false
+    for byte in text {
+      if !wasZero { bytes.append(byte) }
+      wasZero = byte == 0
+    }
+    return bytes
+  }
+
+  // MARK: Names
+
+  /// Of a document, by its key.
+  static func hash(ofName key: [UInt8]) -> UInt64 { hash(key, Kind.name.rawValue) }
 
   static func hash(of path: StoredFieldPath) -> UInt64 {
-    path.names.reduce(Kind.field.rawValue) { hash(ArraySlice($1.utf8), $0) }
+    path.names.reduce(Kind.field.rawValue) { hash(of: $1, $0) }
   }
 
-  /// Of one that holds for one value alone.
-  static func hash(of anchor: LiveAnchor) -> UInt64 {
-    switch anchor {
-    case .name(let name): hash(ofName: name)
-    case .equal(let path, let value): LiveDigest(key: value).hash(in: hash(of: path), .value)
-    case .element(let path, let value): LiveDigest(key: value).hash(in: hash(of: path), .element)
-    case .range, .either: preconditionFailure("it holds for more than one value")
+  static func hash(ofGroup id: String) -> UInt64 { hash(of: id, Kind.group.rawValue) }
+
+  /// Of a collection, by what its path is made of.
+  static func hash(ofCollection segments: some Sequence<String>) -> UInt64 {
+    segments.reduce(Kind.collection.rawValue) { hash(of: $1, $0) }
+  }
+
+  /// Of the collection of a document.
+  @inline(never)
+  static func hash(ofCollectionOf path: DocumentPath) -> UInt64 {
+    unsafe path.segments.withUnsafeBufferPointer { segments in
+      var hash = Kind.collection.rawValue
+      for place in 0..<segments.count - 1 { hash = unsafe Self.hash(of: segments[place], hash) }
+      return hash
     }
   }
 
-  private static func hash(_ bytes: ArraySlice<UInt8>, _ start: UInt64) -> UInt64 {
+  /// Nil if that takes longer.
+  @inline(__always)
+  static func quickHash(ofCollectionOf path: DocumentPath) -> UInt64? {
+    unsafe path.segments.withUnsafeBufferPointer { segments in
+      var hash = Kind.collection.rawValue
+      for place in 0..<segments.count - 1 {
+        guard let next = unsafe quickHash(of: segments[place], hash) else { return nil }
+        hash = next
+      }
+      return hash
+    }
+  }
+
+  // MARK: Bytes
+
+  /// Nil if that takes longer.
+  @inline(__always)
+  private static func quickHash(of text: String, _ start: UInt64) -> UInt64? {
+    guard let words = text.wordsIfShort else { return nil }
     var hash = start
-    for place in stride(from: 0, to: bytes.count, by: 8) {
-      mix(&hash, unsafe bytes.withUnsafeBytes { unsafe word($0, at: place) })
+    mix(&hash, words.x)
+    mix(&hash, words.y)
+    return hash
+  }
+
+  private static func hash(of text: String, _ start: UInt64) -> UInt64 {
+    if let hash = quickHash(of: text, start) { return hash }
+    var text = text
+    return text.withUTF8 { bytes in
+      // One that has become short may lie elsewhere still; a copy does not.
+      if bytes.count < MemoryLayout<String>.size,
+        let hash = unsafe quickHash(of: String(decoding: bytes, as: UTF8.self), start)
+      {
+        return hash
+      }
+      return unsafe hash(UnsafeRawBufferPointer(bytes), start)
     }
-    return end(hash, bytes.count)
+  }
+
+  private static func hash(_ bytes: [UInt8], _ start: UInt64) -> UInt64 {
+    unsafe bytes.withUnsafeBytes { unsafe hash($0, start) }
+  }
+
+  private static func hash(_ bytes: UnsafeRawBufferPointer, _ start: UInt64) -> UInt64 {
+    // Each begins elsewhere, as the last words of two can be the same while one is longer.
+    var hash = start &+ UInt64(bytes.count)
+    var place = 0
+    while bytes.count - place > 8 {
+      unsafe mix(&hash, load(bytes, at: place))
+      place += 8
+    }
+    unsafe mix(&hash, lastWord(bytes))
+    return hash
   }
 
   @inline(__always)
@@ -124,40 +208,24 @@ struct LiveDigest {
     hash ^= hash >> 32
   }
 
-  @inline(__always)
-  private static func end(_ hash: UInt64, _ count: Int) -> UInt64 {
-    var hash = hash
-    mix(&hash, UInt64(count))
-    return hash
-  }
-
-  /// Eight bytes, the first of them the lowest; zeros stand for those behind the end.
-  @inline(__always)
-  private static func word(_ bytes: UnsafeRawBufferPointer, at place: Int) -> UInt64 {
-    let left = bytes.count - place
-    if left >= 8 { return unsafe load(bytes, at: place) }
-    // In one piece, or two that overlap: not byte by byte.
-    if bytes.count >= 8 { return unsafe load(bytes, at: bytes.count - 8) >> UInt64(8 * (8 - left)) }
-    if left >= 4 {
-      let (low, high): (UInt32, UInt32) = unsafe (load(bytes, at: place), load(bytes, at: bytes.count - 4))
-      return UInt64(low) | UInt64(high) << UInt64(8 * (left - 4))
+  /// The last eight bytes, in one piece or two that overlap: not byte by byte. Of fewer, all.
+  private static func lastWord(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+    let count = bytes.count
+    if count >= 8 { return unsafe load(bytes, at: count - 8) }
+    if count >= 4 {
+      let (low, high): (UInt32, UInt32) = unsafe (load(bytes, at: 0), load(bytes, at: count - 4))
+      return UInt64(low) | UInt64(high) << 32
     }
-    guard left > 0 else { return 0 }
+    guard count > 0 else { return 0 }
     let (low, middle, high): (UInt8, UInt8, UInt8) = unsafe (
-      load(bytes, at: place), load(bytes, at: place + left / 2), load(bytes, at: bytes.count - 1)
+      load(bytes, at: 0), load(bytes, at: count / 2), load(bytes, at: count - 1)
     )
-    return UInt64(low) | UInt64(middle) << UInt64(8 * (left / 2)) | UInt64(high) << UInt64(8 * (left - 1))
+    return UInt64(low) | UInt64(middle) << 8 | UInt64(high) << 16
   }
 
-  @inline(__always)
   private static func load<Number: FixedWidthInteger & BitwiseCopyable>(
     _ bytes: UnsafeRawBufferPointer, at place: Int
   ) -> Number {
     Number(littleEndian: unsafe bytes.loadUnaligned(fromByteOffset: place, as: Number.self))
-  }
-
-  @inline(__always)
-  private static func hasNoZero(_ word: UInt64) -> Bool {
-    (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080 == 0
   }
 }

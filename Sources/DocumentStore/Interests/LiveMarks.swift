@@ -1,40 +1,49 @@
 // A set of numbers that is right when it says no.
 
 /// Hashes. Where it should say no, it sometimes says yes; either takes one look into memory.
-struct LiveMarks {
+final class LiveMarks {
+  /// What the set says, without being counted as referred to: who has this keeps the set.
+  @safe
+  struct View {
+    fileprivate let words: UnsafeMutablePointer<UInt64>
+    fileprivate let mask: Int
+
+    @inline(__always)
+    func mayHave(_ hash: UInt64) -> Bool {
+      let bits = LiveMarks.bits(of: hash)
+      // The mask stays within the words.
+      return unsafe words[place(of: hash)] & bits == bits
+    }
+
+    @inline(__always)
+    fileprivate func place(of hash: UInt64) -> Int { Int(truncatingIfNeeded: hash >> 32) & mask }
+  }
+
   private static let bitsForEach = 16
 
-  private var words: [UInt64]
-  private let mask: Int
+  let view: View
   private var room: Int
 
   init(capacity: Int) {
     var size = 8
     while size < capacity { size *= 2 }
     room = size
-    words = Array(repeating: 0, count: size * Self.bitsForEach / UInt64.bitWidth)
-    mask = words.count - 1
+    let count = size * Self.bitsForEach / UInt64.bitWidth
+    let words = UnsafeMutablePointer<UInt64>.allocate(capacity: count)
+    unsafe words.initialize(repeating: 0, count: count)
+    view = unsafe View(words: words, mask: count - 1)
   }
+
+  deinit { unsafe view.words.deallocate() }
 
   /// False if there is no room.
-  mutating func insert(_ hash: UInt64) -> Bool {
-    if mayHave(hash) { return true }
+  func insert(_ hash: UInt64) -> Bool {
+    if view.mayHave(hash) { return true }
     guard room > 0 else { return false }
     room -= 1
-    words[place(of: hash)] |= Self.bits(of: hash)
+    unsafe view.words[view.place(of: hash)] |= Self.bits(of: hash)
     return true
   }
-
-  @inline(__always)
-  func mayHave(_ hash: UInt64) -> Bool {
-    let bits = Self.bits(of: hash)
-    // What an array checks lies at its beginning, and that would be another look. The mask stays within it.
-    let word = unsafe words.withUnsafeBufferPointer { unsafe $0[place(of: hash)] }
-    return word & bits == bits
-  }
-
-  @inline(__always)
-  private func place(of hash: UInt64) -> Int { Int(truncatingIfNeeded: hash >> 32) & mask }
 
   /// Three, or fewer.
   @inline(__always)

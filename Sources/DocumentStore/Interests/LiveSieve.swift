@@ -1,4 +1,4 @@
-// Changes that concern nobody, told by few looks into memory.
+// Changes that concern nobody, told in few steps.
 //
 // Nearly every change concerns nobody. The matcher says so exactly, by dozens of places in memory that nothing has touched
 // since the commit before, and a commit would pay for each of them. This says it by four or five, before the commit is
@@ -7,72 +7,72 @@
 // All is known by hashes. What has the same hash is let through for each other, which costs a look; nothing that a view
 // waits for is ever held back. A view that is gone leaves what it has marked, until there is more of that than of the
 // rest: then all is marked anew.
+//
+// There is one of it: a copy would share its scopes and marks.
 
 import ByteStore
 
 struct LiveSieve {
-  private struct Latest {
-    /// What the keys of the collection's documents begin with, and those of documents below them.
-    let beginning: [UInt8]
-    /// How many segments the paths of its documents have.
-    let depth: Int
-    var scope: LiveSieveScope?
-
-    @inline(__always)
-    func has(_ change: UnsafePointer<IndexChanges.Change>) -> Bool {
-      guard unsafe change.pointee.path.segments.count == depth,
-        unsafe change.pointee.key.count > beginning.count
-      else { return false }
-      return unsafe change.pointee.key.rawSpan.extracting(first: beginning.count).isSame(
-        as: beginning.rawSpan)
-    }
-  }
-
   /// So much of what nobody waits for any more is not worth the work.
   private static let goneMax = 64
 
-  // What each change is asked for comes first, side by side.
+  // What each change needs comes first, side by side.
 
-  private var marks = LiveMarks(capacity: 8)
+  /// The hash of the collection that came last: the next change is most often of the same one.
+  private var latestCollection: UInt64 = 0
+  /// Of that collection: what its scope has, as it is now.
+  private var questions = LiveQuestions()
+  private var marks: LiveMarks.View
   private var hasGroups = false
   private var hasNames = false
-  /// The collection that came last: the next change is most often of the same one. Its scope is not among the others then.
-  private var latest: Latest?
   /// What was held back as of an earlier one may be waited for now.
   private(set) var epoch: UInt64 = 0
-  private var scopes: [LiveScopeKey: LiveSieveScope] = [:]
+  private var markSet: LiveMarks {
+    didSet { marks = markSet.view }
+  }
+  /// By the hashes of collections and of collection groups.
+  private var scopes: [UInt64: LiveSieveScope] = [:]
   private var interests: [Int: LiveInterest] = [:]
   /// How many views each value would tell, where several would do.
   private var choices: [UInt64: Int] = [:]
   private var gone = 0
 
+  init() {
+    markSet = LiveMarks(capacity: 8)
+    marks = markSet.view
+  }
+
   // MARK: Changes
 
   /// False if nobody waits for anything that was or is in the document. `key` is room for the bytes of values.
+  @inline(__always)
   mutating func letsThrough(_ change: UnsafePointer<IndexChanges.Change>, _ key: inout [UInt8]) -> Bool {
-    if hasNames, unsafe marks.mayHave(LiveDigest.hash(ofName: change.pointee.key)) { return true }
-    if unsafe latest?.has(change) != true { unsafe turn(to: change.pointee) }
-    if unsafe latest?.scope?.letsThrough(change, marks, &key) == true { return true }
-    return unsafe hasGroups && isForGroup(change, &key)
+    let collection =
+      unsafe LiveDigest.quickHash(ofCollectionOf: change.pointee.path)
+      ?? LiveDigest.hash(ofCollectionOf: change.pointee.path)
+    if collection != latestCollection { turn(to: collection) }
+    if unsafe questions.letsThrough(change, marks, &key) { return true }
+    return unsafe (questions.hasOthers || hasNames || hasGroups) && isWaitedForElsewhere(change, &key)
   }
 
-  private mutating func isForGroup(
+  /// In fields that are in others, by the name of the document, or in its group.
+  @inline(never)
+  private func isWaitedForElsewhere(
     _ change: UnsafePointer<IndexChanges.Change>, _ key: inout [UInt8]
   ) -> Bool {
-    let group = unsafe LiveScopeKey.group(RecordKey(Array(change.pointee.path.collectionID.utf8)))
-    return unsafe scopes[group]?.letsThrough(change, marks, &key) ?? false
+    if let scope = scopes[latestCollection], unsafe scope.othersLetThrough(change, marks, &key) {
+      return true
+    }
+    if hasNames, unsafe marks.mayHave(LiveDigest.hash(ofName: change.pointee.key)) { return true }
+    guard hasGroups, let group = unsafe scopes[LiveDigest.hash(ofGroup: change.pointee.path.collectionID)]
+    else { return false }
+    return unsafe group.letsThrough(change, marks, &key)
   }
 
-  private mutating func turn(to change: IndexChanges.Change) {
-    putBack()
-    let beginning = Array(DocumentKey.beginning(of: change.key, endingWith: change.path.id))
-    let scope = scopes.removeValue(forKey: .collection(RecordKey(beginning)))
-    latest = Latest(beginning: beginning, depth: change.path.segments.count, scope: scope)
-  }
-
-  private mutating func putBack() {
-    if let latest { scopes[.collection(RecordKey(latest.beginning))] = latest.scope }
-    latest = nil
+  @inline(never)
+  private mutating func turn(to collection: UInt64) {
+    questions = scopes[collection]?.questions ?? LiveQuestions()
+    latestCollection = collection
   }
 
   // MARK: Views
@@ -102,7 +102,7 @@ struct LiveSieve {
 
   private mutating func count(_ interest: LiveInterest, _ more: Int) {
     for case .either(let anchors) in interest.anchors ?? [] {
-      for hash in anchors.map(LiveDigest.hash) {
+      for hash in anchors.map(LiveDigest.mark) {
         let count = (choices[hash] ?? 0) + more
         choices[hash] = count > 0 ? count : nil
       }
@@ -113,9 +113,9 @@ struct LiveSieve {
     gone = 0
     var capacity = 2 * interests.values.reduce(8) { $0 + ($1.anchors?.count ?? 1) }
     repeat {
-      marks = LiveMarks(capacity: capacity)
-      latest = nil
+      markSet = LiveMarks(capacity: capacity)
       scopes = [:]
+      turn(to: latestCollection)
       (hasGroups, hasNames) = (false, false)
       capacity *= 2
     } while !interests.values.allSatisfy { mark($0) }
@@ -123,41 +123,46 @@ struct LiveSieve {
 
   /// False if there is no room.
   private mutating func mark(_ interest: LiveInterest) -> Bool {
-    let scope = LiveScopeKey(interest.scope)
-    switch scope {
-    case .document(let name): return mark(name: name.bytes)
-    case .group: hasGroups = true
-    case .collection: putBack()
+    switch interest.scope {
+    case .document(let path): return mark(name: DocumentKey.encode(path))
+    case .collectionGroup(let id):
+      hasGroups = true
+      return mark(interest.anchors, in: LiveDigest.hash(ofGroup: id))
+    case .collection(let collection):
+      return mark(interest.anchors, in: LiveDigest.hash(ofCollection: collection.segments))
     }
-    return mark(interest.anchors, in: scope)
   }
 
-  private mutating func mark(_ anchors: [LiveAnchor]?, in scope: LiveScopeKey) -> Bool {
+  private mutating func mark(_ anchors: [LiveAnchor]?, in key: UInt64) -> Bool {
+    let scope = scopes[key] ?? LiveSieveScope()
+    scopes[key] = scope
+    // What the scope had before it was changed is not there any more.
+    defer { if key == latestCollection { turn(to: key) } }
     guard let anchors else {
-      scopes[scope, default: LiveSieveScope()].letAllThrough()
+      scope.letAllThrough()
       return true
     }
     return anchors.allSatisfy { mark($0, in: scope) }
   }
 
-  private mutating func mark(_ anchor: LiveAnchor, in scope: LiveScopeKey) -> Bool {
+  private mutating func mark(_ anchor: LiveAnchor, in scope: LiveSieveScope) -> Bool {
     switch anchor {
     case .either(let anchors):
       // The one of fewest views tells most.
-      let best = anchors.min { choices[LiveDigest.hash(of: $0)] ?? 0 < choices[LiveDigest.hash(of: $1)] ?? 0 }
+      let best = anchors.min { choices[LiveDigest.mark(of: $0)] ?? 0 < choices[LiveDigest.mark(of: $1)] ?? 0 }
       return best.map { mark($0, in: scope) } ?? true
     case .name(let name): return mark(name: name)
     case .equal, .element:
-      scopes[scope, default: LiveSieveScope()].note(anchor)
-      return marks.insert(LiveDigest.hash(of: anchor))
+      scope.note(anchor)
+      return markSet.insert(LiveDigest.mark(of: anchor))
     case .range:
-      scopes[scope, default: LiveSieveScope()].note(anchor)
+      scope.note(anchor)
       return true
     }
   }
 
   private mutating func mark(name: [UInt8]) -> Bool {
     hasNames = true
-    return marks.insert(LiveDigest.hash(ofName: name))
+    return markSet.insert(LiveDigest.hash(ofName: name))
   }
 }

@@ -21,13 +21,26 @@ extension String {
     utf8.count == other.utf8.count && comparedInUTF8(to: other) == 0
   }
 
+  /// Of the second word of a string, where strings are two words: set if the text lies in these.
+  private static let isShort: UInt64 = 1 << 61
+
   /// Whether both are the same words in memory. Short strings lie in them, and of long ones, copies share what they
   /// refer to: so are most names that are the same at all.
   @inline(__always)
-  private func hasSameBits(as other: String) -> Bool {
+  func hasSameBits(as other: String) -> Bool {
     guard MemoryLayout<String>.size == MemoryLayout<SIMD2<UInt64>>.size else { return false }
     // Both are as large, and whatever is in them is two numbers; nothing is made of these but a comparison.
     return unsafe unsafeBitCast(self, to: SIMD2<UInt64>.self) == unsafeBitCast(other, to: SIMD2<UInt64>.self)
+  }
+
+  /// The text and its length, as far as it lies in the two words that a string is; nil if it lies elsewhere. The same text
+  /// has the same words.
+  @inline(__always)
+  var wordsIfShort: SIMD2<UInt64>? {
+    guard MemoryLayout<String>.size == MemoryLayout<SIMD2<UInt64>>.size else { return nil }
+    // As in `hasSameBits`. A bit of the second word says where the text lies.
+    let words = unsafe unsafeBitCast(self, to: SIMD2<UInt64>.self)
+    return words.y & Self.isShort != 0 ? words : nil
   }
 
   /// Negative, zero or positive, as this comes before, is, or comes after `other`.

@@ -1,0 +1,55 @@
+// What is waited for in one field, as far as the sieve knows it.
+
+import ByteStore
+
+struct LiveWanted {
+  private let hash: UInt64
+  // Heads of keys: no range has something outside of them. Nothing is between these two until there is a range.
+  private var lowest = UInt64.max
+  private var highest: UInt64 = 0
+  var hasValues = false
+  var hasElements = false
+
+  init(_ path: StoredFieldPath) { hash = LiveDigest.hash(of: path) }
+
+  mutating func add(_ range: ByteRange) {
+    let (low, high) = (range.lower.head, range.upper?.head ?? .max)
+    guard low <= high else { return }
+    lowest = min(low, lowest)
+    highest = max(high, highest)
+  }
+
+  /// Nil if that takes longer.
+  @inline(__always)
+  func quickAnswer(_ value: UnsafePointer<StoredValue>, _ marks: LiveMarks.View) -> Bool? {
+    if lowest <= highest {
+      guard let head = unsafe LiveDigest.quickHead(of: value) else { return nil }
+      if lowest <= head, head <= highest { return true }
+    }
+    if hasValues {
+      guard let digest = unsafe LiveDigest.quickHash(of: value) else { return nil }
+      if marks.mayHave(LiveDigest.mark(digest, in: hash, .value)) { return true }
+    }
+    if hasElements, case .array = unsafe value.pointee { return nil }
+    return false
+  }
+
+  /// `key` is room for the bytes of values.
+  func letsThrough(
+    _ value: UnsafePointer<StoredValue>, _ marks: LiveMarks.View, _ key: inout [UInt8]
+  ) -> Bool {
+    if lowest <= highest {
+      let head = unsafe LiveDigest.head(of: value, &key)
+      if lowest <= head, head <= highest { return true }
+    }
+    if hasValues {
+      let digest = unsafe LiveDigest.hash(of: value, &key)
+      if marks.mayHave(LiveDigest.mark(digest, in: hash, .value)) { return true }
+    }
+    guard hasElements, case .array(let list) = unsafe value.pointee else { return false }
+    return list.contains { element in
+      let digest = unsafe withUnsafePointer(to: element) { unsafe LiveDigest.hash(of: $0, &key) }
+      return marks.mayHave(LiveDigest.mark(digest, in: hash, .element))
+    }
+  }
+}
