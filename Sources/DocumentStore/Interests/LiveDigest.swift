@@ -137,11 +137,7 @@ enum LiveDigest {
   /// Of the collection of a document.
   @inline(never)
   static func hash(ofCollectionOf path: DocumentPath) -> UInt64 {
-    unsafe path.segments.withUnsafeBufferPointer { segments in
-      var hash = Kind.collection.rawValue
-      for place in 0..<segments.count - 1 { hash = unsafe Self.hash(of: segments[place], hash) }
-      return hash
-    }
+    hash(ofCollection: path.segments.dropLast())
   }
 
   /// Nil if that takes longer.

@@ -233,7 +233,9 @@ import Testing
       if let other = hashes.updateValue(key, forKey: hash) { #expect(other == key, "seed \(seed)") }
     }
     #expect(hashes.count > 500)
-    #expect("short".wordsIfShort != nil || MemoryLayout<String>.size < 16)
+    #if arch(x86_64) || arch(arm64)
+    #expect("short".wordsIfShort != nil)
+    #endif
   }
 
   /// A text that was cut off stays where it was when it was long.
