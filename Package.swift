@@ -190,3 +190,24 @@ if Context.environment["DUGOUT_LIBFUZZER"] != nil {
     .executableTarget(
       name: "libfuzzer", dependencies: ["Harness"], path: "Tests/libfuzzer", swiftSettings: strict))
 }
+
+// `DUGOUT_BAND=engine|api|layers swift test` builds one band of the layers and its tests: what the band stands on, and
+// nothing above it. Without the variable, as for every user, there is the whole package.
+if let band = Context.environment["DUGOUT_BAND"] {
+  let engine = [
+    "CLZ4", "CDigest", "CFileSystem", "ByteStore", "DocumentStore", "OfflineSync", "Harness", "CAllocations",
+  ]
+  let api = ["FirebaseCore", "FirebaseFirestore", "FirebaseFirestoreSwift", "FirebaseStorage", "Firebase"]
+  let layers = ["Ballcap", "Pring", "StreamBaseKit", "StreamHarness", "LayerHarness"]
+  let bands = [
+    "engine": engine + ["CDigestTests", "ByteStoreTests", "DocumentStoreTests"],
+    "api": engine + api
+      + ["OfflineSyncTests", "FirebaseCoreTests", "FirebaseFirestoreTests", "FirebaseStorageTests"],
+    "layers": engine + api + layers + ["BallcapTests", "PringTests", "StreamBaseKitTests"],
+  ]
+  guard let targets = bands[band] else {
+    fatalError("DUGOUT_BAND is '\(band)': it can be \(bands.keys.sorted().joined(separator: ", ")).")
+  }
+  package.targets.removeAll { !targets.contains($0.name) }
+  package.products.removeAll { !targets.contains($0.name) }
+}
