@@ -5,6 +5,8 @@
 //   3. once it is durable, the cache has what the database has; then, on the callback queue, the objects get the
 //      times of the commit, and the completion is called
 //   4. if it failed, the cache stays, and the objects get their times back
+//
+// The objects stay alive until the completion was called, or would have been.
 
 private import FirebaseCore
 public import FirebaseFirestore
@@ -23,6 +25,8 @@ public final class Batch {
   let firestore: Firestore
   private let batch: WriteBatch
   private var writes: [BatchWrite] = []
+  /// The objects of all writes, also of those that could not be encoded.
+  private var objects: [AnyObject] = []
 
   /// Makes a batch for this database, with nothing in it.
   public init(firestore: Firestore = Firestore.firestore()) {
@@ -35,6 +39,12 @@ public final class Batch {
   /// Sets these fields and leaves the others; adds no times.
   @discardableResult
   public func set(_ data: [String: Any], reference: DocumentReference) -> Self {
+    set(data, reference: reference, of: nil)
+  }
+
+  /// Sets fields on behalf of an object, which the batch keeps.
+  func set(_ data: [String: Any], reference: DocumentReference, of object: AnyObject?) -> Self {
+    if let object { objects.append(object) }
     add(BatchWrite(reference, nil)) {
       try UserData.fields(from: data, in: firestore)
     } as: {
@@ -50,6 +60,7 @@ public final class Batch {
     _ document: T, reference: DocumentReference? = nil, merge: Bool = false
   ) -> Self where T: DataRepresentable {
     let place: DocumentReference = reference ?? document.documentReference
+    objects.append(document)
     add(BatchWrite(place, document, times(document, [\.createdAt, \.updatedAt]))) {
       try fields(of: document, with: ["createdAt", "updatedAt"])
     } as: {
@@ -65,6 +76,7 @@ public final class Batch {
     _ document: T, reference: DocumentReference? = nil
   ) -> Self where T: DataRepresentable {
     let place: DocumentReference = reference ?? document.documentReference
+    objects.append(document)
     add(BatchWrite(place, document, times(document, [\.updatedAt]))) {
       try fields(of: document, with: ["updatedAt"])
     } as: {
@@ -77,6 +89,7 @@ public final class Batch {
   @discardableResult
   public func delete<T: Documentable>(_ document: T, reference: DocumentReference? = nil) -> Self {
     let place: DocumentReference = reference ?? document.documentReference
+    objects.append(document)
     batch.deleteDocument(place)
     writes.append(BatchWrite(place, nil))
     return self
@@ -122,23 +135,28 @@ public final class Batch {
 
   /// `completion` runs on the callback queue, once, with nil if everything is durable.
   public func commit(_ completion: (((any Error)?) -> Void)? = nil) {
-    let writes = Handed(begin())
+    let sent = Handed((writes: begin(), objects: objects))
     let completion = Handed(completion)
     let queue = firestore.callbackQueue
-    send(writes.value) { result in
+    send(sent.value.writes) { result in
       queue.async {
-        completion.value?(Self.end(writes.value, result))
+        // The objects learn the outcome with and without a completion.
+        let error = Self.end(sent.value.writes, result)
+        completion.value?(error)
+        withExtendedLifetime(sent) {}
       }
     }
   }
 
   /// Writes all of it or nothing; returns when it is on stable storage.
   nonisolated(nonsending) public func commit() async throws {
-    let writes = begin()
+    let (writes, objects) = (begin(), objects)
     let result = await withCheckedContinuation { continuation in
       send(writes) { continuation.resume(returning: $0) }
     }
-    if let error = Self.end(writes, result) { throw error }
+    let error = Self.end(writes, result)
+    withExtendedLifetime(objects) {}
+    if let error { throw error }
   }
 
   private func begin() -> [BatchWrite] {
