@@ -7,7 +7,8 @@
 // | module                 | may import                                                    | system modules            |
 // | ---------------------- | ------------------------------------------------------------- | ------------------------- |
 // | dugout                 | ByteStore DocumentStore OfflineSync FirebaseCore FirebaseFirestore FirebaseStorage Ballcap | libc Foundation Dispatch Synchronization |
-// | Ballcap                | FirebaseFirestore FirebaseStorage FirebaseCore                 | Foundation Dispatch Synchronization Observation Apple |
+// | Ballcap                | BallcapFields FirebaseFirestore FirebaseStorage FirebaseCore   | Foundation Dispatch Synchronization Observation Apple |
+// | BallcapFields          | FirebaseFirestore                                              |                           |
 // | Pring                  | FirebaseFirestore FirebaseStorage FirebaseCore                 | Foundation Dispatch Synchronization Apple |
 // | StreamBaseKit          | FirebaseFirestore FirebaseStorage FirebaseCore                 | Foundation Dispatch Synchronization Apple |
 // | Firebase               | FirebaseFirestore FirebaseStorage FirebaseCore                 |                           |
@@ -53,6 +54,7 @@ let package = Package(
     .library(name: "FirebaseStorage", targets: ["FirebaseStorage"]),
     .library(name: "Firebase", targets: ["Firebase"]),
     .library(name: "Ballcap", targets: ["Ballcap"]),
+    .library(name: "BallcapFields", targets: ["BallcapFields"]),
     .library(name: "Pring", targets: ["Pring"]),
     .library(name: "StreamBaseKit", targets: ["StreamBaseKit"]),
     .executable(name: "dugout", targets: ["dugout"]),
@@ -85,8 +87,10 @@ let package = Package(
       name: "FirebaseFirestoreSwift", dependencies: ["FirebaseFirestore"], swiftSettings: library),
 
     // Layers
+    .target(name: "BallcapFields", dependencies: ["FirebaseFirestore"], swiftSettings: library),
     .target(
-      name: "Ballcap", dependencies: ["FirebaseFirestore", "FirebaseStorage", "FirebaseCore"],
+      name: "Ballcap",
+      dependencies: ["BallcapFields", "FirebaseFirestore", "FirebaseStorage", "FirebaseCore"],
       swiftSettings: library),
     .target(
       name: "Pring", dependencies: ["FirebaseFirestore", "FirebaseStorage", "FirebaseCore"],
@@ -153,6 +157,8 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
+      name: "BallcapFieldsTests", dependencies: ["BallcapFields", "FirebaseFirestore"], swiftSettings: strict),
+    .testTarget(
       name: "BallcapTests",
       dependencies: [
         "Harness", "LayerHarness", "Ballcap", "FirebaseFirestore", "FirebaseStorage", "OfflineSync",
@@ -198,12 +204,13 @@ if let band = Context.environment["DUGOUT_BAND"] {
     "CLZ4", "CDigest", "CFileSystem", "ByteStore", "DocumentStore", "OfflineSync", "Harness", "CAllocations",
   ]
   let api = ["FirebaseCore", "FirebaseFirestore", "FirebaseFirestoreSwift", "FirebaseStorage", "Firebase"]
-  let layers = ["Ballcap", "Pring", "StreamBaseKit", "StreamHarness", "LayerHarness"]
+  let layers = ["Ballcap", "BallcapFields", "Pring", "StreamBaseKit", "StreamHarness", "LayerHarness"]
   let bands = [
     "engine": engine + ["CDigestTests", "ByteStoreTests", "DocumentStoreTests"],
     "api": engine + api
       + ["OfflineSyncTests", "FirebaseCoreTests", "FirebaseFirestoreTests", "FirebaseStorageTests"],
-    "layers": engine + api + layers + ["BallcapTests", "PringTests", "StreamBaseKitTests"],
+    "layers": engine + api + layers
+      + ["BallcapFieldsTests", "BallcapTests", "PringTests", "StreamBaseKitTests"],
   ]
   guard let targets = bands[band] else {
     fatalError("DUGOUT_BAND is '\(band)': it can be \(bands.keys.sorted().joined(separator: ", ")).")

@@ -43,5 +43,5 @@ struct Counter: Codable, Modelable {
   var hits: IncrementableInt = 0
   var weight: IncrementableDouble = 0.0
   var names: OperableArray<String> = []
-  var seen: Ballcap.ServerTimestamp = .pending
+  var seen: ServerTimestamp = .pending
 }

@@ -118,6 +118,7 @@ struct ComingFromBallcapGuide {
   struct Room: Codable, Modelable {
     var title = ""
     var members = 0
+    var opened: ServerTimestamp = .pending
   }
 
   func open(_ title: String) async throws {

@@ -26,7 +26,7 @@ struct SwiftCompiler {
       files.append(file.path)
     }
     let output = folder.appendingPathComponent("output.txt")
-    let status = try await run(arguments + files, output: output)
+    let status = try await run(["-typecheck"] + arguments + files, output: output)
     let words = try String(contentsOf: output, encoding: .utf8)
     return Self.violations(in: words, status: status, pages: snippets.map(\.page))
   }
@@ -35,9 +35,40 @@ struct SwiftCompiler {
   func typecheck(_ file: URL) async throws -> [Violation] {
     let output = FileManager.default.temporaryDirectory.appendingPathComponent("typecheck-\(UUID()).txt")
     defer { try? FileManager.default.removeItem(at: output) }
-    let status = try await run(arguments + [file.path], output: output)
+    let status = try await run(["-typecheck"] + arguments + [file.path], output: output)
     return Self.violations(
       in: try String(contentsOf: output, encoding: .utf8), status: status, pages: [file.lastPathComponent])
+  }
+
+  /// Compiles texts as the files of one module to object code. Returns what the compiler complains about, located by
+  /// the numbers of the texts.
+  func compile(_ texts: [String], flags: [String]) async throws -> [Violation] {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("compile-\(UUID())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    var files: [String] = []
+    for (index, text) in texts.enumerated() {
+      let file = folder.appendingPathComponent("File\(index + 1).swift")
+      try text.write(to: file, atomically: true, encoding: .utf8)
+      files.append(file.path)
+    }
+    let output = folder.appendingPathComponent("output.txt")
+    let object = folder.appendingPathComponent("object.o")
+    let status = try await run(["-c"] + arguments + flags + files + ["-o", object.path], output: output)
+    let words = try String(contentsOf: output, encoding: .utf8).replacing("\(folder.path)/", with: "")
+    return Self.violations(in: words, status: status, pages: files)
+  }
+
+  /// Compiles a text as a module of its own into a folder, where `-I` finds it.
+  func emitModule(_ name: String, _ text: String, flags: [String], in folder: URL) async throws {
+    let file = folder.appendingPathComponent("\(name).swift")
+    try text.write(to: file, atomically: true, encoding: .utf8)
+    let output = folder.appendingPathComponent("output.txt")
+    let result = ["-o", folder.appendingPathComponent("\(name).swiftmodule").path, file.path]
+    let status = try await run(
+      ["-emit-module"] + arguments + ["-module-name", name, "-I", folder.path] + flags + result,
+      output: output)
+    guard status == 0 else { throw Failure(description: try String(contentsOf: output, encoding: .utf8)) }
   }
 
   /// A program with modules of the build, which wrote their object files.
@@ -168,7 +199,7 @@ struct SwiftCompiler {
   private var arguments: [String] {
     get throws {
       var arguments = [
-        "-typecheck", "-swift-version", mode, "-parse-as-library", "-wmo", "-module-name", "Snippets",
+        "-swift-version", mode, "-parse-as-library", "-wmo", "-module-name", "Snippets",
         "-suppress-warnings", "-diagnostic-style", "llvm", "-no-color-diagnostics",
       ]
       guard let build else { return arguments }

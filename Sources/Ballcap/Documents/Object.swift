@@ -8,7 +8,7 @@ import Foundation
 open class Object: Documentable {
   open class var name: String { TypeName.lowercased(of: self) }
 
-  /// In classes of objects and in the models inside them, this is meant, and not the property wrapper of Firestore.
+  /// The enumeration, also in a file that imports Firestore alone, where the bare name is its property wrapper.
   public typealias ServerTimestamp = Ballcap.ServerTimestamp
 
   public internal(set) var documentReference: DocumentReference! {

@@ -1,5 +1,6 @@
 // A number that can also be counted up by the commit.
 
+import BallcapFields
 import FirebaseFirestore
 
 /// A number, or how much to add to the one that is stored.

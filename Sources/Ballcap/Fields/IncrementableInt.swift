@@ -1,5 +1,6 @@
 // An integer that can also be counted up by the commit.
 
+import BallcapFields
 import FirebaseFirestore
 
 /// An integer, or how much to add to the one that is stored.

@@ -1,5 +1,6 @@
 // An array that the commit can also add elements to and take elements from.
 
+import BallcapFields
 import FirebaseFirestore
 
 /// An array, or what to do with the one that is stored.

@@ -89,7 +89,7 @@ struct Tally: Codable, Modelable {
   var hits: IncrementableInt = 0
   var weight: IncrementableDouble = 0.0
   var visitors: OperableArray<String> = []
-  var seen: Ballcap.ServerTimestamp = .pending
+  var seen: ServerTimestamp = .pending
 }
 
 func visit(_ counter: Document<Tally>, _ name: String) async throws {

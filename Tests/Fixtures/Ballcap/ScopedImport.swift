@@ -1,4 +1,4 @@
-// One line more than code written for the original: a model outside of any class names Ballcap's type as it did.
+// An import of the type itself, which code of earlier releases has beside the imports of both modules.
 
 import Ballcap
 import FirebaseFirestore

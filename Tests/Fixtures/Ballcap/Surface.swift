@@ -21,13 +21,15 @@ private final class Shop: Object, DataRepresentable, DataListenable, DataCacheab
   var note = ""
 }
 
+/// A model outside of any class.
 private struct Article: Codable, Modelable {
   static var name: String { "articles" }
   var title: String = ""
   var count: Int = 0
+  var published: ServerTimestamp = .pending
 }
 
-/// Inside a class of objects, the name is Ballcap's, however deep.
+/// Inside a class of objects, the name is Ballcap's as well, however deep.
 private final class Visit: Object, DataRepresentable {
   struct Model: Codable, Modelable {
     var seen: ServerTimestamp = .pending
@@ -45,7 +47,7 @@ private final class Visit: Object, DataRepresentable {
   }
 }
 
-/// Elsewhere, both have to say whose they are.
+/// Beside Ballcap's, Firestore's wrapper has its whole name.
 private struct Stamped: Codable, Modelable {
   @FirebaseFirestore.ServerTimestamp var at: Timestamp?
   var seen: Ballcap.ServerTimestamp = .pending
@@ -260,5 +262,5 @@ private func values(_ timestamp: Timestamp) {
   if case .value(let elements) = array { print(elements) }
   print(numbers.first!.rawValue, array.first as Any, array.isEmpty, array.count, array[0])
   print(timestamp == Timestamp(), timestamp < Timestamp(), timestamp >= Timestamp())
-  print(Ballcap.ServerTimestamp(rawValue: timestamp)!.rawValue)
+  print(ServerTimestamp(rawValue: timestamp)!.rawValue, Ballcap.ServerTimestamp.resolved(timestamp))
 }

@@ -95,7 +95,7 @@ struct ChatRoom: Sendable {
 struct Line: Sendable {
   let text: String
 
-  init(_ from: String, _ text: String, _ at: Ballcap.ServerTimestamp) {
+  init(_ from: String, _ text: String, _ at: ServerTimestamp) {
     var time = "--:--"
     if case .resolved(let timestamp) = at {
       let parts = Calendar.current.dateComponents([.hour, .minute], from: timestamp.dateValue())

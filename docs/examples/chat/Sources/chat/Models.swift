@@ -25,7 +25,7 @@ final class Room: Object, DataRepresentable, DataCacheable, HierarchicalStructur
 struct Transcript: Codable, Modelable {
   var from = ""
   var text = ""
-  var at: Ballcap.ServerTimestamp = .pending
+  var at: ServerTimestamp = .pending
 }
 
 struct Member: Codable, Modelable {

@@ -1,0 +1,50 @@
+// The time of a commit as the value of a field: compared, hashed, written and read.
+
+import BallcapFields
+import FirebaseFirestore
+import Foundation
+import Testing
+
+@Suite struct ServerTimestampTests {
+  private typealias Time = BallcapFields.ServerTimestamp
+
+  private struct Fields: Codable, Equatable {
+    var at = Time.pending
+  }
+
+  private let moment = Timestamp(seconds: 1, nanoseconds: 0)
+
+  @Test func aPendingTimeIsComparedAndHashedWithoutAValue() {
+    #expect(Time.pending == .pending)
+    #expect(!(Time.pending != .pending))
+    #expect(Time.pending != .resolved(moment))
+    #expect(Time.resolved(moment) == .resolved(moment))
+    #expect(Set<Time>([.pending, .pending, .resolved(moment)]).count == 2)
+    #expect(Time.pending.hashValue == Time.pending.hashValue)
+  }
+
+  @Test func genericCodeComparesItToo() {
+    func same<Value: Equatable>(_ left: Value, _ right: Value) -> Bool { !(left != right) }
+    #expect(same(Time.pending, .pending))
+    #expect(!same(Time.pending, .resolved(moment)))
+  }
+
+  @Test func itsRawValueIsTheTimeOnceThatIsKnown() {
+    #expect(Time(rawValue: moment) == .resolved(moment))
+    #expect(Time.resolved(moment).rawValue == moment)
+  }
+
+  @Test func aPendingTimeIsWrittenAsTheTimeOfTheCommit() throws {
+    let pending = try Firestore.Encoder().encode(Fields())
+    #expect(pending["at"] as? FieldValue == FieldValue.serverTimestamp())
+    let resolved = try Firestore.Encoder().encode(Fields(at: .resolved(moment)))
+    #expect(resolved["at"] as? Timestamp == moment)
+  }
+
+  @Test func whatIsStoredIsReadAsAKnownTimeAndNullAsAPendingOne() throws {
+    let decoder = Firestore.Decoder()
+    #expect(try decoder.decode(Fields.self, from: ["at": moment]).at == .resolved(moment))
+    #expect(try decoder.decode(Fields.self, from: ["at": NSNull()]).at == .pending)
+    #expect(throws: DecodingError.self) { try decoder.decode(Fields.self, from: ["at": "noon"]) }
+  }
+}
