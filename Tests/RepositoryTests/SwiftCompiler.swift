@@ -116,26 +116,7 @@ struct SwiftCompiler {
 
   /// From the module's symbol graph.
   func publicSymbols(of module: String) async throws -> [PublicSymbol] {
-    guard let build, let tool = executable.map({ URL(fileURLWithPath: $0).deletingLastPathComponent() })
-    else {
-      throw Failure(description: "There is no build, or no toolchain.")
-    }
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("symbols-\(UUID())")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    var extractor = self
-    extractor.executable = tool.appendingPathComponent("swift-symbolgraph-extract").path
-    let output = folder.appendingPathComponent("output.txt")
-    var arguments = ["-module-name", module, "-output-dir", folder.path, "-minimum-access-level", "public"]
-    arguments += ["-skip-synthesized-members", "-target", Self.target]
-    arguments += ["-I", build.appendingPathComponent("Modules").path]
-    for map in try Self.moduleMaps(build) { arguments += ["-Xcc", "-fmodule-map-file=\(map)"] }
-    let status = try await extractor.run(arguments, output: output)
-    let graph = folder.appendingPathComponent("\(module).symbols.json")
-    guard status == 0, let data = try? Data(contentsOf: graph) else {
-      throw Failure(description: try String(contentsOf: output, encoding: .utf8))
-    }
-    let decoded = try JSONDecoder().decode(SymbolGraph.self, from: data)
+    let decoded = try await symbolGraph(of: module, level: "public")
     let derived = Set(decoded.relationships.filter(\.isDerived).map(\.source))
     let names = Dictionary(
       decoded.symbols.map { ($0.identifier.precise, $0.pathComponents.last ?? "") }, uniquingKeysWith: { $1 })
@@ -154,13 +135,40 @@ struct SwiftCompiler {
     }
   }
 
-  private struct SymbolGraph: Decodable {
+  /// The symbols of a module of the build that have at least an access level, and how they are related.
+  func symbolGraph(of module: String, level: String) async throws -> SymbolGraph {
+    guard let build, let tool = executable.map({ URL(fileURLWithPath: $0).deletingLastPathComponent() })
+    else {
+      throw Failure(description: "There is no build, or no toolchain.")
+    }
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("symbols-\(UUID())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    var extractor = self
+    extractor.executable = tool.appendingPathComponent("swift-symbolgraph-extract").path
+    let output = folder.appendingPathComponent("output.txt")
+    var arguments = ["-module-name", module, "-output-dir", folder.path, "-minimum-access-level", level]
+    arguments += ["-skip-synthesized-members", "-target", Self.target]
+    arguments += ["-I", build.appendingPathComponent("Modules").path]
+    for map in try Self.moduleMaps(build) { arguments += ["-Xcc", "-fmodule-map-file=\(map)"] }
+    let status = try await extractor.run(arguments, output: output)
+    let graph = folder.appendingPathComponent("\(module).symbols.json")
+    guard status == 0, let data = try? Data(contentsOf: graph) else {
+      throw Failure(description: try String(contentsOf: output, encoding: .utf8))
+    }
+    return try JSONDecoder().decode(SymbolGraph.self, from: data)
+  }
+
+  struct SymbolGraph: Decodable {
     struct Symbol: Decodable {
+      struct Kind: Decodable { var identifier: String }
       struct Identifier: Decodable { var precise: String }
       struct Comment: Decodable {}
       struct Fragment: Decodable { var spelling: String }
+      var kind: Kind
       var identifier: Identifier
       var pathComponents: [String]
+      var accessLevel: String
       var docComment: Comment?
       var declarationFragments: [Fragment]
     }

@@ -85,15 +85,15 @@ extension StreamBaseKitTests {
       }
       #expect(calls == Self.count)
       calls = 0
-      let touched = partitioned.rowsTouched
+      let touched = partitioned.kitRowsTouched
       stream.add(Note("103001"), Note("103003"))
       stream.remove(Note("100000"))
       #expect(calls == 2)
       // For each of the two, a search among the 1500 rows of its section.
-      #expect(partitioned.rowsTouched - touched < 150)
+      #expect(partitioned.kitRowsTouched - touched < 150)
       #expect(partitioned.findIndexPath("103001") == path(0, 750))
       #expect(partitioned.findIndexPath("103003") == path(1, 751))
-      partitioned.checkInvariants()
+      partitioned.kitCheckInvariants()
       #expect(partitioned.count(inSection: 0) + partitioned.count(inSection: 1) == Self.count + 1)
     }
 

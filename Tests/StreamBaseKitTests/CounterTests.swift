@@ -112,7 +112,7 @@ extension StreamBaseKitTests {
     @Test func racingEndsAndUpdatesOfOneRecordAreCountedOnce() async throws {
       // As if they were of two databases, they know nothing of each other's lanes.
       let (other, otherContext) = Self.open(world.firestore, errors)
-      other.lanes = ResourceLanes()
+      other.kitLanes = ResourceLanes()
       for round in 0..<30 {
         let key = "\(round)"
         await run { context.create(Note(key, rank: round % 2 == 0 ? 20 : 1)) }
@@ -288,7 +288,7 @@ extension StreamBaseKitTests {
       let stored = try await world.firestore.document("letters/b/items/1").getDocument(source: .cache)
       let taken = world.on {
         let taken = Letter(key: "1")
-        taken.take(stored)
+        taken.kitTake(stored)
         return taken
       }
       #expect(taken.sentAt != nil)

@@ -24,7 +24,7 @@ extension StreamBaseKitTests {
     /// Until the listener with the limit has given way.
     private func settled(_ stream: StreamBase) async {
       await world.wait {
-        !stream.segments.contains { $0.id == 0 } && stream.segments.allSatisfy(\.hasReported)
+        !stream.kitSegments.contains { $0.id == 0 } && stream.kitSegments.allSatisfy(\.hasReported)
       }
     }
 
@@ -118,7 +118,7 @@ extension StreamBaseKitTests {
       let timer = HandTimer()
       world.on {
         stream.batchDelay = 0.1
-        stream.timer = timer
+        stream.kitTimer = timer
       }
       await fetch(stream, 1, "b")
       #expect(world.keys(stream) == ["a", "b"])
@@ -166,7 +166,7 @@ extension StreamBaseKitTests {
       await world.wait { stream.count >= 4 }
       #expect(world.keys(stream) == ["100", "115", "120", "125"])
       world.on { stream.predicate = { (($0 as? Note)?.rank ?? 0) >= 38 } }
-      await world.wait { stream.count == 2 && !stream.isFetching }
+      await world.wait { stream.count == 2 && !stream.kitIsFetching }
       #expect(world.on { !stream.hasMore })
     }
 
@@ -195,7 +195,7 @@ extension StreamBaseKitTests {
       let keys = ["a", "b", "c", "d", "e", "f", "g"]
       let inOrder = isAscending ? keys : keys.reversed()
       func reached(_ stream: StreamBase) -> String? {
-        guard case .document(let document)? = world.on({ stream.frontier }) else { return nil }
+        guard case .document(let document)? = world.on({ stream.kitFrontier }) else { return nil }
         return document.documentID
       }
       // Some share a rank, so that the key decides.
@@ -273,7 +273,7 @@ extension StreamBaseKitTests {
         change(stream)
         return stream
       }
-      await world.wait { stream.load.isFinished && !stream.loadIsDue }
+      await world.wait { stream.kitLoad.isFinished && !stream.kitLoadIsDue }
       return stream
     }
 
@@ -313,10 +313,10 @@ extension StreamBaseKitTests {
         $0.predicate = { _ in false }
         $0.autoFetch = true
       }
-      await world.wait { !hiding.isFetching }
+      await world.wait { !hiding.kitIsFetching }
       try await world.firestore.enableNetwork()
       try await world.firestore.waitForPendingWrites()
-      await world.wait { long.segments.first?.last?.metadata.hasPendingWrites == false }
+      await world.wait { long.kitSegments.first?.last?.metadata.hasPendingWrites == false }
       await fetch(short, 10, "b", in: world)
       #expect(world.keys(short) == ["a", "b"] + sent)
       await fetch(long, 2, "p1", in: world)
@@ -343,7 +343,7 @@ extension StreamBaseKitTests {
       await world.wait {
         recorder.changes.contains { change in if case .failed = change { true } else { false } }
       }
-      #expect(world.on { !stream.isFetching })
+      #expect(world.on { !stream.kitIsFetching })
     }
 
     @Test func aBatchBehindTheEndReadsNothing() async throws {
@@ -354,7 +354,7 @@ extension StreamBaseKitTests {
       }
       let timer = HandTimer()
       world.on {
-        stream.timer = timer
+        stream.kitTimer = timer
         stream.batchDelay = 0.1
       }
       try await world.delete("a")
@@ -364,7 +364,7 @@ extension StreamBaseKitTests {
         timer.fire()
       }
       #expect(world.keys(stream) == ["b"])
-      #expect(world.on { !stream.isFetching })
+      #expect(world.on { !stream.kitIsFetching })
     }
 
     // MARK: Failures
@@ -405,7 +405,7 @@ extension StreamBaseKitTests {
     @Test func fault20AQueryThatFailsIsReportedOnceAlsoToADelegateThatComesLater() async throws {
       let (world, remote, authority) = try refusing { _ in true }
       let stream = world.on { StreamBase(type: Note.self, ref: world.notes) }
-      await world.wait { stream.load.isFinished }
+      await world.wait { stream.kitLoad.isFinished }
       let recorder = StreamChangeRecorder()
       world.on { stream.delegate = recorder }
       guard case .initialLoad(let error?)? = world.on({ recorder.changes }).first else {
@@ -414,7 +414,7 @@ extension StreamBaseKitTests {
       }
       #expect(error.code == FirestoreErrorCode.Code.permissionDenied.rawValue)
       world.on {
-        stream.finishLoad(nil)
+        stream.kitFinishLoad(nil)
         stream.delegate = recorder
       }
       #expect(world.on { recorder.changes }.count == 1)

@@ -263,14 +263,14 @@ extension StreamBaseKitTests {
       client.world.queue.resume()
       client.world.on { endHook?(nil) }
       await client.world.wait {
-        base.lanes.refusedCount == 1 || base.heard.contains { $0.hasPrefix("did") }
+        base.kitLanes.refusedCount == 1 || base.heard.contains { $0.hasPrefix("did") }
       }
       try #require(client.world.on { !base.heard.contains { $0.hasPrefix("did") } })
       try await firestore.changeUser("ada")
       try await client.finish(1)
       #expect(client.world.on { base.heard.last } == "persisted \(isUpdate ? "update" : "creation") 0")
       #expect(client.world.on { base.heard.count { $0.hasPrefix("did") } } == 1)
-      #expect(client.world.on { base.logs.count == 1 && base.lanes.isEmpty })
+      #expect(client.world.on { base.logs.count == 1 && base.kitLanes.isEmpty })
       #expect(Set(writers.all) == ["ada"])
       try await firestore.terminate()
     }
@@ -561,7 +561,7 @@ extension StreamBaseKitTests {
       await world.wait { codes.count == 2 }
       let cancelled = FirestoreErrorCode.Code.cancelled.rawValue
       #expect(world.on { codes } == [cancelled, cancelled])
-      #expect(world.on { base.finished == 1 && base.lanes.isEmpty })
+      #expect(world.on { base.finished == 1 && base.kitLanes.isEmpty })
     }
 
     @Test func whatWasRefusedEndsWithTheDatabaseIfItsUserIsAway() async throws {
@@ -580,7 +580,7 @@ extension StreamBaseKitTests {
       try await firestore.terminate()
       await client.world.wait { client.base.finished == 1 }
       #expect(client.world.on { client.base.heard.last } == "persisted update 1")
-      #expect(client.world.on { client.base.lanes.isEmpty })
+      #expect(client.world.on { client.base.kitLanes.isEmpty })
     }
 
     // MARK: Owners

@@ -169,7 +169,7 @@ extension StreamBaseKitTests {
     ) -> (UnionStream, StreamChangeRecorder, HandTimer) {
       let union = UnionStream(sources: streams.0, streams.1)
       let (recorder, timer) = (StreamChangeRecorder(), HandTimer())
-      union.timer = timer
+      union.kitTimer = timer
       union.delegate = recorder
       return (union, recorder, timer)
     }
@@ -281,7 +281,7 @@ extension StreamBaseKitTests {
       let streams = streams(["a", "c"], ["b", "d"])
       let union = UnionStream(sources: streams.0, streams.1)
       let timer = HandTimer()
-      union.timer = timer
+      union.kitTimer = timer
       let partitioned = PartitionedStream(stream: union, sectionTitles: ["first", "second"]) {
         ($0 as? Note)?.text == "first" ? 0 : 1
       }

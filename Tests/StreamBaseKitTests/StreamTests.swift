@@ -71,7 +71,7 @@ extension StreamBaseKitTests {
         let dated = sent as? Dated
         dated?.date = Timestamp(seconds: 5, nanoseconds: 0)
         stream.handleItemChanged(sent!)
-        stream.checkInvariants()
+        stream.kitCheckInvariants()
       }
       #expect(world.keys(stream) == (isAscending ? ["b", "a", "z"] : ["z", "a", "b"]))
       try await world.firestore.enableNetwork()
@@ -215,7 +215,7 @@ extension StreamBaseKitTests {
       world.on {
         #expect(stream.findFirstIndexPathAfter(Note("x", rank: 3)) == path(0, 2))
         #expect(stream.findLastIndexPathBefore(Note("x", rank: 3)) == path(0, 1))
-        stream.checkInvariants()
+        stream.kitCheckInvariants()
       }
     }
 
@@ -340,7 +340,7 @@ extension StreamBaseKitTests {
       let (stream, recorder) = await world.stream()
       world.on {
         stream.batchDelay = 0.1
-        stream.timer = timer
+        stream.kitTimer = timer
       }
       // Each by itself: changes that come while one is told are told as one.
       try await world.put("b")
@@ -369,7 +369,7 @@ extension StreamBaseKitTests {
       let (stream, recorder) = await world.stream()
       world.on {
         stream.batchDelay = 0.1
-        stream.timer = timer
+        stream.kitTimer = timer
       }
       try await world.put("a")
       try await world.put("b")

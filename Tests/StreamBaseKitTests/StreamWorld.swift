@@ -113,7 +113,7 @@ final class StreamWorld: @unchecked Sendable {
       change(stream)
       return (stream, recorder)
     }
-    await wait { stream.load.isFinished && !stream.loadIsDue }
+    await wait { stream.kitLoad.isFinished && !stream.kitLoadIsDue }
     on { _ = recorder.take() }
     return (stream, recorder)
   }

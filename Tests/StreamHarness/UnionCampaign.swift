@@ -115,7 +115,7 @@ package struct UnionCampaign {
           type: Item.self, ref: firestore.collection("s\(index)"), ascending: order.1, ordering: order.0)
       }
       for (stream, timer) in zip(streams, timers) {
-        stream.timer = timer
+        stream.kitTimer = timer
         stream.predicate = { ($0 as? Item)?.isHidden == false }
       }
       // One delivers at once, the others when their timers are fired.
@@ -139,7 +139,7 @@ package struct UnionCampaign {
     private static func join(_ streams: [StreamBase], _ timer: HandTimer) -> (UnionStream, PartitionedStream)
     {
       let union = UnionStream(sources: streams[0], streams[1], streams[2])
-      union.timer = timer
+      union.kitTimer = timer
       let titles = (0..<UnionCampaign.sections).map { "section \($0)" }
       let partitioned = PartitionedStream(stream: union, sectionTitles: titles) { ($0 as? Item)?.group ?? 0 }
       return (union, partitioned)
@@ -370,9 +370,9 @@ package struct UnionCampaign {
     summary.failure = queue.sync {
       world.fireAll()
       world.table.compare(expected)
-      for stream in world.streams { stream.checkInvariants() }
-      world.union.checkInvariants()
-      world.partitioned.checkInvariants()
+      for stream in world.streams { stream.kitCheckInvariants() }
+      world.union.kitCheckInvariants()
+      world.partitioned.kitCheckInvariants()
       return world.table.problem
     }
   }

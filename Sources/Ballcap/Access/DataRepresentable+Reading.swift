@@ -84,7 +84,7 @@ extension DataRepresentable where Self: Object {
     if data != object?.data { data = object?.data }
     guard let object else { return }
     snapshot = object.snapshot
-    times = object.times
+    ballcapTimes = object.ballcapTimes
   }
 
   // MARK: Async

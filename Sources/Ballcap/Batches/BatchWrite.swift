@@ -32,7 +32,7 @@ struct BatchWrite {
   /// Sets the times to those of the commit.
   func succeed(_ snapshot: DocumentSnapshot?) {
     guard let object, let snapshot, snapshot.exists else { return }
-    object.times.update(from: snapshot)
+    object.ballcapTimes.update(from: snapshot)
   }
 
   /// Sets the times back, unless somebody else has set them meanwhile.

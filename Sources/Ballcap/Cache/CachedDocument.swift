@@ -133,8 +133,8 @@ struct CachedDocument: @unchecked Sendable {
 
   func setTimes(of object: Object) {
     switch content {
-    case .snapshot(let snapshot): object.times.update(from: snapshot)
-    case .dictionary(let dictionary): object.times.update(from: dictionary)
+    case .snapshot(let snapshot): object.ballcapTimes.update(from: snapshot)
+    case .dictionary(let dictionary): object.ballcapTimes.update(from: dictionary)
     case .absent: break
     }
   }

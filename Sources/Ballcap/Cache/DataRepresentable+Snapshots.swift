@@ -28,7 +28,7 @@ extension DataRepresentable where Self: Object {
     self.init(snapshot.reference)
     self.snapshot = snapshot
     self.data = data
-    times = DocumentTimes(read: snapshot, at: moment)
+    ballcapTimes = DocumentTimes(read: snapshot, at: moment)
   }
 
   /// The same as `init(snapshot:)`, and faster where the class knows a way.
@@ -42,7 +42,7 @@ extension DataRepresentable where Self: Object {
   private static func object(
     found snapshot: DocumentSnapshot, at moment: Date, _ decoder: Firestore.Decoder
   ) throws -> Self {
-    if let object = try whole(of: snapshot, at: moment, decoder) { return object as! Self }
+    if let object = try ballcapWhole(of: snapshot, at: moment, decoder) { return object as! Self }
     return try Self(found: snapshot, at: moment, decoder)
   }
 
@@ -78,7 +78,7 @@ extension DataRepresentable where Self: Object {
     } catch {
       data = try snapshot.data(as: Model.self, with: .estimate)
     }
-    times.update(from: snapshot)
+    ballcapTimes.update(from: snapshot)
     DocumentCache.shared.note(snapshot)
   }
 

@@ -29,7 +29,7 @@ extension DataRepresentable where Self: Object {
       return nil
     }
     self.init(documentReference: reference, from: model)
-    times.update(from: data)
+    ballcapTimes.update(from: data)
   }
 
   /// A document with this id and data, in the collection of its type unless another is named.
@@ -42,7 +42,7 @@ extension DataRepresentable where Self: Object {
     self.init(
       documentReference: documentReference,
       from: try Firestore.Decoder().decode(Model.self, from: data, in: documentReference))
-    times.update(from: data)
+    ballcapTimes.update(from: data)
   }
 
   /// A document at a reference, with data.

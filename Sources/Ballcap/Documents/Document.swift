@@ -28,10 +28,10 @@ public final class Document<Model: Modelable & Codable>: Object, DataRepresentab
 
   private init(_ data: consuming Model, read snapshot: DocumentSnapshot, at moment: Date) {
     self.data = data
-    super.init(read: snapshot, at: moment)
+    super.init(ballcapRead: snapshot, at: moment)
   }
 
-  override class func whole(
+  override class func ballcapWhole(
     of snapshot: DocumentSnapshot, at moment: Date, _ decoder: Firestore.Decoder
   ) throws -> Object? {
     let data = try snapshot.data(as: Model.self, with: .estimate, decoder: decoder)

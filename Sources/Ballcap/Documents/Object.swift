@@ -1,4 +1,6 @@
 // The base of everything that stands for a document.
+//
+// Internal members begin with `ballcap`: `@testable import` shows them to an app's subclasses.
 
 public import FirebaseFirestore
 public import FirebaseStorage
@@ -19,17 +21,17 @@ open class Object: Documentable {
   // Not `DocumentSnapshot?`, which would be nil first and then assigned to.
   /// What was read last; nil before the first read.
   public internal(set) var snapshot: Optional<DocumentSnapshot>
-  var times: DocumentTimes
+  var ballcapTimes: DocumentTimes
 
   /// The time of construction, until more is known: from reading, or from saving this instance.
   public internal(set) var createdAt: Timestamp {
-    get { times.createdAt }
-    set { times.createdAt = newValue }
+    get { ballcapTimes.createdAt }
+    set { ballcapTimes.createdAt = newValue }
   }
 
   public internal(set) var updatedAt: Timestamp {
-    get { times.updatedAt }
-    set { times.updatedAt = newValue }
+    get { ballcapTimes.updatedAt }
+    set { ballcapTimes.updatedAt = newValue }
   }
 
   /// In the storage of the default app, at the path of the document.
@@ -40,19 +42,19 @@ open class Object: Documentable {
   public required init(_ documentReference: DocumentReference) {
     reference = documentReference
     snapshot = nil
-    times = DocumentTimes()
+    ballcapTimes = DocumentTimes()
   }
 
   /// The object of a document that was read at `moment`.
-  init(read snapshot: DocumentSnapshot, at moment: Date) {
+  init(ballcapRead snapshot: DocumentSnapshot, at moment: Date) {
     reference = snapshot.reference
     self.snapshot = snapshot
-    times = DocumentTimes(read: snapshot, at: moment)
+    ballcapTimes = DocumentTimes(read: snapshot, at: moment)
   }
 
   /// The object of a document that was found, if the class can make it with all that it holds at once. Nil if it is to
   /// be made empty and then filled: classes outside of this module know but that way.
-  class func whole(
+  class func ballcapWhole(
     of snapshot: DocumentSnapshot, at moment: Date, _ decoder: Firestore.Decoder
   ) throws -> Object? { nil }
 

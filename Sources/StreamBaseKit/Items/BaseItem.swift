@@ -43,7 +43,7 @@ public protocol BaseItemProtocol: KeyedObject {
 open class BaseItem: Equatable, BaseItemProtocol {
   public var key: String?
   /// By their fields; as of the state that a stream gave it last.
-  var pendingTimes: [String: PendingTime] = [:]
+  var kitPendingTimes: [String: PendingTime] = [:]
 
   open var dict: [String: Any] { [:] }
 
@@ -59,7 +59,7 @@ open class BaseItem: Equatable, BaseItemProtocol {
   open func clone() -> any BaseItemProtocol {
     let copy = type(of: self).init(key: key)
     copy.update(dict)
-    copy.pendingTimes = pendingTimes
+    copy.kitPendingTimes = kitPendingTimes
     return copy
   }
 

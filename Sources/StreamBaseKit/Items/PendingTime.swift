@@ -13,31 +13,31 @@ struct PendingTime {
 
 extension BaseItem {
   /// Takes the fields of a document.
-  func take(_ document: DocumentSnapshot) {
+  func kitTake(_ document: DocumentSnapshot) {
     update(document.data(with: .estimate))
-    pendingTimes = [:]
+    kitPendingTimes = [:]
     let names = document.pendingTimes
     guard !names.isEmpty else { return }
     let fields = self.dict
     let firestore = document.reference.firestore
     for name in names {
-      pendingTimes[name] = PendingTime(
+      kitPendingTimes[name] = PendingTime(
         estimate: SortBytes.of(fields[name], in: firestore), place: document.sortBytes(of: name))
     }
   }
 
   /// The time that stands for a field which has `bytes`; nil if there is none, or it has something else by now.
-  func pendingTime(_ field: String, _ bytes: [UInt8]) -> PendingTime? {
-    pendingTimes[field].flatMap { $0.estimate == bytes ? $0 : nil }
+  func kitPendingTime(_ field: String, _ bytes: [UInt8]) -> PendingTime? {
+    kitPendingTimes[field].flatMap { $0.estimate == bytes ? $0 : nil }
   }
 
   /// The fields of `dict` that have nothing but this machine's time.
-  func estimates(in dict: [String: Any], _ firestore: Firestore) -> Set<String> {
-    guard !pendingTimes.isEmpty else { return [] }
+  func kitEstimates(in dict: [String: Any], _ firestore: Firestore) -> Set<String> {
+    guard !kitPendingTimes.isEmpty else { return [] }
     let null = SortBytes.of(nil, in: firestore)
-    let names = pendingTimes.keys.filter { name in
+    let names = kitPendingTimes.keys.filter { name in
       let bytes = SortBytes.of(dict[name], in: firestore)
-      return bytes != null && pendingTime(name, bytes) != nil
+      return bytes != null && kitPendingTime(name, bytes) != nil
     }
     return Set(names)
   }

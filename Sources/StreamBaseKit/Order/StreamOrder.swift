@@ -29,7 +29,7 @@ struct StreamOrder {
   func place(of item: BaseItem) -> Place {
     guard let child else { return Place(value: [], key: item.key ?? "") }
     let bytes = SortBytes.of(item.dict[child], in: firestore)
-    return Place(value: item.pendingTime(child, bytes)?.place ?? bytes, key: item.key ?? "")
+    return Place(value: item.kitPendingTime(child, bytes)?.place ?? bytes, key: item.key ?? "")
   }
 
   func areInOrder(_ left: Place, _ right: Place) -> Bool {

@@ -4,7 +4,7 @@ import FirebaseFirestore
 import Foundation
 
 extension ResourceBase {
-  func path(
+  func kitPath(
     of type: any BaseItemProtocol.Type, _ context: ResourceContext
   ) throws(ResourceError) -> ResourcePath {
     guard let path = findResourcePath(type, context: context) else {
@@ -14,17 +14,17 @@ extension ResourceBase {
   }
 
   /// With another key than the instance's own.
-  func place(
+  func kitPlace(
     of instance: any BaseItemProtocol, _ key: String?, _ context: ResourceContext
   ) throws(ResourceError) -> ResourcePlace {
     let type = Swift.type(of: instance)
-    let components = try path(of: type, context).resolved(key) { name throws(ResourceError) in
-      try self.key(of: name, in: context, for: type)
+    let components = try kitPath(of: type, context).resolved(key) { name throws(ResourceError) in
+      try self.kitKey(of: name, in: context, for: type)
     }
     return ResourcePlace(components, padding: paddingCollection)
   }
 
-  func key(
+  func kitKey(
     of name: String, in context: ResourceContext, for type: any BaseItemProtocol.Type
   ) throws(ResourceError) -> String {
     guard let object = context.get(name) else {
@@ -38,17 +38,17 @@ extension ResourceBase {
     return key
   }
 
-  func document(_ place: ResourcePlace) -> DocumentReference {
+  func kitDocument(_ place: ResourcePlace) -> DocumentReference {
     DocumentReference(firebase, place.document)
   }
 
   /// Of something that cannot even be tried. In debug builds, an app that does not handle errors ends here.
-  func report(_ error: ResourceError) {
+  func kitReport(_ error: ResourceError) {
     if let errorHandler { return errorHandler(error.nsError) }
     assertionFailure(error.message)
   }
 
-  func report(_ error: NSError?) {
+  func kitReport(_ error: NSError?) {
     if let error { errorHandler?(error) }
   }
 }

@@ -31,21 +31,21 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
   public static let standardPadding = "items"
 
   private var paths: [ObjectIdentifier: (type: any BaseItemProtocol.Type, path: String)] = [:]
-  private(set) var counters: [ResourceCounter] = []
-  var lanes: ResourceLanes
+  private(set) var kitCounters: [ResourceCounter] = []
+  var kitLanes: ResourceLanes
   private static let registered = PerDatabase { RegisteredPaths() }
   private let registered: RegisteredPaths
 
   /// Knows no classes yet.
   public init(firebase: Firestore) {
     self.firebase = firebase
-    lanes = ResourceLanes.shared[firebase]
+    kitLanes = ResourceLanes.shared[firebase]
     registered = Self.registered[firebase]
   }
 
   public var debugDescription: String {
     let paths = paths.values.map { "\($0.type) at \($0.path)" }.sorted()
-    let counters = counters.map { "\($0.owner).\($0.name) counts \($0.counted)" }
+    let counters = kitCounters.map { "\($0.owner).\($0.name) counts \($0.counted)" }
     return "ResourceBase [\((paths + counters).joined(separator: ", "))]"
   }
 
@@ -69,9 +69,9 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
     predicate: CounterPredicate?
   ) {
     precondition(paths[ObjectIdentifier(type)] != nil, "\(type) has to be registered before its counters.")
-    counters.append(
+    kitCounters.append(
       ResourceCounter(
-        id: counters.count, owner: type, name: name, counted: countingType, predicate: predicate))
+        id: kitCounters.count, owner: type, name: name, counted: countingType, predicate: predicate))
   }
 
   // MARK: For subclasses: creating
@@ -170,7 +170,7 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
   open func ref(_ instance: any BaseItemProtocol, context: ResourceContext) -> DocumentReference {
     do throws(ResourceError) {
       return firebase.document(
-        try place(of: instance, instance.key, context).document.joined(separator: "/"))
+        try kitPlace(of: instance, instance.key, context).document.joined(separator: "/"))
     } catch {
       refuse(error)
     }
@@ -181,8 +181,8 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
     _ type: any BaseItemProtocol.Type, context: ResourceContext
   ) -> CollectionReference {
     do throws(ResourceError) {
-      let collection = try path(of: type, context).resolvedCollection { name throws(ResourceError) in
-        try key(of: name, in: context, for: type)
+      let collection = try kitPath(of: type, context).resolvedCollection { name throws(ResourceError) in
+        try kitKey(of: name, in: context, for: type)
       }
       return firebase.collection(
         ResourcePlace.collection(collection, padding: paddingCollection).joined(separator: "/"))

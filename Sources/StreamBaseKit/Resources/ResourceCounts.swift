@@ -36,7 +36,7 @@ struct ResourceCounts {
     _ base: ResourceBase, _ instance: any BaseItemProtocol, _ context: ResourceContext,
     before: (ResourceCounter) -> Bool, after: (ResourceCounter) -> Bool
   ) throws(ResourceError) {
-    for counter in base.counters where instance.isInstance(of: counter.counted) {
+    for counter in base.kitCounters where instance.isInstance(of: counter.counted) {
       let delta: Int64 = (after(counter) ? 1 : 0) - (before(counter) ? 1 : 0)
       guard delta != 0 else { continue }
       guard let owner = try Self.owner(of: counter, instance, base, context) else {
@@ -56,11 +56,11 @@ struct ResourceCounts {
     of counter: ResourceCounter, _ instance: any BaseItemProtocol, _ base: ResourceBase,
     _ context: ResourceContext
   ) throws(ResourceError) -> DocumentReference? {
-    let used = try base.path(of: Swift.type(of: instance), context).names
+    let used = try base.kitPath(of: Swift.type(of: instance), context).names
     let candidates = context.filter { $0.1.isInstance(of: counter.owner) }
     let named = candidates.first { used.contains($0.0) } ?? candidates.first
     guard let owner = named?.1 else { return nil }
-    return base.document(try base.place(of: owner, owner.key, context))
+    return base.kitDocument(try base.kitPlace(of: owner, owner.key, context))
   }
 
   /// `owners` says what was read of those that are to have less.
@@ -85,24 +85,24 @@ struct ResourceCounts {
 }
 
 extension ResourceBase {
-  func isCounted(_ instance: any BaseItemProtocol) -> Bool {
-    counters.contains { instance.isInstance(of: $0.counted) }
+  func kitIsCounted(_ instance: any BaseItemProtocol) -> Bool {
+    kitCounters.contains { instance.isInstance(of: $0.counted) }
   }
 
   /// What its fields are decides about counts.
-  func isCountedByPredicate(_ instance: any BaseItemProtocol) -> Bool {
-    counters.contains { $0.predicate != nil && instance.isInstance(of: $0.counted) }
+  func kitIsCountedByPredicate(_ instance: any BaseItemProtocol) -> Bool {
+    kitCounters.contains { $0.predicate != nil && instance.isInstance(of: $0.counted) }
   }
 
-  func ownsCounters(_ instance: any BaseItemProtocol) -> Bool {
-    counters.contains { instance.isInstance(of: $0.owner) }
+  func kitOwnsCounters(_ instance: any BaseItemProtocol) -> Bool {
+    kitCounters.contains { instance.isInstance(of: $0.owner) }
   }
 
   /// What an update or the end of a record that was read asks of it.
-  func requirement(_ instance: any BaseItemProtocol, _ stored: DocumentSnapshot) -> LayerRequirement {
-    let counting = counters.filter { instance.isInstance(of: $0.counted) }
+  func kitRequirement(_ instance: any BaseItemProtocol, _ stored: DocumentSnapshot) -> LayerRequirement {
+    let counting = kitCounters.filter { instance.isInstance(of: $0.counted) }
     if counting.isEmpty { return .nothing }
     if !stored.exists { return .absent }
-    return isCountedByPredicate(instance) ? .unchanged(stored) : .present
+    return kitIsCountedByPredicate(instance) ? .unchanged(stored) : .present
   }
 }

@@ -21,7 +21,7 @@ struct ResourceDraft {
     }
     self.dict = dict
     self.fields = fields
-    estimates = (instance as? BaseItem)?.estimates(in: dict, base.firebase) ?? []
+    estimates = (instance as? BaseItem)?.kitEstimates(in: dict, base.firebase) ?? []
     self.counted = Self.counted(base, instance, as: counted)
   }
 
@@ -59,7 +59,7 @@ struct ResourceDraft {
   private static func counted(
     _ base: ResourceBase, _ instance: any BaseItemProtocol, as other: (any BaseItemProtocol)?
   ) -> Set<Int> {
-    let counting = base.counters.filter { instance.isInstance(of: $0.counted) }
+    let counting = base.kitCounters.filter { instance.isInstance(of: $0.counted) }
     return Set(counting.filter { $0.counts(other ?? instance) }.map(\.id))
   }
 
@@ -68,7 +68,7 @@ struct ResourceDraft {
     _ instance: any BaseItemProtocol, _ base: ResourceBase, _ fields: EncodedFields,
     over stored: DocumentSnapshot?
   ) -> (any BaseItemProtocol)? {
-    guard base.isCountedByPredicate(instance),
+    guard base.kitIsCountedByPredicate(instance),
       let fields = fields.replaced(over: stored, in: base.firebase)
     else { return nil }
     let item = instance.clone()

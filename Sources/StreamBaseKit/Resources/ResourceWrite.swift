@@ -67,7 +67,7 @@ struct ResourceWrite {
 
   /// Waits for its turn, again and again if it has to.
   private func begin(_ place: ResourcePlace, _ body: @escaping (Attempt) -> Void) {
-    let lanes = base.lanes
+    let lanes = base.kitLanes
     let turn = lanes.turn(at: place.path)
     call.whenKnown { lanes.note(turn, isOf: $0) }
     var attempt = Attempt(place: place, draft: ResourceDraft(base, instance), turn: turn)
@@ -88,7 +88,7 @@ struct ResourceWrite {
   /// Until it is known what becomes of later writes of its user, and the user is here.
   private func wait(_ attempt: Attempt, orEnd end: @escaping End, _ body: @escaping (Attempt) -> Void) {
     var attempt = attempt
-    let (firebase, lanes, turn) = (base.firebase, base.lanes, attempt.turn)
+    let (firebase, lanes, turn) = (base.firebase, base.kitLanes, attempt.turn)
     lanes.refuse(turn) { leave in
       attempt.leave = leave
       body(attempt)
@@ -111,7 +111,7 @@ struct ResourceWrite {
     _ attempt: Attempt, _ written: ResourceLanes.Written, orEnd end: @escaping End,
     again body: @escaping (Attempt) -> Void, _ commit: @escaping () -> Void
   ) {
-    let (lanes, turn) = (base.lanes, attempt.turn)
+    let (lanes, turn) = (base.kitLanes, attempt.turn)
     // Without a remote, a write is nobody's.
     guard call.hasReturned, base.firebase.hasRemote else {
       lanes.issue(turn, written)
@@ -136,19 +136,19 @@ struct ResourceWrite {
   /// Of what was never issued, nobody is told that it was or was not persisted.
   private func fail(_ attempt: Attempt, _ error: NSError?, _ end: End) {
     guard attempt.isFirst else { return end(error) }
-    base.lanes.end(attempt.turn, hasHappened: false)
-    base.report(error)
+    base.kitLanes.end(attempt.turn, hasHappened: false)
+    base.kitReport(error)
   }
 
   // MARK: Creating
 
   func create() {
     withPlace { () throws(ResourceError) in
-      let needsKey = try base.path(of: Swift.type(of: instance), context).usesKey
-      return try base.place(
+      let needsKey = try base.kitPath(of: Swift.type(of: instance), context).usesKey
+      return try base.kitPlace(
         of: instance, needsKey ? instance.key ?? ChronologicalID.next() : instance.key, context)
     } then: { place in
-      let path = try? base.path(of: Swift.type(of: instance), context)
+      let path = try? base.kitPath(of: Swift.type(of: instance), context)
       // Of a path without the key, the last component names the record.
       let key = path?.key(in: place.components) ?? place.components[place.components.count - 1]
       after {
@@ -161,9 +161,9 @@ struct ResourceWrite {
   }
 
   private func attemptCreation(_ attempt: Attempt) {
-    let isUnique = base.isCounted(instance) || base.ownsCounters(instance)
+    let isUnique = base.kitIsCounted(instance) || base.kitOwnsCounters(instance)
     let batch = base.firebase.layerBatch()
-    let document = base.document(attempt.place)
+    let document = base.kitDocument(attempt.place)
     write(attempt.draft, to: batch) { fields in
       for name in ownCounters where fields.has(name) { fields.set(name, to: 0) }
       batch.makeFields(fields, forDocument: document, requiring: isUnique ? .absent : .nothing)
@@ -173,7 +173,7 @@ struct ResourceWrite {
       batch.commitOrFail { error in
         let error = error.map { $0 as NSError }
         // What is to go before it may have been refused too.
-        if isWorthAnother(error, attempt), base.lanes.isBehindOthers(attempt.turn) {
+        if isWorthAnother(error, attempt), base.kitLanes.isBehindOthers(attempt.turn) {
           return again(attempt, orEnd: endCreation(attempt), attemptCreation)
         }
         endCreation(attempt)(error)
@@ -188,8 +188,8 @@ struct ResourceWrite {
 
   private func endCreation(_ attempt: Attempt) -> End {
     { error in
-      base.lanes.end(attempt.turn, hasHappened: error == nil)
-      base.report(error)
+      base.kitLanes.end(attempt.turn, hasHappened: error == nil)
+      base.kitReport(error)
       base.didCreateAndPersistInstance(instance, context: context, error: error)
     }
   }
@@ -198,7 +198,7 @@ struct ResourceWrite {
 
   func update() {
     withPlace { () throws(ResourceError) in
-      try base.place(of: instance, instance.key, context)
+      try base.kitPlace(of: instance, instance.key, context)
     } then: { place in
       after {
         base.willUpdateInstance(instance, context: context, done: $0)
@@ -215,7 +215,7 @@ struct ResourceWrite {
       write(draft, to: batch) { fields in
         for name in draft.estimates.union(ownCounters) { fields.leaveOut(name) }
         batch.replaceFields(
-          fields, forDocument: stored.reference, requiring: base.requirement(instance, stored))
+          fields, forDocument: stored.reference, requiring: base.kitRequirement(instance, stored))
       }
       count(in: batch, owners, attempt, before: isCounted(stored), after: draft.counts)
       issue(attempt, .fields(draft.names), orEnd: end, again: attemptUpdate) {
@@ -235,8 +235,8 @@ struct ResourceWrite {
 
   private func endUpdate(_ attempt: Attempt) -> End {
     { error in
-      base.lanes.end(attempt.turn, hasHappened: error == nil)
-      base.report(error)
+      base.kitLanes.end(attempt.turn, hasHappened: error == nil)
+      base.kitReport(error)
       base.didUpdateAndPersistInstance(instance, context: context, error: error)
     }
   }
@@ -245,7 +245,7 @@ struct ResourceWrite {
 
   func destroy() {
     withPlace { () throws(ResourceError) in
-      try base.place(of: instance, instance.key, context)
+      try base.kitPlace(of: instance, instance.key, context)
     } then: { place in
       after {
         base.willDestroyInstance(instance, context: context, done: $0)
@@ -260,7 +260,7 @@ struct ResourceWrite {
     read(attempt, isUpdate: false, orEnd: end) { stored, _, owners in
       let batch = base.firebase.layerBatch()
       if stored.exists {
-        batch.deleteDocument(stored.reference, requiring: base.requirement(instance, stored))
+        batch.deleteDocument(stored.reference, requiring: base.kitRequirement(instance, stored))
         count(in: batch, owners, attempt, before: isCounted(stored), after: { _ in false })
       }
       issue(attempt, .all, orEnd: end, again: attemptDestruction) {
@@ -280,8 +280,8 @@ struct ResourceWrite {
 
   private func endDestruction(_ attempt: Attempt) -> End {
     { error in
-      base.lanes.end(attempt.turn, hasHappened: error == nil)
-      base.report(error)
+      base.kitLanes.end(attempt.turn, hasHappened: error == nil)
+      base.kitReport(error)
       base.didDestroyAndPersistInstance(instance, context: context, error: error)
     }
   }
@@ -297,7 +297,7 @@ struct ResourceWrite {
       _ = base.firebase.client()
       call.run(in: base.firebase) { body(place) }
     } catch {
-      base.report(error)
+      base.kitReport(error)
     }
   }
 
@@ -305,7 +305,7 @@ struct ResourceWrite {
     _ hook: (@escaping ResourceDoneHandler) -> Void, then body: @escaping () -> Void
   ) {
     ResourceHook.run(on: base.firebase.callbackQueue, hook) { error in
-      if let error { base.report(error) } else { body() }
+      if let error { base.kitReport(error) } else { body() }
     }
   }
 
@@ -315,7 +315,7 @@ struct ResourceWrite {
     _ attempt: Attempt, isUpdate: Bool, orEnd end: @escaping End,
     then body: @escaping (DocumentSnapshot, ResourceDraft, [DocumentReference: DocumentSnapshot]) -> Void
   ) {
-    let document = base.document(attempt.place)
+    let document = base.kitDocument(attempt.place)
     let hear: (DocumentSnapshot?, (any Error)?) -> Void = { stored, error in
       guard let stored else {
         fail(attempt, error.map { $0 as NSError }, end)
@@ -331,7 +331,7 @@ struct ResourceWrite {
       let owners = (counts?.changes ?? []).filter(\.isDecrement).map(\.owner)
       readOwners(owners[...], [:]) { body(stored, draft, $0) }
     }
-    if base.isCountedByPredicate(instance) {
+    if base.kitIsCountedByPredicate(instance) {
       document.getKnownDocumentOrFail(hear)
     } else {
       document.getDocumentOrFail(hear)
@@ -340,7 +340,7 @@ struct ResourceWrite {
 
   /// Without what later writes have written; nil if they have left nothing to do.
   private func rest(of attempt: Attempt, over stored: DocumentSnapshot, isUpdate: Bool) -> ResourceDraft? {
-    guard let written = base.lanes.written(after: attempt.turn) else {
+    guard let written = base.kitLanes.written(after: attempt.turn) else {
       return isUpdate ? attempt.draft.over(stored, without: [], base, instance) : attempt.draft
     }
     guard isUpdate, case .fields(let names) = written else { return nil }
@@ -400,13 +400,13 @@ struct ResourceWrite {
 
   /// Fields of the record that counters own.
   private var ownCounters: [String] {
-    base.counters.filter { instance.isInstance(of: $0.owner) }.map(\.name)
+    base.kitCounters.filter { instance.isInstance(of: $0.owner) }.map(\.name)
   }
 
   /// Whether it was refused because something had changed since it was read.
   private func isWorthAnother(_ error: NSError?, _ attempt: Attempt) -> Bool {
     guard let error, error.domain == FirestoreErrorDomain, attempt.number < Self.attemptsMax,
-      base.isCounted(instance)
+      base.kitIsCounted(instance)
     else { return false }
     switch FirestoreErrorCode.Code(rawValue: error.code) {
     case .failedPrecondition?, .notFound?, .alreadyExists?: return true
@@ -415,7 +415,7 @@ struct ResourceWrite {
   }
 
   private func log(_ place: ResourcePlace, old: DocumentSnapshot?, new: (any BaseItemProtocol)?) {
-    let used = (try? base.path(of: Swift.type(of: instance), context).names) ?? []
+    let used = (try? base.kitPath(of: Swift.type(of: instance), context).names) ?? []
     var extra = ResourceDict()
     for (name, object) in context where !used.contains(name) { extra[name] = object }
     base.logAction(place.path, old: old, new: new, extraContext: extra)

@@ -55,7 +55,7 @@ open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
   }
 
   private func begin() {
-    for row in 0..<stream.rowCount { insert(row) }
+    for row in 0..<stream.kitRowCount { insert(row) }
     // Which tells of the load, if it is over.
     stream.delegate = self
   }
@@ -85,7 +85,7 @@ open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
   public func count(inSection section: Int) -> Int { rows.count(inSection: section) }
 
   /// All items in the order of the stream.
-  public var items: IndexingIterator<StreamBase> { stream.iterable.makeIterator() }
+  public var items: IndexingIterator<StreamBase> { stream.kitIterable.makeIterator() }
 
   public func find(_ key: String) -> BaseItem? { stream.find(key) }
 
@@ -137,7 +137,7 @@ open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
     var staying: [Int] = []
     var moving: [(row: Int, section: Int)] = []
     for row in paths.map({ $0[1] }) {
-      let item = stream.item(atRow: row)
+      let item = stream.kitItem(atRow: row)
       rows.replace(row: row, with: item)
       let section = section(of: item)
       if section == rows.section(ofRow: row) { staying.append(row) } else { moving.append((row, section)) }
@@ -159,16 +159,16 @@ open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
 
   // MARK: Rows
 
-  var rowsTouched: Int { rows.touched }
+  var kitRowsTouched: Int { rows.touched }
 
   /// Traps if something is not where it belongs. More than linear.
-  package func checkInvariants() {
+  package func kitCheckInvariants() {
     rows.checkInvariants()
-    precondition(rows.count == stream.rowCount, "not the rows of the stream")
+    precondition(rows.count == stream.kitRowCount, "not the rows of the stream")
   }
 
   private func insert(_ row: Int) {
-    let item = stream.item(atRow: row)
+    let item = stream.kitItem(atRow: row)
     rows.insert(item, atRow: row, inSection: section(of: item))
   }
 
@@ -183,20 +183,20 @@ open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
 
 /// What can be partitioned.
 protocol PartitionableStream: StreamBaseProtocol {
-  var rowCount: Int { get }
-  func item(atRow row: Int) -> BaseItem
+  var kitRowCount: Int { get }
+  func kitItem(atRow row: Int) -> BaseItem
   /// A stream of the same items, to go through.
-  var iterable: StreamBase { get }
+  var kitIterable: StreamBase { get }
 }
 
 extension StreamBase: PartitionableStream {
-  var rowCount: Int { count }
-  func item(atRow row: Int) -> BaseItem { visible[row] }
-  var iterable: StreamBase { self }
+  var kitRowCount: Int { count }
+  func kitItem(atRow row: Int) -> BaseItem { kitVisible[row] }
+  var kitIterable: StreamBase { self }
 }
 
 extension UnionStream: PartitionableStream {
-  var rowCount: Int { count }
-  func item(atRow row: Int) -> BaseItem { self[row] }
-  var iterable: StreamBase { StreamBase.listing(Array(self), order) }
+  var kitRowCount: Int { count }
+  func kitItem(atRow row: Int) -> BaseItem { self[row] }
+  var kitIterable: StreamBase { StreamBase.kitListing(Array(self), kitOrder) }
 }

@@ -31,28 +31,29 @@ open class QueryBuilder {
   /// Asks all of a collection.
   public convenience init(_ ref: CollectionReference) { self.init(ref: ref) }
 
-  func buildComparator() -> StreamBase.Comparator { order.comparator }
+  func buildComparator() -> StreamBase.Comparator { kitOrder.comparator }
 
   /// Each query is built from the beginning.
   func buildQueryPager() -> StreamBase.QueryPager {
-    let source = source
+    let source = kitSource
     return { start, end, limit in
       source.query(from: start.map { .values([$0]) }, to: end.map { .values([$0]) }, limit: limit)
     }
   }
 
-  func buildQuery() -> Query { source.first }
+  func buildQuery() -> Query { kitSource.first }
 
-  var order: StreamOrder {
+  var kitOrder: StreamOrder {
     var order = StreamOrder(isAscending: ascending, firestore: ref.firestore)
     if case .child(let name) = ordering { order.child = name }
     return order
   }
 
-  var source: QuerySource {
+  var kitSource: QuerySource {
     precondition(limit ?? 0 >= 0, "A limit is no less than 0.")
     return QuerySource(
-      ref: ref, order: order, limit: limit, start: start.map { .values([$0]) }, end: end.map { .values([$0]) }
+      ref: ref, order: kitOrder, limit: limit, start: start.map { .values([$0]) },
+      end: end.map { .values([$0]) }
     )
   }
 }
@@ -142,7 +143,7 @@ struct QuerySource {
     guard let child = order.child, let item else { return .values([key]) }
     let value = item.dict[child]
     // No query can begin at a time that the remote has still to set; what this machine has for it is somewhere else.
-    guard item.pendingTime(child, SortBytes.of(value, in: order.firestore)) == nil else {
+    guard item.kitPendingTime(child, SortBytes.of(value, in: order.firestore)) == nil else {
       return .values([Self.lastTime])
     }
     return .values([value ?? NSNull(), key])

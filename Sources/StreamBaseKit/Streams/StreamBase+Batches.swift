@@ -7,97 +7,99 @@ extension StreamBase {
   // MARK: Changes
 
   /// Another item, or another object for one.
-  func put(_ item: BaseItem) {
+  func kitPut(_ item: BaseItem) {
     guard let key = item.key.map(ExactKey.init) else { return }
-    guard records[key]?.item !== item else { return }
-    records[key, default: Record(item: item)].item = item
-    pending.insert(key)
+    guard kitRecords[key]?.item !== item else { return }
+    kitRecords[key, default: Record(item: item)].item = item
+    kitPending.insert(key)
   }
 
-  func drop(_ key: ExactKey) {
-    guard records.removeValue(forKey: key) != nil else { return }
-    pending.insert(key)
+  func kitDrop(_ key: ExactKey) {
+    guard kitRecords.removeValue(forKey: key) != nil else { return }
+    kitPending.insert(key)
   }
 
   /// Asks the predicate about all items.
-  func reconsider() {
-    for (key, record) in records where accepts(record.item) != visible.isListed(key) { pending.insert(key) }
-    batchIsDue()
-    fetchUpToLimit()
+  func kitReconsider() {
+    for (key, record) in kitRecords where kitAccepts(record.item) != kitVisible.isListed(key) {
+      kitPending.insert(key)
+    }
+    kitBatchIsDue()
+    kitFetchUpToLimit()
   }
 
-  func accepts(_ item: BaseItem) -> Bool { predicate?(item) ?? true }
+  func kitAccepts(_ item: BaseItem) -> Bool { predicate?(item) ?? true }
 
   /// Whether a changed item stays where it is and is seen there. If its row has to come, go or move, it is pending
   /// afterwards; if it is pending already, the batch tells what became of it.
-  func settles(_ key: ExactKey) -> Bool {
-    guard let record = records[key], !pending.contains(key) else { return false }
-    let isListed = visible.isListed(key)
-    let isWanted = accepts(record.item)
-    if isListed, isWanted, visible.item(of: key, is: record.item), visible.staysInPlace(key) {
-      return visible.row(key) != nil
+  func kitSettles(_ key: ExactKey) -> Bool {
+    guard let record = kitRecords[key], !kitPending.contains(key) else { return false }
+    let isListed = kitVisible.isListed(key)
+    let isWanted = kitAccepts(record.item)
+    if isListed, isWanted, kitVisible.item(of: key, is: record.item), kitVisible.staysInPlace(key) {
+      return kitVisible.row(key) != nil
     }
     guard isListed || isWanted else { return false }
-    pending.insert(key)
-    if changedInEvent == nil, !isEndingEvent { batchIsDue() }
+    kitPending.insert(key)
+    if kitChangedInEvent == nil, !kitIsEndingEvent { kitBatchIsDue() }
     return false
   }
 
   /// Delivers at once, or after the delay.
-  func batchIsDue() {
-    guard pending.isDue else { return }
+  func kitBatchIsDue() {
+    guard kitPending.isDue else { return }
     guard let batchDelay else {
-      if changedInEvent == nil, !isEndingEvent { applyPending() }
+      if kitChangedInEvent == nil, !kitIsEndingEvent { kitApplyPending() }
       return
     }
-    timer.start(batchDelay) { [weak self] in self?.applyPending() }
+    kitTimer.start(batchDelay) { [weak self] in self?.kitApplyPending() }
   }
 
   // MARK: Batches
 
   /// Brings the visible items up to date and tells the delegate. What that does to the stream without a delay comes
   /// as another batch behind it.
-  func applyPending() {
-    guard !isAnnouncing else {
-      hasAnotherRound = true
+  func kitApplyPending() {
+    guard !kitIsAnnouncing else {
+      kitHasAnotherRound = true
       return
     }
     announce { applyOnce() }
-    guard loadIsDue else {
-      fetchUpToLimit()
+    guard kitLoadIsDue else {
+      kitFetchUpToLimit()
       return
     }
-    loadIsDue = false
-    finishLoad(nil)
+    kitLoadIsDue = false
+    kitFinishLoad(nil)
   }
 
   /// Items that stay where they are have other content. If something is being told, that comes first.
-  func announceChanged(_ keys: [ExactKey]) {
-    guard isAnnouncing else { return announce { tellChanged(keys) } }
-    for key in keys { pending.insert(key) }
-    hasAnotherRound = true
+  func kitAnnounceChanged(_ keys: [ExactKey]) {
+    guard kitIsAnnouncing else { return announce { tellChanged(keys) } }
+    for key in keys { kitPending.insert(key) }
+    kitHasAnotherRound = true
   }
 
   private func announce(_ body: () -> Void) {
-    isAnnouncing = true
+    kitIsAnnouncing = true
     body()
-    while hasAnotherRound {
-      hasAnotherRound = false
+    while kitHasAnotherRound {
+      kitHasAnotherRound = false
       applyOnce()
     }
-    isAnnouncing = false
+    kitIsAnnouncing = false
   }
 
   private func applyOnce() {
-    guard pending.isDue else { return }
-    timer.cancel()
+    guard kitPending.isDue else { return }
+    kitTimer.cancel()
     // The predicate is code of the user, and may ask the stream.
-    let wanted = pending.take().map { key in
-      (key: key, item: records[key].flatMap { accepts($0.item) ? $0.item : nil })
+    let wanted = kitPending.take().map { key in
+      (key: key, item: kitRecords[key].flatMap { kitAccepts($0.item) ? $0.item : nil })
     }
-    let gone = departed
-    departed = []
-    let step = visible.update(wanted, limit: afterPredicateLimit)
+    let gone = kitDeparted
+    kitDeparted = []
+    let step = kitVisible.update(wanted, limit: afterPredicateLimit)
     (delegate as? any StreamObserver)?.streamTouched(step.touched + step.stayed)
     delegate?.hear(deleted: IndexPath.paths(step.deleted), added: IndexPath.paths(step.added))
     tellChanged(step.stayed)
@@ -105,15 +107,15 @@ extension StreamBase {
   }
 
   private func tellChanged(_ keys: [ExactKey]) {
-    let rows = keys.compactMap(visible.row)
+    let rows = keys.compactMap(kitVisible.row)
     guard !rows.isEmpty else { return }
     delegate?.streamItemsChanged(IndexPath.paths(rows))
   }
 
-  func finishLoad(_ error: NSError?) {
-    inflight = nil
-    load.finish(error)
-    load.news(for: delegate)?.tell()
+  func kitFinishLoad(_ error: NSError?) {
+    kitInflight = nil
+    kitLoad.finish(error)
+    kitLoad.news(for: delegate)?.tell()
   }
 }
 

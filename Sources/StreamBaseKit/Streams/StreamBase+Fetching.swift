@@ -15,22 +15,22 @@ import FirebaseFirestore
 import Foundation
 
 extension StreamBase {
-  func fetch(_ count: Int, from start: String, to end: String?, _ done: (() -> Void)?) {
-    guard let source else { return }
+  func kitFetch(_ count: Int, from start: String, to end: String?, _ done: (() -> Void)?) {
+    guard let source = kitSource else { return }
     guard fixFirstSegment(source) else {
       // Not at once: who asks again as long as there is more would never come back.
       let done = Handed(done)
       return source.ref.firestore.callbackQueue.async { done.value?() }
     }
-    isFetching = true
+    kitIsFetching = true
     let inflight = Inflight()
-    var cursor = source.cursor(start, records[ExactKey(start)]?.item)
+    var cursor = source.cursor(start, kitRecords[ExactKey(start)]?.item)
     // Behind it, there would be a hole.
-    if let frontier, source.isBehind(cursor, frontier) { cursor = frontier }
+    if let frontier = kitFrontier, source.isBehind(cursor, frontier) { cursor = frontier }
     let range = PageRange(end: end.map { .values([$0]) } ?? source.end, isOpen: end == nil)
     page(count, count, cursor, range) { [weak self] error in
       withExtendedLifetime(inflight) {}
-      self?.isFetching = false
+      self?.kitIsFetching = false
       if let error { self?.delegate?.streamDidFail(error) }
       done?()
     }
@@ -41,7 +41,7 @@ extension StreamBase {
     _ count: Int, _ wanted: Int, _ start: QuerySource.Cursor, _ range: PageRange,
     _ done: @escaping (NSError?) -> Void
   ) {
-    guard let source else { return done(nil) }
+    guard let source = kitSource else { return done(nil) }
     let query = source.query(from: start, to: range.end, limit: count + 1)
     query.getDocumentsOrFail { [weak self] snapshot, error in
       guard let self, let snapshot else { return done(error.map { $0 as NSError }) }
@@ -71,25 +71,25 @@ extension StreamBase {
 
   /// Whether a listener has it, and the predicate does not accept it.
   private func isHeldUnseen(_ document: DocumentSnapshot) -> Bool {
-    guard let record = records[ExactKey(document.documentID)] else { return false }
-    return !record.holders.isEmpty && !accepts(record.item)
+    guard let record = kitRecords[ExactKey(document.documentID)] else { return false }
+    return !record.holders.isEmpty && !kitAccepts(record.item)
   }
 
   /// Adds the documents of a range and listens to it. Returns how many of them are new and accepted.
   private func take(
     _ documents: [DocumentSnapshot], _ start: QuerySource.Cursor, _ end: QuerySource.Cursor?
   ) -> Int {
-    guard let source else { return 0 }
-    let segment = newSegment()
-    let new = documents.filter { records[ExactKey($0.documentID)] == nil }
-    receive { for document in documents { hold(document, segment) } }
-    listen(segment, to: source.query(from: start, to: end, limit: nil))
-    return new.count { records[ExactKey($0.documentID)].map { accepts($0.item) } ?? false }
+    guard let source = kitSource else { return 0 }
+    let segment = kitNewSegment()
+    let new = documents.filter { kitRecords[ExactKey($0.documentID)] == nil }
+    kitReceive { for document in documents { kitHold(document, segment) } }
+    kitListen(segment, to: source.query(from: start, to: end, limit: nil))
+    return new.count { kitRecords[ExactKey($0.documentID)].map { kitAccepts($0.item) } ?? false }
   }
 
   /// False if nothing can be read behind it now, because it ends at a time that the remote has still to set.
   private func fixFirstSegment(_ source: QuerySource) -> Bool {
-    guard let first = segments.first, let limit = source.limit, first.id == 0, first.hasReported else {
+    guard let first = kitSegments.first, let limit = source.limit, first.id == 0, first.hasReported else {
       return true
     }
     var last: QuerySource.Cursor?
@@ -97,11 +97,11 @@ extension StreamBase {
       last = source.cursor(beside: document)
       guard last != nil else { return false }
     }
-    let fixed = newSegment()
-    segments.swapAt(0, segments.count - 1)
+    let fixed = kitNewSegment()
+    kitSegments.swapAt(0, kitSegments.count - 1)
     let end = last ?? source.end
     reach(last.map { .to($0) } ?? .end)
-    listen(fixed, to: source.query(from: source.start, to: end, limit: nil)) { [weak self, weak first] in
+    kitListen(fixed, to: source.query(from: source.start, to: end, limit: nil)) { [weak self, weak first] in
       if let first { self?.retire(first) }
     }
     return true
@@ -110,31 +110,33 @@ extension StreamBase {
   private func retire(_ segment: StreamSegment) {
     guard segment.registration != nil else { return }
     segment.stop()
-    segments.removeAll { $0 === segment }
-    receive { for key in segment.keys { release(key, segment) } }
+    kitSegments.removeAll { $0 === segment }
+    kitReceive { for key in segment.keys { kitRelease(key, segment) } }
   }
 
   // MARK: How far
 
   /// What was reached once stays reached, wherever a later fetch began.
   private func reach(_ place: Reach) {
-    switch (reach, place) {
+    switch (kitReach, place) {
     // Behind the end, everything is followed.
     case (.end, _): return
     // So it is where the stream began without a limit.
-    case (.first, .to) where source?.limit == nil: return
-    case (.to(let old), .to(let new)) where source?.isBehind(new, old) != true: return
-    default: reach = place
+    case (.first, .to) where kitSource?.limit == nil: return
+    case (.to(let old), .to(let new)) where kitSource?.isBehind(new, old) != true: return
+    default: kitReach = place
     }
   }
 
   /// Where to go on; nil if there is no more.
-  var frontier: QuerySource.Cursor? {
-    switch reach {
+  var kitFrontier: QuerySource.Cursor? {
+    switch kitReach {
     case .to(let place): return place
     case .end: return nil
     case .first:
-      guard let limit = source?.limit, let first = segments.first, first.count > limit else { return nil }
+      guard let limit = kitSource?.limit, let first = kitSegments.first, first.count > limit else {
+        return nil
+      }
       return first.last.map(QuerySource.Cursor.document)
     }
   }
@@ -142,28 +144,29 @@ extension StreamBase {
   // MARK: Without being asked
 
   /// The first snapshot is there. It is all, unless the predicate left too little of it.
-  func endInitialLoad() {
-    guard !fetchUpToLimit(thenEndLoad: true) else { return }
-    loadIsDue = true
+  func kitEndInitialLoad() {
+    guard !kitFetchUpToLimit(thenEndLoad: true) else { return }
+    kitLoadIsDue = true
   }
 
   /// Whether that is necessary, and possible. As with the first query, there is to be one item more than the limit.
   @discardableResult
-  func fetchUpToLimit(thenEndLoad: Bool = false) -> Bool {
-    guard autoFetch, predicate != nil, let source, let limit = source.limit, !isFetching, hasMore,
+  func kitFetchUpToLimit(thenEndLoad: Bool = false) -> Bool {
+    guard autoFetch, predicate != nil, let source = kitSource, let limit = source.limit, !kitIsFetching,
+      hasMore,
       (try? source.ref.firestore.checkLiving()) != nil
     else { return false }
-    let accepted = pending.isDue ? records.values.count { accepts($0.item) } : visible.listedCount
+    let accepted = kitPending.isDue ? kitRecords.values.count { kitAccepts($0.item) } : kitVisible.listedCount
     let wanted = Swift.min(limit + 1, afterPredicateLimit ?? .max)
-    guard accepted < wanted, fixFirstSegment(source), let frontier else { return false }
-    isFetching = true
+    guard accepted < wanted, fixFirstSegment(source), let frontier = kitFrontier else { return false }
+    kitIsFetching = true
     page(limit, wanted - accepted, frontier, PageRange(end: source.end, isOpen: true)) { [weak self] error in
       guard let self else { return }
-      isFetching = false
+      kitIsFetching = false
       if let error { delegate?.streamDidFail(error) }
       guard thenEndLoad else { return }
-      loadIsDue = true
-      if pending.isDue { batchIsDue() } else { applyPending() }
+      kitLoadIsDue = true
+      if kitPending.isDue { kitBatchIsDue() } else { kitApplyPending() }
     }
     return true
   }

@@ -1,12 +1,14 @@
 // Live items of a query, in order.
 //
-//   unfiltered items  what the listeners have, and what was added locally; `records`
+//   unfiltered items  what the listeners have, and what was added locally; `kitRecords`
 //   visible items     those of them that the predicate accepts, in order, up to a limit, as of the last batch
 //
 // Invariants:
 //   - A key whose visible state may differ from its record is pending, and a batch is on its way.
 //   - What the delegate was told, applied in order, gives the visible items.
 //   - All of it belongs to the callback queue.
+//
+// Internal members begin with `kit`: `@testable import` shows them to an app's subclasses.
 
 import FirebaseCore
 public import FirebaseFirestore
@@ -53,62 +55,62 @@ open class StreamBase: StreamBaseProtocol {
   public var batchDelay: TimeInterval? = 0.1
 
   /// Which of the items are visible; nil is all. Whoever sets it gets what that changes as one batch.
-  public var predicate: Predicate? { didSet { reconsider() } }
+  public var predicate: Predicate? { didSet { kitReconsider() } }
 
   /// So many of the items that the predicate accepts are visible at most.
   public var afterPredicateLimit: Int? {
     didSet {
       precondition(afterPredicateLimit ?? 0 >= 0, "A limit is no less than 0.")
       guard afterPredicateLimit != oldValue else { return }
-      pending.makeDue()
-      batchIsDue()
+      kitPending.makeDue()
+      kitBatchIsDue()
     }
   }
 
   /// Goes on reading where the predicate leaves fewer items than were asked for, also when items go.
   public var autoFetch = false
 
-  public weak var delegate: (any StreamBaseDelegate)? { didSet { load.news(for: delegate)?.tell() } }
+  public weak var delegate: (any StreamBaseDelegate)? { didSet { kitLoad.news(for: delegate)?.tell() } }
 
   // MARK: State
 
-  let type: BaseItem.Type
+  let kitType: BaseItem.Type
   /// Nil for a stream that is not connected.
-  let source: QuerySource?
+  let kitSource: QuerySource?
   /// The callback queue of its database; nil without one.
-  let queue: DispatchQueue?
-  var records: [ExactKey: Record] = [:]
-  var visible: VisibleItems
-  var pending = PendingKeys()
+  let kitQueue: DispatchQueue?
+  var kitRecords: [ExactKey: Record] = [:]
+  var kitVisible: VisibleItems
+  var kitPending = PendingKeys()
   /// Items whose records went, until the next batch.
-  var departed: [BaseItem] = []
+  var kitDeparted: [BaseItem] = []
   /// Keys that changed in the event that is being received.
-  var changedInEvent: [ExactKey]?
+  var kitChangedInEvent: [ExactKey]?
   /// That event is over, and what it changed is not delivered yet.
-  var isEndingEvent = false
-  var load: InitialLoad
-  var loadIsDue = false
-  var isAnnouncing = false
-  var hasAnotherRound = false
-  var isFetching = false
-  var reach = Reach.first
+  var kitIsEndingEvent = false
+  var kitLoad: InitialLoad
+  var kitLoadIsDue = false
+  var kitIsAnnouncing = false
+  var kitHasAnotherRound = false
+  var kitIsFetching = false
+  var kitReach = Reach.first
   /// The listeners, in the order of their ranges; the first is the one that the stream began with.
-  var segments: [StreamSegment] = []
-  var segmentCount = 0
-  var inflight: Inflight?
-  package var timer: any BatchTimer
+  var kitSegments: [StreamSegment] = []
+  var kitSegmentCount = 0
+  var kitInflight: Inflight?
+  package var kitTimer: any BatchTimer
 
   // MARK: Making
 
   /// Empty, without a query, by key.
   public init() {
-    type = BaseItem.self
-    source = nil
-    queue = nil
-    visible = VisibleItems(StreamOrder())
+    kitType = BaseItem.self
+    kitSource = nil
+    kitQueue = nil
+    kitVisible = VisibleItems(StreamOrder())
     comparator = StreamOrder().comparator
-    load = InitialLoad(isOver: true)
-    timer = QueueTimer(.main)
+    kitLoad = InitialLoad(isOver: true)
+    kitTimer = QueueTimer(.main)
   }
 
   /// The query asks for one more than `limit`, so that `count > limit` says that there are more. Ascending takes the
@@ -126,39 +128,39 @@ open class StreamBase: StreamBaseProtocol {
 
   /// Follows what the builder asks.
   public init(type: BaseItem.Type, queryBuilder: QueryBuilder) {
-    let source = queryBuilder.source
-    self.type = type
-    visible = VisibleItems(source.order)
+    let source = queryBuilder.kitSource
+    kitType = type
+    kitVisible = VisibleItems(source.order)
     comparator = queryBuilder.buildComparator()
     let queue = source.ref.firestore.callbackQueue
-    self.queue = queue
-    timer = QueueTimer(queue)
+    kitQueue = queue
+    kitTimer = QueueTimer(queue)
     // A limit of nothing needs no query.
     let isConnected = queryBuilder.limit != 0
-    load = InitialLoad(isOver: !isConnected)
-    self.source = isConnected ? source : nil
-    if isConnected { connect(source) }
+    kitLoad = InitialLoad(isOver: !isConnected)
+    kitSource = isConnected ? source : nil
+    if isConnected { kitConnect(source) }
   }
 
   /// Of items that are there already, in an order, to go through them. No initialiser, since a subclass has those of
   /// its base only if it knows all of them.
-  static func listing(_ items: [BaseItem], _ order: StreamOrder) -> StreamBase {
+  static func kitListing(_ items: [BaseItem], _ order: StreamOrder) -> StreamBase {
     let stream = StreamBase()
-    stream.visible = VisibleItems(order)
+    stream.kitVisible = VisibleItems(order)
     for case (let key?, let item) in items.map({ ($0.key, $0) }) {
-      stream.records[ExactKey(key)] = Record(item: item)
+      stream.kitRecords[ExactKey(key)] = Record(item: item)
     }
-    _ = stream.visible.update(stream.records.map { ($0.key, $0.value.item) }, limit: nil)
+    _ = stream.kitVisible.update(stream.kitRecords.map { ($0.key, $0.value.item) }, limit: nil)
     return stream
   }
 
   deinit {
-    timer.cancel()
-    for segment in segments { segment.stop() }
+    kitTimer.cancel()
+    for segment in kitSegments { segment.stop() }
   }
 
   /// Traps if something is not where it belongs. Linear.
-  package func checkInvariants() { visible.checkInvariants() }
+  package func kitCheckInvariants() { kitVisible.checkInvariants() }
 
   // MARK: For subclasses
 
@@ -167,20 +169,20 @@ open class StreamBase: StreamBaseProtocol {
 
   // MARK: Looking
 
-  open func find(_ key: String) -> BaseItem? { visible.item(ExactKey(key)) }
+  open func find(_ key: String) -> BaseItem? { kitVisible.item(ExactKey(key)) }
 
   open func findIndexPath(_ key: String) -> IndexPath? {
-    visible.row(ExactKey(key)).map { IndexPath(row: $0, section: 0) }
+    kitVisible.row(ExactKey(key)).map { IndexPath(row: $0, section: 0) }
   }
 
   /// Of the first visible item that comes after this one, which need not be in the stream.
   open func findFirstIndexPathAfter(_ item: BaseItem) -> IndexPath? {
-    visible.firstRow(after: item).map { IndexPath(row: $0, section: 0) }
+    kitVisible.firstRow(after: item).map { IndexPath(row: $0, section: 0) }
   }
 
   /// Of the last visible item that comes before this one, which need not be in the stream.
   open func findLastIndexPathBefore(_ item: BaseItem) -> IndexPath? {
-    visible.lastRow(before: item).map { IndexPath(row: $0, section: 0) }
+    kitVisible.lastRow(before: item).map { IndexPath(row: $0, section: 0) }
   }
 
   // MARK: More
@@ -188,7 +190,7 @@ open class StreamBase: StreamBaseProtocol {
   /// Whether there may be something behind what was read. It is known once the load is over, and after a `fetchMore` when
   /// that is done: as long as it brings what it was asked for, there may be more. When there is not, what comes behind the
   /// last record is followed.
-  public var hasMore: Bool { frontier != nil }
+  public var hasMore: Bool { kitFrontier != nil }
 
   /// Brings up to `count` records that come after the one with the key `start`, up to `end` if there is one, and keeps
   /// them up to date. `start` is where to go on in the direction of the stream, so its last item's key, also in a
@@ -200,35 +202,35 @@ open class StreamBase: StreamBaseProtocol {
   /// the remote has still to set: then it is done without a record, and there is more all the same; ask again when the
   /// stream changes.
   open func fetchMore(_ count: Int, start: String, end: String? = nil, done: (() -> Void)? = nil) {
-    guard source != nil, !isFetching, count > 0, !records.isEmpty else {
+    guard kitSource != nil, !kitIsFetching, count > 0, !kitRecords.isEmpty else {
       done?()
       return
     }
-    fetch(count, from: start, to: end, done)
+    kitFetch(count, from: start, to: end, done)
   }
 
   /// An item has changed, or the stream is to take notice of something that is not stored. If it is in the stream,
   /// this delivers what is pending, and then the change: as `streamItemsChanged`, or as a batch if it comes, goes or
   /// moves.
   open func handleItemChanged(_ item: BaseItem) {
-    guard let key = item.key.map(ExactKey.init), records[key] != nil else { return }
-    guard changedInEvent == nil else {
-      changedInEvent?.append(key)
+    guard let key = item.key.map(ExactKey.init), kitRecords[key] != nil else { return }
+    guard kitChangedInEvent == nil else {
+      kitChangedInEvent?.append(key)
       return
     }
-    guard !isAnnouncing else { return announceChanged([key]) }
-    applyPending()
-    if settles(key) { announceChanged([key]) }
+    guard !kitIsAnnouncing else { return kitAnnounceChanged([key]) }
+    kitApplyPending()
+    if kitSettles(key) { kitAnnounceChanged([key]) }
   }
 
   /// Lets `fn` edit all items, the invisible ones too, in whatever order; what that changes comes as a batch. It takes
   /// time in proportion to all of them.
   public func batching(_ fn: (KeyedArray<BaseItem>) -> Void) {
-    let copy = KeyedArray(rawArray: records.values.map(\.item))
+    let copy = KeyedArray(rawArray: kitRecords.values.map(\.item))
     fn(copy)
-    for key in records.keys where !copy.has(key.text) { drop(key) }
-    for item in copy { put(item) }
-    batchIsDue()
+    for key in kitRecords.keys where !copy.has(key.text) { kitDrop(key) }
+    for item in copy { kitPut(item) }
+    kitBatchIsDue()
   }
 }
 
@@ -243,11 +245,11 @@ struct Record {
 
 extension StreamBase: RandomAccessCollection {
   public var startIndex: Int { 0 }
-  public var endIndex: Int { visible.count }
-  public subscript(i: Int) -> BaseItem { visible[i] }
+  public var endIndex: Int { kitVisible.count }
+  public subscript(i: Int) -> BaseItem { kitVisible[i] }
 
   public func makeIterator() -> IndexingIterator<StreamBase> {
-    visible.prepareToIterate()
+    kitVisible.prepareToIterate()
     return IndexingIterator(_elements: self)
   }
 }

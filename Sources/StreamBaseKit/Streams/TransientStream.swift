@@ -13,9 +13,9 @@ open class TransientStream: StreamBase {
   /// Nil is nothing.
   open func reset(_ items: [BaseItem]?) {
     let items = KeyedArray(rawArray: items ?? [])
-    for key in records.keys where !items.has(key.text) { drop(key) }
-    for item in items { put(item) }
-    batchIsDue()
+    for key in kitRecords.keys where !items.has(key.text) { kitDrop(key) }
+    for item in items { kitPut(item) }
+    kitBatchIsDue()
   }
 
   /// Items with keys that are not there yet.
@@ -24,15 +24,15 @@ open class TransientStream: StreamBase {
       guard let key = item.key else {
         preconditionFailure("An item of a stream needs a key, and this \(Swift.type(of: item)) has none.")
       }
-      precondition(records[ExactKey(key)] == nil, "There is an item with the key \(key) already.")
-      put(item)
+      precondition(kitRecords[ExactKey(key)] == nil, "There is an item with the key \(key) already.")
+      kitPut(item)
     }
-    batchIsDue()
+    kitBatchIsDue()
   }
 
   /// By their keys. Those that are not there are ignored.
   open func remove(_ items: BaseItem...) {
-    for item in items { item.key.map { drop(ExactKey($0)) } }
-    batchIsDue()
+    for item in items { item.key.map { kitDrop(ExactKey($0)) } }
+    kitBatchIsDue()
   }
 }

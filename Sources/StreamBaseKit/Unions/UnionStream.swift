@@ -20,7 +20,7 @@ open class UnionStream: StreamBaseProtocol {
   /// Changes are collected for so long after the last of them, and at most ten times as long. Nil applies them at
   /// once.
   public var batchDelay: TimeInterval? = 0.1
-  package var timer: any BatchTimer
+  package var kitTimer: any BatchTimer
 
   private let sources: [StreamBase]
   private var observers: [SourceObserver] = []
@@ -37,12 +37,12 @@ open class UnionStream: StreamBaseProtocol {
     precondition(!sources.isEmpty, "A union is of one stream at least.")
     self.sources = sources
     loading = sources.count
-    visible = VisibleItems(sources[0].visible.order)
-    timer = QueueTimer(sources.lazy.compactMap(\.queue).first ?? .main)
+    visible = VisibleItems(sources[0].kitVisible.order)
+    kitTimer = QueueTimer(sources.lazy.compactMap(\.kitQueue).first ?? .main)
     begin()
   }
 
-  deinit { timer.cancel() }
+  deinit { kitTimer.cancel() }
 
   /// What the sources have by now comes silently.
   private func begin() {
@@ -56,7 +56,7 @@ open class UnionStream: StreamBaseProtocol {
 
   // MARK: Looking
 
-  var order: StreamOrder { visible.order }
+  var kitOrder: StreamOrder { visible.order }
 
   public func find(_ key: String) -> BaseItem? { visible.item(ExactKey(key)) }
 
@@ -71,7 +71,7 @@ open class UnionStream: StreamBaseProtocol {
     return nil
   }
 
-  package func checkInvariants() { visible.checkInvariants() }
+  package func kitCheckInvariants() { visible.checkInvariants() }
 
   // MARK: What the sources tell
 
@@ -106,7 +106,7 @@ open class UnionStream: StreamBaseProtocol {
   private func batchIsDue() {
     guard pending.isDue else { return }
     guard let batchDelay else { return applyPending() }
-    timer.start(batchDelay) { [weak self] in self?.applyPending() }
+    kitTimer.start(batchDelay) { [weak self] in self?.applyPending() }
   }
 
   private func applyPending() {
@@ -137,7 +137,7 @@ open class UnionStream: StreamBaseProtocol {
 
   private func applyOnce() {
     guard pending.isDue else { return }
-    timer.cancel()
+    kitTimer.cancel()
     let step = visible.update(pending.take().map { ($0, winner($0)) }, limit: nil)
     delegate?.hear(deleted: IndexPath.paths(step.deleted), added: IndexPath.paths(step.added))
     tellChanged(step.stayed)

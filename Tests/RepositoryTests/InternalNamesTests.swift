@@ -1,0 +1,75 @@
+// Internal members of classes that apps subclass do not collide with members of the subclasses.
+//
+// `@testable import` shows internal members to an app's tests and to the classes that are declared there. A property
+// of such a class that has the name of an internal one does not compile. So every internal member of an `open` class
+// begins with the name of its layer.
+
+import Foundation
+import Testing
+
+@Suite struct InternalNamesTests {
+  struct Layer: CustomTestStringConvertible, Sendable {
+    var module: String
+    var prefix: String
+    /// Internal names of the original, which users of `@testable import` call.
+    var kept: Set<String> = []
+
+    var testDescription: String { module }
+  }
+
+  private static let layers = [
+    Layer(module: "Ballcap", prefix: "ballcap"),
+    Layer(
+      module: "StreamBaseKit", prefix: "kit",
+      kept: ["buildComparator()", "buildQuery()", "buildQueryPager()"]),
+  ]
+
+  @Test(arguments: layers) func internalMembersOfOpenClassesBeginWithTheNameOfTheirLayer(
+    layer: Layer
+  ) async throws {
+    let compiler = SwiftCompiler(build: try SwiftCompiler.runningBuild())
+    let members = try await compiler.hiddenMembersOfOpenClasses(of: layer.module)
+    try #require(!members.isEmpty)
+    let plain = members.filter { !layer.kept.contains($0.name) && !$0.begins(with: layer.prefix) }
+    #expect(plain.map(\.path) == [])
+  }
+
+  @Test(arguments: ["Ballcap", "StreamBaseKit"], ["5", "6"])
+  func classesWithPlainNamesCompileUnderATestableImport(module: String, mode: String) async throws {
+    var compiler = SwiftCompiler(build: try SwiftCompiler.runningBuild())
+    compiler.mode = mode
+    let file = RepositoryTree.root.appendingPathComponent("Tests/Fixtures/\(module)/PlainNames.swift")
+    expectNone(try await compiler.typecheck(file))
+  }
+}
+
+extension SwiftCompiler {
+  struct HiddenMember {
+    /// Such as `Type.member(label:)`.
+    var path: String
+
+    /// Without the type.
+    var name: String { path.split(separator: ".").last.map(String.init) ?? path }
+
+    /// Whether the name, or the first label of an initialiser, does.
+    func begins(with prefix: String) -> Bool {
+      name.hasPrefix(prefix) || name.hasPrefix("init(\(prefix)")
+    }
+  }
+
+  /// Members of the module's `open` classes that are neither public nor private.
+  func hiddenMembersOfOpenClasses(of module: String) async throws -> [HiddenMember] {
+    let graph = try await symbolGraph(of: module, level: "internal")
+    let symbols = Dictionary(graph.symbols.map { ($0.identifier.precise, $0) }, uniquingKeysWith: { $1 })
+    return graph.relationships.compactMap { relationship in
+      guard relationship.kind == "memberOf", symbols[relationship.target]?.isOpenClass == true,
+        let member = symbols[relationship.source], !["public", "open"].contains(member.accessLevel)
+      else { return nil }
+      return HiddenMember(path: member.pathComponents.joined(separator: "."))
+    }
+  }
+}
+
+extension SwiftCompiler.SymbolGraph.Symbol {
+  fileprivate var isOpenClass: Bool { kind.identifier == "swift.class" && accessLevel == "open" }
+}
