@@ -39,6 +39,15 @@ import Testing
     }
   }
 
+  /// The store is closed once the shape is defined, so that the next commit begins a log.
+  @Test func theContextOfThePageIsWhatTheNextLogHas() throws {
+    let shown = try ExamplePage.read().block("context")
+    let found = try Example.context()
+    let agrees = shown.bytes == found
+    let rows = shown.rewritten(with: found)
+    #expect(agrees, "docs/format.md shows other bytes for \"context\". They are now:\n\n\(rows)")
+  }
+
   @Test(arguments: Example.State.allCases)
   func aStoreMadeOfTheBytesOfThePageHoldsTheDocument(state: Example.State) throws {
     let page = try ExamplePage.read()
@@ -134,6 +143,26 @@ enum Example {
       let bytes = [UInt8](try Data(contentsOf: folder.appendingPathComponent(block.file)))
       try close()
       return block.range.map { Array(bytes[$0]) } ?? bytes
+    }
+  }
+
+  /// The frame with the context of the second log, of a store in which two documents have one shape.
+  static func context() throws -> [UInt8] {
+    try withFolder { folder in
+      let platform = Platform(fileSystem: PosixFileSystem(), clock: FixedClock(), random: CountedIDs())
+      var options = DocumentStore.Options()
+      options.maintenance = .manual
+      for name in ["ada", "bob"] {
+        let store = try DocumentStore.open(folder.path, options: options, platform: platform)
+        let other = DocumentPath(unchecked: ["users", "\(name)2"])
+        try store.commit([
+          .set(DocumentPath(unchecked: ["users", name]), fields), .set(other, fields),
+        ])
+        try store.close()
+      }
+      let log = [UInt8](try Data(contentsOf: folder.appendingPathComponent("log-0000000002")))
+      let start = try #require(log.firstRange(of: Array("DGF\u{2}".utf8))).lowerBound
+      return Array(log[start..<start + 128])
     }
   }
 

@@ -6,7 +6,11 @@
 //              (128 bytes, the rest of the page is zero)
 //   frame   := frame-header body padding-to-64
 //   frame-header := "DGF" kind:u8 bodyBytes:u32 sequence:u64 durableThrough:u64 bodyCRC:u32 headerCRC:u32
-//   body    := what the kind says: a commit's operations, or nothing
+//   body    := what the kind says: a commit's operations, a log's context, or nothing
+//
+// The context is the body of a watermark, in the grammar of a commit's. It has puts that earlier commits have made, and
+// without which the commits of this log cannot be understood. An open passes over it, and a salvage takes from it what
+// it finds nowhere else.
 //
 // All integers are little-endian. Each checksum is CRC32C and begins with the place: file id, offset.
 // `headerCRC` covers the header before it, and so `bodyCRC`: a body belongs to its header.
@@ -118,7 +122,7 @@ struct FrameHeader: Equatable {
   enum Kind: UInt8 {
     /// One commit: all of its operations.
     case commit = 1
-    /// No content; vouches that what lies before it was synced.
+    /// Vouches that what lies before it was synced. No commit; its body, if it has one, is the log's context.
     case watermark = 2
     /// The log was closed cleanly here.
     case close = 3

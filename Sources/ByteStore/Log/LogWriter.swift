@@ -3,6 +3,8 @@
 // Invariants:
 //   - A page is written once; whatever is written starts on a fresh page (docs/reliability.md, C9).
 //   - `end` is where the last frame ends, `durableThrough` where it did when the last sync returned.
+//   - The first group with puts takes the log's context along, as its last frame: no extra write, no extra sync. Its
+//     first frame stays a commit, by which an open recognises a log that a manifest should have named.
 //   - After any failure the writer is not used again (C4): its file may hold anything beyond
 //     `durableThrough`.
 
@@ -27,6 +29,9 @@ struct LogWriter {
   private(set) var lastSequence: SequenceNumber
   /// When the oldest commit was written that no sync has covered yet, on the monotonic clock; nil if there is none.
   private(set) var unsyncedSince: UInt64?
+  /// Entries of earlier logs without which the commits of this one cannot be understood, as the body of a commit. Nil
+  /// once it is written, or if there are none.
+  private var context: Batch?
   /// No frame says yet that the last group was synced.
   private(set) var lacksWatermark = false
   /// Room for the pages of a group, as large as those before it were.
@@ -37,7 +42,8 @@ struct LogWriter {
   /// Makes a log file, on stable storage at its full size with its header (C3), out of a spare if there
   /// is one.
   static func create(
-    _ header: LogHeader, from spare: SpareLog?, in directory: any OpenDirectory, _ platform: Platform
+    _ header: LogHeader, context: Batch?, from spare: SpareLog?, in directory: any OpenDirectory,
+    _ platform: Platform
   ) throws(WriteFailure) -> LogWriter {
     let name = StoreFile.log(header.number)
     do throws(SystemFailure) {
@@ -53,7 +59,7 @@ struct LogWriter {
       if platform.keeps(.syncDirectoryAfterCreating) { try directory.sync() }
       return LogWriter(
         header: header, name: name, file: file, platform: platform,
-        lastSequence: header.previous.sequence)
+        lastSequence: header.previous.sequence, context: context)
     } catch {
       // A leftover is harmless, the next open removes it; but a full disk wants its space back.
       try? directory.remove(name)
@@ -70,21 +76,29 @@ struct LogWriter {
       durableThrough: end.length, lastSequence: end.sequence)
   }
 
-  /// What a group of these bodies takes in the file.
-  static func groupBytes(_ bodies: [Batch]) -> Int {
-    let frames = bodies.reduce(0) { sum, batch in
-      sum
-        + (LogFormat.frameHeaderBytes + batch.body.count)
-        .roundedUp(toMultipleOf: LogFormat.frameAlignment)
-    }
+  /// What a group of these bodies takes in the file, with a context of so many bytes, if any.
+  static func groupBytes(_ bodies: [Batch], contextBytes: Int = 0) -> Int {
+    let context = contextBytes > 0 ? frameBytes(contextBytes) : 0
+    let frames = bodies.reduce(context) { $0 + frameBytes($1.body.count) }
     return frames.roundedUp(toMultipleOf: LogFormat.pageBytes)
   }
 
-  /// Room for this group, for a watermark and for the close marker. What is kept for removals counts only
+  private static func frameBytes(_ bodyBytes: Int) -> Int {
+    (LogFormat.frameHeaderBytes + bodyBytes).roundedUp(toMultipleOf: LogFormat.frameAlignment)
+  }
+
+  /// The context, if this group is to take it along. Removals need none, and a full disk may have no room for it.
+  private func contextDue(with group: [Batch]) -> Batch? {
+    guard let context, group.contains(where: { !$0.isRemovalOnly }) else { return nil }
+    return context
+  }
+
+  /// Room for this group, for the context if it is due, for a watermark and for the close marker. What is kept for removals counts only
   /// if `usingReserve`.
   func hasRoom(for group: [Batch], usingReserve: Bool = false) -> Bool {
     let reserve = usingReserve ? 0 : Self.reserveBytes(ofCapacity: header.capacity)
-    return nextPage + UInt64(Self.groupBytes(group) + 2 * LogFormat.pageBytes) + reserve <= header.capacity
+    let bytes = Self.groupBytes(group, contextBytes: contextDue(with: group)?.body.count ?? 0)
+    return nextPage + UInt64(bytes + 2 * LogFormat.pageBytes) + reserve <= header.capacity
   }
 
   /// The end of a log, which only removals may use, and only if there is no space for a new log (C11).
@@ -93,9 +107,9 @@ struct LogWriter {
     return min(capacity / 8 / page * page, 64 << 10)
   }
 
-  /// The smallest log that has room for this group.
-  static func capacity(for group: [Batch]) -> UInt64 {
-    let needed = UInt64(groupBytes(group) + 3 * LogFormat.pageBytes)
+  /// The smallest log that has room for this group, and for a context of so many bytes.
+  static func capacity(for group: [Batch], contextBytes: Int = 0) -> UInt64 {
+    let needed = UInt64(groupBytes(group, contextBytes: contextBytes) + 3 * LogFormat.pageBytes)
     var capacity = needed
     while capacity - reserveBytes(ofCapacity: capacity) < needed { capacity += UInt64(LogFormat.pageBytes) }
     return capacity
@@ -120,13 +134,16 @@ struct LogWriter {
       hasRoom(for: group, usingReserve: true), "a group must fit: the caller turns to a new log first")
     var pages: [UInt8] = []
     swap(&pages, &self.pages)
-    pages.reserveCapacity(Self.groupBytes(group))
+    let context = contextDue(with: group)
+    pages.reserveCapacity(Self.groupBytes(group, contextBytes: context?.body.count ?? 0))
     var sequence = lastSequence
     for batch in group {
       sequence = sequence.next
       encode(.commit, body: batch.body, sequence: sequence, into: &pages)
     }
+    if let context { encode(.watermark, body: context.body, sequence: sequence, into: &pages) }
     try write(&pages)
+    if context != nil { self.context = nil }
     pages.removeAll(keepingCapacity: pages.count <= Self.pageBytesKeptMax)
     swap(&pages, &self.pages)
     lastSequence = sequence

@@ -1,7 +1,8 @@
 // Turning to a new log.
 //
 //   1. settle     the log in use is synced to its end, which gets recorded
-//   2. file       the new one, out of the spare if there is one, at its full size with its header (C3)
+//   2. file       the new one, out of the spare if there is one, at its full size with its header (C3); its context is
+//                 as of this moment, at which no commit is under way
 //   3. manifest   names the new log and seals the old one (C5)
 //
 // The first commit may only then go to the new log. If anything before the manifest fails without a sync
@@ -43,7 +44,8 @@ extension ByteStore {
     manifest.logs.append(
       Manifest.Log(number: header.number, fileID: header.fileID, capacity: header.capacity, end: nil))
 
-    let next = try LogWriter.create(header, from: spare, in: directory, platform)
+    let next = try LogWriter.create(
+      header, context: logContext(), from: spare, in: directory, platform)
     do {
       try manifest.replace(in: directory, platform)
     } catch {
@@ -81,7 +83,7 @@ extension ByteStore {
     if case .failed = writer.spare { writer.spare = .none }
     guard case .ready(let spare) = writer.spare else { return nil }
     writer.spare = .none
-    if spare.capacity >= LogWriter.capacity(for: group) { return spare }
+    if spare.capacity >= leastCapacity(for: group) { return spare }
     discard(spare)
     return nil
   }
@@ -95,12 +97,35 @@ extension ByteStore {
   /// Zeros of a log up to this size are written in a moment.
   static let logBytesOfAMoment: UInt64 = 1 << 20
 
-  /// Room for the group and for some more like it, and more in each log than in the one before: turning to
+  /// The context of a log that begins now, as a batch that is never committed. Nil if there is none.
+  private func logContext() -> Batch? {
+    guard let layer = options.layerAbove else { return nil }
+    var batch = Batch(bytes: layer.logContextBytesMax)
+    for entry in layer.logContext {
+      // What no batch takes, no commit has put.
+      guard (try? batch.put(entry.value, for: entry.key)) != nil else { return nil }
+    }
+    return batch.count > 0 ? batch : nil
+  }
+
+  /// The smallest log that has room for this group, and for the context if the group takes it along.
+  func leastCapacity(for group: [Batch]) -> UInt64 {
+    let needsContext = group.contains { !$0.isRemovalOnly }
+    return LogWriter.capacity(for: group, contextBytes: needsContext ? contextBytesMax : 0)
+  }
+
+  private var contextBytesMax: Int {
+    let bytes = options.layerAbove?.logContextBytesMax ?? 0
+    return bytes > 0 ? CommitBody.prefixBytes + bytes : 0
+  }
+
+  /// Room for the group, the context, and for some more like the group, and more in each log than in the one before: turning to
   /// a new log costs a commit several syncs.
   func capacity(for group: [Batch], previousLength: UInt64) -> UInt64 {
     let bytes = group.reduce(0) { $0 + UInt64($1.body.count) }
     let wanted = max(options.logBytesMin, 4 * previousLength, 16 * bytes)
-    return max(LogWriter.capacity(for: group), min(wanted, options.logBytesMax))
+    let least = LogWriter.capacity(for: group, contextBytes: contextBytesMax)
+    return max(least, min(wanted, options.logBytesMax))
       .roundedUp(toMultipleOf: UInt64(LogFormat.pageBytes))
   }
 }

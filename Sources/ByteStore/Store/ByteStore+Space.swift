@@ -86,7 +86,7 @@ extension ByteStore {
       try prepare(preferred, false, &writer)
       try turnToNewLog(for: group, capacity: preferred, &writer)
     } catch {
-      let least = max(LogWriter.capacity(for: group), options.logBytesMin.roundedUpToPages)
+      let least = max(leastCapacity(for: group), options.logBytesMin.roundedUpToPages)
       guard case .refused(let cause) = error, cause.meansFull, least < preferred || isSmall
       else { throw error }
       // A large log is a comfort.

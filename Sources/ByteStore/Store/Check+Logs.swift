@@ -62,6 +62,9 @@ extension Check {
       report.add(
         file.damage(gap.lowerBound, "a frame, as the log goes on", "none up to byte \(gap.upperBound)"))
     }
+    for frame in scan.frames where frame.context(in: bytes.rawSpan) == nil {
+      report.add(file.damage(frame.offset, "the context of a log", "bytes that are none"))
+    }
     let header = UInt64(LogFormat.headerBytes)..<UInt64(LogFormat.pageBytes)
     for range in [header] + scan.unused(bytes.rawSpan) {
       let range = range.clamped(to: 0..<UInt64(bytes.count))

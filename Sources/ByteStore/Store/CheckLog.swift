@@ -14,6 +14,20 @@ struct LogScan {
     var header: FrameHeader
 
     var end: UInt64 { offset + UInt64(header.paddedBytes) }
+
+    /// The puts of a watermark's body. Nil for a body that no log writes.
+    func context(in bytes: RawSpan) -> [(key: [UInt8], value: [UInt8])]? {
+      guard header.kind == .watermark, header.bodyBytes > 0 else { return [] }
+      let start = Int(offset) + LogFormat.frameHeaderBytes
+      let body = bytes.extracting(start..<start + header.bodyBytes)
+      guard let commit = CommitBody(decoding: Array(copying: body)) else { return nil }
+      var puts: [(key: [UInt8], value: [UInt8])] = []
+      for operation in commit.operations {
+        guard case .put(_, let key, let value) = operation else { return nil }
+        puts.append((Array(commit.bytes[key]), Array(commit.bytes[value])))
+      }
+      return puts
+    }
   }
 
   private(set) var frames: [Frame] = []

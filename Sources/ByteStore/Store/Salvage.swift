@@ -6,7 +6,8 @@
 //   3. check     a healthy store is left alone
 //   4. sources   files by what they say of themselves (SalvageSources)
 //   5. base      the checkpoint that explains most; how each entry is judged (SalvageCheckpoint)
-//   6. table     entries, then commits, then what the layer above kept in a checkpoint (SalvageTable)
+//   6. table     entries, then commits, then what is missing and the contexts of logs have, or the layer above kept in a
+//                checkpoint (SalvageTable)
 //   7. write     segments, a checkpoint and a manifest of a new store, under salvaged names
 //   8. switch    the originals are set aside, the new files get their names (SalvageDirectory)
 //
@@ -135,6 +136,7 @@ struct Salvage {
     }
     try table.addSegments(chosen, platform)
     try table.applyLogs(from: SalvageBase.firstLog(sources, judge))
+    for log in sources.logs { try table.addMissing(try log.context(directory)) }
     for checkpoint in sources.checkpoints {
       try table.addMissing(restore { region in (try? checkpoint.payloads(region)) ?? [nil] })
     }

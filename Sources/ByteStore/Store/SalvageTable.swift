@@ -3,7 +3,7 @@
 //   1. segments   oldest first; the checkpoint says which entries are alive, and where it cannot, the newest
 //                 entry of a key is taken for its value
 //   2. logs       in order, each commit behind the state that the segments have
-//   3. restored   entries that are missing and that a checkpoint has elsewhere
+//   3. restored   entries that are missing and that the context of a log has, or a checkpoint elsewhere
 
 struct SalvageTable {
   let table: SharedTable

@@ -20,10 +20,20 @@ package protocol LayerAbove: Sendable {
 
   /// What the least of these pages take about, and rather less than this. The writer's lock is held.
   var leastPageBytes: UInt64 { get }
+
+  /// Entries without which the commits of a log cannot be understood, and which commits before it have put. Each log
+  /// repeats them, so that it can be read after the loss of any other. Asked for when a log begins, while no commit is
+  /// under way; the writer's lock is held. An entry that was here once is never removed and never changes.
+  var logContext: [(key: [UInt8], value: [UInt8])] { get }
+
+  /// The most that puts of these entries take in a batch.
+  var logContextBytesMax: Int { get }
 }
 
 extension LayerAbove {
   package func prepare(_ note: any CommitNote) {}
   package func apply(_ note: any CommitNote, _ ordinals: [UInt32]) {}
   package var leastPageBytes: UInt64 { 0 }
+  package var logContext: [(key: [UInt8], value: [UInt8])] { [] }
+  package var logContextBytesMax: Int { 0 }
 }

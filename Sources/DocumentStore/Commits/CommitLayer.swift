@@ -28,4 +28,8 @@ final class CommitLayer: LayerAbove {
   }
 
   func freeze() -> any CheckpointPages { indexes.freeze() }
+
+  var logContext: [(key: [UInt8], value: [UInt8])] { shapes.storedDefinitions }
+
+  var logContextBytesMax: Int { shapes.definitionBytesMax }
 }

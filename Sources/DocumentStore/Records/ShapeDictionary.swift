@@ -8,6 +8,8 @@
 //   - A commit has the definitions of all shapes that its records use, unless readers have seen a commit with
 //     them: whatever becomes of other commits, no record is without its shapes. The first commits define a shape
 //     more than once, so that it is not lost with one place of a log.
+//   - A log begins with all shapes that are stored then (`storedDefinitions`), and its commits define all others that
+//     they use. So each log has the shapes of its records, whatever becomes of the logs before it.
 //
 // Ids are given out under the lock of the commits' order, definitions are noted as stored at the moment at which
 // readers see their commit, and readers take a table after the record.
@@ -103,7 +105,15 @@ final class ShapeDictionary: Sendable {
     }
   }
 
-  /// What all of them take in a catalog, at most.
+  /// The puts of all shapes whose definition readers can see.
+  var storedDefinitions: [(key: [UInt8], value: [UInt8])] {
+    let shapes = state.withLock { state in
+      state.shapes.compactMap { $0 }.filter { !state.unstored.contains($0.id) }
+    }
+    return shapes.map { (Shape.key($0.id), $0.definition) }
+  }
+
+  /// What all of them take in a catalog or as puts, at most.
   var definitionBytesMax: Int { state.withLock { 16 * $0.count + 3 * $0.names + $0.nameBytes } }
 
   /// A shape that is stored. False if its id stands for another one.
