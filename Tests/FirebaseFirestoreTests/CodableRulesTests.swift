@@ -82,8 +82,94 @@ import Testing
 
   @Test func nullAtTopLevelIsNoModel() {
     struct Empty: Codable {}
-    #expect(decodingFailure { _ = try decoder.decode(Box<Int>.self, from: NSNull()) } == "valueNotFound at ")
-    #expect(decodingFailure { _ = try decoder.decode(Empty.self, from: NSNull()) } == "valueNotFound at ")
+    func failure<T: Decodable>(_ type: T.Type) -> String? {
+      decodingFailure { _ = try decoder.decode(type, from: NSNull()) }
+    }
+    #expect(failure(Box<Int>.self) == "valueNotFound at ")
+    #expect(failure(Empty.self) == "valueNotFound at ")
+    #expect(failure([String: Int].self) == "valueNotFound at ")
+    #expect(failure([Int].self) == "valueNotFound at ")
+    #expect(failure(String.self) == "valueNotFound at ")
+    #expect(failure(Int.self) == "valueNotFound at ")
+    #expect(failure(Date.self) == "valueNotFound at ")
+    #expect(failure(URL.self) == "valueNotFound at ")
+    #expect(failure(GeoPoint.self) == "valueNotFound at ")
+    #expect(failure(Timestamp.self) == "valueNotFound at ")
+  }
+
+  /// Such as an absent document, for a type that stands for absence itself.
+  @Test func nullAtTopLevelIsForTypesThatReadIt() throws {
+    enum Presence: Decodable, Equatable {
+      case absent
+      case present(Int)
+
+      init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        self = container.decodeNil() ? .absent : .present(try container.decode([String: Int].self).count)
+      }
+    }
+    #expect(try decoder.decode(Presence.self, from: NSNull()) == .absent)
+    #expect(try decoder.decode(Presence.self, from: ["a": 1]) == .present(1))
+    let absent = try Firestore.memory().document("a/b").read()
+    #expect(try absent.data(as: Presence.self) == .absent)
+  }
+
+  // MARK: Dynamic types
+
+  class Animal: Decodable {
+    private enum CodingKeys: String, CodingKey { case name }
+
+    let name: String
+    var sound: String { "none" }
+
+    init(_ name: String) { self.name = name }
+
+    required init(from decoder: any Decoder) throws {
+      name = try decoder.container(keyedBy: CodingKeys.self).decode(String.self, forKey: .name)
+    }
+  }
+
+  final class Dog: Animal {
+    override var sound: String { "bark" }
+  }
+
+  private static let dog: Animal.Type = Dog.self
+
+  @Test func aClassIsDecodedAsItsDynamicType() throws {
+    #expect(try decoder.decode(Self.dog, from: ["name": "Rex"]).sound == "bark")
+    let map = StoredMap([("name", .string("Rex"))])
+    #expect(try decoder.decodeFields(Self.dog, from: map, reference: nil).sound == "bark")
+    let document = Firestore.memory().document("a/b")
+    document.setData(["name": "Rex"])
+    #expect(try document.read().data(as: Self.dog).sound == "bark")
+    #expect(try document.read(as: Self.dog).sound == "bark")
+  }
+
+  @Test func elementsAndSingleValuesAreDecodedAsTheirDynamicType() throws {
+    struct Kennel: Decodable {
+      var sounds: [String?] = []
+      init(from decoder: any Decoder) throws {
+        var elements = try decoder.unkeyedContainer()
+        sounds.append(try elements.decode(CodableRulesTests.dog).sound)
+        for _ in 0..<3 { sounds.append(try elements.decodeIfPresent(CodableRulesTests.dog)?.sound) }
+      }
+    }
+    struct Wrapper: Decodable {
+      var sound: String
+      init(from decoder: any Decoder) throws {
+        sound = try decoder.singleValueContainer().decode(CodableRulesTests.dog).sound
+      }
+    }
+    let rex = ["name": "Rex"]
+    let kennel = try decoder.decode(Kennel.self, from: [rex, rex, NSNull()] as [Any])
+    #expect(kennel.sounds == ["bark", "bark", nil, nil])
+    #expect(try decoder.decode(Wrapper.self, from: rex).sound == "bark")
+  }
+
+  /// An object that no document can hold is handed on if it is what was asked for.
+  @Test func anObjectIsHandedOnAsItsDynamicTypeOnly() throws {
+    #expect(try decoder.decode(Self.dog, from: Dog("Rex")).name == "Rex")
+    #expect(decodingFailure { _ = try decoder.decode(Self.dog, from: Animal("Rex")) } == "typeMismatch at ")
   }
 
   @Test func dictionariesAndEmptyModelsAreDocuments() throws {

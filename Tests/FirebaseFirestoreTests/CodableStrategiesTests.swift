@@ -224,6 +224,9 @@ import Testing
     ("dataPoint22Word", "data_point22_word"), ("_oneTwoThree", "_one_two_three"),
     ("oneTwoThree_", "one_two_three_"), ("__oneTwoThree__", "__one_two_three__"), ("_", "_"),
     ("URLSession", "u_rl_session"), ("one\u{1F600}Two", "one\u{1F600}_two"),
+    // Letters with combining marks.
+    ("aE\u{301}b", "a_e\u{301}b"), ("aBE\u{301}b", "a_b_e\u{301}b"), ("oneE\u{301}", "one_e\u{301}"),
+    ("E\u{301}", "e\u{301}"),
   ])
   func namesBecomeSnakeCase(_ name: String, _ expected: String) throws {
     struct Key: Encodable {
@@ -242,6 +245,9 @@ import Testing
     ("_one_two", "_oneTwo"), ("__one_two", "__oneTwo"), ("one_two_", "oneTwo_"), ("one__two", "oneTwo"),
     ("_", "_"), ("___", "___"), ("already", "already"), ("URL", "URL"), ("my_URL", "myUrl"),
     ("_already_", "_already_"), ("m_asdf_ćqer", "mAsdfĆqer"),
+    // A mark belongs to the underscore before it, which separates nothing then.
+    ("one_e\u{301}t", "oneE\u{301}t"), ("a_\u{301}b", "a_\u{301}b"), ("_\u{301}a", "_\u{301}a"),
+    ("a_b_\u{301}", "aB_\u{301}"),
   ])
   func namesComeBackFromSnakeCase(_ name: String, _ expected: String) throws {
     struct Keys: Decodable {

@@ -55,6 +55,12 @@ struct ArrayDecodingContainer: UnkeyedDecodingContainer {
     return value
   }
 
+  // The default of the protocol asks for `T`, of which `type` may be a subclass.
+  mutating func decodeIfPresent<T: Decodable>(_ type: T.Type) throws -> T? {
+    guard try !isAtEnd && !decodeNil() else { return nil }
+    return try decode(type)
+  }
+
   mutating func nestedContainer<NestedKey: CodingKey>(
     keyedBy type: NestedKey.Type
   ) throws -> KeyedDecodingContainer<NestedKey> {

@@ -27,7 +27,8 @@ extension Firestore {
     /// A value from what `DocumentSnapshot.data()` returns, or from any value that can be in it.
     ///
     /// Throws `DecodingError` with the path to what does not fit, and whatever the type's own
-    /// `init(from:)` throws; `NSNull` fits optional types only. What nobody asks for may be anything.
+    /// `init(from:)` throws. `NSNull` fits optional types, and types whose own `init(from:)` reads null. A value that
+    /// `type` does not read may be anything.
     public func decode<T: Decodable>(_ type: T.Type, from container: Any) throws -> T {
       try decode(type, from: container, in: nil)
     }
@@ -61,16 +62,23 @@ extension Firestore {
       _ type: T.Type, from value: CodedValue, _ reference: DocumentReference?,
       _ times: ServerTimestampBehavior = .none
     ) throws -> T {
-      guard !value.isNull || type is any ExpressibleByNilLiteral.Type else {
-        throw DecodingError.valueNotFound(
-          type,
-          DecodingError.Context(codingPath: [], debugDescription: "Expected \(type) but found null."))
-      }
       let options = DecodingOptions(
         date: dateDecodingStrategy, data: dataDecodingStrategy,
         nonConformingFloat: nonConformingFloatDecodingStrategy, key: keyDecodingStrategy,
         userInfo: userInfo, reference: reference, times: times)
-      return try ValueDecoder(value, options).decode(type, from: value, at: nil)
+      let decoder = ValueDecoder(value, options)
+      // A strategy of the user may make dates and data of anything.
+      guard value.isNull, T.self != Date.self, T.self != Data.self else {
+        return try decoder.decode(type, from: value, at: nil)
+      }
+      return try fromNull(type, decoder)
+    }
+
+    /// An absent document is no model, unless the type itself looks at the value. A type without fields does not.
+    private func fromNull<T: Decodable>(_ type: T.Type, _ decoder: ValueDecoder) throws -> T {
+      let value = try type.init(from: decoder)
+      guard decoder.isAskedForValue else { throw decoder.mismatch(type, decoder.value, at: nil) }
+      return value
     }
   }
 }

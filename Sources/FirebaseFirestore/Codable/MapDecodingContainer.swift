@@ -26,7 +26,7 @@ struct MapDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
       return try decoder.decode(type, from: value, at: key)
     }
     guard type is any DocumentIDProperty.Type else { throw missing(key) }
-    return try T(from: decoder.child(.null, at: key))
+    return try type.init(from: decoder.child(.null, at: key))
   }
 
   func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {

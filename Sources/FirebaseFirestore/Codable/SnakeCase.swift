@@ -7,23 +7,25 @@ enum SnakeCase {
   ///   2. If a small letter follows the capital at once, the word goes on.
   ///   3. Else the capitals and what follows them are a word up to the letter before the next small
   ///      one; that letter begins the word after it.
+  ///
+  /// A letter and its combining marks are one character, which no word ends within.
   static func encode(_ name: String) -> String {
-    let scalars = Array(name.unicodeScalars)
-    guard scalars.count > 1 else { return name.lowercased() }
+    let characters = Array(name)
+    guard characters.count > 1 else { return name.lowercased() }
 
     var wordStarts: [Int] = []
     var position = 1
-    while let capital = scalars[position...].firstIndex(where: \.properties.isUppercase) {
+    while let capital = characters[position...].firstIndex(where: \.isCapital) {
       wordStarts.append(capital)
-      guard let small = scalars[capital...].firstIndex(where: \.properties.isLowercase) else { break }
+      guard let small = characters[capital...].firstIndex(where: \.isSmall) else { break }
       if small > capital + 1 { wordStarts.append(small - 1) }
       position = small
     }
 
     var words: [String] = []
     var start = 0
-    for end in wordStarts + [scalars.count] {
-      words.append(text(scalars[start..<end]).lowercased())
+    for end in wordStarts + [characters.count] {
+      words.append(String(characters[start..<end]).lowercased())
       start = end
     }
     return words.joined(separator: "_")
@@ -31,24 +33,24 @@ enum SnakeCase {
 
   /// `one_two_three` becomes `oneTwoThree`. Underscores at both ends stay, a name of one word too.
   static func decode(_ name: String) -> String {
-    let scalars = Array(name.unicodeScalars)
-    guard let first = scalars.firstIndex(where: { $0 != "_" }),
-      let last = scalars.lastIndex(where: { $0 != "_" })
+    guard let first = name.firstIndex(where: { $0 != "_" }),
+      let last = name.lastIndex(where: { $0 != "_" })
     else { return name }
 
-    let words = scalars[first...last].split(separator: "_").map { text($0) }
+    let words = name[first...last].split(separator: "_").map { String($0) }
     guard words.count > 1 else { return name }
     let joined = words[0].lowercased() + words.dropFirst().map(capitalized).joined()
-    return text(scalars[..<first]) + joined + text(scalars[(last + 1)...])
+    return name[..<first] + joined + name[name.index(after: last)...]
   }
 
   private static func capitalized(_ word: String) -> String {
     word.prefix(1).uppercased() + word.dropFirst().lowercased()
   }
+}
 
-  private static func text(_ scalars: ArraySlice<Unicode.Scalar>) -> String {
-    var view = String.UnicodeScalarView()
-    view.append(contentsOf: scalars)
-    return String(view)
-  }
+extension Character {
+  /// By its letter: a combining mark has no case.
+  fileprivate var isCapital: Bool { unicodeScalars.first?.properties.isUppercase ?? false }
+
+  fileprivate var isSmall: Bool { unicodeScalars.first?.properties.isLowercase ?? false }
 }

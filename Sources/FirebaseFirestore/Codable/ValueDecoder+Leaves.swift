@@ -42,9 +42,16 @@ extension ValueDecoder {
     if T.self == Int8.self { return same(try integer(Int8.self, value, at: key)) }
     if T.self == Int128.self { return same(try integer(Int128.self, value, at: key)) }
     if T.self == UInt128.self { return same(try integer(UInt128.self, value, at: key)) }
-    if case .other(let other) = value, let same = other as? T { return same }
+    if case .other(let other) = value, let same = Self.instance(of: type, other) as? T { return same }
     let isDictionary = options.convertsKeys && type is any StringKeyed.Type
-    return try T(from: child(value, at: key, keysAreExact: isDictionary))
+    // `type` may be a subclass of `T`.
+    return try type.init(from: child(value, at: key, keysAreExact: isDictionary))
+  }
+
+  /// `other` if it is a `type`, which opens to the dynamic type.
+  private static func instance(of type: any Decodable.Type, _ other: Any) -> Any? {
+    func opened<Dynamic>(_: Dynamic.Type) -> Any? { other as? Dynamic }
+    return opened(type)
   }
 
   // MARK: Numbers

@@ -8,6 +8,8 @@ final class ValueDecoder: Decoder {
   let options: DecodingOptions
   /// True for dictionaries, whose keys are data.
   let keysAreExact: Bool
+  /// Whether the value that is decoded has asked for a container of a single value.
+  private(set) var isAskedForValue = false
 
   private let parent: ValueDecoder?
   private let key: (any CodingKey)?
@@ -77,7 +79,10 @@ final class ValueDecoder: Decoder {
     }
   }
 
-  func singleValueContainer() -> any SingleValueDecodingContainer { self }
+  func singleValueContainer() -> any SingleValueDecodingContainer {
+    isAskedForValue = true
+    return self
+  }
 
   // MARK: Errors
 

@@ -115,7 +115,7 @@ struct ProbeDecoder: Decoder {
         return value
       }
     }
-    let value = try known(type) ?? T(from: self)
+    let value = try known(type) ?? type.init(from: self)
     notes.note(value, at: path)
     return value
   }
