@@ -246,6 +246,21 @@ import Testing
     try await firestore.terminate()
   }
 
+  @Test func anEmptyBundleIsAnUnknownError() async throws {
+    let firestore = Firestore.memory()
+    for stream in [false, true] {
+      do {
+        if stream {
+          try await firestore.loadBundle(InputStream(data: Data()))
+        } else {
+          try await firestore.loadBundle(Data())
+        }
+        Issue.record("it was loaded")
+      } catch FirestoreErrorCode.unknown {}
+    }
+    try await firestore.terminate()
+  }
+
   @Test func whatWasLoadedSurvivesARestart() async throws {
     let database = try TestDatabase()
     try await database.firestore.loadBundle(

@@ -5,6 +5,13 @@ import Foundation
 import Testing
 
 @Suite struct QueryTests {
+  /// No document has such a field, but an operand may: it is an argument, and nothing that is written.
+  @Test func aMapAsOperandMayHaveReservedNames() async throws {
+    let query = Firestore.memory().collection("a")
+      .whereField("m", isEqualTo: ["__x__": 1]).whereField("l", in: [["__y__": ["__z__": 2]]])
+    #expect(try await query.getDocuments().isEmpty)
+  }
+
   /// Five cities, and a collection group of landmarks.
   private static func cities() async throws -> TestDatabase {
     let database = try TestDatabase()

@@ -31,7 +31,7 @@ public final class AggregateField: NSObject, Sendable {
   /// As messages call it.
   var name: String {
     switch aggregate {
-    case .count: "count"
+    case .count: "count()"
     case .sum(let field): "sum(\(field))"
     case .average(let field): "avg(\(field))"
     }

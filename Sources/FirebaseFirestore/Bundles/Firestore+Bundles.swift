@@ -153,6 +153,8 @@ private struct BundleLoad: Sendable {
   private func load(_ data: Data?, into view: LocalView, _ progress: inout Progress) throws {
     guard let data else { throw BundleError("The bundle cannot be read.") }
     var reader = BundleReader(data, BundleValues(firestore))
+    // The original knows no more of it than that nothing came.
+    guard !data.isEmpty else { throw FirestoreErrors.make(.unknown, "The bundle is empty.") }
     guard
       case .metadata(let id, let createTime, let totalDocuments, let totalBytes)? = try reader.next()?.element
     else { throw BundleError("The bundle does not begin with its metadata.") }

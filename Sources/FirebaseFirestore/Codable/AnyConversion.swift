@@ -43,14 +43,19 @@ package enum UserData {
   package static func stored(
     from any: Any, place: Place = .alone, in firestore: Firestore?
   ) throws(UserDataError) -> StoredValue {
-    try stored(from: try coded(any), place: place, in: firestore)
+    let value: CodedValue
+    do throws(UserDataError) {
+      value = try coded(any)
+    } catch {
+      throw place == .inArray ? error.insideArray() : error
+    }
+    return try stored(from: value, place: place, in: firestore)
   }
 
   static func stored(
     from value: CodedValue, place: Place, in firestore: Firestore?
   ) throws(UserDataError) -> StoredValue {
-    var collector = FieldCollector(
-      firestore: firestore, nestsArrays: place == .inList, takesSentinels: place == .inArray)
+    var collector = FieldCollector(firestore: firestore, nestsArrays: place == .inList, isWrite: false)
     guard place != .inArray else { return try collector.element(value) }
     // Sentinels throw, so nothing can be left out.
     return try collector.value(value, at: []) ?? .map(StoredMap())

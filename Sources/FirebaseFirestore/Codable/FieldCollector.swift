@@ -9,14 +9,15 @@ struct FieldCollector {
   let firestore: Firestore?
   /// Whether arrays may hold arrays, which no document allows.
   let nestsArrays: Bool
-  /// False where there is no write that could compute anything.
-  let takesSentinels: Bool
+  /// False for an argument, such as an operand of a filter or an element of an array union: it has no sentinels, and
+  /// names of its fields may be reserved.
+  let isWrite: Bool
   private(set) var sentinels: [EncodedFields.Sentinel] = []
 
-  init(firestore: Firestore?, nestsArrays: Bool = false, takesSentinels: Bool = true) {
+  init(firestore: Firestore?, nestsArrays: Bool = false, isWrite: Bool = true) {
     self.firestore = firestore
     self.nestsArrays = nestsArrays
-    self.takesSentinels = takesSentinels
+    self.isWrite = isWrite
   }
 
   /// `path` is nil below an array, where fields have no path.
@@ -24,7 +25,7 @@ struct FieldCollector {
     map.sort()
     var fields = StoredMap()
     for (name, value) in map.entries {
-      try Self.check(name, at: path)
+      try check(name, at: path)
       fields[name] = try field(value, name, in: path)
     }
     return fields
@@ -41,7 +42,9 @@ struct FieldCollector {
   mutating func value(_ value: CodedValue, at path: [String]?) throws(UserDataError) -> StoredValue? {
     switch value {
     case .sentinel(let sentinel):
-      guard takesSentinels else { throw UserDataError(.sentinelOutsideWrite(sentinel.methodName)) }
+      guard isWrite else {
+        throw UserDataError(.sentinelOutsideWrite(sentinel.methodName), field: path)
+      }
       guard let path else { throw UserDataError(.sentinelInArray(sentinel.methodName)) }
       sentinels.append((path, sentinel))
       return nil
@@ -88,21 +91,25 @@ struct FieldCollector {
     return stored
   }
 
-  /// The names of a field that is written by its path.
+  /// Checks the names of a field that is written by its path, which an error names as a whole.
   static func check(_ names: [String]) throws(UserDataError) {
-    for (index, name) in names.enumerated() { try check(name, at: Array(names[..<index])) }
+    for name in names {
+      if let reason = problem(name, isWrite: true) { throw UserDataError(reason, field: names) }
+    }
   }
 
-  private static func check(_ name: String, at path: [String]?) throws(UserDataError) {
+  private func check(_ name: String, at path: [String]?) throws(UserDataError) {
+    guard let reason = Self.problem(name, isWrite: isWrite) else { return }
+    throw UserDataError(reason, field: path.map { $0 + [name] })
+  }
+
+  private static func problem(_ name: String, isWrite: Bool) -> UserDataError.Reason? {
     let bytes = name.utf8
-    guard !bytes.isEmpty else {
-      throw UserDataError(.emptyFieldName, field: path.map { $0 + [name] })
-    }
+    guard !bytes.isEmpty else { return .emptyFieldName }
     // Most names do not begin with an underscore: one look decides.
-    guard bytes.first == UInt8(ascii: "_") else { return }
+    guard isWrite, bytes.first == UInt8(ascii: "_") else { return nil }
     let underscores = "__".utf8
-    guard !(bytes.starts(with: underscores) && bytes.suffix(2).elementsEqual(underscores)) else {
-      throw UserDataError(.reservedFieldName, field: path.map { $0 + [name] })
-    }
+    let isReserved = bytes.starts(with: underscores) && bytes.suffix(2).elementsEqual(underscores)
+    return isReserved ? .reservedFieldName : nil
   }
 }

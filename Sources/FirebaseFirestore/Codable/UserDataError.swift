@@ -42,10 +42,6 @@ package struct UserDataError: Error, Hashable, Sendable {
     UserDataError(reason, field: field.map { [name] + $0 })
   }
 
-  func inside(_ names: [String]) -> UserDataError {
-    UserDataError(reason, field: field.map { names + $0 })
-  }
-
   /// The same error, seen from an array.
   func insideArray() -> UserDataError { UserDataError(reason) }
 

@@ -140,13 +140,7 @@ enum UserWrite {
     _ any: Any, at field: StoredFieldPath, in firestore: Firestore
   ) throws(UserDataError) -> (Mutation.FieldChange, [FieldTransform]) {
     if let sentinel = any as? FieldValue {
-      let operation: FieldTransform.Operation?
-      do throws(UserDataError) {
-        operation = try sentinel.operation(in: firestore)
-      } catch {
-        throw error.inside(field.names)
-      }
-      return (operation.map { .compute($0) } ?? .delete, [])
+      return (try sentinel.operation(in: firestore).map { .compute($0) } ?? .delete, [])
     }
     let (value, sentinels) = try UserData.value(from: any, at: field.names, in: firestore)
     let (transforms, deletions) = try split(sentinels, in: firestore)

@@ -71,6 +71,15 @@ struct Misuse: Sendable {
     Misuse("Invalid data. Document fields cannot begin and end with \"__\" (found in field __name__)") {
       $0.document("a/b").updateData([FieldPath.documentID(): 1], completion: nil)
     },
+    Misuse(
+      "Invalid data. Document fields cannot begin and end with \"__\" (found in field __baz__.foo)"
+    ) { $0.document("a/b").updateData(["__baz__.foo": 1], completion: nil) },
+    Misuse(
+      "Invalid data. Document fields cannot begin and end with \"__\" (found in field foo.__baz__.`a b`)"
+    ) { $0.document("a/b").updateData([FieldPath(["foo", "__baz__", "a b"]): 1], completion: nil) },
+    Misuse("Invalid data. Document fields cannot begin and end with \"__\" (found in field foo.__baz__)") {
+      $0.document("a/b").updateData(["foo": ["__baz__": ["m": 1]]], completion: nil)
+    },
     Misuse("NSNumber (9223372036854775808) is too large (found in field n)") {
       $0.document("a/b").setData(["n": UInt64(1) << 63], completion: nil)
     },
@@ -81,7 +90,33 @@ struct Misuse: Sendable {
       $0.document("a/b").setData(["n": [FieldValue.serverTimestamp()]], completion: nil)
     },
     Misuse("FieldValue.increment() is not currently supported inside arrays") {
+      $0.document("a/b").updateData(["n": [["m": FieldValue.increment(1)]]], completion: nil)
+    },
+    // An element of an array transform is an argument, and no part of the data that is written.
+    Misuse("FieldValue.increment() can only be used with updateData() and setData()") {
       $0.document("a/b").updateData(["n": FieldValue.arrayUnion([FieldValue.increment(1)])], completion: nil)
+    },
+    Misuse("FieldValue.delete() can only be used with updateData() and setData()") {
+      $0.document("a/b").setData(["n": FieldValue.arrayRemove([["m": FieldValue.delete()]])], completion: nil)
+    },
+    Misuse("Nested arrays are not supported") {
+      $0.document("a/b").updateData(["n": FieldValue.arrayUnion([[1]])], completion: nil)
+    },
+    Misuse("Unsupported type: Alien") {
+      $0.document("a/b").updateData(["n": FieldValue.arrayUnion([Alien()])], completion: nil)
+    },
+    Misuse("Unsupported type: Alien") {
+      $0.document("a/b").setData(["n": FieldValue.arrayRemove([["m": Alien()]])], completion: nil)
+    },
+    Misuse("NSNumber (9223372036854775808) is too large") {
+      $0.document("a/b").updateData(["n.m": FieldValue.arrayRemove([UInt64(1) << 63])], completion: nil)
+    },
+    Misuse("Timestamp seconds out of range: -62135769600") {
+      $0.document("a/b").setData(["n": FieldValue.arrayUnion([["t": Date.distantPast]])], completion: nil)
+    },
+    Misuse("Document Reference is for database other/(default) but should be for database dugout/(default)") {
+      $0.document("a/b").updateData(
+        ["n": FieldValue.arrayUnion([["r": other.document("a/b")]])], completion: nil)
     },
     Misuse("Unsupported type: Alien (found in field m.n)") {
       $0.document("a/b").setData(["m": ["n": Alien()]], completion: nil)
@@ -179,6 +214,22 @@ struct Misuse: Sendable {
       _ = $0.collection("a").whereField("n", notIn: [1]).whereFilter(
         .orFilter([.whereField("m", isEqualTo: 1), .whereField("m", arrayContainsAny: [2])]))
     },
+    // Also beyond the parts that a query may have.
+    Misuse("Invalid Query. You cannot use 'notIn' filters with 'notEqual' filters.") {
+      let query = $0.collection("a").whereField("n", isNotEqualTo: 1)
+      _ = (0..<200).reduce(query) { query, n in query.whereField("m", isEqualTo: n) }
+        .whereField("m", notIn: [2])
+    },
+    Misuse("Invalid Query. You cannot use more than one 'notEqual' filter.") {
+      let query = (0..<200).reduce($0.collection("a") as Query) { query, n in
+        query.whereField("m", isEqualTo: n)
+      }
+      _ = query.whereField("n", isNotEqualTo: 1).whereField("n", isNotEqualTo: 2)
+    },
+    Misuse("Invalid Query. A non-empty array is required for 'in' filters.") {
+      let filters = (0..<200).map { Filter.whereField("m", isEqualTo: $0) }
+      _ = $0.collection("a").whereFilter(.andFilter(filters + [.whereField("m", in: [])]))
+    },
     Misuse("FieldValue.delete() can only be used with updateData() and setData()") {
       _ = $0.collection("a").whereField("n", isEqualTo: FieldValue.delete())
     },
@@ -187,6 +238,16 @@ struct Misuse: Sendable {
     },
     Misuse("FieldValue.increment() can only be used with updateData() and setData()") {
       _ = $0.collection("a").whereField("n", notIn: [["m": FieldValue.increment(1)]])
+    },
+    Misuse("FieldValue.delete() can only be used with updateData() and setData() (found in field m)") {
+      _ = $0.collection("a").whereField("n", isEqualTo: ["m": FieldValue.delete()])
+    },
+    Misuse("FieldValue.delete() can only be used with updateData() and setData() (found in field m.`a b`)") {
+      _ = $0.collection("a").whereFilter(
+        .orFilter([.whereField("n", isLessThan: ["m": ["a b": FieldValue.delete()]])]))
+    },
+    Misuse("Invalid data. Document fields must not be empty (found in field m.``)") {
+      _ = $0.collection("a").whereField("n", isEqualTo: ["m": ["": 1]])
     },
     Misuse("FieldValue.delete() can only be used with updateData() and setData()") {
       _ = $0.collection("a").whereField("n", arrayContainsAny: [FieldValue.delete()])
@@ -235,6 +296,10 @@ struct Misuse: Sendable {
     Misuse("Invalid query. You must not specify a starting point before specifying the order by.") {
       _ = $0.collection("a").order(by: "n").start(at: [1]).order(by: "m")
     },
+    Misuse("Invalid query. You must not specify a starting point before specifying the order by.") {
+      let query = (0..<200).reduce($0.collection("a") as Query) { query, n in query.order(by: "f\(n)") }
+      _ = query.start(at: [1]).order(by: "m")
+    },
     Misuse("Invalid query. You must not specify an ending point before specifying the order by.") {
       _ = $0.collection("a").order(by: "n").end(before: [1]).order(by: "m")
     },
@@ -257,6 +322,13 @@ struct Misuse: Sendable {
       "Invalid query. You are trying to start or end a query using more values than were specified in the "
         + "order by."
     ) { _ = $0.collection("a").order(by: "n").start(after: [1, 2]) },
+    Misuse(
+      "Invalid query. You are trying to start or end a query using more values than were specified in the "
+        + "order by."
+    ) {
+      let query = (0..<200).reduce($0.collection("a") as Query) { query, n in query.order(by: "f\(n)") }
+      _ = query.start(at: Array(0..<201))
+    },
     Misuse("Invalid query. You are trying to start or end a query using a document that doesn't exist.") {
       _ = $0.collection("a").end(atDocument: try await $0.document("a/b").getDocument())
     },
@@ -293,6 +365,9 @@ struct Misuse: Sendable {
     Misuse("FieldValue.serverTimestamp() can only be used with updateData() and setData()") {
       _ = $0.collection("a").order(by: "n").start(at: [FieldValue.serverTimestamp()])
     },
+    Misuse(
+      "FieldValue.serverTimestamp() can only be used with updateData() and setData() (found in field m)"
+    ) { _ = $0.collection("a").order(by: "n").end(at: [["m": FieldValue.serverTimestamp()]]) },
   ]
 
   private static let reads = [
@@ -310,7 +385,10 @@ struct Misuse: Sendable {
     Misuse("'sum(foo)' was not requested in the aggregation query.") {
       _ = try await $0.collection("a").count.getAggregation(source: .server).get(.sum("foo"))
     },
-    Misuse("'count' was not requested in the aggregation query.") {
+    Misuse("'avg(n)' was not requested in the aggregation query.") {
+      _ = try await $0.collection("a").count.getAggregation(source: .server).get(.average("n"))
+    },
+    Misuse("'count()' was not requested in the aggregation query.") {
       _ = try await $0.collection("a").aggregate([.average("n")]).getAggregation(source: .server).count
     },
   ]
