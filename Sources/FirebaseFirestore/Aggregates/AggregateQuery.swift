@@ -47,6 +47,7 @@ public final class AggregateQuery: NSObject, Sendable {
   }
 
   /// Throws `unavailable` where the server has to be asked and cannot be reached.
+  @discardableResult
   nonisolated(nonsending)
     public func getAggregation(source: AggregateSource) async throws -> AggregateQuerySnapshot
   {

@@ -70,6 +70,7 @@ extension Firestore {
   }
 
   /// The query that a bundle brought under this name; nil if there is none.
+  @discardableResult
   nonisolated(nonsending) public func getQuery(named name: String) async -> Query? {
     await withCheckedContinuation { found in
       query(named: name) { found.resume(returning: try? $0.get()) }
@@ -152,9 +153,9 @@ private struct BundleLoad: Sendable {
 
   private func load(_ data: Data?, into view: LocalView, _ progress: inout Progress) throws {
     guard let data else { throw BundleError("The bundle cannot be read.") }
-    var reader = BundleReader(data, BundleValues(firestore))
     // The original knows no more of it than that nothing came.
     guard !data.isEmpty else { throw FirestoreErrors.make(.unknown, "The bundle is empty.") }
+    var reader = BundleReader(data, BundleValues(firestore))
     guard
       case .metadata(let id, let createTime, let totalDocuments, let totalBytes)? = try reader.next()?.element
     else { throw BundleError("The bundle does not begin with its metadata.") }

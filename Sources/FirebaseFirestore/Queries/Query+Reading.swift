@@ -28,6 +28,7 @@ extension Query {
 
   /// Answers on the caller's thread, unless writes that were issued earlier are still under way, or an index has to be
   /// made first: that happens elsewhere.
+  @discardableResult
   nonisolated(nonsending)
     public func getDocuments(source: FirestoreSource = .default) async throws -> QuerySnapshot
   {

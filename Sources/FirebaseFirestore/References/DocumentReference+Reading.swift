@@ -51,6 +51,7 @@ extension DocumentReference {
   }
 
   /// Reads on the caller's thread, unless writes that were issued earlier are still under way.
+  @discardableResult
   nonisolated(nonsending)
     public func getDocument(source: FirestoreSource = .default) async throws -> DocumentSnapshot
   {

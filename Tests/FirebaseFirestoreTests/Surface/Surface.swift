@@ -260,6 +260,18 @@ enum Surface {
     for document in results.documents {
       let fields: [String: Any] = document.data()
       print(fields, document.data(with: .previous)["a"] as Any)
+  /// Calls whose results the original lets go of without a warning.
+  static func discarded(_ firestore: Firestore, _ query: Query, _ document: DocumentReference) async throws {
+    try await document.getDocument()
+    try await document.getDocument(source: .cache)
+    try await query.getDocuments()
+    try await query.getDocuments(source: .server)
+    try await query.count.getAggregation(source: .server)
+    try await firestore.collection("cities").addDocument(data: ["name": "Bern"])
+    await firestore.getQuery(named: "latest")
+    await firestore.app.delete()
+  }
+
     }
     for change in results.documentChanges + results.documentChanges(includeMetadataChanges: false) {
       switch change.type {
