@@ -158,7 +158,7 @@ import Testing
     let database = try TestDatabase()
     let ada = User(name: "Ada", age: 36, born: Date(timeIntervalSince1970: -4_862_505_600), friend: nil)
     let document = database.firestore.collection("users").document("ada")
-    try document.setData(from: ada)
+    try await document.setData(from: ada)
     let snapshot = try await document.getDocument()
     #expect(try snapshot.data(as: User.self) == ada)
     #expect(snapshot.data()?["born"] is Timestamp)

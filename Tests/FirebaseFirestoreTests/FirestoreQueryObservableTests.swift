@@ -50,6 +50,41 @@ import Testing
     #expect(queue.sync { observable.configuration.error == nil })
   }
 
+  /// Each form of a step is the step that its labels name.
+  @Test func predicatesOfEveryFormAreTheSameSteps() {
+    let forms: [(QueryPredicate, QueryPredicate, Query)] = [
+      (.whereField("n", isEqualTo: 1), .where("n", isEqualTo: 1), cities.whereField("n", isEqualTo: 1)),
+      (.whereField("n", isIn: [1]), .where("n", isIn: [1]), cities.whereField("n", in: [1])),
+      (.whereField("n", isNotIn: [1]), .where("n", isNotIn: [1]), cities.whereField("n", notIn: [1])),
+      (
+        .whereField("n", arrayContains: 1), .where(field: "n", arrayContains: 1),
+        cities.whereField("n", arrayContains: 1)
+      ),
+      (
+        .whereField("n", arrayContainsAny: [1]), .where("n", arrayContainsAny: [1]),
+        cities.whereField("n", arrayContainsAny: [1])
+      ),
+      (.whereField("n", isLessThan: 1), .where("n", isLessThan: 1), cities.whereField("n", isLessThan: 1)),
+      (
+        .whereField("n", isGreaterThan: 1), .where("n", isGreaterThan: 1),
+        cities.whereField("n", isGreaterThan: 1)
+      ),
+      (
+        .whereField("n", isLessThanOrEqualTo: 1), .where("n", isLessThanOrEqualTo: 1),
+        cities.whereField("n", isLessThanOrEqualTo: 1)
+      ),
+      (
+        .whereField("n", isGreaterThanOrEqualTo: 1), .where("n", isGreaterThanOrEqualTo: 1),
+        cities.whereField("n", isGreaterThanOrEqualTo: 1)
+      ),
+    ]
+    for (long, short, query) in forms {
+      #expect(cities.refined(by: long) == query && cities.refined(by: short) == query)
+    }
+    #expect(
+      cities.refined(by: .where("n", arrayContains: 1)) == cities.whereField("n", arrayContains: 1))
+  }
+
   @Test func whatDoesNotDecodeIsLeftOutOrFailsTheWhole() async throws {
     try await cities.document("a").setData(["name": "Aarau"])
     try await cities.document("b").setData(["name": 7])

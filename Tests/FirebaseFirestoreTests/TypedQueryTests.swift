@@ -42,7 +42,7 @@ import Testing
         tags: ["t\(index)", "all"],
         scores: ["a": Double(index)], joined: Date(timeIntervalSince1970: Double(index)),
         place: nil, seen: nil, nick: index == 0 ? "A" : nil)
-      try firestore.collection("users").document(name.lowercased()).setData(from: user)
+      try await firestore.collection("users").document(name.lowercased()).setData(from: user)
     }
     return firestore
   }
@@ -148,7 +148,7 @@ import Testing
     encoder.dataEncodingStrategy = .base64
     encoder.keyEncodingStrategy = .convertToSnakeCase
     let item = Item(madeAt: date, rawData: Data([1]), mainPart: part, size: 1, seenAt: date)
-    try all.document("a").setData(from: item, encoder: encoder)
+    try await all.document("a").setData(from: item, encoder: encoder)
     let found = items.where(\.madeAt, .equals(date)).where(\.rawData, .equals(Data([1])))
       .where(\.mainPart, .equals(part)).where(\.seenAt, .equals(date))
     #expect(try await found.get().map(\.size) == [1])

@@ -159,7 +159,7 @@ import Testing
     let notes = database.firestore.collection("notes")
     let first = notes.addDocument(data: ["text": "one"], completion: nil)
     let second = try await notes.addDocument(data: ["text": "two"])
-    let third = try notes.addDocument(from: Note(text: "three"))
+    let third = try await notes.addDocument(from: Note(text: "three"))
     #expect(Set([first, second, third]).count == 3)
     let read = try await notes.order(by: "text").getDocuments().documents.map { try $0.data(as: Note.self) }
     #expect(read.map(\.text) == ["one", "three", "two"])

@@ -74,6 +74,19 @@ public final class CollectionReference: Query, @unchecked Sendable {
     return document
   }
 
+  /// Writes a new document with the fields of `value`; returns when it is on stable storage. Throws `EncodingError` if
+  /// `value` cannot be encoded.
+  // Disfavored, so that an app's own extension with these labels stays what the app calls.
+  @_disfavoredOverload
+  @discardableResult
+  nonisolated(nonsending) public func addDocument<T: Encodable>(
+    from value: T, encoder: Firestore.Encoder = Firestore.Encoder()
+  ) async throws -> DocumentReference {
+    let document = document()
+    try await document.setData(from: value, encoder: encoder)
+    return document
+  }
+
   private static func randomID() -> String {
     let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
     let characters = (0..<20).map { _ in alphabet[Int.random(in: 0..<alphabet.count)] }

@@ -22,21 +22,25 @@ public struct FirestoreQuery<T>: DynamicProperty {
 
   @State private var observable: FirestoreQueryObservable<T>
 
+  /// Asks the collection for values. With `animation`, new results come with it.
   public init<U: Decodable>(
     collectionPath: String, predicates: [QueryPredicate] = [],
-    decodingFailureStrategy: DecodingFailureStrategy = .raise
+    decodingFailureStrategy: DecodingFailureStrategy = .raise, animation: Animation? = nil
   ) where T == [U] {
-    let configuration = Configuration(
+    var configuration = Configuration(
       path: collectionPath, predicates: predicates, decodingFailureStrategy: decodingFailureStrategy)
+    configuration.animation = animation
     _observable = State(initialValue: FirestoreQueryObservable(configuration: configuration))
   }
 
+  /// Asks the collection for values, or why there are none. With `animation`, new results come with it.
   public init<U: Decodable>(
     collectionPath: String, predicates: [QueryPredicate] = [],
-    decodingFailureStrategy: DecodingFailureStrategy = .raise
+    decodingFailureStrategy: DecodingFailureStrategy = .raise, animation: Animation? = nil
   ) where T == Result<[U], any Error> {
-    let configuration = Configuration(
+    var configuration = Configuration(
       path: collectionPath, predicates: predicates, decodingFailureStrategy: decodingFailureStrategy)
+    configuration.animation = animation
     _observable = State(initialValue: FirestoreQueryObservable(configuration: configuration))
   }
 

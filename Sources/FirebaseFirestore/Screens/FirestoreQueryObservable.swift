@@ -2,6 +2,10 @@
 
 public import Observation
 
+#if canImport(SwiftUI)
+public import SwiftUI
+#endif
+
 /// What becomes of results that do not decode.
 public enum DecodingFailureStrategy: Sendable {
   /// They are left out.
@@ -110,11 +114,19 @@ public final class FirestoreQueryObservable<Items>: Observable {
 
   private func take(_ result: Result<QuerySnapshot, any Error>) {
     let made = make(result, chosen.decodingFailureStrategy)
-    registrar.withMutation(of: self, keyPath: \.items) { known = made.items }
+    animated { registrar.withMutation(of: self, keyPath: \.items) { known = made.items } }
     guard made.error != nil || chosen.error != nil else { return }
     var configuration = chosen
     configuration.error = made.error
     note(configuration)
+  }
+
+  /// Makes a change that views show, with the animation of the configuration where there is one.
+  private func animated(_ change: () -> Void) {
+    #if canImport(SwiftUI)
+    if let animation = chosen.animation { return withAnimation(animation, change) }
+    #endif
+    change()
   }
 
   private func note(_ configuration: FirestoreQueryConfiguration) {
@@ -148,6 +160,10 @@ public struct FirestoreQueryConfiguration {
   public var decodingFailureStrategy: DecodingFailureStrategy
   /// What went wrong last; nil once an answer was right.
   public var error: (any Error)?
+  #if canImport(SwiftUI)
+  /// How views go over to new results; nil for at once.
+  public var animation: Animation?
+  #endif
 
   /// Asks the collection at `path`.
   public init(

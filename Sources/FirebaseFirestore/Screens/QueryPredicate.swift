@@ -38,6 +38,57 @@ public enum QueryPredicate {
   case limitToLast(_ value: Int)
 }
 
+// MARK: Under the names of the query's steps
+
+extension QueryPredicate {
+  /// The field equals this value.
+  public static func whereField(_ field: String, isEqualTo value: Any) -> QueryPredicate {
+    .isEqualTo(field, value)
+  }
+
+  /// The field equals one of these values.
+  public static func whereField(_ field: String, isIn values: [Any]) -> QueryPredicate {
+    .isIn(field, values)
+  }
+
+  /// The field is there, and equals none of these values.
+  public static func whereField(_ field: String, isNotIn values: [Any]) -> QueryPredicate {
+    .isNotIn(field, values)
+  }
+
+  /// The field is an array with this element.
+  public static func whereField(_ field: String, arrayContains value: Any) -> QueryPredicate {
+    .arrayContains(field, value)
+  }
+
+  /// The field is an array with one of these elements.
+  public static func whereField(_ field: String, arrayContainsAny values: [Any]) -> QueryPredicate {
+    .arrayContainsAny(field, values)
+  }
+
+  /// The field has a value of the same kind that comes before this one.
+  public static func whereField(_ field: String, isLessThan value: Any) -> QueryPredicate {
+    .isLessThan(field, value)
+  }
+
+  /// The field has a value of the same kind that comes after this one.
+  public static func whereField(_ field: String, isGreaterThan value: Any) -> QueryPredicate {
+    .isGreaterThan(field, value)
+  }
+
+  /// The field has a value of the same kind that comes before this one or equals it.
+  public static func whereField(_ field: String, isLessThanOrEqualTo value: Any) -> QueryPredicate {
+    .isLessThanOrEqualTo(field, value)
+  }
+
+  /// The field has a value of the same kind that comes after this one or equals it.
+  public static func whereField(_ field: String, isGreaterThanOrEqualTo value: Any) -> QueryPredicate {
+    .isGreaterThanOrEqualTo(field, value)
+  }
+}
+
+// MARK: Under short names
+
 extension QueryPredicate {
   /// The field equals this value.
   public static func `where`(_ field: String, isEqualTo value: Any) -> QueryPredicate {
@@ -53,6 +104,11 @@ extension QueryPredicate {
   }
 
   /// The field is an array with this element.
+  public static func `where`(field: String, arrayContains value: Any) -> QueryPredicate {
+    .arrayContains(field, value)
+  }
+
+  /// The field is an array with this element; the original labels the field in this one form.
   public static func `where`(_ field: String, arrayContains value: Any) -> QueryPredicate {
     .arrayContains(field, value)
   }

@@ -179,6 +179,18 @@ enum Surface {
     _ = DocumentReference.DocumentSnapshotsSequence(document, includeMetadataChanges: false)
   }
 
+  /// Beyond the original, which has no such forms that wait.
+  static func valuesInTasks(_ document: DocumentReference, _ city: City) async throws {
+    try await document.setData(from: city)
+    try await document.setData(from: city, encoder: Firestore.Encoder())
+    try await document.setData(from: city, merge: true)
+    try await document.setData(from: city, merge: true, encoder: Firestore.Encoder())
+    try await document.setData(from: city, mergeFields: ["name", FieldPath(["a"])])
+    try await document.setData(from: city, mergeFields: ["name"], encoder: Firestore.Encoder())
+    try await document.parent.addDocument(from: city)
+    let _: DocumentReference = try await document.parent.addDocument(from: city, encoder: Firestore.Encoder())
+  }
+
   static func collections(_ collection: CollectionReference, _ city: City) async throws {
     let _: (String, String, DocumentReference?) = (
       collection.collectionID, collection.path, collection.parent
@@ -192,7 +204,8 @@ enum Surface {
     }
     add()
     let _: DocumentReference = try await collection.addDocument(data: ["name": "Tokyo"])
-    let _: DocumentReference = try collection.addDocument(from: city)
+    let addValue = { let _: DocumentReference = try collection.addDocument(from: city) }
+    try addValue()
     try collection.addDocument(from: city, encoder: Firestore.Encoder()) { error in print(error as Any) }
   }
 
@@ -247,6 +260,18 @@ enum Surface {
     _ = Query.QuerySnapshotsSequence(query, includeMetadataChanges: false)
   }
 
+  /// Calls whose results the original lets go of without a warning.
+  static func discarded(_ firestore: Firestore, _ query: Query, _ document: DocumentReference) async throws {
+    try await document.getDocument()
+    try await document.getDocument(source: .cache)
+    try await query.getDocuments()
+    try await query.getDocuments(source: .server)
+    try await query.count.getAggregation(source: .server)
+    try await firestore.collection("cities").addDocument(data: ["name": "Bern"])
+    await firestore.getQuery(named: "latest")
+    await firestore.app.delete()
+  }
+
   // MARK: 1.4 Snapshots
 
   static func snapshots(_ document: DocumentSnapshot, _ results: QuerySnapshot) throws {
@@ -260,18 +285,6 @@ enum Surface {
     for document in results.documents {
       let fields: [String: Any] = document.data()
       print(fields, document.data(with: .previous)["a"] as Any)
-  /// Calls whose results the original lets go of without a warning.
-  static func discarded(_ firestore: Firestore, _ query: Query, _ document: DocumentReference) async throws {
-    try await document.getDocument()
-    try await document.getDocument(source: .cache)
-    try await query.getDocuments()
-    try await query.getDocuments(source: .server)
-    try await query.count.getAggregation(source: .server)
-    try await firestore.collection("cities").addDocument(data: ["name": "Bern"])
-    await firestore.getQuery(named: "latest")
-    await firestore.app.delete()
-  }
-
     }
     for change in results.documentChanges + results.documentChanges(includeMetadataChanges: false) {
       switch change.type {
@@ -389,10 +402,16 @@ enum Surface {
       .isLessThanOrEqualTo("n", 1),
       .isGreaterThanOrEqualTo("n", 1), .orderBy("n", true), .limitTo(1), .limitToLast(1),
       .where("name", isEqualTo: "Tokyo"), .where("name", isIn: []), .where("name", isNotIn: []),
-      .where("tags", arrayContains: 1), .where("tags", arrayContainsAny: []), .where("n", isLessThan: 1),
+      .where(field: "tags", arrayContains: 1), .where("tags", arrayContains: 1),
+      .where("tags", arrayContainsAny: []), .where("n", isLessThan: 1),
       .where("n", isGreaterThan: 1), .where("n", isLessThanOrEqualTo: 1),
       .where("n", isGreaterThanOrEqualTo: 1), .order(by: "n", descending: true), .limit(to: 1),
       .limit(toLast: 1),
+      .whereField("name", isEqualTo: "Tokyo"), .whereField("name", isIn: []),
+      .whereField("name", isNotIn: []),
+      .whereField("tags", arrayContains: 1), .whereField("tags", arrayContainsAny: []),
+      .whereField("n", isLessThan: 1), .whereField("n", isGreaterThan: 1),
+      .whereField("n", isLessThanOrEqualTo: 1), .whereField("n", isGreaterThanOrEqualTo: 1),
     ]
     let strategies: [DecodingFailureStrategy] = [.ignore, .raise]
     print(predicates.count, strategies.count)
@@ -404,8 +423,12 @@ enum Surface {
     var cities: [City]
     @FirestoreQuery(collectionPath: "cities", decodingFailureStrategy: .ignore)
     var result: Result<[City], any Error>
+    @FirestoreQuery(
+      collectionPath: "cities", predicates: [.whereField("name", isEqualTo: "Tokyo")], animation: .default)
+    var animated: [City]
 
     @MainActor func change() {
+      $animated.animation = nil
       $cities.path = "towns"
       $cities.predicates = []
       print($cities.error as Any, cities.count, result)

@@ -1,0 +1,38 @@
+// Apps have written the forms that wait for a value's write themselves, where there were none.
+
+import FirebaseFirestore
+import Foundation
+import Testing
+
+/// As an app has it, with the labels of ours.
+extension DocumentReference {
+  fileprivate func setData<T: Encodable>(from value: T, merge: Bool = false) async throws {
+    var fields = try Firestore.Encoder().encode(value)
+    fields["byTheApp"] = true
+    try await setData(fields, merge: merge)
+  }
+}
+
+extension CollectionReference {
+  @discardableResult
+  fileprivate func addDocument<T: Encodable>(from value: T) async throws -> DocumentReference {
+    let document = document()
+    try await document.setData(from: value)
+    return document
+  }
+}
+
+@Suite struct ValueWriteExtensionTests {
+  @Test func theAppsOwnFormIsTheOneThatItCalls() async throws {
+    let firestore = Firestore.memory()
+    let document = firestore.document("a/b")
+    try await document.setData(from: ["n": 1])
+    #expect(try await document.getDocument()["byTheApp"] as? Bool == true)
+    try await document.delete()
+    try await document.setData(from: ["n": 1], merge: true)
+    #expect(try await document.getDocument()["byTheApp"] as? Bool == true)
+    let added = try await document.parent.addDocument(from: ["n": 1])
+    #expect(try await added.getDocument()["byTheApp"] as? Bool == true)
+    try await firestore.terminate()
+  }
+}
