@@ -35,6 +35,13 @@ package final class AppStores: Sendable {
     try store(place).erase()
   }
 
+  /// The directories of all stores that were used in this process.
+  package var directories: [String] {
+    stores.withLock { Array($0.keys) }.compactMap { place in
+      if case .directory(let path) = place { path } else { nil }
+    }
+  }
+
   private func store(_ place: StorePlace) -> SharedStore {
     stores.withLock { stores in
       if let store = stores[place] { return store }

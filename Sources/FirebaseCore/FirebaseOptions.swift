@@ -108,7 +108,7 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
   public var directory: URL? {
     get { self[\.directory] }
     set {
-      if let newValue, !newValue.isFileURL {
+      if let newValue, !newValue.namesLocalFile {
         ProgrammerError.trap("FirebaseOptions.directory must be a file URL, but was \(newValue)")
       }
       self[\.directory] = newValue

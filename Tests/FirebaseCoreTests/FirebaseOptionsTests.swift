@@ -57,6 +57,13 @@ import Testing
       "FirebaseOptions.directory must be a file URL, but was https://example.com/data", from: result)
   }
 
+  @Test func aDirectoryWithANULTraps() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = FirebaseOptions(directory: URL(fileURLWithPath: "/srv/da\0ta"))
+    }
+    expectMessage("FirebaseOptions.directory must be a file URL, but was file:///srv/da%00ta", from: result)
+  }
+
   // MARK: Property lists
 
   private static let complete = [

@@ -119,6 +119,31 @@ import Testing
     await database.close()
   }
 
+  /// The path of a URL of the web was taken for that of a directory.
+  @Test func aBackupGoesToADirectoryOfThisMachine() async throws {
+    let database = try TestDatabase()
+    try await database.firestore.document("a/b").setData(["n": 1])
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
+      .path
+    let urls = [
+      try #require(URL(string: "http://localhost" + path)),
+      try #require(URL(string: "file://elsewhere" + path)),
+      URL(fileURLWithPath: path + "\0tail"),
+    ]
+    for url in urls {
+      do {
+        try await database.firestore.backup(to: url)
+        Issue.record("it was written to \(url)")
+      } catch FirestoreErrorCode.invalidArgument {}
+      do {
+        try await Firestore.open(at: url).terminate()
+        Issue.record("\(url) was opened")
+      } catch FirestoreErrorCode.invalidArgument {}
+    }
+    for made in [path, path + "%00tail"] { #expect(!FileManager.default.fileExists(atPath: made)) }
+    await database.close()
+  }
+
   @Test func numbersTellWhatThereIs() async throws {
     let database = try TestDatabase()
     try await Self.filled(database.firestore)

@@ -118,6 +118,78 @@ struct TransferTests {
     #expect(!FileManager.default.fileExists(atPath: path))
   }
 
+  /// A rename puts the new file into the place of whatever has the name: a link, or a device.
+  @Test func onlyARegularFileIsReplaced() async throws {
+    let reference = bucket.root.child("a")
+    _ = try await reference.putDataAsync(Data("x".utf8))
+    let target = try bucket.file("target", Data("before".utf8))
+    func path(_ name: String) -> String { bucket.folder.appendingPathComponent(name).path }
+    try FileManager.default.createSymbolicLink(atPath: path("link"), withDestinationPath: target.path)
+    try FileManager.default.createSymbolicLink(atPath: path("dangling"), withDestinationPath: path("nowhere"))
+    try #require(mkfifo(path("fifo"), 0o600) == 0)
+    try FileManager.default.createDirectory(atPath: path("folder"), withIntermediateDirectories: false)
+    var kinds = [
+      "link": "is a symbolic link", "dangling": "is a symbolic link", "fifo": "is a FIFO",
+      "folder": "is a directory",
+    ]
+    // The device that takes everything; only root may make one.
+    if mknod(path("device"), S_IFCHR | 0o600, (1 << 8) | 3) == 0 { kinds["device"] = "is a device" }
+    for (name, kind) in kinds {
+      let before = try FileManager.default.attributesOfItem(atPath: path(name))[.type] as? FileAttributeType
+      let url = URL(fileURLWithPath: path(name))
+      let error = try await storageError { _ = try await reference.writeAsync(toFile: url) }
+      #expect(error.code == .unknown)
+      #expect(
+        error.localizedDescription.hasPrefix("\(path(name)) \(kind), which a download does not replace"))
+      let after = try FileManager.default.attributesOfItem(atPath: path(name))[.type] as? FileAttributeType
+      #expect(before == after, "\(name)")
+    }
+    #expect(try Data(contentsOf: target) == Data("before".utf8))
+    #expect(!FileManager.default.fileExists(atPath: path("nowhere")))
+    let names = try FileManager.default.contentsOfDirectory(atPath: bucket.folder.path)
+    #expect(Set(names) == Set(kinds.keys).union(["data", "target"]), "a part was left")
+  }
+
+  @Test func noFileOfTheStoreIsReplacedOrMadeInIt() async throws {
+    let reference = bucket.root.child("a")
+    let bytes = noise(2 << 20)
+    _ = try await reference.putDataAsync(bytes)
+    let files = FileManager.default.enumerator(atPath: bucket.folder.path)?.compactMap { $0 as? String } ?? []
+    let lock = try #require(files.first { $0.hasSuffix("/LOCK") })
+    let store = bucket.folder.appendingPathComponent(lock).deletingLastPathComponent()
+    let link = bucket.folder.appendingPathComponent("way")
+    try FileManager.default.createSymbolicLink(at: link, withDestinationURL: store)
+    let content = try #require(files.first { $0.contains("/blobs/blob-") })
+    let places = [
+      store.appendingPathComponent("LOCK"), store.appendingPathComponent("MANIFEST"),
+      store.appendingPathComponent("new"), link.appendingPathComponent("LOCK"),
+      store.appendingPathComponent("blobs/../LOCK"), bucket.folder.appendingPathComponent(content),
+    ]
+    for url in places {
+      let error = try await storageError { _ = try await reference.writeAsync(toFile: url) }
+      #expect(error.code == .unknown)
+      #expect(error.localizedDescription.contains("lies in the store \(store.path)"), "\(url)")
+    }
+    #expect(!FileManager.default.fileExists(atPath: store.appendingPathComponent("new").path))
+    #expect(try await reference.data(maxSize: .max) == bytes)
+    await bucket.restart()
+    #expect(try await bucket.root.child("a").data(maxSize: .max) == bytes)
+  }
+
+  /// Such a path would end at the NUL, and name another file.
+  @Test func aPathWithANULNamesNoFile() async throws {
+    let reference = bucket.root.child("a")
+    _ = try bucket.file("source", Data("x".utf8))
+    _ = try await reference.putDataAsync(Data("x".utf8))
+    let url = URL(fileURLWithPath: bucket.folder.path + "/source\0.txt")
+    let upload = try await storageError { _ = try await reference.putFileAsync(from: url) }
+    #expect(upload.localizedDescription.contains("is not reachable"))
+    let download = try await storageError { _ = try await reference.writeAsync(toFile: url) }
+    #expect(download.localizedDescription.contains("does not name a file"))
+    let names = try FileManager.default.contentsOfDirectory(atPath: bucket.folder.path)
+    #expect(names.sorted() == ["data", "source"])
+  }
+
   /// The bytes that came were thrown away, as nobody looked behind the first mebibyte.
   @Test func whoPutsAContentAgainMendsDamageThatAReadHasMet() async throws {
     let bytes = noise(3 << 20)

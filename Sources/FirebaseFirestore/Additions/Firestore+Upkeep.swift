@@ -39,13 +39,14 @@ extension Firestore {
   /// `Firestore.open(at:)` opens it.
   ///
   /// Throws `failedPrecondition` if the directory holds anything or lies in the database's own, or if the database is in
-  /// memory, `dataLoss` if a document or a content of this database is damaged, and `resourceExhausted` on a full disk;
-  /// then the directory holds no database.
+  /// memory, `dataLoss` if a document or a content of this database is damaged, `resourceExhausted` on a full disk, and
+  /// `invalidArgument` for a URL that names no directory of this machine; then the directory holds no database.
   nonisolated(nonsending) public func backup(to directory: URL) async throws {
     guard !isInMemory else {
       throw FirestoreErrors.make(.failedPrecondition, "A database in memory has no backup.")
     }
-    let (client, path) = (client(), directory.standardizedFileURL.path)
+    let path = try Self.localPath(of: directory)
+    let client = client()
     await client.wait(for: client.lastIssuedWrite)
     try await client.performed { view throws(DocumentStoreError) in try view.store.backup(to: path) }
   }

@@ -74,19 +74,24 @@ extension Firestore {
   /// Each call makes an instance of its own, and all of one directory share one store, whose durability and remote are
   /// those with which it was opened first. It is closed when the last of them is terminated or gone. Throws if the
   /// store cannot be opened: `unavailable` if another process has it, `dataLoss` if it is damaged, `resourceExhausted`
-  /// on a full disk.
+  /// on a full disk, `invalidArgument` for a URL that names no directory of this machine.
   public class func open(
     at directory: URL, settings: FirestoreSettings = FirestoreSettings()
   ) throws -> Firestore {
-    guard directory.isFileURL else {
-      throw FirestoreErrors.make(.invalidArgument, "\(directory) is no directory of this machine.")
-    }
-    let path = directory.standardizedFileURL.path
+    let path = try localPath(of: directory)
     let instance = Firestore(
       app: .unregistered(name: path), databaseID: defaultDatabase, place: .directory(path))
     instance.settings = settings
     try instance.client().open()
     return instance
+  }
+
+  /// Throws `invalidArgument` for a URL that names no directory of this machine.
+  static func localPath(of directory: URL) throws -> String {
+    guard directory.namesLocalFile else {
+      throw FirestoreErrors.make(.invalidArgument, "\(directory) is no directory of this machine.")
+    }
+    return directory.standardizedFileURL.path
   }
 
   /// A new, empty database that is nowhere on disk, and gone when it is terminated or nobody has it any more.

@@ -38,6 +38,9 @@ extension StorageReference {
 
   /// Downloads the object to a file, which is replaced once the download is whole. Its folder must exist. The task has
   /// begun when this returns.
+  ///
+  /// Only a regular file is replaced: the task fails with `unknown` for a symbolic link, a directory, a FIFO, a socket or
+  /// a device, and for a file in a store of this process.
   @discardableResult
   public func write(toFile fileURL: URL) -> StorageDownloadTask { download(to: DownloadFile(fileURL)) }
 

@@ -1,5 +1,6 @@
 // Downloading to a file.
 //
+//   0. look     at the destination, before the first byte and before the last step: a regular file, or nothing yet
 //   1. note     in the store, where the part will be: a process that dies leaves it, and the next one removes it
 //   2. write    the part, beside the file, under a name that nobody else has; nobody else may read it
 //   3. permit   what was permitted with the file that it replaces, or else what the process permits with a new one
@@ -7,6 +8,7 @@
 
 import ByteStore
 import DocumentStore
+import FirebaseCore
 import Foundation
 
 /// A file that has its name once it is whole and on stable storage. For the transfer's queue, but for what it was made
@@ -47,9 +49,10 @@ final class DownloadFile: DownloadTarget {
 
   func begin(_ byteCount: UInt64, _ objects: ObjectStore) throws(StorageError) {
     discard()
-    guard url.isFileURL else {
+    guard url.namesLocalFile else {
       throw .unknown(message: "The URL to download to does not name a file: \(url)", serverError: [:])
     }
+    try checkDestination()
     self.objects = objects
     try wrapped { () throws(SystemFailure) in
       let directory = try fileSystem.openDirectory(folder.path)
@@ -71,6 +74,8 @@ final class DownloadFile: DownloadTarget {
 
   func finish() throws(StorageError) {
     guard let part else { return }
+    // Once more: it may have become something else since.
+    try checkDestination()
     try wrapped { () throws(SystemFailure) in
       let open = try opened(part)
       permit(part)
@@ -122,6 +127,39 @@ final class DownloadFile: DownloadTarget {
       throw SystemFailure(operation: "go on with a part", path: open.file.path, code: ESTALE)
     }
     return open
+  }
+
+  // MARK: What may be replaced
+
+  /// Throws unless the destination is a regular file, or nothing yet, outside of the stores of this process.
+  private func checkDestination() throws(StorageError) {
+    if let store = AppStores.shared.directories.first(where: { BackupTarget.isInside(url.path, $0) }) {
+      throw refusal("lies in the store \(store), which keeps its own files there")
+    }
+    var status = stat()
+    guard unsafe lstat(url.path, &status) == 0, let kind = Self.nameOfOtherKind(status.st_mode) else {
+      return
+    }
+    throw refusal("is \(kind), which a download does not replace")
+  }
+
+  /// Nil for a regular file.
+  private static func nameOfOtherKind(_ mode: mode_t) -> String? {
+    switch mode & S_IFMT {
+    case S_IFREG: nil
+    case S_IFLNK: "a symbolic link"
+    case S_IFDIR: "a directory"
+    case S_IFIFO: "a FIFO"
+    case S_IFSOCK: "a socket"
+    case S_IFCHR, S_IFBLK: "a device"
+    default: "no regular file"
+    }
+  }
+
+  private func refusal(_ reason: String) -> StorageError {
+    .unknown(
+      message: "\(url.path) \(reason). Name a regular file, or one that is not there yet.",
+      serverError: ["DugoutFile": url.path])
   }
 
   // MARK: Permissions

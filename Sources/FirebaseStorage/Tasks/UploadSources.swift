@@ -2,6 +2,7 @@
 
 import ByteStore
 package import DocumentStore
+import FirebaseCore
 import Foundation
 
 /// For one thread at a time.
@@ -73,7 +74,7 @@ package final class UploadFile: UploadBytes {
     let unreachable = StorageError.unknown(
       message: "File at URL: \(url) is not reachable. Ensure file URL is not a directory, symbolic link, "
         + "or invalid url.", serverError: [:])
-    guard url.isFileURL, let identity = Identity(url.path) else { throw unreachable }
+    guard url.namesLocalFile, let identity = Identity(url.path) else { throw unreachable }
     self.url = url
     self.identity = identity
     source = UploadSource(
