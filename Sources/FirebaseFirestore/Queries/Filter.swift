@@ -18,7 +18,12 @@ public final class Filter: NSObject, @unchecked Sendable {
     case field(StoredFieldPath, FieldFilter.Operator, CodedValue)
     case all([Condition])
     case any([Condition])
+    /// So many conditions, nested deeper than any query may have: they are not kept.
+    case tooDeep(Int)
   }
+
+  /// Each level of a nest has two conditions or more, so that one as deep as this has more than a query may have.
+  private static var depthMax: Int { QueryLimits().partsMax }
 
   let condition: Condition
 
@@ -35,10 +40,27 @@ public final class Filter: NSObject, @unchecked Sendable {
   }
 
   /// All of them must hold. None at all is no condition.
-  public class func andFilter(_ filters: [Filter]) -> Filter { Filter(.all(filters.map(\.condition))) }
+  ///
+  /// Filters nested more than 100 deep have more conditions than a query may have: one with them fails when it is run.
+  public class func andFilter(_ filters: [Filter]) -> Filter {
+    Filter(joined(filters.map(\.condition)) { .all($0) })
+  }
 
   /// One of them must hold. None at all is no condition.
-  public class func orFilter(_ filters: [Filter]) -> Filter { Filter(.any(filters.map(\.condition))) }
+  ///
+  /// Filters nested more than 100 deep have more conditions than a query may have: one with them fails when it is run.
+  public class func orFilter(_ filters: [Filter]) -> Filter {
+    Filter(joined(filters.map(\.condition)) { .any($0) })
+  }
+
+  /// A composite without empty parts; one of a single part is that part. What is nested too deep cannot even be walked
+  /// through, or let go of: both take a stack.
+  static func joined(_ parts: [Condition], by join: ([Condition]) -> Condition) -> Condition {
+    let parts = parts.filter { $0.leafCount > 0 }
+    if parts.count == 1 { return parts[0] }
+    let depth = 1 + (parts.map(\.depth).max() ?? 0)
+    return depth > depthMax ? .tooDeep(parts.reduce(0) { $0 + $1.leafCount }) : join(parts)
+  }
 
   /// The operand, or each operand of a list, is the id of a document or its reference.
   private static func checkDocumentID(_ operator: FieldFilter.Operator, _ operand: Any) {
@@ -53,11 +75,29 @@ public final class Filter: NSObject, @unchecked Sendable {
 }
 
 extension Filter.Condition {
+  var leafCount: Int {
+    switch self {
+    case .field: 1
+    case .all(let parts), .any(let parts): parts.reduce(0) { $0 + $1.leafCount }
+    case .tooDeep(let count): count
+    }
+  }
+
+  /// A nest around one that is too deep is so, too.
+  fileprivate var depth: Int {
+    switch self {
+    case .field: 0
+    case .all(let parts), .any(let parts): 1 + (parts.map(\.depth).max() ?? 0)
+    case .tooDeep: QueryLimits().partsMax
+    }
+  }
+
   /// As a query of `firestore` has it.
   func tree(in firestore: Firestore) throws(UserDataError) -> FilterTree {
     switch self {
     case .all(let parts): return .all(try parts.trees(in: firestore))
     case .any(let parts): return .any(try parts.trees(in: firestore))
+    case .tooDeep: preconditionFailure("what was not kept is no part of a query")
     case .field(let field, let `operator`, let operand):
       // Lists hold operands, which may be arrays themselves where a whole field is compared with each.
       let nests = `operator` == .isIn || `operator` == .notIn

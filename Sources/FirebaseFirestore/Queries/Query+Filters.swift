@@ -114,10 +114,30 @@ extension Query {
   }
 
   private func filtered(_ condition: Filter.Condition) -> Query {
+    if case .tooDeep(let leaves) = condition { return filtered(byDeepFilterOf: leaves) }
     let tree: FilterTree
     do throws(UserDataError) { tree = try condition.tree(in: firestore) } catch { error.trap() }
     // Nothing but empty composites: the query stays what it is, a collection included.
     guard let tree = tree.simplified else { return self }
-    return refined { query throws(DocumentStoreError) in try query.filtered(by: tree) }
+    let leaves = tree.leaves
+    return refined(adding: leaves.count) { query throws(DocumentStoreError) in
+      try query.filtered(by: tree)
+    } fill: { query throws(DocumentStoreError) in
+      try query.filled(with: leaves)
+    } exceed: { excess throws(DocumentStoreError) in
+      try excess.adding(tree)
+    }
+  }
+
+  /// Its conditions are not kept: others fill the query in their place.
+  private func filtered(byDeepFilterOf leaves: Int) -> Query {
+    let filter = FieldFilter(StoredFieldPath(unchecked: ["any"]), .equal, .null)
+    return refined(adding: leaves) { query throws(DocumentStoreError) in
+      query
+    } fill: { query throws(DocumentStoreError) in
+      try query.filled(with: Array(repeating: filter, count: leaves))
+    } exceed: { excess throws(DocumentStoreError) in
+      excess.addingDeepFilter(conditions: leaves)
+    }
   }
 }

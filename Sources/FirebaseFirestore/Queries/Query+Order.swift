@@ -21,8 +21,12 @@ extension Query {
   public func order(by path: FieldPath, descending: Bool) -> Query { ordered(path.stored, descending) }
 
   private func ordered(_ field: StoredFieldPath, _ descending: Bool) -> Query {
-    refined { query throws(DocumentStoreError) in
-      try query.ordered(by: OrderBy(field, descending ? .descending : .ascending))
+    let order = OrderBy(field, descending ? .descending : .ascending)
+    let ordered = { (query: StructuredQuery) throws(DocumentStoreError) in try query.ordered(by: order) }
+    return refined(adding: 1, ordered, fill: ordered) { excess throws(DocumentStoreError) in
+      // A query with a cursor takes no order, which this says.
+      if structured.start != nil || structured.end != nil { _ = try ordered(structured) }
+      return excess.adding(order)
     }
   }
 
@@ -65,12 +69,12 @@ extension Query {
   public func end(beforeDocument document: DocumentSnapshot) -> Query { ending(.before, document) }
 
   private func starting(_ side: Cursor.Side, _ values: [Any]) -> Query {
-    let values = values.map(cursorValue)
+    let values = cursorValues(values)
     return refined { query throws(DocumentStoreError) in try query.starting(side, values) }
   }
 
   private func ending(_ side: Cursor.Side, _ values: [Any]) -> Query {
-    let values = values.map(cursorValue)
+    let values = cursorValues(values)
     return refined { query throws(DocumentStoreError) in try query.ending(side, values) }
   }
 
@@ -80,6 +84,13 @@ extension Query {
 
   private func ending(_ side: Cursor.Side, _ document: DocumentSnapshot) -> Query {
     refined { query throws(DocumentStoreError) in try query.ending(side, document.stored) }
+  }
+
+  /// For a query too large to run, no more values than `structured` has orders.
+  private func cursorValues(_ values: [Any]) -> [StoredValue] {
+    let stored = values.map(cursorValue)
+    guard let excess, stored.count <= excess.orderCount else { return stored }
+    return Array(stored.prefix(structured.explicitOrders.count))
   }
 
   private func cursorValue(_ any: Any) -> StoredValue {

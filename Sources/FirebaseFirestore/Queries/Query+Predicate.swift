@@ -17,8 +17,8 @@ extension Filter {
     case let compound as NSCompoundPredicate:
       let parts = compound.subpredicates.compactMap { ($0 as? NSPredicate).map { Filter(of: $0).condition } }
       switch compound.compoundPredicateType {
-      case .and: self.init(.all(parts))
-      case .or: self.init(.any(parts))
+      case .and: self.init(Self.joined(parts) { .all($0) })
+      case .or: self.init(Self.joined(parts) { .any($0) })
       default: Self.trap(predicate)
       }
     case let comparison as NSComparisonPredicate: self.init(of: comparison)

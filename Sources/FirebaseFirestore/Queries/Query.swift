@@ -14,16 +14,26 @@ public import Foundation
 /// ```
 ///
 /// Two are equal if they were built the same way for the same `Firestore`. What no query can be, such as a
-/// limit of zero, traps with the original's message.
+/// limit of zero, traps with the original's message. A query of more than 100 filters, orders and names in the path of
+/// its collection's parent can be built, and fails with `invalidArgument` when it is run.
 public class Query: NSObject, @unchecked Sendable {
   // Unchecked, because the class is not final, as in the original; all that it has are constants.
   /// Where the documents are.
   public let firestore: Firestore
   package let structured: StructuredQuery
+  /// For a query too large to run, which `structured` has the beginning of.
+  let excess: QueryExcess?
 
   package init(_ firestore: Firestore, _ structured: StructuredQuery) {
     self.firestore = firestore
     self.structured = structured
+    excess = nil
+  }
+
+  private init(_ query: Query, _ structured: StructuredQuery, _ excess: QueryExcess?) {
+    firestore = query.firestore
+    self.structured = structured
+    self.excess = excess
   }
 
   /// This query after one more step.
@@ -31,7 +41,23 @@ public class Query: NSObject, @unchecked Sendable {
     _ step: (StructuredQuery) throws(DocumentStoreError) -> StructuredQuery
   ) -> Query {
     do throws(DocumentStoreError) {
-      return Query(firestore, try step(structured))
+      return Query(self, try step(structured), excess)
+    } catch {
+      ProgrammerError.trap(error.description)
+    }
+  }
+
+  /// This query after a step that adds `parts` filters or orders: by `step`, as long as there is room for them. The
+  /// first step beyond has `fill` make the structured query too large to run, and `exceed` notes it and all further ones.
+  func refined(
+    adding parts: Int, _ step: (StructuredQuery) throws(DocumentStoreError) -> StructuredQuery,
+    fill: (StructuredQuery) throws(DocumentStoreError) -> StructuredQuery,
+    exceed: (QueryExcess) throws(DocumentStoreError) -> QueryExcess
+  ) -> Query {
+    do throws(DocumentStoreError) {
+      if let excess { return Query(self, structured, try exceed(excess)) }
+      guard structured.partCount + parts > QueryLimits().partsMax else { return refined(step) }
+      return Query(self, try fill(structured), try exceed(QueryExcess(beyond: structured)))
     } catch {
       ProgrammerError.trap(error.description)
     }
@@ -54,6 +80,12 @@ public class Query: NSObject, @unchecked Sendable {
       } catch {
         throw FirestoreErrors.translate(error)
       }
+      if let excess {
+        throw FirestoreErrors.make(
+          .invalidArgument,
+          "The query has \(excess.partCount + structured.parentNameCount) filters, orders and names in the parent's "
+            + "path, and the limit is \(QueryLimits().partsMax).")
+      }
       return structured
     }
   }
@@ -61,7 +93,7 @@ public class Query: NSObject, @unchecked Sendable {
   public override func isEqual(_ object: Any?) -> Bool {
     // A collection is more than the query for its documents, and decides by itself.
     guard let other = object as? Query, type(of: other) == type(of: self) else { return false }
-    return firestore === other.firestore && structured == other.structured
+    return firestore === other.firestore && structured == other.structured && excess == other.excess
   }
 
   public override var hash: Int {
