@@ -162,7 +162,7 @@ enum Example {
       }
       let log = [UInt8](try Data(contentsOf: folder.appendingPathComponent("log-0000000002")))
       let start = try #require(log.firstRange(of: Array("DGF\u{2}".utf8))).lowerBound
-      return Array(log[start..<start + 128])
+      return Array(log[start..<start + 64])
     }
   }
 

@@ -25,8 +25,19 @@ enum Corruption: Campaign {
       result.details += counts.outcomes.map { ("\(part).\($0.name)", $0.count) }
     }
     result.firstFailure = summary.firstHarm ?? unreached.first.map { "nothing has damaged the \($0)" }
+    loseFiles(max(1, (options.amount ?? 1_000_000) / 2000), options, &result)
     if let flips = options.more[largeOption], flips > 0 { flipInLargeStore(flips, options, &result) }
     return result
+  }
+
+  /// Whole files of stores of documents with many shapes.
+  private static func loseFiles(_ stores: Int, _ options: CampaignOptions, _ result: inout CampaignResult) {
+    let summary = LostFiles.run(stores: stores, seed: options.seed)
+    options.tell("\(summary)")
+    result.run += summary.losses
+    result.failed += summary.failures
+    result.details.append(("filesLost", summary.losses))
+    result.firstFailure = result.firstFailure ?? summary.firstFailures.first
   }
 
   private static func flipInLargeStore(

@@ -4,7 +4,8 @@ import Harness
 
 enum Repair: Campaign {
   static let name = "repair"
-  static let summary = "checks and salvages damaged stores, with crashes and faults on the way"
+  static let summary =
+    "checks and salvages stores that are damaged or lack files, with crashes and faults on the way"
   static let amount = (option: "--states", standard: Optional(20_000))
 
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {
@@ -18,15 +19,18 @@ enum Repair: Campaign {
     let matrix = RepairMatrix.run(
       flips: .random(max(1, states / 20)), sparing: max(1, ways / states), seed: options.seed)
     options.tell("\(matrix)")
+    let lost = LostFiles.run(stores: max(1, states / 500), seed: options.seed)
+    options.tell("\(lost)")
     var result = CampaignResult(
-      run: troubles.states + crashes.states + matrix.checks,
-      failed: troubles.failures + crashes.failures + matrix.failures)
+      run: troubles.states + crashes.states + matrix.checks + lost.losses,
+      failed: troubles.failures + crashes.failures + matrix.failures + lost.failures)
     result.details = [
       ("checks", matrix.checks), ("damageFound", matrix.found), ("salvaged", matrix.salvaged),
       ("refused", matrix.refused), ("crashesAndFaults", troubles.states),
-      ("checksAfterCrashes", crashes.states),
+      ("checksAfterCrashes", crashes.states), ("filesLost", lost.losses),
     ]
-    result.firstFailure = matrix.firstFailures.first ?? troubles.firstFailure ?? crashes.firstFailure
+    result.firstFailure =
+      matrix.firstFailures.first ?? troubles.firstFailure ?? crashes.firstFailure ?? lost.firstFailures.first
     return result
   }
 }

@@ -38,6 +38,8 @@ package struct BackupReport: Sendable, Equatable {
   package var bytes: UInt64
   /// What a sync is worth where it lies.
   package var durability: DurabilityReport
+  /// Entries that are in it as they are in the store, and that the layer above cannot decode.
+  package var undecodable = UndecodableEntries()
 }
 
 /// Says which content an entry names, and where it is; the layer above knows the records.
@@ -52,10 +54,13 @@ extension ByteStore {
   ///
   /// Each content that `blobNamer` finds is verified against its name; without one, contents are only copied as they are.
   ///
+  /// Entries to which `undecodableNamer` gives a name are copied, and are in the report.
+  ///
   /// `progress` is called now and then, in this thread, with no lock held.
   @discardableResult
   package func backup(
-    to target: String, progress: (BackupProgress) -> Void = { _ in }, blobNamer: BlobNamer? = nil
+    to target: String, progress: (BackupProgress) -> Void = { _ in }, blobNamer: BlobNamer? = nil,
+    undecodableNamer: UndecodableEntryNamer? = nil
   ) throws(ByteStoreError) -> BackupReport {
     guard !isForked else { throw .forked(directory: path) }
     try state.withLock { state throws(ByteStoreError) in
@@ -70,7 +75,7 @@ extension ByteStore {
     let target = try BackupTarget.prepare(target, platform)
     defer { target.release() }
     do throws(ByteStoreError) {
-      return try writeBackup(to: target, blobNamer, progress)
+      return try writeBackup(to: target, blobNamer, undecodableNamer, progress)
     } catch {
       target.clear()
       throw error
@@ -78,7 +83,8 @@ extension ByteStore {
   }
 
   private func writeBackup(
-    to target: BackupTarget, _ blobNamer: BlobNamer?, _ progress: (BackupProgress) -> Void
+    to target: BackupTarget, _ blobNamer: BlobNamer?, _ undecodableNamer: UndecodableEntryNamer?,
+    _ progress: (BackupProgress) -> Void
   ) throws(ByteStoreError) -> BackupReport {
     // Listed like a snapshot: what a flush deletes from here on stays readable.
     let ticket = snapshots.add(platform.clock.monotonicNanoseconds(), asOf: lastCommit)
@@ -98,7 +104,12 @@ extension ByteStore {
     pause(.checkpointWritten)
     // Those that records name are read back once the records are.
     let blobBytes = try blobs.copyAll(to: target.directory.path, readsBack: blobNamer == nil) { isClosing }
-    let named = try verify(manifest, of: frozen, in: target, blobNamer) { part in
+    var undecodable = UndecodableEntries()
+    let namer: BlobNamer = { key, value in
+      if let name = undecodableNamer?(key, value) { undecodable.add(name) }
+      return blobNamer?(key, value)
+    }
+    let named = try verify(manifest, of: frozen, in: target, namer) { part in
       progress(
         BackupProgress(step: .verifying, bytesDone: UInt64(part * Double(total)), bytesTotal: total))
     }
@@ -107,7 +118,8 @@ extension ByteStore {
     pause(.manifestReplaced)
     return BackupReport(
       directory: target.directory.path, storeID: manifest.storeID, sequence: frozen.table.published,
-      keys: frozen.table.keys, bytes: manifest.bytesOfFiles + blobBytes, durability: target.durability)
+      keys: frozen.table.keys, bytes: manifest.bytesOfFiles + blobBytes, durability: target.durability,
+      undecodable: undecodable)
   }
 
   /// Segments and checkpoint, named by `manifest` afterwards.
@@ -149,7 +161,7 @@ extension ByteStore {
   /// Every entry was read back when its segment was ended. Here, the checkpoint must find each of them by
   /// its key, and none may be missing. Returns the contents that the entries name.
   private func verify(
-    _ manifest: Manifest, of frozen: Frozen, in target: BackupTarget, _ blobNamer: BlobNamer?,
+    _ manifest: Manifest, of frozen: Frozen, in target: BackupTarget, _ blobNamer: BlobNamer,
     _ progress: (_ part: Double) -> Void
   ) throws(ByteStoreError) -> [(id: BlobID, place: BlobPlace)] {
     guard let entry = manifest.checkpoint else { preconditionFailure("a backup has a checkpoint") }
@@ -166,7 +178,7 @@ extension ByteStore {
         throw source.damage("the ordinal \(ordinal) for the key of its entry", "another")
       }
       found += 1
-      if let blob = blobNamer?(key, value) { named.append(blob) }
+      if let blob = blobNamer(key, value) { named.append(blob) }
       if found % 4096 == 0 { progress(min(1, Double(found) / Double(frozen.table.keys))) }
     }
     progress(1)

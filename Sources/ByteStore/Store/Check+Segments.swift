@@ -138,6 +138,6 @@ extension Check {
 
   mutating func inspectEntry(_ key: RawSpan, _ value: RawSpan, _ file: String, _ offset: UInt64) {
     guard let wrong = inspect?(key, value) else { return }
-    report.add(Damage(file: file, offset: offset, expected: "a record", found: wrong))
+    report.addEntry(Damage(file: file, offset: offset, expected: "a record", found: wrong))
   }
 }

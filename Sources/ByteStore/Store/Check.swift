@@ -99,7 +99,7 @@ struct Check {
   let platform: Platform
   let inspect: EntryInspector?
   /// What of a checkpoint stands for entries.
-  fileprivate(set) var restore: SalvageRestore = { _ in [] }
+  var restore: SalvageRestore = { _ in [] }
   private let progress: ((CheckProgress) -> Void)?
   private var bytesTotal: UInt64 = 0
   /// As an open would have it at this point.

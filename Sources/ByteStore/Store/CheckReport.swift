@@ -37,12 +37,21 @@ package struct CheckReport: Sendable, Equatable {
   /// Of the segments, what is no key's value any more, and the free ends of pages.
   package var deadBytes: UInt64 = 0
   package var lastCommit = SequenceNumber.none
+  /// Of the findings, those about entries that the layer above cannot decode.
+  package var undecodable = UndecodableEntries()
 
   package var isSound: Bool { findings.isEmpty }
 
   /// What is wrong at one place is told once.
   mutating func add(_ damage: Damage) {
     guard !findings.contains(where: { $0.offset == damage.offset && $0.file == damage.file }) else { return }
+    append(damage)
+  }
+
+  /// A finding about an entry of its own. Entries of several commits may begin at the same byte of their bodies.
+  mutating func addEntry(_ damage: Damage) { append(damage) }
+
+  private mutating func append(_ damage: Damage) {
     guard findings.count < Self.findingsMax else {
       findingsOmitted += 1
       return

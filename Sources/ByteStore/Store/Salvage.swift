@@ -3,15 +3,17 @@
 //
 //   1. lock
 //   2. resume    a salvage that was cut off in its switch is brought to its end
-//   3. check     a healthy store is left alone
+//   3. check     a healthy store is left alone; so is not one whose bytes are sound and whose entries the layer above
+//                cannot decode
 //   4. sources   files by what they say of themselves (SalvageSources)
 //   5. base      the checkpoint that explains most; how each entry is judged (SalvageCheckpoint)
 //   6. table     entries, then commits, then what is missing and the contexts of logs have, or the layer above kept in a
 //                checkpoint (SalvageTable)
-//   7. write     segments, a checkpoint and a manifest of a new store, under salvaged names
-//   8. switch    the originals are set aside, the new files get their names (SalvageDirectory)
+//   7. judge     entries that the layer above cannot decode are left out
+//   8. write     segments, a checkpoint and a manifest of a new store, under salvaged names
+//   9. switch    the originals are set aside, the new files get their names (SalvageDirectory)
 //
-// Up to step 8 the old files are only read, and step 8 can be taken up wherever it was cut off. So a crash
+// Up to step 9 the old files are only read, and step 9 can be taken up wherever it was cut off. So a crash
 // at any moment leaves a directory on which a salvage gives the same keys. The new store has a new id: what
 // was set aside can never be taken for a part of it.
 
@@ -27,15 +29,16 @@ extension ByteStore {
   /// Makes a store that opens, of all that can be read. A healthy one is left alone.
   ///
   /// `restore` says which entries must be there, from what the layer above has kept in a checkpoint: those whose
-  /// keys have no value are added.
+  /// keys have no value are added. `judge` says which entries it cannot decode: these are left out, and a store that
+  /// has any is not healthy.
   package static func salvage(
     _ path: String, platform: Platform = .real, restore: @escaping SalvageRestore = { _ in [] },
-    progress: ((CheckProgress) -> Void)? = nil
+    judge: (any EntryJudge)? = nil, progress: ((CheckProgress) -> Void)? = nil
   ) throws(ByteStoreError) -> SalvageReport {
     let directory = try directoryOfStore(path, platform)
     let lock = try takeLock(of: directory)
     defer { lock.release() }
-    var salvage = Salvage(directory, lock, platform, restore, progress)
+    var salvage = Salvage(directory, lock, platform, restore, judge, progress)
     return try salvage.run()
   }
 }
@@ -45,21 +48,37 @@ package typealias SalvageRestore = (
   _ pages: (CheckpointRegion) -> [[UInt8]?]
 ) -> [(key: [UInt8], value: [UInt8])]
 
+/// What the layer above makes of the entries of a store that is salvaged.
+package protocol EntryJudge: AnyObject {
+  /// What `check` finds with the inspector that it is given: it is called once, or again when the inspector has learnt
+  /// from the first time.
+  func report(
+    _ check: (@escaping EntryInspector) throws(ByteStoreError) -> CheckReport
+  ) throws(ByteStoreError) -> CheckReport
+
+  /// The entries that cannot be decoded, of those that `forEach` hands over: all of a store, each time it is called.
+  func undecodable(
+    _ forEach: (_ body: (_ key: RawSpan, _ value: RawSpan) -> Void) throws(ByteStoreError) -> Void
+  ) throws(ByteStoreError) -> [(key: [UInt8], name: String)]
+}
+
 struct Salvage {
   private let directory: any OpenDirectory
   private let lock: any DirectoryLock
   private let platform: Platform
   private let restore: SalvageRestore
+  private let judge: (any EntryJudge)?
   private let progress: ((CheckProgress) -> Void)?
 
   init(
     _ directory: any OpenDirectory, _ lock: any DirectoryLock, _ platform: Platform,
-    _ restore: @escaping SalvageRestore, _ progress: ((CheckProgress) -> Void)?
+    _ restore: @escaping SalvageRestore, _ judge: (any EntryJudge)?, _ progress: ((CheckProgress) -> Void)?
   ) {
     self.directory = directory
     self.lock = lock
     self.platform = platform
     self.restore = restore
+    self.judge = judge
     self.progress = progress
   }
 
@@ -70,9 +89,10 @@ struct Salvage {
     if let manifest = try SalvageSwitch.interrupted(Set(names), directory) { return try resume(manifest) }
     var check = Check(directory, lock, platform, nil, progress)
     try check.run(nil)
-    guard !check.report.isSound else { return try healthy(check, names) }
+    let checked = check.report.isSound ? try inspected() ?? check.report : check.report
+    guard !checked.isSound else { return try healthy(check, names) }
     try SalvageSwitch.removeUnfinished(directory)
-    var report = SalvageReport(outcome: .salvaged, damage: check.report.findings)
+    var report = SalvageReport(outcome: .salvaged, damage: checked.findings)
     let sources = try SalvageSources(names, directory, platform)
     defer { sources.close() }
     report.foreign = sources.foreign
@@ -87,6 +107,17 @@ struct Salvage {
       throw error
     }
     return try switchOver(manifest, report, goesOn: false)
+  }
+
+  /// What the layer above finds in a store whose bytes are sound; nil if there is no such layer.
+  private func inspected() throws(ByteStoreError) -> CheckReport? {
+    let (directory, lock, platform, restore, progress) = (directory, lock, platform, restore, progress)
+    return try judge?.report { inspect throws(ByteStoreError) in
+      var check = Check(directory, lock, platform, inspect, progress)
+      check.restore = restore
+      try check.run(nil)
+      return check.report
+    }
   }
 
   private func healthy(_ check: Check, _ names: [String]) throws(ByteStoreError) -> SalvageReport {
@@ -140,6 +171,7 @@ struct Salvage {
     for checkpoint in sources.checkpoints {
       try table.addMissing(restore { region in (try? checkpoint.payloads(region)) ?? [nil] })
     }
+    if let layer = self.judge { try table.leaveOut(layer) }
     let result = table.finish()
     return Gathered(table: result, segments: table.segments, report: table.report)
   }

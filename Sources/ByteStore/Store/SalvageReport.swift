@@ -31,6 +31,8 @@ package struct SalvageReport: Sendable, Equatable {
   package var filesRead = 0
 
   package var keys = 0
+  /// Entries that the layer above cannot decode. They are only in the files that were set aside.
+  package var undecodable = UndecodableEntries()
   /// At most so many of them were deleted, or have a later value that is lost.
   package var keysPossiblyStale = 0
   /// Entries that are gone, as far as the checkpoint tells; nil if it does not.

@@ -4,6 +4,7 @@
 //                 entry of a key is taken for its value
 //   2. logs       in order, each commit behind the state that the segments have
 //   3. restored   entries that are missing and that the context of a log has, or a checkpoint elsewhere
+//   4. judged     entries that the layer above cannot decode are removed
 
 struct SalvageTable {
   let table: SharedTable
@@ -190,6 +191,44 @@ struct SalvageTable {
     let part = try Self.part(of: commit, isMissing)
     newKeys = 0
     table.apply([AppliedCommit(body: part, targets: try table.prepare(part, newKeys: &newKeys))])
+  }
+
+  // MARK: Entries that cannot be decoded
+
+  private static let removalsAtOnce = 1000
+
+  mutating func leaveOut(_ judge: any EntryJudge) throws(ByteStoreError) {
+    let undecodable = try judge.undecodable { body throws(ByteStoreError) in try forEachEntry(body) }
+    for entry in undecodable { report.undecodable.add(entry.name) }
+    for start in stride(from: 0, to: undecodable.count, by: Self.removalsAtOnce) {
+      var batch = Batch()
+      for entry in undecodable[start..<min(start + Self.removalsAtOnce, undecodable.count)] {
+        try batch.remove(entry.key)
+      }
+      let commit = CommitBody(trusted: batch.body)
+      var newKeys = 0
+      table.apply([AppliedCommit(body: commit, targets: try table.prepare(commit, newKeys: &newKeys))])
+    }
+  }
+
+  /// Every entry that the new store would have.
+  private func forEachEntry(_ body: (RawSpan, RawSpan) -> Void) throws(ByteStoreError) {
+    let table = table.frozen()
+    var buffer = ReadBuffer()
+    for (slot, source) in segments.enumerated() {
+      try source.forEachEntry(slot: slot) { entry, location, bytes throws(ByteStoreError) in
+        guard source.decode(entry, from: bytes, into: &buffer), let parts = EntryBytes.split(buffer.bytes)
+        else { return }
+        let key = buffer.bytes.extracting(parts.key)
+        guard table.ordinal(at: location, table.fingerprint(of: key)) != nil else { return }
+        body(key, buffer.bytes.extracting(droppingFirst: parts.valueStart))
+      } damaged: { _, _ in
+      }
+    }
+    try table.forEachTailEntry { _, commit, key, value throws(ByteStoreError) in
+      let bytes = commit.bytes.rawSpan
+      body(bytes.extracting(key), bytes.extracting(value))
+    }
   }
 
   // MARK: The end

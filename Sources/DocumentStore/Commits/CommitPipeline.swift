@@ -150,7 +150,12 @@ final class CommitPipeline: Sendable {
     _ target: CommitRequest.Target, _ request: CommitRequest, _ record: RawSpan
   ) throws(DocumentStoreError) -> StoredDocument {
     do throws(RecordError) { return try request.document(target, record, layer.shapes.table) } catch {
-      throw DocumentStoreError(error, at: target.path, in: bytes.path)
+      guard request.replaces(target) else {
+        throw DocumentStoreError(error, at: target.path, in: bytes.path)
+      }
+      // Not even its times can be read, and nothing of it will be left.
+      return StoredDocument(
+        path: target.path, createTime: .epoch, updateTime: .epoch, fields: CommitChange.damagedFields)
     }
   }
 
@@ -405,6 +410,16 @@ package struct CommitUnderWay: Sendable {
 extension CommitChange {
   fileprivate init(_ target: CommitRequest.Target, _ before: StoredDocument?) {
     self.init(path: target.path, key: target.key, before: before, isBeforeKnown: true, after: before)
+  }
+}
+
+extension CommitRequest {
+  /// The first mutation builds on no field of the document.
+  fileprivate func replaces(_ target: Target) -> Bool {
+    switch mutations[target.first].change {
+    case .patch, .verify: false
+    case .set, .delete, .place: true
+    }
   }
 }
 

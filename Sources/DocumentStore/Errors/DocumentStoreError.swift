@@ -148,7 +148,8 @@ extension DocumentStoreError {
   init(_ error: RecordError, at path: DocumentPath, in store: String) {
     var evidence = StorageEvidence(
       message: "The record of document \(path) in \(store) is damaged at byte \(error.offset): "
-        + "expected \(error.expected). Nothing was changed.")
+        + "expected \(error.expected). Nothing was changed. To delete or to overwrite the document mends it, and "
+        + "a salvage of the store sets its record aside.")
     evidence.file = store
     evidence.offset = UInt64(error.offset)
     evidence.expected = error.expected

@@ -32,6 +32,9 @@ final class QueryRun {
   private var streams: [IndexStream] = []
   private let pooled: PooledBuffer
   private lazy var matcher = EntryMatcher(plan.query)
+  /// Candidates whose records cannot be decoded are passed over. Without it, whatever needs a field of one fails.
+  private var skipsUndecodable = false
+  private var skipped: [DocumentPath] = []
 
   /// `shapes` were taken after the moment.
   init(
@@ -58,6 +61,14 @@ final class QueryRun {
       return true
     }
     return found
+  }
+
+  /// The same without candidates whose records cannot be decoded, and the paths of these.
+  func decodableDocuments() throws(DocumentStoreError) -> (
+    documents: [StoredDocument], skipped: [DocumentPath]
+  ) {
+    skipsUndecodable = true
+    return (try documents(), skipped)
   }
 
   /// The same, each as it is stored.
@@ -142,6 +153,7 @@ final class QueryRun {
     let limit = limit
     var count = 0
     try forEachCandidateEntry { _, entry throws(DocumentStoreError) in
+      if try self.isSkipped(entry) { return true }
       if !isExact {
         guard try self.matches(entry) else { return true }
       }
@@ -154,6 +166,7 @@ final class QueryRun {
   private func sortedMatches() throws(DocumentStoreError) -> [UInt32] {
     var found = FirstMatches(limit: limit)
     try forEachCandidateEntry { ordinal, entry throws(DocumentStoreError) in
+      if try self.isSkipped(entry) { return true }
       guard try self.verdict(entry) != .no, let position = try self.position(of: entry) else { return true }
       var key: [UInt8] = []
       for (order, value) in zip(self.plan.query.orders, position) {
@@ -164,6 +177,18 @@ final class QueryRun {
     }
     work.matchesKeptMax = max(work.matchesKeptMax, found.keptMax)
     return found.ordinals()
+  }
+
+  private func isSkipped(_ entry: borrowing Entry) throws(DocumentStoreError) -> Bool {
+    guard skipsUndecodable else { return false }
+    do throws(RecordError) {
+      try RecordCodec.check(entry.record, shapes)
+      return false
+    } catch {
+      let path = try path(of: entry)
+      if plan.query.scope.contains(path), !skipped.contains(path) { skipped.append(path) }
+      return true
+    }
   }
 
   /// Whether a document is in the answer, as long as no limit cuts it off.

@@ -64,6 +64,9 @@ final class IndexSet: LayerAbove {
     var lost: [ManagedIndex] = []
     /// Ids of those of which that failed.
     var lostForGood: Set<UInt32> = []
+    /// Those that queries wanted and that could not be made: a record of their collection cannot be read. Until such a
+    /// record is overwritten or deleted, queries do without them.
+    var impossible: [IndexDefinition] = []
     var building: [Building] = []
     var nextID: UInt32 = 1
     /// Of indexes, one after the other.
@@ -189,6 +192,24 @@ final class IndexSet: LayerAbove {
     }
   }
 
+  /// Queries need not try to make these.
+  func impossible(in collectionID: String) -> [IndexDefinition] {
+    state.withLock { state in
+      state.impossible.isEmpty
+        ? [] : state.impossible.filter { $0.collectionID.isSameUTF8(as: collectionID) }
+    }
+  }
+
+  func noteImpossible(_ definition: IndexDefinition) {
+    state.withLock { state in
+      if !state.impossible.contains(definition), state.impossible.count < Self.impossibleMax {
+        state.impossible.append(definition)
+      }
+    }
+  }
+
+  private static let impossibleMax = 1024
+
   func isLost(_ definition: IndexDefinition) -> Bool {
     state.withLock { $0.isLost(definition) }
   }
@@ -271,6 +292,18 @@ extension IndexSet.State {
     indexes.removeAll { ids.contains($0.id) }
   }
 
+  /// Records that nobody could read, or has read, are replaced or gone: what failed because of one may succeed now.
+  private mutating func noteMended(_ note: IndexChanges) {
+    for change in note.changes {
+      guard case .unknown = change.before else { continue }
+      let id = change.path.collectionID
+      impossible.removeAll { $0.collectionID.isSameUTF8(as: id) }
+      for index in lost where index.definition.collectionID.isSameUTF8(as: id) {
+        lostForGood.remove(index.id)
+      }
+    }
+  }
+
   mutating func apply(_ note: IndexChanges, _ ordinals: [UInt32]) {
     if names != nil {
       do throws(DocumentStoreError) {
@@ -288,6 +321,7 @@ extension IndexSet.State {
       if !indexes[place].apply(keys, ordinals) { lost.insert(indexes[place].id) }
     }
     lose(lost)
+    if !impossible.isEmpty || !lostForGood.isEmpty { noteMended(note) }
     for number in building.indices where note.concerns(building[number].definition) {
       let keys = note.keys(for: building[number].id, building[number].definition)
       building[number].apply(keys, ordinals)

@@ -26,8 +26,10 @@ struct RecoveredDecoder: Sendable {
     for change in part {
       guard let path = DocumentKey.decode(change.key) else { continue }
       let fields = self.fields[path.collectionID]
-      let before = self.before(change, path, fields)
+      var before = self.before(change, path, fields)
       let after = change.after.map { self.after($0.value, path, fields) }
+      // No index can have its keys, and none may answer as if it had.
+      if after?.fields == CommitChange.damagedFields { before = .unknown }
       // One that was removed and made again may have another ordinal: all its keys get it.
       if let old = change.before, let new = change.after, old.ordinal != new.ordinal {
         changes.append(IndexChanges.Change(path: path, key: change.key, before: before, after: nil))
@@ -49,11 +51,12 @@ struct RecoveredDecoder: Sendable {
     return values(of: fields, in: before.value).map { .document(Self.document(path, $0)) } ?? .unknown
   }
 
-  /// A record that is none has no keys in any index; whoever reads it is told.
+  /// With `CommitChange.damagedFields` if an index of the collection needs a record that is none.
   private func after(
     _ record: [UInt8], _ path: DocumentPath, _ fields: [StoredFieldPath]?
   ) -> StoredDocument {
-    Self.document(path, fields.flatMap { values(of: $0, in: record) } ?? StoredMap())
+    guard let fields else { return Self.document(path, StoredMap()) }
+    return Self.document(path, values(of: fields, in: record) ?? CommitChange.damagedFields)
   }
 
   private static func document(_ path: DocumentPath, _ fields: StoredMap) -> StoredDocument {

@@ -49,9 +49,11 @@ final class RecoveredTrees {
         state.names?.count(key, of: note.changes[entry.place].path, 1)
       }
     }
+    var lost = Set<UInt32>()
     for place in state.indexes.indices where note.concerns(state.indexes[place].definition) {
       guard let keys = keys[state.indexes[place].id] else { continue }
       let made = note.keys(for: state.indexes[place].id, state.indexes[place].definition)
+      if made.isUnknown { lost.insert(state.indexes[place].id) }
       made.forEach { entry, key in
         assert(entry.isAdded, "of a document that nobody knew before, no key goes")
         add(key, ordinals[entry.place], keys)
@@ -59,6 +61,7 @@ final class RecoveredTrees {
       }
       state.indexes[place].numbers.add(made.numbers)
     }
+    state.lose(lost)
     if isFull { build(into: &state) }
   }
 

@@ -11,6 +11,25 @@ extension DocumentStore {
     return documents
   }
 
+  /// The same without documents whose records cannot be decoded, and the paths of those that would be in the answer, or
+  /// might be. They do not count for a limit.
+  package func decodableDocuments(
+    _ query: StructuredQuery
+  ) throws(DocumentStoreError) -> (documents: [StoredDocument], skipped: [DocumentPath]) {
+    var (found, _) = try run(query) { run throws(DocumentStoreError) in try run.decodableDocuments() }
+    if case .last = query.limit { found.documents.reverse() }
+    return found
+  }
+
+  /// Whether there is a document, one whose record cannot be decoded included.
+  package func holdsDocument(at path: DocumentPath) throws(DocumentStoreError) -> Bool {
+    do throws(ByteStoreError) {
+      return try bytes.withValue(for: DocumentKey.encode(path)) { _ in true } ?? false
+    } catch {
+      throw DocumentStoreError(error)
+    }
+  }
+
   /// The same, each as it is stored: for those who decode some of the fields, or in their own way.
   package func records(_ query: StructuredQuery) throws(DocumentStoreError) -> [DocumentRecord] {
     let (records, _) = try run(query) { run throws(DocumentStoreError) in try run.records() }
@@ -224,6 +243,7 @@ extension DocumentStore {
   ) throws(DocumentStoreError) -> (result: Result, done: Done)? {
     let collectionID = query.scope.collectionID
     var rounds = 0
+    var isIndexImpossible = false
     while true {
       let (moment, (view, position)) = try moment { [indexes, publications] in
         (indexes.view(collectionID), publications.position)
@@ -242,18 +262,29 @@ extension DocumentStore {
         definitions: view.indexes.map(\.definition),
         // One that is made and gone again at once would be made for ever.
         createsIndexes: missing != .leftOut && missing != .leftOutWithNames && createsIndexes
-          && rounds < Self.roundsMax,
+          && rounds < Self.roundsMax && !isIndexImpossible,
         scanMax: options.scanMax,
         count: { access throws(DocumentStoreError) in try view.count(access) })
       switch try planner.decide(query) {
       case .needs(let definitions):
+        let impossible = indexes.impossible(in: collectionID)
+        guard !definitions.contains(where: impossible.contains) else {
+          isIndexImpossible = true
+          continue
+        }
         if case .awaited = missing { return nil }
         rounds += 1
-        for definition in definitions {
-          guard try build(definition, isAutomatic: true, sparing: definitions, while: isWanted) else {
-            return nil
+        do throws(DocumentStoreError) {
+          for definition in definitions {
+            guard try build(definition, isAutomatic: true, sparing: definitions, while: isWanted) else {
+              return nil
+            }
+            built.append(definition)
           }
-          built.append(definition)
+        } catch {
+          // A record of the collection cannot be read. The query may not need it, so it looks at the documents.
+          guard case .corrupted = error else { throw error }
+          for definition in definitions { indexes.noteImpossible(definition) }
         }
       case .plan(let plan):
         indexes.noteUse(of: plan.indexes)

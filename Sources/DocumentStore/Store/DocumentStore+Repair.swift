@@ -34,6 +34,9 @@ extension DocumentStore {
 
   /// Makes a store that opens, of all that can be read of a damaged one; the originals stay, under other
   /// names. A healthy store is left alone. The indexes are gone from any other, and the report has those to declare again.
+  ///
+  /// Records that cannot be decoded are left out and named in the report, also where all bytes are sound: afterwards,
+  /// they are in the originals alone.
   package static func salvage(
     _ path: String, platform: Platform = .real, progress: ((CheckProgress) -> Void)? = nil
   ) throws(DocumentStoreError) -> DocumentSalvageReport {
@@ -46,7 +49,7 @@ extension DocumentStore {
             declared = (declared ?? []) + found.filter { declared?.contains($0) != true }
           }
           return IndexSet.definitions(in: pages)
-        }, progress: progress)
+        }, judge: RecordInspector(ShapeDictionary()), progress: progress)
       // A store that needs no checkpoint has written no indexes.
       if declared == nil, report.checkpoint == .whole { declared = [] }
       return DocumentSalvageReport(bytes: report, declaredIndexes: declared)
@@ -63,14 +66,15 @@ package struct DocumentSalvageReport: Sendable {
   package var declaredIndexes: [IndexDefinition]?
 }
 
-/// What a check of a store of documents looks for in its keys and values.
-private final class RecordInspector {
+/// What a check and a salvage of a store of documents look for in its keys and values.
+private final class RecordInspector: EntryJudge {
   private let shapes: ShapeDictionary
   private var table: ShapeTable
   /// A record of an unknown shape came before a definition.
   private var hasMissed = false
   private var blobIDs: Set<BlobID> = []
   private var hasProblem = false
+  private var undecodable = UndecodableEntries()
   /// How many records need a shape that nobody has defined, by its id.
   private var needing: [Int: Int] = [:]
   /// The same as an earlier look has counted them: then the first of them stands for all.
@@ -86,12 +90,16 @@ private final class RecordInspector {
   func report(
     _ check: (RecordInspector) throws(ByteStoreError) -> CheckReport
   ) throws(ByteStoreError) -> CheckReport {
-    let report = try check(self)
-    guard hasMissed || needing.values.contains(where: { $0 > 1 }) else { return report }
-    hasMissed = false
-    counted = needing
-    needing = [:]
-    return try check(self)
+    var report = try check(self)
+    if hasMissed || needing.values.contains(where: { $0 > 1 }) {
+      hasMissed = false
+      counted = needing
+      needing = [:]
+      undecodable = UndecodableEntries()
+      report = try check(self)
+    }
+    report.undecodable = undecodable
+    return report
   }
 
   /// What is wrong with a key and its value, or nil.
@@ -99,21 +107,29 @@ private final class RecordInspector {
     if let id = Shape.id(of: key) { return problem(ofShape: id, value) }
     // Other keyspaces have other values.
     guard DocumentKey.isOfDocument(key) else { return nil }
-    guard let path = DocumentKey.decode([UInt8](copying: key)) else { return "a key that is no path" }
+    guard let path = DocumentKey.decode([UInt8](copying: key)) else {
+      undecodable.add(DocumentKey.nameOfNoPath(key))
+      return "a key that is no path"
+    }
     if let id = BlobRecord.id(path) { blobIDs.insert(id) }
     do throws(RecordError) {
       try RecordCodec.check(value, table)
       return nil
     } catch {
-      hasProblem = true
-      let problem =
-        "a record of \(path) that is none: at its byte \(error.offset), \(error.expected) was expected"
-      guard let shape = RecordCodec.lostShape(error, in: value, table) else { return problem }
-      needing[shape, default: 0] += 1
-      guard let count = counted[shape] else { return problem }
-      guard needing[shape] == 1 else { return nil }
-      return count == 1 ? problem : "\(problem), as in all \(count) records with that shape"
+      return problem(of: path, value, error)
     }
+  }
+
+  private func problem(of path: DocumentPath, _ record: RawSpan, _ error: RecordError) -> String? {
+    hasProblem = true
+    undecodable.add("\(path)")
+    let text =
+      "a record of \(path) that is none: at its byte \(error.offset), \(error.expected) was expected"
+    guard let shape = RecordCodec.lostShape(error, in: record, table) else { return text }
+    needing[shape, default: 0] += 1
+    guard let count = counted[shape] else { return text }
+    guard needing[shape] == 1 else { return nil }
+    return count == 1 ? text : "\(text), as in all \(count) records with that shape"
   }
 
   /// Those that a record names as of the last commit. None while definitions of shapes are missing.
@@ -133,7 +149,10 @@ private final class RecordInspector {
   }
 
   private func problem(ofShape id: Int, _ definition: RawSpan) -> String? {
-    guard let shape = Shape(id: id, definition: definition) else { return "a shape that is none" }
+    guard let shape = Shape(id: id, definition: definition) else {
+      undecodable.add(Self.name(ofShape: id))
+      return "a shape that is none"
+    }
     if table.shapes.indices.contains(id), let known = table.shapes[id] {
       return known.names.areSameUTF8(as: shape.names) ? nil : "a shape that the store knows as another"
     }
@@ -141,5 +160,57 @@ private final class RecordInspector {
     table = shapes.table
     hasMissed = hasMissed || hasProblem
     return nil
+  }
+
+  private static func name(ofShape id: Int) -> String { "the shape \(id)" }
+
+  // MARK: Salvage
+
+  func report(
+    _ check: (@escaping EntryInspector) throws(ByteStoreError) -> CheckReport
+  ) throws(ByteStoreError) -> CheckReport {
+    try report { inspector throws(ByteStoreError) in
+      try check { key, value in inspector.problem(of: key, value) }
+    }
+  }
+
+  /// Definitions of shapes first: a record may lie before that of its shape.
+  func undecodable(
+    _ forEach: (_ body: (_ key: RawSpan, _ value: RawSpan) -> Void) throws(ByteStoreError) -> Void
+  ) throws(ByteStoreError) -> [(key: [UInt8], name: String)] {
+    let found = ShapeDictionary()
+    var entries: [(key: [UInt8], name: String)] = []
+    try forEach { key, value in
+      guard let id = Shape.id(of: key) else { return }
+      if let shape = Shape(id: id, definition: value) {
+        found.add(shape)
+      } else {
+        entries.append(([UInt8](copying: key), Self.name(ofShape: id)))
+      }
+    }
+    let table = found.table
+    try forEach { key, value in
+      guard let name = DocumentKey.undecodable(key, value, table) else { return }
+      entries.append(([UInt8](copying: key), name))
+    }
+    return entries
+  }
+}
+
+extension DocumentKey {
+  /// The name of a document whose record cannot be decoded; nil for every other entry.
+  static func undecodable(_ key: RawSpan, _ record: RawSpan, _ shapes: ShapeTable) -> String? {
+    guard isOfDocument(key) else { return nil }
+    guard let path = decode([UInt8](copying: key)) else { return nameOfNoPath(key) }
+    do throws(RecordError) {
+      try RecordCodec.check(record, shapes)
+      return nil
+    } catch {
+      return "\(path)"
+    }
+  }
+
+  fileprivate static func nameOfNoPath(_ key: RawSpan) -> String {
+    "a key of \(key.byteCount) bytes that is no path"
   }
 }

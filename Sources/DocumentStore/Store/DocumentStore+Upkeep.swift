@@ -36,6 +36,8 @@ extension DocumentStore {
   /// reads and commits go on. When it returns, the backup is a store on stable storage of which every document and
   /// every content of a file was read back: to restore it, copy its directory. If it fails, `directory` holds no store.
   ///
+  /// A document that is damaged where no checksum tells, so that it cannot be decoded, is copied as it is.
+  ///
   /// Throws `unsuitableDirectory` if the directory holds anything or lies in the store's own, `corrupted` if a document
   /// or a content of this store cannot be read, and `full` or `failed` if the backup cannot be written.
   public func backup(to directory: String) throws(DocumentStoreError) {
@@ -50,7 +52,8 @@ extension DocumentStore {
     do throws(ByteStoreError) {
       let shapes = indexes.shapes
       return try bytes.backup(
-        to: directory, progress: progress, blobNamer: { BlobRecord.blob($0, $1, shapes) })
+        to: directory, progress: progress, blobNamer: { BlobRecord.blob($0, $1, shapes) },
+        undecodableNamer: { DocumentKey.undecodable($0, $1, shapes.table) })
     } catch {
       // Who brings a content again after this must not rely on what was sound once.
       if error.isDamageOrUnreadable { objectState.forgetSound() }

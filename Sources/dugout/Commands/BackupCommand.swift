@@ -23,6 +23,7 @@ enum BackupCommand: Command {
     let report = outcome.report
     let headline = "\(report.directory) is a backup as of commit \(report.sequence.value)."
     arguments.answer(StoreCopy.text(headline, outcome), StoreCopy.object(of: outcome))
+    if let failure = StoreCopy.failure(outcome) { throw failure }
   }
 
   /// Nil where it is none of a store's files.

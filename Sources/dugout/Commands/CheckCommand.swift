@@ -45,6 +45,12 @@ enum CheckCommand: Command {
     var sentences = [
       isReadable ? start + "." : start + "; \"dugout salvage\" gets out of it what can be read."
     ]
+    // Nothing else is wrong with it: the store opens, and only these documents are concerned.
+    if report.findingsOmitted == 0, !report.undecodable.isEmpty,
+      report.findings.allSatisfy({ $0.isOfContent || $0.expected == "a record" })
+    {
+      sentences.append(Undecodable.advice)
+    }
     if ofContents > 0 {
       sentences.append(
         Wording.count(ofContents, "content is", "contents are")
@@ -95,6 +101,9 @@ enum CheckCommand: Command {
   ) -> String {
     var lines = report.findings.map(\.line)
     if report.findingsOmitted > 0 { lines.append("and \(report.findingsOmitted) more") }
+    if !report.undecodable.isEmpty {
+      lines.append(Undecodable.sentence(report.undecodable.count, report.undecodable.names))
+    }
     lines += objects.prefix(objectsMax).map { "the content of the object \($0) is damaged" }
     if objects.count > objectsMax { lines.append("and of \(objects.count - objectsMax) more") }
     lines += report.losses.map { "\($0.line). No damage." }
@@ -158,7 +167,7 @@ enum CheckCommand: Command {
       "leftovers": report.leftovers, "setAside": report.setAside, "files": report.files,
       "bytesVerified": report.bytesVerified, "keys": report.keys, "entries": report.entries,
       "deadBytes": report.deadBytes, "lastCommit": report.lastCommit.value,
-      "damagedObjects": objects,
+      "damagedObjects": objects, "undecodable": report.undecodable.object,
     ]
     if let agreement {
       object["documents"] = agreement.documents.json
@@ -172,6 +181,11 @@ enum CheckCommand: Command {
     }
     return object
   }
+}
+
+extension UndecodableEntries {
+  /// All are counted, and the first are named.
+  var object: JSON { ["count": count, "names": names] }
 }
 
 extension Damage {

@@ -14,17 +14,21 @@ enum DeleteCommand: Command {
   static let shellForm = ShellForm.text(wordsBefore: 0)
   static let notes = [
     "What lies in collections below a document stays. A query's documents go in commits of 500. In PATH, names may",
-    "stand between backticks.",
+    "stand between backticks. A document that cannot be decoded is deleted by its PATH; a query that it might match",
+    "leaves it, names it, and ends with code 65.",
   ]
 
   static func run(_ arguments: Arguments) async throws {
     let text = arguments.positional[1]
     let deleted: Int
+    var undecodable = Undecodable()
     if arguments.has("--query") {
       let query = try QueryText.query(text)
       deleted = try StoreAccess.withStore(arguments.positional[0], writesDocuments: true) {
         store throws(DocumentStoreError) in
-        var rest = try store.documents(query).map(\.path)[...]
+        let found = try store.decodableDocuments(query)
+        undecodable.add(found.skipped)
+        var rest = found.documents.map(\.path)[...]
         let count = rest.count
         while !rest.isEmpty {
           try store.commit(rest.prefix(500).map { .delete($0) })
@@ -38,7 +42,8 @@ enum DeleteCommand: Command {
         text, hint: isQuery ? "To delete all that a query finds, add --query." : nil)
       deleted = try StoreAccess.withStore(arguments.positional[0], writesDocuments: true) {
         store throws(DocumentStoreError) in
-        guard try store.document(at: path) != nil else { return 0 }
+        // Not read: one that cannot be decoded can be deleted as well.
+        guard try store.holdsDocument(at: path) else { return 0 }
         try store.commit([.delete(path)])
         return 1
       }
@@ -47,6 +52,11 @@ enum DeleteCommand: Command {
           code: .checkFailed, message: "there is no document \(PathText.printed(path.segments)).")
       }
     }
-    arguments.answer("\(Wording.count(deleted, "document")) deleted.", ["deleted": deleted])
+    arguments.answer(
+      "\(Wording.count(deleted, "document")) deleted.",
+      ["deleted": deleted, "undecodable": undecodable.names])
+    if let failure = undecodable.failure("Whether the query finds them cannot be told, and they are left.") {
+      throw failure
+    }
   }
 }

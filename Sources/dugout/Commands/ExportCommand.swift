@@ -26,6 +26,8 @@ enum ExportCommand: Command {
     "",
     "With --csv, bytes are Base64, a reference is a path, a place is \"latitude,longitude\", and arrays, maps and vectors",
     "are JSON. A column does not say which type a value had, and \"dugout import\" does not read it.",
+    "",
+    "A document that cannot be decoded is left out: all others are written, it is named, and the code is 65.",
   ]
 
   static func run(_ arguments: Arguments) async throws {
@@ -41,13 +43,17 @@ enum ExportCommand: Command {
         try Export(store, query, line).write(to: file, asCSV: arguments.has("--csv"))
       }
     }
-    guard file != "-" else {
+    if file == "-" {
       for remark in done.remarks { Terminal.complain("dugout export: \(remark)") }
-      return
+    } else {
+      arguments.answer(
+        (["\(Wording.count(done.documents, "document")) in \(file)"] + done.remarks).joined(separator: "\n"),
+        [
+          "documents": done.documents, "file": file, "filesOfStorage": done.files,
+          "undecodable": done.undecodable.names,
+        ])
     }
-    arguments.answer(
-      (["\(Wording.count(done.documents, "document")) in \(file)"] + done.remarks).joined(separator: "\n"),
-      ["documents": done.documents, "file": file, "filesOfStorage": done.files])
+    if let failure = done.undecodable.failure("All others are in the export.") { throw failure }
   }
 }
 
@@ -57,6 +63,8 @@ private struct Export {
     var documents = 0
     /// Of the storage, which are not in it.
     var files = 0
+    /// Those that are left out because they cannot be decoded.
+    var undecodable = Undecodable()
     /// Why there is no document.
     var hint: String?
 
@@ -89,21 +97,27 @@ private struct Export {
     if asCSV {
       // As bytes: names that look alike are columns of their own.
       var names = Set<[UInt8]>()
-      try forEach(for: output) { for (name, _) in $0.fields.entries { names.insert(Array(name.utf8)) } }
+      try forEach(for: output, &outcome) {
+        for (name, _) in $0.fields.entries { names.insert(Array(name.utf8)) }
+      }
       let columns = names.sorted { $0.lexicographicallyPrecedes($1) }.map {
         String(decoding: $0, as: UTF8.self)
       }
       output.write(CSV.row(["path"] + columns))
-      try forEach(for: output) { document in
+      var documents = 0
+      try forEach(for: output, &outcome) { document in
         let cells = columns.map { document.fields[$0].map(CSV.cell) ?? "" }
         output.write(CSV.row([document.path.description] + cells))
-        outcome.documents += 1
+        documents += 1
       }
+      outcome.documents = documents
     } else {
-      try forEach(for: output) { document in
+      var documents = 0
+      try forEach(for: output, &outcome) { document in
         output.write(DocumentJSON.object(of: document).description)
-        outcome.documents += 1
+        documents += 1
       }
+      outcome.documents = documents
     }
     try output.finish()
     if let query {
@@ -117,30 +131,31 @@ private struct Export {
   /// What a store keeps beside the documents of users, such as the records of files, is not handed out: no import could
   /// make anything of it.
   private func forEach(
-    for output: ExportFile, _ body: (StoredDocument) -> Void
+    for output: ExportFile, _ outcome: inout Outcome, _ body: (StoredDocument) -> Void
   ) throws(DocumentStoreError) {
     func take(_ document: StoredDocument) { if !document.path.isReserved { body(document) } }
     let start = ContinuousClock.now
     if let query {
       let total = try DocumentPages(store: store, query: query).documentsMax()
-      _ = try forEach(for: output, in: query, of: total, from: 0, since: start, take)
+      _ = try forEach(for: output, in: query, of: total, from: 0, since: start, &outcome, take)
       return
     }
     let total = store.count
     var done = 0
     for id in try store.collectionGroups() where PathArgument.isCollectionID(id) {
       done = try forEach(
-        for: output, in: StructuredQuery(.collectionGroup(id)), of: total, from: done, since: start, take)
+        for: output, in: StructuredQuery(.collectionGroup(id)), of: total, from: done, since: start, &outcome,
+        take)
     }
   }
 
   private func forEach(
     for output: ExportFile, in query: StructuredQuery, of total: Int, from before: Int,
-    since start: ContinuousClock.Instant,
-    _ body: (StoredDocument) -> Void
+    since start: ContinuousClock.Instant, _ outcome: inout Outcome, _ body: (StoredDocument) -> Void
   ) throws(DocumentStoreError) -> Int {
     var done = before
-    try DocumentPages(store: store, query: query).forEach(goOn: output.goOn) { documents in
+    let pages = DocumentPages(store: store, query: query)
+    try pages.forEach(goOn: output.goOn, skipped: { outcome.undecodable.add($0) }) { documents in
       for document in documents { body(document) }
       done += documents.count
       let (all, seconds) = (UInt64(max(total, done)), (ContinuousClock.now - start) / .seconds(1))

@@ -14,7 +14,8 @@ enum ListCommand: Command {
   static let notes = [
     "Without a path, and with that of a document, it lists collections and how many documents each has; with that of",
     "a collection, its documents. Collections below a document that is not there, such as version/1/user without",
-    "version/1, are listed with those above. In PATH, names may stand between backticks.",
+    "version/1, are listed with those above. In PATH, names may stand between backticks. Documents that cannot be",
+    "decoded are named behind the others, and the code is 65.",
   ]
 
   static func run(_ arguments: Arguments) async throws {
@@ -52,26 +53,32 @@ enum ListCommand: Command {
   private static func listDocuments(
     _ directory: String, in collection: CollectionPath, _ limit: Int, _ arguments: Arguments
   ) throws {
-    let (documents, count, deeper) = try StoreAccess.withStore(directory, readOnly: true) {
+    let (found, count, deeper) = try StoreAccess.withStore(directory, readOnly: true) {
       store throws(DocumentStoreError) in
       let query = StructuredQuery(.collection(collection))
-      let documents = try store.documents(query.limited(to: .first(limit)))
+      let found = try store.decodableDocuments(query.limited(to: .first(limit)))
       // Where nothing is, the documents may all be below some that are not there.
       let deeper =
-        documents.isEmpty ? try DeeperCollections(below: collection.segments, in: store) : nil
-      return (documents, try store.count(query), deeper)
+        found.documents.isEmpty ? try DeeperCollections(below: collection.segments, in: store) : nil
+      return (found, try store.count(query), deeper)
     }
+    let documents = found.documents
+    var undecodable = Undecodable()
+    undecodable.add(found.skipped)
     var text = DocumentTable.text(of: documents, fullPaths: false)
-    if count > documents.count { text += " of \(count); more with --limit" }
+    if count > documents.count + undecodable.paths.count { text += " of \(count); more with --limit" }
     if let lines = deeper?.lines, !lines.isEmpty {
       text += ", but collections below:\n" + lines.joined(separator: "\n")
     }
-    var object: JSON = ["documents": documents.map(DocumentJSON.object), "count": count]
+    var object: JSON = [
+      "documents": documents.map(DocumentJSON.object), "count": count, "undecodable": undecodable.names,
+    ]
     if let deeper {
       object["deeper"] = DeeperCollections.objects(deeper.found)
       object["deeperIsComplete"] = (deeper.omitted == nil).json
     }
     arguments.answer(text, object)
+    if let failure = undecodable.failure("All others up to the limit are listed.") { throw failure }
   }
 }
 

@@ -31,6 +31,7 @@ enum RestoreCommand: Command {
     let report = outcome.report
     let headline = "\(report.directory) is restored, as of commit \(report.sequence.value) of the backup."
     arguments.answer(StoreCopy.text(headline, outcome), StoreCopy.object(of: outcome))
+    if let failure = StoreCopy.failure(outcome) { throw failure }
   }
 
   private static func refusal(_ target: String, found: String) -> CommandFailure {

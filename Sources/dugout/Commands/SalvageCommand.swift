@@ -19,6 +19,7 @@ enum SalvageCommand: Command {
     "and leaves a store alone whose documents are sound. Contents of files are not looked at: \"dugout check\" does. Copy the",
     "directory before; docs/guides/when-a-store-is-damaged.md goes through it step by step.",
     "",
+    "Documents that cannot be decoded are set aside with the originals, and named, also where all bytes are sound.",
     "It ends with code 1 if anything is lost, or may be, or if nothing was found. Indexes are left out: it prints the",
     "commands that make those again that were declared, and queries make theirs.",
     "",
@@ -60,6 +61,12 @@ enum SalvageCommand: Command {
       parts.append(Wording.count(lost, "value is lost", "values are lost"))
     } else if report.entriesLost == nil, mayLackValues(report) {
       parts.append("how many values are lost, nothing tells")
+    }
+    if !report.undecodable.isEmpty {
+      let count = report.undecodable.count
+      parts.append(
+        "\(Wording.count(count, "record that cannot", "records that cannot")) be decoded "
+          + "\(count == 1 ? "is" : "are") in the files that were set aside alone")
     }
     let missing = report.commitsMissing.reduce(UInt64(0)) { $0 &+ ($1.upperBound &- $1.lowerBound &+ 1) }
     if missing > 0 { parts.append(Wording.count(missing, "commit was not found", "commits were not found")) }
@@ -130,6 +137,9 @@ enum SalvageCommand: Command {
     if let lost = report.entriesLost, lost > 0 {
       lines.append("\(Wording.count(lost, "value is", "values are")) lost")
     }
+    if !report.undecodable.isEmpty {
+      lines.append(Undecodable.sentence(report.undecodable.count, report.undecodable.names) + " Set aside.")
+    }
     if report.keysPossiblyStale > 0 {
       let stale = Wording.count(report.keysPossiblyStale, "record has", "records have")
       lines.append("at most \(stale) a value that was replaced or deleted later")
@@ -154,7 +164,8 @@ enum SalvageCommand: Command {
     return [
       "outcome": bytes.outcome.rawValue, "complete": isComplete, "storeID": bytes.storeID.description,
       "damage": bytes.damage.map(\.object), "setAside": bytes.setAside,
-      "foreign": bytes.foreign, "keys": bytes.keys, "keysPossiblyStale": bytes.keysPossiblyStale,
+      "foreign": bytes.foreign, "undecodable": bytes.undecodable.object, "keys": bytes.keys,
+      "keysPossiblyStale": bytes.keysPossiblyStale,
       "entriesLost": bytes.entriesLost, "checkpoint": bytes.checkpoint.rawValue,
       "commitsApplied": bytes.commitsApplied,
       "commitsMissing": bytes.commitsMissing.map { [$0.lowerBound, $0.upperBound] },

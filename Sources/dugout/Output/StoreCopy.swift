@@ -51,10 +51,26 @@ enum StoreCopy {
       ? "\nWhat was there before, of a backup or a restore that was cut off, is gone." : ""
     return """
       \(Terminal.emphasised(headline))
-        holds       \(Wording.count(report.keys, "record")), \(Wording.bytes(report.bytes)), all of it verified
+        holds       \(Wording.count(report.keys, "record")), \(Wording.bytes(report.bytes)), \(verified(report))
         id          \(report.storeID)
         durability  \(report.durability)\(replaced)
       """
+  }
+
+  private static func verified(_ report: BackupReport) -> String {
+    report.undecodable.isEmpty
+      ? "all of it verified"
+      : "all bytes verified; \(report.undecodable.count) of the records cannot be decoded"
+  }
+
+  /// The copy is what the store is, and a part of it can be decoded in neither. Nil if there is no such part.
+  static func failure(_ outcome: Outcome) -> CommandFailure? {
+    let undecodable = outcome.report.undecodable
+    guard !undecodable.isEmpty else { return nil }
+    return CommandFailure(
+      code: .checkFailed,
+      message: Undecodable.sentence(undecodable.count, undecodable.names)
+        + " The copy has them as they are. " + Undecodable.advice)
   }
 
   static func object(of outcome: Outcome) -> JSON {
@@ -63,6 +79,7 @@ enum StoreCopy {
       "directory": report.directory, "storeID": report.storeID.description,
       "lastCommit": report.sequence.value, "keys": report.keys, "bytes": report.bytes,
       "durability": report.durability.object, "replacedCutOff": outcome.replacesCutOff,
+      "undecodable": report.undecodable.object,
     ]
   }
 }

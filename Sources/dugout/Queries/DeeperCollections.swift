@@ -36,13 +36,13 @@ struct DeeperCollections {
     var rest = segments.isEmpty ? group : try group.starting(.before, [Self.start(of: segments)])
     var nesting: [CollectionPath: Bool] = [:]
     for _ in 0..<Self.lookedAtMax {
-      guard let path = try store.documents(rest.limited(to: .first(1))).first?.path else { return }
+      guard let path = try Self.firstPath(rest, store) else { return }
       let collection = path.parent
       guard collection.segments.starts(with: segments, by: { $0.isSameUTF8(as: $1) }) else { return }
       if nesting[collection] == nil {
         guard found.count < Self.foundMax else { break }
         if collection.segments.count > segments.count + 1, let parent = collection.parent,
-          try store.document(at: parent) == nil
+          try !store.holdsDocument(at: parent)
         {
           found.append((collection, try store.count(StructuredQuery(.collection(collection)))))
         }
@@ -58,6 +58,18 @@ struct DeeperCollections {
         isNested ? .after : .before, [isNested ? .string(path.description) : Self.end(of: collection)])
     }
     omitted = omitted ?? id
+  }
+
+  /// Of the first document of an answer, which need not be one that can be decoded.
+  private static func firstPath(
+    _ query: StructuredQuery, _ store: DocumentStore
+  ) throws(DocumentStoreError) -> DocumentPath? {
+    var path: DocumentPath?
+    try store.forEach(try query.limited(to: .first(1))) { document in
+      path = document.path
+      return false
+    }
+    return path
   }
 
   /// Whether there are collections with the same id below its documents, which stand between them.

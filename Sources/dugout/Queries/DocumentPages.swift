@@ -17,31 +17,34 @@ struct DocumentPages {
     }
   }
 
-  /// Hands over the pages in order. `goOn` is asked before each is read, and ends it by throwing.
+  /// Hands over the pages in order, and with each the documents of it that cannot be decoded. `goOn` is asked before
+  /// each is read, and ends it by throwing.
   func forEach(
-    goOn: () throws(DocumentStoreError) -> Void, _ body: ([StoredDocument]) -> Void
+    goOn: () throws(DocumentStoreError) -> Void, skipped: ([DocumentPath]) -> Void,
+    _ body: ([StoredDocument]) -> Void
   ) throws(DocumentStoreError) {
     switch query.limit {
     case .last:
       // The last one comes first: nothing can be handed over before all are there.
       var pages: [[StoredDocument]] = []
-      try read(query.asRun, goOn) { pages.append($0) }
+      try read(query.asRun, goOn, skipped) { pages.append($0) }
       for page in pages.reversed() { body(page.reversed()) }
-    case .first, nil: try read(query, goOn, body)
+    case .first, nil: try read(query, goOn, skipped, body)
     }
   }
 
   private func read(
     _ query: StructuredQuery, _ goOn: () throws(DocumentStoreError) -> Void,
-    _ body: ([StoredDocument]) -> Void
+    _ skipped: ([DocumentPath]) -> Void, _ body: ([StoredDocument]) -> Void
   ) throws(DocumentStoreError) {
     var left = if case .first(let count) = query.limit { count } else { Int.max }
     var rest = query
     while true {
       try goOn()
       let count = min(left, Self.pageDocuments)
-      let page = try store.documents(rest.limited(to: .first(count)))
+      let (page, undecodable) = try store.decodableDocuments(rest.limited(to: .first(count)))
       body(page)
+      skipped(undecodable)
       left -= page.count
       guard page.count == count, left > 0, let last = page.last else { return }
       do throws(DocumentStoreError) {
@@ -49,7 +52,9 @@ struct DocumentPages {
       } catch {
         // No page begins at a time that a remote has still to set.
         let all = rest.limit == nil ? rest : try rest.limited(to: .first(count + left))
-        return body(Array(try store.documents(all).dropFirst(count)))
+        let (documents, undecodable) = try store.decodableDocuments(all)
+        skipped(undecodable)
+        return body(Array(documents.dropFirst(count)))
       }
     }
   }

@@ -12,14 +12,6 @@
 
 internal import ByteStore
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 package struct RepairMatrix {
   private let seed: UInt64
   private var summary = RepairSummary()
@@ -217,27 +209,7 @@ extension Specimen {
   fileprivate var homes: [[UInt8]: [String]] {
     let files = paths.map { ($0, contents(of: $0).bytes) }
     return contents.filter { $0.value.count >= 8 }.mapValues { value in
-      files.filter { Self.holds($0.1, value) }.map(\.0)
-    }
-  }
-
-  private static func holds(_ bytes: [UInt8], _ value: [UInt8]) -> Bool {
-    bytes.withUnsafeBytes { bytes in
-      value.withUnsafeBytes { value in
-        var start = 0
-        while start + value.count <= bytes.count {
-          let rest = bytes.baseAddress! + start
-          guard let found = memchr(rest, Int32(value[0]), bytes.count - start) else { return false }
-          start += rest.distance(to: UnsafeRawPointer(found))
-          if start + value.count <= bytes.count,
-            memcmp(bytes.baseAddress! + start, value.baseAddress!, value.count) == 0
-          {
-            return true
-          }
-          start += 1
-        }
-        return false
-      }
+      files.filter { $0.1.holds(value) }.map(\.0)
     }
   }
 }

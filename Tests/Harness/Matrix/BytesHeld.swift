@@ -1,0 +1,32 @@
+// A search for bytes in files: values of specimens are random, so that where they are found they lie.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+extension [UInt8] {
+  /// Whether another array, which is not empty, lies somewhere in this one.
+  func holds(_ value: [UInt8]) -> Bool {
+    withUnsafeBytes { bytes in
+      value.withUnsafeBytes { value in
+        var start = 0
+        while start + value.count <= bytes.count {
+          let rest = bytes.baseAddress! + start
+          guard let found = memchr(rest, Int32(value[0]), bytes.count - start) else { return false }
+          start += rest.distance(to: UnsafeRawPointer(found))
+          if start + value.count <= bytes.count,
+            memcmp(bytes.baseAddress! + start, value.baseAddress!, value.count) == 0
+          {
+            return true
+          }
+          start += 1
+        }
+        return false
+      }
+    }
+  }
+}
