@@ -115,7 +115,8 @@ package struct CrashCampaign {
       Scenario(
         logBytes: workload.logBytes, flushBytes: workload.flushBytes,
         shortensTransfers: workload.shortensTransfers, schedulesJobs: workload.schedulesJobs,
-        capacity: workload.capacity, legs: [])
+        capacity: workload.capacity,
+        contextBytes: number % 3 == 2 ? 100 + Int(SeededRandom.seed(seed, 4) % 6000) : nil, legs: [])
     }
 
     func leg(_ fault: FaultPlan? = nil) -> Scenario.Leg {

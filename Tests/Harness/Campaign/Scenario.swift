@@ -18,6 +18,8 @@ package struct Scenario: Sendable {
   var schedulesJobs = false
   /// The size of the disk; nil for one without end.
   var capacity: Int?
+  /// What each log repeats of earlier ones; nil for nothing.
+  var contextBytes: Int?
   var legs: [Leg]
 
   package var stepCount: Int { legs.reduce(0) { $0 + $1.steps.count } }
@@ -68,6 +70,7 @@ package struct Scenario: Sendable {
     options.segmentBytesMax = 32 << 10
     options.cacheBytesMax = 64 << 10
     options.maintenance = .manual
+    options.layerAbove = contextBytes.map { RepeatedContext(bytes: $0) }
     return LifePlan(
       options: options, steps: leg.steps, fault: leg.fault, shortensTransfers: shortensTransfers,
       schedulesJobs: schedulesJobs, capacity: capacity, recordsTrace: recordsTrace, seed: leg.seed,
@@ -85,6 +88,7 @@ extension Scenario: CustomStringConvertible {
     let transfers =
       (shortensTransfers ? ", some transfers short" : "") + (schedulesJobs ? ", jobs in the background" : "")
       + (capacity.map { ", a disk of \($0) bytes" } ?? "")
+      + (contextBytes.map { ", contexts of \($0) bytes" } ?? "")
     return "logs of \(logBytes) bytes, flushed after \(flushBytes)\(transfers)\n" + lives.joined()
       + "  open\n"
   }

@@ -1,0 +1,19 @@
+// A layer above that has each log repeat some bytes, so that crashes, faults and full disks strike contexts as well.
+
+internal import ByteStore
+
+/// No commit of a campaign puts the key: where it shows up, a context was taken for a commit.
+struct RepeatedContext: LayerAbove, CheckpointPages {
+  let bytes: Int
+
+  private var entry: (key: [UInt8], value: [UInt8]) {
+    (Array("context".utf8), [UInt8](repeating: 0xC7, count: bytes))
+  }
+
+  var logContext: [(key: [UInt8], value: [UInt8])] { [entry] }
+  var logContextBytesMax: Int { Batch.bytes(ofPutOf: bytes, for: entry.key) }
+
+  func freeze() -> any CheckpointPages { self }
+  func regions() -> [(region: CheckpointRegion, pages: Int)] { [] }
+  func payload(_ region: CheckpointRegion, _ page: Int) -> [UInt8] { [] }
+}
