@@ -282,6 +282,76 @@ extension BallcapTests {
       source.stop()
     }
 
+    // MARK: Sources that nothing keeps
+
+    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    func aReadIsToldThoughNothingKeepsTheSource(isAwaited: Bool) async throws {
+      try await save("a")
+      try await save("b", 1)
+      let query = Document<Item>.order(by: "rank")
+      let after = await told { heard in
+        let source = query.dataSource().onChanged { _, snapshot in heard(snapshot.after.keys) }
+        if isAwaited {
+          source.retrieve { _, document in try? await Document<Item>.get(id: document.documentID) }.get()
+        } else {
+          source.retrieve { _, document, done in
+            Document<Item>.get(id: document.documentID) { item, _ in done(item) }
+          }.next()
+        }
+      }
+      #expect(after == ["a", "b"])
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aReadThatIsNotAnsweredInTimeFailsThoughNothingKeepsTheSource()
+      async throws
+    {
+      try await save("a")
+      var option = ItemSource.Option()
+      option.timeout = 0
+      weak var gone: ItemSource?
+      let error = await told { heard in
+        let source = Document<Item>.query.dataSource(option: option).retrieve { _, _, _ in }
+          .onError { (_, error: any Error) in heard(error) }.get()
+        gone = source
+      }
+      #expect(error as? DataSourceError == .timeout)
+      #expect(app.onCallbackQueue { gone == nil })
+    }
+
+    @Test func aListeningSourceEndsWhenItIsLetGo() async throws {
+      try await save("a")
+      let held = Held()
+      var source: ItemSource? = source().retrieve { _, document, done in
+        held.hold(document.documentID) { done(try? Document<Item>(snapshot: document)) }
+      }.listen()
+      weak let gone = source
+      #expect(await held.asked.next() == "a")
+      app.onCallbackQueue { source = nil }
+      #expect(app.onCallbackQueue { gone == nil })
+      held.release("a")
+    }
+
+    /// The story: the answer went to the loop, which was over, and the page and all that came behind it were lost.
+    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    func aPageThatALoopHasAskedForIsToldBehindTheEndOfTheLoop(isAnsweredBefore: Bool) async throws {
+      try await save("a", 0)
+      try await save("b", 1)
+      let held = Held()
+      let source = source(Document<Item>.order(by: "rank").limit(to: 1)).retrieve { _, document, done in
+        let answer = { done(try? Document<Item>(snapshot: document)) }
+        if document.documentID == "a" { answer() } else { held.hold("b", answer) }
+      }
+      var changes: ItemSource.ChangesSequence.Iterator? = source.changes.makeAsyncIterator()
+      #expect(try await changes?.next()?.after.keys == ["a"])
+      #expect(await heard.next().after.keys == ["a"])
+      try await source.next()
+      #expect(await held.asked.next() == "b")
+      if isAnsweredBefore { held.release("b") }
+      changes = nil
+      if !isAnsweredBefore { held.release("b") }
+      #expect(await heard.next().after.keys == ["a", "b"])
+    }
+
     // MARK: Pages
 
     private func page(_ source: ItemSource, _ read: (ItemSource, @escaping (Bool) -> Void) -> Void) async

@@ -8,19 +8,24 @@ import Foundation
 final class ChangeLoop<T: Object & DataRepresentable> {
   enum Event: Sendable {
     case heard(Result<QuerySnapshot, any Error>)
-    case change(ChangeEvent<T>)
+    /// The route has an event.
+    case change
   }
 
   /// Snapshots that were made and not handed out yet.
   var made: [DataSource<T>.Snapshot] = []
   private var events: AsyncStream<Event>.Iterator
   private let registration: any ListenerRegistration
-  let post: @Sendable (ChangeEvent<T>) -> Void
+  private let end: () -> Void
 
-  init(_ query: FirebaseFirestore.Query) {
+  init(
+    _ query: FirebaseFirestore.Query, _ route: EventRoute<T>,
+    _ toQueue: @escaping @Sendable (ChangeEvent<T>) -> Void
+  ) {
     let (stream, continuation) = AsyncStream<Event>.makeStream()
     events = stream.makeAsyncIterator()
-    post = { continuation.yield(.change($0)) }
+    let number = route.lead { continuation.yield(.change) }
+    end = { route.leave(number, to: toQueue) }
     registration = query.listen(on: DispatchQueue(label: "dugout.ballcap.changes")) { result in
       continuation.yield(.heard(result))
     } onEnd: {
@@ -28,7 +33,10 @@ final class ChangeLoop<T: Object & DataRepresentable> {
     }
   }
 
-  deinit { registration.remove() }
+  deinit {
+    registration.remove()
+    end()
+  }
 
   func nextEvent(isolation actor: isolated (any Actor)?) async -> Event? {
     await events.next(isolation: actor)

@@ -33,7 +33,7 @@ extension DataSource {
       fileprivate init(_ source: DataSource) {
         source.stop()
         self.source = source
-        loop = ChangeLoop(source.beginLoop().query)
+        loop = ChangeLoop(source.beginLoop().query, source.route, source.toQueue)
         source.loop = loop
       }
 
@@ -47,7 +47,7 @@ extension DataSource {
           guard let event = await loop.nextEvent(isolation: actor) else { return nil }
           switch event {
           case .heard(let result): source.hear(try result.get())
-          case .change(let event): source.handle(event)
+          case .change: if let event = source.route.next() { source.handle(event) }
           }
         }
         return loop.made.removeFirst()

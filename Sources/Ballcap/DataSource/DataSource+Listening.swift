@@ -33,13 +33,13 @@ extension DataSource {
     if let replaced = listening?.replaced {
       listening?.replaced = nil
       forget(replaced)
-      return receive(snapshot, snapshot.documentChanges.compactMap(renewal))
+      return receive(snapshot, snapshot.documentChanges.compactMap(renewal), isLive: true)
     }
     let news = news(of: snapshot)
     if isBlank, news.allSatisfy({ $0.type == .added }) {
       return fill(snapshot, news.map { $0.document }.filter(query.accepts))
     }
-    receive(snapshot, news.compactMap(pendingChange))
+    receive(snapshot, news.compactMap(pendingChange), isLive: true)
   }
 
   /// From here on, `next` and `listen` begin behind the last document of the snapshot.
@@ -66,12 +66,12 @@ extension DataSource {
     return changes
   }
 
-  /// What an earlier listening heard goes, silently.
+  /// What an earlier listening heard goes, silently. Pages that are being read stay.
   private func forget(_ snapshot: QuerySnapshot) {
     list.needTree()
     for document in snapshot.documents { list.remove(document.reference) }
-    late = [:]
-    arriving = []
+    late = late.filter { !$0.value.isLive }
+    arriving.removeAll(where: \.isLive)
   }
 
   /// As far as the query can tell what the source shows: a predicate is asked here.

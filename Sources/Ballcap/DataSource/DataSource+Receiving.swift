@@ -6,15 +6,16 @@ extension DataSource {
   typealias Pending = PendingChanges<T>
 
   /// Makes the objects of the changes, and applies them when it is their turn.
-  func receive(_ source: QuerySnapshot?, _ changes: [Pending.Change]) {
+  func receive(_ source: QuerySnapshot?, _ changes: [Pending.Change], isLive: Bool = false) {
     guard let retrieveBlock else {
       if arriving.isEmpty { return apply(source, changes) }
-      let arrived = Pending(source, changes)
-      arriving.append(arrived)
-      return arrived.answer(changes.map { decoded($0, of: source) })
+      let arrived = Pending(source, changes, isLive: isLive)
+      enqueue(arrived)
+      arrived.answer(changes.map { decoded($0, of: source) })
+      return applyArriving()
     }
-    let arrived = Pending(source, changes)
-    arriving.append(arrived)
+    let arrived = Pending(source, changes, isLive: isLive)
+    enqueue(arrived)
     let post = post
     retrieve(arrived, retrieveBlock, post)
     applyArriving()
@@ -45,8 +46,12 @@ extension DataSource {
     }
   }
 
-  /// Any thread may call it: the event is handled where all of this source is.
+  /// Any thread may call it. The event is handled in the task of the loop, or else on the callback queue.
   private var post: @Sendable (ChangeEvent<T>) -> Void {
-    loop?.post ?? events(on: query.query.firestore.callbackQueue)
+    let (route, toQueue) = (route, toQueue)
+    return { route.post($0, otherwise: toQueue) }
   }
+
+  /// The way of events while no loop runs.
+  var toQueue: @Sendable (ChangeEvent<T>) -> Void { events(on: query.query.firestore.callbackQueue) }
 }

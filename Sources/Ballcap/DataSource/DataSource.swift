@@ -21,7 +21,8 @@ private import Foundation
 ///   .listen()
 /// ```
 ///
-/// It listens as long as it is kept, and until `stop`. Use it on the callback queue only.
+/// It listens as long as it is kept, and until `stop`. A page that is being read keeps it until the page is told. Use it
+/// on the callback queue only.
 public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArrayLiteral {
   public typealias ArrayLiteralElement = T
   public typealias Element = ArrayLiteralElement
@@ -49,8 +50,9 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
   var listener: (any ListenerRegistration)?
   /// Whoever else is told what `onChanged` is.
   var observers: [ObjectIdentifier: ChangedBlock] = [:]
-  /// Where the events of this source go while a loop runs over its changes.
+  /// The loop that runs over the changes.
   weak var loop: ChangeLoop<T>?
+  let route = EventRoute<T>()
   /// The listening that goes on, or the last one.
   var listening: Listening?
   /// The last document that was read; `next` and `listen` begin behind it.

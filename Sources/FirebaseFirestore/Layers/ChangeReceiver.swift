@@ -8,6 +8,7 @@ private import Foundation
 ///   1. snapshots wait in `arriving`, in the order in which they came, for their objects
 ///   2. answers and the end of the time are events, which come from any thread and are handled where the receiver is
 ///   3. a snapshot is applied when all before it are, and its own objects are there or its time is up
+///   4. a snapshot of a read keeps the receiver until it is applied. One of a listener does not
 package protocol ChangeReceiver<Element>: AnyObject, SendableMetatype {
   associatedtype Element
 
@@ -20,6 +21,13 @@ package protocol ChangeReceiver<Element>: AnyObject, SendableMetatype {
 }
 
 extension ChangeReceiver {
+  /// Puts changes behind those that wait. Changes of a read keep the receiver until they are applied, so that a read
+  /// is answered if nothing else keeps it.
+  package func enqueue(_ changes: PendingChanges<Element>) {
+    if !changes.isLive { changes.keep(self) }
+    arriving.append(changes)
+  }
+
   /// Applies all whose turn it is.
   package func applyArriving() {
     while let next = arriving.first, next.canBeApplied {
@@ -36,10 +44,12 @@ extension ChangeReceiver {
       guard changes.expire() else { return }
       reportTimeout(changes.source)
       applyArriving()
+    case .unblocked: applyArriving()
     }
   }
 
-  /// Takes events on any thread, and has them handled on `queue` as long as the receiver is there.
+  /// Takes events on any thread, and has them handled on `queue` as long as the receiver is there. Changes of a read
+  /// that are not applied yet keep it.
   package func events(on queue: DispatchQueue) -> @Sendable (ChangeEvent<Element>) -> Void {
     let receiver = WeakReceiver(receiver: self)
     return { event in queue.async { receiver.receiver?.handle(event) } }

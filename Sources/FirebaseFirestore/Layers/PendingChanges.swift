@@ -3,6 +3,8 @@
 //   - Each change waits for its object, unless it is a removal. Answers come on any thread, each once.
 //   - The changes are ready when no object is missing, and overdue when the time for that is up.
 //   - Once they were applied, answers are late, and are told one by one.
+//   - Changes of a read keep their receiver until they are applied. The receiver has them until then, so this is a cycle
+//     of references. It ends with the last answer, or when the time is up.
 
 private import FirebaseCore
 
@@ -51,6 +53,8 @@ package final class PendingChanges<T>: Sendable {
     var waiting: Int
     var isOverdue = false
     var isApplied = false
+    /// What applies the changes, if they are of a read and have not been applied.
+    var receiver: AnyObject?
   }
 
   package let source: QuerySnapshot?
@@ -103,12 +107,21 @@ package final class PendingChanges<T>: Sendable {
 
   package var isApplied: Bool { state.withLock { $0.isApplied } }
 
+  /// Keeps the receiver until the changes are taken.
+  package func keep(_ receiver: AnyObject) {
+    let receiver = Handed(receiver)
+    state.withLock { $0.receiver = receiver.value }
+  }
+
   /// What there is; from now on, answers are late.
   package func take() -> [Answer] {
-    state.withLock { state in
+    // The receiver is released outside of the lock.
+    let taken = state.withLock { state in
+      defer { state.receiver = nil }
       state.isApplied = true
-      return Handed(state.answers)
-    }.value
+      return Handed((answers: state.answers, receiver: state.receiver))
+    }
+    return taken.value.answers
   }
 
   /// One that came late; nil if nothing came.
@@ -123,4 +136,6 @@ package final class PendingChanges<T>: Sendable {
 package enum ChangeEvent<T>: Sendable {
   case answered(PendingChanges<T>, Int)
   case timeIsUp(PendingChanges<T>)
+  /// Changes that others waited for were dropped.
+  case unblocked
 }

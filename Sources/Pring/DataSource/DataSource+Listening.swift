@@ -26,6 +26,8 @@ extension DataSource {
     stops += 1
     arriving.removeAll(where: \.isLive)
     late = late.filter { !$0.value.isLive }
+    // A page may have waited for them.
+    if !arriving.isEmpty { post(.unblocked) }
   }
 
   private func hear(_ snapshot: QuerySnapshot?, _ error: (any Error)?) {
@@ -73,12 +75,12 @@ extension DataSource {
 
   // MARK: Pages
 
-  /// Reads the first page, or the next one.
+  /// Reads the first page, or the next one. The source need not be kept: it keeps itself until the page is told.
   @discardableResult
   public func get() -> Self { next() }
 
-  /// Reads the page behind the last document that was read. `block` is told whether it is empty; an error goes to the
-  /// other blocks.
+  /// Reads the page behind the last document that was read. `block` is told whether there is nothing on it. The source
+  /// keeps itself until the page is told, or for `options.timeout` seconds.
   @discardableResult
   public func next(_ block: ((Bool) -> Void)? = nil) -> Self {
     let known = readBehind
@@ -120,8 +122,8 @@ extension DataSource {
   ) {
     let arrived = PendingChanges<T>(source, changes, isLive: isLive)
     if isFirst { firstChanges = arrived }
-    arriving.append(arrived)
-    let post = events(on: query.query.firestore.callbackQueue)
+    enqueue(arrived)
+    let post = post
     for (index, change) in changes.enumerated() {
       guard change.kind != .removed, query.accepts(change.document) else {
         arrived.answer(index, nil)
@@ -134,6 +136,9 @@ extension DataSource {
     applyArriving()
     arrived.expireLater(options.timeout, post)
   }
+
+  /// Any thread may call it.
+  private var post: @Sendable (ChangeEvent<T>) -> Void { events(on: query.query.firestore.callbackQueue) }
 
   /// What was listened to is nobody's business once that was ended.
   private func make(

@@ -21,7 +21,8 @@ public import Foundation
 ///   .listen()
 /// ```
 ///
-/// It listens as long as it is kept, and until `stop`. Use it on the callback queue only.
+/// It listens as long as it is kept, and until `stop`. A page that is being read keeps it until the page is told. Use it
+/// on the callback queue only.
 public final class DataSource<T: Document>: ExpressibleByArrayLiteral {
   public typealias ArrayLiteralElement = T
   public typealias Element = ArrayLiteralElement

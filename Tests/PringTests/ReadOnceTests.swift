@@ -1,0 +1,159 @@
+// Reads of data sources that nothing keeps, and how long a source lives.
+
+import FirebaseFirestore
+import Foundation
+import LayerHarness
+import Testing
+
+@testable import Pring
+
+extension PringTests {
+  @Suite(.timeLimit(.minutes(1))) final class ReadsOnce {
+    private let app = TestApp()
+
+    private func make(_ ids: String...) async throws {
+      for id in ids { try await Item(id: id).save() }
+    }
+
+    private func room(_ ids: String...) async throws -> Room {
+      let room = Room(id: "r")
+      for id in ids { room.members.insert(Member(id: id)) }
+      try await room.save()
+      return room
+    }
+
+    /// Weak, so that the test sees the end of a source.
+    private final class Watched<T: Document> {
+      weak var source: DataSource<T>?
+      init(_ source: DataSource<T>) { self.source = source }
+    }
+
+    private func isGone<T>(_ watched: Watched<T>) -> Bool { app.onCallbackQueue { watched.source == nil } }
+
+    // MARK: One read
+
+    @Test func aReadOfLinksIsToldThoughNothingKeepsTheSource() async throws {
+      let room = try await room("ada", "eve")
+      let keys = await told { heard in
+        room.members.query.dataSource().onCompleted { _, members in heard(members.keys) }.get()
+      }
+      #expect(keys == ["ada", "eve"])
+    }
+
+    @Test func eachInsertionAndTheEndOfThePageAreToldThoughNothingKeepsTheSource() async throws {
+      let room = try await room("ada", "eve")
+      let heard = Heard<String>()
+      room.members.query.dataSource()
+        .on { _, change in if case .update(let change) = change { heard.hear("+\(change.insertions)") } }
+        .onCompleted { _, members in heard.hear("completed \(members.count)") }
+        .next { heard.hear("last \($0)") }
+      for expected in ["last false", "+[0]", "+[1]", "completed 2"] {
+        #expect(await heard.next() == expected)
+      }
+    }
+
+    @Test func anObjectThatIsParsedElsewhereIsToldThoughNothingKeepsTheSource() async throws {
+      try await make("a", "b")
+      let names = await told { heard in
+        Item.query.dataSource()
+          .on(parse: { _, item, done in
+            nonisolated(unsafe) let (item, done) = (item, done)
+            DispatchQueue.global().async {
+              item.name = "parsed"
+              done(item)
+            }
+          })
+          .onCompleted { _, items in heard(items.map(\.name)) }
+          .get()
+      }
+      #expect(names == ["parsed", "parsed"])
+    }
+
+    @Test func aReadThatIsNotAnsweredInTimeFailsThoughNothingKeepsTheSource() async throws {
+      try await make("a")
+      let options = Options()
+      options.timeout = 0
+      let heard = Heard<String>()
+      Item.query.dataSource(options: options).on(parse: { _, _, _ in })
+        .onError { _, error in heard.hear("\(error.kind)") }
+        .onCompleted { _, items in heard.hear("completed \(items.count)") }
+        .get()
+      for expected in ["timeout", "completed 0"] { #expect(await heard.next() == expected) }
+    }
+
+    // MARK: The end
+
+    @Test func aSourceThatWasReadOnceEndsWhenThePageWasTold() async throws {
+      let room = try await room("ada")
+      let watched = Heard<Watched<Member>>()
+      _ = await told { heard in
+        let source = room.members.query.dataSource().onCompleted { _, members in heard(members.count) }.get()
+        watched.hear(Watched(source))
+      }
+      #expect(isGone(await watched.next()))
+    }
+
+    @Test func aSourceWhoseObjectNeverComesEndsWithTheTimeout() async throws {
+      try await make("a")
+      let options = Options()
+      options.timeout = 0
+      let watched = Heard<Watched<Item>>()
+      _ = await told { heard in
+        let source = Item.query.dataSource(options: options).on(parse: { _, _, _ in })
+          .onCompleted { _, items in heard(items.count) }.get()
+        watched.hear(Watched(source))
+      }
+      #expect(isGone(await watched.next()))
+    }
+
+    @Test func aListeningSourceEndsWhenItIsLetGo() async throws {
+      let room = try await room("ada")
+      let heard = Heard<Int>()
+      var source: DataSource<Member>? = room.members.query.dataSource()
+        .onCompleted { _, members in heard.hear(members.count) }
+        .listen()
+      let watched = Watched(try #require(source))
+      #expect(await heard.next() == 1)
+      app.onCallbackQueue { source = nil }
+      #expect(isGone(watched))
+      room.members.insert(Member(id: "eve"))
+      try await room.update()
+      app.onCallbackQueue { heard.hear(-1) }
+      #expect(await heard.next() == -1)
+    }
+
+    @Test func changesOfAListeningSourceDoNotKeepIt() async throws {
+      try await make("a")
+      let asked = Heard<(Item, (Item) -> Void)>()
+      var source: DataSource<Item>? = Item.query.dataSource()
+        .on(parse: { _, item, done in asked.hear((item, done)) })
+        .listen()
+      let watched = Watched(try #require(source))
+      let (item, done) = await asked.next()
+      app.onCallbackQueue { source = nil }
+      #expect(isGone(watched))
+      done(item)
+    }
+
+    // MARK: Beside a listener
+
+    /// The story: a page that waited for a snapshot of the listener was never told once the listening had been stopped.
+    @Test func aPageBehindWhatWasListenedToIsToldOnceThatIsStopped() async throws {
+      try await make("a", "b")
+      let asked = Heard<String>()
+      let heard = Heard<[String]>()
+      let source = Item.order(by: "createdAt").limit(to: 1).dataSource()
+        .on(parse: { _, item, done in
+          if item.id == "b" { done(item) }
+          asked.hear(item.id)
+        })
+        .onCompleted { _, items in heard.hear(items.keys) }
+        .listen()
+      #expect(await asked.next() == "a")
+      app.onCallbackQueue { _ = source.get() }
+      #expect(await asked.next() == "b")
+      app.onCallbackQueue { source.stop() }
+      #expect(await heard.next() == ["b"])
+    }
+  }
+}
