@@ -57,17 +57,17 @@ extension PringTests {
       let item = Item(id: "a")
       try await item.save()
       item.name = "first"
-      let (_, first) = try #require(item.takeOff())
+      let (_, first) = try #require(item.pringTakeOff())
       item.name = "second"
-      let (_, second) = try #require(item.takeOff())
-      item.land(second, nil)
-      #expect(item.takeOff() == nil)
+      let (_, second) = try #require(item.pringTakeOff())
+      item.pringLand(second, nil)
+      #expect(item.pringTakeOff() == nil)
       item.price = 3
-      let (changes, third) = try #require(item.takeOff())
+      let (changes, third) = try #require(item.pringTakeOff())
       #expect(changes.map(\.path) == [["price"]])
-      item.land(third, nil)
-      item.land(first, nil)
-      #expect(item.updateValue.isEmpty && item.takeOff() == nil)
+      item.pringLand(third, nil)
+      item.pringLand(first, nil)
+      #expect(item.updateValue.isEmpty && item.pringTakeOff() == nil)
     }
 
     @Test func aMapIsReplacedAsAWhole() async throws {
@@ -213,7 +213,7 @@ extension PringTests {
       #expect(shelf.keys.sorted() == (otherIsOfTheList ? ["kept", "new", "other"] : ["kept", "new"]))
       #expect(shelf["kept"]?["price"] as? Double == 1 && shelf["kept"]?["name"] as? String == "of another")
       #expect(shelf["new"]?["price"] as? Double == 0)
-      #expect(room.updateValue.isEmpty && room.takeOff() == nil)
+      #expect(room.updateValue.isEmpty && room.pringTakeOff() == nil)
     }
 
     @Test func whatWasWrittenBesideAFailedUpdateIsRemovedAllTheSame() async throws {
@@ -239,34 +239,34 @@ extension PringTests {
       let item = Item(id: "a")
       try await item.save()
       item.name = "n"
-      let (_, first) = try #require(item.takeOff())
-      item.land(first, failure)
-      let (again, second) = try #require(item.takeOff())
-      #expect(again.map(\.path) == [["name"]] && item.takeOff() == nil)
+      let (_, first) = try #require(item.pringTakeOff())
+      item.pringLand(first, failure)
+      let (again, second) = try #require(item.pringTakeOff())
+      #expect(again.map(\.path) == [["name"]] && item.pringTakeOff() == nil)
       item.price = 1
-      let (behind, third) = try #require(item.takeOff())
+      let (behind, third) = try #require(item.pringTakeOff())
       #expect(behind.map(\.path) == [["price"]])
-      item.land(second, failure)
-      item.land(third, nil)
-      let (last, fourth) = try #require(item.takeOff())
+      item.pringLand(second, failure)
+      item.pringLand(third, nil)
+      let (last, fourth) = try #require(item.pringTakeOff())
       #expect(last.map(\.path) == [["name"]])
-      item.land(fourth, nil)
-      #expect(item.updateValue.isEmpty && item.takeOff() == nil)
+      item.pringLand(fourth, nil)
+      #expect(item.updateValue.isEmpty && item.pringTakeOff() == nil)
     }
 
     @Test func anEarlierUpdateDoesNotStandForALaterOneThatFailed() async throws {
       let item = Item(id: "a")
       try await item.save()
       item.name = "first"
-      let (_, first) = try #require(item.takeOff())
+      let (_, first) = try #require(item.pringTakeOff())
       item.name = "second"
-      let (_, second) = try #require(item.takeOff())
+      let (_, second) = try #require(item.pringTakeOff())
       item.price = 1
-      let (_, third) = try #require(item.takeOff())
-      item.land(second, failure)
-      item.land(third, nil)
-      item.land(first, nil)
-      let (changes, _) = try #require(item.takeOff())
+      let (_, third) = try #require(item.pringTakeOff())
+      item.pringLand(second, failure)
+      item.pringLand(third, nil)
+      item.pringLand(first, nil)
+      let (changes, _) = try #require(item.pringTakeOff())
       #expect(changes.map(\.path) == [["name"]] && changes[0].value as? String == "second")
     }
 

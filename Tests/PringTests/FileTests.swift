@@ -171,7 +171,7 @@ extension PringTests {
       member.picture = File(data: Data(count: 64 << 20), name: "large")
       let container = UploadContainer()
       container.timeout = 0
-      member.collectFiles(into: container, "")
+      member.pringCollectFiles(into: container, "")
       let error = await told { heard in
         _ = container.begin(on: Firestore.firestore().settings.dispatchQueue) { heard($0) }
       }

@@ -135,7 +135,7 @@ extension PringTests {
       let queue = firestore.settings.dispatchQueue
       let heard = Heard<(DocumentReference?, (any Error)?, Bool)>()
       queue.suspend()
-      member.save(batch) { heard.hear(($0, $1, other.takeOff() != nil)) }
+      member.save(batch) { heard.hear(($0, $1, other.pringTakeOff() != nil)) }
       firestore.terminate { _ in }
       queue.resume()
       let (reference, error, isPending) = await heard.next()
@@ -305,9 +305,9 @@ extension PringTests {
     @Test func fieldsOfEveryOtherTypeNeverStopAProgram() async throws {
       let names = ["createdAt", "updatedAt", "snapshot", "unknown"]
       let types: [(Object.Type, [String])] = [
-        (Everything.self, Everything().schema.properties.map(\.name)),
-        (Room.self, Room().schema.properties.map(\.name)), (Shop.self, ["home", "branch"]),
-        (Member.self, Member().schema.properties.map(\.name)),
+        (Everything.self, Everything().pringSchema.properties.map(\.name)),
+        (Room.self, Room().pringSchema.properties.map(\.name)), (Shop.self, ["home", "branch"]),
+        (Member.self, Member().pringSchema.properties.map(\.name)),
       ]
       let place = Firestore.firestore().document("strange/value")
       for value in strangeValues + ([["": ["name": "y"]], [[1], [2]]] as [Any]) {

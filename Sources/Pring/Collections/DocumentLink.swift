@@ -77,5 +77,5 @@ public class DocumentLink<T: Document, Stored: Equatable>: HasDocument, HasParen
 }
 
 extension DocumentLink: Forgetting, WrittenObjects {
-  var writtenObjects: [Object] { (known as? Object).map { [$0] } ?? [] }
+  var pringWrittenObjects: [Object] { (known as? Object).map { [$0] } ?? [] }
 }

@@ -45,7 +45,7 @@ public final class List<T: Document>: AnyList, Collection, ExpressibleByArrayLit
     for (id, fields) in value {
       guard StoredID.isSound(id), let fields = fields as? [String: Any] else { continue }
       if let known = members[id] as? Object, let member = known as? T {
-        known.takeFields(fields)
+        known.pringTakeFields(fields)
         known.isSaved = true
         result[id] = member
       } else {

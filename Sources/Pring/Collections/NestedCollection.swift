@@ -12,10 +12,10 @@ public final class NestedCollection<T: Document>: SubCollection<T> {
     let isNew = parent !== object || self.key != key
     super.setParent(object, forKey: key)
     // Those of a literal were there before the parent was.
-    if isNew { for member in members { settle(member) } }
+    if isNew { for member in pringMembers { pringSettle(member) } }
   }
 
-  override func settle(_ member: T) {
+  override func pringSettle(_ member: T) {
     guard parent != nil, key != nil else { return }
     let place = reference.document(member.id)
     guard member.reference != place else { return }
@@ -25,7 +25,7 @@ public final class NestedCollection<T: Document>: SubCollection<T> {
   }
 
   /// It belongs to the collection of its class again, where it is not saved.
-  override func release(_ member: T) {
+  override func pringRelease(_ member: T) {
     member.setReference(T.reference.document(member.id))
     (member as? Object)?.isSaved = false
   }

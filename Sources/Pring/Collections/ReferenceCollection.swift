@@ -19,7 +19,7 @@ public final class ReferenceCollection<T: Document>: SubCollection<T> {
     return super.pack(type, batch: batch)
   }
 
-  override func packMember(_ member: T, _ type: BatchType, _ batch: WriteBatch) {
+  override func pringPackMember(_ member: T, _ type: BatchType, _ batch: WriteBatch) {
     var link: [String: Any] = T.shouldBeReplicated ? member.rawValue : [:]
     link["createdAt"] = member.isSaved ? member.createdAt : FieldValue.serverTimestamp()
     link["updatedAt"] = FieldValue.serverTimestamp()
@@ -27,8 +27,8 @@ public final class ReferenceCollection<T: Document>: SubCollection<T> {
     member.pack(type, batch: batch)
   }
 
-  override func packRemoval(_ id: String, _ member: T?, hard: Bool, _ batch: WriteBatch) {
-    super.packRemoval(id, member, hard: hard, batch)
+  override func pringPackRemoval(_ id: String, _ member: T?, hard: Bool, _ batch: WriteBatch) {
+    super.pringPackRemoval(id, member, hard: hard, batch)
     guard hard else { return }
     if let member {
       member.pack(.delete, batch: batch)
@@ -40,10 +40,10 @@ public final class ReferenceCollection<T: Document>: SubCollection<T> {
   public override func insert(_ newMember: Element) { super.insert(newMember) }
 
   /// Takes a member out. Its link is deleted with the next write of the parent, and with `hard` its document, too.
-  public func remove(_ member: Element, hard: Bool = false) { remove(member.id, hard: hard, member) }
+  public func remove(_ member: Element, hard: Bool = false) { pringRemove(member.id, hard: hard, member) }
 
   /// The same by the member's id.
-  public func remove(_ id: String, hard: Bool = false) { remove(id, hard: hard, nil) }
+  public func remove(_ id: String, hard: Bool = false) { pringRemove(id, hard: hard, nil) }
 
   /// Nothing: the files belong to the members.
   public override func deleteFiles(

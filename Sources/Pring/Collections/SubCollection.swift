@@ -15,28 +15,28 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
   public weak var parent: Object?
   public var key: String?
   public var batchID: String?
-  var members: [T]
+  var pringMembers: [T]
   /// Where the parent was, for a collection that outlives it: `room.doc("a").items` for instance.
-  var lastPlace: DocumentReference?
+  var pringLastPlace: DocumentReference?
 
-  enum Action {
+  private enum Action {
     case insert
     case remove(hard: Bool)
   }
 
   /// What the next write of the parent does to the member with an id.
-  struct PendingAction {
+  private struct PendingAction {
     var number: Int
     var action: Action
     var member: T?
   }
 
-  private(set) var pending: [ExactKey: PendingAction] = [:]
+  private var pending: [ExactKey: PendingAction] = [:]
   private var lastNumber = 0
 
   /// Begins with these objects, which are saved with the one that has the collection.
   public init(_ elements: [ArrayLiteralElement]) {
-    members = elements
+    pringMembers = elements
     for element in elements { note(.insert, element.id, element) }
   }
 
@@ -48,7 +48,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
 
   /// Traps for a collection that belongs to no object.
   public var reference: CollectionReference {
-    guard let key, let place = parent?.reference ?? lastPlace else {
+    guard let key, let place = parent?.reference ?? pringLastPlace else {
       ProgrammerError.trap(
         "A collection is found below the document of its object: make it a property of a class that inherits from "
           + "Object.")
@@ -66,26 +66,26 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
 
   // MARK: Members
 
-  public var count: Int { members.count }
+  public var count: Int { pringMembers.count }
 
   public var references: [String: Any] {
-    Dictionary(members.map { ($0.id, $0.value) }, uniquingKeysWith: { $1 })
+    Dictionary(pringMembers.map { ($0.id, $0.value) }, uniquingKeysWith: { $1 })
   }
 
   public func setValue(_ value: Any?, forKey key: String) {
-    for member in members { (member as? Object)?[key] = value }
+    for member in pringMembers { (member as? Object)?[key] = value }
   }
 
   /// The objects at these places.
-  public func objects(at indexes: IndexSet) -> [Element] { indexes.map { members[$0] } }
+  public func objects(at indexes: IndexSet) -> [Element] { indexes.map { pringMembers[$0] } }
 
   /// Adds a member, or replaces the one that is equal. It is written with the parent.
   public func insert(_ newMember: Element) {
-    settle(newMember)
-    if let index = members.firstIndex(where: { $0 == newMember }) {
-      members[index] = newMember
+    pringSettle(newMember)
+    if let index = pringMembers.firstIndex(where: { $0 == newMember }) {
+      pringMembers[index] = newMember
     } else {
-      members.append(newMember)
+      pringMembers.append(newMember)
     }
     note(.insert, newMember.id, newMember)
   }
@@ -96,16 +96,16 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
   }
 
   /// Takes a member out; it is deleted from the collection with the next write of the parent.
-  public func remove(_ member: Element) { remove(member.id, hard: false, member) }
+  public func remove(_ member: Element) { pringRemove(member.id, hard: false, member) }
 
   /// Takes the object with this id out.
-  public func remove(_ id: String) { remove(id, hard: false, nil) }
+  public func remove(_ id: String) { pringRemove(id, hard: false, nil) }
 
-  func remove(_ id: String, hard: Bool, _ member: Element?) {
-    let known = member ?? members.first { ExactKey($0.id) == ExactKey(id) }
-    members.removeAll { ExactKey($0.id) == ExactKey(id) }
+  func pringRemove(_ id: String, hard: Bool, _ member: Element?) {
+    let known = member ?? pringMembers.first { ExactKey($0.id) == ExactKey(id) }
+    pringMembers.removeAll { ExactKey($0.id) == ExactKey(id) }
     note(.remove(hard: hard), id, known)
-    if let known { release(known) }
+    if let known { pringRelease(known) }
   }
 
   private func note(_ action: Action, _ id: String, _ member: T?) {
@@ -114,10 +114,10 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
   }
 
   /// A member comes in: where its document is from now on.
-  func settle(_ member: T) {}
+  func pringSettle(_ member: T) {}
 
   /// A member has gone.
-  func release(_ member: T) {}
+  func pringRelease(_ member: T) {}
 
   // MARK: The documents
 
@@ -128,7 +128,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
 
   /// Deletes the document in this collection at once, without the parent.
   public func delete(id: String, block: (((any Error)?) -> Void)? = nil) {
-    members.removeAll { ExactKey($0.id) == ExactKey(id) }
+    pringMembers.removeAll { ExactKey($0.id) == ExactKey(id) }
     pending[ExactKey(id)] = nil
     reference.document(id).delete(completion: block)
   }
@@ -136,7 +136,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
   /// Loads what the query finds, everything unless said otherwise, and makes that the members.
   public func get(_ query: DataSource<T>.Query? = nil, block: ((QuerySnapshot?, [T]) -> Void)?) {
     (query ?? self.query).objects { [self] snapshot, objects, error in
-      if error == nil { members = objects }
+      if error == nil { pringMembers = objects }
       block?(snapshot, objects)
     }
   }
@@ -149,7 +149,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
   }
 
   /// What it has, for people.
-  public var description: String { "\(type(of: self)) \(members)" }
+  public var description: String { "\(type(of: self)) \(pringMembers)" }
 
   // MARK: Writing
 
@@ -161,16 +161,16 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
 
   private func packMembers(_ type: BatchType, _ batch: WriteBatch) {
     if type == .delete {
-      for member in members { packRemoval(member.id, member, hard: false, batch) }
+      for member in pringMembers { pringPackRemoval(member.id, member, hard: false, batch) }
       return
     }
-    for member in writtenMembers {
-      settle(member)
-      packMember(member, type, batch)
+    for member in pringWrittenMembers {
+      pringSettle(member)
+      pringPackMember(member, type, batch)
     }
     for (id, entry) in pending.sorted(by: { $0.value.number < $1.value.number }) {
       guard case .remove(let hard) = entry.action else { continue }
-      packRemoval(id.text, entry.member, hard: hard, batch)
+      pringPackRemoval(id.text, entry.member, hard: hard, batch)
     }
     let carried = pending.mapValues(\.number)
     Packing.of(batch).onEnd { [self] error in
@@ -180,37 +180,41 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
   }
 
   /// Of a parent that is new, all; else those that were inserted.
-  var writtenMembers: [T] {
+  var pringWrittenMembers: [T] {
     let inserted = pending.sorted { $0.value.number < $1.value.number }.compactMap { _, entry -> T? in
       if case .insert = entry.action { entry.member } else { nil }
     }
     guard !isSaved else { return inserted }
-    return members + inserted.filter { member in !members.contains { $0 === member } }
+    return pringMembers + inserted.filter { member in !pringMembers.contains { $0 === member } }
   }
 
-  func packMember(_ member: T, _ type: BatchType, _ batch: WriteBatch) { member.pack(type, batch: batch) }
+  func pringPackMember(_ member: T, _ type: BatchType, _ batch: WriteBatch) {
+    member.pack(type, batch: batch)
+  }
 
-  func packRemoval(_ id: String, _ member: T?, hard: Bool, _ batch: WriteBatch) {
+  func pringPackRemoval(_ id: String, _ member: T?, hard: Bool, _ batch: WriteBatch) {
     batch.deleteDocument(reference.document(id))
   }
 
   public func batch(_ type: BatchType, completion batchID: String) {
     guard self.batchID != batchID else { return }
     self.batchID = batchID
-    for member in type == .delete ? [] : writtenMembers { member.batch(type, completion: batchID) }
+    for member in type == .delete ? [] : pringWrittenMembers { member.batch(type, completion: batchID) }
     pending = [:]
   }
 
   // MARK: Files
 
-  public func shouldUploadFiles(_ id: String) -> Bool { writtenMembers.contains { $0.shouldUploadFiles(id) } }
+  public func shouldUploadFiles(_ id: String) -> Bool {
+    pringWrittenMembers.contains { $0.shouldUploadFiles(id) }
+  }
 
   @discardableResult
   public func saveFiles(
     _ id: String, container: UploadContainer? = nil, block: (((any Error)?) -> Void)?
   ) -> [String: StorageUploadTask] {
     let all = container ?? UploadContainer()
-    for object in writtenObjects { object.collectFiles(into: all, "\(key ?? "").\(object.id).") }
+    for object in pringWrittenObjects { object.pringCollectFiles(into: all, "\(key ?? "").\(object.id).") }
     guard container == nil, !all.files.isEmpty else {
       block?(nil)
       return [:]
@@ -223,7 +227,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
     _ id: String, container: DeleteContainer? = nil, block: (((any Error)?) -> Void)? = nil
   ) {
     let all = container ?? DeleteContainer()
-    for member in members { member.deleteFiles(id, container: all, block: nil) }
+    for member in pringMembers { member.deleteFiles(id, container: all, block: nil) }
     guard container == nil else {
       block?(nil)
       return
@@ -236,11 +240,11 @@ extension SubCollection: PlacedCollection {}
 
 /// A collection that knows where its parent is.
 protocol PlacedCollection: AnyObject {
-  var lastPlace: DocumentReference? { get set }
+  var pringLastPlace: DocumentReference? { get set }
 }
 
 extension SubCollection: WrittenObjects {
-  var writtenObjects: [Object] { writtenMembers.compactMap { $0 as? Object } }
+  var pringWrittenObjects: [Object] { pringWrittenMembers.compactMap { $0 as? Object } }
 }
 
 // MARK: One document
@@ -257,14 +261,14 @@ extension SubCollection {
   public func listen(
     _ id: String, block: @escaping (Element?, (any Error)?) -> Void
   ) -> any ListenerRegistration {
-    T.listen(to: reference.document(id), block)
+    T.pringListen(to: reference.document(id), block)
   }
 
   /// Tells the object with this id at once and after every change, until the disposer is disposed of.
   public func listen(
     _ id: String, block: @escaping (Element?, (any Error)?) -> Void
   ) -> Disposer<Element> {
-    Disposer(.value(T.listen(to: reference.document(id), block)))
+    Disposer(.value(T.pringListen(to: reference.document(id), block)))
   }
 }
 
@@ -274,25 +278,27 @@ extension SubCollection: Collection {
   public typealias Element = T
 
   public var startIndex: Int { 0 }
-  public var endIndex: Int { members.count }
+  public var endIndex: Int { pringMembers.count }
   /// The first object; nil if there is none.
-  public var first: T? { members.first }
+  public var first: T? { pringMembers.first }
   /// The last object; nil if there is none.
-  public var last: T? { members.last }
-  public subscript(i: Int) -> T { members[i] }
+  public var last: T? { pringMembers.last }
+  public subscript(i: Int) -> T { pringMembers[i] }
 
   /// By the id.
-  public func index(of element: T) -> Int? { members.firstIndex { ExactKey($0.id) == ExactKey(element.id) } }
+  public func index(of element: T) -> Int? {
+    pringMembers.firstIndex { ExactKey($0.id) == ExactKey(element.id) }
+  }
 
   /// Where the first object is for which the predicate is true; nil if there is none.
   public func index(where predicate: (T) throws -> Bool) rethrows -> Int? {
-    try members.firstIndex(where: predicate)
+    try pringMembers.firstIndex(where: predicate)
   }
 
   public func index(after i: Int) -> Int { i + 1 }
   public func index(_ i: Int, offsetBy n: Int) -> Int { i + n }
 
   public func index(_ i: Int, offsetBy n: Int, limitedBy limit: Int) -> Int? {
-    members.index(i, offsetBy: n, limitedBy: limit)
+    pringMembers.index(i, offsetBy: n, limitedBy: limit)
   }
 }

@@ -18,27 +18,27 @@ extension Document {
   public static func listen(
     _ id: String, block: @escaping (Self?, (any Error)?) -> Void
   ) -> any ListenerRegistration {
-    listen(to: reference.document(id), block)
+    pringListen(to: reference.document(id), block)
   }
 
   /// The same, until the disposer is freed.
   public static func listen(
     _ id: String, block: @escaping (Self?, (any Error)?) -> Void
   ) -> Disposer<Self> {
-    Disposer(.value(listen(to: reference.document(id), block)))
+    Disposer(.value(pringListen(to: reference.document(id), block)))
   }
 
   /// Listens to the document of this object, wherever it is.
   public func listen(_ block: @escaping (Self?, (any Error)?) -> Void) -> any ListenerRegistration {
-    Self.listen(to: reference, block)
+    Self.pringListen(to: reference, block)
   }
 
   /// Tells the object at once and after every change, until the disposer is disposed of.
   public func listen(block: @escaping (Self?, (any Error)?) -> Void) -> Disposer<Self> {
-    Disposer(.value(Self.listen(to: reference, block)))
+    Disposer(.value(Self.pringListen(to: reference, block)))
   }
 
-  static func listen(
+  static func pringListen(
     to reference: DocumentReference, _ block: @escaping (Self?, (any Error)?) -> Void
   ) -> any ListenerRegistration {
     reference.addSnapshotListener(includeMetadataChanges: true) { snapshot, error in

@@ -1,6 +1,6 @@
 // What has changed since the document was read or written last.
 //
-//   1. After construction, reading and writing, each property is noted (`remember`).
+//   1. After construction, reading and writing, each property is noted (`pringRemember`).
 //   2. A property has changed when it differs from its note, was touched (`@Field`), or was to be written by an update
 //      that failed.
 //   3. An update takes off with the changes since the update before it; what changes meanwhile is for the next one.
@@ -79,36 +79,36 @@ extension Object {
   /// What the next update is going to write. Setting it forgets what has changed, and takes these entries instead.
   public var updateValue: [String: Any] {
     get {
-      adoptChildren()
+      pringAdoptChildren()
       var changes: [String: Any] = [:]
-      let owed = tracking.owed
-      for (index, property) in activeProperties
-      where isPending(index, property, since: tracking.notes, owed[property.name]) {
-        changes[property.name] = change(property, since: tracking.notes[index], owed[property.name])
+      let owed = pringTracking.owed
+      for (index, property) in pringActiveProperties
+      where isPending(index, property, since: pringTracking.notes, owed[property.name]) {
+        changes[property.name] = change(property, since: pringTracking.notes[index], owed[property.name])
       }
-      for flight in tracking.flights { changes.merge(flight.byHand) { $1 } }
-      return changes.merging(tracking.byHand) { $1 }
+      for flight in pringTracking.flights { changes.merge(flight.byHand) { $1 } }
+      return changes.merging(pringTracking.byHand) { $1 }
     }
     set {
-      remember()
-      tracking.byHand = newValue
+      pringRemember()
+      pringTracking.byHand = newValue
     }
   }
 
   /// Has the next update write one field, of any name.
-  public func update(key: String, value: Any) { tracking.byHand[key] = value }
+  public func update(key: String, value: Any) { pringTracking.byHand[key] = value }
 
   // MARK: Notes
 
   /// From here on, everything is as it is stored.
-  func remember() {
-    tracking = Tracking(notes: notes(), lastFlight: tracking.lastFlight)
-    for property in schema.properties { property.forgetTouch(self) }
+  func pringRemember() {
+    pringTracking = Tracking(notes: notes(), lastFlight: pringTracking.lastFlight)
+    for property in pringSchema.properties { property.forgetTouch(self) }
   }
 
   private func notes() -> [Any] {
-    schema.properties.map { property in
-      encoded(property).map { EncodedNote(storedForm: $0) } ?? property.note(of: self)
+    pringSchema.properties.map { property in
+      pringEncoded(property).map { EncodedNote(storedForm: $0) } ?? property.note(of: self)
     }
   }
 
@@ -121,7 +121,7 @@ extension Object {
     guard property.role != .collection else { return false }
     if property.role == .link, !isSaved, property.value(of: self) is any AnyRelation { return false }
     if property.isTouched(self) || owed != nil { return true }
-    let encoded = encoded(property)
+    let encoded = pringEncoded(property)
     if let note = notes[index] as? EncodedNote { return !UntypedForm.areSame(encoded, note.storedForm) }
     return encoded != nil || property.hasChanged(self, since: notes[index])
   }
@@ -138,22 +138,22 @@ extension Object {
       return MemberChanges(from: note, to: property.stored(of: self), owed).values
     default: break
     }
-    return stored(property) ?? NSNull()
+    return pringStored(property) ?? NSNull()
   }
 
   private func isWrittenByMembers(_ property: Property, _ owed: Set<[String]>?) -> Bool {
-    property.role == .list && encoded(property) == nil && owed?.contains([]) != true
+    property.role == .list && pringEncoded(property) == nil && owed?.contains([]) != true
   }
 
   /// Begins an update: what it has to write, and what lands when it is over. Nil if nothing has changed.
-  func takeOff() -> (changes: [FieldChange], flight: Flight)? {
-    adoptChildren()
-    let base = tracking.latestNotes
-    let allOwed = tracking.owedByNobody
+  func pringTakeOff() -> (changes: [FieldChange], flight: Flight)? {
+    pringAdoptChildren()
+    let base = pringTracking.latestNotes
+    let allOwed = pringTracking.owedByNobody
     var changes: [FieldChange] = []
-    for (index, property) in activeProperties {
+    for (index, property) in pringActiveProperties {
       let owed = allOwed[property.name]
-      guard isPending(index, property, since: base, owed), tracking.byHand[property.name] == nil else {
+      guard isPending(index, property, since: base, owed), pringTracking.byHand[property.name] == nil else {
         continue
       }
       if isWrittenByMembers(property, owed) {
@@ -165,55 +165,55 @@ extension Object {
       }
     }
     let carried = Set(changes.map(\.path))
-    changes += tracking.byHand.map { FieldChange(path: [$0], value: $1) }
+    changes += pringTracking.byHand.map { FieldChange(path: [$0], value: $1) }
     guard !changes.isEmpty else { return nil }
     return (changes, begin(carried))
   }
 
   /// Begins a write of the whole document.
-  func takeOffWhole() -> Flight { begin(Set(schema.properties.map { [$0.name] })) }
+  func pringTakeOffWhole() -> Flight { begin(Set(pringSchema.properties.map { [$0.name] })) }
 
   private func begin(_ carried: Set<[String]>) -> Flight {
-    tracking.lastFlight += 1
+    pringTracking.lastFlight += 1
     let flight = Flight(
-      number: tracking.lastFlight, notes: notes(), carried: carried, byHand: tracking.byHand)
-    tracking.byHand = [:]
-    tracking.flights.append(flight)
-    for property in schema.properties { property.forgetTouch(self) }
+      number: pringTracking.lastFlight, notes: notes(), carried: carried, byHand: pringTracking.byHand)
+    pringTracking.byHand = [:]
+    pringTracking.flights.append(flight)
+    for property in pringSchema.properties { property.forgetTouch(self) }
     return flight
   }
 
   /// The write is over.
-  func land(_ flight: Flight, _ error: (any Error)?) {
-    guard let index = tracking.flights.firstIndex(where: { $0.number == flight.number }) else { return }
-    tracking.flights.remove(at: index)
+  func pringLand(_ flight: Flight, _ error: (any Error)?) {
+    guard let index = pringTracking.flights.firstIndex(where: { $0.number == flight.number }) else { return }
+    pringTracking.flights.remove(at: index)
     guard error == nil else {
-      tracking.byHand = flight.byHand.merging(tracking.byHand) { $1 }
+      pringTracking.byHand = flight.byHand.merging(pringTracking.byHand) { $1 }
       guard isSaved else { return }
       for path in flight.carried {
-        tracking.unwritten[path] = max(tracking.unwritten[path] ?? 0, flight.number)
+        pringTracking.unwritten[path] = max(pringTracking.unwritten[path] ?? 0, flight.number)
       }
-      tracking.unremoved += flight.removals
+      pringTracking.unremoved += flight.removals
       return
     }
-    tracking.unwritten = tracking.unwritten.filter { path, failed in
+    pringTracking.unwritten = pringTracking.unwritten.filter { path, failed in
       failed > flight.number || !flight.covers(path)
     }
     // A later one may have been told before.
-    guard flight.number > tracking.lastLanded else { return }
-    tracking.lastLanded = flight.number
-    tracking.notes = flight.notes
+    guard flight.number > pringTracking.lastLanded else { return }
+    pringTracking.lastLanded = flight.number
+    pringTracking.notes = flight.notes
     dropDeletedFiles()
   }
 
   /// What was marked is gone now, here as well.
   private func dropDeletedFiles() {
-    for (index, property) in activeProperties where property.role == .file {
+    for (index, property) in pringActiveProperties where property.role == .file {
       guard let form = property.value(of: self) as? any FileForm, form.files.contains(where: \.isDeleted)
       else { continue }
       _ = property.assign(form.withoutDeleted, to: self)
       property.forgetTouch(self)
-      tracking.notes[index] = property.note(of: self)
+      pringTracking.notes[index] = property.note(of: self)
     }
   }
 }

@@ -5,20 +5,20 @@ public import Foundation
 
 extension Object {
   /// The properties that are fields, with their places in the schema.
-  var activeProperties: [(index: Int, property: Property)] {
+  var pringActiveProperties: [(index: Int, property: Property)] {
     let ignored = ignore
     var active: [(index: Int, property: Property)] = []
-    active.reserveCapacity(schema.properties.count)
-    for (index, property) in schema.properties.enumerated()
+    active.reserveCapacity(pringSchema.properties.count)
+    for (index, property) in pringSchema.properties.enumerated()
     where ignored.isEmpty || !ignored.contains(property.name) { active.append((index, property)) }
     return active
   }
 
   /// The properties as fields.
   public var rawValue: [String: Any] {
-    adoptChildren()
+    pringAdoptChildren()
     var fields: [String: Any] = [:]
-    for (_, property) in activeProperties { fields[property.name] = stored(property) }
+    for (_, property) in pringActiveProperties { fields[property.name] = pringStored(property) }
     return fields
   }
 
@@ -31,33 +31,33 @@ extension Object {
   }
 
   /// As the subclass says, or as its type does.
-  func stored(_ property: Property) -> Any? { encoded(property) ?? property.stored(of: self) }
+  func pringStored(_ property: Property) -> Any? { pringEncoded(property) ?? property.stored(of: self) }
 
-  func encoded(_ property: Property) -> Any? {
+  func pringEncoded(_ property: Property) -> Any? {
     encode(property.name, value: property.unwrappedValue(of: self))
   }
 
-  static func unwrapped(_ value: Any) -> Any? {
+  static func pringUnwrapped(_ value: Any) -> Any? {
     guard let optional = value as? any AnyOptional else { return value }
-    return optional.content.flatMap(unwrapped)
+    return optional.content.flatMap(pringUnwrapped)
   }
 
   /// Sets the properties from fields; those that are not there, or of another type, stay.
-  func takeFields(_ fields: [String: Any]) {
-    for (_, property) in activeProperties {
+  func pringTakeFields(_ fields: [String: Any]) {
+    for (_, property) in pringActiveProperties {
       let stored = fields[property.name]
       if decode(property.name, value: stored) { continue }
       if let stored { property.decode(stored, into: self) }
     }
-    adoptChildren()
-    remember()
+    pringAdoptChildren()
+    pringRemember()
   }
 
   // MARK: What belongs to it
 
   /// Tells what the properties hold where it is. Whoever looks at files or children has done this before.
-  func adoptChildren() {
-    for property in schema.properties where property.role != .value {
+  func pringAdoptChildren() {
+    for property in pringSchema.properties where property.role != .value {
       let value = property.value(of: self)
       switch property.role {
       case .value: break
@@ -72,8 +72,8 @@ extension Object {
   }
 
   /// What the properties of a role hold, with their names.
-  func children<Child>(_ role: Property.Role, _ type: Child.Type) -> [(name: String, child: Child)] {
-    activeProperties.compactMap { _, property in
+  func pringChildren<Child>(_ role: Property.Role, _ type: Child.Type) -> [(name: String, child: Child)] {
+    pringActiveProperties.compactMap { _, property in
       guard property.role == role, let child = property.value(of: self) as? Child else { return nil }
       return (property.name, child)
     }

@@ -38,15 +38,15 @@ open class Object: NSObject, Document, HasParent {
 
   open class var shouldBeReplicated: Bool { false }
 
-  private(set) lazy var schema = Schema.of(type(of: self))
+  private(set) lazy var pringSchema = Schema.of(type(of: self))
 
   // MARK: The place
 
   /// Made when somebody asks, so that what is read needs no name of its own first.
   private var place: DocumentReference? {
     didSet {
-      for (_, collection) in children(.collection, (any PlacedCollection).self) {
-        collection.lastPlace = place
+      for (_, collection) in pringChildren(.collection, (any PlacedCollection).self) {
+        collection.pringLastPlace = place
       }
     }
   }
@@ -88,28 +88,28 @@ open class Object: NSObject, Document, HasParent {
 
   // MARK: The state
 
-  var times = DocumentTimes()
+  var pringTimes = DocumentTimes()
 
   /// The time of construction, until more is known.
   #if canImport(ObjectiveC)
   @objc
   #endif
   public var createdAt: Timestamp {
-    get { times.createdAt }
-    set { times.createdAt = newValue }
+    get { pringTimes.createdAt }
+    set { pringTimes.createdAt = newValue }
   }
 
   #if canImport(ObjectiveC)
   @objc
   #endif
   public var updatedAt: Timestamp {
-    get { times.updatedAt }
-    set { times.updatedAt = newValue }
+    get { pringTimes.updatedAt }
+    set { pringTimes.updatedAt = newValue }
   }
 
   public internal(set) var isSaved = false
   public var batchID: String?
-  var tracking = Tracking()
+  var pringTracking = Tracking()
   private var read: DocumentSnapshot?
 
   /// What was read last. Setting it points this object at the document and decodes it.
@@ -139,8 +139,8 @@ open class Object: NSObject, Document, HasParent {
   /// A new document with a random id in the collection of the class.
   public override required init() {
     super.init()
-    adoptChildren()
-    remember()
+    pringAdoptChildren()
+    pringRemember()
   }
 
   /// A new document with this id.
@@ -160,8 +160,8 @@ open class Object: NSObject, Document, HasParent {
   public convenience required init(id: String, value: [String: Any]) {
     self.init()
     self.id = id
-    takeFields(value)
-    times.update(from: value)
+    pringTakeFields(value)
+    pringTimes.update(from: value)
     isSaved = true
   }
 
@@ -171,8 +171,8 @@ open class Object: NSObject, Document, HasParent {
       isSaved = false
       return
     }
-    takeFields(fields)
-    times = DocumentTimes(read: snapshot, at: Date())
+    pringTakeFields(fields)
+    pringTimes = DocumentTimes(read: snapshot, at: Date())
     isSaved = true
   }
 
@@ -214,14 +214,14 @@ open class Object: NSObject, Document, HasParent {
       case "createdAt": return createdAt
       case "updatedAt": return updatedAt
       default:
-        guard let index = schema.index(of: key) else { return nil }
-        return schema.properties[index].unwrappedValue(of: self)
+        guard let index = pringSchema.index(of: key) else { return nil }
+        return pringSchema.properties[index].unwrappedValue(of: self)
       }
     }
     set {
-      guard let index = schema.index(of: key) else { return }
-      _ = schema.properties[index].assign(newValue, to: self)
-      adoptChildren()
+      guard let index = pringSchema.index(of: key) else { return }
+      _ = pringSchema.properties[index].assign(newValue, to: self)
+      pringAdoptChildren()
     }
   }
 }

@@ -50,7 +50,7 @@ public enum DataType {
 
   /// Of what a property holds.
   public init(key: String, value: Any?) {
-    guard let value = value.flatMap(Object.unwrapped) else {
+    guard let value = value.flatMap(Object.pringUnwrapped) else {
       self = .unknown
       return
     }
@@ -91,7 +91,7 @@ public enum DataType {
 
   /// Of what `data` has for a property that holds `value` so far.
   public init(key: String, value: Any, data: [String: Any]) {
-    self = data[key].flatMap { Self.local(key, Object.unwrapped(value), $0) } ?? .unknown
+    self = data[key].flatMap { Self.local(key, Object.pringUnwrapped(value), $0) } ?? .unknown
   }
 
   private static func local(_ key: String, _ value: Any?, _ stored: Any) -> DataType? {
@@ -105,7 +105,7 @@ public enum DataType {
     case let files as [File] where !files.isEmpty: return read(files)
     case let object as Object:
       guard let fields = stored as? [String: Any] else { return nil }
-      object.takeFields(fields)
+      object.pringTakeFields(fields)
       return .document(key, fields, object)
     case let container as any StoredContainer:
       container.decode(stored)

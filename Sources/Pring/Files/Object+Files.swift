@@ -9,7 +9,7 @@ extension Document where Self: Object {
   /// Whether a save or an update begins with uploads.
   public func shouldUploadFiles(_ id: String) -> Bool {
     let container = UploadContainer()
-    collectFiles(into: container, "")
+    pringCollectFiles(into: container, "")
     return !container.files.isEmpty
   }
 
@@ -20,12 +20,12 @@ extension Document where Self: Object {
     _ id: String, container: UploadContainer? = nil, block: (((any Error)?) -> Void)?
   ) -> [String: StorageUploadTask] {
     if let container {
-      collectFiles(into: container, "")
+      pringCollectFiles(into: container, "")
       block?(nil)
       return [:]
     }
     let container = UploadContainer()
-    collectFiles(into: container, "")
+    pringCollectFiles(into: container, "")
     guard !container.files.isEmpty else {
       block?(nil)
       return [:]
@@ -48,27 +48,27 @@ extension Document where Self: Object {
 
 extension Object {
   /// Those of this document: of its own properties, of nested objects and of the members of lists.
-  var files: [File] {
-    adoptChildren()
-    return activeProperties.flatMap { _, property -> [File] in
+  var pringFiles: [File] {
+    pringAdoptChildren()
+    return pringActiveProperties.flatMap { _, property -> [File] in
       let value = property.value(of: self)
       switch property.role {
       case .value, .collection, .link: return []
       case .file: return (value as? any FileForm)?.files ?? []
-      case .nested: return (value as? Object)?.files ?? []
-      case .list: return (value as? any EmbeddedObjects)?.embeddedObjects.flatMap(\.files) ?? []
+      case .nested: return (value as? Object)?.pringFiles ?? []
+      case .list: return (value as? any EmbeddedObjects)?.embeddedObjects.flatMap(\.pringFiles) ?? []
       }
     }
   }
 
-  var savedFiles: [File] { files.filter(\.isSaved) }
+  var pringSavedFiles: [File] { pringFiles.filter(\.isSaved) }
 
   /// Where bytes of this document may lie.
-  fileprivate var storedFiles: [StorageReference] { files.filter { !$0.name.isEmpty }.compactMap(\.ref) }
+  fileprivate var storedFiles: [StorageReference] { pringFiles.filter { !$0.name.isEmpty }.compactMap(\.ref) }
 
   /// As of the last write that took off.
-  var noteFiles: [File] {
-    return zip(schema.properties, tracking.latestNotes).flatMap { property, note -> [File] in
+  var pringNoteFiles: [File] {
+    return zip(pringSchema.properties, pringTracking.latestNotes).flatMap { property, note -> [File] in
       switch property.role {
       case .value, .collection, .link: []
       case .file, .nested, .list: (note as? any FileNote)?.files ?? []
@@ -78,30 +78,30 @@ extension Object {
 
   /// What is to be uploaded before this object can be written. Names of files of other objects begin with what leads
   /// to them.
-  func collectFiles(into container: UploadContainer, _ prefix: String) {
+  func pringCollectFiles(into container: UploadContainer, _ prefix: String) {
     guard container.visit(self) else { return }
-    adoptChildren()
-    for (_, property) in activeProperties {
+    pringAdoptChildren()
+    for (_, property) in pringActiveProperties {
       let value = property.value(of: self)
       let name = prefix + property.name
       switch property.role {
       case .value: break
       case .file: collect(value, name, into: container)
-      case .nested: (value as? Object)?.collectFiles(into: container, name + ".")
+      case .nested: (value as? Object)?.pringCollectFiles(into: container, name + ".")
       case .list:
         for member in (value as? any EmbeddedObjects)?.embeddedObjects ?? [] {
-          member.collectFiles(into: container, "\(name).\(member.id).")
+          member.pringCollectFiles(into: container, "\(name).\(member.id).")
         }
       case .collection, .link:
-        for target in (value as? any WrittenObjects)?.writtenObjects ?? [] {
-          target.collectFiles(into: container, "\(name).\(target.id).")
+        for target in (value as? any WrittenObjects)?.pringWrittenObjects ?? [] {
+          target.pringCollectFiles(into: container, "\(name).\(target.id).")
         }
       }
     }
   }
 
   private func collect(_ value: Any, _ name: String, into container: UploadContainer) {
-    let isArray = Self.unwrapped(value) is [File]
+    let isArray = Self.pringUnwrapped(value) is [File]
     for (index, file) in ((value as? any FileForm)?.files ?? []).enumerated() where file.shouldBeSaved {
       container.files.append((isArray ? "\(name).\(index)" : name, file))
     }
@@ -110,5 +110,5 @@ extension Object {
 
 /// Objects with documents of their own that are written along with their owner.
 protocol WrittenObjects {
-  var writtenObjects: [Object] { get }
+  var pringWrittenObjects: [Object] { get }
 }

@@ -32,7 +32,7 @@ class Property: @unchecked Sendable {
 
   /// The value without optionals around it.
   func unwrappedValue(of object: Object) -> Any? {
-    isOptional ? Object.unwrapped(value(of: object)) : value(of: object)
+    isOptional ? Object.pringUnwrapped(value(of: object)) : value(of: object)
   }
 
   /// As it is, for users.
@@ -256,18 +256,18 @@ final class NestedProperty<Value>: Property, @unchecked Sendable {
     }
     guard let fields = stored as? [String: Any] else { return }
     let isOptional = Value.self is any AnyOptional.Type
-    if let nested = nested(in: object), !isOptional { return nested.takeFields(fields) }
+    if let nested = nested(in: object), !isOptional { return nested.pringTakeFields(fields) }
     let nested = type.init()
     guard isVariable, let value = nested as? Value else { return }
     nested.setParent(object, forKey: name)
-    nested.takeFields(fields)
+    nested.pringTakeFields(fields)
     place.write(value, to: object)
   }
 
   override func note(of object: Object) -> Any {
     let nested = nested(in: object)
     return Note(
-      storedForm: stored(of: object), files: nested?.savedFiles ?? [], owners: nested.map { [$0] } ?? [])
+      storedForm: stored(of: object), files: nested?.pringSavedFiles ?? [], owners: nested.map { [$0] } ?? [])
   }
 
   private struct Note: FileNote {
@@ -304,7 +304,7 @@ final class ContainerProperty<Value>: Property, @unchecked Sendable {
 
   override func note(of object: Object) -> Any {
     let members = (place.read(object) as? any EmbeddedObjects)?.embeddedObjects ?? []
-    return Note(storedForm: stored(of: object), files: members.flatMap(\.savedFiles), owners: members)
+    return Note(storedForm: stored(of: object), files: members.flatMap(\.pringSavedFiles), owners: members)
   }
 
   private struct Note: StoredNote, FileNote {

@@ -37,7 +37,7 @@ enum PropertyNames {
       if isRead(keyPath, object, \.id) { return "id" }
     default: break
     }
-    return object.schema.properties.first { $0.isRead(by: keyPath, in: object) }?.name
+    return object.pringSchema.properties.first { $0.isRead(by: keyPath, in: object) }?.name
   }
 
   private static func isRead<Value: FieldForm>(

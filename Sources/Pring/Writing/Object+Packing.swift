@@ -11,7 +11,7 @@ extension Object {
   public func pack(_ type: BatchType, batch: WriteBatch) -> WriteBatch {
     let packing = Packing.of(batch)
     guard packing.add(self, type) else { return batch }
-    adoptChildren()
+    pringAdoptChildren()
     switch (type, isSaved) {
     case (.delete, _): packDeletion(batch, packing)
     case (.save, false), (.update, false): packWhole(batch, packing)
@@ -22,16 +22,16 @@ extension Object {
   }
 
   private func packWhole(_ batch: WriteBatch, _ packing: Packing) {
-    let flight = takeOffWhole()
+    let flight = pringTakeOffWhole()
     var fields = value
     // An unsaved object has no field to delete.
     for (key, entry) in flight.byHand {
       fields[key] = (entry as? FieldValue) == FieldValue.delete() ? nil : entry
     }
-    tellWhatIsLeftOut(of: fields)
+    pringTellWhatIsLeftOut(of: fields)
     batch.setReported(fields, forDocument: reference)
     packing.onEnd { [self] error in
-      land(flight, error)
+      pringLand(flight, error)
       guard error == nil else { return }
       isSaved = true
       takeTimes()
@@ -39,17 +39,17 @@ extension Object {
   }
 
   private func packChanges(_ batch: WriteBatch, _ packing: Packing) {
-    let old = noteFiles.filter(\.isSaved).compactMap(\.ref) + tracking.unremoved
-    guard case (let changes, var flight)? = takeOff() else { return }
+    let old = pringNoteFiles.filter(\.isSaved).compactMap(\.ref) + pringTracking.unremoved
+    guard case (let changes, var flight)? = pringTakeOff() else { return }
     let changed = changes + [FieldChange(path: ["updatedAt"], value: FieldValue.serverTimestamp())]
     batch.mergeReported(changed.map { ($0.path, $0.value) }, forDocument: reference)
-    var kept = Set(files.filter { !$0.isDeleted }.compactMap(\.ref?.fullPath))
+    var kept = Set(pringFiles.filter { !$0.isDeleted }.compactMap(\.ref?.fullPath))
     // Each of them once.
     flight.removals = old.filter { kept.insert($0.fullPath).inserted }
-    tracking.unremoved = []
+    pringTracking.unremoved = []
     packing.remove(flight.removals)
     packing.onEnd { [self, flight] error in
-      land(flight, error)
+      pringLand(flight, error)
       if error == nil { takeTimes() }
     }
   }
@@ -59,18 +59,18 @@ extension Object {
     packing.onEnd { [self] error in
       guard error == nil else { return }
       isSaved = false
-      remember()
+      pringRemember()
     }
   }
 
   /// The times of the commit, as the database has them now.
   private func takeTimes() {
-    if let snapshot = reference.publishedSnapshot(), snapshot.exists { times.update(from: snapshot) }
+    if let snapshot = reference.publishedSnapshot(), snapshot.exists { pringTimes.update(from: snapshot) }
   }
 
   /// Collections, references and relations, also those of nested objects.
   private func packChildren(_ type: BatchType, _ batch: WriteBatch) {
-    for (_, property) in activeProperties {
+    for (_, property) in pringActiveProperties {
       switch property.role {
       case .value, .file, .list: break
       case .nested: (property.value(of: self) as? Object)?.packChildren(type, batch)
@@ -85,12 +85,12 @@ extension Object {
     guard self.batchID != batchID else { return }
     self.batchID = batchID
     isSaved = type != .delete
-    remember()
+    pringRemember()
     markChildren(type, batchID)
   }
 
   private func markChildren(_ type: BatchType, _ batchID: String) {
-    for (_, property) in activeProperties {
+    for (_, property) in pringActiveProperties {
       switch property.role {
       case .value, .file, .list: break
       case .nested: (property.value(of: self) as? Object)?.markChildren(type, batchID)

@@ -88,8 +88,8 @@ extension Object {
   private func forgetStored() {
     isSaved = false
     // Their bytes are gone: a later save uploads them again.
-    for file in files { file.downloadURL = nil }
-    remember()
+    for file in pringFiles { file.downloadURL = nil }
+    pringRemember()
   }
 
   // MARK: The steps
