@@ -122,6 +122,49 @@ extension PringTests {
       #expect(nested.doc("x").path == "version/1/room/r/items/x")
     }
 
+    // MARK: Plain
+
+    @Test func membersOfAPlainCollectionLiveBelowTheirParent() async throws {
+      let crate = Crate(id: "c")
+      crate.items.insert([item("a", "A"), item("b", "B")])
+      #expect(crate.items.map(\.path) == ["version/1/crate/c/items/a", "version/1/crate/c/items/b"])
+      try await crate.save()
+      #expect(crate.items.allSatisfy { $0.isSaved })
+      #expect(try await ids("version/1/crate/c/items") == ["a", "b"])
+      #expect(try await ids("version/1/item") == [])
+      let found = try #require(try await Crate.get("c"))
+      let dear = found.items.where(\.name, isEqualTo: "B")
+      let (_, members) = await told { heard in found.items.get(dear) { heard(($0, $1)) } }
+      #expect(members.map(\.path) == ["version/1/crate/c/items/b"])
+      members[0].price = 4
+      found.items.insert(item("c"))
+      try await members[0].update()
+      found.items.remove(members[0])
+      try await found.update()
+      #expect(try await ids("version/1/crate/c/items") == ["a", "c"])
+      #expect(members[0].path == "version/1/item/b" && !members[0].isSaved)
+      #expect(found.items.doc("a").path == "version/1/crate/c/items/a")
+    }
+
+    @Test func membersOfAPlainCollectionWithALiteralOrATypeOfItsOwnLiveBelowTheirParent() async throws {
+      let crate = Crate(id: "c")
+      crate.tools.insert(item("t"))
+      try await crate.save()
+      #expect(try await ids("version/1/crate/c/spares") == ["spare"])
+      #expect(try await ids("version/1/crate/c/tools") == ["t"])
+      #expect(try await ids("version/1/item") == [])
+    }
+
+    @Test func aSavedMemberOfAPlainCollectionIsWrittenWholeBelowItsParent() async throws {
+      let member = item("a", "A")
+      try await member.save()
+      let crate = Crate(id: "c", value: [:])
+      crate.items.insert(member)
+      try await crate.update()
+      #expect(try await fields("version/1/crate/c/items/a")?["name"] as? String == "A")
+      #expect(try await fields("version/1/item/a")?["name"] as? String == "A")
+    }
+
     @Test func deletingAParentThroughABatchDeletesLoadedMembersAndByItselfDoesNot() async throws {
       let room = Room(id: "r")
       room.items.insert([item("a"), item("b")])

@@ -111,6 +111,17 @@ class Room: Object {
   let guest: Relation<Member> = .init()
 }
 
+/// A class with plain collections.
+class Crate: Object {
+  let items: SubCollection<Item> = []
+  let spares: SubCollection<Item> = [Item(id: "spare")]
+  let tools: ToolBox = []
+}
+
+final class ToolBox: SubCollection<Item> {}
+
+}
+
 final class Linked: Object {
   var name = ""
   let other: Reference<Linked> = .init()

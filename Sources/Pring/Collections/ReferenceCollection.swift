@@ -37,6 +37,12 @@ public final class ReferenceCollection<T: Document>: SubCollection<T> {
     }
   }
 
+  /// Leaves the member where it is.
+  override func pringSettle(_ member: T) {}
+
+  /// Leaves the member where it is.
+  override func pringRelease(_ member: T) {}
+
   public override func insert(_ newMember: Element) { super.insert(newMember) }
 
   /// Takes a member out. Its link is deleted with the next write of the parent, and with `hard` its document, too.

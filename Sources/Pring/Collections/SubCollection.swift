@@ -8,7 +8,8 @@ public import FirebaseFirestore
 public import FirebaseStorage
 public import Foundation
 
-/// Use `NestedCollection` for members that live in it, and `ReferenceCollection` for links to members elsewhere.
+/// Members live below the parent, in a plain collection as in a `NestedCollection`. A `ReferenceCollection` has links to
+/// members elsewhere.
 open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiteral {
   public typealias ArrayLiteralElement = T
 
@@ -57,8 +58,11 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
   }
 
   public func setParent(_ object: Object, forKey key: String) {
+    let isNew = parent !== object || self.key != key
     parent = object
     self.key = key
+    // Those of a literal were there before the parent was.
+    if isNew { for member in pringMembers { pringSettle(member) } }
   }
 
   /// Whether the object that has it is saved.
@@ -113,11 +117,21 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
     pending[ExactKey(id)] = PendingAction(number: lastNumber, action: action, member: member)
   }
 
-  /// A member comes in: where its document is from now on.
-  func pringSettle(_ member: T) {}
+  /// Points a member that comes in at its document below the parent.
+  func pringSettle(_ member: T) {
+    guard parent != nil, key != nil else { return }
+    let place = reference.document(member.id)
+    guard member.reference != place else { return }
+    member.setReference(place)
+    // There is no such document in this collection, whatever there was elsewhere.
+    (member as? Object)?.isSaved = false
+  }
 
-  /// A member has gone.
-  func pringRelease(_ member: T) {}
+  /// Points a member that has gone at the collection of its class, where it is not saved.
+  func pringRelease(_ member: T) {
+    member.setReference(T.reference.document(member.id))
+    (member as? Object)?.isSaved = false
+  }
 
   // MARK: The documents
 

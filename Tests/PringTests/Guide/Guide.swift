@@ -113,6 +113,21 @@ func readNotes(_ ada: Person, _ done: @escaping ([Note]) -> Void) {
   ada.notes.get(ada.notes.order(by: \Note.createdAt).limit(to: 10)) { _, notes in done(notes) }
 }
 
+class Notebook: Object {
+  let pages: SubCollection<Note> = []
+}
+
+func movePages(_ ids: [String], into notebook: Notebook) async throws {
+  let batch = Firestore.firestore().batch()
+  for id in ids {
+    let old = Note.reference.document(id)
+    guard let fields = try await old.getDocument().data() else { continue }
+    batch.setData(fields, forDocument: notebook.pages.reference.document(id))
+    batch.deleteDocument(old)
+  }
+  try await batch.commit()
+}
+
 func makeFriends(_ ada: Person, _ eve: Person) async throws {
   ada.friends.insert(eve)
   eve.friends.insert(ada)
