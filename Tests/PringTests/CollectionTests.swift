@@ -165,14 +165,72 @@ extension PringTests {
       #expect(try await fields("version/1/item/a")?["name"] as? String == "A")
     }
 
-    @Test func deletingAParentThroughABatchDeletesLoadedMembersAndByItselfDoesNot() async throws {
+    // MARK: Deletions
+
+    private func fullRoom() async throws -> Room {
       let room = Room(id: "r")
       room.items.insert([item("a"), item("b")])
+      room.members.insert(Member(id: "ada"))
+      room.owner.set(Member(id: "eve"))
       try await room.save()
-      try await room.delete()
+      return room
+    }
+
+    @Test(arguments: [false, true])
+    func aBatchDeletesTheDocumentOfAnObjectAlone(isPacked: Bool) async throws {
+      let room = try await fullRoom()
+      room.items.insert(item("c"))
+      let batch = Firestore.firestore().batch()
+      if isPacked { room.pack(.delete, batch: batch) } else { batch.add(.delete, object: room) }
+      try await batch.commit()
+      #expect(try await fields(room) == nil && !room.isSaved)
       #expect(try await ids("version/1/room/r/items") == ["a", "b"])
-      try await Firestore.firestore().batch().add(.delete, object: room).commit()
-      #expect(try await ids("version/1/room/r/items") == [])
+      #expect(try await ids("version/1/room/r/members") == ["ada"])
+      #expect(try await ids("version/1/members") == ["ada", "eve"])
+      #expect(room.items[0].isSaved && room.members[0].isSaved)
+      // What was to be written is still to be.
+      room.batch(.delete, completion: "1")
+      try await room.save()
+      #expect(try await ids("version/1/room/r/items") == ["a", "b", "c"])
+    }
+
+    @Test func aDeletionWithLoadedMembersHasItsOwnName() async throws {
+      let room = try await fullRoom()
+      room.items.insert(item("c"))
+      try await room.update()
+      let found = try #require(try await Room.get("r"))
+      let two = found.items.limit(to: 2)
+      let (_, items) = await told { heard in found.items.get(two) { heard(($0, $1)) } }
+      let (_, members) = await told { heard in found.members.get { heard(($0, $1)) } }
+      try await Firestore.firestore().batch().deleteWithLoadedMembers(found).commit()
+      #expect(try await fields(room) == nil && !found.isSaved)
+      #expect(try await ids("version/1/room/r/items") == ["c"] && items.allSatisfy { !$0.isSaved })
+      #expect(try await ids("version/1/room/r/members") == [])
+      #expect(try await ids("version/1/members") == ["ada", "eve"] && members.allSatisfy { $0.isSaved })
+    }
+
+    @Test func aDeletionWithLoadedMembersReachesThoseOfMembers() async throws {
+      let (outer, inner) = (Crates(id: "o"), Crates(id: "i"))
+      outer.crates.insert(inner)
+      inner.crates.insert(Crates(id: "x"))
+      try await outer.save()
+      let below = "version/1/crates/o/crates/i"
+      #expect(try await ids("\(below)/crates") == ["x"])
+      try await Firestore.firestore().batch().deleteWithLoadedMembers(outer).commit()
+      #expect(try await fields(below) == nil)
+      #expect(try await ids("\(below)/crates") == [])
+    }
+
+    @Test func aHardRemovalLeavesWhatIsBelowTheMember() async throws {
+      let (ada, eve) = (Member(id: "ada"), Member(id: "eve"))
+      ada.friends.insert(eve)
+      let room = Room(id: "r")
+      room.members.insert(ada)
+      try await room.save()
+      room.members.remove(ada, hard: true)
+      try await room.update()
+      #expect(try await fields(ada) == nil)
+      #expect(try await ids("version/1/members/ada/friends") == ["eve"])
     }
 
     // MARK: References

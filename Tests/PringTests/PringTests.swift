@@ -120,6 +120,8 @@ class Crate: Object {
 
 final class ToolBox: SubCollection<Item> {}
 
+final class Crates: Object {
+  let crates: NestedCollection<Crates> = []
 }
 
 final class Linked: Object {

@@ -37,6 +37,11 @@ public final class ReferenceCollection<T: Document>: SubCollection<T> {
     }
   }
 
+  /// Adds the deletions of the links.
+  override func pringPackMemberDeletions(_ batch: WriteBatch) {
+    for member in pringMembers { batch.deleteDocument(reference.document(member.id)) }
+  }
+
   /// Leaves the member where it is.
   override func pringSettle(_ member: T) {}
 

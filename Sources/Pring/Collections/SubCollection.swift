@@ -210,6 +210,18 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
     batch.deleteDocument(reference.document(id))
   }
 
+  /// Adds the deletions of the members that are in memory, with those of their own.
+  func pringPackMemberDeletions(_ batch: WriteBatch) {
+    for member in pringMembers {
+      let place = reference.document(member.id)
+      if let object = member as? Object, object.reference == place {
+        object.pringPackDeletionWithMembers(batch)
+      } else {
+        batch.deleteDocument(place)
+      }
+    }
+  }
+
   public func batch(_ type: BatchType, completion batchID: String) {
     guard self.batchID != batchID else { return }
     self.batchID = batchID
@@ -255,6 +267,7 @@ extension SubCollection: PlacedCollection {}
 /// A collection that knows where its parent is.
 protocol PlacedCollection: AnyObject {
   var pringLastPlace: DocumentReference? { get set }
+  func pringPackMemberDeletions(_ batch: WriteBatch)
 }
 
 extension SubCollection: WrittenObjects {

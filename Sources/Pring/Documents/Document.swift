@@ -69,7 +69,7 @@ public enum BatchType: Sendable {
   case save
   /// Writes what has changed.
   case update
-  /// Removes it.
+  /// Deletes its document alone.
   case delete
 }
 
@@ -87,11 +87,22 @@ public protocol Batchable {
 }
 
 extension WriteBatch {
-  /// Packs an object with everything that is saved with it, apart from files. The objects know how they fared once
-  /// the batch is committed.
+  /// Packs an object with everything that is saved with it, apart from files. A deletion is of the object's document
+  /// alone; see `deleteWithLoadedMembers(_:)`. The objects know how they fared once the batch is committed.
   @discardableResult
   public func add<T: Document>(_ type: BatchType, object: T) -> WriteBatch {
     object.pack(type, batch: self)
+  }
+
+  /// Deletes the document of an object, and with it what its collections have in memory: the documents of loaded and
+  /// inserted members and, in reference collections, the links to them. Members that are reached by a link stay.
+  ///
+  /// Nothing is read: members that are not in memory stay, and so do files.
+  @discardableResult
+  public func deleteWithLoadedMembers<T: Document>(_ object: T) -> WriteBatch {
+    guard let object = object as? Object else { return add(.delete, object: object) }
+    object.pringPackDeletionWithMembers(self)
+    return self
   }
 }
 

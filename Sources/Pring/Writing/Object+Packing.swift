@@ -6,7 +6,7 @@ import Foundation
 
 extension Object {
   /// Adds the writes of this object and of what belongs to it, each object once for a batch: what is not saved as a
-  /// whole, what is saved with its changes.
+  /// whole, what is saved with its changes. A deletion is of this object's document alone.
   @discardableResult
   public func pack(_ type: BatchType, batch: WriteBatch) -> WriteBatch {
     let packing = Packing.of(batch)
@@ -17,8 +17,25 @@ extension Object {
     case (.save, false), (.update, false): packWhole(batch, packing)
     case (.save, true), (.update, true): packChanges(batch, packing)
     }
-    packChildren(type, batch)
+    if type != .delete { packChildren(type, batch) }
     return batch
+  }
+
+  /// Adds the deletion of the document, and of what collections below it have in memory.
+  func pringPackDeletionWithMembers(_ batch: WriteBatch) {
+    pack(.delete, batch: batch)
+    if Packing.of(batch).addMembers(of: self) { packMemberDeletions(batch) }
+  }
+
+  private func packMemberDeletions(_ batch: WriteBatch) {
+    for (_, property) in pringActiveProperties {
+      let value = property.value(of: self)
+      switch property.role {
+      case .value, .file, .list, .link: break
+      case .nested: (value as? Object)?.packMemberDeletions(batch)
+      case .collection: (value as? any PlacedCollection)?.pringPackMemberDeletions(batch)
+      }
+    }
   }
 
   private func packWhole(_ batch: WriteBatch, _ packing: Packing) {
@@ -86,7 +103,7 @@ extension Object {
     self.batchID = batchID
     isSaved = type != .delete
     pringRemember()
-    markChildren(type, batchID)
+    if type != .delete { markChildren(type, batchID) }
   }
 
   private func markChildren(_ type: BatchType, _ batchID: String) {

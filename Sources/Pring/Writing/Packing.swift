@@ -14,6 +14,8 @@ final class Packing: BatchCompanion, @unchecked Sendable {
   }
 
   private var visits: Set<Visit> = []
+  /// Objects whose loaded members are deleted with them.
+  private var emptied: Set<ObjectIdentifier> = []
   /// They keep the objects as well, so that identifiers stay what they are.
   private var landings: [((any Error)?) -> Void] = []
   /// Of what was replaced and removed.
@@ -40,6 +42,9 @@ final class Packing: BatchCompanion, @unchecked Sendable {
     landings.append { _ in withExtendedLifetime(object) {} }
     return true
   }
+
+  /// False if the members of the object are in the batch already. The object itself is.
+  func addMembers(of object: Object) -> Bool { emptied.insert(ObjectIdentifier(object)).inserted }
 
   func onEnd(_ landing: @escaping ((any Error)?) -> Void) { landings.append(landing) }
 

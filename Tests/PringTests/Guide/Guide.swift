@@ -89,6 +89,12 @@ func saveTogether(_ first: Person, _ second: Player) async throws {
     .commit()
 }
 
+func deleteWithNotes(_ ada: Person, _ done: @escaping ((any Error)?) -> Void) {
+  ada.notes.get { _, _ in
+    Firestore.firestore().batch().deleteWithLoadedMembers(ada).commit { error in done(error) }
+  }
+}
+
 func readAndListen(_ changed: @escaping (Person?) -> Void) async throws -> Disposer<Person> {
   Person.get("ada") { person, error in print(person?.name ?? "nobody", error as Any) }
   let eve = try await Person.get("eve")

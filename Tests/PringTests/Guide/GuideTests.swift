@@ -80,6 +80,25 @@ extension PringTests {
       #expect(found.lines["tea"].count == 2 && found.address?.city == "London")
     }
 
+    @Test func deletionsAndMovesReachWhatTheyName() async throws {
+      let ada = person("ada", "Ada")
+      try await ada.save()
+      try await writeNotes(ada)
+      let note = try #require(ada.notes.first)
+      let found = try #require(try await Person.get("ada"))
+      #expect(await told { heard in deleteWithNotes(found) { heard($0 == nil) } })
+      #expect(try await fields(ada) == nil)
+      #expect(try await fields(note) == nil)
+      let page = Note(id: "1")
+      page.text = "old"
+      try await page.save()
+      let notebook = Notebook(id: "n")
+      try await movePages(["1", "missing"], into: notebook)
+      let (_, pages) = await told { heard in notebook.pages.get { heard(($0, $1)) } }
+      #expect(pages.map(\.text) == ["old"] && pages[0].createdAt == page.createdAt)
+      #expect(try await fields(page) == nil)
+    }
+
     @Test func filesAreSavedLoadedAndRemoved() async throws {
       let ada = person("ada", "Ada")
       #expect(await told { heard in savePicture(Data("p".utf8), of: ada) { heard($0 == nil) } })
