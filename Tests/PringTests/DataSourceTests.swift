@@ -297,6 +297,51 @@ extension PringTests {
       #expect(cheap == items.whereField("price", isLessThanOrEqualTo: 1))
     }
 
+    @Test func keyPathsNameEncodedEnums() {
+      func query(_ query: DataSource<Coded>.Query) -> FirebaseFirestore.Query { query.query }
+      let all = Coded.reference
+      #expect(query(Coded.where(\.kind, isEqualTo: 1)) == all.whereField("kind", isEqualTo: 1))
+      #expect(query(Coded.where(\.other, isLessThan: 1)) == all.whereField("other", isLessThan: 1))
+      let missing = query(Coded.where(\.status, isEqualTo: 404))
+      #expect(missing == all.whereField("status", isEqualTo: 404))
+      #expect(query(Coded.order(by: \.mood)) == all.order(by: "mood"))
+    }
+
+    @Test func enumsAreComparedAsTheirObjectsEncodeThem() {
+      func query(_ query: DataSource<Coded>.Query) -> FirebaseFirestore.Query { query.query }
+      let all = Coded.reference
+      let second = query(Coded.where(\.kind, isEqualTo: Coded.Kind.second))
+      #expect(second == all.whereField("kind", isEqualTo: 1))
+      let missing = query(Coded.where(\.status, isGreaterThanOrEqualTo: Coded.Status.missing))
+      #expect(missing == all.whereField("status", isGreaterThanOrEqualTo: 404))
+      let bad = query(Coded.where(\.mood, isEqualTo: Coded.Mood.bad))
+      #expect(bad == all.whereField("mood", isEqualTo: "bad"))
+    }
+
+    /// The story: a key path whose property could not be found out ended the program.
+    @Test func aQueryByAKeyPathWithoutAFieldFailsWhenItIsAsked() async throws {
+      let keyPaths: [PartialKeyPath<Coded>] = [\.shape, \.computed, \.text.count]
+      for keyPath in keyPaths {
+        let query = Coded.limit(to: 3).where(keyPath, isEqualTo: 1).order(by: "text")
+        let heard = Heard<String>()
+        query.get { snapshot, error in heard.hear("get \(snapshot == nil) \(error is DocumentError)") }
+        #expect(await heard.next() == "get true true")
+        let listener = query.listen { snapshot, error in
+          heard.hear("listen \(TestApp.isCallbackQueue) \((error as? DocumentError)?.description ?? "")")
+        }
+        #expect(await heard.next().hasPrefix("listen true The key path "))
+        listener.remove()
+        let source = query.dataSource()
+        log(source, heard)
+        source.next { heard.hear("last \($0)") }
+        for expected in ["error other", "last true"] { #expect(await heard.next() == expected) }
+        source.listen()
+        #expect(await heard.next() == "error other")
+      }
+      let ordered = Coded.order(by: \.computed)
+      #expect(await told { heard in ordered.get { heard($0 == nil && $1 is DocumentError) } })
+    }
+
     @Test func whatThePredicateAcceptsNoMoreLeavesTheList() async throws {
       for (id, price) in [("a", 2.0), ("b", 3)] { try await make(id, price) }
       let isDear = NSPredicate { fields, _ in

@@ -81,6 +81,34 @@ class Everything: Object {
   }
 }
 
+/// A class of properties that it encodes itself.
+final class Coded: Object {
+  enum Kind: Int { case first, second }
+  enum Status: Int { case found = 200, missing = 404 }
+  enum Mood: String, CaseIterable { case good, bad }
+  enum Shape: Equatable { case circle(Double), square }
+
+  var text = "text"
+  var kind = Kind.first
+  var other = Kind.first
+  var status: Status?
+  @Field var mood = Mood.good
+  var shape = Shape.square
+
+  var computed: Kind { .second }
+
+  override func encode(_ key: String, value: Any?) -> Any? {
+    switch key {
+    case "kind": kind.rawValue
+    case "other": other.rawValue
+    case "status": status?.rawValue
+    case "mood": mood.rawValue
+    case "shape": "\(shape)"
+    default: nil
+    }
+  }
+}
+
 class Item: Object {
   var name: String?
   var price = 0.0

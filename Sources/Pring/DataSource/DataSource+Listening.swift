@@ -81,12 +81,15 @@ extension DataSource {
 
   /// Reads the page behind the last document that was read. `block` is told whether there is nothing on it. The source
   /// keeps itself until the page is told, or for `options.timeout` seconds.
+  ///
+  /// An error goes to the other blocks first. `block` is called with true then, as in the original, and `isLast` stays.
   @discardableResult
   public func next(_ block: ((Bool) -> Void)? = nil) -> Self {
     let known = readBehind
     page(beside: known).get { [self] snapshot, error in
       guard let snapshot else {
         if let error { report(error, nil) }
+        block?(true)
         return
       }
       advance(behind: snapshot)

@@ -13,6 +13,8 @@ extension DataSource {
     /// Whether what it finds are the objects, and not links to them.
     let hasRealities: Bool
     private let predicates: [NSPredicate]
+    /// Told in place of an answer, if a step could not be made.
+    private let failure: DocumentError?
 
     /// All of a collection.
     public convenience init(_ reference: CollectionReference, hasRealities: Bool = true) {
@@ -23,21 +25,27 @@ extension DataSource {
     public convenience init(
       _ query: FirebaseFirestore.Query, reference: CollectionReference, hasRealities: Bool = true
     ) {
-      self.init(query, reference, hasRealities, [])
+      self.init(query, reference, hasRealities, [], nil)
     }
 
     private init(
       _ query: FirebaseFirestore.Query, _ reference: CollectionReference, _ hasRealities: Bool,
-      _ predicates: [NSPredicate]
+      _ predicates: [NSPredicate], _ failure: DocumentError?
     ) {
       self.query = query
       self.reference = reference
       self.hasRealities = hasRealities
       self.predicates = predicates
+      self.failure = failure
     }
 
     public func refined(_ step: (FirebaseFirestore.Query) -> FirebaseFirestore.Query) -> DataSource<T>.Query {
-      Query(step(query), reference, hasRealities, predicates)
+      Query(step(query), reference, hasRealities, predicates, failure)
+    }
+
+    /// The same query, which fails when it is asked.
+    func failing(_ error: DocumentError) -> DataSource<T>.Query {
+      Query(query, reference, hasRealities, predicates, failure ?? error)
     }
 
     /// A list that follows the query, once it listens.
@@ -48,7 +56,7 @@ extension DataSource {
     /// Only documents whose dictionaries satisfy the predicate are in data sources. It is asked here and not by the
     /// database: limits and cursors count before it.
     public func filter(using predicate: NSPredicate) -> DataSource<T>.Query {
-      Query(query, reference, hasRealities, predicates + [predicate])
+      Query(query, reference, hasRealities, predicates + [predicate], failure)
     }
 
     func accepts(_ document: QueryDocumentSnapshot) -> Bool {
@@ -63,11 +71,16 @@ extension DataSource {
     public func listen(
       includeMetadataChanges: Bool = true, listener: @escaping FIRQuerySnapshotBlock
     ) -> any ListenerRegistration {
-      query.addSnapshotListener(includeMetadataChanges: includeMetadataChanges, listener: listener)
+      if let failure { return FailedListening(failure, query.firestore.callbackQueue, listener) }
+      return query.addSnapshotListener(includeMetadataChanges: includeMetadataChanges, listener: listener)
     }
 
     /// Reads once what the query finds.
     public func get(completion: @escaping FIRQuerySnapshotBlock) {
+      if let failure {
+        _ = FailedListening(failure, query.firestore.callbackQueue, completion)
+        return
+      }
       query.getDocuments(completion: completion)
     }
 

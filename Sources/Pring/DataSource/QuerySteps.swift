@@ -5,8 +5,8 @@ public import Foundation
 
 /// Something that queries can begin with: another query, or a collection below an object.
 ///
-/// Fields are named by key paths of the objects, or by text. A key path has to read a stored property of one of the
-/// types that fields hold, or it traps.
+/// Fields are named by key paths of the objects, or by text. A key path has to read a stored property. One whose property
+/// cannot be found out makes a query that fails when it is asked.
 public protocol QuerySteps<QueryElement> {
   /// What is found.
   associatedtype QueryElement: Document
@@ -19,62 +19,80 @@ public protocol QuerySteps<QueryElement> {
 private func operand(_ value: Any) -> Any { UntypedForm.stored(value) ?? value }
 
 extension QuerySteps {
+  /// One step with the field behind a key path.
+  private func refined(
+    _ keyPath: PartialKeyPath<QueryElement>,
+    _ step: (FirebaseFirestore.Query, String) -> FirebaseFirestore.Query
+  ) -> DataSource<QueryElement>.Query {
+    refined(keyPath, NSNull()) { query, name, _ in step(query, name) }
+  }
+
+  /// One step with the field behind a key path, and an operand as the field keeps it.
+  private func refined(
+    _ keyPath: PartialKeyPath<QueryElement>, _ value: Any,
+    _ step: (FirebaseFirestore.Query, String, Any) -> FirebaseFirestore.Query
+  ) -> DataSource<QueryElement>.Query {
+    do throws(DocumentError) {
+      let field = try PropertyNames.field(of: keyPath)
+      let operand = field.operand(value, of: QueryElement.self)
+      return refined { step($0, field.name, operand) }
+    } catch {
+      return refined { $0 }.failing(error)
+    }
+  }
+
   // MARK: Properties
 
   /// The property is there and equal.
   public func `where`(
     _ keyPath: PartialKeyPath<QueryElement>, isEqualTo: Any
   ) -> DataSource<QueryElement>.Query {
-    refined { $0.whereField(PropertyNames.name(of: keyPath), isEqualTo: operand(isEqualTo)) }
+    refined(keyPath, isEqualTo) { $0.whereField($1, isEqualTo: $2) }
   }
 
   /// The field has a value of the same kind that comes before this one.
   public func `where`(
     _ keyPath: PartialKeyPath<QueryElement>, isLessThan: Any
   ) -> DataSource<QueryElement>.Query {
-    refined { $0.whereField(PropertyNames.name(of: keyPath), isLessThan: operand(isLessThan)) }
+    refined(keyPath, isLessThan) { $0.whereField($1, isLessThan: $2) }
   }
 
   /// The field has a value of the same kind that comes before this one or equals it.
   public func `where`(
     _ keyPath: PartialKeyPath<QueryElement>, isLessThanOrEqualTo: Any
   ) -> DataSource<QueryElement>.Query {
-    refined {
-      $0.whereField(PropertyNames.name(of: keyPath), isLessThanOrEqualTo: operand(isLessThanOrEqualTo))
-    }
+    refined(keyPath, isLessThanOrEqualTo) { $0.whereField($1, isLessThanOrEqualTo: $2) }
   }
 
   /// The field has a value of the same kind that comes after this one.
   public func `where`(
     _ keyPath: PartialKeyPath<QueryElement>, isGreaterThan: Any
   ) -> DataSource<QueryElement>.Query {
-    refined { $0.whereField(PropertyNames.name(of: keyPath), isGreaterThan: operand(isGreaterThan)) }
+    refined(keyPath, isGreaterThan) { $0.whereField($1, isGreaterThan: $2) }
   }
 
   /// The field has a value of the same kind that comes after this one or equals it.
   public func `where`(
     _ keyPath: PartialKeyPath<QueryElement>, isGreaterThanOrEqualTo: Any
   ) -> DataSource<QueryElement>.Query {
-    refined {
-      $0.whereField(PropertyNames.name(of: keyPath), isGreaterThanOrEqualTo: operand(isGreaterThanOrEqualTo))
-    }
+    refined(keyPath, isGreaterThanOrEqualTo) { $0.whereField($1, isGreaterThanOrEqualTo: $2) }
   }
 
   /// The field is an array with this element.
   public func `where`(
     _ keyPath: PartialKeyPath<QueryElement>, arrayContains: Any
   ) -> DataSource<QueryElement>.Query {
-    refined { $0.whereField(PropertyNames.name(of: keyPath), arrayContains: operand(arrayContains)) }
+    refined(keyPath, arrayContains) { $0.whereField($1, arrayContains: $2) }
   }
 
   /// Documents without it are not found.
   public func order(by: PartialKeyPath<QueryElement>) -> DataSource<QueryElement>.Query {
-    refined { $0.order(by: PropertyNames.name(of: by)) }
+    refined(by) { $0.order(by: $1) }
   }
 
   /// In order of the field; documents without it are left out.
   public func order(by: PartialKeyPath<QueryElement>, descending: Bool) -> DataSource<QueryElement>.Query {
-    refined { $0.order(by: PropertyNames.name(of: by), descending: descending) }
+    refined(by) { $0.order(by: $1, descending: descending) }
   }
 
   // MARK: Names

@@ -159,6 +159,7 @@ public struct DocumentError: Error, CustomStringConvertible, Sendable {
     case offlineTransaction
     case lostCompletion
     case alreadySaved
+    case invalidKeyPath
   }
 
   let kind: Kind

@@ -63,6 +63,9 @@ class Property: @unchecked Sendable {
 
   /// Whether `keyPath` reads this property, found out by changing it in an object that nobody else has.
   func isRead(by keyPath: AnyKeyPath, in object: Object) -> Bool { false }
+
+  /// A value of the property's type as the subclass encodes it, found out in an object that nobody else has.
+  func encodedOperand(_ value: Any, in object: Object) -> Any? { nil }
 }
 
 // MARK: Values
@@ -202,6 +205,22 @@ final class UntypedProperty<Value>: Property, @unchecked Sendable {
 
   override func forgetTouch(_ object: Object) {
     if place.kind == .boxed { place.box(object).isTouched = false }
+  }
+
+  override func isRead(by keyPath: AnyKeyPath, in object: Object) -> Bool {
+    guard isVariable, type(of: keyPath).valueType == Value.self,
+      let (first, second) = EnumSamples.pair(of: Value.self)
+    else { return false }
+    return [first, second].allSatisfy { sample in
+      place.write(sample, to: object)
+      return (object[keyPath: keyPath] as? Value).map { EnumSamples.areEqual($0, sample) } ?? false
+    }
+  }
+
+  override func encodedOperand(_ value: Any, in object: Object) -> Any? {
+    guard isVariable, let value = value as? Value else { return nil }
+    place.write(value, to: object)
+    return object.pringEncoded(self)
   }
 }
 

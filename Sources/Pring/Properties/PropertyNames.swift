@@ -1,4 +1,4 @@
-// The names of properties that key paths read.
+// The properties that key paths read.
 //
 // A key path does not know its name on every system. So an object that nobody else has is changed, one property after
 // the other, until what the key path reads changes with it.
@@ -6,19 +6,37 @@
 private import FirebaseCore
 import FirebaseFirestore
 
+/// The field behind a key path.
+struct NamedField: Sendable {
+  let name: String
+  /// Nil for the id and the times.
+  let property: Property?
+
+  /// An operand of a filter on the field. A value that only the class can encode is encoded by an object of it.
+  func operand<Model: Document>(_ value: Any, of type: Model.Type) -> Any {
+    if let stored = UntypedForm.stored(value) { return stored }
+    guard let property, property.isUntyped, let object = type.init() as? Object else { return value }
+    return property.encodedOperand(value, in: object) ?? value
+  }
+}
+
 enum PropertyNames {
-  /// The name of the field behind a key path. Traps for a key path that reads no stored property of one of the types
-  /// that fields hold.
-  static func name<Model: Document>(of keyPath: PartialKeyPath<Model>) -> String {
+  /// The field behind a key path. Throws for a key path that reads no stored property, or one whose type says neither
+  /// how it is stored nor which values it has.
+  static func field<Model: Document>(
+    of keyPath: PartialKeyPath<Model>
+  ) throws(DocumentError) -> NamedField {
     let key = Key(keyPath: keyPath)
-    if let name = known.withLock({ $0[key] }) { return name }
-    guard let object = Model() as? Object, let name = search(keyPath, object) else {
-      ProgrammerError.trap(
-        "The key path \(keyPath) reads no property of \(Model.self) that is stored. Use the name of the field as "
-          + "text instead.")
+    if let field = known.withLock({ $0[key] }) { return field }
+    guard let object = Model() as? Object, let field = search(keyPath, object) else {
+      throw DocumentError(
+        kind: .invalidKeyPath,
+        description:
+          "The key path \(keyPath) is not known to read a stored property of \(Model.self). Use the "
+          + "name of the field as text instead, or make the type of the property CaseIterable.")
     }
-    known.withLock { $0[key] = name }
-    return name
+    known.withLock { $0[key] = field }
+    return field
   }
 
   private struct Key: Hashable, @unchecked Sendable {
@@ -26,18 +44,19 @@ enum PropertyNames {
     var keyPath: AnyKeyPath
   }
 
-  private static let known = Guarded<[Key: String]>([:])
+  private static let known = Guarded<[Key: NamedField]>([:])
 
-  private static func search(_ keyPath: AnyKeyPath, _ object: Object) -> String? {
+  private static func search(_ keyPath: AnyKeyPath, _ object: Object) -> NamedField? {
     switch type(of: keyPath).valueType {
     case is Timestamp.Type:
-      if isRead(keyPath, object, \.createdAt) { return "createdAt" }
-      if isRead(keyPath, object, \.updatedAt) { return "updatedAt" }
+      if isRead(keyPath, object, \.createdAt) { return NamedField(name: "createdAt", property: nil) }
+      if isRead(keyPath, object, \.updatedAt) { return NamedField(name: "updatedAt", property: nil) }
     case is String.Type:
-      if isRead(keyPath, object, \.id) { return "id" }
+      if isRead(keyPath, object, \.id) { return NamedField(name: "id", property: nil) }
     default: break
     }
-    return object.pringSchema.properties.first { $0.isRead(by: keyPath, in: object) }?.name
+    return object.pringSchema.properties.first { $0.isRead(by: keyPath, in: object) }
+      .map { NamedField(name: $0.name, property: $0) }
   }
 
   private static func isRead<Value: FieldForm>(

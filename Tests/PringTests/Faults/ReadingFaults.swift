@@ -345,6 +345,12 @@ extension PringTests {
       source.get()
       #expect(await heard.next() == "error other")
       #expect(app.onCallbackQueue { !source.isLast })
+      // Who waits for the page goes on, as if nothing were on it.
+      for _ in 0..<2 {
+        source.next { heard.hear("last \($0)") }
+        for expected in ["error other", "last true"] { #expect(await heard.next() == expected) }
+        #expect(app.onCallbackQueue { !source.isLast })
+      }
       let (item, error) = await told { heard in Item.get("a") { heard(($0, $1)) } }
       #expect(item == nil && error != nil)
       #expect(await told { heard in Item(id: "a").save { _, error in heard(error != nil) } })

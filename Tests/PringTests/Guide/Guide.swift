@@ -209,6 +209,10 @@ func findAdults(_ done: @escaping ([String]) -> Void) -> DataSource<Person> {
     .get()
 }
 
+func findPlayers(_ rank: Player.Rank) -> DataSource<Player>.Query {
+  Player.where(\Player.rank, isEqualTo: rank)
+}
+
 func watchFriends(of ada: Person, _ rows: @escaping (String) -> Void) -> DataSource<Person> {
   let options = Options()
   options.sortDescriptors = [NSSortDescriptor(keyPath: \Person.age, ascending: true)]

@@ -47,6 +47,8 @@ extension PringTests {
       player.rank = .high
       try await saveTogether(person("ada", "Ada"), player)
       #expect(try await Player.get("p")?.rank == .high)
+      let high = await told { heard in findPlayers(.high).get { snapshot, _ in heard(snapshot?.count) } }
+      #expect(high == 1)
       let draft = Draft(id: "d")
       draft.isBeingEdited = true
       try await draft.save()

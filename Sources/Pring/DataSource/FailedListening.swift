@@ -1,0 +1,20 @@
+// Listening to a query that cannot be asked.
+
+private import FirebaseCore
+import FirebaseFirestore
+import Foundation
+
+/// Tells its error once, on the callback queue, unless it is removed before.
+final class FailedListening: NSObject, ListenerRegistration {
+  private let isRemoved = Guarded(false)
+
+  init(_ error: DocumentError, _ queue: DispatchQueue, _ listener: @escaping FIRQuerySnapshotBlock) {
+    super.init()
+    let (listener, isRemoved) = (Handed(listener), isRemoved)
+    queue.async {
+      if !isRemoved.withLock({ $0 }) { listener.value(nil, error) }
+    }
+  }
+
+  func remove() { isRemoved.withLock { $0 = true } }
+}
