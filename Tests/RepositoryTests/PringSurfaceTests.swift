@@ -4,10 +4,17 @@ import Foundation
 import Testing
 
 @Suite struct PringSurfaceTests {
-  @Test(arguments: ["5", "6"]) func codeWrittenForTheOriginalCompiles(mode: String) async throws {
+  /// PlainNames are models under `@testable import Pring`.
+  private static let files = [
+    "Tests/Fixtures/Pring/Surface.swift", "Tests/PringTests/OldApp/Kitchen.swift",
+    "Tests/PringTests/OldApp/PlainNames.swift",
+  ]
+
+  @Test(arguments: ["5", "6"], files) func codeWrittenForTheOriginalCompiles(
+    mode: String, file: String
+  ) async throws {
     var compiler = SwiftCompiler(build: try SwiftCompiler.runningBuild())
     compiler.mode = mode
-    let file = RepositoryTree.root.appendingPathComponent("Tests/Fixtures/Pring/Surface.swift")
-    expectNone(try await compiler.typecheck(file))
+    expectNone(try await compiler.typecheck(RepositoryTree.root.appendingPathComponent(file)))
   }
 }
