@@ -19,24 +19,29 @@ extern void *__libc_realloc(void *, size_t);
 extern void *__libc_memalign(size_t, size_t);
 
 static _Thread_local unsigned long count;
+static _Thread_local unsigned long bytes;
 
 void *malloc(size_t size) {
   count++;
+  bytes += size;
   return __libc_malloc(size);
 }
 
 void *calloc(size_t number, size_t size) {
   count++;
+  bytes += number * size;
   return __libc_calloc(number, size);
 }
 
 void *realloc(void *old, size_t size) {
   count++;
+  bytes += size;
   return __libc_realloc(old, size);
 }
 
 void *memalign(size_t alignment, size_t size) {
   count++;
+  bytes += size;
   return __libc_memalign(alignment, size);
 }
 
@@ -51,10 +56,12 @@ int posix_memalign(void **result, size_t alignment, size_t size) {
 
 bool allocations_are_counted(void) { return true; }
 unsigned long allocations_of_this_thread(void) { return count; }
+unsigned long allocated_bytes_of_this_thread(void) { return bytes; }
 
 #else
 
 bool allocations_are_counted(void) { return false; }
 unsigned long allocations_of_this_thread(void) { return 0; }
+unsigned long allocated_bytes_of_this_thread(void) { return 0; }
 
 #endif

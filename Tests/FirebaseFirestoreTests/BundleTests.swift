@@ -234,6 +234,27 @@ import Testing
     ],
   ]
 
+  /// The story: a bundle with a query of thousands of orders, or filters, took minutes to be read.
+  @Test(arguments: [(50, 50, true), (51, 50, false), (0, 101, false), (101, 0, false)])
+  func aBundleHasNoQueryOfMoreThanAHundredParts(filters: Int, orders: Int, isLoaded: Bool) async throws {
+    let field = "{\"fieldPath\": \"n\"}"
+    let filter = "{\"unaryFilter\": {\"op\": \"IS_NULL\", \"field\": \(field)}}"
+    let query =
+      "{\"namedQuery\": {\"name\": \"large\", \"readTime\": \"2026-01-02T00:00:00Z\", \"bundledQuery\": {\"parent\":"
+      + " \"\(Self.root)\", \"structuredQuery\": {\"from\": [{\"collectionId\": \"a\"}], \"where\": {\"compositeFilter\":"
+      + " {\"op\": \"AND\", \"filters\": [\(Array(repeating: filter, count: filters).joined(separator: ","))]}},"
+      + " \"orderBy\": [\(Array(repeating: "{\"field\": \(field)}", count: orders).joined(separator: ","))]}}}}"
+    let firestore = Firestore.memory()
+    do {
+      try await firestore.loadBundle(Self.bundle([Self.metadata(documents: 0), query]))
+      #expect(isLoaded)
+      #expect(await firestore.getQuery(named: "large") != nil)
+    } catch FirestoreErrorCode.invalidArgument {
+      #expect(!isLoaded)
+    }
+    try await firestore.terminate()
+  }
+
   @Test(arguments: broken.indices) func aBundleThatIsBrokenLeavesNothingBehind(index: Int) async throws {
     let firestore = Firestore.memory()
     var data = Self.bundle(Self.broken[index])

@@ -10,10 +10,14 @@ extension StructuredQuery {
   /// path.
   public func filtered(by filter: FilterTree) throws(DocumentStoreError) -> StructuredQuery {
     guard let filter = try filter.simplified?.mapLeaves(resolve) else { return self }
-    var present = filters.flatMap(\.leaves)
+    // Each operator once, in the order of the filters: a composite may have many leaves.
+    var present: [FieldFilter.Operator] = []
+    for leaf in filters.flatMap(\.leaves) where !present.contains(leaf.operator) {
+      present.append(leaf.operator)
+    }
     for leaf in filter.leaves {
       try check(leaf.operator, against: present)
-      present.append(leaf)
+      if !present.contains(leaf.operator) { present.append(leaf.operator) }
     }
     var query = self
     query.filters.append(filter)
@@ -21,9 +25,9 @@ extension StructuredQuery {
   }
 
   private func check(
-    _ added: FieldFilter.Operator, against present: [FieldFilter]
+    _ added: FieldFilter.Operator, against present: [FieldFilter.Operator]
   ) throws(DocumentStoreError) {
-    guard let conflict = present.map(\.operator).first(where: added.conflicts) else { return }
+    guard let conflict = present.first(where: added.conflicts) else { return }
     if conflict == added {
       throw .invalidArgument("Invalid Query. You cannot use more than one '\(added.rawValue)' filter.")
     }

@@ -14,10 +14,17 @@ enum BundleQuery {
     let parent = try values.segments(json["parent"])
     do throws(DocumentStoreError) {
       var query = StructuredQuery(try scope(structured, parent).get())
+      let orders = structured["orderBy"] as? [[String: Any]] ?? []
+      var partCount = orders.count
       if let filter = structured["where"] as? [String: Any] {
-        query = try query.filtered(by: try self.filter(filter, values).get())
+        let filter = try self.filter(filter, values).get()
+        partCount += filter.leaves.count
+        // Checked before the steps, each of which copies the query.
+        try checkCount(partCount)
+        query = try query.filtered(by: filter)
       }
-      for order in structured["orderBy"] as? [[String: Any]] ?? [] {
+      try checkCount(partCount)
+      for order in orders {
         query = try query.ordered(by: try self.order(order).get())
       }
       if let start = structured["startAt"] as? [String: Any] {
@@ -35,6 +42,12 @@ enum BundleQuery {
     } catch {
       throw BundleError("The bundle has a query that cannot be: \(error)")
     }
+  }
+
+  private static func checkCount(_ partCount: Int) throws(DocumentStoreError) {
+    let limit = QueryLimits().partsMax
+    guard partCount > limit else { return }
+    throw .invalidArgument("it has \(partCount) filters and orders, and the limit is \(limit)")
   }
 
   /// What the parts are read as. Their errors become the engine's, so that all steps throw one kind.

@@ -12,8 +12,8 @@ extension Query {
     }
   }
 
-  /// Whether somebody asked for an order, rather than took the one of the names.
-  package var hasExplicitOrder: Bool { !structured.explicitOrders.isEmpty }
+  /// Whether the query names an order. Else its documents come in the order of their names.
+  package var hasExplicitOrder: Bool { orderCount > 0 }
 
   /// Whether a query can begin or end beside a document: not if it lacks a field of the orders, or has a time there
   /// that the remote has still to set.

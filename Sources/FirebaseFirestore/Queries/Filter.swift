@@ -18,8 +18,14 @@ public final class Filter: NSObject, @unchecked Sendable {
     case field(StoredFieldPath, FieldFilter.Operator, CodedValue)
     case all([Condition])
     case any([Condition])
-    /// So many conditions, nested deeper than any query may have: they are not kept.
-    case tooDeep(Int)
+    /// So many conditions, more or nested deeper than any query may have: they are not kept.
+    case tooLarge(Int)
+
+    /// The largest number of conditions that is told from others. Sums of two cannot overflow.
+    static let leavesMax = 1 << 40
+    /// Composites of more conditions are not kept. Filters can share parts, so that a few steps make a nest that takes
+    /// hours to walk through.
+    static let leavesKeptMax = 1 << 16
   }
 
   /// Each level of a nest has two conditions or more, so that one as deep as this has more than a query may have.
@@ -53,13 +59,14 @@ public final class Filter: NSObject, @unchecked Sendable {
     Filter(joined(filters.map(\.condition)) { .any($0) })
   }
 
-  /// A composite without empty parts; one of a single part is that part. What is nested too deep cannot even be walked
-  /// through, or let go of: both take a stack.
+  /// A composite without empty parts; one of a single part is that part. A composite that is nested too deep cannot even
+  /// be walked through, or released: both take a stack.
   static func joined(_ parts: [Condition], by join: ([Condition]) -> Condition) -> Condition {
     let parts = parts.filter { $0.leafCount > 0 }
     if parts.count == 1 { return parts[0] }
     let depth = 1 + (parts.map(\.depth).max() ?? 0)
-    return depth > depthMax ? .tooDeep(parts.reduce(0) { $0 + $1.leafCount }) : join(parts)
+    let leaves = parts.reduce(0) { min($0 + $1.leafCount, Condition.leavesMax) }
+    return depth > depthMax || leaves > Condition.leavesKeptMax ? .tooLarge(leaves) : join(parts)
   }
 
   /// The operand, or each operand of a list, is the id of a document or its reference.
@@ -79,16 +86,16 @@ extension Filter.Condition {
     switch self {
     case .field: 1
     case .all(let parts), .any(let parts): parts.reduce(0) { $0 + $1.leafCount }
-    case .tooDeep(let count): count
+    case .tooLarge(let count): count
     }
   }
 
-  /// A nest around one that is too deep is so, too.
+  /// A nest around one that is too large is so, too.
   fileprivate var depth: Int {
     switch self {
     case .field: 0
     case .all(let parts), .any(let parts): 1 + (parts.map(\.depth).max() ?? 0)
-    case .tooDeep: QueryLimits().partsMax
+    case .tooLarge: QueryLimits().partsMax
     }
   }
 
@@ -97,7 +104,7 @@ extension Filter.Condition {
     switch self {
     case .all(let parts): return .all(try parts.trees(in: firestore))
     case .any(let parts): return .any(try parts.trees(in: firestore))
-    case .tooDeep: preconditionFailure("what was not kept is no part of a query")
+    case .tooLarge: preconditionFailure("what was not kept is no part of a query")
     case .field(let field, let `operator`, let operand):
       // Lists hold operands, which may be arrays themselves where a whole field is compared with each.
       let nests = `operator` == .isIn || `operator` == .notIn

@@ -114,7 +114,7 @@ extension Query {
   }
 
   private func filtered(_ condition: Filter.Condition) -> Query {
-    if case .tooDeep(let leaves) = condition { return filtered(byDeepFilterOf: leaves) }
+    if case .tooLarge(let leaves) = condition { return filtered(byLargeFilterOf: leaves) }
     let tree: FilterTree
     do throws(UserDataError) { tree = try condition.tree(in: firestore) } catch { error.trap() }
     // Nothing but empty composites: the query stays what it is, a collection included.
@@ -130,14 +130,14 @@ extension Query {
   }
 
   /// Its conditions are not kept: others fill the query in their place.
-  private func filtered(byDeepFilterOf leaves: Int) -> Query {
+  private func filtered(byLargeFilterOf leaves: Int) -> Query {
     let filter = FieldFilter(StoredFieldPath(unchecked: ["any"]), .equal, .null)
     return refined(adding: leaves) { query throws(DocumentStoreError) in
       query
     } fill: { query throws(DocumentStoreError) in
-      try query.filled(with: Array(repeating: filter, count: leaves))
+      try query.filled(with: Array(repeating: filter, count: min(leaves, QueryLimits().partsMax + 1)))
     } exceed: { excess throws(DocumentStoreError) in
-      excess.addingDeepFilter(conditions: leaves)
+      excess.addingLargeFilter(conditions: leaves)
     }
   }
 }

@@ -69,13 +69,17 @@ extension Query {
   public func end(beforeDocument document: DocumentSnapshot) -> Query { ending(.before, document) }
 
   private func starting(_ side: Cursor.Side, _ values: [Any]) -> Query {
-    let values = cursorValues(values)
-    return refined { query throws(DocumentStoreError) in try query.starting(side, values) }
+    let values = values.map(cursorValue)
+    return refined(settingCursor: .init(isStart: true, side: side, values: values)) {
+      query throws(DocumentStoreError) in try query.starting(side, valuesThatFit(values))
+    }
   }
 
   private func ending(_ side: Cursor.Side, _ values: [Any]) -> Query {
-    let values = cursorValues(values)
-    return refined { query throws(DocumentStoreError) in try query.ending(side, values) }
+    let values = values.map(cursorValue)
+    return refined(settingCursor: .init(isStart: false, side: side, values: values)) {
+      query throws(DocumentStoreError) in try query.ending(side, valuesThatFit(values))
+    }
   }
 
   private func starting(_ side: Cursor.Side, _ document: DocumentSnapshot) -> Query {
@@ -87,10 +91,9 @@ extension Query {
   }
 
   /// For a query too large to run, no more values than `structured` has orders.
-  private func cursorValues(_ values: [Any]) -> [StoredValue] {
-    let stored = values.map(cursorValue)
-    guard let excess, stored.count <= excess.orderCount else { return stored }
-    return Array(stored.prefix(structured.explicitOrders.count))
+  private func valuesThatFit(_ values: [StoredValue]) -> [StoredValue] {
+    guard excess != nil, values.count <= orderCount else { return values }
+    return Array(values.prefix(structured.explicitOrders.count))
   }
 
   private func cursorValue(_ any: Any) -> StoredValue {

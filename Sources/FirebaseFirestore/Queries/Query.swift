@@ -63,11 +63,26 @@ public class Query: NSObject, @unchecked Sendable {
     }
   }
 
+  /// This query after a step that sets a cursor, which an excess notes whole.
+  func refined(
+    settingCursor cursor: QueryExcess.CursorStep,
+    _ step: (StructuredQuery) throws(DocumentStoreError) -> StructuredQuery
+  ) -> Query {
+    do throws(DocumentStoreError) {
+      return Query(self, try step(structured), excess?.setting(cursor))
+    } catch {
+      ProgrammerError.trap(error.description)
+    }
+  }
+
+  /// Orders that were asked for, those beyond the limit too.
+  var orderCount: Int { excess?.orderCount ?? structured.explicitOrders.count }
+
   /// The query for the engine. Traps where the original does so late; throws if no collection can have the
   /// name.
   var runnable: StructuredQuery {
     get throws {
-      if case .last = structured.limit, structured.explicitOrders.isEmpty {
+      if case .last = structured.limit, orderCount == 0 {
         ProgrammerError.trap(
           "limit(toLast:) queries require specifying at least one OrderBy() clause.")
       }
@@ -90,6 +105,8 @@ public class Query: NSObject, @unchecked Sendable {
     }
   }
 
+  /// Whether both were built the same way. Filters nested too deep for any query to run with them compare by the number
+  /// of their conditions alone.
   public override func isEqual(_ object: Any?) -> Bool {
     // A collection is more than the query for its documents, and decides by itself.
     guard let other = object as? Query, type(of: other) == type(of: self) else { return false }

@@ -1,4 +1,4 @@
-// What was asked of a query beyond the filters and orders that any query may have.
+// Filters and orders of a query beyond the limit that every query has.
 //
 //   - A query of more parts than the limit cannot run, whatever is asked of it next. It can be built: the original's
 //     server refuses it, and not the client.
@@ -12,9 +12,17 @@ import FirebaseCore
 struct QueryExcess: Sendable {
   private enum Step: Sendable, Equatable {
     case filter(FilterTree)
-    /// A filter nested too deep to be kept, with so many conditions.
-    case deepFilter(Int)
+    /// A filter too large to be kept, with so many conditions.
+    case largeFilter(Int)
     case order(OrderBy)
+    case cursor(CursorStep)
+  }
+
+  /// A start or an end beside values. The structured query has as many of these as it has orders.
+  struct CursorStep: Sendable, Equatable {
+    var isStart: Bool
+    var side: Cursor.Side
+    var values: [StoredValue]
   }
 
   /// With one filter of each operator that was used: what it does not take, the query could not take either.
@@ -37,7 +45,8 @@ struct QueryExcess: Sendable {
 
   private init(_ other: QueryExcess, adding step: Step, parts: Int) {
     self = other
-    partCount += parts
+    // A filter that is too large to be kept counts as 2^40 conditions at most.
+    partCount = min(partCount + parts, Filter.Condition.leavesMax)
     count += 1
     steps = other.steps.appended(step, to: other.count)
   }
@@ -54,14 +63,18 @@ struct QueryExcess: Sendable {
     return excess
   }
 
-  func addingDeepFilter(conditions: Int) -> QueryExcess {
-    QueryExcess(self, adding: .deepFilter(conditions), parts: conditions)
+  func addingLargeFilter(conditions: Int) -> QueryExcess {
+    QueryExcess(self, adding: .largeFilter(conditions), parts: conditions)
   }
 
   func adding(_ order: OrderBy) -> QueryExcess {
     var excess = QueryExcess(self, adding: .order(order), parts: 1)
     excess.orderCount += 1
     return excess
+  }
+
+  func setting(_ cursor: CursorStep) -> QueryExcess {
+    QueryExcess(self, adding: .cursor(cursor), parts: 0)
   }
 
   private mutating func note(_ operator: FieldFilter.Operator) throws(DocumentStoreError) {

@@ -8,3 +8,6 @@ bool allocations_are_counted(void);
 
 /// Calls of malloc and its kin in this thread so far.
 unsigned long allocations_of_this_thread(void);
+
+/// Bytes that these calls asked for. A copy of an array is one call, whatever its length.
+unsigned long allocated_bytes_of_this_thread(void);
