@@ -16,6 +16,7 @@ package final class AppStores: Sendable {
   package static let shared = AppStores()
 
   private let stores = Guarded<[StorePlace: SharedStore]>([:])
+  private let opened = Guarded<Set<String>>([])
 
   private init() {}
 
@@ -26,21 +27,21 @@ package final class AppStores: Sendable {
     _ place: StorePlace, _ durability: StoreDurability = .synced
   ) throws(DocumentStoreError) -> StoreUse {
     let store = store(place)
-    return StoreUse(of: store, view: try store.join(durability))
+    let view = try store.join(durability)
+    if case .directory(let path) = place { opened.withLock { _ = $0.insert(path) } }
+    return StoreUse(of: store, view: view)
   }
 
   /// Deletes all that is at `place`; false if it is in use in this process. Throws `locked` if another one
   /// uses it.
   package func erase(_ place: StorePlace) throws(DocumentStoreError) -> Bool {
-    try store(place).erase()
+    let isErased = try store(place).erase()
+    if isErased, case .directory(let path) = place { opened.withLock { _ = $0.remove(path) } }
+    return isErased
   }
 
-  /// The directories of all stores that were used in this process.
-  package var directories: [String] {
-    stores.withLock { Array($0.keys) }.compactMap { place in
-      if case .directory(let path) = place { path } else { nil }
-    }
-  }
+  /// The directories of the stores that were opened here, in this process, and not erased since.
+  package var directories: Set<String> { opened.withLock { $0 } }
 
   private func store(_ place: StorePlace) -> SharedStore {
     stores.withLock { stores in

@@ -104,12 +104,13 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
 
   /// Where the stores live. Nil, the default, means the place that the platform has for such data:
   /// `$XDG_DATA_HOME/dugout` or `~/.local/share/dugout`, on Apple's systems `dugout` in Application
-  /// Support. Setting anything but a file URL traps.
+  /// Support. Setting a URL that names no directory of this machine traps.
   public var directory: URL? {
     get { self[\.directory] }
     set {
       if let newValue, !newValue.namesLocalFile {
-        ProgrammerError.trap("FirebaseOptions.directory must be a file URL, but was \(newValue)")
+        ProgrammerError.trap(
+          "FirebaseOptions.directory must name a directory of this machine, but was \(newValue)")
       }
       self[\.directory] = newValue
     }

@@ -54,14 +54,17 @@ import Testing
       _ = FirebaseOptions(directory: URL(string: "https://example.com/data")!)
     }
     expectMessage(
-      "FirebaseOptions.directory must be a file URL, but was https://example.com/data", from: result)
+      "FirebaseOptions.directory must name a directory of this machine, but was https://example.com/data",
+      from: result)
   }
 
   @Test func aDirectoryWithANULTraps() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = FirebaseOptions(directory: URL(fileURLWithPath: "/srv/da\0ta"))
     }
-    expectMessage("FirebaseOptions.directory must be a file URL, but was file:///srv/da%00ta", from: result)
+    expectMessage(
+      "FirebaseOptions.directory must name a directory of this machine, but was file:///srv/da%00ta",
+      from: result)
   }
 
   // MARK: Property lists

@@ -489,6 +489,21 @@ struct TransferLifeTests {
     }
   }
 
+  @Test func aLinkThatAppearsDuringADownloadIsNotReplaced() throws {
+    let objects = try bucket.storage.client.objects()
+    let old = try bucket.file("old", Data([9]))
+    let url = old.deletingLastPathComponent().appendingPathComponent("out")
+    let target = DownloadFile(url)
+    try target.begin(3, objects)
+    try target.append([1, 2, 3])
+    try FileManager.default.createSymbolicLink(at: url, withDestinationURL: old)
+    #expect(throws: StorageError.self) { try target.finish() }
+    target.discard()
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: url.path) == old.path)
+    #expect(try Data(contentsOf: old) == Data([9]))
+    #expect(try partsBeside(url).isEmpty)
+  }
+
   /// A name that was there before its bytes: after a power loss the file was empty.
   @Test func aDownloadIsOnStableStorageBeforeItHasItsName() async throws {
     let objects = try bucket.storage.client.objects()

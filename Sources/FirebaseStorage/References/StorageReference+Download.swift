@@ -40,7 +40,7 @@ extension StorageReference {
   /// begun when this returns.
   ///
   /// Only a regular file is replaced: the task fails with `unknown` for a symbolic link, a directory, a FIFO, a socket or
-  /// a device, and for a file in a store of this process.
+  /// a device, and for a file in a store that `Firestore` or `Storage` has opened in this process.
   @discardableResult
   public func write(toFile fileURL: URL) -> StorageDownloadTask { download(to: DownloadFile(fileURL)) }
 

@@ -131,7 +131,7 @@ final class DownloadFile: DownloadTarget {
 
   // MARK: What may be replaced
 
-  /// Throws unless the destination is a regular file, or nothing yet, outside of the stores of this process.
+  /// Throws unless the destination is a regular file, or nothing yet, outside of the stores that this process has opened.
   private func checkDestination() throws(StorageError) {
     if let store = AppStores.shared.directories.first(where: { BackupTarget.isInside(url.path, $0) }) {
       throw refusal("lies in the store \(store), which keeps its own files there")
