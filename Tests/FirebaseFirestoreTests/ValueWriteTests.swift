@@ -47,7 +47,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  /// Who awaits hears how the write fared, which a call that returns at once cannot say.
+  /// An awaited call throws the outcome of its write, which a call that returns at once cannot do.
   @Test func aWriteThatFailsIsThrownInEveryForm() async throws {
     let tooLong = [String(repeating: "n", count: 1501): 1]
     let (document, fields) = (document, Array(tooLong.keys))

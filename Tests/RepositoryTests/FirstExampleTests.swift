@@ -37,7 +37,7 @@ import Testing
     return (words, process.terminationStatus)
   }
 
-  /// What a program with Ballcap consists of.
+  /// Modules that a program with Ballcap links.
   private static func modules() throws -> [String] {
     let sources = RepositoryTree.root.appendingPathComponent("Sources").path
     let layer = try FileManager.default.contentsOfDirectory(atPath: sources).filter {

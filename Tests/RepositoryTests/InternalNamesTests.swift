@@ -19,6 +19,7 @@ import Testing
 
   private static let layers = [
     Layer(module: "Ballcap", prefix: "ballcap"),
+    Layer(module: "Pring", prefix: "pring"),
     Layer(
       module: "StreamBaseKit", prefix: "kit",
       kept: ["buildComparator()", "buildQuery()", "buildQueryPager()"]),

@@ -134,7 +134,7 @@ import Testing
     expectNone(try await compiler.compile(use.files, flags: use.flags + [build.optimisation]))
   }
 
-  /// What is documented: it is the enumeration, which is no wrapper.
+  /// The bare name is the enumeration, which is no wrapper, as documented.
   @Test func theWrapperBesideBothIsRefusedWithoutItsModule() async throws {
     let compiler = SwiftCompiler(build: try SwiftCompiler.runningBuild())
     let text = Self.imports("Ballcap", "FirebaseFirestore") + Self.wrapped
@@ -211,7 +211,7 @@ import Testing
         """)
   }
 
-  /// What a program with `Ballcap` consists of.
+  /// Modules that a program with `Ballcap` links.
   private static let modules = [
     "CDigest", "CFileSystem", "ByteStore", "DocumentStore", "OfflineSync", "FirebaseCore",
     "FirebaseFirestore", "FirebaseStorage", "BallcapFields", "Ballcap",

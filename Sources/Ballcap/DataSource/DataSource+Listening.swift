@@ -66,7 +66,7 @@ extension DataSource {
     return changes
   }
 
-  /// What an earlier listening heard goes, silently. Pages that are being read stay.
+  /// Drops the documents of an earlier listening, silently. Pages that are being read stay.
   private func forget(_ snapshot: QuerySnapshot) {
     list.needTree()
     for document in snapshot.documents { list.remove(document.reference) }

@@ -53,7 +53,7 @@ package final class PendingChanges<T>: Sendable {
     var waiting: Int
     var isOverdue = false
     var isApplied = false
-    /// What applies the changes, if they are of a read and have not been applied.
+    /// Receiver of a read, until its changes are applied.
     var receiver: AnyObject?
   }
 

@@ -43,7 +43,7 @@ extension DataSource {
       Query(step(query), reference, hasRealities, predicates, failure)
     }
 
-    /// The same query, which fails when it is asked.
+    /// Returns this query in a form that fails when it runs.
     func failing(_ error: DocumentError) -> DataSource<T>.Query {
       Query(query, reference, hasRealities, predicates, failure ?? error)
     }

@@ -45,9 +45,12 @@ func saveAndRead() async throws {
 
 func saveWithCompletion(_ city: Document<City>, _ done: @escaping () -> Void) {
   city.save { error in
-    guard error == nil else { return print("not saved: \(error!)") }
+    if let error {
+      print("not saved: \(error)")
+      return done()
+    }
     Document<City>.get(id: city.id) { city, error in
-      print(city?.data?.title ?? "nobody knows it")
+      if let error { print("not read: \(error)") } else { print(city?.data?.title ?? "no such city") }
       done()
     }
   }
