@@ -96,11 +96,47 @@ import Testing
     #expect(try store.document(at: place) == nil)
     clock.set(start)
     #expect(try store.commit(write) == moment(start))
-    clock.set(253_402_300_799_999_999)
-    #expect(try store.commit([.set(place, StoredMap([("a", .null)]))]) == .last)
-    #expect(failure { try store.commit(write) }?.complaint != nil)
-    #expect(try store.document(at: place)?.updateTime == .last)
     try store.close()
+  }
+
+  /// The story: a clock in the last microsecond of the year 9999 was believed, and the store never opened again. The
+  /// last year is left for the commits that come after, whatever the clock says then.
+  @Test func aClockInTheYear9999IsNotBelieved() throws {
+    let yearBegins: Int64 = 253_370_764_800_000_000
+    let clock = HandClock(yearBegins - 1)
+    var store = try DocumentStore.open(directory, clock)
+    #expect(try store.commit(write) == moment(yearBegins - 1))
+    for time in [yearBegins, 253_402_300_799_999_999] {
+      clock.set(time)
+      #expect(failure { try store.commit(write) }?.complaint != nil)
+    }
+    clock.set(start)
+    for count in 0..<3 {
+      #expect(try store.commit(write) == moment(yearBegins + Int64(count)))
+      try store.close()
+      store = try DocumentStore.open(directory, clock)
+    }
+    try store.close()
+  }
+
+  /// Such a store opens, and is read. No time is left for another commit.
+  @Test func aStoreWhoseLastCommitHasTheLastTimeOpens() throws {
+    let clock = HandClock(start)
+    let filled = try DocumentStore.open(directory, clock)
+    try filled.commit(write)
+    try filled.close()
+    let bytes = try ByteStore.open(directory.path)
+    try bytes.commit(Batch(stamp: UInt64(StoredTimestamp.last.microseconds)))
+    try bytes.close()
+    for _ in 0..<2 {
+      let store = try DocumentStore.open(directory, clock)
+      #expect(try store.document(at: place)?.updateTime == moment(start))
+      let complaint = failure { try store.commit(write) }?.description ?? ""
+      #expect(complaint.contains("9999-12-31T23:59:59.999999Z"), "\(complaint)")
+      #expect(complaint.contains("export"), "\(complaint)")
+      try store.close()
+    }
+    #expect(try DocumentStore.check(directory.path).isSound)
   }
 
   /// A made-up file may hold any stamp; adding a microsecond to it must not end the process.

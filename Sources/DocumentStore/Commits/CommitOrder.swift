@@ -1,7 +1,8 @@
 // The one order of all commits, and what those leave that are in it and not on stable storage yet.
 //
 // Invariants:
-//   - Times grow with the order, by a microsecond at least, whatever the wall clock does.
+//   - Times grow with the order, by a microsecond at least, whatever the wall clock does. A clock that is in the last year
+//     that has times is not believed, so that each store has times left for the commits that come after.
 //   - A document has as many pending states as commits under way change it, the latest last. Whoever computes a
 //     commit builds on the last one, or on the store if there is none; readers see the store alone.
 //   - A commit that builds on a pending state names the commit that leaves it as its foundation.
@@ -80,11 +81,22 @@ struct CommitOrder {
 
   func isSettled(through number: UInt64) -> Bool { underWay.first.map { $0 > number } ?? true }
 
-  /// Throws, and uses up no time, if the clock says what is none.
+  /// 9999-01-01T00:00:00Z: from here on, times are only for commits after one that has an earlier time.
+  private static let clockEnd: Int64 = 253_370_764_800_000_000
+
+  /// Throws, and uses up no time, if the clock says what is none, or if there is none left.
   func nextTime(_ clock: any StoreClock) throws(DocumentStoreError) -> StoredTimestamp {
-    let microseconds = max(clock.wallMicroseconds(), lastTime + 1)
-    guard let time = StoredTimestamp(microseconds: microseconds) else {
-      throw .invalidArgument("The clock says \(microseconds) µs since 1970, which is no time to store.")
+    let wall = clock.wallMicroseconds()
+    guard wall < Self.clockEnd else {
+      throw .invalidArgument(
+        "The clock says \(wall) µs since 1970, and commits are taken before the year 9999. Set the clock. Nothing was "
+          + "written.")
+    }
+    guard let time = StoredTimestamp(microseconds: max(wall, lastTime + 1)) else {
+      throw .failedPrecondition(
+        "The last commit of the store has the last time that there is, 9999-12-31T23:59:59.999999Z, so that none can come "
+          + "after it. Reading goes on: export the documents, and import them into a new store. Nothing was written."
+      )
     }
     return time
   }

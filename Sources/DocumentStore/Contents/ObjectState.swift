@@ -78,7 +78,9 @@ final class ObjectState: Sendable {
       let first =
         start ?? Start(wallMicroseconds: clock.wallMicroseconds(), monotonicNanoseconds: monotonic)
       start = first
-      return first.wallMicroseconds + Int64((monotonic - min(monotonic, first.monotonicNanoseconds)) / 1000)
+      let passed = Int64((monotonic - min(monotonic, first.monotonicNanoseconds)) / 1000)
+      let (now, overflow) = first.wallMicroseconds.addingReportingOverflow(passed)
+      return overflow ? .max : now
     }
   }
 

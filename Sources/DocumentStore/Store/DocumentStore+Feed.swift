@@ -187,7 +187,8 @@ extension DocumentStore {
     guard let state = try value(FeedFormat.stateKey), let seen = FeedLedger.end(of: state) else {
       return false
     }
-    let oldest = clock.wallMicroseconds() - Self.feedMicrosecondsMax
+    let (past, overflow) = clock.wallMicroseconds().subtractingReportingOverflow(Self.feedMicrosecondsMax)
+    let oldest = overflow ? .min : past
     var keys: [[UInt8]] = []
     var dropped: UInt64 = 0
     var first = feed.first

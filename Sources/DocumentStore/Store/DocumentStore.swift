@@ -141,10 +141,9 @@ public final class DocumentStore: Sendable {
     byteOptions.layerAbove = layer
     do throws(ByteStoreError) {
       let bytes = try ByteStore.open(path, options: byteOptions, platform: platform)
-      // The next commit's time is later, and has to be one as well.
-      let (next, overflow) = bytes.lastStamp.addingReportingOverflow(1)
-      let hasNext = !overflow && Int64(exactly: next).flatMap(StoredTimestamp.init(microseconds:)) != nil
-      guard hasNext else {
+      // After the last time that there is, a store is read and takes no commit.
+      let isTime = Int64(exactly: bytes.lastStamp).flatMap(StoredTimestamp.init(microseconds:)) != nil
+      guard isTime else {
         try bytes.close()
         throw .corrupted(
           Damage(
