@@ -46,6 +46,14 @@ import Glibc
       $0.file = "/d"
       $0.found = "nfs"
     }
+    expect(
+      .nameTaken(path: "/d/SPARE", by: .pipe, needed: .file),
+      becomes: DocumentStoreError.unsuitableDirectory
+    ) {
+      $0.file = "/d/SPARE"
+      $0.expected = "a file"
+      $0.found = "a named pipe"
+    }
   }
 
   @Test func whatABackupFindsIsPassedOn() {
@@ -157,7 +165,8 @@ import Glibc
   private func allCasesAreAbove(_ error: ByteStoreError) {
     switch error {
     case .notAStore, .noStore, .locked, .newerFormat, .foreignFile, .networkFileSystem, .incompleteBackup,
-      .notEmpty, .insideStore, .corrupted, .tooLarge, .full, .flushImpossible, .outcomeUnknown,
+      .notEmpty, .insideStore, .nameTaken, .corrupted, .tooLarge, .full, .flushImpossible,
+      .outcomeUnknown,
       .foundationRefused, .readOnly, .system, .closed, .forked:
       break
     }

@@ -116,7 +116,7 @@ import Testing
     try FileManager.default.createDirectory(atPath: manifest, withIntermediateDirectories: false)
     let outcome = try dugout.run("get", folder.path, "users/ada")
     #expect(outcome.status != 0)
-    #expect(outcome.complaint.contains("\(manifest) is a directory, and a store has a file there."))
+    #expect(outcome.complaint.contains("\(manifest) is a directory, and a store needs the name for a file."))
     #expect(outcome.complaint.contains("\"dugout salvage\""))
   }
 

@@ -10,6 +10,7 @@
 final class BlobFolder: Sendable {
   let path: String
   let platform: Platform
+  private let storePath: String
   private let state = Locked(State())
 
   private struct State {
@@ -22,6 +23,7 @@ final class BlobFolder: Sendable {
 
   init(store path: String, _ platform: Platform) {
     self.path = "\(path)/\(BlobName.folder)"
+    storePath = path
     self.platform = platform
   }
 
@@ -45,7 +47,9 @@ final class BlobFolder: Sendable {
       if platform.keeps(.syncOnOpen) { try directory.sync() }
     } catch {
       guard !error.isMissingFile else { return nil }
-      throw .system(error)
+      guard error.isNoDirectory else { throw .system(error) }
+      let kind = try? platform.fileSystem.openDirectory(storePath).kind(of: BlobName.folder)
+      throw .nameTaken(path: path, by: kind ?? .file, needed: .directory)
     }
     return state.withLock { state in
       if let other = state.directory { return other }
@@ -75,14 +79,36 @@ final class BlobFolder: Sendable {
       return try directory.openFile(name.text, access)
     } catch {
       guard !error.isMissingFile else { return nil }
-      throw .system(error)
+      throw ByteStoreError(error)
     }
   }
 
-  /// Fine if there is none.
+  /// Nil also if what has the name is no file.
+  func openIfFile(_ name: BlobName) throws(ByteStoreError) -> (any OpenFile)? {
+    do throws(ByteStoreError) { return try open(name) } catch {
+      guard case .nameTaken = error else { throw error }
+      return nil
+    }
+  }
+
+  /// Names of contents that something else has.
+  func takenNames() throws(ByteStoreError) -> [TakenName] {
+    guard let directory = try opened() else { return [] }
+    return try system { () throws(SystemFailure) in
+      var taken: [TakenName] = []
+      for name in try directory.names().sorted() where BlobName(name) != nil {
+        guard let kind = try directory.kind(of: name), kind != .file else { continue }
+        taken.append(TakenName(name: "\(BlobName.folder)/\(name)", kind: kind, needed: .file))
+      }
+      return taken
+    }
+  }
+
+  /// Fine if there is none. What is no file stays: it is not the store's.
   func remove(_ name: BlobName) throws(ByteStoreError) {
     guard let directory = try opened() else { return }
     do throws(SystemFailure) {
+      guard try directory.kind(of: name.text) == .file else { return }
       try directory.remove(name.text)
     } catch {
       guard !error.isMissingFile else { return }

@@ -28,7 +28,7 @@ extension BlobStore {
     var bytes: UInt64 = 0
     for name in names.sorted(by: { $0.text < $1.text }) {
       guard !isCancelled() else { throw .closed(directory: folder.path) }
-      guard let source = try folder.open(name) else { continue }
+      guard let source = try folder.openIfFile(name) else { continue }
       defer { source.close() }
       bytes += try copy(source, name, to: directory, readsBack: readsBack)
     }

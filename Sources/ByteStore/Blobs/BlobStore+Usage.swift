@@ -13,7 +13,7 @@ extension BlobStore {
   package func usage() throws(ByteStoreError) -> Usage {
     var usage = Usage()
     for name in try folder.names() {
-      guard let file = try folder.open(name) else { continue }
+      guard let file = try folder.openIfFile(name) else { continue }
       defer { file.close() }
       usage.bytes += try system { () throws(SystemFailure) in try file.size() }
       usage.files += 1

@@ -17,10 +17,13 @@ package protocol OpenDirectory: Sendable {
   var path: String { get }
   /// The names of all entries, in no particular order, without `.` and `..`.
   func names() throws(SystemFailure) -> [String]
+  /// What has a name; nil if nothing has it. It is looked at and not opened.
+  func kind(of name: String) throws(SystemFailure) -> EntryKind?
   /// A new, empty file, private to the user; fails if the name is taken.
   func createFile(_ name: String) throws(SystemFailure) -> any OpenFile
+  /// Opens a plain file. A failure says what else has the name, and nothing else is waited for.
   func openFile(_ name: String, _ access: FileAccess) throws(SystemFailure) -> any OpenFile
-  /// Gives a file another name, replacing what had it, in one step.
+  /// Gives an entry another name, replacing the file that had it, in one step.
   func rename(_ name: String, to newName: String) throws(SystemFailure)
   func remove(_ name: String) throws(SystemFailure)
   /// Returns once the names are on stable storage.
@@ -28,8 +31,9 @@ package protocol OpenDirectory: Sendable {
   /// What a sync of this directory and its files is worth.
   func durability() throws(SystemFailure) -> DurabilityReport
   /// Takes the lock of this directory, or says who holds it. To read is to write nothing for it: where the file
-  /// is not there, none is made, and everyone is kept out all the same.
-  func lock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult
+  /// is not there, none is made, and everyone is kept out all the same. Without a name, the directory alone is locked,
+  /// which every opener locks first.
+  func lock(_ name: String?, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult
 }
 
 package enum FileAccess: Sendable { case read, readAndWrite }

@@ -44,6 +44,10 @@ private final class MemoryDirectory: OpenDirectory {
 
   func names() throws(SystemFailure) -> [String] { files.withLock { Array($0.keys) } }
 
+  func kind(of name: String) throws(SystemFailure) -> EntryKind? {
+    files.withLock { $0[name] == nil ? nil : .file }
+  }
+
   func createFile(_ name: String) throws(SystemFailure) -> any OpenFile {
     let file = MemoryFile("\(path)/\(name)")
     let isNew = files.withLock { files in
@@ -81,7 +85,7 @@ private final class MemoryDirectory: OpenDirectory {
     DurabilityReport(fileSystem: "this process", medium: .memory, sync: .fsync)
   }
 
-  func lock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
+  func lock(_ name: String?, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
     let isMine = isLocked.withLock { isLocked in
       defer { isLocked = true }
       return !isLocked

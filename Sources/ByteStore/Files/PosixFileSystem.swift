@@ -81,10 +81,19 @@ private final class PosixDirectory: OpenDirectory {
     return names
   }
 
+  func kind(of name: String) throws(SystemFailure) -> EntryKind? {
+    var status = stat()
+    guard unsafe fstatat(descriptor.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
+      guard errno == ENOENT else { throw failure("lstat", name) }
+      return nil
+    }
+    return EntryKind(mode: status.st_mode)
+  }
+
   func createFile(_ name: String) throws(SystemFailure) -> any OpenFile {
     let file = unsafe openat(
       descriptor.number, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard file >= 0 else { throw failure("create", name) }
+    guard file >= 0 else { throw failure("create", name).telling(obstacle(name)) }
     let owner = Descriptor(file)
     // The user's mask may have taken what the next open needs. A file system without modes has its own.
     var status = stat()
@@ -99,22 +108,38 @@ private final class PosixDirectory: OpenDirectory {
     let mode = access == .read ? O_RDONLY : O_RDWR
     // Without blocking: a pipe that lies there would keep us waiting for its other end.
     let file = unsafe openat(descriptor.number, name, mode | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-    guard file >= 0 else { throw failure("open", name) }
+    guard file >= 0 else { throw failure("open", name).telling(obstacle(name)) }
+    return PosixFile(path: "\(path)/\(name)", descriptor: try plainFile(file, name))
+  }
+
+  /// Takes over the descriptor.
+  private func plainFile(_ file: Int32, _ name: String) throws(SystemFailure) -> Descriptor {
     let owner = Descriptor(file)
     var status = stat()
     guard unsafe fstat(file, &status) == 0 else { throw failure("fstat", name) }
-    guard status.st_mode & S_IFMT == S_IFREG else { throw notAFile(name) }
-    return PosixFile(path: "\(path)/\(name)", descriptor: owner)
+    guard let kind = EntryKind(mode: status.st_mode), kind != .file else { return owner }
+    throw SystemFailure(operation: "open", path: "\(path)/\(name)", code: EINVAL, found: kind)
   }
 
   func rename(_ name: String, to newName: String) throws(SystemFailure) {
     guard unsafe renameat(descriptor.number, name, descriptor.number, newName) == 0 else {
-      throw failure("rename", name)
+      let failure = failure("rename", name)
+      guard let obstacle = obstacle(newName) else { throw failure }
+      throw SystemFailure(
+        operation: failure.operation, path: "\(path)/\(newName)", code: failure.code, found: obstacle)
     }
   }
 
   func remove(_ name: String) throws(SystemFailure) {
-    guard unsafe unlinkat(descriptor.number, name, 0) == 0 else { throw failure("unlink", name) }
+    guard unsafe unlinkat(descriptor.number, name, 0) == 0 else {
+      throw failure("unlink", name).telling(obstacle(name))
+    }
+  }
+
+  /// What has a name and is no plain file.
+  private func obstacle(_ name: String) -> EntryKind? {
+    guard let kind = try? kind(of: name), kind != .file else { return nil }
+    return kind
   }
 
   func sync() throws(SystemFailure) {
@@ -147,20 +172,20 @@ private final class PosixDirectory: OpenDirectory {
 
   /// The directory first, which is there for everyone, then the file: whoever may write nothing finds no file
   /// where there has been no writer, and has to keep a later one out.
-  func lock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
+  func lock(_ name: String?, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
     let place = unsafe openat(descriptor.number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard place >= 0 else { throw failure("open", nil) }
     var whole: PosixLock?
     do throws(SystemFailure) {
       switch try PosixLock.acquire(Descriptor(place), path: path) {
       case .acquired(let lock): whole = lock
-      case .held(let holder): return .held(by: holder ?? recordedHolder(name))
+      case .held(let holder): return .held(by: holder ?? name.flatMap(recordedHolder))
       }
     } catch {
       // Where no directory can be locked, writers have the file to keep each other out.
-      guard access == .readAndWrite, error.operation == PosixLock.operation else { throw error }
+      guard name != nil, access == .readAndWrite, error.operation == PosixLock.operation else { throw error }
     }
-    guard let file = try openLock(name, access) else {
+    guard let name, let file = try openLock(name, access) else {
       guard let whole else { throw failure("open", name) }
       return .acquired(whole)
     }
@@ -179,12 +204,11 @@ private final class PosixDirectory: OpenDirectory {
       descriptor.number, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
     guard file >= 0 else {
       if access == .read, errno == ENOENT { return nil }
-      throw failure("open", name)
+      throw failure("open", name).telling(obstacle(name))
     }
-    let owner = Descriptor(file)
+    let owner = try plainFile(file, name)
     var status = stat()
     guard unsafe fstat(file, &status) == 0 else { throw failure("fstat", name) }
-    guard status.st_mode & S_IFMT == S_IFREG else { throw notAFile(name) }
     // Made just now, perhaps, and of its mode the user's mask has left only a part.
     if access == .readAndWrite, status.st_size == 0 { _ = fchmod(file, 0o600) }
     return owner
@@ -194,12 +218,23 @@ private final class PosixDirectory: OpenDirectory {
     (try? openLock(name, .read)).flatMap { $0 }.flatMap { PosixLock.recordedHolder(in: $0) }
   }
 
-  private func notAFile(_ name: String) -> SystemFailure {
-    SystemFailure(operation: "open as a plain file", path: "\(path)/\(name)", code: EINVAL)
-  }
-
   private func failure(_ operation: String, _ name: String?) -> SystemFailure {
     SystemFailure(operation: operation, path: name.map { "\(path)/\($0)" } ?? path, code: errno)
+  }
+}
+
+extension EntryKind {
+  /// Nil for a kind that no system has today.
+  fileprivate init?(mode: mode_t) {
+    switch mode & S_IFMT {
+    case S_IFREG: self = .file
+    case S_IFDIR: self = .directory
+    case S_IFLNK: self = .link
+    case S_IFIFO: self = .pipe
+    case S_IFSOCK: self = .socket
+    case S_IFCHR, S_IFBLK: self = .device
+    default: return nil
+    }
   }
 }
 

@@ -48,6 +48,14 @@ private final class ReadOnlyDirectory: OpenDirectory {
     }
   }
 
+  func kind(of name: String) throws(SystemFailure) -> EntryKind? {
+    switch changes.withLock({ $0[name] }) {
+    case .some(.some): .file
+    case .some(nil): nil
+    case nil: try base.kind(of: name)
+    }
+  }
+
   func createFile(_ name: String) throws(SystemFailure) -> any OpenFile {
     guard try !names().contains(name) else { throw failure("open", name, EEXIST) }
     let content = ReadOnlyContent(name: nil)
@@ -86,7 +94,7 @@ private final class ReadOnlyDirectory: OpenDirectory {
 
   func durability() throws(SystemFailure) -> DurabilityReport { try base.durability() }
 
-  func lock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
+  func lock(_ name: String?, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
     try base.lock(name, .read)
   }
 

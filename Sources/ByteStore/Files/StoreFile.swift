@@ -51,6 +51,12 @@ enum StoreFile {
     segmentNumber(of: name) != nil || isCheckpoint(name)
   }
 
+  /// Whether a store gives the name to a file of its own, or gave it once.
+  static func isStoreName(_ name: String) -> Bool {
+    [manifest, newManifest, lock, spare, reserve, backupMark].contains(name)
+      || logNumber(of: name) != nil || isSegmentOrCheckpoint(name) || isSalvaged(name)
+  }
+
   // MARK: Salvage
 
   static func setAside(_ name: String, _ number: UInt64) -> String {

@@ -227,6 +227,9 @@ extension Manifest {
         + (checkpoint.map { [StoreFile.checkpoint($0.number)] } ?? []))
   }
 
+  /// Whether the store with this manifest has a file of that name, and needs it.
+  func names(_ name: String) -> Bool { name == StoreFile.manifest || fileNames.contains(name) }
+
   /// Whether a file that this one does not name may be in one before it.
   func mayHaveNamed(_ name: String) -> Bool {
     if let number = StoreFile.logNumber(of: name) { return number < nextLogNumber }

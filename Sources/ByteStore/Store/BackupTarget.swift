@@ -95,6 +95,9 @@ package struct BackupTarget {
 
   private static func check(_ directory: any OpenDirectory, _ platform: Platform) throws(ByteStoreError) {
     let names = try system { () throws(SystemFailure) in try directory.names() }
+    if let taken = try TakenName.all(among: names, in: directory).map(\.name).min() {
+      throw .notEmpty(directory: directory.path, found: taken)
+    }
     let isStore = names.contains(StoreFile.manifest)
     let isCutOff = names.contains(StoreFile.backupMark) && !isStore
     // A rename that was never durable may leave a new manifest behind, which is nothing by itself.
@@ -105,6 +108,9 @@ package struct BackupTarget {
     if let found = strangers.min() { throw .notEmpty(directory: directory.path, found: found) }
     guard names.contains(BlobName.folder) else { return }
     // No call removes a folder: an empty one may be left of a backup that was given up.
+    // A link may lead to the contents of another store.
+    guard try system({ () throws(SystemFailure) in try directory.kind(of: BlobName.folder) }) == .directory
+    else { throw .notEmpty(directory: directory.path, found: BlobName.folder) }
     let contents = try system { () throws(SystemFailure) in
       try platform.fileSystem.openDirectory("\(directory.path)/\(BlobName.folder)").names()
     }

@@ -138,7 +138,21 @@ extension ByteStore {
   }
 
   static func takeLock(of directory: any OpenDirectory) throws(ByteStoreError) -> any DirectoryLock {
-    let result = try system { () throws(SystemFailure) in try directory.lock(StoreFile.lock, .readAndWrite) }
+    try takeLock(of: directory, file: StoreFile.lock)
+  }
+
+  /// Where something else has the name of the lock file, the directory's own lock keeps every other opener out.
+  static func takeLockForRepair(of directory: any OpenDirectory) throws(ByteStoreError) -> any DirectoryLock {
+    do throws(ByteStoreError) { return try takeLock(of: directory) } catch {
+      guard case .nameTaken = error else { throw error }
+      return try takeLock(of: directory, file: nil)
+    }
+  }
+
+  private static func takeLock(
+    of directory: any OpenDirectory, file: String?
+  ) throws(ByteStoreError) -> any DirectoryLock {
+    let result = try system { () throws(SystemFailure) in try directory.lock(file, .readAndWrite) }
     switch result {
     case .acquired(let lock): return lock
     case .held(let holder): throw .locked(directory: directory.path, holder: holder)
@@ -150,6 +164,7 @@ extension ByteStore {
   ) throws(ByteStoreError) {
     let names = try system { () throws(SystemFailure) in try directory.names() }
     guard !names.contains(StoreFile.manifest) else { return }
+    if !options.isReadOnly { try refuseTakenNames(among: names, directory) }
     guard !names.contains(StoreFile.backupMark) else { throw .incompleteBackup(directory: directory.path) }
     if let file = names.filter(isOurs).min() {
       throw .corrupted(
@@ -162,6 +177,16 @@ extension ByteStore {
       throw .notAStore(directory: directory.path, found: other)
     }
     guard options.createsIfMissing else { throw .noStore(directory: directory.path) }
+  }
+
+  /// Throws if a file of the store could not get its name. The reserve can be done without.
+  private static func refuseTakenNames(
+    among names: [String], _ directory: any OpenDirectory
+  ) throws(ByteStoreError) {
+    let taken = try TakenName.all(among: names.filter { $0 != StoreFile.reserve }, in: directory)
+    // Contents are not looked at before they are used.
+    guard let first = taken.filter({ $0.needed == .file }).min(by: { $0.name < $1.name }) else { return }
+    throw first.error(in: directory)
   }
 
   /// Whether a name tells that there was a store, even if there is no manifest.
@@ -182,6 +207,10 @@ extension ByteStore {
       // Again, for someone may have been here between the first look and the lock.
       try refuseForeign(directory, options)
       manifest = Manifest(storeID: platform.random.randomID())
+    }
+    if !options.isReadOnly {
+      let names = try system { () throws(SystemFailure) in try directory.names() }
+      try refuseTakenNames(among: names.filter { !manifest.names($0) }, directory)
     }
     // One without logs is written even if it is there: if the sync of its name failed, it may be there
     // for us and not on the disk, and a log must not become durable before it (F4).
@@ -224,7 +253,7 @@ extension ByteStore {
       file = try directory.openFile(StoreFile.manifest, .readAndWrite)
     } catch {
       guard error.code != ENOENT else { return nil }
-      throw .system(error)
+      throw ByteStoreError(error)
     }
     defer { file.close() }
     let bytes = try system { () throws(SystemFailure) in
@@ -264,7 +293,7 @@ extension ByteStore {
       }
     } catch {
       switch error {
-      case .refused(let cause), .unknown(let cause): throw .system(cause)
+      case .refused(let cause), .unknown(let cause): throw ByteStoreError(cause)
       }
     }
   }
@@ -392,11 +421,11 @@ extension ByteStore {
     do throws(SystemFailure) {
       return try directory.openFile(name, log.end == nil ? .readAndWrite : .read)
     } catch {
-      guard error.code == ENOENT else { throw .system(error) }
+      guard error.isNoFile else { throw .system(error) }
       throw .corrupted(
         Damage(
           file: "\(directory.path)/\(name)", offset: 0, expected: "a log that the manifest names",
-          found: "no such file"))
+          found: error.isMissingFile ? "no such file" : "no plain file"))
     }
   }
 
@@ -499,7 +528,10 @@ extension ByteStore {
     let live = manifest.fileNames
     var unnamed: [String] = []
     var namedBefore: [String] = []
-    for name in names.sorted() where !live.contains(name) {
+    let others = names.filter { !live.contains($0) }.sorted()
+    // One that is written was refused with any of them; where it is read, they stay.
+    let taken = opened.options.isReadOnly ? try TakenName.all(among: others, in: directory).map(\.name) : []
+    for name in others where !taken.contains(name) {
       guard try isLeftover(name, opened) else { continue }
       if manifest.mayHaveNamed(name) { namedBefore.append(name) } else { unnamed.append(name) }
     }

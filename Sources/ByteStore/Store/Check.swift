@@ -1,12 +1,13 @@
 // Looking at every byte of a store, without changing one.
 //
 //   1. lock        or, in a store that is open, keep flushes away: what is looked at stays where it is
-//   2. manifest
-//   3. checkpoint  its header, every page, and the table that the pages make
-//   4. segments    header, dictionary, run table, every page, every entry, each against the table
-//   5. logs        header, every frame, the end (C9); each commit is applied to the table
+//   2. names       what has the name of a file of the store, and is none
+//   3. manifest
+//   4. checkpoint  its header, every page, and the table that the pages make
+//   5. segments    header, dictionary, run table, every page, every entry, each against the table
+//   6. logs        header, every frame, the end (C9); each commit is applied to the table
 //   6. contents    those that records name, each against its name
-//   7. names       files that no manifest names
+//   8. leftovers   files that no manifest names
 //
 // A finding never ends the check. What stands on damaged bytes is left out, so that one fault is not told a
 // thousand times.
@@ -30,7 +31,7 @@ extension ByteStore {
     progress: ((CheckProgress) -> Void)? = nil
   ) throws(ByteStoreError) -> CheckReport {
     let directory = try directoryOfStore(path, platform)
-    let lock = try takeLock(of: directory)
+    let lock = try takeLockForRepair(of: directory)
     defer { lock.release() }
     var check = Check(directory, lock, platform, inspect, progress)
     check.restore = restore
@@ -109,6 +110,8 @@ struct Check {
   /// What is missing in it is no damage, and an open says the same of it.
   private(set) var isCutOffBackup = false
   var dictionaries: [EntryDictionary] = []
+  /// Names that something else has than a file of the store.
+  private(set) var taken: [TakenName] = []
 
   init(
     _ directory: any OpenDirectory, _ lock: any DirectoryLock, _ platform: Platform,
@@ -134,6 +137,7 @@ struct Check {
   /// A store that is closed.
   mutating func run(_ findBlobs: BlobFinder?) throws(ByteStoreError) {
     let names = try system { () throws(SystemFailure) in try directory.names() }.sorted()
+    try findTakenNames(names)
     if let manifest = try readManifest(names) {
       opened.manifest = manifest
       bytesTotal = manifest.bytes
@@ -192,6 +196,8 @@ struct Check {
       case .corrupted(let damage): report.add(damage)
       case .foreignFile(let file, let expected, let found):
         report.add(Damage(file: file, offset: 32, expected: "store \(expected)", found: "store \(found)"))
+      case .nameTaken(let path, let kind, let needed):
+        report.add(Damage(file: path, offset: 0, expected: "\(needed) of the store", found: "\(kind)"))
       case .system(let failure) where failure.code == EIO && failure.operation == "pread":
         report.add(
           Damage(
@@ -241,16 +247,22 @@ struct Check {
 
   // MARK: Names
 
+  private mutating func findTakenNames(_ names: [String]) throws(ByteStoreError) {
+    taken = try TakenName.all(among: names, in: directory)
+    if !taken.contains(where: { $0.name == BlobName.folder }) {
+      let folder = BlobFolder(store: directory.path, platform)
+      taken += try noting { _ throws(ByteStoreError) in try folder.takenNames() } ?? []
+    }
+    for name in taken { report.add(name.damage(in: directory)) }
+  }
+
   private mutating func checkNames(_ names: [String]) throws(ByteStoreError) {
-    let live = opened.manifest.fileNames
-    for name in names where !live.contains(name) && name != StoreFile.manifest {
-      if [StoreFile.spare, StoreFile.reserve].contains(name), try CheckFile.isNoFile(name, in: directory) {
-        report.add(
-          Damage(
-            file: "\(directory.path)/\(name)", offset: 0, expected: "a file of space, or nothing",
-            found: "no plain file"))
-        continue
-      }
+    let others = Set(taken.map(\.name))
+    // What has the place of a file that the manifest names is damage like any other.
+    for name in others.sorted() where !opened.manifest.names(name) {
+      report.namesTaken.append("\(directory.path)/\(name)")
+    }
+    for name in names where !opened.manifest.names(name) && !others.contains(name) {
       let isLeftover = try noting { check throws(ByteStoreError) in
         try ByteStore.isLeftover(name, check.opened)
       }

@@ -35,13 +35,6 @@ struct CheckFile {
 
   func close() { file.close() }
 
-  /// Whether what has the name is a link, a pipe or a folder.
-  static func isNoFile(_ name: String, in directory: any OpenDirectory) throws(ByteStoreError) -> Bool {
-    guard let file = try CheckFile(name, in: directory) else { return true }
-    file.close()
-    return false
-  }
-
   /// The bytes at `offset`, fewer at the end of the file; nil if the device does not give them.
   func read(_ count: Int, at offset: UInt64) throws(ByteStoreError) -> [UInt8]? {
     let left = offset < size ? size - offset : 0

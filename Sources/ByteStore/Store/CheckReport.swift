@@ -20,6 +20,8 @@ package struct CheckReport: Sendable, Equatable {
   package private(set) var findings: [Damage] = []
   /// Findings beyond those.
   package private(set) var findingsOmitted = 0
+  /// Paths, also among the findings, that something else has than a file of the store.
+  package var namesTaken: [String] = []
   /// Groups of commits that were cut off before they were acknowledged: no damage, and the next open drops
   /// them.
   package var losses: [RecoveryReport.Loss] = []

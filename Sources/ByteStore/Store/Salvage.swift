@@ -3,8 +3,8 @@
 //
 //   1. lock
 //   2. resume    a salvage that was cut off in its switch is brought to its end
-//   3. check     a healthy store is left alone; so is not one whose bytes are sound and whose entries the layer above
-//                cannot decode
+//   3. check     names that something else has than a file are freed (SalvageClearing). A healthy store is left alone, but
+//                not one whose bytes are sound and whose entries the layer above cannot decode
 //   4. sources   files by what they say of themselves (SalvageSources)
 //   5. base      the checkpoint that explains most; how each entry is judged (SalvageCheckpoint)
 //   6. table     entries, then commits, then what is missing and the contexts of logs have, or the layer above kept in a
@@ -36,7 +36,7 @@ extension ByteStore {
     judge: (any EntryJudge)? = nil, progress: ((CheckProgress) -> Void)? = nil
   ) throws(ByteStoreError) -> SalvageReport {
     let directory = try directoryOfStore(path, platform)
-    let lock = try takeLock(of: directory)
+    let lock = try takeLockForRepair(of: directory)
     defer { lock.release() }
     var salvage = Salvage(directory, lock, platform, restore, judge, progress)
     return try salvage.run()
@@ -85,14 +85,28 @@ struct Salvage {
   // MARK: Steps
 
   mutating func run() throws(ByteStoreError) -> SalvageReport {
-    let names = try system { () throws(SystemFailure) in try directory.names() }
-    if let manifest = try SalvageSwitch.interrupted(Set(names), directory) { return try resume(manifest) }
+    var names = try system { () throws(SystemFailure) in try directory.names() }
+    if let manifest = try SalvageSwitch.interrupted(Set(names), directory) {
+      let cleared = try SalvageClearing(names, directory, platform)
+      var report = try resume(manifest)
+      report.setAside += cleared.setAside
+      return report
+    }
     var check = Check(directory, lock, platform, nil, progress)
     try check.run(nil)
-    let checked = check.report.isSound ? try inspected() ?? check.report : check.report
+    var checked = try inspected(check.report)
     guard !checked.isSound else { return try healthy(check, names) }
+    let damage = checked.findings
+    let cleared = try SalvageClearing(names, directory, platform)
+    if !cleared.setAside.isEmpty {
+      names = try system { () throws(SystemFailure) in try directory.names() }
+      check = Check(directory, lock, platform, nil, progress)
+      try check.run(nil)
+      checked = try inspected(check.report)
+      if checked.isSound { return try healthy(check, names).cleared(cleared, damage) }
+    }
     try SalvageSwitch.removeUnfinished(directory)
-    var report = SalvageReport(outcome: .salvaged, damage: checked.findings)
+    var report = SalvageReport(outcome: .salvaged, damage: damage)
     let sources = try SalvageSources(names, directory, platform)
     defer { sources.close() }
     report.foreign = sources.foreign
@@ -106,13 +120,16 @@ struct Salvage {
       try? SalvageSwitch.removeUnfinished(directory)
       throw error
     }
-    return try switchOver(manifest, report, goesOn: false)
+    report = try switchOver(manifest, report, cleared.number)
+    report.setAside += cleared.setAside
+    return report
   }
 
-  /// What the layer above finds in a store whose bytes are sound; nil if there is no such layer.
-  private func inspected() throws(ByteStoreError) -> CheckReport? {
+  /// The report of a check, and for a store whose bytes are sound that of the layer above, if there is one.
+  private func inspected(_ report: CheckReport) throws(ByteStoreError) -> CheckReport {
+    guard report.isSound, let judge else { return report }
     let (directory, lock, platform, restore, progress) = (directory, lock, platform, restore, progress)
-    return try judge?.report { inspect throws(ByteStoreError) in
+    return try judge.report { inspect throws(ByteStoreError) in
       var check = Check(directory, lock, platform, inspect, progress)
       check.restore = restore
       try check.run(nil)
@@ -132,7 +149,7 @@ struct Salvage {
   }
 
   private func resume(_ manifest: Manifest) throws(ByteStoreError) -> SalvageReport {
-    var report = try switchOver(manifest.successor(), SalvageReport(outcome: .completed), goesOn: true)
+    var report = try switchOver(manifest.successor(), SalvageReport(outcome: .completed), nil, goesOn: true)
     if let entry = manifest.checkpoint {
       let checkpoint = try CheckpointFile(entry, storeID: manifest.storeID, in: directory, platform)
       report.keys = checkpoint.header.keys
@@ -205,9 +222,9 @@ struct Salvage {
   }
 
   private func switchOver(
-    _ manifest: Manifest, _ report: SalvageReport, goesOn: Bool
+    _ manifest: Manifest, _ report: SalvageReport, _ number: UInt64?, goesOn: Bool = false
   ) throws(ByteStoreError) -> SalvageReport {
-    var change = SalvageSwitch(manifest, directory, platform)
+    var change = SalvageSwitch(manifest, directory, platform, number)
     try change.run(goesOn: goesOn)
     var report = report
     report.setAside = change.setAside

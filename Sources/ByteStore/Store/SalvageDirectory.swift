@@ -23,6 +23,9 @@ struct SalvageDirectory: OpenDirectory {
   var path: String { directory.path }
 
   func names() throws(SystemFailure) -> [String] { try directory.names() }
+  func kind(of name: String) throws(SystemFailure) -> EntryKind? {
+    try directory.kind(of: StoreFile.salvaged(name))
+  }
   func durability() throws(SystemFailure) -> DurabilityReport { try directory.durability() }
 
   func createFile(_ name: String) throws(SystemFailure) -> any OpenFile {
@@ -41,7 +44,7 @@ struct SalvageDirectory: OpenDirectory {
 
   func sync() throws(SystemFailure) { try directory.sync() }
 
-  func lock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
+  func lock(_ name: String?, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
     try directory.lock(name, access)
   }
 }
@@ -56,7 +59,10 @@ struct SalvageSwitch {
   /// The number under which originals are set aside, once that is settled.
   private var number: UInt64?
 
-  init(_ manifest: Manifest, _ directory: any OpenDirectory, _ platform: Platform) {
+  init(
+    _ manifest: Manifest, _ directory: any OpenDirectory, _ platform: Platform, _ number: UInt64?
+  ) {
+    self.number = number
     self.manifest = manifest
     self.directory = directory
     self.platform = platform
@@ -99,7 +105,7 @@ struct SalvageSwitch {
   private mutating func makeRoom(_ names: Set<String>) throws(ByteStoreError) {
     var originals: Set<String> = []
     for name in names.subtracting(manifest.fileNames) where try isOriginal(name) { originals.insert(name) }
-    let number = number ?? Self.lastSetAside(names) + 1
+    let number = number ?? Self.lastSetAside(Array(names)) + 1
     setAside += originals.sorted().map { StoreFile.setAside($0, number) }
     if originals.contains(StoreFile.manifest) {
       try rename([(StoreFile.manifest, StoreFile.setAside(StoreFile.manifest, number))])
@@ -109,16 +115,12 @@ struct SalvageSwitch {
   }
 
   private func isOriginal(_ name: String) throws(ByteStoreError) -> Bool {
-    if [StoreFile.spare, StoreFile.reserve].contains(name), try CheckFile.isNoFile(name, in: directory) {
-      // In the way of the new store too.
-      return true
-    }
     if name == StoreFile.spare { return try SalvageSources.isLog(name, directory) }
     return name == StoreFile.manifest || name == StoreFile.newManifest
       || StoreFile.logNumber(of: name) != nil || StoreFile.isSegmentOrCheckpoint(name)
   }
 
-  private static func lastSetAside(_ names: Set<String>) -> UInt64 {
+  static func lastSetAside(_ names: [String]) -> UInt64 {
     names.compactMap { StoreFile.setAsideParts(of: $0)?.number }.filter { $0 < .max / 2 }.max() ?? 0
   }
 
@@ -126,19 +128,29 @@ struct SalvageSwitch {
   /// could be opened must come back. That one moves on to the next number.
   private mutating func renameBack() throws(ByteStoreError) {
     let names = Set(try system { () throws(SystemFailure) in try directory.names() })
-    let last = Self.lastSetAside(names)
-    number = last + 1
+    var files: [String] = []
+    for name in names where StoreFile.setAsideParts(of: name) != nil {
+      if try isFile(name) { files.append(name) }
+    }
+    // What is no file was set aside by itself, maybe just now.
+    let last = Self.lastSetAside(files)
+    let next = Self.lastSetAside(Array(names)) + 1
+    number = next
     var pairs = manifest.fileNames.intersection(names).sorted().map { ($0, StoreFile.salvaged($0)) }
-    for name in names.sorted() {
+    for name in files.sorted() {
       guard let (number, original) = StoreFile.setAsideParts(of: name), number == last else { continue }
       if original == StoreFile.manifest {
-        setAside.append(StoreFile.setAside(original, last + 1))
-        pairs.append((name, StoreFile.setAside(original, last + 1)))
+        setAside.append(StoreFile.setAside(original, next))
+        pairs.append((name, StoreFile.setAside(original, next)))
       } else if !names.contains(original) {
         pairs.append((name, original))
       }
     }
     try rename(pairs)
+  }
+
+  private func isFile(_ name: String) throws(ByteStoreError) -> Bool {
+    try system { () throws(SystemFailure) in try directory.kind(of: name) == .file }
   }
 
   private func rename(_ pairs: [(from: String, to: String)]) throws(ByteStoreError) {

@@ -4,6 +4,8 @@ package struct SalvageReport: Sendable, Equatable {
   package enum Outcome: String, Sendable {
     /// Nothing was damaged, and nothing was done.
     case healthy
+    /// Nothing was damaged. Something that is no file had names of the store's files, and is set aside.
+    case cleared
     case salvaged
     /// An earlier salvage had gathered everything and was cut off; now it is complete.
     case completed

@@ -13,15 +13,25 @@ package struct SystemFailure: Error, Hashable, Sendable, CustomStringConvertible
   package var operation: String
   package var path: String
   package var code: Int32
+  /// What has the path, where that is no file and the call is for files.
+  package var found: EntryKind?
 
-  package init(operation: String, path: String, code: Int32) {
+  package init(operation: String, path: String, code: Int32, found: EntryKind? = nil) {
     self.operation = operation
     self.path = path
     self.code = code
+    self.found = found
   }
 
   package var description: String {
-    "\(operation) of \(path) failed: \(Self.message(for: code)) (error \(code))"
+    if let found { return "\(operation) of \(path) failed: it is \(found) (error \(code))" }
+    return "\(operation) of \(path) failed: \(Self.message(for: code)) (error \(code))"
+  }
+
+  func telling(_ found: EntryKind?) -> SystemFailure {
+    var failure = self
+    failure.found = found
+    return failure
   }
 
   /// What the system says about one of its codes.
@@ -68,6 +78,8 @@ package enum ByteStoreError: Error, Hashable, Sendable {
   /// The directory is on another machine, where neither locks nor syncs are to be relied on. Nothing was
   /// written there.
   case networkFileSystem(directory: String, fileSystem: String)
+  /// Something else has a name that a store gives to `needed`: nothing was touched.
+  case nameTaken(path: String, by: EntryKind, needed: EntryKind)
 
   /// A backup that was cut off lies there, or a restore, which is one as well. It is no store; nothing was touched.
   case incompleteBackup(directory: String)
@@ -124,6 +136,9 @@ extension ByteStoreError: CustomStringConvertible {
       "\(directory) is on a network file system (\(fileSystem)), where two machines could open a store at once "
         + "and a sync promises little. Choose a directory on a disk of this machine. A backup may lie "
         + "there: copy it to such a disk to open it."
+    case .nameTaken(let path, let found, let needed):
+      "\(path) is \(found), and a store needs the name for \(needed). Move it out of the store's directory, and put "
+        + "the store's own back if it took the place of that. Nothing was changed."
     case .incompleteBackup(let directory):
       "What a backup or a restore copied to \(directory) was cut off before it was whole, and is no store. Make it "
         + "again, in a new directory, or in the same one if that holds no MANIFEST. What of this one is whole, a salvage "
@@ -180,8 +195,11 @@ extension SystemFailure {
 
   var isMissingFile: Bool { code == Self.missingFile }
 
-  /// Of an opening: nothing has the name, or a link, a pipe or a folder, which nobody reads as a file.
-  var isNoFile: Bool { [ENOENT, EINVAL, ELOOP, EISDIR].contains(code) }
+  /// Nothing has the name, or something that is no file.
+  var isNoFile: Bool { isMissingFile || found != nil }
+
+  /// Where a directory is needed.
+  var isNoDirectory: Bool { code == ENOTDIR }
 
   /// The device or the user's share of it has no room left.
   package var meansFull: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
@@ -191,5 +209,16 @@ extension SystemFailure {
 func system<Result: ~Copyable>(
   _ body: () throws(SystemFailure) -> Result
 ) throws(ByteStoreError) -> Result {
-  do throws(SystemFailure) { return try body() } catch { throw .system(error) }
+  do throws(SystemFailure) { return try body() } catch { throw ByteStoreError(error) }
+}
+
+extension ByteStoreError {
+  /// Of a call that is about files.
+  init(_ failure: SystemFailure) {
+    guard let found = failure.found else {
+      self = .system(failure)
+      return
+    }
+    self = .nameTaken(path: failure.path, by: found, needed: .file)
+  }
 }

@@ -42,7 +42,8 @@ public enum DocumentStoreError: Error, Hashable, Sendable {
   /// There is no store where one was expected, or the directory holds something else.
   case notAStore(StorageEvidence)
   /// No store can be there, and none was made: the directory is on a network file system, or it was to
-  /// take a backup and is not empty, or lies in the store's own. Nothing in it was touched.
+  /// take a backup and is not empty, or lies in the store's own. Or a store is there, and cannot be written: a directory, a
+  /// link or something else that is no file has a name that it needs for one. Nothing in it was touched.
   case unsuitableDirectory(StorageEvidence)
   /// Another opener holds the store.
   case locked(StorageEvidence)
@@ -103,6 +104,11 @@ extension DocumentStoreError {
     case .networkFileSystem(let directory, let fileSystem):
       evidence.file = directory
       evidence.found = fileSystem
+      self = .unsuitableDirectory(evidence)
+    case .nameTaken(let path, let found, let needed):
+      evidence.file = path
+      evidence.expected = needed.description
+      evidence.found = found.description
       self = .unsuitableDirectory(evidence)
     case .incompleteBackup(let directory):
       evidence.file = directory

@@ -24,7 +24,7 @@ enum CheckCommand: Command {
     let report = try ProgressLine.during { line in
       try StoreAccess.check(directory, progress: line.show)
     }
-    let contents = report.findings.count(where: \.isOfContent)
+    let contents = report.findings.count { $0.isOfContent && !report.namesTaken.contains($0.file) }
     // Bytes of documents that are not sound explain whatever would be found.
     let isReadable = contents == report.findings.count
     let agreement = isReadable ? try agreement(directory) : nil
@@ -37,6 +37,9 @@ enum CheckCommand: Command {
           + " Copy the directory before anything else, and please report this.")
     }
     guard !report.isSound else { return }
+    guard report.findings.count + report.findingsOmitted > report.namesTaken.count else {
+      throw CommandFailure(code: .checkFailed, message: taken(report.namesTaken.count, in: directory))
+    }
     let count = report.findings.count + report.findingsOmitted
     let start =
       "\(directory) is damaged in \(Wording.count(count, "place")). Copy the directory before anything else"
@@ -76,6 +79,12 @@ enum CheckCommand: Command {
           + " no content: upload them again, or restore a backup.")
     }
     return sentences.joined(separator: " And ")
+  }
+
+  private static func taken(_ count: Int, in directory: String) -> String {
+    "in \(directory), what is no file has " + Wording.count(count, "name that", "names that")
+      + " a store gives to a file. Move \(count == 1 ? "it" : "them") out of the directory, or have \"dugout salvage\" set "
+      + "\(count == 1 ? "it" : "them") aside."
   }
 
   private static func damagedObjects(_ directory: String) throws -> [String] {
@@ -164,7 +173,8 @@ enum CheckCommand: Command {
       "sound": report.isSound && agreement?.contradictions.isEmpty != false,
       "findings": report.findings.map(\.object),
       "findingsOmitted": report.findingsOmitted, "losses": report.losses.map(\.object),
-      "leftovers": report.leftovers, "setAside": report.setAside, "files": report.files,
+      "leftovers": report.leftovers, "namesTaken": report.namesTaken, "setAside": report.setAside,
+      "files": report.files,
       "bytesVerified": report.bytesVerified, "keys": report.keys, "entries": report.entries,
       "deadBytes": report.deadBytes, "lastCommit": report.lastCommit.value,
       "damagedObjects": objects, "undecodable": report.undecodable.object,

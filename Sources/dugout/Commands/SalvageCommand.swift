@@ -45,7 +45,7 @@ enum SalvageCommand: Command {
   /// Nil if everything is there, as it was.
   static func loss(_ report: SalvageReport, in directory: String) -> String? {
     switch report.outcome {
-    case .healthy: return nil
+    case .healthy, .cleared: return nil
     case .completed:
       return "the store opens again, but what the salvage that was cut off has lost, nobody can tell any "
         + "more. Compare it with a backup.\(contents(in: directory))"
@@ -103,7 +103,7 @@ enum SalvageCommand: Command {
 
   /// What to do about indexes.
   private static func remade(_ report: DocumentSalvageReport, in directory: String) -> [String] {
-    guard report.bytes.outcome != .healthy else { return [] }
+    guard report.bytes.outcome != .healthy, report.bytes.outcome != .cleared else { return [] }
     guard let declared = report.declaredIndexes else {
       return ["Indexes that were declared, if there were any, are left out: declare them again."]
     }
@@ -123,6 +123,10 @@ enum SalvageCommand: Command {
     case .healthy:
       return "The documents are sound: nothing was done. \(records). Contents of files were not looked at: "
         + "\"dugout check\" does."
+    case .cleared:
+      return report.damage.map(\.line).joined(separator: "\n")
+        + "\nThe documents are sound, and stay where they are. "
+        + "\(records). What had the names of the store's files is set aside: \(report.setAside.joined(separator: ", "))"
     case .completed:
       return "An earlier salvage was cut off, and is complete now. \(records).\n" + setAside(report)
     case .salvaged: break

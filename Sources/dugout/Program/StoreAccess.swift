@@ -89,14 +89,12 @@ enum StoreAccess {
       return error.description.replacing(" Choose an empty or a new directory.", with: "") + " " + advice
     case .failed(let evidence):
       if let directory, let advice = StoreFinder.advice(file: directory) { return advice }
-      guard let file = evidence.file, StoreFinder.isFolderInPlaceOfFile(file) else {
-        let isDenied = evidence.code == EACCES || evidence.code == EPERM
-        let advice = isDenied ? evidence.file.flatMap { FileOwner.advice($0) } : nil
-        return ended(error.description) + (advice.map { " " + $0 } ?? "")
-      }
-      return
-        "\(file) is a directory, and a store has a file there. Copy \(directory ?? "the store") before anything "
-        + "else; \"dugout check\" lists all damage, and \"dugout salvage\" gets out of it what can be read."
+      let isDenied = evidence.code == EACCES || evidence.code == EPERM
+      let advice = isDenied ? evidence.file.flatMap { FileOwner.advice($0) } : nil
+      return ended(error.description) + (advice.map { " " + $0 } ?? "")
+    // Of a name that something else has.
+    case .unsuitableDirectory(let evidence) where evidence.expected != nil:
+      return "\(error) \"dugout check\" lists all that is in the way, and \"dugout salvage\" sets it aside."
     // Of the store's own limits it says itself what to do.
     case .full(let evidence) where evidence.code != nil:
       return "\(ended(error.description)) \(room), and run the same command again."

@@ -36,16 +36,6 @@ enum StoreFinder {
     return "\(said) Did you mean \(ShellWord.quoted(store))?"
   }
 
-  /// Whether something has put a folder where a store has one of its files.
-  static func isFolderInPlaceOfFile(_ path: String) -> Bool {
-    let name = path.split(separator: "/").last ?? ""
-    guard name == mark || ["log-", "segment-", "checkpoint-"].contains(where: name.hasPrefix) else {
-      return false
-    }
-    var isDirectory: ObjCBool = false
-    return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) && isDirectory.boolValue
-  }
-
   static func stores(below directory: String) -> [String] {
     guard let walk = FileManager.default.enumerator(atPath: directory) else { return [] }
     var found: [String] = []

@@ -6,12 +6,22 @@
 //   - `pending` holds the operations since the last sync, oldest first.
 //   - A sync of a file leaves the directory that names it alone, and the other way round.
 
-internal import ByteStore
+package import ByteStore
 
 package struct DiskImage: Sendable {
   enum Entry: Hashable, Sendable {
     case file(Int)
     case directory(Int)
+    /// What is neither, and has no bytes of its own.
+    case other(EntryKind)
+
+    var kind: EntryKind {
+      switch self {
+      case .file: .file
+      case .directory: .directory
+      case .other(let kind): kind
+      }
+    }
   }
 
   struct File: Sendable {
@@ -186,7 +196,7 @@ package struct DiskImage: Sendable {
     func paths(in directory: Int, _ prefix: String) -> [String] {
       directories[directory].live.flatMap { name, entry in
         switch entry {
-        case .file: ["\(prefix)/\(name)"]
+        case .file, .other: ["\(prefix)/\(name)"]
         case .directory(let inner): paths(in: inner, "\(prefix)/\(name)")
         }
       }
@@ -238,6 +248,23 @@ extension DiskImage {
       name(path, .file(files.count - 1))
     }
   }
+
+  /// Puts what is no file of a store in the place of `path`, durably.
+  package mutating func plant(_ kind: EntryKind, at path: String) {
+    version += 1
+    switch kind {
+    case .file:
+      files.append(File())
+      name(path, .file(files.count - 1))
+    case .directory:
+      directories.append(Directory())
+      name(path, .directory(directories.count - 1))
+    case .link, .pipe, .socket, .device: name(path, .other(kind))
+    }
+  }
+
+  /// What has the name; nil if nothing has it.
+  package func kind(of path: String) -> EntryKind? { entry(at: path)?.kind }
 
   package mutating func delete(_ path: String) {
     version += 1

@@ -2,7 +2,7 @@
 
 package enum DiskOperation: String, CaseIterable, Sendable {
   case makeDirectory, openDirectory, list, durability, lock
-  case create, open, rename, remove, syncDirectory
+  case lookUp, create, open, rename, remove, syncDirectory
   case size, read, write, syncFile, close
 }
 

@@ -43,7 +43,7 @@ extension SimulatedDisk: FileSystem {
     try perform(.openDirectory, path) { state, _ throws(SystemFailure) in
       switch state.image.entry(at: path) {
       case .directory(let directory): SimulatedDirectory(path, directory, self)
-      case .file: throw SystemFailure(.openDirectory, path, ENOTDIR)
+      case .file, .other: throw SystemFailure(.openDirectory, path, ENOTDIR)
       case nil: throw SystemFailure(.openDirectory, path, ENOENT)
       }
     }
@@ -67,11 +67,17 @@ private final class SimulatedDirectory: OpenDirectory {
     }
   }
 
+  func kind(of name: String) throws(SystemFailure) -> EntryKind? {
+    try disk.perform(.lookUp, path(of: name)) { state, _ in
+      state.image.directories[directory].live[name]?.kind
+    }
+  }
+
   func createFile(_ name: String) throws(SystemFailure) -> any OpenFile {
     let path = path(of: name)
     return try disk.perform(.create, path) { state, _ throws(SystemFailure) in
-      guard state.image.directories[directory].live[name] == nil else {
-        throw SystemFailure(.create, path, EEXIST)
+      if let entry = state.image.directories[directory].live[name] {
+        throw SystemFailure(.create, path, EEXIST, entry.kind)
       }
       try disk.requireRoomForFile(path, &state)
       return SimulatedFile(path, state.image.addFile(name, in: directory), .readAndWrite, disk)
@@ -83,7 +89,10 @@ private final class SimulatedDirectory: OpenDirectory {
     return try disk.perform(.open, path) { state, _ throws(SystemFailure) in
       switch state.image.directories[directory].live[name] {
       case .file(let file): SimulatedFile(path, file, access, disk)
-      case .directory: throw SystemFailure(.open, path, EISDIR)
+      case .directory: throw SystemFailure(.open, path, EISDIR, .directory)
+      case .other(.link): throw SystemFailure(.open, path, ELOOP, .link)
+      case .other(.socket): throw SystemFailure(.open, path, ENXIO, .socket)
+      case .other(let kind): throw SystemFailure(.open, path, EINVAL, kind)
       case nil: throw SystemFailure(.open, path, ENOENT)
       }
     }
@@ -106,6 +115,9 @@ private final class SimulatedDirectory: OpenDirectory {
     guard let entry = state.image.directories[directory].live[name] else {
       throw SystemFailure(.rename, path(of: name), ENOENT)
     }
+    if case .directory = state.image.directories[directory].live[newName] {
+      throw SystemFailure(.rename, path(of: newName), EISDIR, .directory)
+    }
     state.image.apply(.rename(name, to: newName, entry), in: directory)
   }
 
@@ -120,8 +132,11 @@ private final class SimulatedDirectory: OpenDirectory {
   }
 
   private func remove(_ name: String, _ state: inout SimulatedDisk.State) throws(SystemFailure) {
-    guard state.image.directories[directory].live[name] != nil else {
+    guard let entry = state.image.directories[directory].live[name] else {
       throw SystemFailure(.remove, path(of: name), ENOENT)
+    }
+    guard entry.kind != .directory else {
+      throw SystemFailure(.remove, path(of: name), EISDIR, .directory)
     }
     state.image.apply(.remove(name), in: directory)
   }
@@ -146,11 +161,16 @@ private final class SimulatedDirectory: OpenDirectory {
     }
   }
 
-  func lock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
-    try disk.perform(.lock, path(of: name)) { state, _ in
+  func lock(_ name: String?, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
+    let path = name.map { "\(self.path)/\($0)" } ?? self.path
+    return try disk.perform(.lock, path) { state, _ throws(SystemFailure) in
+      let entry = name.flatMap { state.image.directories[directory].live[$0] }
+      if state.image.locked[~directory] == nil, let kind = entry?.kind, kind != .file {
+        throw SystemFailure(.lock, path, EINVAL, kind)
+      }
       // The directory itself, which no file has the number of: it is there for those who may make no file.
       guard let holding = state.image.lock(~directory) else { return .held(by: nil) }
-      if access == .readAndWrite, state.image.directories[directory].live[name] == nil {
+      if access == .readAndWrite, let name, entry == nil {
         _ = state.image.addFile(name, in: directory)
       }
       return .acquired(SimulatedLock(~directory, holding, disk))

@@ -266,7 +266,7 @@ package final class SimulatedDisk: Sendable {
 
 extension SystemFailure {
   /// Names the call as the real file system does.
-  init(_ operation: DiskOperation, _ path: String, _ code: Int32) {
+  init(_ operation: DiskOperation, _ path: String, _ code: Int32, _ found: EntryKind? = nil) {
     let name =
       switch operation {
       case .makeDirectory: "mkdir"
@@ -274,6 +274,7 @@ extension SystemFailure {
       case .list: "readdir"
       case .durability: "fstatfs"
       case .lock: "flock"
+      case .lookUp: "lstat"
       case .create: "create"
       case .rename: "rename"
       case .remove: "unlink"
@@ -284,6 +285,6 @@ extension SystemFailure {
       case .syncFile: "fdatasync"
       case .close: "close"
       }
-    self.init(operation: name, path: path, code: code)
+    self.init(operation: name, path: path, code: code, found: found == .file ? nil : found)
   }
 }

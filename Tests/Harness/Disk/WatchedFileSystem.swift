@@ -158,6 +158,8 @@ private struct WatchedDirectory: OpenDirectory {
     return try base.names()
   }
 
+  func kind(of name: String) throws(SystemFailure) -> EntryKind? { try base.kind(of: name) }
+
   func durability() throws(SystemFailure) -> DurabilityReport { try base.durability() }
 
   func createFile(_ name: String) throws(SystemFailure) -> any OpenFile {
@@ -182,7 +184,7 @@ private struct WatchedDirectory: OpenDirectory {
     try watch.call("directory", isSync: true) { () throws(SystemFailure) in try base.sync() }
   }
 
-  func lock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
+  func lock(_ name: String?, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
     try base.lock(name, access)
   }
 }

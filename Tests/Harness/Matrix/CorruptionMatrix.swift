@@ -96,7 +96,8 @@ package struct CorruptionMatrix {
       store = try ByteStore.open(Life.path, options: options, platform: platform)
     } catch {
       switch error {
-      case .corrupted, .newerFormat, .foreignFile, .notAStore, .noStore: return .success(\.detected)
+      case .corrupted, .newerFormat, .foreignFile, .notAStore, .noStore, .nameTaken:
+        return .success(\.detected)
       case .system(let cause) where damage.explains(cause): return .success(\.detected)
       default: return .failure(Finding(.dishonest, "\(error)"))
       }

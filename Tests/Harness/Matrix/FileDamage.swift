@@ -1,5 +1,7 @@
 // Ways in which the files of a store can be other than they were left (docs/reliability.md, F7).
 
+internal import ByteStore
+
 /// One damaged disk.
 struct FileDamage: Sendable {
   /// Where the damage is; the summary counts by it.
@@ -8,6 +10,8 @@ struct FileDamage: Sendable {
     case logHeader = "log header"
     case logFrames = "log frames"
     case log = "whole log"
+    /// A name that a store gives to files, and that no file of this one has.
+    case name = "free name"
     case segment
     case checkpoint
   }
@@ -24,6 +28,8 @@ struct FileDamage: Sendable {
     case mixed
     /// The device does not give them.
     case unreadable
+    /// A directory, a link, a pipe, a socket or a device has the name.
+    case taken
   }
 
   var part: Part
@@ -292,7 +298,24 @@ extension FileDamage {
       appended(to: path, in: specimen, &random) + [deleted(path, in: specimen)]
         + duplicated(path, in: specimen) + replaced(path, in: specimen, other)
         + older(path, in: specimen)
-    } + swapped(in: specimen)
+    } + swapped(in: specimen) + taken(in: specimen)
+  }
+
+  /// Names of files, and of none, that something else has.
+  private static func taken(in specimen: Specimen) -> [FileDamage] {
+    let free = [
+      "LOCK", "MANIFEST.new", "SPARE", "RESERVE", "BACKUP", "log-0000000099", "segment-0000000099",
+      "checkpoint-0000000099", "salvaged-MANIFEST",
+    ].map { "\(Life.path)/\($0)" }
+    return (specimen.paths + free).flatMap { path in
+      EntryKind.allCases.filter { $0 != .file }.map { kind in
+        var image = specimen.image
+        image.plant(kind, at: path)
+        return FileDamage(
+          part: free.contains(path) ? .name : wholePart(path), kind: .taken, text: "\(path) by \(kind)",
+          image: image)
+      }
+    }
   }
 
   private static func wholePart(_ path: String) -> Part {
@@ -321,12 +344,13 @@ extension FileDamage {
   }
 
   private static func duplicated(_ path: String, in specimen: Specimen) -> [FileDamage] {
-    let names =
+    let names: [String] =
       switch wholePart(path) {
       case .segment: ["\(Life.path)/segment-0000000099"]
       case .checkpoint: ["\(Life.path)/checkpoint-0000000099"]
       case .manifest: ["\(Life.path)/MANIFEST.new"]
       case .log, .logHeader, .logFrames: [specimen.nextLog, "\(Life.path)/log-0000000099"]
+      case .name: []
       }
     return names.map { name in
       FileDamage(

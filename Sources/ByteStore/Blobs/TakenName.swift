@@ -1,0 +1,48 @@
+// Names of a store that something else has: a directory, a link, a pipe, a socket or a device.
+//
+// A file cannot get such a name, and what is there is not the store's to remove. A writer that opens the store refuses to go
+// on, a check reports it, and a salvage sets it aside. For one that only reads it stands in no way.
+
+struct TakenName: Equatable {
+  /// In the store's directory.
+  var name: String
+  var kind: EntryKind
+  /// What a store has under that name.
+  var needed: EntryKind
+
+  /// Those among `names`, in their order.
+  static func all(
+    among names: [String], in directory: any OpenDirectory
+  ) throws(ByteStoreError) -> [TakenName] {
+    var taken: [TakenName] = []
+    for name in names {
+      if name == BlobName.folder {
+        // A link may lead to a folder on another device.
+        guard let kind = try kind(of: name, in: directory), kind != .directory, kind != .link else {
+          continue
+        }
+        taken.append(TakenName(name: name, kind: kind, needed: .directory))
+      } else if StoreFile.isStoreName(name) {
+        guard let kind = try kind(of: name, in: directory), kind != .file else { continue }
+        taken.append(TakenName(name: name, kind: kind, needed: .file))
+      }
+    }
+    return taken
+  }
+
+  private static func kind(
+    of name: String, in directory: any OpenDirectory
+  ) throws(ByteStoreError) -> EntryKind? {
+    do throws(SystemFailure) { return try directory.kind(of: name) } catch { throw .system(error) }
+  }
+
+  func error(in directory: any OpenDirectory) -> ByteStoreError {
+    .nameTaken(path: "\(directory.path)/\(name)", by: kind, needed: needed)
+  }
+
+  func damage(in directory: any OpenDirectory) -> Damage {
+    Damage(
+      file: "\(directory.path)/\(name)", offset: 0, expected: "\(needed) of the store, or nothing",
+      found: "\(kind)")
+  }
+}
