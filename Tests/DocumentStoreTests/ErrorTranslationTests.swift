@@ -56,6 +56,14 @@ import Glibc
     }
   }
 
+  @Test func aPathThatIsNoneIsAnArgument() {
+    guard case .invalidArgument(let message) = DocumentStoreError(ByteStoreError.invalidPath("/d\0e")) else {
+      Issue.record("another error")
+      return
+    }
+    #expect(message.contains("/d\\0e has a NUL in it"))
+  }
+
   @Test func whatABackupFindsIsPassedOn() {
     expect(.incompleteBackup(directory: "/d"), becomes: DocumentStoreError.notAStore) { $0.file = "/d" }
     expect(.notEmpty(directory: "/d", found: "notes"), becomes: DocumentStoreError.unsuitableDirectory) {
@@ -165,7 +173,7 @@ import Glibc
   private func allCasesAreAbove(_ error: ByteStoreError) {
     switch error {
     case .notAStore, .noStore, .locked, .newerFormat, .foreignFile, .networkFileSystem, .incompleteBackup,
-      .notEmpty, .insideStore, .nameTaken, .corrupted, .tooLarge, .full, .flushImpossible,
+      .notEmpty, .insideStore, .nameTaken, .invalidPath, .corrupted, .tooLarge, .full, .flushImpossible,
       .outcomeUnknown,
       .foundationRefused, .readOnly, .system, .closed, .forked:
       break

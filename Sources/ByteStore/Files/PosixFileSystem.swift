@@ -18,6 +18,7 @@ package struct PosixFileSystem: FileSystem {
   package init() {}
 
   package func createDirectory(_ path: String) throws(SystemFailure) {
+    try refuseNul(in: path, "mkdir")
     var prefix = path.hasPrefix("/") ? "" : "."
     for component in path.utf8.split(separator: UInt8(ascii: "/")).map({ String(Substring($0)) }) {
       let parent = prefix.isEmpty ? "/" : prefix
@@ -43,10 +44,17 @@ package struct PosixFileSystem: FileSystem {
   }
 
   package func openDirectory(_ path: String) throws(SystemFailure) -> any OpenDirectory {
+    try refuseNul(in: path, "open")
     let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { throw SystemFailure(operation: "open", path: path, code: errno) }
     return PosixDirectory(path: path, descriptor: Descriptor(descriptor))
   }
+}
+
+/// The system would take what stands before it for the whole.
+private func refuseNul(in path: String, _ operation: String) throws(SystemFailure) {
+  guard path.utf8.contains(0) else { return }
+  throw SystemFailure(operation: operation, path: StorePath.shown(path), code: EINVAL)
 }
 
 private final class PosixDirectory: OpenDirectory {
@@ -82,6 +90,7 @@ private final class PosixDirectory: OpenDirectory {
   }
 
   func kind(of name: String) throws(SystemFailure) -> EntryKind? {
+    try refuseNul(in: name, "lstat")
     var status = stat()
     guard unsafe fstatat(descriptor.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
       guard errno == ENOENT else { throw failure("lstat", name) }
@@ -91,6 +100,7 @@ private final class PosixDirectory: OpenDirectory {
   }
 
   func createFile(_ name: String) throws(SystemFailure) -> any OpenFile {
+    try refuseNul(in: name, "create")
     let file = unsafe openat(
       descriptor.number, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw failure("create", name).telling(obstacle(name)) }
@@ -105,6 +115,7 @@ private final class PosixDirectory: OpenDirectory {
   }
 
   func openFile(_ name: String, _ access: FileAccess) throws(SystemFailure) -> any OpenFile {
+    try refuseNul(in: name, "open")
     let mode = access == .read ? O_RDONLY : O_RDWR
     // Without blocking: a pipe that lies there would keep us waiting for its other end.
     let file = unsafe openat(descriptor.number, name, mode | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
@@ -122,6 +133,8 @@ private final class PosixDirectory: OpenDirectory {
   }
 
   func rename(_ name: String, to newName: String) throws(SystemFailure) {
+    try refuseNul(in: name, "rename")
+    try refuseNul(in: newName, "rename")
     guard unsafe renameat(descriptor.number, name, descriptor.number, newName) == 0 else {
       let failure = failure("rename", name)
       guard let obstacle = obstacle(newName) else { throw failure }
@@ -131,6 +144,7 @@ private final class PosixDirectory: OpenDirectory {
   }
 
   func remove(_ name: String) throws(SystemFailure) {
+    try refuseNul(in: name, "unlink")
     guard unsafe unlinkat(descriptor.number, name, 0) == 0 else {
       throw failure("unlink", name).telling(obstacle(name))
     }
@@ -199,6 +213,7 @@ private final class PosixDirectory: OpenDirectory {
 
   /// Nil if it is not there and may not be made.
   private func openLock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> Descriptor? {
+    try refuseNul(in: name, "open")
     let flags = access == .read ? O_RDONLY : O_RDWR | O_CREAT
     let file = unsafe openat(
       descriptor.number, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)

@@ -63,6 +63,7 @@ extension ByteStore {
     undecodableNamer: UndecodableEntryNamer? = nil
   ) throws(ByteStoreError) -> BackupReport {
     guard !isForked else { throw .forked(directory: path) }
+    try StorePath.check(target)
     try state.withLock { state throws(ByteStoreError) in
       if let end = endOfWriting(state), !end.isPoison { throw end }
       state.backupsUnderWay += 1

@@ -48,6 +48,7 @@ extension ByteStore {
   package static func open(
     _ path: String, options: Options = Options(), platform: Platform = .real
   ) throws(ByteStoreError) -> ByteStore {
+    try StorePath.check(path)
     var (options, platform) = (options, platform)
     if options.isReadOnly {
       options.createsIfMissing = false

@@ -77,6 +77,7 @@ extension ByteStore {
   static func directoryOfStore(
     _ path: String, _ platform: Platform
   ) throws(ByteStoreError) -> any OpenDirectory {
+    try StorePath.check(path)
     let directory: any OpenDirectory
     do throws(SystemFailure) {
       directory = try platform.fileSystem.openDirectory(path)

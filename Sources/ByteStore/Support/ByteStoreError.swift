@@ -80,6 +80,8 @@ package enum ByteStoreError: Error, Hashable, Sendable {
   case networkFileSystem(directory: String, fileSystem: String)
   /// Something else has a name that a store gives to `needed`: nothing was touched.
   case nameTaken(path: String, by: EntryKind, needed: EntryKind)
+  /// What was given as a path is none: nothing was touched.
+  case invalidPath(String)
 
   /// A backup that was cut off lies there, or a restore, which is one as well. It is no store; nothing was touched.
   case incompleteBackup(directory: String)
@@ -139,6 +141,9 @@ extension ByteStoreError: CustomStringConvertible {
     case .nameTaken(let path, let found, let needed):
       "\(path) is \(found), and a store needs the name for \(needed). Move it out of the store's directory, and put "
         + "the store's own back if it took the place of that. Nothing was changed."
+    case .invalidPath(let path):
+      "The path \(StorePath.shown(path)) has a NUL in it, where the system would end it. Choose another. Nothing was "
+        + "touched."
     case .incompleteBackup(let directory):
       "What a backup or a restore copied to \(directory) was cut off before it was whole, and is no store. Make it "
         + "again, in a new directory, or in the same one if that holds no MANIFEST. What of this one is whole, a salvage "

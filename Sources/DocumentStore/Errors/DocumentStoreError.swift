@@ -27,7 +27,7 @@ public struct StorageEvidence: Hashable, Sendable {
 
 /// What DocumentStore throws.
 public enum DocumentStoreError: Error, Hashable, Sendable {
-  /// The caller asked for what no document can be. Nothing was written.
+  /// The caller asked for what no document can be, or gave a path that is none. Nothing was written.
   case invalidArgument(String)
   /// A write needs a document that is not there. Nothing was written.
   case notFound(String)
@@ -110,6 +110,8 @@ extension DocumentStoreError {
       evidence.expected = needed.description
       evidence.found = found.description
       self = .unsuitableDirectory(evidence)
+    case .invalidPath:
+      self = .invalidArgument(evidence.message)
     case .incompleteBackup(let directory):
       evidence.file = directory
       self = .notAStore(evidence)

@@ -18,7 +18,7 @@ enum BackupCommand: Command {
   ]
 
   static func run(_ arguments: Arguments) async throws {
-    let target = arguments.positional[1]
+    let target = try PathArgument.file(arguments.positional[1])
     let outcome = try StoreCopy.make(of: arguments.positional[0], at: target) { refusal(target, found: $0) }
     let report = outcome.report
     let headline = "\(report.directory) is a backup as of commit \(report.sequence.value)."

@@ -31,7 +31,8 @@ enum ExportCommand: Command {
   ]
 
   static func run(_ arguments: Arguments) async throws {
-    let file = ExportFile.isStandardOutput(arguments.positional[1]) ? "-" : arguments.positional[1]
+    let path = try PathArgument.file(arguments.positional[1])
+    let file = ExportFile.isStandardOutput(path) ? "-" : path
     // A file of the store's own would be replaced, or one be made beside them.
     if file != "-" {
       try StoreCopy.checkOutside(ExportFile.destination(of: file), of: arguments.positional[0])

@@ -25,7 +25,8 @@ enum ImportCommand: Command {
 
   static func run(_ arguments: Arguments) async throws {
     let directory = arguments.positional[0]
-    let file = DocumentSources.isStandardInput(arguments.positional[1]) ? "-" : arguments.positional[1]
+    let path = try PathArgument.file(arguments.positional[1])
+    let file = DocumentSources.isStandardInput(path) ? "-" : path
     // Before the store is made: a name that was mistyped leaves nothing behind.
     let source = try DocumentSources.open(file)
     // Whoever writes to a pipe hears the same Ctrl-C, and its end would pass for that of all documents; there is nothing to

@@ -6,6 +6,7 @@
 //
 // In a query a blank ends a path; on the command line an argument is one, with or without backticks.
 
+import ByteStore
 import DocumentStore
 
 struct PathText {
@@ -78,6 +79,16 @@ enum PathArgument {
       throw CommandFailure(
         code: .usage, message: "The path \"\(text)\" is not valid: \(error.message).")
     }
+  }
+
+  /// A file or a directory of the system, which would take a path up to its first NUL for the whole.
+  static func file(_ text: String) throws -> String {
+    guard StorePath.isPath(text) else {
+      throw CommandFailure(
+        code: .usage,
+        message: "The path \(StorePath.shown(text)) has a NUL in it, and no file has such a name.")
+    }
+    return text
   }
 
   /// `hint` says what the user may have meant.

@@ -27,6 +27,19 @@ import Testing
     #expect(try dugout.run("get", folder.path, "users/bob").status == 0)
   }
 
+  /// The story: the system ends a path at its first NUL, so that an export replaced another file than the one named.
+  @Test(arguments: ["export FILE", "import FILE", "backup FILE"])
+  func aPathWithANulNamesNoFile(line: String) throws {
+    let folder = try TemporaryFolder()
+    let file = folder.path + "/letter"
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: file))
+    let outcome = try shell(
+      folder.path + "/store", "set users/ada {a: 1}", line.replacing("FILE", with: file + "\0.json"))
+    #expect(outcome.status == 2, "\(outcome.output)\(outcome.complaint)")
+    #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == Data("mine".utf8))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["letter", "store"])
+  }
+
   @Test func theFirstLineThatFailsEndsItWithItsCode() throws {
     let folder = try TemporaryFolder()
     let outcome = try shell(folder.path, "get users/ada", "set users/ada {a: 1}")

@@ -1,0 +1,57 @@
+// Paths that are no paths.
+
+import Foundation
+import Testing
+
+@testable import ByteStore
+
+@Suite struct StorePathTests {
+  /// The story: the system ends a path at its first NUL, so that the store in front of it was opened, or one was made
+  /// where nobody had asked for it.
+  @Test func aPathWithANulIsRefusedAndLeadsNowhere() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
+      .path
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let store = try ByteStore.open("\(folder)/store")
+    defer { store.abandon() }
+    let before = try FileManager.default.contentsOfDirectory(atPath: "\(folder)/store").sorted()
+    for path in ["\(folder)/store\0", "\(folder)/new\0er", "\(folder)/\0", "\0"] {
+      let uses: [() throws -> Void] = [
+        { try ByteStore.open(path).abandon() }, { _ = try ByteStore.check(path) },
+        { _ = try ByteStore.salvage(path) }, { _ = try store.backup(to: path) },
+        {
+          var options = ByteStore.Options()
+          options.isReadOnly = true
+          try ByteStore.open(path, options: options).abandon()
+        },
+      ]
+      for use in uses {
+        let error = #expect(throws: ByteStoreError.self) { try use() }
+        let text = error?.description ?? ""
+        #expect(text.contains(path.replacing("\0", with: "\\0")) && text.contains("NUL"), "\(text)")
+      }
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["store"])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: "\(folder)/store").sorted() == before)
+  }
+
+  @Test func noNameOfAFileIsCutEither() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
+      .path
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let files = PosixFileSystem()
+    try files.createDirectory(folder)
+    let directory = try files.openDirectory(folder)
+    try directory.createFile("a").close()
+    let uses: [() throws -> Void] = [
+      { try directory.createFile("b\0c").close() }, { try directory.openFile("a\0b", .read).close() },
+      { try directory.rename("a\0b", to: "b") }, { try directory.rename("a", to: "b\0c") },
+      { try directory.remove("a\0b") }, { try files.createDirectory("\(folder)/c\0d") },
+      { _ = try files.openDirectory("\(folder)\0") }, { _ = try directory.lock("L\0K", .readAndWrite) },
+    ]
+    for use in uses {
+      #expect(throws: SystemFailure.self) { try use() }
+      #expect(try directory.names() == ["a"])
+    }
+  }
+}
