@@ -176,7 +176,8 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
-      name: "ProgramTests", dependencies: ["dugout", "campaign", "Harness", "DocumentStore", "ByteStore"],
+      name: "ProgramTests",
+      dependencies: ["dugout", "campaign", "Harness", "DocumentStore", "ByteStore", "CAllocations"],
       swiftSettings: strict),
     .testTarget(
       name: "GuideTests",

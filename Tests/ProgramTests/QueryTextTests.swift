@@ -208,4 +208,29 @@ import Testing
     let arrow = lines[2].count - 1
     #expect(String(Array(lines[1])[..<arrow]).hasSuffix("b >"), "\(lines)")
   }
+
+  /// The story: each name of a map was compared with all before it.
+  @Test(.timeLimit(.minutes(1))) func theNamesOfALargeMapAreNotComparedEachWithAll() throws {
+    let count = 60_000
+    let members = (0..<count).map { "n\($0): 1" }
+    guard case .map(let map) = try QueryText.value("{\(members.joined(separator: ", "))}") else {
+      Issue.record("no map")
+      return
+    }
+    #expect(map.entries.count == count)
+    let twice = members + ["n\(count / 2): 1"]
+    let said = problem("users where a = {\(twice.joined(separator: ", "))}")
+    #expect(said.hasPrefix("n\(count / 2) is there twice\n"))
+  }
+
+  /// The story: each field that a query sorts by was added to a copy of those before it.
+  @Test func aQuerySortsByABoundedNumberOfFields() throws {
+    func text(_ count: Int) -> String {
+      "users order by " + (0..<count).map { "a\($0)" }.joined(separator: ", ")
+    }
+    #expect(try QueryText.query(text(100)).orders.count >= 100)
+    for count in [101, 100_000] {
+      #expect(problem(text(count)).hasPrefix("a query sorts by 100 fields at most\n"))
+    }
+  }
 }

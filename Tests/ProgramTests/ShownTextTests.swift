@@ -20,6 +20,9 @@ import Testing
     let emphasised = "\u{1B}[1mhead\u{1B}[0m\nrest"
     #expect(ShownText.harmless(emphasised) == emphasised)
     #expect(ShownText.harmless(emphasised + "\u{1B}[31m") == emphasised + "\\u001b[31m")
+    // Of one kind alone, many: each was looked for behind every one of the other.
+    let marks = String(repeating: ShownText.plain, count: 10_000)
+    #expect(ShownText.harmless(marks) == marks)
   }
 
   /// The story: whoever could write a document could have the terminal of its reader do as it said.

@@ -12,11 +12,12 @@ enum ShownText {
   static func harmless(_ text: String) -> String {
     guard text.utf8.contains(0x1B) else { return unsteered(text) }
     var (rest, result) = (text[...], "")
-    while let mark = [emphasis, plain].compactMap({ rest.firstRange(of: $0) })
-      .min(by: { $0.lowerBound < $1.lowerBound })
-    {
-      result += unsteered(String(rest[..<mark.lowerBound])) + rest[mark]
-      rest = rest[mark.upperBound...]
+    // Each byte is looked at once, however many marks there are, and of whichever kind.
+    while let start = rest.utf8.firstIndex(of: 0x1B) {
+      let mark = [emphasis, plain].first { rest.utf8[start...].starts(with: $0.utf8) }
+      let end = rest.utf8.index(start, offsetBy: mark?.utf8.count ?? 1)
+      result += unsteered(String(rest[..<start])) + (mark ?? unsteered(String(rest[start..<end])))
+      rest = rest[end...]
     }
     return result + unsteered(String(rest))
   }

@@ -16,7 +16,7 @@
 //   key    := text | word                     what no word can have stands between backticks, as in a field
 //
 // JSON is a value. Keywords may be written in capitals. Brackets may be nested 100 deep, which is more than any document
-// or query takes.
+// or query takes. A query sorts by 100 fields at most. A text may be of any length, which is what reading it takes time for.
 
 import DocumentStore
 import Foundation
@@ -150,6 +150,9 @@ enum QueryText {
     /// What a document takes, which is less than what is read.
     private static let valueLimit = "Maps and arrays may be nested \(valueDepthMax) deep"
     private static let valueDepthMax = 20
+    /// More filters and orders no query runs with.
+    private static let ordersMax = QueryLimits().partsMax
+    private static let orderLimit = "a query sorts by \(ordersMax) fields at most"
 
     private var tokens: ArraySlice<QueryToken>
     /// Brackets around what comes next.
@@ -216,7 +219,15 @@ enum QueryText {
       if take("where") { query = try query.filtered(by: try or()) }
       if take("order") {
         guard take("by") else { throw expected("by") }
-        repeat { query = try query.ordered(by: try order()) } while take(symbol: ",")
+        repeat {
+          let place = next.place
+          let order = try order()
+          // Each is added to a copy of the query.
+          guard query.explicitOrders.count < Self.ordersMax else {
+            throw TextProblem(message: Self.orderLimit, place: place)
+          }
+          query = try query.ordered(by: order)
+        } while take(symbol: ",")
       }
       if take("start") {
         let isAfter = take("after")
@@ -429,11 +440,13 @@ enum QueryText {
 
     private mutating func map() throws -> StoredMap {
       var entries: [(name: String, value: StoredValue)] = []
+      var names: Set<String> = []
       guard !take(symbol: "}") else { return StoredMap([]) }
       repeat {
-        entries.append((try name(), .null))
+        let name = try name()
+        entries.append((name, .null))
         let start = pop()
-        guard !entries.dropLast().contains(where: { $0.name == entries[entries.count - 1].name }) else {
+        guard names.insert(name).inserted else {
           throw TextProblem(message: "\(start.text) is there twice", place: start.place)
         }
         try require(symbol: ":")

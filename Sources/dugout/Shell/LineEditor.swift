@@ -63,13 +63,19 @@ struct LineEditor {
   }
 
   private mutating func insert(_ new: [Character]) {
+    let around = letters[max(0, cursor - 1)..<min(letters.count, cursor + 1)]
     letters.insert(contentsOf: new, at: cursor)
     cursor += new.count
+    // Where a long line is pasted, to look at all of it for each letter would take long.
+    if new.allSatisfy(Self.standsAlone), around.allSatisfy(Self.standsAlone) { return }
     // A combining mark may have become one with the letter before it.
     let joined = Array(String(letters))
     cursor -= letters.count - joined.count
     letters = joined
   }
+
+  /// It never becomes one with a letter beside it that stands alone too.
+  private static func standsAlone(_ letter: Character) -> Bool { letter.isASCII && !letter.isNewline }
 
   private mutating func delete(_ range: Range<Int>) {
     letters.removeSubrange(range)

@@ -90,7 +90,8 @@ struct ShellLine: Equatable {
         word = nil
         continue
       }
-      var current = word ?? Word(raw: "", value: "")
+      // Taken out, so that the texts have one owner and grow in place.
+      var current = word.take() ?? Word(raw: "", value: "")
       current.raw.append(letter)
       if letter == quote {
         quote = nil

@@ -93,4 +93,18 @@ import Testing
     // Letters of two columns.
     #expect(ShellConsole.rendered("> ", Array("東京"), 1, 80) == "\r\u{1B}[K> 東京\u{1B}[2D")
   }
+
+  /// The story: each letter that was typed or pasted had all of the line looked at for letters that become one.
+  @Test(.timeLimit(.minutes(1))) func aLongLineIsNotLookedAtForEachLetter() {
+    var editor = LineEditor()
+    let text = String(repeating: "ab, ", count: 25_000)
+    for letter in text { _ = editor.take(.letter(letter)) { _ in Completion(replaced: 0, candidates: []) } }
+    #expect(editor.text == text)
+    // What becomes one with a letter beside it still does.
+    for letter in "\u{301}" {
+      _ = editor.take(.letter(letter)) { _ in Completion(replaced: 0, candidates: []) }
+    }
+    #expect(editor.cursor == text.count)
+    #expect(editor.text.utf8.count == text.utf8.count + 2)
+  }
 }

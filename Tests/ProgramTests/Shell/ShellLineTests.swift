@@ -1,5 +1,6 @@
 // How a line of the shell becomes the arguments of a command.
 
+import CAllocations
 import Foundation
 import Testing
 
@@ -121,5 +122,20 @@ import Testing
     #expect(ShellHistory.path(["HOME": "/h", "DUGOUT_HISTORY": "/x"]) == "/x")
     #expect(ShellHistory.path(["HOME": "/h", "DUGOUT_HISTORY": ""]) == nil)
     #expect(ShellHistory.path([:]) == nil)
+  }
+
+  /// The story: each letter copied the whole word, so that a text of a mebibyte took half a minute. Linear, a word takes
+  /// few allocations; with a copy for each letter, as many as it has letters.
+  @Test(.enabled(if: allocations_are_counted())) func aLongWordIsNotCopiedForEachLetter() throws {
+    let text = String(repeating: "a", count: 20_000)
+    for line in [
+      "set a/b {a: \"\(text)\"}", "get `\(text)`", "get '\(text)'", "get \(text)", "get \"\\\(text)\"",
+    ] {
+      let before = allocations_of_this_thread()
+      let words = try #require(try ShellLine(line)).words
+      let count = allocations_of_this_thread() - before
+      #expect(words.last?.value.contains(text) == true)
+      #expect(count < 2000, "\(count) allocations")
+    }
   }
 }
