@@ -17,10 +17,11 @@
 // | FirebaseStorage        | OfflineSync DocumentStore ByteStore FirebaseCore              | Foundation Dispatch Synchronization Apple |
 // | FirebaseCore           | DocumentStore OfflineSync                                     | Foundation Dispatch Synchronization |
 // | OfflineSync            | DocumentStore ByteStore CDigest                               | libc Dispatch Synchronization |
-// | DocumentStore          | ByteStore                                                     | libc Dispatch Synchronization |
+// | DocumentStore          | ByteStore CSanitizer                                          | libc Dispatch Synchronization |
 // | ByteStore              | CLZ4 CDigest CFileSystem                                      | libc Dispatch Synchronization |
 // | CDigest                |                                                               |                           |
 // | CFileSystem            |                                                               |                           |
+// | CSanitizer             |                                                               |                           |
 // | CLZ4                   |                                                               |                           |
 //
 // libc is Glibc, Musl or Darwin. Apple is what only Apple's systems have: SwiftUI, UIKit, AppKit,
@@ -65,8 +66,9 @@ let package = Package(
       name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
     .target(name: "CDigest", cSettings: [.treatAllWarnings(as: .error)]),
     .target(name: "CFileSystem", cSettings: [.treatAllWarnings(as: .error)]),
+    .target(name: "CSanitizer", cSettings: [.treatAllWarnings(as: .error)]),
     .target(name: "ByteStore", dependencies: ["CLZ4", "CDigest", "CFileSystem"], swiftSettings: engine),
-    .target(name: "DocumentStore", dependencies: ["ByteStore"], swiftSettings: engine),
+    .target(name: "DocumentStore", dependencies: ["ByteStore", "CSanitizer"], swiftSettings: engine),
     .target(
       name: "OfflineSync", dependencies: ["DocumentStore", "ByteStore", "CDigest"], swiftSettings: engine),
 
@@ -202,7 +204,8 @@ if Context.environment["DUGOUT_LIBFUZZER"] != nil {
 // nothing above it. Without the variable, as for every user, there is the whole package.
 if let band = Context.environment["DUGOUT_BAND"] {
   let engine = [
-    "CLZ4", "CDigest", "CFileSystem", "ByteStore", "DocumentStore", "OfflineSync", "Harness", "CAllocations",
+    "CLZ4", "CDigest", "CFileSystem", "CSanitizer", "ByteStore", "DocumentStore", "OfflineSync", "Harness",
+    "CAllocations",
   ]
   let api = ["FirebaseCore", "FirebaseFirestore", "FirebaseFirestoreSwift", "FirebaseStorage", "Firebase"]
   let layers = ["Ballcap", "BallcapFields", "Pring", "StreamBaseKit", "StreamHarness", "LayerHarness"]

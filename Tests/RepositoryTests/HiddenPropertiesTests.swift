@@ -41,7 +41,7 @@ import Testing
 
   /// What a program with `Pring` consists of.
   private static let modules = [
-    "CDigest", "CFileSystem", "ByteStore", "DocumentStore", "OfflineSync", "FirebaseCore",
+    "CDigest", "CFileSystem", "CSanitizer", "ByteStore", "DocumentStore", "OfflineSync", "FirebaseCore",
     "FirebaseFirestore", "FirebaseStorage", "Pring",
   ]
 }

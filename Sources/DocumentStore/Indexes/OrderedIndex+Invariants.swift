@@ -10,7 +10,7 @@ extension OrderedIndex {
   /// A sentence about the first rule that is broken, or nil.
   func invariantBroken() -> String? {
     guard let tree else { return count == 0 ? nil : "an index without a tree has keys" }
-    defer { withExtendedLifetime(tree) {} }
+    defer { tree.endRead() }
     guard count == tree.root.keys, count > 0 else { return "an index counts its keys wrongly" }
     return tree.root.invariantBroken(below: OrderedIndexBounds())
   }
@@ -28,7 +28,7 @@ extension OrderedIndex {
       }
     }
     guard let tree else { return (0, 0, 0) }
-    defer { withExtendedLifetime(tree) {} }
+    defer { tree.endRead() }
     visit(tree.root)
     return (nodes.all, nodes.loaded, nodes.bytes)
   }

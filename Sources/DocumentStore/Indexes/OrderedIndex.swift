@@ -15,6 +15,7 @@
 // loads all it needs first: it changes nothing if that fails.
 
 import ByteStore
+internal import CSanitizer
 
 struct OrderedIndex: Sendable {
   /// The longest key: an inner node has room for five of them, and can be split if there is one more.
@@ -36,13 +37,17 @@ struct OrderedIndex: Sendable {
   var isEmpty: Bool { count == 0 }
 
   /// The floors of nodes; a lookup touches as many.
-  var depth: Int { tree.map { $0.root.level + 1 } ?? 0 }
+  var depth: Int {
+    guard let tree else { return 0 }
+    defer { tree.endRead() }
+    return tree.root.level + 1
+  }
 
   // MARK: Finding
 
   func ordinal(of key: RawSpan) throws(DocumentStoreError) -> UInt32? {
     guard let tree else { return nil }
-    defer { withExtendedLifetime(tree) {} }
+    defer { tree.endRead() }
     var way = OrderedIndexWay(tree.root)
     while !way.node.isLeaf { try way.descend(to: way.node.childIndex(of: key)) }
     let (index, isFound) = way.node.search(key, from: 0)
@@ -52,7 +57,7 @@ struct OrderedIndex: Sendable {
   /// Has the leaf of a key in memory, so that a change will find it there.
   func load(leafOf key: RawSpan) throws(DocumentStoreError) {
     guard let tree else { return }
-    defer { withExtendedLifetime(tree) {} }
+    defer { tree.endRead() }
     var way = OrderedIndexWay(tree.root)
     while !way.node.isLeaf {
       let index = way.node.childIndex(of: key)
@@ -103,14 +108,25 @@ struct OrderedIndex: Sendable {
       guard let shared = tree else { preconditionFailure("an index with keys has a tree") }
       shared.root.retain()
       tree = OrderedIndexTree(shared.root)
+      shared.endRead()
     }
     guard let tree else { preconditionFailure("an index with keys has a tree") }
+    tree.beginWrite()
     tree.makeRootUnique()
     return tree
   }
 }
 
 /// Holds the root for all copies of an index.
+///
+/// Reads and writes of a tree, and of the nodes that only it refers to, never meet. A thread that reads holds a reference
+/// from before until after (`endRead`). A thread that writes holds the only reference (`isKnownUniquelyReferenced`), and has
+/// it from a lock. A reader gives its reference up with a release, and the look at the count is an acquire: so all that it
+/// read comes before the write. New references are copies of the writer's own, which it makes under its lock.
+///
+/// The thread sanitizer does not see the counts, which are the runtime's, and would report each write after a read of
+/// another thread. `endRead` and `beginWrite` tell it of this order and of no other: a write to a tree that others still
+/// read is reported on.
 final class OrderedIndexTree: @unchecked Sendable {
   // An index writes to a tree only if no other refers to it; that is what makes it Sendable.
 
@@ -118,7 +134,19 @@ final class OrderedIndexTree: @unchecked Sendable {
 
   init(_ root: OrderedIndexNode) { self.root = root }
 
-  deinit { root.release() }
+  deinit {
+    // The last reference is given up after all others, in the same order.
+    unsafe dugout_order_acquire(address)
+    root.release()
+  }
+
+  /// The end of a look at the tree or at its nodes: the reference is held until here.
+  func endRead() { withExtendedLifetime(self) { unsafe dugout_order_release(address) } }
+
+  /// To be called with the only reference there is.
+  func beginWrite() { unsafe dugout_order_acquire(address) }
+
+  private var address: UnsafeMutableRawPointer { unsafe Unmanaged.passUnretained(self).toOpaque() }
 
   func makeRootUnique() { root = root.madeUnique() }
 
@@ -211,7 +239,7 @@ struct OrderedIndexBounds {
 extension OrderedIndex {
   private func place(of key: RawSpan) throws(DocumentStoreError) -> OrderedIndexPlace {
     guard let tree else { return OrderedIndexPlace() }
-    defer { withExtendedLifetime(tree) {} }
+    defer { tree.endRead() }
     var way = OrderedIndexWay(tree.root)
     var place = OrderedIndexPlace()
     while !way.node.isLeaf {
@@ -228,7 +256,7 @@ extension OrderedIndex {
   /// Loads what the removal of an entry might merge the nodes on its way with.
   private func loadNeighbours(of place: OrderedIndexPlace) throws(DocumentStoreError) {
     guard let tree else { return }
-    defer { withExtendedLifetime(tree) {} }
+    defer { tree.endRead() }
     var way = OrderedIndexWay(tree.root)
     while !way.node.isLeaf {
       let parent = way

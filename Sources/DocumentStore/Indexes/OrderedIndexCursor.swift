@@ -115,7 +115,7 @@ struct OrderedIndexCursor: ~Copyable {
   }
 
   /// Nodes are not counted here: it is the tree that must not go before the last look at one of them.
-  private borrowing func holdTree() { withExtendedLifetime(tree) {} }
+  private borrowing func holdTree() { tree?.endRead() }
 
   /// Makes `spot` the leaf with the key of a rank.
   @discardableResult

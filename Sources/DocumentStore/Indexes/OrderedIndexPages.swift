@@ -20,7 +20,7 @@ struct OrderedIndexPages: Sendable {
 
   init(_ index: OrderedIndex) throws(DocumentStoreError) {
     self.index = index
-    defer { withExtendedLifetime(index) {} }
+    defer { index.tree?.endRead() }
     guard let root = index.tree?.root, !root.isLeaf else { return }
     parents = [Parent(way: OrderedIndexWay(root), firstChild: 1)]
     var floor = 0..<1
@@ -46,7 +46,7 @@ struct OrderedIndexPages: Sendable {
   func payload(ofPage page: Int) throws(DocumentStoreError) -> [UInt8] {
     precondition((0..<count).contains(page), "a page of the index")
     // The nodes are the index's.
-    defer { withExtendedLifetime(index) {} }
+    defer { index.tree?.endRead() }
     if page == 0 { return root }
     if page < parents.count { return Self.encoded(parents[page].way.node, parents[page].firstChild) }
     let parent = parents[parentIndex(ofLeaf: page)]

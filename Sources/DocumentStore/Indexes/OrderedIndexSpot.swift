@@ -49,7 +49,7 @@ struct OrderedIndexSpot {
 extension OrderedIndexTree {
   /// The leaf where a key is, or would be; its place there, and whether it is there.
   func spot(of key: RawSpan) throws(DocumentStoreError) -> OrderedIndexSpot.Found {
-    defer { withExtendedLifetime(self) {} }
+    defer { endRead() }
     var descent = OrderedIndexDescent(root)
     while !descent.isAtLeaf {
       descent.choose(key)
@@ -62,7 +62,7 @@ extension OrderedIndexTree {
   func spots(
     of lower: RawSpan, _ upper: RawSpan
   ) throws(DocumentStoreError) -> (lower: OrderedIndexSpot.Found, upper: OrderedIndexSpot.Found) {
-    defer { withExtendedLifetime(self) {} }
+    defer { endRead() }
     var (first, second) = (OrderedIndexDescent(root), OrderedIndexDescent(root))
     while !first.isAtLeaf {
       first.choose(lower)
@@ -75,7 +75,7 @@ extension OrderedIndexTree {
   }
 
   func spot(ofRank rank: Int) throws(DocumentStoreError) -> OrderedIndexSpot {
-    defer { withExtendedLifetime(self) {} }
+    defer { endRead() }
     var way = OrderedIndexWay(root)
     var parent: OrderedIndexWay?
     var index = 0
