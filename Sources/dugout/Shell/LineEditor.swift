@@ -63,11 +63,12 @@ struct LineEditor {
   }
 
   private mutating func insert(_ new: [Character]) {
-    let around = letters[max(0, cursor - 1)..<min(letters.count, cursor + 1)]
+    let around = max(0, cursor - 1)..<min(letters.count, cursor + 1)
+    let isPlain = new.allSatisfy(Self.standsAlone) && letters[around].allSatisfy(Self.standsAlone)
     letters.insert(contentsOf: new, at: cursor)
     cursor += new.count
     // Where a long line is pasted, to look at all of it for each letter would take long.
-    if new.allSatisfy(Self.standsAlone), around.allSatisfy(Self.standsAlone) { return }
+    if isPlain { return }
     // A combining mark may have become one with the letter before it.
     let joined = Array(String(letters))
     cursor -= letters.count - joined.count
