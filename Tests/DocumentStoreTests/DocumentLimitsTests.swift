@@ -201,6 +201,64 @@ import Testing
     #expect(complaint(StoredMap([(name, .null)])) == nil)
   }
 
+  // MARK: Pending times
+
+  /// A record with one inside another could be written and never be read again.
+  @Test func aPendingTimeHoldsNoOtherAndWhatItHoldsIsWithinTheLimits() throws {
+    let time = StoredTimestamp.first
+    func nest(_ depth: Int) -> StoredValue {
+      (0..<depth).reduce(.null) { value, _ in .map(StoredMap([("d", value)])) }
+    }
+    let refused: [StoredValue?] = [
+      .pendingTimestamp(time, previous: nil), .pendingTimestamp(time, previous: .null), nest(21),
+      .map(StoredMap([(text(1501), .null)])), .array([.array([])]), .string(text(1 << 20)),
+    ]
+    let store = try DocumentStore.openInMemory()
+    for previous in refused {
+      let value = StoredValue.pendingTimestamp(time, previous: previous)
+      for fields in [StoredMap([("v", value)]), StoredMap([("a", .array([value]))])] {
+        #expect(complaint(fields) != nil, "\(String(describing: previous))")
+        #expect(throws: DocumentStoreError.self) { try store.commit([.set(place, fields)]) }
+        let mask = FieldMask(fields.entries.map { StoredFieldPath(unchecked: [$0.name]) })
+        #expect(throws: DocumentStoreError.self) { try store.commit([.patch(place, fields, mask: mask)]) }
+      }
+      let union = FieldTransform(StoredFieldPath(unchecked: ["a"]), .arrayUnion([value]))
+      #expect(throws: DocumentStoreError.self) {
+        try store.commit([.set(place, StoredMap(), transforms: [union])])
+      }
+    }
+    for previous in [nil, StoredValue.integer(1), nest(20)] {
+      let fields = StoredMap([("v", .pendingTimestamp(time, previous: previous))])
+      try store.commit([.set(place, fields)])
+      #expect(try store.document(at: place)?.fields == fields)
+    }
+  }
+
+  // MARK: Documents from outside
+
+  @Test func aDocumentFromOutsideHasNoPendingTimeAndARecordAndAPathThatTheStoreTakes() {
+    func isForeign(_ fields: StoredMap, at path: DocumentPath? = nil) -> Bool {
+      let document = StoredDocument(
+        path: path ?? place, createTime: .first, updateTime: .first, fields: fields)
+      return failure { try DocumentLimits.checkForeign(document) } == nil
+    }
+    let pending = StoredValue.pendingTimestamp(.first, previous: nil)
+    let long = text(9 << 20)
+    let reference = StoredReference(projectID: long, databaseID: "", path: place)
+    #expect(isForeign(StoredMap([("n", .integer(1))])))
+    #expect(!isForeign(StoredMap([("p", pending)])))
+    #expect(!isForeign(StoredMap([("a", .array([.map(StoredMap([("p", pending)]))]))])))
+    // Neither counts for the size of a document.
+    #expect(!isForeign(StoredMap([("r", .reference(reference))])))
+    #expect(!isForeign(StoredMap([("b", .array([StoredValue](repeating: .bytes([]), count: 1_700_000)))])))
+    let strange: [[String]] = [
+      [], ["rooms"], ["rooms", ""], ["__sync__", "globals"], ["rooms", text(1501)], [long, long],
+    ]
+    for segments in strange {
+      #expect(!isForeign(StoredMap(), at: DocumentPath(unchecked: segments)), "\(segments.count)")
+    }
+  }
+
   @Test func whateverIsAllowedHasARecordThatTheStoreTakes() {
     let nulls = StoredValue.array([StoredValue](repeating: .null, count: 1_048_487))
     let shortNames = StoredMap(

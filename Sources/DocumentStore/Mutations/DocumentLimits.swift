@@ -1,5 +1,7 @@
 // What a document may hold and a request may ask for, checked before anything is written.
 
+import ByteStore
+
 /// The limits of one document and of one request, and the arithmetic of sizes.
 package enum DocumentLimits {
   static let documentBytesMax = 1 << 20
@@ -14,12 +16,64 @@ package enum DocumentLimits {
   /// Of one document in one commit.
   static let transformsMax = 500
 
-  /// For documents that come whole from elsewhere.
+  /// Checks a document as a commit leaves it.
   package static func check(_ document: StoredDocument) throws(DocumentStoreError) {
     do throws(Refusal) {
       _ = try bytes(of: document.fields, in: document.path)
     } catch {
       throw error.error(in: document.path)
+    }
+  }
+
+  /// Checks a document of a remote, a bundle or another source outside this process. A cache stores such a document
+  /// as it is, so this also covers what no commit would check: the path, pending times, and the bytes of its record.
+  package static func checkForeign(_ document: StoredDocument) throws(DocumentStoreError) {
+    try checkKey(of: document.path)
+    do throws(PathError) { try document.path.check() } catch { throw .invalidArgument(error.description) }
+    // First, since it bounds the recursion of the others.
+    try check(document)
+    do throws(Refusal) {
+      if holdsPendingTime(.map(document.fields)) {
+        throw Refusal("A time that is still pending cannot come from outside")
+      }
+      // Values without bytes of their own, and the names of projects, count nothing above.
+      try require(document.fields.recordBytesMax, recordBytesMax, "The record of the document")
+    } catch {
+      throw error.error(in: document.path)
+    }
+  }
+
+  /// Checks a value that a remote has computed for a field.
+  package static func checkForeign(
+    _ value: StoredValue, at field: StoredFieldPath, in path: DocumentPath
+  ) throws(DocumentStoreError) {
+    do throws(Refusal) {
+      try require(try bytes(of: value, at: field), fieldValueBytesMax, "The value")
+      if holdsPendingTime(value) { throw Refusal("A time that is still pending cannot come from outside") }
+      try require(StoredMap([("v", value)]).recordBytesMax, recordBytesMax, "The record of the value")
+    } catch {
+      throw error.error(in: path)
+    }
+  }
+
+  /// Checks that a document can be stored under this path, also where the path is one of the store's own.
+  package static func checkKey(of path: DocumentPath) throws(DocumentStoreError) {
+    let bytes = path.segments.isEmpty ? 0 : DocumentKey.encode(path).count
+    guard bytes > Batch.keyBytesMax else { return }
+    throw .invalidArgument("The key of a document has \(bytes) bytes, and the limit is \(Batch.keyBytesMax).")
+  }
+
+  /// Room for the head of a record is left in the largest value.
+  private static let recordBytesMax = Batch.valueBytesMax - 1024
+
+  /// Searches a value whose depth was checked.
+  private static func holdsPendingTime(_ value: StoredValue) -> Bool {
+    switch value {
+    case .pendingTimestamp: true
+    case .array(let elements): elements.contains(where: holdsPendingTime)
+    case .map(let map): map.entries.contains { holdsPendingTime($0.value) }
+    case .null, .boolean, .integer, .double, .timestamp, .string, .bytes, .reference, .geoPoint, .vector:
+      false
     }
   }
 
@@ -103,7 +157,15 @@ package enum DocumentLimits {
   private static func bytes(of value: StoredValue, depth: Int) throws(Refusal) -> Int {
     switch value {
     case .null, .boolean: return 1
-    case .integer, .double, .timestamp, .pendingTimestamp: return 8
+    case .integer, .double, .timestamp: return 8
+    case .pendingTimestamp(_, let previous):
+      guard let previous else { return 8 }
+      // A record could be written with one, and never be read again.
+      if case .pendingTimestamp = previous { throw Refusal("A pending time cannot be inside another") }
+      // What was there before was within the limits by itself, and counts nothing beside what is there now.
+      try require(
+        try bytes(of: previous, depth: depth), fieldValueBytesMax, "The value before a pending time")
+      return 8
     case .string(let text): return text.utf8.count + 1
     case .bytes(let bytes): return bytes.count
     case .reference(let reference): return try bytes(of: reference)
