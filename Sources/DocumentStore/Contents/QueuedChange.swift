@@ -35,7 +35,7 @@ package struct QueuedChange: Sendable, Equatable {
     case .update(let changes):
       guard var object else { return nil }
       changes.apply(to: &object.attributes)
-      object.metageneration += 1
+      object.countChange()
       object.changed = time
       return object
     }

@@ -70,6 +70,11 @@ package struct StoredObject: Hashable, Sendable {
   package var remoteGeneration: Int64?
 
   package var generation: Int64 { remoteGeneration ?? made.microseconds }
+
+  /// Counts one more change of attributes. A remote may have given the content the last number there is, which stays.
+  package mutating func countChange() {
+    if metageneration < .max { metageneration += 1 }
+  }
 }
 
 extension StoredObject {

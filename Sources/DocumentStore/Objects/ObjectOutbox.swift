@@ -123,7 +123,7 @@ package struct ObjectOutbox: Sendable {
         var object = try objects.object(of: document)
         changes.apply(to: &object.attributes)
         try object.attributes.check()
-        object.metageneration += 1
+        object.countChange()
         updated = object
         try add(change, document, in: transaction)
         let transforms = [FieldTransform(StoredObject.changedField, .serverTimestamp)]
@@ -274,7 +274,7 @@ package struct ObjectOutbox: Sendable {
       var object = try objects.object(of: document)
       guard object.remoteGeneration == standing.generation else { return nil }
       object.attributes = attributes
-      object.metageneration += 1
+      object.countChange()
       object.changed = .epoch
       object.take(standing)
       try transaction.write(.set(path.document, object.fields, transforms: object.timesToCome))

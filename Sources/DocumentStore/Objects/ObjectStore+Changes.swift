@@ -94,7 +94,7 @@ extension ObjectStore {
       var object = try object(of: document)
       body(&object.attributes)
       try object.attributes.check()
-      object.metageneration += 1
+      object.countChange()
       result = object
       try transaction.write(
         .set(

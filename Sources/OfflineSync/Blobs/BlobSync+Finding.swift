@@ -168,7 +168,9 @@ extension BlobSync {
     let remoteObject: RemoteObject?
     do throws(BlobSyncError) {
       remoteObject = try found { () throws(BlobRemoteError) in
-        try remote.object(bucket: path.bucket, name: path.name.text)
+        let object = try remote.object(bucket: path.bucket, name: path.name.text)
+        try object.check()
+        return object
       }
     } catch {
       if case .remote(.unavailable) = error, let local { return .here(local) }

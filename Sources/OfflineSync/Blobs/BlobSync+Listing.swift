@@ -93,8 +93,11 @@ extension BlobSync {
       let told = try asked { () throws(BlobRemoteError) in
         try remote.list(bucket: folder.bucket, below: entry, after: after, count: inside.count + 1)
       }
-      for inner in told.entries where ObjectEntry.isValid(inner, below: entry) {
-        if try isLeft(inner, by: inside, folder) { return true }
+      let inner = told.entries.filter { ObjectEntry.isValid($0, below: entry) }
+      for name in inner where try isLeft(name, by: inside, folder) { return true }
+      // A list of names that are none could go on for ever.
+      guard told.isLast || !inner.isEmpty else {
+        throw .remote(.rejected("The remote's list of \(entry) does not go on."))
       }
       guard !told.isLast, let end = told.entries.last, after?.precedesInUTF8(end) ?? true else {
         return false

@@ -69,7 +69,7 @@ package final class BlobSync: @unchecked Sendable {
   let remote: any BlobRemote
   let scheduler: any SyncScheduler
   /// Why nothing is sent any more.
-  private(set) var failure: BlobSyncError?
+  package private(set) var failure: BlobSyncError?
   /// In the order of their numbers, which is that of their commits.
   private var queue: ChangeQueue
   private var watchers: [Int64: Watcher] = [:]
@@ -350,6 +350,9 @@ package final class BlobSync: @unchecked Sendable {
   ) throws(BlobSyncError) -> RemoteObject? {
     try found { () throws(BlobRemoteError) in
       var object = try remote.object(bucket: path.bucket, name: path.name.text)
+      // What it says beyond the limits is not said back to it, nor of another object.
+      try object.check()
+      (object.bucket, object.name) = (path.bucket, path.name.text)
       changes.apply(to: &object.attributes)
       return try remote.update(object)
     }

@@ -211,7 +211,7 @@ public final class LoopbackBlobRemote: BlobRemote {
       changed.md5 = known.md5
       changed.downloadTokens = known.downloadTokens
       changed.generation = known.generation
-      changed.metageneration = known.metageneration + 1
+      changed.metageneration = known.metageneration < .max ? known.metageneration + 1 : .max
       (changed.created, changed.updated) = (known.created, Self.now)
       state.objects[key] = (changed, content)
       return changed

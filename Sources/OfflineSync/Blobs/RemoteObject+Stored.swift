@@ -41,13 +41,35 @@ extension RemoteObject {
   }
 }
 
+extension RemoteObject {
+  /// Limit for all download tokens together.
+  private static let tokenBytesMax = 8 << 10
+
+  /// Throws `rejected` if a record of the object could not hold what the remote says of it.
+  func check() throws(BlobRemoteError) {
+    do throws(DocumentStoreError) { try attributes.check() } catch { throw refusal(error.description) }
+    guard md5.isEmpty || md5.count == 16 else {
+      throw refusal("Its MD5 has \(md5.count) bytes, and not 16.")
+    }
+    let bytes = downloadTokens.reduce(0) { $0 + $1.utf8.count + 1 }
+    guard bytes <= Self.tokenBytesMax else {
+      throw refusal("Its download tokens have \(bytes) bytes, and the limit is \(Self.tokenBytesMax).")
+    }
+  }
+
+  private func refusal(_ reason: String) -> BlobRemoteError {
+    .rejected("The remote says of an object what no object can have. \(reason)")
+  }
+}
+
 extension StoredObject {
   /// With all that a remote says of the same content.
   func described(by object: RemoteObject) -> StoredObject {
     let standing = object.standing
     var described = self
     described.attributes = object.attributes
-    described.metageneration = standing.metageneration ?? metageneration + 1
+    described.countChange()
+    described.metageneration = standing.metageneration ?? described.metageneration
     described.made = standing.made ?? made
     described.changed = standing.changed ?? changed
     return described
