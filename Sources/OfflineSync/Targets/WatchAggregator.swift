@@ -15,6 +15,8 @@ struct WatchAggregator {
   private var states: [TargetID: TargetState] = [:]
   private var updates: [DocumentPath: SyncedDocument] = [:]
   private var targetsOfDocuments: [DocumentPath: Set<TargetID>] = [:]
+  /// Targets for which the remote has sent the content or the absence of a document.
+  private var updaters: [DocumentPath: Set<TargetID>] = [:]
   private var mismatches: [TargetID: WatchTarget.Purpose] = [:]
 
   mutating func noteRequest(for id: TargetID) { states[id, default: TargetState()].noteRequest() }
@@ -81,6 +83,7 @@ struct WatchAggregator {
     let isKnown = context.remoteKeys(id).contains(document.path)
     states[id, default: TargetState()].note(isKnown ? .modified : .added, of: document.path)
     updates[document.path] = document
+    updaters[document.path, default: []].insert(id)
     targetsOfDocuments[document.path, default: []].insert(id)
   }
 
@@ -92,7 +95,9 @@ struct WatchAggregator {
     let isKnown = context.remoteKeys(id).contains(path)
     states[id, default: TargetState()].note(isKnown ? .removed : nil, of: path)
     targetsOfDocuments[path, default: []].insert(id)
-    if let document { updates[path] = document }
+    guard let document else { return }
+    updates[path] = document
+    updaters[path, default: []].insert(id)
   }
 
   // MARK: Existence filters
@@ -129,8 +134,9 @@ struct WatchAggregator {
     var event = RemoteEvent(version: version)
     for id in states.keys.sorted() {
       guard let target = context.targets[id], isActive(id, context) else { continue }
-      // The remote has told all, and nothing of this document: there is none.
-      if states[id]?.isCurrent == true, let path = target.document, updates[path] == nil,
+      // The remote has told all of this target, and nothing of its document: there is none. What it has told of the
+      // document for other targets says nothing about this one.
+      if states[id]?.isCurrent == true, let path = target.document, updaters[path]?.contains(id) != true,
         !context.remoteKeys(id).contains(path)
       {
         remove(path, SyncedDocument(path, .absent, version: version), from: id, context)
@@ -147,6 +153,7 @@ struct WatchAggregator {
     event.mismatches = mismatches
     event.documents = updates
     updates = [:]
+    updaters = [:]
     targetsOfDocuments = [:]
     mismatches = [:]
     return event
