@@ -24,6 +24,9 @@ struct Scenario: Sendable {
     steps = json["steps"]?.array ?? []
   }
 
+  /// The API is that of Apple's platforms: what is not expected of clients there is not required here.
+  var excludesThisKind: Bool { tags.contains("no-ios") }
+
   /// Why it is not run; nil if it is.
   func reasonToSkip(_ mode: Mode) -> String? {
     if clients > 1 || tags.contains("multi-client") { return "several clients on one store" }

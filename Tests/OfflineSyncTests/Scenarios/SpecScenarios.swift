@@ -8,6 +8,9 @@ import Testing
     var passed = 0
     var failures: [String] = []
     var skipped: [String: Int] = [:]
+    /// Of scenarios that exclude clients of this kind: run, but not required to pass.
+    var excludedPassed = 0
+    var excludedFailures: [String] = []
   }
 
   @Test(arguments: Scenario.Mode.allCases)
@@ -49,18 +52,27 @@ import Testing
         found += 1
         run(scenario, mode, &tally)
       }
-      count += tally.passed + tally.failures.count
+      count += tally.passed + tally.failures.count + tally.excludedPassed + tally.excludedFailures.count
       let reasons = tally.skipped.sorted { $0.key < $1.key }.map { ", \($1) \($0)" }.joined()
       let skipped = tally.skipped.values.reduce(0, +)
       print(
         "\(file.lastPathComponent) (\(mode.rawValue)): \(tally.passed) passed, \(tally.failures.count) failed, "
-          + "\(skipped) skipped\(reasons)")
+          + "\(skipped) skipped\(reasons)\(excluded(tally))")
       for failure in tally.failures {
         Issue.record("\(file.lastPathComponent) (\(mode.rawValue)): \(failure)")
       }
     }
     #expect(found > 0, "\(directory) has no scenarios")
     return (Set(files.map(\.lastPathComponent)), count)
+  }
+
+  /// Those that exclude clients of this kind, and what becomes of them here; nothing if there are none.
+  private func excluded(_ tally: Tally) -> String {
+    let failures = tally.excludedFailures
+    guard tally.excludedPassed + failures.count > 0 else { return "" }
+    let lines = failures.map { "\n  excludes clients of this kind, and fails: \($0)" }.joined()
+    return "; of \(tally.excludedPassed + failures.count) that exclude clients of this kind, "
+      + "\(tally.excludedPassed) passed all the same\(lines)"
   }
 
   private func run(_ scenario: Scenario, _ mode: Scenario.Mode, _ tally: inout Tally) {
@@ -70,9 +82,31 @@ import Testing
     }
     do {
       try ScenarioRun.run(scenario, mode)
-      tally.passed += 1
+      if scenario.excludesThisKind { tally.excludedPassed += 1 } else { tally.passed += 1 }
     } catch {
-      tally.failures.append("\(scenario.name): \(error)")
+      let failure = "\(scenario.name): \(error)"
+      if scenario.excludesThisKind {
+        tally.excludedFailures.append(failure)
+      } else {
+        tally.failures.append(failure)
+      }
     }
+  }
+
+  /// A scenario that no client passes, with and without the tag that excludes those of this kind.
+  @Test func aScenarioThatExcludesThisKindOfClientIsListedApartFromFailures() throws {
+    let steps = #"[{"watchAck": [2], "expectedSnapshotsInSyncEvents": 7}]"#
+    func tally(_ tags: String) throws -> Tally {
+      let text = #"{"tags": \#(tags), "config": {"numClients": 1}, "steps": \#(steps)}"#
+      var tally = Tally()
+      run(Scenario("impossible", try JSONDecoder().decode(JSON.self, from: Data(text.utf8))), .memory, &tally)
+      return tally
+    }
+    let excluded = try tally(#"["no-ios", "no-android"]"#)
+    #expect(excluded.failures.isEmpty && excluded.excludedFailures.count == 1 && excluded.passed == 0)
+    #expect(self.excluded(excluded).contains("excludes clients of this kind, and fails: impossible"))
+    let required = try tally(#"["no-web"]"#)
+    #expect(required.failures.count == 1 && required.excludedFailures.isEmpty)
+    #expect(self.excluded(required) == "")
   }
 }
