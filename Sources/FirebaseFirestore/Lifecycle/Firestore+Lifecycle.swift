@@ -72,6 +72,9 @@ extension Firestore {
   /// stream has not ended, fail. Then the store is closed, and then comes this completion. A transaction's block must not
   /// wait for it.
   ///
+  /// With a remote, the completion of a write that it has not answered is called with `cancelled`, where the original
+  /// never calls it. The write stays in the queue, and the next instance sends it.
+  ///
   /// Of instances that share a directory, the last one ends the way to the remote: writes of the others, and who waits
   /// for them, are told when the remote has answered, or then.
   public func terminate(completion: (((any Error)?) -> Void)? = nil) {
