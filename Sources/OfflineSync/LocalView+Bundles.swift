@@ -27,7 +27,15 @@ extension LocalView {
   ///
   /// With a remote they come into the cache as if it had told them, and the queue stays over them. Its queries are known
   /// up to their time: whoever listens to one of them hears from the remote what is new since then.
+  ///
+  /// Throws `invalidArgument`, and loads nothing, if something in it is beyond the limits.
   public func load(_ bundle: BundleContents) throws {
+    try RemoteLimits.check(bundle)
+    let memories = Self.memories(of: bundle)
+    for memory in memories {
+      _ = try DocumentLimits.check(memory)
+      try DocumentLimits.checkKey(of: memory.path)
+    }
     if let driver {
       let isDone = DispatchSemaphore(value: 0)
       let failure = Locked<OfflineSyncError?>(nil)
@@ -38,7 +46,7 @@ extension LocalView {
       isDone.wait()
       // It is remembered as loaded only if it was.
       if let error = failure.withLock({ $0 }) { throw error }
-      return try commit([], Self.memories(of: bundle))
+      return try commit([], memories)
     }
     var rest = bundle.documents[...]
     while true {
@@ -48,7 +56,7 @@ extension LocalView {
         return byteCount < Self.commitBytesMax
       }
       rest = rest[chunk.endIndex...]
-      try commit(chunk, rest.isEmpty ? Self.memories(of: bundle) : [])
+      try commit(chunk, rest.isEmpty ? memories : [])
       if rest.isEmpty { return }
     }
   }

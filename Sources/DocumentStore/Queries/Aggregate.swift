@@ -25,6 +25,15 @@ public enum Aggregate: Hashable, Sendable {
     }
   }
 
+  /// Whether a remote can have computed this: counts are never negative, and only averages can be nothing.
+  package func canBe(_ value: StoredValue) -> Bool {
+    switch (self, value) {
+    case (.count, .integer(let count)): count >= 0
+    case (.sum, .integer), (.sum, .double), (.average, .integer), (.average, .double), (.average, .null): true
+    default: false
+    }
+  }
+
   /// Throws if they are more than the limit; those that repeat share a result and count once.
   public static func check(
     _ aggregates: [Aggregate], _ limits: QueryLimits = QueryLimits()

@@ -83,7 +83,7 @@ struct BundleReader {
       let time = try values.timestamp(document["updateTime"])
       // It is stored as it is: what is beyond the limits could not be read again.
       do throws(DocumentStoreError) {
-        try DocumentLimits.check(
+        try DocumentLimits.checkForeign(
           StoredDocument(path: path, createTime: time, updateTime: time, fields: fields))
       } catch { throw BundleError("\(error)") }
       return .document(path: path, fields: fields, updateTime: time)

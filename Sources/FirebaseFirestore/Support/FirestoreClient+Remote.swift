@@ -150,10 +150,13 @@ extension FirestoreClient {
   ) -> Listening {
     let listening = Listening { [weak self] in self?.forget($0) }
     remember(listening)
-    let tell: @Sendable (Result<ViewSnapshot, any Error>) -> Void = { result in
+    let tellOn: @Sendable (Result<ViewSnapshot, any Error>) -> Void = { result in
       guard !listening.isRemoved else { return }
       let told = result.map(made)
       listening.call { handler(told) }
+    }
+    let tell: @Sendable (Result<ViewSnapshot, any Error>) -> Void = { result in
+      tellOn(result)
       // Only then: what ends, ends loops, which have to hear why.
       if case .failure = result { listening.remove() }
     }
@@ -169,7 +172,10 @@ extension FirestoreClient {
             return queue.async { tell(.failure(FirestoreErrors.translate(error))) }
           }
           let id = driver.listen(to: query, rules) { result in
-            queue.async { tell(result.mapError(FirestoreErrors.translate)) }
+            let told: Result<ViewSnapshot, any Error> = result.mapError(FirestoreErrors.translate)
+            // One document of the remote that is beyond the limits is no reason to hear of no others.
+            if case .failure(.refused) = result { return queue.async { tellOn(told) } }
+            queue.async { tell(told) }
           }
           listening.attach { driver.unlisten(id) }
         }

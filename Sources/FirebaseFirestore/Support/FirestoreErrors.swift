@@ -46,6 +46,7 @@ enum FirestoreErrors {
   static func translate(_ error: OfflineSyncError) -> any Error {
     switch error {
     case .store(let error): translate(error)
+    case .refused(let refusal): make(.outOfRange, refusal.description)
     case .remote(let error):
       make(FirestoreErrorCode.Code(rawValue: error.code.rawValue) ?? .unknown, error.message)
     }

@@ -33,11 +33,26 @@ struct RemoteAggregate: Sendable {
     if patience.isOver { return take(patience.unanswered, attempt, backoff) }
     let answer = FirstAnswer<[StoredValue]>(patience) { result in
       switch result {
-      case .success(let values): done(.success(values))
+      case .success(let values):
+        if let refusal = refusal(of: values) {
+          return done(.failure(FirestoreErrors.translate(.refused(refusal))))
+        }
+        done(.success(values))
       case .failure(let error): take(error, attempt, backoff)
       }
     }
     remote.aggregate(aggregates, over: query, as: user) { answer.take($0) }
+  }
+
+  /// Refuses values that the aggregates cannot have.
+  private func refusal(of values: [StoredValue]) -> RemoteRefusal? {
+    guard values.count == aggregates.count else {
+      return RemoteRefusal(.answer, "It has \(values.count) values in place of \(aggregates.count).")
+    }
+    for (aggregate, value) in zip(aggregates, values) where !aggregate.canBe(value) {
+      return RemoteRefusal(.answer, "A value in it is none that \(aggregate.alias) can have.")
+    }
+    return nil
   }
 
   private func take(_ error: RemoteError, _ attempt: Int, _ backoff: Backoff) {

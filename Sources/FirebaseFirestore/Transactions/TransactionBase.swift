@@ -41,7 +41,10 @@ final class RemoteTransaction: TransactionBase {
         "Firestore transactions require all reads to be executed before all writes")
     }
     let found = try wait { remote.documents(at: [path], as: user, $0) }
-    guard let document = found.first else { return nil }
+    guard var document = found.first else { return nil }
+    do throws(RemoteRefusal) { document = try document.admitted(at: path) } catch {
+      throw OfflineSyncError.refused(error)
+    }
     let version = document.fields == nil ? SnapshotVersion.none : document.version
     let isTwice = state.withLock { state in
       defer { state.versions[path] = version }

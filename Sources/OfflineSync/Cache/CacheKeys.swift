@@ -19,7 +19,7 @@
 //                                   it changes, b: the batches that it writes in parts
 //   __sync__/tokens                 a stream token for each user
 //
-//   <path> and <user> are escaped: "%" is "%25", "/" is "%2f", ":" is "%3a"; a user begins with "=", and nobody is "-"
+//   <path> and <user> are escaped (EscapedName.swift); a user begins with "=", and nobody is "-"
 
 internal import DocumentStore
 
@@ -77,47 +77,19 @@ enum CacheKeys {
 
   // MARK: Names
 
-  static func queueName(_ user: String?) -> String { user.map { "=" + escaped($0) } ?? "-" }
+  static func queueName(_ user: String?) -> String { user.map { "=" + EscapedName.encode($0) } ?? "-" }
 
   /// Nil for what is no name of a queue.
   static func user(queueName: String) -> String?? {
     if queueName == "-" { return .some(nil) }
-    return queueName.hasPrefix("=") ? unescaped(String(queueName.dropFirst())) : nil
+    return queueName.hasPrefix("=") ? EscapedName.decode(String(queueName.dropFirst())) : nil
   }
 
-  static func escaped(_ path: DocumentPath) -> String { escaped(path.description) }
+  static func escaped(_ path: DocumentPath) -> String { EscapedName.encode(path.description) }
 
   static func path(_ escaped: String) -> DocumentPath {
-    DocumentPath(
-      unchecked: unescaped(escaped).split(separator: "/", omittingEmptySubsequences: false).map(String.init))
-  }
-
-  private static func escaped(_ text: String) -> String {
-    var bytes: [UInt8] = []
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "%"): bytes += Array("%25".utf8)
-      case UInt8(ascii: "/"): bytes += Array("%2f".utf8)
-      case UInt8(ascii: ":"): bytes += Array("%3a".utf8)
-      default: bytes.append(byte)
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
-  }
-
-  private static func unescaped(_ text: String) -> String {
-    var bytes: [UInt8] = []
-    var rest = Array(text.utf8)[...]
-    while let byte = rest.popFirst() {
-      guard byte == UInt8(ascii: "%"), rest.count >= 2,
-        let code = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
-      else {
-        bytes.append(byte)
-        continue
-      }
-      bytes.append(code)
-      rest.removeFirst(2)
-    }
-    return String(decoding: bytes, as: UTF8.self)
+    let path = EscapedName.decode(escaped)
+    return DocumentPath(
+      unchecked: path.split(separator: "/", omittingEmptySubsequences: false).map(String.init))
   }
 }

@@ -68,7 +68,7 @@ extension LocalStore {
     targets[id] = new
     let isDue =
       old.resumeToken.isEmpty || event.mismatches[id] != nil || change.isAboutDocuments
-      || new.version.microseconds - old.version.microseconds >= Self.tokenAgeMax
+      || new.version.microseconds &- old.version.microseconds >= Self.tokenAgeMax
     if isDue {
       transaction.put(new)
       unwritten.remove(id)

@@ -97,7 +97,7 @@ extension LocalStore {
     }
     if !token.isEmpty, token != streamToken {
       tokens[CacheKeys.queueName(user)] = token
-      transaction.put(tokens.map { ($0, .bytes($1)) }, at: CacheKeys.tokens)
+      putTokens(&transaction)
     }
     return try remove(batch, &transaction, .buffered, Acceptance(version: version, results: results))
   }

@@ -267,7 +267,14 @@ package final class LocalStore {
     guard token != streamToken else { return }
     tokens[CacheKeys.queueName(user)] = token.isEmpty ? nil : token
     var transaction = begin()
-    transaction.put(tokens.map { ($0, .bytes($1)) }, at: CacheKeys.tokens)
+    putTokens(&transaction)
     try finish(&transaction)
+  }
+
+  /// Writes all tokens but those of users whose names are too long for a field. After a restart their streams begin
+  /// without one.
+  func putTokens(_ transaction: inout CacheTransaction) {
+    let kept = tokens.filter { $0.key.utf8.count <= PathError.nameBytesMax }
+    transaction.put(kept.map { ($0, .bytes($1)) }, at: CacheKeys.tokens)
   }
 }

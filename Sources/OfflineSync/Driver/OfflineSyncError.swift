@@ -6,6 +6,8 @@ public import DocumentStore
 public enum OfflineSyncError: Error, Hashable, Sendable {
   /// The remote said no, or could not be reached.
   case remote(RemoteError)
+  /// The remote sent something that is beyond the limits. It was not stored, and whoever is told goes on.
+  case refused(RemoteRefusal)
   /// The store of this client failed.
   case store(DocumentStoreError)
 }
@@ -14,6 +16,7 @@ extension OfflineSyncError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .remote(let error): error.description
+    case .refused(let refusal): refusal.description
     case .store(let error): error.description
     }
   }

@@ -160,9 +160,14 @@ package final class SyncDriver: @unchecked Sendable {
     return id
   }
 
+  private static let queryBytesMax = 1 << 20
+
   private static func complaint(about query: StructuredQuery) -> OfflineSyncError? {
     do throws(DocumentStoreError) { try query.check() } catch { return .store(error) }
-    return nil
+    // It is kept with what is known of its answer.
+    let bytes = query.targetID.utf8.count
+    guard bytes > queryBytesMax else { return nil }
+    return .store(.invalidArgument("The query has \(bytes) bytes, and the limit is \(queryBytesMax)."))
   }
 
   package func unlisten(_ id: ListenerID) {
@@ -449,6 +454,7 @@ package final class SyncDriver: @unchecked Sendable {
       case .tell(let id, let snapshot): listeners[id]?(.success(snapshot))
       case .failListener(let id, let error):
         listeners.removeValue(forKey: id)?(.failure(.remote(error)))
+      case .refuse(let id, let refusal): listeners[id]?(.failure(.refused(refusal)))
       case .tellSync(let id): syncListeners[id]?()
       case .finishWrite(let call, let error):
         writes.removeValue(forKey: call)?(error.map { .remote($0) })

@@ -10,6 +10,7 @@ extension SyncEngine {
     }
     for path in outcome.addedLimbo {
       limbo.addReference(to: path, of: target)
+      if let id = limbo.active[path] { tell([target: watching.aggregator.refusals(of: id)]) }
       guard limbo.active[path] == nil, !limbo.enqueued.contains(path) else { continue }
       limbo.enqueued.append(path)
       try pumpLimbo()
@@ -69,7 +70,10 @@ extension SyncEngine {
 
   func apply(_ event: RemoteEvent) throws(DocumentStoreError) {
     noteReceived(event)
+    // Before a listening ends that the document was asked for with.
+    let refusals = heard(event.refusals)
     try emit(try local.apply(event), event)
+    tell(refusals)
   }
 
   /// What the client believes to be in a target.

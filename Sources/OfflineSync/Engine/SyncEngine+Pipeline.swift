@@ -84,7 +84,7 @@ extension SyncEngine {
   func handshakeComplete(_ token: [UInt8]) throws(DocumentStoreError) {
     guard writing.phase == .open, !writing.isHandshakeComplete else { return }
     writing.isHandshakeComplete = true
-    try local.setStreamToken(token)
+    if RemoteLimits.refusal(of: token) == nil { try local.setStreamToken(token) }
     for batch in writing.pipeline { try send(batch) }
   }
 
@@ -97,7 +97,9 @@ extension SyncEngine {
     writing.backoff.reset()
     writing.hasFailed = false
     let batch = writing.pipeline.removeFirst()
-    try acknowledge(batch, version, results, token)
+    let answer = RemoteLimits.admitted(version, results, token, of: batch.mutations)
+    try acknowledge(batch, answer.version, answer.results, answer.token)
+    tell(answer.refusals)
     try fillPipeline()
   }
 
@@ -148,7 +150,8 @@ extension SyncEngine {
     writing.lookup = nil
     switch result {
     case .success(let documents):
-      try take(documents)
+      // What is refused is asked for again, as if there had been no answer.
+      guard try take(documents) else { break }
       try emit(try local.resolve(id), nil)
     case .failure(let error) where error.code.isPermanentForWrites:
       // Whoever may not see what others did cannot say what becomes of the write.

@@ -15,6 +15,8 @@ extension SyncEngine {
     case .askRemote: try follow(TargetData(try local.allocate(query), query))
     case .none, .keep, .unlisten, .leaveRemote: break
     }
+    guard !rules.isCacheOnly, let target = views[query.canonicalID]?.target else { return }
+    for refusal in standingRefusals(of: target) { effects.append(.refuse(id, refusal)) }
   }
 
   func unlisten(_ id: ListenerID) throws(DocumentStoreError) {
@@ -131,6 +133,46 @@ extension SyncEngine {
     var changes = known.view.compute(documents)
     if changes.needsRefill { known.view.refill(try local.documents(known.view.query), &changes) }
     return known.view.apply(changes, change, at: version, isPendingReset: isPendingReset)
+  }
+
+  // MARK: Refusals
+
+  /// Standing refusals of a target, and of the limbo documents of its views.
+  private func standingRefusals(of target: TargetID) -> [RemoteRefusal] {
+    let paths = (limbo.pathsOfTargets[target] ?? []).sorted { ValueOrder.compare($0, $1) == .before }
+    let ids = [target] + paths.compactMap { limbo.active[$0] }
+    return ids.flatMap { watching.aggregator.refusals(of: $0) }
+  }
+
+  /// Maps refusals of limbo targets to the user targets that wait for them.
+  func heard(_ refusals: [TargetID: [RemoteRefusal]]) -> [TargetID: [RemoteRefusal]] {
+    var heard: [TargetID: [RemoteRefusal]] = [:]
+    for (id, refused) in refusals {
+      let targets = limbo.resolutions[id].map { limbo.references[$0.path] ?? [] } ?? [id]
+      for target in targets { heard[target, default: []] += refused }
+    }
+    return heard
+  }
+
+  /// Tells listeners of these targets, except those of the cache alone.
+  func tell(_ refusals: [TargetID: [RemoteRefusal]]) {
+    for (target, refused) in heard(refusals).sorted(by: { $0.key < $1.key }) {
+      for text in textsOfTargets[target] ?? [] { tell(refused, to: text) }
+    }
+  }
+
+  /// Tells listeners whose views contain the refused document.
+  func tell(_ refusals: [RemoteRefusal]) {
+    for refusal in refusals {
+      guard case .document(let path) = refusal.subject else { continue }
+      for text in viewOrder where views[text]?.view.document(path) != nil { tell([refusal], to: text) }
+    }
+  }
+
+  private func tell(_ refusals: [RemoteRefusal], to text: String) {
+    for id in events.askingRemote(text) {
+      for refusal in refusals { effects.append(.refuse(id, refusal)) }
+    }
   }
 
   // MARK: Online state

@@ -5,7 +5,7 @@ internal import DocumentStore
 extension SyncEngine {
   private static let idleTime: Int64 = 60_000_000
 
-  private var context: WatchContext {
+  var context: WatchContext {
     WatchContext(
       targets: watching.targets, remoteKeys: { [unowned self] in remoteKeys(of: $0) },
       documentsName: options.documentsName)
@@ -146,6 +146,11 @@ extension SyncEngine {
       return
     }
     watching.aggregator.handle(change, context)
+    if let refusal = RemoteLimits.refusal(ofSnapshotAt: version) {
+      // Nothing else may follow that would tell of it.
+      watching.aggregator.note(refusal, context)
+      return tell(watching.aggregator.takeRefusals(context))
+    }
     if version != .none, version >= local.lastRemoteVersion { try raise(version) }
   }
 

@@ -194,10 +194,19 @@ package final class SyncEngine {
     views.values.contains { $0.view.document(path) != nil }
   }
 
-  /// Documents that came by another way than the streams.
-  func take(_ documents: [RemoteDocument]) throws(DocumentStoreError) {
+  /// Applies documents that were looked up. Returns false if one of them was refused.
+  func take(_ documents: [RemoteDocument]) throws(DocumentStoreError) -> Bool {
     var event = RemoteEvent(version: .none)
-    for document in documents { event.documents[document.path] = document.synced }
+    var refusals: [RemoteRefusal] = []
+    for document in documents {
+      do throws(RemoteRefusal) {
+        event.documents[document.path] = try document.admitted(at: document.path).synced
+      } catch {
+        refusals.append(error)
+      }
+    }
     try emit(try local.apply(event), nil)
+    tell(refusals)
+    return refusals.isEmpty
   }
 }

@@ -69,6 +69,8 @@ package enum SyncEffect: Sendable {
 
   case tell(ListenerID, ViewSnapshot)
   case failListener(ListenerID, RemoteError)
+  /// Tells a listener of a refusal. The listener stays.
+  case refuse(ListenerID, RemoteRefusal)
   case tellSync(ListenerID)
   /// Nil if it was accepted.
   case finishWrite(CallID, RemoteError?)

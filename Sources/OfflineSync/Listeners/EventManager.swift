@@ -44,6 +44,11 @@ struct EventManager {
   /// Whether somebody listens to a query and wants to know what the remote says of it.
   func asksRemote(_ text: String) -> Bool { queries[text]?.asksRemote ?? false }
 
+  /// Listeners of a query that want the remote's answer.
+  func askingRemote(_ text: String) -> [ListenerID] {
+    queries[text]?.listeners.filter { !$0.rules.isCacheOnly }.map(\.id) ?? []
+  }
+
   mutating func add(
     _ id: ListenerID, to query: StructuredQuery, _ rules: ListenRules
   ) -> (request: Request, tellings: [Telling]) {

@@ -41,11 +41,13 @@ extension PendingBatch {
 
   // MARK: Accepted
 
-  /// The document as the remote has it now, as far as that can be known.
+  /// The document as the remote has it now, as far as that can be known. Without a version it is dated just after what
+  /// was known of it, so that whatever the watch stream tells next takes its place.
   func acknowledged(
     on document: SyncedDocument, _ version: SnapshotVersion, _ results: [WriteResult]
   ) -> SyncedDocument {
     let isKnown = wasMade(of: document.requirement, document.path, results) ?? !document.isAssumed
+    let version = version == .none ? document.version.next : version
     var isNew = false
     var document = document
     for (place, mutation) in mutations(of: document.path) {

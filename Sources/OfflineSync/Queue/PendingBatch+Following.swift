@@ -172,7 +172,9 @@ extension PendingBatch {
 
   /// The document as this batch has left it.
   private func ground(of path: DocumentPath, after answer: Acceptance) -> Precondition {
-    makes(path) ? .updateTime(version(of: path, answer).timestamp) : .exists(false)
+    guard makes(path) else { return .exists(false) }
+    let version = version(of: path, answer)
+    return version == .none ? .impossible : .updateTime(version.timestamp)
   }
 
   private func version(of path: DocumentPath, _ answer: Acceptance) -> SnapshotVersion {
@@ -193,7 +195,9 @@ extension PendingBatch {
   fileprivate func settled(
     behind batch: PendingBatch, _ path: DocumentPath, _ answer: Acceptance
   ) -> PendingBatch {
-    following(path, madeAt: batch.version(of: path, answer))
+    // The remote may have given no time: nothing can be made for that.
+    let version = batch.version(of: path, answer)
+    return following(path, madeAt: version == .none ? nil : version)
   }
 }
 

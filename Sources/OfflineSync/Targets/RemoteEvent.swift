@@ -25,6 +25,8 @@ package struct RemoteEvent: Sendable {
   /// Targets whose documents here are not those of the remote, and with which purpose they are asked for again.
   package var mismatches: [TargetID: WatchTarget.Purpose] = [:]
   package var documents: [DocumentPath: SyncedDocument] = [:]
+  /// Refusals of this event, by the targets that they were sent for.
+  package var refusals: [TargetID: [RemoteRefusal]] = [:]
   /// Of these, nobody but the engine wanted to know.
   package var resolvedLimbo: Set<DocumentPath> = []
 

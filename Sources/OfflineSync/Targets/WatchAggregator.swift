@@ -22,7 +22,9 @@ struct WatchAggregator {
   mutating func noteRequest(for id: TargetID) { states[id, default: TargetState()].noteRequest() }
 
   /// On this stream the remote has told all of a target, and no other request for it is on its way.
-  func hasToldAll(_ id: TargetID) -> Bool { states[id].map { $0.isTold && !$0.isPending } ?? false }
+  func hasToldAll(_ id: TargetID) -> Bool {
+    states[id].map { $0.isTold && !$0.isPending && $0.refused.isEmpty } ?? false
+  }
 
   mutating func remove(_ id: TargetID) { states[id] = nil }
 
@@ -30,16 +32,30 @@ struct WatchAggregator {
     switch change {
     case .target(let state, let ids, let token, _): handle(state, of: ids, token, context)
     case .document(let path, let document, let updated, let removed):
-      for id in updated {
-        if let document, document.fields != nil {
-          add(document.synced, to: id, context)
-        } else {
-          remove(path, document?.synced, from: id, context)
-        }
+      do throws(RemoteRefusal) {
+        let admitted = try document?.admitted(at: path)
+        handle(path, admitted, updated: updated, removed: removed, context)
+      } catch {
+        for id in updated where isActive(id, context) { states[id, default: TargetState()].note(error) }
+        // It has left them, whatever it is by now.
+        handle(path, nil, updated: [], removed: removed, context)
       }
-      for id in removed { remove(path, document?.synced, from: id, context) }
     case .existenceFilter(let id, let count, let filter): handle(count, filter, of: id, context)
     }
+  }
+
+  private mutating func handle(
+    _ path: DocumentPath, _ document: RemoteDocument?, updated: [TargetID], removed: [TargetID],
+    _ context: WatchContext
+  ) {
+    for id in updated {
+      if let document, document.fields != nil {
+        add(document.synced, to: id, context)
+      } else {
+        remove(path, document?.synced, from: id, context)
+      }
+    }
+    for id in removed { remove(path, document?.synced, from: id, context) }
   }
 
   // MARK: Targets
@@ -48,12 +64,19 @@ struct WatchAggregator {
     _ state: WatchChange.TargetState, of ids: [TargetID], _ token: [UInt8], _ context: WatchContext
   ) {
     let ids = ids.isEmpty ? states.keys.filter { isActive($0, context) }.sorted() : ids
-    for id in ids {
+    let refusal = RemoteLimits.refusal(of: token)
+    let token = refusal == nil ? token : []
+    // What was never asked for on this stream has no state that could change.
+    for id in ids where states[id] != nil {
+      if let refusal, isActive(id, context) { states[id]?.note(refusal) }
       switch state {
       case .added:
         states[id, default: TargetState()].noteResponse()
         // What came before was about the target as it was asked for earlier.
-        if states[id]?.isPending == false { states[id]?.clearChanges() }
+        if states[id]?.isPending == false {
+          states[id]?.clearChanges()
+          states[id]?.forgetRefusals()
+        }
         states[id]?.take(token)
       case .removed:
         states[id, default: TargetState()].noteResponse()
@@ -82,6 +105,7 @@ struct WatchAggregator {
     guard isActive(id, context) else { return }
     let isKnown = context.remoteKeys(id).contains(document.path)
     states[id, default: TargetState()].note(isKnown ? .modified : .added, of: document.path)
+    states[id]?.settleRefusal(of: document.path)
     updates[document.path] = document
     updaters[document.path, default: []].insert(id)
     targetsOfDocuments[document.path, default: []].insert(id)
@@ -94,6 +118,7 @@ struct WatchAggregator {
     guard isActive(id, context) else { return }
     let isKnown = context.remoteKeys(id).contains(path)
     states[id, default: TargetState()].note(isKnown ? .removed : nil, of: path)
+    states[id]?.settleRefusal(of: path)
     targetsOfDocuments[path, default: []].insert(id)
     guard let document else { return }
     updates[path] = document
@@ -106,6 +131,10 @@ struct WatchAggregator {
     _ count: Int, _ filter: BloomFilter.Parts?, of id: TargetID, _ context: WatchContext
   ) {
     guard let target = context.targets[id], isActive(id, context) else { return }
+    if let refusal = RemoteLimits.refusal(of: count) {
+      states[id, default: TargetState()].note(refusal)
+      return
+    }
     if let path = target.document {
       if count == 0 { remove(path, SyncedDocument(path, .absent), from: id, context) }
       return
@@ -124,8 +153,30 @@ struct WatchAggregator {
 
   private func count(of id: TargetID, _ context: WatchContext) -> Int {
     let changes = (states[id]?.documents ?? [:]).values
-    return context.remoteKeys(id).count + changes.count { $0 == .added } - changes.count { $0 == .removed }
+    let known = context.remoteKeys(id)
+    // The remote counts what was refused here.
+    let refused = (states[id]?.refused ?? []).subtracting(known)
+    return known.count + refused.count + changes.count { $0 == .added } - changes.count { $0 == .removed }
   }
+
+  // MARK: Refusals
+
+  /// Records a refusal for every active target.
+  mutating func note(_ refusal: RemoteRefusal, _ context: WatchContext) {
+    for id in states.keys where isActive(id, context) { states[id]?.note(refusal) }
+  }
+
+  /// Returns the refusals that listeners have not been told yet.
+  mutating func takeRefusals(_ context: WatchContext) -> [TargetID: [RemoteRefusal]] {
+    var refusals: [TargetID: [RemoteRefusal]] = [:]
+    for id in states.keys where isActive(id, context) {
+      if let untold = states[id]?.takeRefusals(), !untold.isEmpty { refusals[id] = untold }
+    }
+    return refusals
+  }
+
+  /// Refusals that listeners of a target have been told.
+  func refusals(of id: TargetID) -> [RemoteRefusal] { states[id]?.toldRefusals ?? [] }
 
   // MARK: Events
 
@@ -136,7 +187,8 @@ struct WatchAggregator {
       guard let target = context.targets[id], isActive(id, context) else { continue }
       // The remote has told all of this target, and nothing of its document: there is none. What it has told of the
       // document for other targets says nothing about this one.
-      if states[id]?.isCurrent == true, let path = target.document, updaters[path]?.contains(id) != true,
+      if states[id]?.isComplete == true, let path = target.document,
+        updaters[path]?.contains(id) != true,
         !context.remoteKeys(id).contains(path)
       {
         remove(path, SyncedDocument(path, .absent, version: version), from: id, context)
@@ -152,6 +204,7 @@ struct WatchAggregator {
     }
     event.mismatches = mismatches
     event.documents = updates
+    event.refusals = takeRefusals(context)
     updates = [:]
     updaters = [:]
     targetsOfDocuments = [:]

@@ -63,7 +63,7 @@ import Testing
         switch result {
         case .success(let (_, known)): .rank(known.fields?["rank"], known.version)
         case .failure(.remote(let error)): .failed(error.code)
-        case .failure(.store): .failed(nil)
+        case .failure(.refused), .failure(.store): .failed(nil)
         }
       answers.withLock { $0.append(answer) }
     }

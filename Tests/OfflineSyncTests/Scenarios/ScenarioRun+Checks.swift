@@ -102,7 +102,9 @@ extension ScenarioRun {
       options?["hasLocalMutations"]?.boolean == true
       ? .local : options?["hasCommittedMutations"]?.boolean == true ? .committed : .none
     let fields = json["value"].map { "\(StoredValue.map($0.map))" } ?? "none"
-    return "\(json["key"]?.string ?? "") @\(json["version"]?.integer ?? 0) \(pending) \(fields)"
+    // Here the version 0 says that a write is pending: a remote's document of that version has the next one.
+    let version = max(json["version"]?.integer ?? 0, pending == .local || fields == "none" ? 0 : 1)
+    return "\(json["key"]?.string ?? "") @\(version) \(pending) \(fields)"
   }
 
   // MARK: State

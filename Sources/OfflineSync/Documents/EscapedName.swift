@@ -1,0 +1,34 @@
+// Paths and users as names of documents.
+//
+//   "%" is "%25", "/" is "%2f", ":" is "%3a"; all other bytes stand for themselves
+
+enum EscapedName {
+  static func encode(_ text: String) -> String {
+    var bytes: [UInt8] = []
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "%"): bytes += Array("%25".utf8)
+      case UInt8(ascii: "/"): bytes += Array("%2f".utf8)
+      case UInt8(ascii: ":"): bytes += Array("%3a".utf8)
+      default: bytes.append(byte)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  static func decode(_ name: String) -> String {
+    var bytes: [UInt8] = []
+    var rest = Array(name.utf8)[...]
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%"), rest.count >= 2,
+        let code = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+      else {
+        bytes.append(byte)
+        continue
+      }
+      bytes.append(code)
+      rest.removeFirst(2)
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

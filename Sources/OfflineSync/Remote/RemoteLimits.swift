@@ -1,0 +1,135 @@
+// The one check that everything from outside passes before it touches a client's store.
+//
+//   document   path, keys made of it, times, and all limits of DocumentLimits
+//   token      bytes
+//   time       between 1970 and the year 9999
+//   answer     of a write: times, and each value that the remote has computed
+//
+// Bundles pass the same check of their documents.
+
+package import DocumentStore
+
+enum RemoteLimits {
+  /// Tokens are kept with their targets, and written each time these move on.
+  static let tokenBytesMax = 64 << 10
+
+  // MARK: Documents
+
+  /// Throws `invalidArgument` unless the document, and all that a client notes about it, can be stored and read again.
+  static func check(_ path: DocumentPath, _ fields: StoredMap?) throws(DocumentStoreError) {
+    let time = SnapshotVersion.none.timestamp
+    try DocumentLimits.checkForeign(
+      StoredDocument(path: path, createTime: time, updateTime: time, fields: fields ?? StoredMap()))
+    // The longest key of a cache with the path in it (CacheKeys.swift). A path may fit into its own key and, escaped, not
+    // into this one.
+    try DocumentLimits.checkKey(
+      of: DocumentPath(
+        unchecked: ["__targets__", "\(Int32.min)", "__keys__", EscapedName.encode(path.description)]))
+  }
+
+  /// Throws `invalidArgument` unless all of the bundle can be stored and read again.
+  static func check(_ bundle: BundleContents) throws(DocumentStoreError) {
+    for document in bundle.documents { try check(document.path, document.fields) }
+  }
+
+  // MARK: Tokens and times
+
+  static func refusal(of token: [UInt8]) -> RemoteRefusal? {
+    guard token.count > tokenBytesMax else { return nil }
+    return RemoteRefusal(.resumeToken, "It has \(token.count) bytes, and the limit is \(tokenBytesMax).")
+  }
+
+  static func refusal(of count: Int) -> RemoteRefusal? {
+    guard count < 0 else { return nil }
+    return RemoteRefusal(.existenceFilter, "It counts \(count) documents.")
+  }
+
+  static func refusal(ofSnapshotAt version: SnapshotVersion) -> RemoteRefusal? {
+    guard version != .none, !version.isMoment else { return nil }
+    return RemoteRefusal(.snapshotTime, "\(version.microseconds) microseconds since 1970 are no time.")
+  }
+
+  // MARK: Answers to writes
+
+  /// An answer that can be stored, and the refusals of what was left out.
+  struct Answer {
+    /// `none` if the remote gave no valid time. A document is then dated just after its known version.
+    var version: SnapshotVersion
+    var results: [WriteResult]
+    var token: [UInt8]
+    var refusals: [RemoteRefusal] = []
+  }
+
+  static func admitted(
+    _ version: SnapshotVersion, _ results: [WriteResult], _ token: [UInt8], of mutations: [Mutation]
+  ) -> Answer {
+    let isTokenFine = refusal(of: token) == nil
+    var answer = Answer(
+      version: version.isMoment ? version : .none, results: [], token: isTokenFine ? token : [])
+    for (result, mutation) in zip(results, mutations) {
+      do throws(RemoteRefusal) {
+        try check(result, of: mutation)
+        answer.results.append(result)
+      } catch {
+        answer.results.append(
+          WriteResult(
+            version: result.version.isMoment ? result.version : .none, versionBefore: .unknowable))
+        answer.refusals.append(error)
+      }
+    }
+    if !version.isMoment, let path = mutations.first?.path {
+      answer.refusals.append(refusal(of: path, "A write of it was answered with no time."))
+    }
+    return answer
+  }
+
+  private static func check(_ result: WriteResult, of mutation: Mutation) throws(RemoteRefusal) {
+    let path = mutation.path
+    guard result.version == .none || result.version.isMoment,
+      result.versionBefore.map({ $0 == .none || $0.isMoment }) ?? true
+    else { throw refusal(of: path, "The answer to a write of it has a time that is none.") }
+    for (transform, value) in zip(mutation.transforms, result.transformResults) {
+      do throws(DocumentStoreError) {
+        try DocumentLimits.checkForeign(value, at: transform.field, in: path)
+      } catch {
+        throw refusal(of: path, error.description)
+      }
+    }
+  }
+
+  static func refusal(of path: DocumentPath, _ reason: String) -> RemoteRefusal {
+    RemoteRefusal(.document(path), reason)
+  }
+}
+
+extension RemoteDocument {
+  /// Returns the document as it may be stored. Throws unless it is the one at `path` and within the limits.
+  package func admitted(at path: DocumentPath) throws(RemoteRefusal) -> RemoteDocument {
+    guard self.path == path else {
+      throw RemoteLimits.refusal(of: path, "What came in its place is another document.")
+    }
+    guard version == .none || version.isMoment, StoredTimestamp(microseconds: createTime.microseconds) != nil
+    else { throw RemoteLimits.refusal(of: path, "It has a time that is none.") }
+    do throws(DocumentStoreError) { try RemoteLimits.check(path, fields) } catch {
+      throw RemoteLimits.refusal(of: path, error.description)
+    }
+    var admitted = self
+    // No version says that a write is pending, or that nothing is known.
+    if fields != nil { admitted.version = max(version, .first) }
+    return admitted
+  }
+}
+
+extension SnapshotVersion {
+  /// A time that no document has. As the time before a write it says that the base is unknown.
+  static let unknowable = SnapshotVersion(microseconds: -1)
+
+  /// A time that a document can have: since 1970, up to the year 9999.
+  var isMoment: Bool { self > .none && StoredTimestamp(microseconds: microseconds) != nil }
+
+  /// The time just after this one.
+  var next: SnapshotVersion {
+    let next = SnapshotVersion(microseconds: microseconds &+ 1)
+    return next.isMoment ? next : self
+  }
+}
