@@ -54,9 +54,9 @@ struct CampaignOptions {
 struct CampaignProgram {
   static let campaigns: [any Campaign.Type] = [
     CrashStates.self, Corruption.self, Repair.self, Mutants.self, Model.self, Queries.self,
-    EmulatorComparison.self, Transactions.self, Live.self, Sync.self, Pending.self, Streams.self,
-    Counters.self, Layers.self, Blobs.self, Upload.self, Copies.self, Fuzz.self, KillCampaign.self,
-    Space.self, Borrowed.self, Shapes.self, Overload.self, Soak.self,
+    EmulatorComparison.self, Transactions.self, Live.self, Sync.self, Hostile.self, Pending.self,
+    Streams.self, Counters.self, Layers.self, Blobs.self, Upload.self, Copies.self, Fuzz.self,
+    KillCampaign.self, Space.self, Borrowed.self, Shapes.self, Overload.self, Soak.self,
   ]
 
   static func main() async {

@@ -26,7 +26,7 @@ enum Sync: Campaign {
     return result
   }
 
-  private static func historyNumber(_ target: String) throws -> Int {
+  static func historyNumber(_ target: String) throws -> Int {
     guard let number = Int(target), number >= 0 else { throw NoHistory(target: target) }
     return number
   }

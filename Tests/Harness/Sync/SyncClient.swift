@@ -8,7 +8,7 @@ final class SyncClient: @unchecked Sendable {
   // A history happens on one thread.
   let number: Int
   private let scheduler: VirtualScheduler
-  private let remote: LoopbackRemote
+  private let remote: any Remote
   private var disk = SimulatedDisk()
   private(set) var store: DocumentStore
   private(set) var driver: SyncDriver
@@ -24,6 +24,8 @@ final class SyncClient: @unchecked Sendable {
   private(set) var waiting = 0
   /// Of the others, whose they were, and what the last write of that user was then.
   private var answered: [(user: String?, last: BatchID?)] = []
+  /// How often a listener was told that something is beyond the limits.
+  private(set) var refusalCount = 0
   /// How often it has come back.
   private(set) var returns = 0
   /// How often it had to say what becomes of writes when others were faster.
@@ -39,7 +41,7 @@ final class SyncClient: @unchecked Sendable {
     var isTold = false
   }
 
-  init(_ number: Int, _ remote: LoopbackRemote, _ scheduler: VirtualScheduler, seed: UInt64) throws {
+  init(_ number: Int, _ remote: any Remote, _ scheduler: VirtualScheduler, seed: UInt64) throws {
     self.number = number
     self.remote = remote
     self.scheduler = scheduler
@@ -57,7 +59,7 @@ final class SyncClient: @unchecked Sendable {
   var isInParts: Bool { seed % 3 == 0 }
 
   private static func open(
-    _ disk: SimulatedDisk, _ seed: UInt64, _ opening: UInt64, _ number: Int, _ remote: LoopbackRemote,
+    _ disk: SimulatedDisk, _ seed: UInt64, _ opening: UInt64, _ number: Int, _ remote: any Remote,
     _ scheduler: VirtualScheduler, _ user: String?, _ conflicts: Locked<Int>
   ) throws -> (DocumentStore, SyncDriver) {
     var options = DocumentStore.Options()
@@ -199,6 +201,8 @@ final class SyncClient: @unchecked Sendable {
     guard var known = seen[text] else { return }
     switch result {
     case .failure where isDoomed: break
+    // The listener goes on.
+    case .failure(.refused): refusalCount += 1
     case .failure(let error): failure = "client \(number): \(text): \(error)"
     case .success(let snapshot):
       for placed in snapshot.placedChanges {

@@ -1,0 +1,85 @@
+// A remote of objects that lies about what it has.
+
+import DocumentStore
+import OfflineSync
+
+final class LyingBlobRemote: BlobRemote, @unchecked Sendable {
+  // A history happens on one thread.
+  private let inner: LoopbackBlobRemote
+  private var liar: Liar
+  var lieOneIn: Int?
+
+  init(_ inner: LoopbackBlobRemote, seed: UInt64) {
+    self.inner = inner
+    liar = Liar(seed: seed)
+  }
+
+  var told: [LiedField: Int] { liar.told }
+
+  private var lies: Bool { lieOneIn.map { liar.random.oneIn($0) } ?? false }
+
+  private func lied(_ object: RemoteObject) -> RemoteObject {
+    guard lies else { return object }
+    var lie = object
+    if liar.random.oneIn(2) {
+      liar.note(.objectMetadata)
+      let long = String(repeating: "x", count: liar.random.oneIn(8) ? 9 << 20 : 5000)
+      switch liar.random.below(6) {
+      case 0: lie.contentType = long
+      case 1: lie.customMetadata = ["k": long + long]
+      case 2: lie.md5 = [UInt8](repeating: 1, count: [1, 15, 17, 1 << 20][liar.random.below(4)])
+      case 3: lie.downloadTokens = [String](repeating: long, count: 3)
+      case 4: lie.contentLanguage = long
+      default: lie.name = long
+      }
+    } else {
+      liar.note(.objectNumbers)
+      switch liar.random.below(4) {
+      case 0: lie.metageneration = [Int64.max, .min, -1][liar.random.below(3)]
+      case 1: lie.generation = [Int64.max, .min, -1, 0][liar.random.below(4)]
+      case 2: lie.byteCount = [UInt64.max, 0, UInt64(Int64.max)][liar.random.below(3)]
+      default: lie.updated = StoredTimestamp(seconds: StoredTimestamp.secondsRange.upperBound, nanoseconds: 0)
+      }
+    }
+    return lie
+  }
+
+  func offset(ofUpload id: String) throws(BlobRemoteError) -> UInt64 { try inner.offset(ofUpload: id) }
+
+  func append(_ bytes: [UInt8], at offset: UInt64, toUpload id: String) throws(BlobRemoteError) {
+    try inner.append(bytes, at: offset, toUpload: id)
+  }
+
+  func finish(upload id: String, as object: RemoteObject) throws(BlobRemoteError) -> RemoteObject {
+    lied(try inner.finish(upload: id, as: object))
+  }
+
+  func abandon(upload id: String) throws(BlobRemoteError) { try inner.abandon(upload: id) }
+
+  func object(bucket: String, name: String) throws(BlobRemoteError) -> RemoteObject {
+    lied(try inner.object(bucket: bucket, name: name))
+  }
+
+  func list(
+    bucket: String, below prefix: String, after last: String?, count: Int
+  ) throws(BlobRemoteError) -> RemoteListing {
+    let truth = try inner.list(bucket: bucket, below: prefix, after: last, count: count)
+    guard lies else { return truth }
+    liar.note(.objectList)
+    let names = ["", "/", "..", "elsewhere/a", (last ?? prefix) + "~", String(repeating: "n", count: 3000)]
+    return RemoteListing(
+      truth.entries + [names[liar.random.below(names.count)]], isLast: liar.random.oneIn(2))
+  }
+
+  func read(_ object: RemoteObject, from offset: UInt64, count: Int) throws(BlobRemoteError) -> [UInt8] {
+    try inner.read(object, from: offset, count: count)
+  }
+
+  func update(_ object: RemoteObject) throws(BlobRemoteError) -> RemoteObject {
+    lied(try inner.update(object))
+  }
+
+  func delete(bucket: String, name: String) throws(BlobRemoteError) {
+    try inner.delete(bucket: bucket, name: name)
+  }
+}

@@ -1,0 +1,165 @@
+// A remote that lies: another remote stands behind it, and what that says is changed, or something is added to it.
+//
+// Each lie can be told from the truth, or does no more than have the client ask again: a remote whose lies are
+// plausible is believed.
+
+import ByteStore
+import DocumentStore
+import OfflineSync
+
+final class LyingRemote: Remote, @unchecked Sendable {
+  // A history happens on one thread.
+  private let inner: any Remote
+  private var liar: Liar
+  /// One message in so many is a lie; nil for none.
+  var lieOneIn: Int?
+
+  init(_ inner: any Remote, seed: UInt64) {
+    self.inner = inner
+    liar = Liar(seed: seed)
+  }
+
+  var told: [LiedField: Int] { liar.told }
+
+  var documentsName: String { inner.documentsName }
+
+  private var lies: Bool { lieOneIn.map { liar.random.oneIn($0) } ?? false }
+
+  // MARK: The watch stream
+
+  func openWatchStream(
+    as user: String?, _ handler: @escaping @Sendable (WatchStreamEvent) -> Void
+  ) -> any WatchStream {
+    inner.openWatchStream(as: user) { [self] event in
+      guard case .changed(let change, let version) = event, lies else { return handler(event) }
+      for event in lied(change, version) { handler(event) }
+    }
+  }
+
+  private func lied(_ change: WatchChange, _ version: SnapshotVersion) -> [WatchStreamEvent] {
+    let truth = WatchStreamEvent.changed(change, version)
+    if case .document(let path, let document?, let updated, let removed) = change {
+      let lie = liar.document(path, document)
+      // The truth may be told behind it, or not at all on this stream.
+      let lied = WatchStreamEvent.changed(
+        .document(lie.path, lie.document, updated: updated, removed: removed), .none)
+      return liar.random.oneIn(2) ? [lied] : [lied, truth]
+    }
+    switch liar.pick([
+      .snapshotVersion, .token, .largeToken, .targetID, .targetState, .filterCount, .filterBits,
+    ]) {
+    case .snapshotVersion:
+      guard version != .none else { return [.changed(.target(.noChange, []), liar.version()), truth] }
+      // In the place of the truth: what came with it waits.
+      return [.changed(change, liar.version())]
+    case .token: return [withToken(change, version, count: (64 << 10) + 1)]
+    case .largeToken: return [withToken(change, version, count: 9 << 20)]
+    case .targetID:
+      let ids = [Int32.min, -7, 0, 1_000_001, .max].map { TargetID($0) }
+      return [
+        .changed(.target(.added, ids), .none),
+        .changed(.target(.removed, ids, cause: RemoteError(.unknown)), .none),
+        .changed(.target(.current, ids, resumeToken: [1]), .none),
+        .changed(.existenceFilter(ids[3], count: 1, nil), .none), truth,
+      ]
+    case .targetState:
+      // One that is called current too early would be believed to have no document.
+      let states: [WatchChange.TargetState] = [.added, .removed, .reset, .noChange]
+      return [.changed(.target(states[liar.random.below(4)], ids(of: change)), .none), truth]
+    case .filterCount:
+      let count = [-1, Int.min][liar.random.below(2)]
+      return ids(of: change).map { WatchStreamEvent.changed(.existenceFilter($0, count: count, nil), .none) }
+        + [truth]
+    default:
+      let parts = BloomFilter.Parts(
+        bitmap: [UInt8](repeating: 0xFF, count: liar.random.below(3) * 1000),
+        padding: [-1, 0, 7, 8, Int.max][liar.random.below(5)],
+        hashCount: [Int.min, 0, 1, 100, 101, Int.max][liar.random.below(6)])
+      return ids(of: change).map {
+        WatchStreamEvent.changed(.existenceFilter($0, count: Int.max, parts), .none)
+      } + [truth]
+    }
+  }
+
+  private func ids(of change: WatchChange) -> [TargetID] {
+    switch change {
+    case .target(_, let ids, _, _): ids
+    case .document(_, _, let updated, _): updated
+    case .existenceFilter(let id, _, _): [id]
+    }
+  }
+
+  private func withToken(_ change: WatchChange, _ version: SnapshotVersion, count: Int) -> WatchStreamEvent {
+    guard case .target(let state, let ids, _, let cause) = change else { return .changed(change, version) }
+    let token = [UInt8](repeating: 7, count: count)
+    return .changed(.target(state, ids, resumeToken: token, cause: cause), version)
+  }
+
+  // MARK: The write stream
+
+  func openWriteStream(
+    as user: String?, _ handler: @escaping @Sendable (WriteStreamEvent) -> Void
+  ) -> any WriteStream {
+    inner.openWriteStream(as: user) { [self] event in
+      switch event {
+      case .handshakeComplete where lies:
+        liar.note(.answerToken)
+        handler(.handshakeComplete(token: [UInt8](repeating: 1, count: 9 << 20)))
+      case .answered(let version, let results, let token) where lies: handler(lied(version, results, token))
+      default: handler(event)
+      }
+    }
+  }
+
+  private func lied(
+    _ version: SnapshotVersion, _ results: [WriteResult], _ token: [UInt8]
+  ) -> WriteStreamEvent {
+    var (version, results, token) = (version, results, token)
+    switch liar.pick([.resultVersion, .resultValue, .resultCount, .versionBefore, .answerToken, .overtaken]) {
+    case .resultVersion:
+      version = liar.version()
+      for place in results.indices { results[place].version = liar.random.oneIn(2) ? .none : liar.version() }
+    case .resultValue:
+      let field = liar.pick([.depth, .pendingTime, .nestedPendingTime, .documentSize, .fieldName, .reference])
+      let lie = liar.value(field)
+      for place in results.indices {
+        results[place].transformResults = results[place].transformResults.map { _ in lie }
+      }
+    case .resultCount:
+      results = liar.random.oneIn(2) ? [] : results + results + results
+      for place in results.indices { results[place].transformResults += [.null, .null] }
+    case .versionBefore:
+      for place in results.indices { results[place].versionBefore = liar.version() }
+    case .overtaken: return .overtaken
+    default: token = [UInt8](repeating: 1, count: 9 << 20)
+    }
+    return .answered(version, results, token: token)
+  }
+
+  // MARK: Questions
+
+  func documents(
+    at paths: [DocumentPath], as user: String?,
+    _ answer: @escaping @Sendable (Result<[RemoteDocument], RemoteError>) -> Void
+  ) {
+    inner.documents(at: paths, as: user) { [self] result in
+      guard case .success(let documents) = result, lies else { return answer(result) }
+      liar.note(.lookup)
+      answer(.success(documents.map { liar.document($0.path, $0).document }))
+    }
+  }
+
+  func commit(
+    _ mutations: [Mutation], as user: String?,
+    _ answer: @escaping @Sendable (Result<SnapshotVersion, RemoteError>) -> Void
+  ) {
+    inner.commit(mutations, as: user, answer)
+  }
+
+  func aggregate(
+    _ aggregates: [Aggregate], over query: StructuredQuery, as user: String?,
+    _ answer: @escaping @Sendable (Result<[StoredValue], RemoteError>) -> Void
+  ) {
+    inner.aggregate(aggregates, over: query, as: user, answer)
+  }
+}
