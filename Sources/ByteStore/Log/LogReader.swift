@@ -170,9 +170,7 @@ struct LogReader: ~Escapable {
 
   /// From `end` to the last byte that is not zero.
   private func bytesInUse(beyond end: UInt64) -> UInt64 {
-    unsafe bytes.extracting(droppingFirst: Int(end)).withUnsafeBytes { rest in
-      unsafe UInt64((rest.lastIndex { $0 != 0 } ?? -1) + 1)
-    }
+    UInt64(bytes.extracting(droppingFirst: Int(end)).byteCountWithoutZeros)
   }
 
   private func damage(at offset: UInt64, _ expected: String, _ found: String) -> ByteStoreError {

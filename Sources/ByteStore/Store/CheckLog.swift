@@ -170,9 +170,7 @@ struct LogScan {
   /// From `end` to the last byte that is not zero.
   private static func bytesInUse(of bytes: RawSpan, beyond end: UInt64) -> UInt64 {
     guard end < UInt64(bytes.byteCount) else { return 0 }
-    return unsafe bytes.extracting(droppingFirst: Int(end)).withUnsafeBytes { rest in
-      unsafe UInt64((rest.lastIndex { $0 != 0 } ?? -1) + 1)
-    }
+    return UInt64(bytes.extracting(droppingFirst: Int(end)).byteCountWithoutZeros)
   }
 
   /// Bytes up to the end that belong to no frame and no gap: none of them was ever anything but zero.

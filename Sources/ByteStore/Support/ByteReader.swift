@@ -186,4 +186,15 @@ extension RawSpan {
       }
     }
   }
+
+  /// The size without the zeros at the end.
+  package var byteCountWithoutZeros: Int {
+    unsafe withUnsafeBytes { bytes in
+      var end = bytes.count
+      // A log ends in up to its whole capacity of zeros, so they are skipped a word at a time.
+      while end >= 8, unsafe bytes.loadUnaligned(fromByteOffset: end - 8, as: UInt64.self) == 0 { end -= 8 }
+      while end > 0, unsafe bytes[end - 1] == 0 { end -= 1 }
+      return end
+    }
+  }
 }
