@@ -22,7 +22,7 @@ enum BlobRecord {
   static func blob(
     _ key: RawSpan, _ record: RawSpan, _ shapes: ShapeDictionary
   ) -> (id: BlobID, place: BlobPlace)? {
-    guard hasKeyPrefix(key), let id = DocumentKey.decode([UInt8](copying: key)).flatMap({ id($0) }),
+    guard hasKeyPrefix(key), let id = DocumentKey.decode(key).flatMap({ id($0) }),
       let fields = try? RecordCodec.decodeFields(record, shapes.table), let place = place(fields)
     else { return nil }
     return (id, place)

@@ -446,7 +446,7 @@ final class QueryRun {
   }
 
   private func path(of entry: borrowing Entry) throws(DocumentStoreError) -> DocumentPath {
-    guard let path = DocumentKey.decode([UInt8](copying: entry.key)) else {
+    guard let path = DocumentKey.decode(entry.key) else {
       throw DocumentStoreError(
         .corrupted(Damage(file: storePath, offset: 0, expected: "the key of a document", found: "another")))
     }

@@ -9,6 +9,14 @@
 
 import ByteStore
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 enum DocumentKey {
   /// The keyspace of documents; others are for what the store keeps beside them.
   static let keyspace: UInt8 = 0x02
@@ -28,7 +36,7 @@ enum DocumentKey {
     return key
   }
 
-  /// Of most keys: what frames a key and each name in it, and the names.
+  /// The size of most keys: the names, and what frames the key and each name.
   static func bytes(_ path: DocumentPath) -> Int { path.segments.reduce(2) { $0 + $1.utf8.count + 3 } }
 
   /// A key without its keyspace.
@@ -69,64 +77,94 @@ enum DocumentKey {
 
   static func isOfDocument(_ key: RawSpan) -> Bool { key.byteCount > 0 && key.byte(at: 0) == keyspace }
 
-  /// How many bytes the first segment takes; nil if there is none.
-  static func segmentBytes(_ bytes: RawSpan) -> Int? {
-    var reader = ByteReader(bytes)
-    switch reader.uint8() {
-    case numeric: return reader.skip(8) ? reader.offset : nil
-    case name:
-      while let byte = reader.uint8() {
-        guard byte == 0 else { continue }
-        switch reader.uint8() {
-        case zero: continue
-        case nameEnd: return reader.offset
-        default: return nil
-        }
-      }
-      return nil
+  /// The size of the first segment; nil if there is none.
+  static func segmentBytes(_ bytes: RawSpan) -> Int? { segmentEnd(in: bytes, from: 0) }
+
+  /// The offset behind the segment that begins at `start`; nil if none does.
+  private static func segmentEnd(in key: RawSpan, from start: Int) -> Int? {
+    guard start < key.byteCount else { return nil }
+    switch key.byte(at: start) {
+    case numeric: return start + 9 <= key.byteCount ? start + 9 : nil
+    case name: return nameEnd(in: key, from: start + 1).map { $0 + 2 }
     default: return nil
     }
   }
 
-  /// The path of a key, or nil for bytes that are not the key of a document.
-  static func decode(_ key: [UInt8]) -> DocumentPath? {
-    var rest = key[...]
-    guard rest.popFirst() == keyspace else { return nil }
-    var segments: [String] = []
-    while let tag = rest.popFirst() {
-      switch tag {
-      case end:
-        guard rest.isEmpty else { return nil }
-        return try? DocumentPath(stored: segments)
-      case numeric:
-        guard rest.count >= 8 else { return nil }
-        let ordered = rest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        segments.append("__id\(Int64(bitPattern: ordered ^ (1 << 63)))__")
-        rest.removeFirst(8)
-      case name:
-        // A numeric id has a form of its own; as text it would be a second key of the same document.
-        guard let segment = decodeName(&rest), segment.numericID == nil else { return nil }
-        segments.append(segment)
-      default:
-        return nil
+  /// The offset of the two bytes that end a name; nil if nothing does.
+  private static func nameEnd(in key: RawSpan, from start: Int) -> Int? {
+    var next = start
+    while let offset = key.firstZero(from: next), offset + 1 < key.byteCount {
+      switch key.byte(at: offset + 1) {
+      case nameEnd: return offset
+      case zero: next = offset + 2
+      default: return nil
       }
     }
     return nil
   }
 
-  private static func decodeName(_ rest: inout ArraySlice<UInt8>) -> String? {
-    var bytes: [UInt8] = []
-    while let byte = rest.popFirst() {
-      guard byte == 0 else {
-        bytes.append(byte)
-        continue
-      }
-      switch rest.popFirst() {
-      case zero: bytes.append(0)
-      case nameEnd: return String(record: bytes.rawSpan)
-      default: return nil
-      }
+  /// Whether a document lies in a collection whose id has these bytes as a segment, whatever the collection's parent.
+  /// Does not check the rest of the key.
+  static func isInGroup(_ segment: [UInt8], _ key: RawSpan) -> Bool {
+    var collection = 0..<0
+    var document = 0..<1
+    while let end = segmentEnd(in: key, from: document.upperBound) {
+      (collection, document) = (document, document.upperBound..<end)
     }
-    return nil
+    return key.extracting(collection).isSame(as: segment.rawSpan)
+  }
+
+  static func decode(_ key: [UInt8]) -> DocumentPath? { decode(key.rawSpan) }
+
+  /// The path of a key, or nil for bytes that are not the key of a document.
+  static func decode(_ key: RawSpan) -> DocumentPath? {
+    guard isOfDocument(key) else { return nil }
+    var segments: [String] = []
+    segments.reserveCapacity(4)
+    var next = 1
+    while let segmentEnd = segmentEnd(in: key, from: next) {
+      if key.byte(at: next) == numeric {
+        segments.append("__id\(key.orderedNumber(at: next + 1))__")
+      } else {
+        // A numeric id has a form of its own; as text it would be a second key of the same document.
+        guard let segment = decodeName(key.extracting(next + 1..<segmentEnd - 2)), segment.numericID == nil
+        else { return nil }
+        segments.append(segment)
+      }
+      next = segmentEnd
+    }
+    guard next + 1 == key.byteCount, key.byte(at: next) == end else { return nil }
+    return try? DocumentPath(stored: segments)
+  }
+
+  /// A name without the bytes that end it. Each zero in it is followed by `zero`.
+  private static func decodeName(_ bytes: RawSpan) -> String? {
+    guard bytes.firstZero(from: 0) != nil else { return String(record: bytes) }
+    var name: [UInt8] = []
+    var start = 0
+    while let offset = bytes.firstZero(from: start) {
+      name.append(copying: bytes.extracting(start..<offset + 1))
+      start = offset + 2
+    }
+    name.append(copying: bytes.extracting(start..<bytes.byteCount))
+    return String(record: name.rawSpan)
+  }
+}
+
+extension RawSpan {
+  /// The offset of the first zero byte from `start` on, which is at most the end; nil if there is none.
+  fileprivate func firstZero(from start: Int) -> Int? {
+    unsafe extracting(droppingFirst: start).withUnsafeBytes { bytes in
+      guard let first = bytes.baseAddress, let zero = unsafe memchr(first, 0, bytes.count) else {
+        return nil
+      }
+      return unsafe start + (UnsafeRawPointer(zero) - first)
+    }
+  }
+
+  /// Reads eight bytes that `append(ordered:)` has written.
+  fileprivate func orderedNumber(at offset: Int) -> Int64 {
+    let ordered = unsafe UInt64(bigEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    return Int64(bitPattern: ordered ^ (1 << 63))
   }
 }

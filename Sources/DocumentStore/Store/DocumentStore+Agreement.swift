@@ -57,7 +57,7 @@ extension DocumentStore {
     var problem: DocumentStoreError?
     try readAll(moment) { ordinal, key, record in
       guard problem == nil, DocumentKey.isOfDocument(key),
-        let path = DocumentKey.decode([UInt8](copying: key))
+        let path = DocumentKey.decode(key)
       else { return }
       agreement.records += 1
       if !path.isReserved { agreement.documents += 1 }

@@ -46,7 +46,7 @@ extension DocumentStore {
         var nextShape = 0
         try read(moment) { ordinal, key, record in
           if !knowsShapes { nextShape = max(nextShape, RecordCodec.nextShape(after: record, shapes)) }
-          guard let path = DocumentKey.decode([UInt8](copying: key)) else { return }
+          guard let path = DocumentKey.decode(key) else { return }
           let key = StoredKey.of(NameKey.encode(path))
           sorter.add(key.rawSpan, ordinal)
           if NameKey.isNested(path) { tree.countNested(path.collectionID, 1) }
@@ -202,15 +202,15 @@ extension DocumentStore {
     var goesOn = progress(IndexProgress(step: .reading, fraction: 0))
     guard goesOn else { return false }
     let shapes = indexes.shapes.table
+    var group: [UInt8] = []
+    DocumentKey.append(definition.collectionID, to: &group)
     try read(moment, ordinals) { ordinal, key, record in
       seen += 1
       if seen.remainder(dividingBy: 4096) == 0 {
         goesOn = progress(IndexProgress(step: .reading, fraction: min(seen / total, 1)))
         guard goesOn else { return false }
       }
-      guard let path = DocumentKey.decode([UInt8](copying: key)),
-        path.collectionID.isSameUTF8(as: definition.collectionID)
-      else { return true }
+      guard DocumentKey.isInGroup(group, key), let path = DocumentKey.decode(key) else { return true }
       do throws(RecordError) {
         let entries = try definition.entries(ofRecord: record, at: path, shapes)
         numbers.add(entries.numbers)

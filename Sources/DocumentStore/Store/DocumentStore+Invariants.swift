@@ -25,7 +25,7 @@ extension DocumentStore {
         definitions.append(Shape(id: id, definition: record) ?? Shape(id: id, names: []))
       }
       guard DocumentKey.isOfDocument(key) else { return }
-      guard let path = DocumentKey.decode([UInt8](copying: key)) else { return }
+      guard let path = DocumentKey.decode(key) else { return }
       expectedNames.add(NameKey.encode(path), ordinal)
       if NameKey.isNested(path) { nested[path.collectionID, default: 0] += 1 }
       do throws(RecordError) {

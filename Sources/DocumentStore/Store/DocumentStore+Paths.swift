@@ -8,7 +8,7 @@ extension DocumentStore {
     let (moment, _) = try moment {}
     var paths: [DocumentPath] = []
     try readAll(moment) { _, key, _ in
-      guard DocumentKey.isOfDocument(key), let path = DocumentKey.decode([UInt8](copying: key)),
+      guard DocumentKey.isOfDocument(key), let path = DocumentKey.decode(key),
         (try? path.check()) != nil
       else { return }
       paths.append(path)

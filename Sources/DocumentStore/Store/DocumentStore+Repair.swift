@@ -107,7 +107,7 @@ private final class RecordInspector: EntryJudge {
     if let id = Shape.id(of: key) { return problem(ofShape: id, value) }
     // Other keyspaces have other values.
     guard DocumentKey.isOfDocument(key) else { return nil }
-    guard let path = DocumentKey.decode([UInt8](copying: key)) else {
+    guard let path = DocumentKey.decode(key) else {
       undecodable.add(DocumentKey.nameOfNoPath(key))
       return "a key that is no path"
     }
