@@ -24,14 +24,25 @@ public struct DocumentView: ~Escapable {
   }
 
   /// Makes a copy of the path; nil for a key that is none.
-  public var path: DocumentPath? { DocumentKey.decode([UInt8](copying: key)) }
+  public var path: DocumentPath? { DocumentKey.decode(key) }
 
-  /// Hands over each field, in the order of their names. False if the bytes are no record.
+  /// A cursor before the first field.
+  @inlinable
+  public var fields: FieldCursor {
+    @_lifetime(copy self)
+    get {
+      guard let fieldsStart else { return FieldCursor(damaged: record, shapes) }
+      return FieldCursor(record.extracting(droppingFirst: fieldsStart), shapes, depth: 0)
+    }
+  }
+
+  /// Calls `body` with each field, in the order of their names. False if the bytes are no record.
   @inlinable
   public func forEachField(_ body: (_ name: borrowing TextView, _ value: borrowing ValueView) -> Void) -> Bool
   {
-    guard let fieldsStart else { return false }
-    return MapView(record.extracting(droppingFirst: fieldsStart), shapes, depth: 0).forEachField(body)
+    var fields = fields
+    while let value = fields.next() { body(fields.name, value) }
+    return fields.isWhole
   }
 
   /// Calls `body` with the value at a path; nil if there is none, or something on the way is no map.
@@ -73,42 +84,20 @@ public struct MapView: ~Escapable {
     self.depth = depth
   }
 
-  /// False if the bytes are no map.
+  /// A cursor before the first field.
+  @inlinable
+  public var fields: FieldCursor {
+    @_lifetime(copy self)
+    get { FieldCursor(bytes, shapes, depth: depth) }
+  }
+
+  /// Calls `body` with each field, in the order of their names. False if the bytes are no map.
   @inlinable
   public func forEachField(_ body: (_ name: borrowing TextView, _ value: borrowing ValueView) -> Void) -> Bool
   {
-    guard let layout = RecordLayout(mapIn: bytes, from: 0, to: bytes.byteCount, shapes: shapes) else {
-      return false
-    }
-    guard layout.shape > 0 else { return forEachEntry(layout, body) }
-    var start = layout.first
-    let names = layout.shape + 4 + 4 * layout.count
-    var nameStart = names
-    for slot in 0..<layout.count {
-      guard let end = layout.end(ofValue: slot, from: start, in: bytes),
-        let value = unsafe ValueView(bytes.extracting(unchecked: start..<end), shapes, depth: depth)
-      else { return false }
-      // The bytes of shapes are our own.
-      let nameEnd = unsafe names + shapes.uncheckedNumber(at: layout.shape + 4 + 4 * slot, width: 4)
-      unsafe body(TextView(shapes.extracting(unchecked: nameStart..<nameEnd)), value)
-      start = end
-      nameStart = nameEnd
-    }
-    return true
-  }
-
-  @usableFromInline
-  func forEachEntry(
-    _ layout: RecordLayout, _ body: (_ name: borrowing TextView, _ value: borrowing ValueView) -> Void
-  ) -> Bool {
-    for index in 0..<layout.count {
-      guard let entry = layout.range(ofEntry: index, in: bytes),
-        let parts = RecordLayout.parts(ofEntry: entry, in: bytes),
-        let value = ValueView(bytes.extracting(parts.value), shapes, depth: depth)
-      else { return false }
-      body(TextView(bytes.extracting(parts.name)), value)
-    }
-    return true
+    var fields = fields
+    while let value = fields.next() { body(fields.name, value) }
+    return fields.isWhole
   }
 
   func withValue<Result>(
@@ -144,7 +133,7 @@ public struct ValueView: ~Escapable {
     let count = bytes.byteCount
     guard count > 0 else { return nil }
     tag = unsafe UInt8(truncatingIfNeeded: bytes.uncheckedNumber(at: 0, width: 1))
-    payload = unsafe bytes.extracting(unchecked: 1..<count)
+    payload = unsafe bytes.extracting(unchecked: Range(uncheckedBounds: (1, count)))
     self.depth = depth
     self.shapes = shapes
     switch tag {

@@ -23,6 +23,12 @@ extension RawSpan {
     }
   }
 
+  /// Reads one byte of a walk, as `uncheckedNumber` does.
+  @unsafe @inlinable @inline(__always)
+  func uncheckedByte(at offset: Int) -> Int {
+    unsafe Int(unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt8.self))
+  }
+
   /// For a walk, which has compared where it ends with the bytes that there are: that is not done again here.
   @unsafe @inlinable @inline(__always)
   func uncheckedNumber(at offset: Int, width: Int) -> Int {

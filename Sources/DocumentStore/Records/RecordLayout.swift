@@ -24,6 +24,17 @@ struct RecordLayout {
   @usableFromInline let first: Int
   @usableFromInline let end: Int
 
+  /// The layout of a map without fields.
+  @inlinable
+  init() {
+    shape = 0
+    count = 0
+    width = 1
+    table = 0
+    first = 0
+    end = 0
+  }
+
   @inlinable
   init?(mapIn bytes: RawSpan, from start: Int, to end: Int, shapes: RawSpan) {
     guard let (head, next) = bytes.varint(at: start, before: end) else { return nil }
@@ -145,6 +156,16 @@ enum ShapeBytes {
     let names = shape + 4 + 4 * count(shape, in: shapes)
     let start = slot == 0 ? 0 : shapes.number(at: shape + 4 * slot, width: 4)
     return names + start..<names + shapes.number(at: shape + 4 + 4 * slot, width: 4)
+  }
+
+  /// The place of a name. The caller vouches for the shape, its count and the slot.
+  @unsafe @inlinable @inline(__always)
+  static func uncheckedName(_ slot: Int, _ shape: Int, _ count: Int, in shapes: RawSpan) -> Range<Int> {
+    let ends = shape &+ 4
+    let names = ends &+ 4 &* count
+    let start = unsafe slot == 0 ? 0 : shapes.uncheckedNumber(at: ends &+ 4 &* (slot &- 1), width: 4)
+    let end = unsafe shapes.uncheckedNumber(at: ends &+ 4 &* slot, width: 4)
+    return unsafe Range(uncheckedBounds: (names &+ start, names &+ end))
   }
 
   static func slot(of name: RawSpan, _ shape: Int, in shapes: RawSpan) -> Int? {

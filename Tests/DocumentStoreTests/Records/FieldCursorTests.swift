@@ -1,0 +1,78 @@
+// A walk over a record by steps: the fields that the decoder finds, and an end where the bytes are damaged.
+
+import ByteStore
+import Testing
+
+@testable import DocumentStore
+
+@Suite struct FieldCursorTests {
+  private struct Step: Equatable {
+    var name: String?
+    var kind: ValueView.Kind
+  }
+
+  @Test func theCursorPassesTheFieldsInTheOrderOfTheirNames() throws {
+    var dice = Dice(seed: 61)
+    let shapes = ShapeDictionary()
+    shapes.begin(from: 0)
+    var different: [String] = []
+    for round in 0..<500 {
+      let fields = Values.fields(&dice)
+      // The first record carries its names, the third has a shape, where the map can have one.
+      for _ in 0..<3 {
+        let record = try Self.record(fields, shapes)
+        let walk = Self.walk(record, shapes.table)
+        let names = fields.entries.map { Optional($0.name) }
+        if !walk.isWhole || walk.steps.map(\.name) != names { different.append("round \(round): \(record)") }
+      }
+    }
+    #expect(different == [])
+  }
+
+  @Test func theCursorStopsAtDamageAndSaysSo() throws {
+    let shapes = ShapeDictionary()
+    shapes.begin(from: 0)
+    let fields = StoredMap([("a", .integer(1)), ("b", .string("two")), ("c", .boolean(true))])
+    for _ in 0..<2 { _ = try Self.record(fields, shapes) }
+    let record = try Self.record(fields, shapes)
+    let whole = Self.walk(record, shapes.table)
+    #expect(whole.isWhole && whole.steps.count == 3)
+    // A tag that no value has, in place of each field's own: the fields before it are passed.
+    var found: [Int] = []
+    for index in record.indices {
+      var damaged = record
+      damaged[index] = 0x7F
+      let walk = Self.walk(damaged, shapes.table)
+      if !walk.isWhole { found.append(walk.steps.count) }
+      #expect(walk.steps.count <= 3)
+    }
+    #expect(Set(found).isSuperset(of: [0, 1, 2]))
+  }
+
+  @Test func aRecordWithoutFieldsHasNoStepAndIsWhole() throws {
+    let shapes = ShapeDictionary()
+    let walk = Self.walk(try Self.record(StoredMap([]), shapes), shapes.table)
+    #expect(walk.isWhole && walk.steps == [])
+  }
+
+  @Test func bytesThatAreNoRecordHaveNoStepAndAreNotWhole() {
+    let walk = Self.walk([], ShapeDictionary().table)
+    #expect(!walk.isWhole && walk.steps == [])
+  }
+
+  private static func record(_ fields: StoredMap, _ shapes: ShapeDictionary) throws -> [UInt8] {
+    var encoder = RecordEncoder(shapes: shapes)
+    let path = try DocumentPath(["c", "d"])
+    return encoder.encode(
+      StoredDocument(path: path, createTime: .first, updateTime: .first, fields: fields))
+  }
+
+  private static func walk(_ record: [UInt8], _ table: ShapeTable) -> (steps: [Step], isWhole: Bool) {
+    let (key, shapes): ([UInt8], [UInt8]) = ([], table.bytes)
+    let view = DocumentView(key: key.rawSpan, record: record.rawSpan, shapes: shapes.rawSpan)
+    var steps: [Step] = []
+    var fields = view.fields
+    while let value = fields.next() { steps.append(Step(name: fields.name.string, kind: value.kind)) }
+    return (steps, fields.isWhole)
+  }
+}
