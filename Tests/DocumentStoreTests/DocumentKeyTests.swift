@@ -1,5 +1,6 @@
 // The key codec: keys sort as paths do, and whatever decodes is the one key of its path.
 
+import ByteStore
 import Testing
 
 @testable import DocumentStore
@@ -159,6 +160,40 @@ import Testing
   ])
   func aKeyWithAFaultIsRefused(key: String, fault: String) {
     #expect(DocumentKey.decode([UInt8](hexadecimal: key)) == nil, "\(fault)")
+  }
+
+  private static var paths: [DocumentPath] {
+    var dice = Dice(seed: 21)
+    let names =
+      Names.odd + Names.numeric + ["_", "__", "zero\0in\0it", String(repeating: "long", count: 200)]
+    let pairs = names.flatMap { left in names.map { DocumentPath(unchecked: [left, $0]) } }
+    return pairs + (0..<1000).map { _ in DocumentPath.any(&dice) }
+  }
+
+  @Test func aKeyIsTheSameWhetherItIsEncodedAtOnceOrSegmentBySegment() {
+    let different = Self.paths.filter { path in
+      var key = [DocumentKey.keyspace]
+      DocumentKey.append(path, to: &key)
+      return DocumentKey.encode(path) != key
+    }
+    #expect(different == [])
+  }
+
+  @Test func aGroupHasTheDocumentsOfItsCollectionID() {
+    var dice = Dice(seed: 23)
+    let paths = Self.paths
+    var wrong: [String] = []
+    for path in paths {
+      let key = DocumentKey.encode(path)
+      let other = paths[dice.roll(paths.count)]
+      for id in [path.collectionID, path.id, other.collectionID] + path.segments {
+        var segment: [UInt8] = []
+        DocumentKey.append(id, to: &segment)
+        let expected = id.isSameUTF8(as: path.collectionID)
+        if DocumentKey.isInGroup(segment, key.rawSpan) != expected { wrong.append("\(id) of \(path)") }
+      }
+    }
+    #expect(wrong == [])
   }
 }
 

@@ -142,7 +142,10 @@ extension PringTests {
       try await make("a", "b")
       let asked = Heard<String>()
       let heard = Heard<[String]>()
-      let source = Item.order(by: "createdAt").limit(to: 1).dataSource()
+      let options = Options()
+      // Else the end of that time would bring the page.
+      options.timeout = 3600
+      let source = Item.order(by: "createdAt").limit(to: 1).dataSource(options: options)
         .on(parse: { _, item, done in
           if item.id == "b" { done(item) }
           asked.hear(item.id)

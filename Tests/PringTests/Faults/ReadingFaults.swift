@@ -345,7 +345,7 @@ extension PringTests {
       source.get()
       #expect(await heard.next() == "error other")
       #expect(app.onCallbackQueue { !source.isLast })
-      // Who waits for the page goes on, as if nothing were on it.
+      // Code that waits for the page goes on, as if nothing were on it.
       for _ in 0..<2 {
         source.next { heard.hear("last \($0)") }
         for expected in ["error other", "last true"] { #expect(await heard.next() == expected) }
