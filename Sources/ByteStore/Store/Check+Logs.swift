@@ -105,6 +105,32 @@ extension Check {
     return !isDamaged
   }
 
+  /// For `keysInLogs`; nil if a log is damaged, about which `checkLogs` tells.
+  func findKeysInLogs() throws(ByteStoreError) -> Set<UInt64>? {
+    var keys: Set<UInt64> = []
+    for log in opened.manifest.logs {
+      guard let file = try CheckFile(StoreFile.log(log.number), in: directory) else { return nil }
+      defer { file.close() }
+      guard let bytes = try file.read(Int(LogFormat.capacityMax) + 1, at: 0) else { return nil }
+      let scan = LogScan(
+        bytes.rawSpan, fileID: log.fileID, capacity: UInt64(bytes.count), recordedEnd: log.end?.length,
+        after: .none, broken: platform.brokenRule)
+      guard scan.gaps.isEmpty else { return nil }
+      for frame in scan.frames where frame.header.kind == .commit {
+        let start = Int(frame.offset) + LogFormat.frameHeaderBytes
+        guard let commit = CommitBody(decoding: Array(bytes[start..<start + frame.header.bodyBytes])) else {
+          return nil
+        }
+        for operation in commit.operations {
+          keys.insert(hash(of: commit.bytes.rawSpan.extracting(operation.key)))
+        }
+      }
+    }
+    return keys
+  }
+
+  func hash(of key: RawSpan) -> UInt64 { KeyHash(seed: opened.manifest.storeID).hash(key) }
+
   /// The commits behind the checkpoint, as the table has them.
   mutating func checkTail() throws(ByteStoreError) {
     let table = opened.table.frozen()

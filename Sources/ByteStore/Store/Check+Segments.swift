@@ -125,6 +125,7 @@ extension Check {
         return report.add(source.file.damage(offset, expected, "another"))
       }
     }
+    guard keysInLogs.isEmpty || !keysInLogs.contains(hash(of: key)) else { return }
     inspectEntry(key, buffer.bytes.extracting(droppingFirst: parts.valueStart), source.path, offset)
   }
 

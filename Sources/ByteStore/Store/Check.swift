@@ -113,6 +113,9 @@ struct Check {
   var dictionaries: [EntryDictionary] = []
   /// Names that something else has than a file of the store.
   private(set) var taken: [TakenName] = []
+  /// Hashes of keys that commits behind the checkpoint have put or removed: what segments have of them is no key's value
+  /// any more. None if a log is damaged, or if nobody inspects entries.
+  var keysInLogs: Set<UInt64> = []
 
   init(
     _ directory: any OpenDirectory, _ lock: any DirectoryLock, _ platform: Platform,
@@ -143,6 +146,7 @@ struct Check {
       opened.manifest = manifest
       bytesTotal = manifest.bytes
       if let checkpoint = manifest.checkpoint { try checkTable(checkpoint) }
+      if inspect != nil { keysInLogs = try findKeysInLogs() ?? [] }
       try checkSegments()
       if hasTable { checkInvariants(opened.table.frozen()) }
       try checkLogs(appliesCommits: true)

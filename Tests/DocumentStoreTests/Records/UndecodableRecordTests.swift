@@ -156,6 +156,20 @@ import Testing
     #expect(try DocumentStore.check(directory.path).isSound)
   }
 
+  /// The story: a check said that a document was damaged until a flush, though it was deleted.
+  @Test(arguments: Fault.allCases, [true, false])
+  func onceItIsDeletedOrOverwrittenNothingIsWrong(fault: Fault, isDeleted: Bool) throws {
+    let directory = TemporaryDirectory()
+    var store = try open(directory)
+    try fill(store)
+    try store.close()
+    store = try poison(directory, ["bad"], fault, flushed: true)
+    try store.commit([isDeleted ? .delete(path("c", "bad")) : .set(path("c", "bad"), StoredMap())])
+    try store.close()
+    #expect(try DocumentStore.check(directory.path).isSound)
+    #expect(try DocumentStore.salvage(directory.path).bytes.outcome == .healthy)
+  }
+
   // MARK: Repair
 
   /// The story: two such records at the same place of two commits were one finding of a check, and a salvage called the
