@@ -11,8 +11,8 @@ extension DocumentStore {
     return documents
   }
 
-  /// The same without documents whose records cannot be decoded, and the paths of those that would be in the answer, or
-  /// might be. They do not count for a limit.
+  /// Answers a query without documents whose records cannot be decoded, and names those that might be in the answer.
+  /// They do not count for a limit: with one, documents may be in the result that are not in the answer.
   package func decodableDocuments(
     _ query: StructuredQuery
   ) throws(DocumentStoreError) -> (documents: [StoredDocument], skipped: [DocumentPath]) {

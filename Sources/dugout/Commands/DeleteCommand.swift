@@ -15,19 +15,24 @@ enum DeleteCommand: Command {
   static let notes = [
     "What lies in collections below a document stays. A query's documents go in commits of 500. In PATH, names may",
     "stand between backticks. A document that cannot be decoded is deleted by its PATH; a query that it might match",
-    "leaves it, names it, and ends with code 65.",
+    "leaves it, names it, and ends with code 65. If such a query has a limit, it deletes nothing: which documents are",
+    "within the limit cannot be told.",
   ]
 
   static func run(_ arguments: Arguments) async throws {
     let text = arguments.positional[1]
     let deleted: Int
     var undecodable = Undecodable()
+    var isLimited = false
     if arguments.has("--query") {
       let query = try QueryText.query(text)
+      isLimited = query.limit != nil
       deleted = try StoreAccess.withStore(arguments.positional[0], writesDocuments: true) {
         store throws(DocumentStoreError) in
         let found = try store.decodableDocuments(query)
         undecodable.add(found.skipped)
+        // One of them may belong in the answer, in place of another document.
+        if isLimited, !found.skipped.isEmpty { return 0 }
         var rest = found.documents.map(\.path)[...]
         let count = rest.count
         while !rest.isEmpty {
@@ -55,8 +60,10 @@ enum DeleteCommand: Command {
     arguments.answer(
       "\(Wording.count(deleted, "document")) deleted.",
       ["deleted": deleted, "undecodable": undecodable.names])
-    if let failure = undecodable.failure("Whether the query finds them cannot be told, and they are left.") {
-      throw failure
-    }
+    let consequence =
+      isLimited
+      ? "Which documents are within the limit of the query cannot be told, and nothing was deleted."
+      : "Whether the query finds them cannot be told, and they are left."
+    if let failure = undecodable.failure(consequence) { throw failure }
   }
 }

@@ -27,7 +27,8 @@ enum ExportCommand: Command {
     "With --csv, bytes are Base64, a reference is a path, a place is \"latitude,longitude\", and arrays, maps and vectors",
     "are JSON. A column does not say which type a value had, and \"dugout import\" does not read it.",
     "",
-    "A document that cannot be decoded is left out: all others are written, it is named, and the code is 65.",
+    "A document that cannot be decoded is left out: all others are written, it is named, and the code is 65. If a query",
+    "with a limit might match it, nothing is written: which documents are within the limit cannot be told.",
   ]
 
   static func run(_ arguments: Arguments) async throws {
@@ -41,8 +42,16 @@ enum ExportCommand: Command {
     let isMixed = file == "-" && isatty(STDOUT_FILENO) == 1
     let done = try ProgressLine.during(isWanted: !isMixed) { line in
       try StoreAccess.withStore(arguments.positional[0], readOnly: true) { store throws(DocumentStoreError) in
-        try Export(store, query, line).write(to: file, asCSV: arguments.has("--csv"))
+        let export = Export(store, query, line)
+        if let refused = try export.undecodableWithinLimit() { return refused }
+        return try export.write(to: file, asCSV: arguments.has("--csv"))
       }
+    }
+    if done.isRefused,
+      let failure = done.undecodable.failure(
+        "Which documents are within the limit of the query cannot be told, and nothing was exported.")
+    {
+      throw failure
     }
     if file == "-" {
       for remark in done.remarks { Terminal.complain("dugout export: \(remark)") }
@@ -66,6 +75,8 @@ private struct Export {
     var files = 0
     /// Those that are left out because they cannot be decoded.
     var undecodable = Undecodable()
+    /// Nothing was written, because a query with a limit might match documents that cannot be decoded.
+    var isRefused = false
     /// Why there is no document.
     var hint: String?
 
@@ -90,6 +101,18 @@ private struct Export {
     self.store = store
     self.query = query
     self.line = line
+  }
+
+  /// The outcome of a query with a limit that might match documents that cannot be decoded. Nil if it has no limit, or
+  /// meets no such document.
+  func undecodableWithinLimit() throws(DocumentStoreError) -> Outcome? {
+    guard let query, query.limit != nil else { return nil }
+    var outcome = Outcome()
+    let pages = DocumentPages(store: store, query: query)
+    try pages.forEach(goOn: {}, skipped: { outcome.undecodable.add($0) }) { _ in }
+    guard !outcome.undecodable.paths.isEmpty else { return nil }
+    outcome.isRefused = true
+    return outcome
   }
 
   func write(to path: String, asCSV: Bool) throws(DocumentStoreError) -> Outcome {
