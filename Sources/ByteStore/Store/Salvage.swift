@@ -7,8 +7,8 @@
 //                not one whose bytes are sound and whose entries the layer above cannot decode
 //   4. sources   files by what they say of themselves (SalvageSources)
 //   5. base      the checkpoint that explains most; how each entry is judged (SalvageCheckpoint)
-//   6. table     entries, then commits, then what is missing and the contexts of logs have, or the layer above kept in a
-//                checkpoint (SalvageTable)
+//   6. table     entries, then commits; definitions that the layer above cannot decode are left out; then come entries
+//                that are missing and that the context of a log or a checkpoint has (SalvageTable)
 //   7. judge     entries that the layer above cannot decode are left out
 //   8. write     segments, a checkpoint and a manifest of a new store, under salvaged names
 //   9. switch    the originals are set aside, the new files get their names (SalvageDirectory)
@@ -48,13 +48,16 @@ package typealias SalvageRestore = (
   _ pages: (CheckpointRegion) -> [[UInt8]?]
 ) -> [(key: [UInt8], value: [UInt8])]
 
-/// What the layer above makes of the entries of a store that is salvaged.
+/// Decides which entries of a salvaged store can be decoded. The layer above has one.
 package protocol EntryJudge: AnyObject {
   /// What `check` finds with the inspector that it is given: it is called once, or again when the inspector has learnt
   /// from the first time.
   func report(
     _ check: (@escaping EntryInspector) throws(ByteStoreError) -> CheckReport
   ) throws(ByteStoreError) -> CheckReport
+
+  /// The name of an entry that other entries are decoded with, if it cannot be decoded itself; nil for every other.
+  func brokenDefinition(_ key: RawSpan, _ value: RawSpan) -> String?
 
   /// The entries that cannot be decoded, of those that `forEach` hands over: all of a store, each time it is called.
   func undecodable(
@@ -184,9 +187,12 @@ struct Salvage {
     }
     try table.addSegments(chosen, platform)
     try table.applyLogs(from: SalvageBase.firstLog(sources, judge))
-    for log in sources.logs { try table.addMissing(try log.context(directory)) }
+    // Before what is missing is added: a right definition elsewhere takes the place of a broken one.
+    if let layer = self.judge { try table.leaveOutDefinitions(layer) }
+    for log in sources.logs { try table.addMissing(try log.context(directory), self.judge) }
     for checkpoint in sources.checkpoints {
-      try table.addMissing(restore { region in (try? checkpoint.payloads(region)) ?? [nil] })
+      try table.addMissing(
+        restore { region in (try? checkpoint.payloads(region)) ?? [nil] }, self.judge)
     }
     if let layer = self.judge { try table.leaveOut(layer) }
     let result = table.finish()

@@ -3,8 +3,9 @@
 //   1. segments   oldest first; the checkpoint says which entries are alive, and where it cannot, the newest
 //                 entry of a key is taken for its value
 //   2. logs       in order, each commit behind the state that the segments have
-//   3. restored   entries that are missing and that the context of a log has, or a checkpoint elsewhere
-//   4. judged     entries that the layer above cannot decode are removed
+//   3. judged     definitions that the layer above cannot decode are removed
+//   4. restored   entries that are missing and that the context of a log has, or a checkpoint elsewhere
+//   5. judged     all other entries that the layer above cannot decode are removed
 
 struct SalvageTable {
   let table: SharedTable
@@ -169,10 +170,13 @@ struct SalvageTable {
 
   // MARK: Restored entries
 
-  /// Adds those whose keys are not there.
-  mutating func addMissing(_ entries: [(key: [UInt8], value: [UInt8])]) throws(ByteStoreError) {
+  /// Adds those whose keys are not there, without definitions that `judge` cannot decode.
+  mutating func addMissing(
+    _ entries: [(key: [UInt8], value: [UInt8])], _ judge: (any EntryJudge)?
+  ) throws(ByteStoreError) {
     var batch = Batch()
     for entry in entries {
+      guard judge?.brokenDefinition(entry.key.rawSpan, entry.value.rawSpan) == nil else { continue }
       // What no batch takes, nobody has put.
       guard entry.key.count <= Batch.keyBytesMax, entry.value.count <= Batch.valueBytesMax else { continue }
       if !batch.hasRoom(forPutOf: entry.value, for: entry.key) {
@@ -197,8 +201,22 @@ struct SalvageTable {
 
   private static let removalsAtOnce = 1000
 
+  /// Removes definitions that cannot be decoded. They count as left out even if right ones take their place.
+  mutating func leaveOutDefinitions(_ judge: any EntryJudge) throws(ByteStoreError) {
+    var broken: [(key: [UInt8], name: String)] = []
+    try forEachEntry { key, value in
+      if let name = judge.brokenDefinition(key, value) { broken.append(([UInt8](copying: key), name)) }
+    }
+    try leaveOut(broken)
+  }
+
   mutating func leaveOut(_ judge: any EntryJudge) throws(ByteStoreError) {
-    let undecodable = try judge.undecodable { body throws(ByteStoreError) in try forEachEntry(body) }
+    try leaveOut(try judge.undecodable { body throws(ByteStoreError) in try forEachEntry(body) })
+  }
+
+  private mutating func leaveOut(
+    _ undecodable: [(key: [UInt8], name: String)]
+  ) throws(ByteStoreError) {
     for entry in undecodable { report.undecodable.add(entry.name) }
     for start in stride(from: 0, to: undecodable.count, by: Self.removalsAtOnce) {
       var batch = Batch()

@@ -174,6 +174,11 @@ private final class RecordInspector: EntryJudge {
     }
   }
 
+  func brokenDefinition(_ key: RawSpan, _ value: RawSpan) -> String? {
+    guard let id = Shape.id(of: key), Shape(id: id, definition: value) == nil else { return nil }
+    return Self.name(ofShape: id)
+  }
+
   /// Definitions of shapes first: a record may lie before that of its shape.
   func undecodable(
     _ forEach: (_ body: (_ key: RawSpan, _ value: RawSpan) -> Void) throws(ByteStoreError) -> Void

@@ -1,0 +1,54 @@
+// A definition of a shape whose bytes are right and that is none, while a checkpoint or another log has the right one.
+
+import ByteStore
+import Testing
+
+@testable import DocumentStore
+
+@Suite struct BrokenDefinitionTests {
+  private func open(_ directory: TemporaryDirectory) throws -> DocumentStore {
+    var options = DocumentStore.Options()
+    options.maintenance = .manual
+    return try DocumentStore.open(directory.path, options: options, platform: .real)
+  }
+
+  private func fill(_ store: DocumentStore, _ numbers: Range<Int>) throws {
+    for number in numbers {
+      let fields = StoredMap([("n", .integer(Int64(number))), ("m", .null)])
+      try store.commit([.set(path("c", "d\(number)"), fields)])
+    }
+  }
+
+  /// The story: the broken definition kept its key, so that the right one was not added. Then it was removed, and all
+  /// records of its shape after it.
+  @Test(arguments: [true, false])
+  func aRightDefinitionElsewhereTakesItsPlaceInASalvage(isFlushed: Bool) throws {
+    let directory = TemporaryDirectory()
+    var store = try open(directory)
+    try fill(store, 0..<10)
+    // Either the catalog of a checkpoint has the definition, or the context of a second log.
+    if isFlushed { try store.compact() }
+    try store.close()
+    store = try open(directory)
+    try fill(store, 10..<12)
+    let id = try #require(store.indexes.shapes.table.shapes.firstIndex { $0 != nil })
+    try store.close()
+    var options = ByteStore.Options()
+    options.maintenance = .manual
+    let bytes = try ByteStore.open(directory.path, options: options)
+    var batch = Batch(stamp: bytes.lastStamp + 1)
+    try batch.put([0], for: Shape.key(id))
+    try bytes.commit(batch)
+    try bytes.close()
+
+    #expect(try DocumentStore.check(directory.path).undecodable.names == ["the shape \(id)"])
+    let salvage = try DocumentStore.salvage(directory.path)
+    #expect(salvage.bytes.outcome == .salvaged)
+    #expect(salvage.bytes.undecodable.names == ["the shape \(id)"])
+    #expect(try DocumentStore.check(directory.path).isSound)
+    store = try open(directory)
+    #expect(try store.documents(.ofC).count == 12)
+    #expect(try store.invariantBroken() == nil)
+    try store.close()
+  }
+}
