@@ -155,7 +155,8 @@ final class CommitPipeline: Sendable {
       }
       // Not even its times can be read, and nothing of it will be left.
       return StoredDocument(
-        path: target.path, createTime: .epoch, updateTime: .epoch, fields: CommitChange.damagedFields)
+        path: target.path, createTime: .unreadable, updateTime: .unreadable,
+        fields: CommitChange.damagedFields)
     }
   }
 

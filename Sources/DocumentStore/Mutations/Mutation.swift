@@ -137,8 +137,10 @@ public struct Mutation: Sendable, Equatable {
     }
     let results = transforms.map { $0.apply(to: &after, at: time) }
     let updateTime = base.flatMap { $0.fields == after ? $0.updateTime : nil } ?? updated ?? time
+    // The time of a record whose head cannot be read is lost: the document begins now.
+    let createTime = base.flatMap { $0.createTime == .unreadable ? nil : $0.createTime } ?? time
     let document = StoredDocument(
-      path: path, createTime: base?.createTime ?? time, updateTime: updateTime, fields: after)
+      path: path, createTime: createTime, updateTime: updateTime, fields: after)
     return Outcome(document: document, transformResults: results)
   }
 }

@@ -24,6 +24,10 @@ extension Precondition {
         "The document \(path) does not exist, and the required version is \(required.microseconds).")
     case (.updateTime(let required), let document?):
       guard document.updateTime != required else { return }
+      guard document.updateTime != .unreadable else {
+        throw .failedPrecondition(
+          "The stored version of \(path) cannot be read, and the required one is \(required.microseconds).")
+      }
       throw .failedPrecondition(
         "The stored version of \(path) is \(document.updateTime.microseconds), and the required one is "
           + "\(required.microseconds).")

@@ -9,6 +9,8 @@ public struct StoredTimestamp: Hashable, Comparable, Sendable {
   public let microseconds: Int64
 
   static let epoch = StoredTimestamp(sinceEpoch: 0)
+  /// The time of a record whose head cannot be read: before all others, and equal to none that a caller can have.
+  static let unreadable = StoredTimestamp(sinceEpoch: .min)
 
   private init(sinceEpoch microseconds: Int64) { self.microseconds = microseconds }
 
