@@ -20,6 +20,8 @@ public struct StorageEvidence: Hashable, Sendable {
   public var holder: Int32?
   /// All of it in a sentence or two.
   public var message: String
+  /// The document whose record cannot be decoded.
+  var undecodable: DocumentPath?
 
   /// Makes evidence of a sentence alone.
   public init(message: String) { self.message = message }
@@ -161,7 +163,13 @@ extension DocumentStoreError {
     evidence.file = store
     evidence.offset = UInt64(error.offset)
     evidence.expected = error.expected
+    evidence.undecodable = path
     self = .corrupted(evidence)
+  }
+
+  /// The document whose record cannot be decoded; nil for every other error.
+  var undecodable: DocumentPath? {
+    if case .corrupted(let evidence) = self { evidence.undecodable } else { nil }
   }
 }
 

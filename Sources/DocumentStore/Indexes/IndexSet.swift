@@ -62,11 +62,11 @@ final class IndexSet: LayerAbove {
     var indexes: [ManagedIndex] = []
     /// Those that were asked for and are gone, without keys. The next query of their collections has them made again.
     var lost: [ManagedIndex] = []
-    /// Ids of those of which that failed.
-    var lostForGood: Set<UInt32> = []
-    /// Those that queries wanted and that could not be made: a record of their collection cannot be read. Until such a
-    /// record is overwritten or deleted, queries do without them.
-    var impossible: [IndexDefinition] = []
+    /// Why that failed, by their ids.
+    var lostForGood: [UInt32: BuildFailure] = [:]
+    /// Those that could not be made because a record of their collection cannot be decoded. Until it is overwritten or
+    /// deleted, queries do without them.
+    var impossible: [(definition: IndexDefinition, record: [UInt8])] = []
     var building: [Building] = []
     var nextID: UInt32 = 1
     /// Of indexes, one after the other.
@@ -75,6 +75,13 @@ final class IndexSet: LayerAbove {
     var automaticBytesMax = Int.max
     /// How many live queries are filled up from an index.
     var pins: [IndexDefinition: Int] = [:]
+  }
+
+  /// Why an index could not be made.
+  enum BuildFailure {
+    /// The record with this key cannot be decoded.
+    case undecodable([UInt8])
+    case other
   }
 
   struct NameTree: Sendable {
@@ -187,7 +194,7 @@ final class IndexSet: LayerAbove {
     state.withLock { state in
       guard !state.lost.isEmpty else { return nil }
       return state.lost.first {
-        $0.definition.collectionID.isSameUTF8(as: collectionID) && !state.lostForGood.contains($0.id)
+        $0.definition.collectionID.isSameUTF8(as: collectionID) && state.lostForGood[$0.id] == nil
       }
     }
   }
@@ -196,19 +203,10 @@ final class IndexSet: LayerAbove {
   func impossible(in collectionID: String) -> [IndexDefinition] {
     state.withLock { state in
       state.impossible.isEmpty
-        ? [] : state.impossible.filter { $0.collectionID.isSameUTF8(as: collectionID) }
+        ? []
+        : state.impossible.map(\.definition).filter { $0.collectionID.isSameUTF8(as: collectionID) }
     }
   }
-
-  func noteImpossible(_ definition: IndexDefinition) {
-    state.withLock { state in
-      if !state.impossible.contains(definition), state.impossible.count < Self.impossibleMax {
-        state.impossible.append(definition)
-      }
-    }
-  }
-
-  private static let impossibleMax = 1024
 
   func isLost(_ definition: IndexDefinition) -> Bool {
     state.withLock { $0.isLost(definition) }
@@ -292,14 +290,36 @@ extension IndexSet.State {
     indexes.removeAll { ids.contains($0.id) }
   }
 
-  /// Records that nobody could read, or has read, are replaced or gone: what failed because of one may succeed now.
+  private static let impossibleMax = 1024
+
+  /// Takes a build away that failed. False if a commit has changed such a record since the build began: another attempt
+  /// may succeed. Otherwise queries do without the index until the record changes.
+  mutating func endFailedBuild(_ id: UInt32, _ error: DocumentStoreError) -> Bool {
+    guard let place = building.firstIndex(where: { $0.id == id }) else { return true }
+    let failed = building.remove(at: place)
+    guard let path = error.undecodable, !failed.isDropped else { return true }
+    if failed.isSpoilt { return false }
+    let record = DocumentKey.encode(path)
+    if let index = lost.first(where: { $0.definition == failed.definition }) {
+      lostForGood[index.id] = .undecodable(record)
+    }
+    impossible.removeAll { $0.definition == failed.definition }
+    if impossible.count == Self.impossibleMax { impossible.removeFirst() }
+    impossible.append((failed.definition, record))
+    return true
+  }
+
+  /// Lets builds be tried again that failed because of a record which the commit replaces or removes.
   private mutating func noteMended(_ note: IndexChanges) {
-    for change in note.changes {
-      guard case .unknown = change.before else { continue }
-      let id = change.path.collectionID
-      impossible.removeAll { $0.collectionID.isSameUTF8(as: id) }
-      for index in lost where index.definition.collectionID.isSameUTF8(as: id) {
-        lostForGood.remove(index.id)
+    let changed = Set(note.changes.map(\.key))
+    impossible.removeAll { changed.contains($0.record) }
+    for index in lost {
+      switch lostForGood[index.id] {
+      case .undecodable(let record)?:
+        if changed.contains(record) { lostForGood[index.id] = nil }
+      case .other?:
+        if note.mayMend(index.definition) { lostForGood[index.id] = nil }
+      case nil: break
       }
     }
   }
@@ -325,6 +345,16 @@ extension IndexSet.State {
     for number in building.indices where note.concerns(building[number].definition) {
       let keys = note.keys(for: building[number].id, building[number].definition)
       building[number].apply(keys, ordinals)
+    }
+  }
+}
+
+extension IndexChanges {
+  /// Whether a record of the index's collection that may be damaged is replaced or removed.
+  fileprivate func mayMend(_ definition: IndexDefinition) -> Bool {
+    changes.contains { change in
+      guard case .unknown = change.before else { return false }
+      return change.path.collectionID.isSameUTF8(as: definition.collectionID)
     }
   }
 }

@@ -70,7 +70,8 @@ extension DocumentStore {
     } catch {
       // What is wrong with a document is told to whoever reads it.
       if case .closed = error { throw error }
-      indexes.state.withLock { _ = $0.lostForGood.insert(index.id) }
+      // For an undecodable record, the end of the build has noted it.
+      if error.undecodable == nil { indexes.state.withLock { $0.lostForGood[index.id] = .other } }
       return true
     }
   }
@@ -180,7 +181,7 @@ extension DocumentStore {
       }
       return try publish(&index, spared)
     } catch {
-      indexes.state.withLock { $0.building.removeAll { $0.id == id } }
+      guard indexes.state.withLock({ $0.endFailedBuild(id, error) }) else { return .spoilt }
       throw error
     }
   }

@@ -282,9 +282,8 @@ extension DocumentStore {
             built.append(definition)
           }
         } catch {
-          // A record of the collection cannot be read. The query may not need it, so it looks at the documents.
-          guard case .corrupted = error else { throw error }
-          for definition in definitions { indexes.noteImpossible(definition) }
+          // The query may not need the record that cannot be decoded, so it does without the index.
+          guard error.undecodable != nil else { throw error }
         }
       case .plan(let plan):
         indexes.noteUse(of: plan.indexes)

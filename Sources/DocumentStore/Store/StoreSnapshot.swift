@@ -27,6 +27,8 @@ public final class StoreSnapshot: Sendable {
     var moment: Moment
     var view: IndexView
     var lease: SnapshotLease
+    /// Those that cannot be made of these documents, because a record cannot be decoded.
+    var impossible: [IndexDefinition] = []
   }
 
   init(of store: DocumentStore) throws(DocumentStoreError) {
@@ -113,17 +115,25 @@ public final class StoreSnapshot: Sendable {
   ) throws(DocumentStoreError) -> Result {
     if checks { try query.check() }
     let collectionID = query.scope.collectionID
+    var isIndexImpossible = false
     while true {
       let state = try opened()
       let view = state.view.of(collectionID)
       let planner = QueryPlanner(
-        definitions: view.indexes.map(\.definition), createsIndexes: createsIndexes && store.createsIndexes,
+        definitions: view.indexes.map(\.definition),
+        createsIndexes: createsIndexes && store.createsIndexes && !isIndexImpossible,
         scanMax: store.options.scanMax,
         count: { access throws(DocumentStoreError) in try view.count(access) })
       do throws(DocumentStoreError) {
         switch try planner.decide(query) {
         case .needs(let definitions):
-          for definition in definitions { try make(definition, definitions, state) }
+          let impossible = state.impossible + store.indexes.impossible(in: collectionID)
+          guard !definitions.contains(where: impossible.contains) else {
+            isIndexImpossible = true
+            continue
+          }
+          // The query may not need the record that cannot be decoded, so it does without the index.
+          isIndexImpossible = try !make(definitions, state)
         case .plan(let plan):
           store.indexes.noteUse(of: plan.indexes)
           return try body(
@@ -134,6 +144,20 @@ public final class StoreSnapshot: Sendable {
         guard case .corrupted = error, dropUnreadable() else { throw error }
       }
     }
+  }
+
+  /// False if a record of the collection cannot be decoded.
+  private func make(_ definitions: [IndexDefinition], _ state: State) throws(DocumentStoreError) -> Bool {
+    for definition in definitions {
+      do throws(DocumentStoreError) {
+        try make(definition, definitions, state)
+      } catch {
+        guard error.undecodable != nil else { throw error }
+        self.state.withLock { $0?.impossible.append(definition) }
+        return false
+      }
+    }
+    return true
   }
 
   private func make(

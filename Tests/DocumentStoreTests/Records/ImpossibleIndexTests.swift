@@ -1,0 +1,117 @@
+// Queries that want an index which cannot be made, because a record of the collection cannot be decoded.
+
+import ByteStore
+import Testing
+
+@testable import DocumentStore
+
+@Suite struct ImpossibleIndexTests {
+  private let bad = path("c", "bad")
+  private let definition = IndexDefinition("c", .collection, [.init(field("n"))])
+
+  private func open(_ directory: TemporaryDirectory) throws -> DocumentStore {
+    var options = DocumentStore.Options()
+    options.maintenance = .manual
+    return try DocumentStore.open(directory.path, options: options, platform: .real)
+  }
+
+  /// A hundred documents with ten values of `n`, and one that is nested too deep.
+  private func poisoned(_ directory: TemporaryDirectory) throws -> DocumentStore {
+    let store = try open(directory)
+    for start in stride(from: 0, to: 100, by: 10) {
+      try store.commit(
+        (start..<start + 10).map { .set(path("c", "d\($0)"), StoredMap([("n", .integer(Int64($0 % 10)))])) })
+    }
+    try store.close()
+    var value = StoredValue.map(StoredMap([("end", .null)]))
+    for _ in 0..<20 { value = .map(StoredMap([("m", value)])) }
+    var options = ByteStore.Options()
+    options.maintenance = .manual
+    let bytes = try ByteStore.open(directory.path, options: options)
+    var batch = Batch(stamp: bytes.lastStamp + 1)
+    let record = RecordCodec.encode(
+      createTime: .epoch, updateTime: .epoch, fields: StoredMap([("n", 77), ("deep", value)]))
+    try batch.put(record, for: DocumentKey.encode(bad))
+    try bytes.commit(batch)
+    try bytes.close()
+    return try open(directory)
+  }
+
+  private func query(_ n: Int64) throws -> StructuredQuery {
+    try StructuredQuery.ofC.where("n", .equal, .integer(n))
+  }
+
+  private func isMade(_ store: DocumentStore) -> Bool {
+    store.indexList.contains { $0.definition.collectionID == "c" && !$0.isLost }
+  }
+
+  private func reads(_ store: DocumentStore) -> Int { store.documentsReadForIndexes.withLock { $0 } }
+
+  // MARK: Snapshots and transactions
+
+  /// The story: a query that the store answers failed in a snapshot and in a transaction.
+  @Test func snapshotsAndTransactionsDoWithoutSuchAnIndexAsWell() throws {
+    let directory = TemporaryDirectory()
+    let store = try poisoned(directory)
+    let snapshot = try store.snapshot()
+    for _ in 0..<2 {
+      #expect(try snapshot.documents(try query(3)).count == 10)
+      #expect(try snapshot.count(try query(3)) == 10)
+      guard case .corrupted(let evidence) = failure(of: { try snapshot.documents(query(77)) }) else {
+        Issue.record("The answer needs the record.")
+        continue
+      }
+      #expect(evidence.message.contains("c/bad"))
+    }
+    let found = try store.transaction { try $0.documents(try query(3)) }
+    #expect(found.count == 10)
+    // The snapshot has the record still.
+    try store.commit([.delete(bad)])
+    #expect(try store.documents(try query(3)).count == 10)
+    #expect(isMade(store))
+    #expect(try snapshot.documents(try query(4)).count == 10)
+    snapshot.close()
+    #expect(try store.snapshot().documents(try query(4)).count == 10)
+    #expect(try store.invariantBroken() == nil)
+    try store.close()
+  }
+
+  // MARK: When it is tried again
+
+  @Test func onlyAChangeOfThatRecordHasTheIndexTriedAgain() throws {
+    let directory = TemporaryDirectory()
+    let store = try poisoned(directory)
+    #expect(try store.documents(try query(3)).count == 10)
+    let first = reads(store)
+    // No commit knows what these were.
+    try store.commit([.delete(path("c", "d13"))])
+    try store.commit([.delete(path("c", "none"))])
+    #expect(try store.documents(try query(3)).count == 9)
+    #expect(reads(store) == first, "it is tried once")
+    #expect(!isMade(store))
+    try store.commit([.delete(bad)])
+    #expect(try store.documents(try query(3)).count == 9)
+    #expect(isMade(store))
+    #expect(try store.invariantBroken() == nil)
+    try store.close()
+  }
+
+  /// The build reads the documents as of its beginning.
+  @Test(arguments: [true, false])
+  func aRecordThatIsMendedWhileTheIndexIsMadeDoesNotKeepItFromBeingMade(isDeleted: Bool) throws {
+    let directory = TemporaryDirectory()
+    let store = try poisoned(directory)
+    var isMended = false
+    let isMade = try store.createIndex(definition) { _ in
+      guard !isMended else { return true }
+      isMended = true
+      let mend = isDeleted ? Mutation.delete(bad) : .set(bad, StoredMap([("n", 3)]))
+      return (try? store.commit([mend])) != nil
+    }
+    #expect(isMade)
+    #expect(try store.documents(try query(3)).count == (isDeleted ? 10 : 11))
+    #expect(store.indexList.map(\.definition) == [definition])
+    #expect(try store.invariantBroken() == nil)
+    try store.close()
+  }
+}
