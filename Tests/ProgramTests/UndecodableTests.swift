@@ -27,7 +27,7 @@ import Testing
     try bytes.close()
   }
 
-  private let said = "1 document cannot be decoded: users/bad."
+  private let said = "1 record cannot be decoded: users/bad."
 
   @Test func allCommandsAgreeAboutADocumentThatCannotBeDecoded() throws {
     let folder = try TemporaryFolder()

@@ -108,7 +108,7 @@ private final class RecordInspector: EntryJudge {
     // Other keyspaces have other values.
     guard DocumentKey.isOfDocument(key) else { return nil }
     guard let path = DocumentKey.decode(key) else {
-      undecodable.add(DocumentKey.nameOfNoPath(key))
+      undecodable.add(UndecodableEntry.name(ofNoPath: key))
       return "a key that is no path"
     }
     if let id = BlobRecord.id(path) { blobIDs.insert(id) }
@@ -122,7 +122,7 @@ private final class RecordInspector: EntryJudge {
 
   private func problem(of path: DocumentPath, _ record: RawSpan, _ error: RecordError) -> String? {
     hasProblem = true
-    undecodable.add("\(path)")
+    undecodable.add(UndecodableEntry.name(of: path))
     let text =
       "a record of \(path) that is none: at its byte \(error.offset), \(error.expected) was expected"
     guard let shape = RecordCodec.lostShape(error, in: record, table) else { return text }
@@ -149,10 +149,8 @@ private final class RecordInspector: EntryJudge {
   }
 
   private func problem(ofShape id: Int, _ definition: RawSpan) -> String? {
-    guard let shape = Shape(id: id, definition: definition) else {
-      undecodable.add(Self.name(ofShape: id))
-      return "a shape that is none"
-    }
+    if let name = UndecodableEntry.name(ofShape: id, definition) { undecodable.add(name) }
+    guard let shape = Shape(id: id, definition: definition) else { return "a shape that is none" }
     if table.shapes.indices.contains(id), let known = table.shapes[id] {
       return known.names.areSameUTF8(as: shape.names) ? nil : "a shape that the store knows as another"
     }
@@ -161,8 +159,6 @@ private final class RecordInspector: EntryJudge {
     hasMissed = hasMissed || hasProblem
     return nil
   }
-
-  private static func name(ofShape id: Int) -> String { "the shape \(id)" }
 
   // MARK: Salvage
 
@@ -175,8 +171,8 @@ private final class RecordInspector: EntryJudge {
   }
 
   func brokenDefinition(_ key: RawSpan, _ value: RawSpan) -> String? {
-    guard let id = Shape.id(of: key), Shape(id: id, definition: value) == nil else { return nil }
-    return Self.name(ofShape: id)
+    guard let id = Shape.id(of: key) else { return nil }
+    return UndecodableEntry.name(ofShape: id, value)
   }
 
   /// Definitions of shapes first: a record may lie before that of its shape.
@@ -184,38 +180,16 @@ private final class RecordInspector: EntryJudge {
     _ forEach: (_ body: (_ key: RawSpan, _ value: RawSpan) -> Void) throws(ByteStoreError) -> Void
   ) throws(ByteStoreError) -> [(key: [UInt8], name: String)] {
     let found = ShapeDictionary()
-    var entries: [(key: [UInt8], name: String)] = []
     try forEach { key, value in
-      guard let id = Shape.id(of: key) else { return }
-      if let shape = Shape(id: id, definition: value) {
-        found.add(shape)
-      } else {
-        entries.append(([UInt8](copying: key), Self.name(ofShape: id)))
-      }
+      guard let id = Shape.id(of: key), let shape = Shape(id: id, definition: value) else { return }
+      found.add(shape)
     }
     let table = found.table
+    var entries: [(key: [UInt8], name: String)] = []
     try forEach { key, value in
-      guard let name = DocumentKey.undecodable(key, value, table) else { return }
+      guard let name = UndecodableEntry.name(of: key, value, table) else { return }
       entries.append(([UInt8](copying: key), name))
     }
     return entries
-  }
-}
-
-extension DocumentKey {
-  /// The name of a document whose record cannot be decoded; nil for every other entry.
-  static func undecodable(_ key: RawSpan, _ record: RawSpan, _ shapes: ShapeTable) -> String? {
-    guard isOfDocument(key) else { return nil }
-    guard let path = decode([UInt8](copying: key)) else { return nameOfNoPath(key) }
-    do throws(RecordError) {
-      try RecordCodec.check(record, shapes)
-      return nil
-    } catch {
-      return "\(path)"
-    }
-  }
-
-  fileprivate static func nameOfNoPath(_ key: RawSpan) -> String {
-    "a key of \(key.byteCount) bytes that is no path"
   }
 }

@@ -53,7 +53,7 @@ extension DocumentStore {
       let shapes = indexes.shapes
       return try bytes.backup(
         to: directory, progress: progress, blobNamer: { BlobRecord.blob($0, $1, shapes) },
-        undecodableNamer: { DocumentKey.undecodable($0, $1, shapes.table) })
+        undecodableNamer: { UndecodableEntry.name(of: $0, $1, shapes.table) })
     } catch {
       // Who brings a content again after this must not rely on what was sound once.
       if error.isDamageOrUnreadable { objectState.forgetSound() }

@@ -52,7 +52,7 @@ enum CheckCommand: Command {
     if report.findingsOmitted == 0, !report.undecodable.isEmpty,
       report.findings.allSatisfy({ $0.isOfContent || $0.expected == "a record" })
     {
-      sentences.append(Undecodable.advice)
+      sentences.append(Undecodable.advice(report.undecodable.names))
     }
     if ofContents > 0 {
       sentences.append(

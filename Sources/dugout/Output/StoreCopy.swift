@@ -70,7 +70,7 @@ enum StoreCopy {
     return CommandFailure(
       code: .checkFailed,
       message: Undecodable.sentence(undecodable.count, undecodable.names)
-        + " The copy has them as they are. " + Undecodable.advice)
+        + " The copy has them as they are. " + Undecodable.advice(undecodable.names))
   }
 
   static func object(of outcome: Outcome) -> JSON {

@@ -1,4 +1,4 @@
-// Documents whose records cannot be decoded, as commands tell of them.
+// Records that cannot be decoded, as commands tell of them.
 
 import DocumentStore
 
@@ -20,15 +20,20 @@ struct Undecodable {
   func failure(_ what: String) -> CommandFailure? {
     guard !paths.isEmpty else { return nil }
     return CommandFailure(
-      code: .badData, message: "\(Self.sentence(paths.count, names)) \(what) \(Self.advice)")
+      code: .badData, message: "\(Self.sentence(paths.count, names)) \(what) \(Self.advice(names))")
   }
 
   static func sentence(_ count: Int, _ names: [String]) -> String {
     let listed = names.prefix(namesMax).joined(separator: ", ")
     let rest = count > namesMax ? ", and \(count - min(namesMax, names.count)) more" : ""
-    return "\(Wording.count(count, "document")) cannot be decoded: \(listed)\(rest)."
+    return "\(Wording.count(count, "record")) cannot be decoded: \(listed)\(rest)."
   }
 
-  static let advice =
-    "To delete or to overwrite such a document mends it, and \"dugout salvage\" sets all of them aside."
+  /// What to do about records with these names. Only a document can be deleted or overwritten.
+  static func advice(_ names: [String]) -> String {
+    let salvage = "\"dugout salvage\" sets all of them aside."
+    // The path of a document has at least two names. No other name of a record has a slash.
+    guard names.contains(where: { $0.contains("/") }) else { return salvage }
+    return "To delete or to overwrite such a document mends it, and \(salvage)"
+  }
 }

@@ -41,10 +41,16 @@ import Testing
     try bytes.commit(batch)
     try bytes.close()
 
-    #expect(try DocumentStore.check(directory.path).undecodable.names == ["the shape \(id)"])
+    let names = ["the shape \(id)"]
+    #expect(try DocumentStore.check(directory.path).undecodable.names == names)
+    store = try open(directory)
+    #expect(try store.check().undecodable.names == names)
+    let target = TemporaryDirectory()
+    #expect(try store.backup(to: target.path) { _ in }.undecodable.names == names)
+    try store.close()
     let salvage = try DocumentStore.salvage(directory.path)
     #expect(salvage.bytes.outcome == .salvaged)
-    #expect(salvage.bytes.undecodable.names == ["the shape \(id)"])
+    #expect(salvage.bytes.undecodable.names == names)
     #expect(try DocumentStore.check(directory.path).isSound)
     store = try open(directory)
     #expect(try store.documents(.ofC).count == 12)

@@ -7,7 +7,6 @@ import Testing
 
 @Suite struct ImpossibleIndexTests {
   private let bad = path("c", "bad")
-  private let definition = IndexDefinition("c", .collection, [.init(field("n"))])
 
   private func open(_ directory: TemporaryDirectory) throws -> DocumentStore {
     var options = DocumentStore.Options()
@@ -101,6 +100,7 @@ import Testing
   func aRecordThatIsMendedWhileTheIndexIsMadeDoesNotKeepItFromBeingMade(isDeleted: Bool) throws {
     let directory = TemporaryDirectory()
     let store = try poisoned(directory)
+    let definition = try IndexDefinition("c", .collection, [.init(field("n"))])
     var isMended = false
     let isMade = try store.createIndex(definition) { _ in
       guard !isMended else { return true }

@@ -1,0 +1,27 @@
+// How a check, a salvage and a backup name the entries of a store that cannot be decoded.
+
+import ByteStore
+
+enum UndecodableEntry {
+  /// The name of a document or of a shape that cannot be decoded; nil for every other entry.
+  static func name(of key: RawSpan, _ value: RawSpan, _ shapes: ShapeTable) -> String? {
+    if let id = Shape.id(of: key) { return name(ofShape: id, value) }
+    guard DocumentKey.isOfDocument(key) else { return nil }
+    guard let path = DocumentKey.decode([UInt8](copying: key)) else { return name(ofNoPath: key) }
+    do throws(RecordError) {
+      try RecordCodec.check(value, shapes)
+      return nil
+    } catch {
+      return name(of: path)
+    }
+  }
+
+  /// The name of a shape, if its definition is none.
+  static func name(ofShape id: Int, _ definition: RawSpan) -> String? {
+    Shape(id: id, definition: definition) == nil ? "the shape \(id)" : nil
+  }
+
+  static func name(of path: DocumentPath) -> String { "\(path)" }
+
+  static func name(ofNoPath key: RawSpan) -> String { "a key of \(key.byteCount) bytes that is no path" }
+}
