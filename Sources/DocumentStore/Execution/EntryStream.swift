@@ -18,10 +18,9 @@ protocol EntryStream: AnyObject {
   func seek(_ end: [UInt8]) throws(DocumentStoreError) -> Bool
 }
 
-/// How streams get at documents, for keys that are longer than trees have them.
+/// The order in which the streams of a plan go.
 struct StreamContext {
   let isBackward: Bool
-  let document: (_ ordinal: UInt32) throws(DocumentStoreError) -> StoredDocument?
 
   /// Whether an end comes before another one on the way.
   func precedes(_ left: [UInt8], _ right: [UInt8]) -> Bool {
@@ -39,8 +38,8 @@ final class IndexStream: EntryStream {
   private let tree: OrderedIndex
   private let access: QueryPlan.Access
   private let context: StreamContext
-  /// All keys that a document has in this index.
-  private let keys: (StoredDocument) -> [[UInt8]]
+  /// All keys that a document has in this index, for keys that are longer than trees have them. Nil if it has none.
+  private let keys: (_ ordinal: UInt32) throws(DocumentStoreError) -> [[UInt8]]?
   /// Of a collection's names: what lies deeper is passed over.
   private let isCollectionOfNames: Bool
   private var ranges: ArraySlice<ByteRange>
@@ -63,7 +62,7 @@ final class IndexStream: EntryStream {
 
   init(
     _ tree: OrderedIndex, _ access: QueryPlan.Access, isCollectionOfNames: Bool, _ context: StreamContext,
-    keys: @escaping (StoredDocument) -> [[UInt8]]
+    keys: @escaping (_ ordinal: UInt32) throws(DocumentStoreError) -> [[UInt8]]?
   ) {
     self.tree = tree
     self.access = access
@@ -202,8 +201,7 @@ final class IndexStream: EntryStream {
   }
 
   private func longKey(of entry: Entry) throws(DocumentStoreError) -> [UInt8]? {
-    guard let document = try context.document(entry.ordinal) else { return nil }
-    return keys(document).first { StoredKey.of($0) == entry.key }
+    try keys(entry.ordinal)?.first { StoredKey.of($0) == entry.key }
   }
 
   private func isNested(_ key: [UInt8]) -> Bool {

@@ -35,6 +35,8 @@ final class QueryRun {
   /// Candidates whose records cannot be decoded are passed over. Without it, whatever needs a field of one fails.
   private var skipsUndecodable = false
   private var skipped: [DocumentPath] = []
+  /// Their paths, so that each is listed once.
+  private var skippedPaths: Set<DocumentPath> = []
 
   /// `shapes` were taken after the moment.
   init(
@@ -63,7 +65,7 @@ final class QueryRun {
     return found
   }
 
-  /// The same without candidates whose records cannot be decoded, and the paths of these.
+  /// Passes over candidates whose records cannot be decoded, and answers their paths as well.
   func decodableDocuments() throws(DocumentStoreError) -> (
     documents: [StoredDocument], skipped: [DocumentPath]
   ) {
@@ -186,7 +188,7 @@ final class QueryRun {
       return false
     } catch {
       let path = try path(of: entry)
-      if plan.query.scope.contains(path), !skipped.contains(path) { skipped.append(path) }
+      if plan.query.scope.contains(path), skippedPaths.insert(path).inserted { skipped.append(path) }
       return true
     }
   }
@@ -346,11 +348,7 @@ final class QueryRun {
 
   private var collectionID: String { plan.query.scope.collectionID }
 
-  private var context: StreamContext {
-    StreamContext(isBackward: plan.isBackward) { ordinal throws(DocumentStoreError) in
-      try self.document(ordinal)
-    }
-  }
+  private var context: StreamContext { StreamContext(isBackward: plan.isBackward) }
 
   private func stream(_ accesses: [QueryPlan.Access]) throws(DocumentStoreError) -> any EntryStream {
     let streams = accesses.map(indexStream)
@@ -362,12 +360,19 @@ final class QueryRun {
     switch access.source {
     case .names:
       return IndexStream(view.names, access, isCollectionOfNames: isCollection, context) {
-        [NameKey.encode($0.path)]
+        ordinal throws(DocumentStoreError) in
+        // The path tells the key, so that the record need not be one.
+        guard let path = try self.path(ordinal) else { return nil }
+        return [NameKey.encode(path)]
       }
     case .index(let definition):
       // A plan is made from the same view.
       let tree = view.index(definition)?.tree ?? OrderedIndex()
-      return IndexStream(tree, access, isCollectionOfNames: false, context) { definition.keys(of: $0) }
+      return IndexStream(tree, access, isCollectionOfNames: false, context) {
+        ordinal throws(DocumentStoreError) in
+        guard let document = try self.document(ordinal) else { return nil }
+        return definition.keys(of: document)
+      }
     }
   }
 
@@ -388,10 +393,20 @@ final class QueryRun {
     return try view.names.ordinal(of: StoredKey.of(key).rawSpan)
   }
 
+  /// Nil if there is none, or if it is passed over because it cannot be decoded.
   func document(_ ordinal: UInt32) throws(DocumentStoreError) -> StoredDocument? {
     guard try read(ordinal) else { return nil }
     return try pooled.buffer.withEntry { key, record throws(DocumentStoreError) in
-      try self.decoded(Entry(key, record))
+      let entry = Entry(key, record)
+      if try self.isSkipped(entry) { return nil }
+      return try self.decoded(entry)
+    }
+  }
+
+  private func path(_ ordinal: UInt32) throws(DocumentStoreError) -> DocumentPath? {
+    guard try read(ordinal) else { return nil }
+    return try pooled.buffer.withEntry { key, record throws(DocumentStoreError) in
+      try self.path(of: Entry(key, record))
     }
   }
 

@@ -1,0 +1,59 @@
+// Lists of a collection with records that cannot be decoded: by long names, and many of them.
+
+import ByteStore
+import Testing
+
+@testable import DocumentStore
+
+@Suite struct UndecodableListTests {
+  private func open(_ directory: TemporaryDirectory) throws -> DocumentStore {
+    var options = DocumentStore.Options()
+    options.maintenance = .manual
+    return try DocumentStore.open(directory.path, options: options, platform: .real)
+  }
+
+  private func poison(_ directory: TemporaryDirectory, _ ids: [String]) throws -> DocumentStore {
+    var options = ByteStore.Options()
+    options.maintenance = .manual
+    let bytes = try ByteStore.open(directory.path, options: options)
+    var batch = Batch(stamp: bytes.lastStamp + 1)
+    for id in ids { try batch.put([9, 9, 9], for: DocumentKey.encode(path("c", id))) }
+    try bytes.commit(batch)
+    try bytes.close()
+    return try open(directory)
+  }
+
+  /// The story: trees have the beginnings of long names. To order them, their whole documents were decoded.
+  @Test func aLongNameIsListedThoughItsRecordCannotBeDecoded() throws {
+    let directory = TemporaryDirectory()
+    var store = try open(directory)
+    let start = String(repeating: "x", count: 1400)
+    for id in ["a", start + "1", start + "3", "z"] {
+      try store.commit([.set(path("c", id), StoredMap([("n", 1)]))])
+    }
+    try store.close()
+    store = try poison(directory, [start + "2"])
+    let bad = path("c", start + "2")
+    for query in try [StructuredQuery.ofC, .ofC.where("n", .equal, 1), .ofGroupC] {
+      let (found, skipped) = try store.decodableDocuments(query)
+      #expect(found.map(\.path.id) == ["a", start + "1", start + "3", "z"])
+      #expect(skipped == [bad])
+    }
+    #expect(try store.count(.ofC) == 5)
+    let lastTwo = try StructuredQuery.ofC.ordered(by: OrderBy(.documentID, .ascending)).limited(to: .last(2))
+    let (last, skipped) = try store.decodableDocuments(lastTwo)
+    #expect(last.map(\.path.id) == [start + "3", "z"] && skipped.isEmpty)
+    try store.close()
+  }
+
+  @Test func eachOfManyIsNamedOnce() throws {
+    let directory = TemporaryDirectory()
+    try open(directory).close()
+    let ids = (0..<20_000).map { "d\(100_000 + $0)" }
+    let store = try poison(directory, ids)
+    let query = try StructuredQuery.ofC.where("n", .isIn, [1, 2])
+    #expect(try store.decodableDocuments(query).skipped.map(\.id).sorted() == ids)
+    #expect(try store.decodableDocuments(.ofC).skipped.count == ids.count)
+    try store.close()
+  }
+}
