@@ -42,18 +42,18 @@ extension ObjectStore {
   }
 
   func sweepPacks(
-    _ inventory: BlobStore.Inventory, isThorough: Bool, _ swept: inout ObjectSweep
+    _ inventory: BlobStore.Inventory, isThorough: Bool, keepsContents: Bool, _ swept: inout ObjectSweep
   ) throws(DocumentStoreError) {
     // A content may be in one of these packs, and its record not there yet: those that come later are in others.
     state.waitForPuts()
-    let liveBytes = try liveBytes(isThorough: isThorough, &swept)
+    let liveBytes = try liveBytes(isThorough: isThorough && !keepsContents, &swept)
     var left = blobs.currentPack?.bytes ?? 0
     var dead: [UInt64] = []
     var mostlyDead: [UInt64] = []
     for pack in inventory.packs {
       let (bytes, live) = (try bytes(ofPack: pack), liveBytes[pack] ?? 0)
       left += bytes
-      guard Self.isMostlyDead(bytes, live: live) else { continue }
+      guard !keepsContents, Self.isMostlyDead(bytes, live: live) else { continue }
       // One with nothing in use is not even looked at: its making may have been cut off.
       if live == 0 { dead.append(pack) } else { mostlyDead.append(pack) }
     }

@@ -3,6 +3,9 @@
 //
 // Whoever takes one of these away, as whoever goes on with it, has claimed it first, and then looks again: what was read
 // before may have changed since.
+//
+// While the originals of a salvage are in the directory, no content goes: a record that was set aside with them may name
+// it. Once they are removed, the next sweep takes what nothing refers to.
 
 package import ByteStore
 
@@ -51,11 +54,18 @@ extension ObjectStore {
     let inventory: BlobStore.Inventory
     do throws(ByteStoreError) { inventory = try blobs.inventory() } catch { throw DocumentStoreError(error) }
     try sweepStaged(inventory, &swept)
-    for id in inventory.blobs {
+    let keepsContents: Bool
+    do throws(ByteStoreError) { keepsContents = try store.bytes.hasOriginals() } catch {
+      throw DocumentStoreError(error)
+    }
+    for id in inventory.blobs where !keepsContents {
       let hasRecord = try place(of: id) != nil
       if !hasRecord, try collect(id) { swept.blobs += 1 }
     }
-    if depth != .names { try sweepPacks(inventory, isThorough: depth == .everything, &swept) }
+    if depth != .names {
+      try sweepPacks(
+        inventory, isThorough: depth == .everything, keepsContents: keepsContents, &swept)
+    }
     return swept
   }
 

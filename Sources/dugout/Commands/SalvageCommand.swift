@@ -93,8 +93,8 @@ enum SalvageCommand: Command {
       return ""
     }
     return
-      " Contents of files are still in \(folder): an app that uses the storage removes those that no record "
-      + "names any more, so copy them first."
+      " Contents of files are still in \(folder). An app that uses the storage removes those that no record "
+      + "names any more, once you have removed the files that were set aside: copy them first."
   }
 
   private static func isOfSegment(_ damage: Damage) -> Bool {
