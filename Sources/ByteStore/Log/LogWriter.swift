@@ -76,7 +76,7 @@ struct LogWriter {
       durableThrough: end.length, lastSequence: end.sequence)
   }
 
-  /// What a group of these bodies takes in the file, with a context of so many bytes, if any.
+  /// The size of a group of these bodies in the file, with a context of so many bytes, if any.
   static func groupBytes(_ bodies: [Batch], contextBytes: Int = 0) -> Int {
     let context = contextBytes > 0 ? frameBytes(contextBytes) : 0
     let frames = bodies.reduce(context) { $0 + frameBytes($1.body.count) }
@@ -93,8 +93,18 @@ struct LogWriter {
     return context
   }
 
-  /// Room for this group, for the context if it is due, for a watermark and for the close marker. What is kept for removals counts only
-  /// if `usingReserve`.
+  /// Gives up the context if there is room for the group then. Where the disk has no space for another log, a put that
+  /// is taken is worth more than a log that can be read without others.
+  mutating func giveUpContext(for group: [Batch]) -> Bool {
+    guard let context else { return false }
+    self.context = nil
+    if hasRoom(for: group) { return true }
+    self.context = context
+    return false
+  }
+
+  /// Room for this group, for the context if it is due, for a watermark and for the close marker. What is kept for
+  /// removals counts only if `usingReserve`.
   func hasRoom(for group: [Batch], usingReserve: Bool = false) -> Bool {
     let reserve = usingReserve ? 0 : Self.reserveBytes(ofCapacity: header.capacity)
     let bytes = Self.groupBytes(group, contextBytes: contextDue(with: group)?.body.count ?? 0)

@@ -304,7 +304,7 @@ extension ByteStore {
     guard !group.isEmpty else { return .success(()) }
     let all = group.map(\.batch)
     let result = Result { () throws(WriteFailure) in
-      if writer.log?.hasRoom(for: all) != true { try turnToNewLog(for: all, .growth, &writer) }
+      if writer.log?.hasRoom(for: all) != true { try makeRoom(for: all, &writer) }
       try append(group, &writer)
     }
     guard case .failure(.refused(let cause)) = result, cause.meansFull,

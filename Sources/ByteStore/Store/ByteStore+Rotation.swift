@@ -119,8 +119,8 @@ extension ByteStore {
     return bytes > 0 ? CommitBody.prefixBytes + bytes : 0
   }
 
-  /// Room for the group, the context, and for some more like the group, and more in each log than in the one before: turning to
-  /// a new log costs a commit several syncs.
+  /// Room for the group, the context, and for some more like the group, and more in each log than in the one before:
+  /// turning to a new log costs a commit several syncs.
   func capacity(for group: [Batch], previousLength: UInt64) -> UInt64 {
     let bytes = group.reduce(0) { $0 + UInt64($1.body.count) }
     let wanted = max(options.logBytesMin, 4 * previousLength, 16 * bytes)

@@ -1,7 +1,8 @@
 // A full disk (docs/reliability.md, C11): puts are refused, and what gives space back goes on.
 //
 //   put       needs a new log: a smaller one will do, and the reserve is whole first; else it is refused. Where much
-//             of the reserve is missing, as after an open without one, a small log does with some of it
+//             of the reserve is missing, as after an open without one, a small log does with some of it. Where there is no
+//             space for a log, the one in use takes the put without the context, if that is all it lacks room for
 //   removal   the last pages of the log are for removals; after that, a small log out of the reserve
 //   flush     is tried once more without spare and reserve, in the way that takes the least space
 //   close     gets the space of its manifest from the reserve
@@ -34,6 +35,15 @@ extension ByteStore {
     switch need {
     case .growth: try turnToLogForPuts(group, &writer)
     case .removal: try turnToLogForRemovals(group, &writer)
+    }
+  }
+
+  /// Makes room for a group: a new log, or for want of space the log in use without its context.
+  func makeRoom(for group: [Batch], _ writer: inout Writer) throws(WriteFailure) {
+    do throws(WriteFailure) { try turnToNewLog(for: group, .growth, &writer) } catch {
+      guard case .refused(let cause) = error, cause.meansFull,
+        writer.log?.giveUpContext(for: group) == true
+      else { throw error }
     }
   }
 

@@ -36,7 +36,8 @@ final class ShapeDictionary: Sendable {
     var nextLast = 0
     var count = 0
     var nameBytes = 0
-    var names = 0
+    /// The size of the puts of all definitions.
+    var definitionBytes = 0
     /// Nil until it is known which ids records use.
     var nextID: Int?
     /// Of maps that were met once, each at a place that its hash tells.
@@ -113,8 +114,8 @@ final class ShapeDictionary: Sendable {
     return shapes.map { (Shape.key($0.id), $0.definition) }
   }
 
-  /// What all of them take in a catalog or as puts, at most.
-  var definitionBytesMax: Int { state.withLock { 16 * $0.count + 3 * $0.names + $0.nameBytes } }
+  /// The most that the stored definitions take in a catalog, or as puts: those that no reader has seen yet count too.
+  var definitionBytesMax: Int { state.withLock { $0.definitionBytes } }
 
   /// A shape that is stored. False if its id stands for another one.
   @discardableResult
@@ -197,7 +198,7 @@ extension ShapeDictionary.State {
     byHash[StoredMap.nameHash(shape.names)] = shape.id
     count += 1
     nameBytes += shape.nameBytes
-    names += shape.names.count
+    definitionBytes += Batch.bytes(ofPutOf: shape.definition.count, for: Shape.key(shape.id))
     table = nil
   }
 }
