@@ -39,7 +39,7 @@ package struct CheckReport: Sendable, Equatable {
   /// Of the segments, what is no key's value any more, and the free ends of pages.
   package var deadBytes: UInt64 = 0
   package var lastCommit = SequenceNumber.none
-  /// Of the findings, those about entries that the layer above cannot decode.
+  /// Findings about entries that the layer above cannot decode.
   package var undecodable = UndecodableEntries()
 
   package var isSound: Bool { findings.isEmpty }

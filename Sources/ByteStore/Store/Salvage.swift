@@ -50,8 +50,8 @@ package typealias SalvageRestore = (
 
 /// Decides which entries of a salvaged store can be decoded. The layer above has one.
 package protocol EntryJudge: AnyObject {
-  /// What `check` finds with the inspector that it is given: it is called once, or again when the inspector has learnt
-  /// from the first time.
+  /// Answers what `check` finds with the inspector that it is given: it is called once, or again when the inspector has
+  /// learnt from the first time.
   func report(
     _ check: (@escaping EntryInspector) throws(ByteStoreError) -> CheckReport
   ) throws(ByteStoreError) -> CheckReport

@@ -477,7 +477,7 @@ struct LogSource {
     }
   }
 
-  /// What the log repeats of earlier ones, as far as it can be read.
+  /// Entries that the log repeats of earlier ones, as far as they can be read.
   func context(_ directory: any OpenDirectory) throws(ByteStoreError) -> [(key: [UInt8], value: [UInt8])] {
     guard let bytes = try Self.bytes(name, directory)?.bytes else { return [] }
     return scan(bytes.rawSpan).frames.flatMap { $0.context(in: bytes.rawSpan) ?? [] }

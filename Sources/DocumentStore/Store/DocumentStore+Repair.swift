@@ -18,7 +18,7 @@ extension DocumentStore {
     }
   }
 
-  /// The same for this store, while it is in use.
+  /// Verifies every byte and every record of this store, while it is in use.
   package func check(
     progress: ((CheckProgress) -> Void)? = nil
   ) throws(DocumentStoreError) -> CheckReport {
@@ -66,7 +66,7 @@ package struct DocumentSalvageReport: Sendable {
   package var declaredIndexes: [IndexDefinition]?
 }
 
-/// What a check and a salvage of a store of documents look for in its keys and values.
+/// Inspects the keys and values of a store of documents for a check and a salvage.
 private final class RecordInspector: EntryJudge {
   private let shapes: ShapeDictionary
   private var table: ShapeTable
@@ -77,7 +77,7 @@ private final class RecordInspector: EntryJudge {
   private var undecodable = UndecodableEntries()
   /// How many records need a shape that nobody has defined, by its id.
   private var needing: [Int: Int] = [:]
-  /// The same as an earlier look has counted them: then the first of them stands for all.
+  /// Their numbers as an earlier look has counted them. The first record of each shape then stands for all.
   private var counted: [Int: Int] = [:]
 
   init(_ shapes: ShapeDictionary) {
@@ -85,8 +85,8 @@ private final class RecordInspector: EntryJudge {
     table = shapes.table
   }
 
-  /// What `check` finds with this inspector, which looks twice if a record lay before the definition of its shape, or
-  /// if several need one that is lost: the second time all definitions are known, and the records counted.
+  /// Answers what `check` finds with this inspector, which looks twice if a record lay before the definition of its
+  /// shape, or if several need one that is lost. The second time all definitions are known, and the records counted.
   func report(
     _ check: (RecordInspector) throws(ByteStoreError) -> CheckReport
   ) throws(ByteStoreError) -> CheckReport {

@@ -73,7 +73,7 @@ private struct Export {
     var documents = 0
     /// Of the storage, which are not in it.
     var files = 0
-    /// Those that are left out because they cannot be decoded.
+    /// Documents that are left out because they cannot be decoded.
     var undecodable = Undecodable()
     /// Nothing was written, because a query with a limit might match documents that cannot be decoded.
     var isRefused = false

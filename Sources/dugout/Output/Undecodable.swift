@@ -2,7 +2,7 @@
 
 import DocumentStore
 
-/// Those that a command has passed over, each once.
+/// Records that a command has passed over, each once.
 struct Undecodable {
   /// More are counted only.
   static let namesMax = 20

@@ -60,7 +60,7 @@ struct DeeperCollections {
     omitted = omitted ?? id
   }
 
-  /// Of the first document of an answer, which need not be one that can be decoded.
+  /// The path of the first document of an answer, which need not be one that can be decoded.
   private static func firstPath(
     _ query: StructuredQuery, _ store: DocumentStore
   ) throws(DocumentStoreError) -> DocumentPath? {

@@ -15,13 +15,13 @@ internal import DocumentStore
 package struct LostFiles {
   private static let path = "/store"
   private static let documentsMax = 60
-  /// Of the pairs of files of a store.
+  /// Pairs of files of a store.
   private static let pairsMax = 6
 
   private let seed: UInt64
   private var random: SeededRandom
   private let shapes: Int
-  /// What each document was, oldest first; nil where it was not there.
+  /// The states of each document, oldest first; nil where it was not there.
   private var history: [[StoredMap?]]
   /// By which the last state of each is found in files.
   private var marks: [[UInt8]?]
