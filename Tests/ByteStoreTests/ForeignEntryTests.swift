@@ -156,7 +156,7 @@ import Glibc
       #expect(error.description.contains(path) && error.description.contains("Move it out"), "\(error)")
       #expect(stranger.isStill(at: path))
       #expect(try ByteStore.check(folder).findings.map(\.file) == [path])
-      // What is only read needs no name.
+      // A file that is only read needs no name.
       let reader = try open(folder, isReadOnly: true)
       #expect(try reader.value(for: "logged") == [2])
       try reader.close()
@@ -266,7 +266,7 @@ import Glibc
       try stranger.take(place: name, in: "\(folder)/blobs")
       #expect(try ByteStore.check(folder).findings.map(\.file) == ["\(folder)/blobs/\(name)"])
       let opened = try open(folder)
-      // What cannot be a content is counted as none, and copied by no backup.
+      // An entry that cannot be a content is not counted, and copied by no backup.
       #expect(try opened.blobs.usage().files == 0)
       try opened.backup(to: "\(folder)-backup")
       try FileManager.default.removeItem(atPath: "\(folder)-backup")

@@ -1,4 +1,4 @@
-// What a log repeats of earlier ones for the layer above: written with its first puts, read by a salvage alone.
+// The context of a log, which repeats entries of earlier logs for the layer above: written with its first puts, read by a salvage alone.
 
 import Harness
 import Testing

@@ -170,15 +170,6 @@ import Testing
     return pairs + (0..<1000).map { _ in DocumentPath.any(&dice) }
   }
 
-  @Test func aKeyIsTheSameWhetherItIsEncodedAtOnceOrSegmentBySegment() {
-    let different = Self.paths.filter { path in
-      var key = [DocumentKey.keyspace]
-      DocumentKey.append(path, to: &key)
-      return DocumentKey.encode(path) != key
-    }
-    #expect(different == [])
-  }
-
   @Test func aGroupHasTheDocumentsOfItsCollectionID() {
     var dice = Dice(seed: 23)
     let paths = Self.paths

@@ -472,7 +472,7 @@ import Glibc
     let place = place
     for attempt in [
       failure { try store.document(at: place) },
-      failure { try store.commit([.set(place, StoredMap())]) },
+      failure { try store.commit([.merge(place, StoredMap([("n", 1)]))]) },
     ] {
       guard case .corrupted(let evidence) = attempt else {
         Issue.record("a damaged record answers \(attempt.debugDescription)")
@@ -484,6 +484,9 @@ import Glibc
       #expect(evidence.message.contains("rooms/eros"))
     }
     #expect(try store.document(at: path("rooms", "other"))?.fields == fields)
+    // Only a write that needs nothing of the record mends it.
+    try store.commit([.set(place, fields)])
+    #expect(try store.document(at: place)?.fields == fields)
     try store.close()
   }
 }

@@ -74,6 +74,8 @@ import Testing
     let shop = try guide.openShop(in: folder.url)
     try await shop.document("cities/bern").setData(["population": 134_000])
     #expect(try guide.population(of: "bern", in: shop) == 134_000)
+    let ticket = try await guide.sell("7a", in: shop)
+    #expect(try await ticket.getDocument().data()?["seat"] as? String == "7a")
     for (name, orders) in [("ada", 12), ("bob", 3), ("cy", 40)] {
       try await shop.document("customers/\(name)").setData(["name": name, "orders": orders])
     }

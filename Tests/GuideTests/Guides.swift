@@ -63,6 +63,12 @@ struct BeyondFirestoreGuide {
     try shop.document("cities/\(city)").read()["population"] as? Int
   }
 
+  struct Ticket: Codable { var seat: String }
+
+  func sell(_ seat: String, in shop: Firestore) async throws -> DocumentReference {
+    try await shop.collection("tickets").addDocument(from: Ticket(seat: seat))
+  }
+
   struct Customer: Codable {
     @DocumentID var id: String?
     var name: String
@@ -155,6 +161,7 @@ struct ComingFromFirestoreGuide {
     let cities = Firestore.firestore().collection("cities")
     cities.whereField("people", isGreaterThan: 1_000_000).order(by: "people", descending: true)
       .addSnapshotListener { snapshot, error in
+        if let error { return print("The cities cannot be read: \(error.localizedDescription)") }
         print(snapshot?.documents.count ?? 0)
       }
   }

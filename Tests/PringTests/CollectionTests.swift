@@ -188,7 +188,7 @@ extension PringTests {
       #expect(try await ids("version/1/room/r/members") == ["ada"])
       #expect(try await ids("version/1/members") == ["ada", "eve"])
       #expect(room.items[0].isSaved && room.members[0].isSaved)
-      // What was to be written is still to be.
+      // The writes are still to be sent.
       room.batch(.delete, completion: "1")
       try await room.save()
       #expect(try await ids("version/1/room/r/items") == ["a", "b", "c"])

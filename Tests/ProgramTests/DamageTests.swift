@@ -299,7 +299,7 @@ import Testing
     }
     let outcome = try dugout.run("salvage", folder.path)
     #expect(outcome.status == 1)
-    let warning = "Contents of files are still in \(folder.path)/blobs: an app"
+    let warning = "Contents of files are still in \(folder.path)/blobs. An app"
     #expect(outcome.complaint.contains(warning), "\(outcome.complaint)")
     // One that was cut off has forgotten whether records are lost.
     let completed = SalvageCommand.loss(SalvageReport(outcome: .completed), in: folder.path)

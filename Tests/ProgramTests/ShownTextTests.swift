@@ -20,7 +20,7 @@ import Testing
     let emphasised = "\u{1B}[1mhead\u{1B}[0m\nrest"
     #expect(ShownText.harmless(emphasised) == emphasised)
     #expect(ShownText.harmless(emphasised + "\u{1B}[31m") == emphasised + "\\u001b[31m")
-    // Of one kind alone, many: each was looked for behind every one of the other.
+    // Many of one kind alone: each was looked for behind every one of the other.
     let marks = String(repeating: ShownText.plain, count: 10_000)
     #expect(ShownText.harmless(marks) == marks)
   }

@@ -26,7 +26,7 @@ import Testing
     try bytes.close()
   }
 
-  @Test(arguments: ["users limit 2", "users limit last 3", "users order by age limit 1"])
+  @Test(arguments: ["users limit 2", "users order by age limit last 3", "users order by age limit 1"])
   func aDeleteThatWouldReachBeyondItsLimitDeletesNothing(query: String) throws {
     let folder = try TemporaryFolder()
     try makeStore(folder)
@@ -47,7 +47,7 @@ import Testing
     #expect(!list.output.contains("ada") && list.output.contains("carl") && list.output.contains("dora"))
   }
 
-  @Test(arguments: ["users limit 2", "users limit last 3", "users order by age limit 1"])
+  @Test(arguments: ["users limit 2", "users order by age limit last 3", "users order by age limit 1"])
   func anExportThatWouldReachBeyondItsLimitWritesNothing(query: String) throws {
     let folder = try TemporaryFolder()
     try makeStore(folder)

@@ -1,4 +1,4 @@
-// What commands say of a document whose bytes are right and that is none.
+// Messages of commands about a document whose bytes are right and that is none.
 
 import DocumentStore
 import Foundation

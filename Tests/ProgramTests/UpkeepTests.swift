@@ -391,7 +391,7 @@ import Testing
     try? FileManager.default.removeItem(atPath: blobs)
     try Data("no folder".utf8).write(to: URL(fileURLWithPath: blobs))
     let outcome = try dugout.run("compact", folder.path, "--json")
-    #expect(outcome.status == 74, "\(outcome.complaint)")
+    #expect(outcome.status == 69, "\(outcome.complaint)")
     #expect(
       outcome.complaint.contains("contents of files of the storage were not looked through to the end: "))
     #expect(outcome.complaint.contains("Documents were compacted."))

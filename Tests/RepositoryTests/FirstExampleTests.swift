@@ -44,7 +44,7 @@ import Testing
       $0.hasPrefix("Ballcap")
     }
     return [
-      "CDigest", "CFileSystem", "ByteStore", "DocumentStore", "OfflineSync", "FirebaseCore",
+      "CDigest", "CFileSystem", "CSanitizer", "ByteStore", "DocumentStore", "OfflineSync", "FirebaseCore",
       "FirebaseFirestore", "FirebaseStorage",
     ] + layer.sorted()
   }

@@ -213,7 +213,7 @@ import Testing
 
   /// Modules that a program with `Ballcap` links.
   private static let modules = [
-    "CDigest", "CFileSystem", "ByteStore", "DocumentStore", "OfflineSync", "FirebaseCore",
+    "CDigest", "CFileSystem", "CSanitizer", "ByteStore", "DocumentStore", "OfflineSync", "FirebaseCore",
     "FirebaseFirestore", "FirebaseStorage", "BallcapFields", "Ballcap",
   ]
 }

@@ -7,7 +7,7 @@ struct TakenName: Equatable {
   /// In the store's directory.
   var name: String
   var kind: EntryKind
-  /// What a store has under that name.
+  /// The file that a store has under that name.
   var needed: EntryKind
 
   /// Those among `names`, in their order.

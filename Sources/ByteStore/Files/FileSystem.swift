@@ -17,7 +17,7 @@ package protocol OpenDirectory: Sendable {
   var path: String { get }
   /// The names of all entries, in no particular order, without `.` and `..`.
   func names() throws(SystemFailure) -> [String]
-  /// What has a name; nil if nothing has it. It is looked at and not opened.
+  /// The kind of the entry with a name; nil if there is none. The entry is not opened.
   func kind(of name: String) throws(SystemFailure) -> EntryKind?
   /// A new, empty file, private to the user; fails if the name is taken.
   func createFile(_ name: String) throws(SystemFailure) -> any OpenFile

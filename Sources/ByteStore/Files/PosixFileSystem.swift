@@ -150,7 +150,7 @@ private final class PosixDirectory: OpenDirectory {
     }
   }
 
-  /// What has a name and is no plain file.
+  /// The kind of an entry that is no regular file.
   private func obstacle(_ name: String) -> EntryKind? {
     guard let kind = try? kind(of: name), kind != .file else { return nil }
     return kind

@@ -530,7 +530,7 @@ extension ByteStore {
     var unnamed: [String] = []
     var namedBefore: [String] = []
     let others = names.filter { !live.contains($0) }.sorted()
-    // One that is written was refused with any of them; where it is read, they stay.
+    // A store that is written was refused with any of them. A store that is only read keeps them.
     let taken = opened.options.isReadOnly ? try TakenName.all(among: others, in: directory).map(\.name) : []
     for name in others where !taken.contains(name) {
       guard try isLeftover(name, opened) else { continue }

@@ -102,7 +102,7 @@ extension ByteStore {
     guard let layer = options.layerAbove else { return nil }
     var batch = Batch(bytes: layer.logContextBytesMax)
     for entry in layer.logContext {
-      // What no batch takes, no commit has put.
+      // No commit has put an entry that no batch takes.
       guard (try? batch.put(entry.value, for: entry.key)) != nil else { return nil }
     }
     return batch.count > 0 ? batch : nil

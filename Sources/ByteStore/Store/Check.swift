@@ -263,7 +263,7 @@ struct Check {
 
   private mutating func checkNames(_ names: [String]) throws(ByteStoreError) {
     let others = Set(taken.map(\.name))
-    // What has the place of a file that the manifest names is damage like any other.
+    // An entry in the place of a file that the manifest names is damage like any other.
     for name in others.sorted() where !opened.manifest.names(name) {
       report.namesTaken.append("\(directory.path)/\(name)")
     }

@@ -1,6 +1,6 @@
 // Setting aside what has the name of a file of the store, and is none.
 
-/// What was in the way: a directory, a link, a pipe, a socket or a device, each in the place of a file.
+/// Entries that were in the way: a directory, a link, a pipe, a socket or a device, each in the place of a file.
 struct SalvageClearing {
   /// Under the names that they have now, which have this number.
   private(set) var setAside: [String] = []
@@ -27,7 +27,7 @@ struct SalvageClearing {
   private struct Contents {
     var directory: any OpenDirectory
     var all: [String]
-    /// Of those, what has a content's name and is no file.
+    /// Those with a content's name that are no files.
     var names: [String] = []
   }
 
@@ -65,7 +65,7 @@ struct SalvageClearing {
 }
 
 extension SalvageReport {
-  /// Of a store that was healthy but for names that something else had.
+  /// The report for a store that was healthy but for names that something else had.
   func cleared(_ clearing: SalvageClearing, _ damage: [Damage]) -> SalvageReport {
     var report = self
     report.outcome = .cleared

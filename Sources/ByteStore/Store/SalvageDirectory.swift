@@ -132,7 +132,7 @@ struct SalvageSwitch {
     for name in names where StoreFile.setAsideParts(of: name) != nil {
       if try isFile(name) { files.append(name) }
     }
-    // What is no file was set aside by itself, maybe just now.
+    // An entry that is no file was set aside by itself, maybe just now.
     let last = Self.lastSetAside(files)
     let next = Self.lastSetAside(Array(names)) + 1
     number = next

@@ -13,7 +13,7 @@ package struct SystemFailure: Error, Hashable, Sendable, CustomStringConvertible
   package var operation: String
   package var path: String
   package var code: Int32
-  /// What has the path, where that is no file and the call is for files.
+  /// The kind of the entry at the path, where that is no file and the call is for files.
   package var found: EntryKind?
 
   package init(operation: String, path: String, code: Int32, found: EntryKind? = nil) {
@@ -80,7 +80,7 @@ package enum ByteStoreError: Error, Hashable, Sendable {
   case networkFileSystem(directory: String, fileSystem: String)
   /// Something else has a name that a store gives to `needed`: nothing was touched.
   case nameTaken(path: String, by: EntryKind, needed: EntryKind)
-  /// What was given as a path is none: nothing was touched.
+  /// The given path is none. Nothing was touched.
   case invalidPath(String)
 
   /// A backup that was cut off lies there, or a restore, which is one as well. It is no store; nothing was touched.
@@ -218,7 +218,7 @@ func system<Result: ~Copyable>(
 }
 
 extension ByteStoreError {
-  /// Of a call that is about files.
+  /// The failure of a call that is about files.
   init(_ failure: SystemFailure) {
     guard let found = failure.found else {
       self = .system(failure)

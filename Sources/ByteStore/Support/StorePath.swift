@@ -9,7 +9,7 @@ package enum StorePath {
 
   package static func isPath(_ path: String) -> Bool { !path.utf8.contains(0) }
 
-  /// The same text without a NUL, which would end it in many logs.
+  /// The text without a NUL, which would end it in many logs.
   package static func shown(_ path: String) -> String {
     path.utf8.contains(0)
       ? path.split(separator: "\0", omittingEmptySubsequences: false).joined(separator: "\\0") : path

@@ -4,9 +4,6 @@ import ByteStore
 
 /// A document that a commit is about.
 struct CommitChange: Sendable {
-  /// No document can have these: whatever is written differs from them.
-  static let damagedFields = StoredMap([("", .null)])
-
   let path: DocumentPath
   let key: [UInt8]
   /// As the commits before this one leave it. Nil also if nobody needed to know.
@@ -36,7 +33,7 @@ struct CommitChange: Sendable {
   }
 
   private var notedBefore: IndexChanges.Before {
-    guard isBeforeKnown, before?.fields != Self.damagedFields else { return .unknown }
+    guard isBeforeKnown, before?.fields != StoredDocument.damagedFields else { return .unknown }
     return before.map { .document($0) } ?? .none
   }
 }

@@ -156,7 +156,7 @@ final class CommitPipeline: Sendable {
       // Not even its times can be read, and nothing of it will be left.
       return StoredDocument(
         path: target.path, createTime: .unreadable, updateTime: .unreadable,
-        fields: CommitChange.damagedFields)
+        fields: StoredDocument.damagedFields)
     }
   }
 

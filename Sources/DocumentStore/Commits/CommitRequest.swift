@@ -72,7 +72,7 @@ extension CommitRequest {
     case .patch, .verify: return try StoredDocument(path: target.path, record: record, shapes)
     case .set, .delete, .place:
       let head = try RecordCodec.decodeHead(record)
-      let fields = (try? RecordCodec.decodeFields(record, shapes)) ?? CommitChange.damagedFields
+      let fields = (try? RecordCodec.decodeFields(record, shapes)) ?? StoredDocument.damagedFields
       return StoredDocument(
         path: target.path, createTime: head.createTime, updateTime: head.updateTime, fields: fields)
     }

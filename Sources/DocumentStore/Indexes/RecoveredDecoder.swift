@@ -29,7 +29,7 @@ struct RecoveredDecoder: Sendable {
       var before = self.before(change, path, fields)
       let after = change.after.map { self.after($0.value, path, fields) }
       // No index can have its keys, and none may answer as if it had.
-      if after?.fields == CommitChange.damagedFields { before = .unknown }
+      if after?.fields == StoredDocument.damagedFields { before = .unknown }
       // One that was removed and made again may have another ordinal: all its keys get it.
       if let old = change.before, let new = change.after, old.ordinal != new.ordinal {
         changes.append(IndexChanges.Change(path: path, key: change.key, before: before, after: nil))
@@ -51,12 +51,12 @@ struct RecoveredDecoder: Sendable {
     return values(of: fields, in: before.value).map { .document(Self.document(path, $0)) } ?? .unknown
   }
 
-  /// With `CommitChange.damagedFields` if an index of the collection needs a record that is none.
+  /// With `StoredDocument.damagedFields` if an index of the collection needs a record that is none.
   private func after(
     _ record: [UInt8], _ path: DocumentPath, _ fields: [StoredFieldPath]?
   ) -> StoredDocument {
     guard let fields else { return Self.document(path, StoredMap()) }
-    return Self.document(path, values(of: fields, in: record) ?? CommitChange.damagedFields)
+    return Self.document(path, values(of: fields, in: record) ?? StoredDocument.damagedFields)
   }
 
   private static func document(_ path: DocumentPath, _ fields: StoredMap) -> StoredDocument {

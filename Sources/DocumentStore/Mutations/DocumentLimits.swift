@@ -162,7 +162,7 @@ package enum DocumentLimits {
       guard let previous else { return 8 }
       // A record could be written with one, and never be read again.
       if case .pendingTimestamp = previous { throw Refusal("A pending time cannot be inside another") }
-      // What was there before was within the limits by itself, and counts nothing beside what is there now.
+      // The value before was within the limits by itself, and does not count beside the value now.
       try require(
         try bytes(of: previous, depth: depth), fieldValueBytesMax, "The value before a pending time")
       return 8

@@ -12,6 +12,9 @@ import ByteStore
 /// }
 /// ```
 public struct StoredDocument: Sendable, Equatable {
+  /// Stands for fields that cannot be decoded. No document can have these, so that every write differs from them.
+  static let damagedFields = StoredMap([("", .null)])
+
   /// Where it is.
   public let path: DocumentPath
   /// Kept by later writes, new after a removal.

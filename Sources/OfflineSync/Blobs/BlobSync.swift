@@ -350,7 +350,7 @@ package final class BlobSync: @unchecked Sendable {
   ) throws(BlobSyncError) -> RemoteObject? {
     try found { () throws(BlobRemoteError) in
       var object = try remote.object(bucket: path.bucket, name: path.name.text)
-      // What it says beyond the limits is not said back to it, nor of another object.
+      // Values beyond the limits are not repeated to the remote, nor an object of another name.
       try object.check()
       (object.bucket, object.name) = (path.bucket, path.name.text)
       changes.apply(to: &object.attributes)

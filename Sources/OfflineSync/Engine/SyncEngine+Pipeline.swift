@@ -150,7 +150,7 @@ extension SyncEngine {
     writing.lookup = nil
     switch result {
     case .success(let documents):
-      // What is refused is asked for again, as if there had been no answer.
+      // A refused document is asked for again, as if there had been no answer.
       guard try take(documents) else { break }
       try emit(try local.resolve(id), nil)
     case .failure(let error) where error.code.isPermanentForWrites:

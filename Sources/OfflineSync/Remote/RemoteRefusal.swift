@@ -1,4 +1,4 @@
-// What a client does not take from its remote, and why.
+// Reasons for which a client refuses what its remote sends.
 
 public import DocumentStore
 

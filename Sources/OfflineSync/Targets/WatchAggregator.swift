@@ -66,7 +66,7 @@ struct WatchAggregator {
     let ids = ids.isEmpty ? states.keys.filter { isActive($0, context) }.sorted() : ids
     let refusal = RemoteLimits.refusal(of: token)
     let token = refusal == nil ? token : []
-    // What was never asked for on this stream has no state that could change.
+    // A target that was never asked for on this stream has no state that could change.
     for id in ids where states[id] != nil {
       if let refusal, isActive(id, context) { states[id]?.note(refusal) }
       switch state {

@@ -29,7 +29,7 @@ struct Undecodable {
     return "\(Wording.count(count, "record")) cannot be decoded: \(listed)\(rest)."
   }
 
-  /// What to do about records with these names. Only a document can be deleted or overwritten.
+  /// Advice about records with these names. Only a document can be deleted or overwritten.
   static func advice(_ names: [String]) -> String {
     let salvage = "\"dugout salvage\" sets all of them aside."
     // The path of a document has at least two names. No other name of a record has a slash.

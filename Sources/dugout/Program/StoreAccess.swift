@@ -92,7 +92,7 @@ enum StoreAccess {
       let isDenied = evidence.code == EACCES || evidence.code == EPERM
       let advice = isDenied ? evidence.file.flatMap { FileOwner.advice($0) } : nil
       return ended(error.description) + (advice.map { " " + $0 } ?? "")
-    // Of a name that something else has.
+    // The name belongs to something else.
     case .unsuitableDirectory(let evidence) where evidence.expected != nil:
       return "\(error) \"dugout check\" lists all that is in the way, and \"dugout salvage\" sets it aside."
     // Of the store's own limits it says itself what to do.

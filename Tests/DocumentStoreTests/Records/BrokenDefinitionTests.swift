@@ -42,11 +42,14 @@ import Testing
     try bytes.close()
 
     let names = ["the shape \(id)"]
-    #expect(try DocumentStore.check(directory.path).undecodable.names == names)
+    // An open reads the catalog and no context. The first document was written before the shape was admitted.
+    let lost = names + (isFlushed ? [] : (1..<12).map { "c/d\($0)" }.sorted())
+    #expect(try DocumentStore.check(directory.path).undecodable.names.sorted() == lost.sorted())
     store = try open(directory)
-    #expect(try store.check().undecodable.names == names)
+    #expect(try store.check().undecodable.names.sorted() == lost.sorted())
     let target = TemporaryDirectory()
-    #expect(try store.backup(to: target.path) { _ in }.undecodable.names == names)
+    let backup = try store.backup(to: target.path) { _ in }
+    #expect(backup.undecodable.names.sorted() == lost.sorted())
     try store.close()
     let salvage = try DocumentStore.salvage(directory.path)
     #expect(salvage.bytes.outcome == .salvaged)

@@ -8,7 +8,7 @@ import Testing
 @testable import DocumentStore
 
 @Suite struct UndecodableRecordTests {
-  /// What no checksum tells.
+  /// Faults that no checksum tells.
   enum Fault: String, CaseIterable, Sendable {
     case nestedTooDeep, nameTooLong, pendingInPending, lostShape, noHead
 

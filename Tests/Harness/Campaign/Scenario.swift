@@ -18,7 +18,7 @@ package struct Scenario: Sendable {
   var schedulesJobs = false
   /// The size of the disk; nil for one without end.
   var capacity: Int?
-  /// What each log repeats of earlier ones; nil for nothing.
+  /// The context of each log; nil for none.
   var contextBytes: Int?
   var legs: [Leg]
 

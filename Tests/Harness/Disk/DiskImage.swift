@@ -12,7 +12,7 @@ package struct DiskImage: Sendable {
   enum Entry: Hashable, Sendable {
     case file(Int)
     case directory(Int)
-    /// What is neither, and has no bytes of its own.
+    /// An entry that is neither, and has no bytes of its own.
     case other(EntryKind)
 
     var kind: EntryKind {
@@ -263,7 +263,7 @@ extension DiskImage {
     }
   }
 
-  /// What has the name; nil if nothing has it.
+  /// The kind of the entry with the name; nil if there is none.
   package func kind(of path: String) -> EntryKind? { entry(at: path)?.kind }
 
   package mutating func delete(_ path: String) {

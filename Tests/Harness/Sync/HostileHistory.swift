@@ -166,7 +166,7 @@ struct HostileHistory {
     return number == .integer(Int64(increments)) ? nil : "\(number) in place of \(increments)"
   }
 
-  /// What in a store cannot be read; nil if all can.
+  /// Describes the first document of a store that cannot be read; nil if all can.
   private func poison(of client: SyncClient) throws -> String? {
     let report = try client.store.check()
     if !report.isSound { return "a check finds \(report)" }

@@ -1,4 +1,4 @@
-// What a remote can say that no store can take, made by a seed.
+// Lies of a remote, which no store can take, made by a seed.
 
 import DocumentStore
 import OfflineSync

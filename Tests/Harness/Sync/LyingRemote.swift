@@ -63,7 +63,7 @@ final class LyingRemote: Remote, @unchecked Sendable {
         .changed(.existenceFilter(ids[3], count: 1, nil), .none), truth,
       ]
     case .targetState:
-      // One that is called current too early would be believed to have no document.
+      // A target that is called current too early would be believed to have no document.
       let states: [WatchChange.TargetState] = [.added, .removed, .reset, .noChange]
       return [.changed(.target(states[liar.random.below(4)], ids(of: change)), .none), truth]
     case .filterCount:

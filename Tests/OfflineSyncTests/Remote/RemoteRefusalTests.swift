@@ -22,7 +22,7 @@ import Testing
     SyncEngine(try LocalStore(store, user: nil, collector: .lru, client: "client"))
   }
 
-  /// What listeners were told, as text.
+  /// Events of listeners, as text.
   private func told(_ effects: [SyncEffect]) -> [String] {
     effects.compactMap { effect -> String? in
       switch effect {
@@ -254,7 +254,7 @@ import Testing
     #expect(told(try finish(engine, id)) == ["1: a", "1: refused existenceFilter"])
   }
 
-  /// What was never asked for leaves nothing behind that a later target could meet.
+  /// A target that was never asked for leaves nothing behind that a later target could meet.
   @Test func whatIsSaidOfTargetsThatNobodyAskedForIsIgnored() throws {
     let engine = try engine(try DocumentStore.openInMemory())
     let id = try listen(engine)

@@ -8,7 +8,7 @@ import Testing
     var passed = 0
     var failures: [String] = []
     var skipped: [String: Int] = [:]
-    /// Of scenarios that exclude clients of this kind: run, but not required to pass.
+    /// Scenarios that exclude clients of this kind: run, but not required to pass.
     var excludedPassed = 0
     var excludedFailures: [String] = []
   }

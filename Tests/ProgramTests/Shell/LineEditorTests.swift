@@ -100,7 +100,7 @@ import Testing
     let text = String(repeating: "ab, ", count: 25_000)
     for letter in text { _ = editor.take(.letter(letter)) { _ in Completion(replaced: 0, candidates: []) } }
     #expect(editor.text == text)
-    // What becomes one with a letter beside it still does.
+    // A mark that joins the letter beside it still does.
     for letter in "\u{301}" {
       _ = editor.take(.letter(letter)) { _ in Completion(replaced: 0, candidates: []) }
     }

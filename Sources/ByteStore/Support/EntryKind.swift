@@ -1,6 +1,6 @@
-// What can have a name in a directory.
+// Kinds of entries of a directory.
 
-/// What a name in a directory leads to; a link is not followed.
+/// The kind of a directory entry; a link is not followed.
 package enum EntryKind: Hashable, Sendable, CaseIterable {
   case file, directory, link, pipe, socket, device
 
