@@ -1,4 +1,4 @@
-// How long a write keeps its object, and what the object learns from a write without a completion.
+// A write does not keep its object. What the object learns from a write without a completion.
 
 import FirebaseFirestore
 import FirebaseStorage
@@ -13,16 +13,12 @@ extension BallcapTests {
     private let app = TestApp()
     private var queue: DispatchQueue { Firestore.firestore().settings.dispatchQueue }
 
-    /// Tells when it is freed.
     private class Visitor: Object {
       struct Model: Codable, Modelable { var name = "Ada" }
 
       override class var name: String { "visitors" }
 
       var data: Model?
-      var freed: (() -> Void)?
-
-      deinit { freed?() }
     }
 
     private final class Timed: Visitor, DataRepresentable {}
@@ -65,21 +61,12 @@ extension BallcapTests {
       }
     }
 
-    /// How a write ended, as its completion found it.
-    private struct End: Sendable {
-      var isFailure = false
-      var hadObject = false
-    }
+    private final class Observed { weak var object: Visitor? }
 
-    private final class Observed {
-      weak var object: Visitor?
-      var end = End()
-    }
-
-    /// Issues a write of an object that nothing else keeps, and returns once it is freed.
-    private func end<T: Visitor & DataRepresentable>(
+    /// Issues a write of an object that nothing else keeps. Returns whether it failed.
+    private func isFailure<T: Visitor & DataRepresentable>(
       of write: Write, _ type: T.Type
-    ) async throws -> End where T.Model == Visitor.Model {
+    ) async throws -> Bool where T.Model == Visitor.Model {
       try await T(id: "a").save()
       try await T(id: "a").save(reference: elsewhere)
       return await withCheckedContinuation { done in
@@ -88,22 +75,32 @@ extension BallcapTests {
         do {
           let object = T(id: "a")
           observed.object = object
-          object.freed = { done.resume(returning: observed.end) }
-          issue(write, of: object) { error in
-            observed.end = End(isFailure: error != nil, hadObject: observed.object != nil)
-          }
+          issue(write, of: object) { error in done.resume(returning: error != nil) }
         }
-        #expect(observed.object != nil, "freed while the write was under way")
+        // No callback has run yet.
+        #expect(observed.object == nil, "the write keeps its object")
         queue.resume()
       }
     }
 
     @Test(arguments: Write.allCases)
-    func aWriteKeepsItsObjectUntilItsCompletionWasCalled(write: Write) async throws {
-      for end in [try await end(of: write, Timed.self), try await end(of: write, Plain.self)] {
-        #expect(end.isFailure == write.fails)
-        #expect(end.hadObject)
+    func anObjectIsFreedWhenItsWriteHasReturnedAndTheWriteEndsAllTheSame(write: Write) async throws {
+      #expect(try await isFailure(of: write, Timed.self) == write.fails)
+      #expect(try await isFailure(of: write, Plain.self) == write.fails)
+    }
+
+    @Test func whatAFreedObjectHasWrittenIsThere() async throws {
+      await withCheckedContinuation { done in
+        queue.suspend()
+        do {
+          let object = Timed(id: "freed")
+          object.data = Visitor.Model(name: "Eve")
+          object.save { _ in done.resume() }
+        }
+        queue.resume()
       }
+      let stored = try #require(try await Timed.get(id: "freed"))
+      #expect(stored.data?.name == "Eve")
     }
 
     /// Returns when the completions of all earlier writes have run.

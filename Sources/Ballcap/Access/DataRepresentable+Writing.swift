@@ -1,4 +1,4 @@
-// Writing an object: each a batch of one, which keeps the object until its completion was called.
+// Writing an object: each a batch of one, which keeps its data and its path, and not the object.
 
 public import FirebaseFirestore
 
@@ -6,7 +6,7 @@ extension DataRepresentable where Self: Object {
   private var batch: Batch { Batch(firestore: documentReference.firestore) }
 
   /// Writes the whole model, with `createdAt` and `updatedAt`. `completion` runs on the callback queue once it is
-  /// durable, or with what went wrong: then nothing was written. The write keeps this object until then.
+  /// durable, or with what went wrong: then nothing was written. The write does not keep this object.
   public func save(completion: (((any Error)?) -> Void)? = nil) {
     save(reference: nil, completion: completion)
   }
@@ -42,7 +42,7 @@ extension DataRepresentable where Self: Object {
   public func merge(
     reference: DocumentReference? = nil, data: [String: Any], completion: (((any Error)?) -> Void)? = nil
   ) {
-    batch.set(data, reference: reference ?? documentReference, of: self).commit(completion)
+    batch.set(data, reference: reference ?? documentReference).commit(completion)
   }
 
   // MARK: Async
@@ -66,6 +66,6 @@ extension DataRepresentable where Self: Object {
   nonisolated(nonsending) public func merge(
     reference: DocumentReference? = nil, data: [String: Any]
   ) async throws {
-    try await batch.set(data, reference: reference ?? documentReference, of: self).commit()
+    try await batch.set(data, reference: reference ?? documentReference).commit()
   }
 }

@@ -6,7 +6,7 @@
 //      times of the commit, and the completion is called
 //   4. if it failed, the cache stays, and the objects get their times back
 //
-// The objects stay alive until the completion was called, or would have been.
+// A batch keeps data and paths, and no object: an object that is released during the commit misses its times.
 
 private import FirebaseCore
 public import FirebaseFirestore
@@ -25,8 +25,6 @@ public final class Batch {
   let firestore: Firestore
   private let batch: WriteBatch
   private var writes: [BatchWrite] = []
-  /// The objects of all writes, also of those that could not be encoded.
-  private var objects: [AnyObject] = []
 
   /// Makes a batch for this database, with nothing in it.
   public init(firestore: Firestore = Firestore.firestore()) {
@@ -39,12 +37,6 @@ public final class Batch {
   /// Sets these fields and leaves the others; adds no times.
   @discardableResult
   public func set(_ data: [String: Any], reference: DocumentReference) -> Self {
-    set(data, reference: reference, of: nil)
-  }
-
-  /// Sets fields on behalf of an object, which the batch keeps.
-  func set(_ data: [String: Any], reference: DocumentReference, of object: AnyObject?) -> Self {
-    if let object { objects.append(object) }
     add(BatchWrite(reference, nil)) {
       try UserData.fields(from: data, in: firestore)
     } as: {
@@ -60,7 +52,6 @@ public final class Batch {
     _ document: T, reference: DocumentReference? = nil, merge: Bool = false
   ) -> Self where T: DataRepresentable {
     let place: DocumentReference = reference ?? document.documentReference
-    objects.append(document)
     add(BatchWrite(place, document, times(document, [\.createdAt, \.updatedAt]))) {
       try fields(of: document, with: ["createdAt", "updatedAt"])
     } as: {
@@ -76,7 +67,6 @@ public final class Batch {
     _ document: T, reference: DocumentReference? = nil
   ) -> Self where T: DataRepresentable {
     let place: DocumentReference = reference ?? document.documentReference
-    objects.append(document)
     add(BatchWrite(place, document, times(document, [\.updatedAt]))) {
       try fields(of: document, with: ["updatedAt"])
     } as: {
@@ -89,7 +79,6 @@ public final class Batch {
   @discardableResult
   public func delete<T: Documentable>(_ document: T, reference: DocumentReference? = nil) -> Self {
     let place: DocumentReference = reference ?? document.documentReference
-    objects.append(document)
     batch.deleteDocument(place)
     writes.append(BatchWrite(place, nil))
     return self
@@ -121,7 +110,7 @@ public final class Batch {
   ) throws -> EncodedFields {
     guard let data = document.data else {
       throw EncodingError.invalidValue(
-        document,
+        document.path,
         EncodingError.Context(codingPath: [], debugDescription: "\(document.path) has no data to write."))
     }
     var fields = try Firestore.Encoder().encodeFields(data, in: firestore)
@@ -135,28 +124,25 @@ public final class Batch {
 
   /// `completion` runs on the callback queue, once, with nil if everything is durable.
   public func commit(_ completion: (((any Error)?) -> Void)? = nil) {
-    let sent = Handed((writes: begin(), objects: objects))
+    let writes = Handed(begin())
     let completion = Handed(completion)
     let queue = firestore.callbackQueue
-    send(sent.value.writes) { result in
+    send(writes.value) { result in
       queue.async {
         // The objects learn the outcome with and without a completion.
-        let error = Self.end(sent.value.writes, result)
+        let error = Self.end(writes.value, result)
         completion.value?(error)
-        withExtendedLifetime(sent) {}
       }
     }
   }
 
   /// Writes all of it or nothing; returns when it is on stable storage.
   nonisolated(nonsending) public func commit() async throws {
-    let (writes, objects) = (begin(), objects)
+    let writes = begin()
     let result = await withCheckedContinuation { continuation in
       send(writes) { continuation.resume(returning: $0) }
     }
-    let error = Self.end(writes, result)
-    withExtendedLifetime(objects) {}
-    if let error { throw error }
+    if let error = Self.end(writes, result) { throw error }
   }
 
   private func begin() -> [BatchWrite] {

@@ -5,8 +5,8 @@ import Foundation
 
 struct BatchWrite {
   let reference: DocumentReference
-  /// Nil if the write goes elsewhere, or sets no times.
-  private let object: Object?
+  /// Nil if the write goes elsewhere, or sets no times, and once the object is released.
+  private weak var object: Object?
   private let times: [ReferenceWritableKeyPath<Object, Timestamp>]
   private var estimate: Timestamp?
   private var before: [Timestamp] = []
