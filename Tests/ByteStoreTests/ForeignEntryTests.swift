@@ -292,6 +292,33 @@ import Glibc
     }
   }
 
+  /// The story: a salvage rewrote a sound store each time, as its `blobs` were a link to a file.
+  @Test(arguments: ["/etc/hostname", "blobs", "/nowhere/at/all"])
+  func aLinkInThePlaceOfContentsThatLeadsToNoDirectoryIsToldAndFreed(destination: String) throws {
+    try withStore { folder in
+      let blobs = "\(folder)/blobs"
+      try? FileManager.default.removeItem(atPath: blobs)
+      try FileManager.default.createSymbolicLink(atPath: blobs, withDestinationPath: destination)
+      #expect(try ByteStore.check(folder).findings.map(\.file) == [blobs])
+      let report = try ByteStore.salvage(folder)
+      #expect(report.outcome == .cleared && report.setAside == ["set-aside-0001-blobs"])
+      #expect(try ByteStore.check(folder).findings.isEmpty)
+      #expect(try ByteStore.salvage(folder).outcome == .healthy)
+    }
+  }
+
+  @Test func aLinkToADirectoryIsAPlaceForContents() throws {
+    try withStore { folder in
+      let elsewhere = "\(folder)-contents"
+      try FileManager.default.createDirectory(atPath: elsewhere, withIntermediateDirectories: false)
+      defer { try? FileManager.default.removeItem(atPath: elsewhere) }
+      try? FileManager.default.removeItem(atPath: "\(folder)/blobs")
+      try FileManager.default.createSymbolicLink(atPath: "\(folder)/blobs", withDestinationPath: elsewhere)
+      #expect(try ByteStore.check(folder).findings.isEmpty)
+      #expect(try ByteStore.salvage(folder).outcome == .healthy)
+    }
+  }
+
   // MARK: Backups
 
   /// The story: a folder that was called like a segment, or `blobs` that were a pipe, ended a backup with what the

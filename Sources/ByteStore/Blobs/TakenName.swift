@@ -10,17 +10,16 @@ struct TakenName: Equatable {
   /// The file that a store has under that name.
   var needed: EntryKind
 
-  /// Those among `names`, in their order.
+  /// Those among `names`, in their order. With a file system, links are followed that should lead to a directory.
   static func all(
-    among names: [String], in directory: any OpenDirectory
+    among names: [String], in directory: any OpenDirectory, following fileSystem: (any FileSystem)? = nil
   ) throws(ByteStoreError) -> [TakenName] {
     var taken: [TakenName] = []
     for name in names {
       if name == BlobName.folder {
+        guard let kind = try kind(of: name, in: directory), kind != .directory else { continue }
         // A link may lead to a folder on another device.
-        guard let kind = try kind(of: name, in: directory), kind != .directory, kind != .link else {
-          continue
-        }
+        if kind == .link, try leadsToDirectory("\(directory.path)/\(name)", fileSystem) { continue }
         taken.append(TakenName(name: name, kind: kind, needed: .directory))
       } else if StoreFile.isStoreName(name) {
         guard let kind = try kind(of: name, in: directory), kind != .file else { continue }
@@ -28,6 +27,17 @@ struct TakenName: Equatable {
       }
     }
     return taken
+  }
+
+  private static func leadsToDirectory(
+    _ path: String, _ fileSystem: (any FileSystem)?
+  ) throws(ByteStoreError) -> Bool {
+    guard let fileSystem else { return true }
+    do throws(SystemFailure) { _ = try fileSystem.openDirectory(path) } catch {
+      guard error.isMissingFile || error.isNoDirectory else { throw .system(error) }
+      return false
+    }
+    return true
   }
 
   private static func kind(

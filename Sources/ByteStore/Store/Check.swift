@@ -253,7 +253,7 @@ struct Check {
   // MARK: Names
 
   private mutating func findTakenNames(_ names: [String]) throws(ByteStoreError) {
-    taken = try TakenName.all(among: names, in: directory)
+    taken = try TakenName.all(among: names, in: directory, following: platform.fileSystem)
     if !taken.contains(where: { $0.name == BlobName.folder }) {
       let folder = BlobFolder(store: directory.path, platform)
       taken += try noting { _ throws(ByteStoreError) in try folder.takenNames() } ?? []

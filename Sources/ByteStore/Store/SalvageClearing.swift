@@ -12,7 +12,7 @@ struct SalvageClearing {
   init(
     _ names: [String], _ directory: any OpenDirectory, _ platform: Platform
   ) throws(ByteStoreError) {
-    let taken = try TakenName.all(among: names, in: directory)
+    let taken = try TakenName.all(among: names, in: directory, following: platform.fileSystem)
     let hasContents = names.contains(BlobName.folder) && !taken.contains { $0.name == BlobName.folder }
     let contents = hasContents ? try Self.takenContents(directory, platform) : nil
     guard !taken.isEmpty || contents?.names.isEmpty == false else { return }

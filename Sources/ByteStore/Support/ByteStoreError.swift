@@ -203,8 +203,8 @@ extension SystemFailure {
   /// Nothing has the name, or something that is no file.
   var isNoFile: Bool { isMissingFile || found != nil }
 
-  /// Where a directory is needed.
-  var isNoDirectory: Bool { code == ENOTDIR }
+  /// The path leads to something else than a directory, or through links in a circle.
+  var isNoDirectory: Bool { code == ENOTDIR || code == ELOOP }
 
   /// The device or the user's share of it has no room left.
   package var meansFull: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
