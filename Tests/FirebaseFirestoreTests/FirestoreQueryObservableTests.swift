@@ -54,6 +54,9 @@ import Testing
   @Test func predicatesOfEveryFormAreTheSameSteps() {
     let forms: [(QueryPredicate, QueryPredicate, Query)] = [
       (.whereField("n", isEqualTo: 1), .where("n", isEqualTo: 1), cities.whereField("n", isEqualTo: 1)),
+      (.whereField("n", isNotEqualTo: 1), .isNotEqualTo("n", 1), cities.whereField("n", isNotEqualTo: 1)),
+      (.whereField("n", in: [1]), .isIn("n", [1]), cities.whereField("n", in: [1])),
+      (.whereField("n", notIn: [1]), .isNotIn("n", [1]), cities.whereField("n", notIn: [1])),
       (.whereField("n", isIn: [1]), .where("n", isIn: [1]), cities.whereField("n", in: [1])),
       (.whereField("n", isNotIn: [1]), .where("n", isNotIn: [1]), cities.whereField("n", notIn: [1])),
       (

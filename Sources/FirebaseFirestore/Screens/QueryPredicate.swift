@@ -8,6 +8,8 @@
 public enum QueryPredicate {
   /// The field equals this value.
   case isEqualTo(_ field: String, _ value: Any)
+  /// The field is there, and does not equal this value.
+  case isNotEqualTo(_ field: String, _ value: Any)
 
   /// The field equals one of these values.
   case isIn(_ field: String, _ values: [Any])
@@ -44,6 +46,19 @@ extension QueryPredicate {
   /// The field equals this value.
   public static func whereField(_ field: String, isEqualTo value: Any) -> QueryPredicate {
     .isEqualTo(field, value)
+  }
+
+  /// The field is there, and does not equal this value.
+  public static func whereField(_ field: String, isNotEqualTo value: Any) -> QueryPredicate {
+    .isNotEqualTo(field, value)
+  }
+
+  /// The field equals one of these values.
+  public static func whereField(_ field: String, in values: [Any]) -> QueryPredicate { .isIn(field, values) }
+
+  /// The field is there, and equals none of these values.
+  public static func whereField(_ field: String, notIn values: [Any]) -> QueryPredicate {
+    .isNotIn(field, values)
   }
 
   /// The field equals one of these values.
@@ -154,6 +169,7 @@ extension Query {
   package func refined(by predicate: QueryPredicate) -> Query {
     switch predicate {
     case .isEqualTo(let field, let value): whereField(field, isEqualTo: value)
+    case .isNotEqualTo(let field, let value): whereField(field, isNotEqualTo: value)
     case .isIn(let field, let values): whereField(field, in: values)
     case .isNotIn(let field, let values): whereField(field, notIn: values)
     case .arrayContains(let field, let value): whereField(field, arrayContains: value)
