@@ -14,10 +14,13 @@ enum Help {
     (.ok, "done"),
     (
       .checkFailed,
-      "a check failed, a salvage lost something or may have, what was asked for is not there, the store does not allow it, or Ctrl-C ended an import, an export or a bench"
+      "a check failed, a salvage lost something or may have, a backup has documents that cannot be decoded, what was asked for is not there, the store does not allow it, or Ctrl-C ended an import, an export or a bench"
     ),
     (.usage, "wrong usage"),
-    (.badData, "bad data: a damaged or a newer store, or input that cannot be read as documents"),
+    (
+      .badData,
+      "bad data: a damaged or a newer store, documents that cannot be decoded, or input that cannot be read as documents"
+    ),
     (.unavailable, "unavailable: the store is in use or missing, or a directory does not suit"),
     (.inputOutput, "input or output failed"),
   ]
