@@ -21,7 +21,7 @@ package final class CheckpointFile: Sendable {
       throw .corrupted(
         Damage(
           file: path, offset: 0, expected: "a checkpoint that the manifest names",
-          found: error.isMissingFile ? "no such file" : "no plain file"))
+          found: error.foundInPlaceOfFile))
     }
     do throws(ByteStoreError) {
       header = try Self.header(of: file)

@@ -74,7 +74,7 @@ final class Segment: Sendable {
       file = try directory.openFile(StoreFile.segment(number), .read)
     } catch {
       guard error.isNoFile else { throw .system(error) }
-      let found = error.isMissingFile ? "no such file" : "no plain file"
+      let found = error.foundInPlaceOfFile
       throw damage(0, "a segment that the manifest names", found)
     }
     let start = likelyDataStart

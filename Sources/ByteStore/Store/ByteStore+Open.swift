@@ -426,7 +426,7 @@ extension ByteStore {
       throw .corrupted(
         Damage(
           file: "\(directory.path)/\(name)", offset: 0, expected: "a log that the manifest names",
-          found: error.isMissingFile ? "no such file" : "no plain file"))
+          found: error.foundInPlaceOfFile))
     }
   }
 

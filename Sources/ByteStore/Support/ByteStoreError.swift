@@ -203,6 +203,13 @@ extension SystemFailure {
   /// Nothing has the name, or something that is no file.
   var isNoFile: Bool { isMissingFile || found != nil }
 
+  /// Says what has the place of a file that the store needs.
+  var foundInPlaceOfFile: String {
+    if isMissingFile { return "no such file" }
+    guard let found else { return "no regular file" }
+    return "\(found), which has the file's place: move it out, and put the store's own file back"
+  }
+
   /// The path leads to something else than a directory, or through links in a circle.
   var isNoDirectory: Bool { code == ENOTDIR || code == ELOOP }
 
