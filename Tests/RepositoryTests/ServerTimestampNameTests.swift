@@ -203,9 +203,9 @@ import Testing
     #expect(process.terminationStatus == 0)
     #expect(
       words == """
-        copied: Ada true
-        saved: Ada true
-        published: First true
+        copied: freed true
+        saved: freed true
+        published: freed true
         listed: First 1 resolved
 
         """)

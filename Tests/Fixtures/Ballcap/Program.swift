@@ -1,5 +1,5 @@
 // A small program as it was written for the original: a model outside of any class that has a `ServerTimestamp`, both
-// imports, closures, and objects that nothing but their writes keeps.
+// imports, closures, and objects that nothing keeps while they are written.
 //
 // Tests compile it with and without optimisation, and run it. `Newsroom().open { … }` begins it, on the main queue.
 
@@ -43,7 +43,7 @@ final class Newsroom {
     author[\.name] = "Ada"
     // Nothing keeps the author from here on.
     author.save(reference: Author.collectionReference.document("copy")) { [weak author] error in
-      print("copied:", author?[\.name] ?? "nothing", error == nil)
+      print("copied:", author == nil ? "freed" : "kept", error == nil)
       self.hire(completion)
     }
   }
@@ -52,7 +52,7 @@ final class Newsroom {
     let author = Author(id: "ada")
     author[\.name] = "Ada"
     author.save { [weak author] error in
-      print("saved:", author?[\.name] ?? "nothing", error == nil)
+      print("saved:", author == nil ? "freed" : "kept", error == nil)
       self.publish(completion)
     }
   }
@@ -67,7 +67,7 @@ final class Newsroom {
     batch.commit { error in
       article[\.likes] = .increment(1)
       article.update { [weak article] error in
-        print("published:", article?[\.title] ?? "nothing", error == nil)
+        print("published:", article == nil ? "freed" : "kept", error == nil)
         self.list(articles, completion)
       }
     }
