@@ -57,6 +57,7 @@ extension PringTests {
       let names = await told { heard in
         Item.query.dataSource()
           .on(parse: { _, item, done in
+            // Handed over: the caller does not touch them before `done` was called.
             nonisolated(unsafe) let (item, done) = (item, done)
             DispatchQueue.global().async {
               item.name = "parsed"

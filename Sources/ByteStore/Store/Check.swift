@@ -114,7 +114,7 @@ struct Check {
   /// Names that something else has than a file of the store.
   private(set) var taken: [TakenName] = []
   /// Hashes of keys that commits behind the checkpoint have put or removed: what segments have of them is no key's value
-  /// any more. None if a log is damaged, or if nobody inspects entries.
+  /// any more. None if a log is damaged, or if entries are not inspected.
   var keysInLogs: Set<UInt64> = []
 
   init(

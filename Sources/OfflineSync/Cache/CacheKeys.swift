@@ -19,7 +19,7 @@
 //                                   it changes, b: the batches that it writes in parts
 //   __sync__/tokens                 a stream token for each user
 //
-//   <path> and <user> are escaped (EscapedName.swift); a user begins with "=", and nobody is "-"
+//   <path> and <user> are escaped (EscapedName.swift); a user begins with "=", and no user is "-"
 
 internal import DocumentStore
 

@@ -6,7 +6,7 @@ public import DocumentStore
 public enum OfflineSyncError: Error, Hashable, Sendable {
   /// The remote said no, or could not be reached.
   case remote(RemoteError)
-  /// The remote sent something that is beyond the limits. It was not stored, and whoever is told goes on.
+  /// The remote sent something that is beyond the limits. It was not stored. The listener goes on.
   case refused(RemoteRefusal)
   /// The store of this client failed.
   case store(DocumentStoreError)

@@ -64,7 +64,7 @@ class Property: @unchecked Sendable {
   /// Whether `keyPath` reads this property, found out by changing it in an object that nobody else has.
   func isRead(by keyPath: AnyKeyPath, in object: Object) -> Bool { false }
 
-  /// A value of the property's type as the subclass encodes it, found out in an object that nobody else has.
+  /// A value of the property's type as the subclass encodes it, found out in an object of its own.
   func encodedOperand(_ value: Any, in object: Object) -> Any? { nil }
 }
 

@@ -4,7 +4,7 @@ import DocumentStore
 import OfflineSync
 
 final class LyingBlobRemote: BlobRemote, @unchecked Sendable {
-  // A history happens on one thread.
+  // Unchecked, because its state is not locked: a history calls it from one thread alone.
   private let inner: LoopbackBlobRemote
   private var liar: Liar
   var lieOneIn: Int?

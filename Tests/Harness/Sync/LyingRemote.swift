@@ -8,7 +8,7 @@ import DocumentStore
 import OfflineSync
 
 final class LyingRemote: Remote, @unchecked Sendable {
-  // A history happens on one thread.
+  // Unchecked, because its state is not locked: a history calls it from one thread alone.
   private let inner: any Remote
   private var liar: Liar
   /// One message in so many is a lie; nil for none.
