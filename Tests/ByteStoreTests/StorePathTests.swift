@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct StorePathTests {
   /// The story: the system ends a path at its first NUL, so that the store in front of it was opened, or one was made
-  /// where nobody had asked for it.
+  /// where no caller had asked for it.
   @Test func aPathWithANulIsRefusedAndLeadsNowhere() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
       .path

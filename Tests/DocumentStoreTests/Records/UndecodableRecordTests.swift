@@ -129,7 +129,7 @@ import Testing
       }
       #expect(evidence { _ = try store.documents(query(77)) }?.message.contains("c/bad") == true)
     }
-    // Gone, it is in nobody's way, and the index can be made.
+    // Without the record, the index can be made.
     try store.commit([.delete(path("c", "bad"))])
     #expect(try store.documents(query(3)).count == 10)
     #expect(try store.documents(query(77)).isEmpty)
