@@ -63,43 +63,55 @@ let package = Package(
   targets: [
     // Engine
     .systemLibrary(
-      name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
-    .target(name: "CDigest", cSettings: [.treatAllWarnings(as: .error)]),
-    .target(name: "CFileSystem", cSettings: [.treatAllWarnings(as: .error)]),
-    .target(name: "CSanitizer", cSettings: [.treatAllWarnings(as: .error)]),
-    .target(name: "ByteStore", dependencies: ["CLZ4", "CDigest", "CFileSystem"], swiftSettings: engine),
-    .target(name: "DocumentStore", dependencies: ["ByteStore", "CSanitizer"], swiftSettings: engine),
+      name: "CLZ4", path: "Sources/Engine/CLZ4", pkgConfig: "liblz4",
+      providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
+    .target(name: "CDigest", path: "Sources/Engine/CDigest", cSettings: [.treatAllWarnings(as: .error)]),
     .target(
-      name: "OfflineSync", dependencies: ["DocumentStore", "ByteStore", "CDigest"], swiftSettings: engine),
+      name: "CFileSystem", path: "Sources/Engine/CFileSystem", cSettings: [.treatAllWarnings(as: .error)]),
+    .target(
+      name: "CSanitizer", path: "Sources/Engine/CSanitizer", cSettings: [.treatAllWarnings(as: .error)]),
+    .target(
+      name: "ByteStore", dependencies: ["CLZ4", "CDigest", "CFileSystem"], path: "Sources/Engine/ByteStore",
+      swiftSettings: engine),
+    .target(
+      name: "DocumentStore", dependencies: ["ByteStore", "CSanitizer"], path: "Sources/Engine/DocumentStore",
+      swiftSettings: engine),
+    .target(
+      name: "OfflineSync", dependencies: ["DocumentStore", "ByteStore", "CDigest"],
+      path: "Sources/Sync/OfflineSync", swiftSettings: engine),
 
     // API
     .target(
-      name: "FirebaseCore", dependencies: ["DocumentStore", "OfflineSync"], swiftSettings: library),
+      name: "FirebaseCore", dependencies: ["DocumentStore", "OfflineSync"], path: "Sources/API/FirebaseCore",
+      swiftSettings: library),
     .target(
       name: "FirebaseFirestore", dependencies: ["OfflineSync", "DocumentStore", "FirebaseCore"],
-      swiftSettings: library),
+      path: "Sources/API/FirebaseFirestore", swiftSettings: library),
     .target(
       name: "FirebaseStorage",
       dependencies: ["OfflineSync", "DocumentStore", "ByteStore", "FirebaseCore"],
-      swiftSettings: library),
+      path: "Sources/API/FirebaseStorage", swiftSettings: library),
     .target(
       name: "Firebase", dependencies: ["FirebaseFirestore", "FirebaseStorage", "FirebaseCore"],
-      swiftSettings: library),
+      path: "Sources/API/Firebase", swiftSettings: library),
     .target(
-      name: "FirebaseFirestoreSwift", dependencies: ["FirebaseFirestore"], swiftSettings: library),
+      name: "FirebaseFirestoreSwift", dependencies: ["FirebaseFirestore"],
+      path: "Sources/API/FirebaseFirestoreSwift", swiftSettings: library),
 
     // Layers
-    .target(name: "BallcapFields", dependencies: ["FirebaseFirestore"], swiftSettings: library),
+    .target(
+      name: "BallcapFields", dependencies: ["FirebaseFirestore"], path: "Sources/Layers/BallcapFields",
+      swiftSettings: library),
     .target(
       name: "Ballcap",
       dependencies: ["BallcapFields", "FirebaseFirestore", "FirebaseStorage", "FirebaseCore"],
-      swiftSettings: library),
+      path: "Sources/Layers/Ballcap", swiftSettings: library),
     .target(
       name: "Pring", dependencies: ["FirebaseFirestore", "FirebaseStorage", "FirebaseCore"],
-      swiftSettings: library),
+      path: "Sources/Layers/Pring", swiftSettings: library),
     .target(
       name: "StreamBaseKit", dependencies: ["FirebaseFirestore", "FirebaseStorage", "FirebaseCore"],
-      swiftSettings: library),
+      path: "Sources/Layers/StreamBaseKit", swiftSettings: library),
 
     // Programs
     .executableTarget(
@@ -107,7 +119,7 @@ let package = Package(
       dependencies: [
         "OfflineSync", "DocumentStore", "ByteStore", "FirebaseFirestore", "FirebaseCore", "Ballcap",
       ],
-      swiftSettings: strict),
+      path: "Sources/Programs/dugout", swiftSettings: strict),
     .executableTarget(
       name: "campaign",
       dependencies: [

@@ -117,7 +117,7 @@ extension BallcapTests {
     }
 
     @Test func theLayerPrintsNothing() throws {
-      let sources = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../Sources/Ballcap")
+      let sources = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../Sources/Layers/Ballcap")
       let lines = try Self.code(in: sources.standardizedFileURL).split(separator: "\n")
       try #require(lines.count > 1000)
       let loud = lines.filter { line in

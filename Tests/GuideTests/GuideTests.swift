@@ -30,7 +30,7 @@ import Testing
       try String(contentsOf: root.appendingPathComponent("Guides.swift"), encoding: .utf8))
     let guides = root.appendingPathComponent("../../docs/guides").standardizedFileURL
     let names = try Foundation.FileManager.default.contentsOfDirectory(atPath: guides.path)
-    let remote = root.appendingPathComponent("../../Sources/OfflineSync/OfflineSync.docc/OfflineSync.md")
+    let remote = root.appendingPathComponent("../../Sources/Sync/OfflineSync/OfflineSync.docc/OfflineSync.md")
     var count = 0
     for page in names.map(guides.appendingPathComponent) + [remote.standardizedFileURL] {
       let text = try String(contentsOf: page, encoding: .utf8)

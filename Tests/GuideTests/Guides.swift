@@ -318,7 +318,7 @@ struct OfflineGuide {
   }
 }
 
-/// Sources/OfflineSync/OfflineSync.docc/OfflineSync.md
+/// Sources/Sync/OfflineSync/OfflineSync.docc/OfflineSync.md
 struct RemoteGuide {
   /// Passes everything on to another remote, but for writes to one collection, which it refuses.
   final class GuardedRemote: Remote {

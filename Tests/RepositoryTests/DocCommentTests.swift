@@ -30,10 +30,10 @@ import Testing
       /// ```
       struct Own {}
       """
-    let examples = DocExample.all(in: "Sources/Synchronization/Thing.swift", text: text)
+    let examples = DocExample.all(in: "Sources/Engine/Synchronization/Thing.swift", text: text)
     #expect(examples.count == 1)
     let found = try await SwiftCompiler(build: nil).typecheck(examples)
-    #expect(found.map { "\($0.path):\($0.line ?? 0)" } == ["Sources/Synchronization/Thing.swift:7"])
+    #expect(found.map { "\($0.path):\($0.line ?? 0)" } == ["Sources/Engine/Synchronization/Thing.swift:7"])
   }
 
   @Test func everyPublicSymbolHasAComment() async throws {
@@ -60,7 +60,8 @@ import Testing
     let libraries = try Self.libraries
     #expect(libraries.count > 8)
     for library in libraries {
-      let page = "Sources/\(library)/\(library).docc/\(library).md"
+      let folder = try #require(tree.moduleFolders[library])
+      let page = "\(folder)\(library).docc/\(library).md"
       #expect(tree.texts[page]?.hasPrefix("# ``\(library)``\n") == true, "there is no \(page)")
     }
   }

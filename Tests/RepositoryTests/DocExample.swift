@@ -54,7 +54,7 @@ enum DocExample {
   /// that are not public.
   static func all(in path: String, text: String) -> [Snippet] {
     let parts = path.split(separator: "/").map(String.init)
-    guard parts.count > 2, let file = parts.last else { return [] }
+    guard parts.count > 3, let file = parts.last else { return [] }
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     #if !canImport(SwiftUI)
     if lines.contains(where: { $0.hasPrefix("#if canImport(") && !$0.contains("Foundation") }) { return [] }
@@ -71,8 +71,8 @@ enum DocExample {
         open = nil
         guard isPublic(lines[index...]) else { continue }
         let context =
-          (imports[parts[1]] ?? [parts[1]]).map { "import \($0)" }
-          + (contexts["\(parts[1])/\(file)"] ?? contexts[file] ?? [])
+          (imports[parts[2]] ?? [parts[2]]).map { "import \($0)" }
+          + (contexts["\(parts[2])/\(file)"] ?? contexts[file] ?? [])
         snippets.append(
           Snippet(page: path, fences: [fence(context, example.line), fence(example.lines, example.line)]))
       } else if comment == "```swift" {

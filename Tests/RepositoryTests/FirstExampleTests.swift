@@ -39,7 +39,7 @@ import Testing
 
   /// Modules that a program with Ballcap links.
   private static func modules() throws -> [String] {
-    let sources = RepositoryTree.root.appendingPathComponent("Sources").path
+    let sources = RepositoryTree.root.appendingPathComponent("Sources/Layers").path
     let layer = try FileManager.default.contentsOfDirectory(atPath: sources).filter {
       $0.hasPrefix("Ballcap")
     }

@@ -34,10 +34,10 @@ struct FolderOrderCheck {
 
   private mutating func run() {
     guard let page = tree.texts[pagePath] else { return }
-    let modules = tree.folders(in: "Sources/")
+    let folders = tree.moduleFolders
     for order in orders(page) {
-      if modules.contains(order.module) {
-        check(order)
+      if let folder = folders[order.module] {
+        check(order, in: folder)
       } else {
         report(pagePath, order.line, "The folder order of \(order.module) belongs to no module in Sources.")
       }
@@ -59,8 +59,7 @@ struct FolderOrderCheck {
     return orders
   }
 
-  private mutating func check(_ order: Order) {
-    let module = "Sources/\(order.module)/"
+  private mutating func check(_ order: Order, in module: String) {
     let paths = tree.texts(below: module, withSuffix: ".swift")
     let parts = paths.map { $0.dropFirst(module.count).split(separator: "/").map(String.init) }
     let present = Set(parts.filter { $0.count > 1 }.map { $0[0] })

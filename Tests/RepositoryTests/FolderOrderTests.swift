@@ -13,15 +13,15 @@ import Testing
 
   @Test func aUseOfALaterFolderIsNamedWithItsLine() {
     #expect(
-      violations(["Sources/Disk/Files/File.swift": "// Log\nstruct File {\n  var log: Log\n}"])
-        == ["Sources/Disk/Files/File.swift:3: Files uses Log, which is declared later, in Log."])
+      violations(["Sources/Engine/Disk/Files/File.swift": "// Log\nstruct File {\n  var log: Log\n}"])
+        == ["Sources/Engine/Disk/Files/File.swift:3: Files uses Log, which is declared later, in Log."])
   }
 
   @Test func aUseOfATypeOutsideAllFoldersIsNamed() {
     #expect(
-      violations(["Sources/Disk/Log/Deep/Reader.swift": "extension Disk {}"])
+      violations(["Sources/Engine/Disk/Log/Deep/Reader.swift": "extension Disk {}"])
         == [
-          "Sources/Disk/Log/Deep/Reader.swift:1: Log uses Disk, which is declared later, "
+          "Sources/Engine/Disk/Log/Deep/Reader.swift:1: Log uses Disk, which is declared later, "
             + "in the module's own folder, above all others."
         ])
   }
@@ -29,34 +29,36 @@ import Testing
   @Test(arguments: ["struct", "final class", "enum", "protocol", "actor", "public indirect enum"])
   func everyKindOfTypeCounts(kind: String) {
     let found = violations([
-      "Sources/Disk/Log/New.swift": "\(kind) New {}", "Sources/Disk/Files/Use.swift": "let a = New.self",
+      "Sources/Engine/Disk/Log/New.swift": "\(kind) New {}",
+      "Sources/Engine/Disk/Files/Use.swift": "let a = New.self",
     ])
-    #expect(found == ["Sources/Disk/Files/Use.swift:1: Files uses New, which is declared later, in Log."])
+    #expect(
+      found == ["Sources/Engine/Disk/Files/Use.swift:1: Files uses New, which is declared later, in Log."])
   }
 
   @Test func aTypealiasCounts() {
     let found = violations([
-      "Sources/Disk/Log/New.swift": "package typealias New = Int",
-      "Sources/Disk/Files/Use.swift": "let a: New",
+      "Sources/Engine/Disk/Log/New.swift": "package typealias New = Int",
+      "Sources/Engine/Disk/Files/Use.swift": "let a: New",
     ])
     #expect(found.count == 1)
   }
 
   @Test func commentsStringsOwnNestedTypesAndPrivateTypesAreNoUse() {
     let files = [
-      "Sources/Disk/Files/A.swift":
+      "Sources/Engine/Disk/Files/A.swift":
         "/// Log, Entry\nlet a = \"Log\"; struct A { enum Entry {}; var b: Entry }",
-      "Sources/Disk/Log/Entry.swift":
+      "Sources/Engine/Disk/Log/Entry.swift":
         "struct Entry {}\nprivate struct Hidden {}\nstruct B { struct Inner {} }",
-      "Sources/Disk/Files/C.swift": "private struct Hidden {}\nlet c = Inner.self",
+      "Sources/Engine/Disk/Files/C.swift": "private struct Hidden {}\nlet c = Inner.self",
     ]
     #expect(violations(files) == [])
   }
 
   @Test func aFolderThatIsNotListedIsNamed() {
     #expect(
-      violations(["Sources/Disk/Extra/A.swift": ""])
-        == ["Sources/Disk/Extra: The folder Extra is missing from the folder order of Disk."])
+      violations(["Sources/Engine/Disk/Extra/A.swift": ""])
+        == ["Sources/Engine/Disk/Extra: The folder Extra is missing from the folder order of Disk."])
   }
 
   @Test func aListedFolderThatDoesNotExistIsNamed() {
@@ -75,7 +77,8 @@ import Testing
   }
 
   @Test func aModuleWithoutAnOrderIsNotChecked() {
-    #expect(violations(["docs/architecture.md": "", "Sources/Disk/Files/A.swift": "let a: Log"]) == [])
+    #expect(
+      violations(["docs/architecture.md": "", "Sources/Engine/Disk/Files/A.swift": "let a: Log"]) == [])
   }
 
   private func violations(_ planted: [String: String] = [:]) -> [String] {
@@ -86,7 +89,7 @@ import Testing
 
 private let soundTree = [
   "docs/architecture.md": "# Architecture\n\n<!-- folder order: Disk: Files Log -->\n",
-  "Sources/Disk/Files/File.swift": "struct File {}",
-  "Sources/Disk/Log/Log.swift": "struct Log { var file: File }",
-  "Sources/Disk/Disk.swift": "public final class Disk { var log: Log; var file: File }",
+  "Sources/Engine/Disk/Files/File.swift": "struct File {}",
+  "Sources/Engine/Disk/Log/Log.swift": "struct Log { var file: File }",
+  "Sources/Engine/Disk/Disk.swift": "public final class Disk { var log: Log; var file: File }",
 ]

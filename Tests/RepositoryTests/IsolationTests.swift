@@ -15,7 +15,8 @@ import Testing
     let tree = try RepositoryTree.repository()
     var found = 0
     for module in Self.modules {
-      for path in tree.texts(below: "Sources/\(module)/", withSuffix: ".swift") {
+      let folder = try #require(tree.moduleFolders[module])
+      for path in tree.texts(below: folder, withSuffix: ".swift") {
         for declaration in Self.asynchronousMembers(in: tree.texts[path] ?? "") {
           found += 1
           #expect(

@@ -23,8 +23,10 @@ struct LayeringCheck {
     checkTable()
     checkFolders()
     checkTargets()
+    let folders = tree.moduleFolders
     for row in table.rows {
-      for path in tree.texts(below: "Sources/\(row.module)/", withSuffix: ".swift") {
+      guard let folder = folders[row.module] else { continue }
+      for path in tree.texts(below: folder, withSuffix: ".swift") {
         for swiftImport in SwiftImport.all(in: SwiftSource(tree.texts[path]!)) {
           check(swiftImport, of: row, in: path)
         }
@@ -57,11 +59,11 @@ struct LayeringCheck {
   }
 
   private mutating func checkFolders() {
-    let folders = tree.folders(in: "Sources/")
-    for folder in folders.sorted() where table.index(of: folder) == nil {
-      report("Sources/\(folder)", nil, "The module \(folder) has no row in the layer table.")
+    let folders = tree.moduleFolders
+    for (module, folder) in folders.sorted(by: { $0.key < $1.key }) where table.index(of: module) == nil {
+      report(String(folder.dropLast()), nil, "The module \(module) has no row in the layer table.")
     }
-    for row in table.rows where !folders.contains(row.module) {
+    for row in table.rows where folders[row.module] == nil {
       report(manifestPath, row.line, "The module \(row.module) has a row but no folder in Sources.")
     }
   }

@@ -13,8 +13,8 @@ import Testing
 
   @Test func anUpwardImportIsNamedWithItsLine() {
     #expect(
-      violations(["Sources/Store/A.swift": "// import Api\n\nimport Api\n"])
-        == ["Sources/Store/A.swift:3: Store imports Api, which is above it."])
+      violations(["Sources/Engine/Store/A.swift": "// import Api\n\nimport Api\n"])
+        == ["Sources/Engine/Store/A.swift:3: Store imports Api, which is above it."])
   }
 
   @Test(arguments: [
@@ -24,7 +24,7 @@ import Testing
     "/* a */ import /* b */ Disk",
   ])
   func everyFormOfImportIsRead(text: String) {
-    let found = violations(["Sources/Api/A.swift": text])
+    let found = violations(["Sources/Engine/Api/A.swift": text])
     #expect(found.count == 1)
     #expect(found.first?.hasSuffix("Api imports Disk, which its row does not list.") == true)
   }
@@ -35,28 +35,30 @@ import Testing
     "let a = Command.import", "let a = #\"\"import Disk\"#", "enum Command { case `import`, other }",
   ])
   func whatOnlyLooksLikeAnImportIsNot(text: String) {
-    #expect(violations(["Sources/Api/A.swift": text]) == [])
+    #expect(violations(["Sources/Engine/Api/A.swift": text]) == [])
   }
 
   @Test func anImportOfTheOwnModuleIsNamed() {
     #expect(
-      violations(["Sources/Api/A.swift": "import Api"]) == ["Sources/Api/A.swift:1: Api imports itself."])
+      violations(["Sources/Engine/Api/A.swift": "import Api"]) == [
+        "Sources/Engine/Api/A.swift:1: Api imports itself."
+      ])
   }
 
   @Test func aSystemModuleThatTheRowDoesNotAllowIsNamed() {
     #expect(
-      violations(["Sources/Store/A.swift": "import Foundation\nimport Glibc"])
+      violations(["Sources/Engine/Store/A.swift": "import Foundation\nimport Glibc"])
         == [
-          "Sources/Store/A.swift:1: Store imports the system module Foundation, "
+          "Sources/Engine/Store/A.swift:1: Store imports the system module Foundation, "
             + "which its row does not allow."
         ])
     #expect(
-      violations(["Sources/Store/A.swift": "import FoundationEssentials"])
+      violations(["Sources/Engine/Store/A.swift": "import FoundationEssentials"])
         == [
-          "Sources/Store/A.swift:1: Store imports the system module FoundationEssentials, "
+          "Sources/Engine/Store/A.swift:1: Store imports the system module FoundationEssentials, "
             + "which its row does not allow."
         ])
-    #expect(violations(["Sources/Api/A.swift": "import FoundationEssentials"]) == [])
+    #expect(violations(["Sources/Engine/Api/A.swift": "import FoundationEssentials"]) == [])
   }
 
   @Test(arguments: [
@@ -65,7 +67,7 @@ import Testing
     "#if canImport(SwiftUI)\n#else\nimport SwiftUI\n#endif", "#if canImport(SwiftUI)\n#endif\nimport SwiftUI",
   ])
   func anAppleModuleOutsideCanImportIsNamed(text: String) {
-    let found = violations(["Sources/Api/A.swift": text])
+    let found = violations(["Sources/Engine/Api/A.swift": text])
     #expect(found.count == 1)
     #expect(found.first?.hasSuffix("Api imports SwiftUI outside `#if canImport`.") == true)
   }
@@ -73,18 +75,18 @@ import Testing
   @Test func anAppleModuleUnderCanImportPasses() {
     let text =
       "#if canImport(UIKit)\nimport UIKit\n#elseif canImport(SwiftUI) && os(macOS)\nimport SwiftUI\n#endif"
-    #expect(violations(["Sources/Api/A.swift": text]) == [])
+    #expect(violations(["Sources/Engine/Api/A.swift": text]) == [])
   }
 
   @Test func aModuleWithoutARowIsNamed() {
     #expect(
-      violations(["Sources/Extra/A.swift": ""])
-        == ["Sources/Extra: The module Extra has no row in the layer table."])
+      violations(["Sources/Engine/Extra/A.swift": ""])
+        == ["Sources/Engine/Extra: The module Extra has no row in the layer table."])
   }
 
   @Test func aRowWithoutAFolderIsNamed() {
     #expect(
-      violations(without: "Sources/Disk/Disk.swift")
+      violations(without: "Sources/Engine/Disk/Disk.swift")
         == ["Package.swift:9: The module Disk has a row but no folder in Sources."])
   }
 
@@ -157,9 +159,9 @@ import Testing
 
 private let soundTree = [
   "Package.swift": soundManifest,
-  "Sources/Api/Api.swift": "import Foundation\nimport Store\n",
-  "Sources/Store/Store.swift": "internal import Disk\n#if canImport(Musl)\nimport Musl\n#endif\n",
-  "Sources/Disk/Disk.swift": "import Glibc\n",
+  "Sources/Engine/Api/Api.swift": "import Foundation\nimport Store\n",
+  "Sources/Engine/Store/Store.swift": "internal import Disk\n#if canImport(Musl)\nimport Musl\n#endif\n",
+  "Sources/Engine/Disk/Disk.swift": "import Glibc\n",
 ]
 
 private let soundManifest = """

@@ -27,6 +27,15 @@ struct RepositoryTree {
     return names
   }
 
+  /// The folder of each module in Sources, by the module's name: `Sources/Band/Module/`, with a slash at the end.
+  var moduleFolders: [String: String] {
+    var folders: [String: String] = [:]
+    for band in self.folders(in: "Sources/") {
+      for module in self.folders(in: "Sources/\(band)/") { folders[module] = "Sources/\(band)/\(module)/" }
+    }
+    return folders
+  }
+
   /// The pages whose links and snippets are promises.
   var pages: [String] {
     texts.keys.filter { $0.hasSuffix(".md") && (!$0.contains("/") || $0.hasPrefix("docs/")) }.sorted()

@@ -1,4 +1,4 @@
-// The calls of the seam (Sources/ByteStore/Files/FileSystem.swift), on a simulated disk.
+// The calls of the seam (Sources/Engine/ByteStore/Files/FileSystem.swift), on a simulated disk.
 
 package import ByteStore
 
