@@ -22,7 +22,7 @@ struct BackupGuide {
 struct BeyondFirestoreGuide {
   func openShop(in folder: URL) throws -> Firestore {
     let settings = FirestoreSettings()
-    settings.dispatchQueue = DispatchQueue(label: "shop")  // nobody runs the main queue of a server
+    settings.dispatchQueue = DispatchQueue(label: "shop")  // a server does not run its main queue
     return try Firestore.open(at: folder.appendingPathComponent("shop"), settings: settings)
   }
 
@@ -46,7 +46,7 @@ struct BeyondFirestoreGuide {
 
   func cancelOrders(in shop: Firestore) async throws {
     for write in try await shop.pendingWrites() where write.paths.contains(where: { $0.hasPrefix("orders/") }) {
-      // What is on its way may have happened; then it comes back as what the remote has.
+      // The remote may already have applied a write that was sent; then it returns as remote data.
       if !write.isSent { try await shop.cancelPendingWrite(write.id) }
     }
   }
