@@ -320,7 +320,7 @@ struct OfflineGuide {
 
 /// Sources/Sync/OfflineSync/OfflineSync.docc/OfflineSync.md
 struct RemoteGuide {
-  /// Passes everything on to another remote, but for writes to one collection, which it refuses.
+  /// Forwards all calls to another remote, except writes to one collection, which it rejects.
   final class GuardedRemote: Remote {
     private let inner: LoopbackRemote
     private let collection: CollectionPath
@@ -367,17 +367,17 @@ struct RemoteGuide {
       inner.aggregate(aggregates, over: query, as: user, answer)
     }
 
-    /// Nil if they may be written. What is only verified is not.
+    /// Returns nil if the writes are allowed. A mutation that only verifies is not a write.
     private func refusal(of mutations: [Mutation]) -> RemoteError? {
       let isRefused = mutations.contains { $0.change != .verify && $0.path.parent == collection }
       return isRefused ? RemoteError(.permissionDenied, "\(collection) is read only.") : nil
     }
   }
 
-  /// Answers some batches itself, each in its turn. On a queue of its own: what is told comes one after the other, and never
+  /// Answers some batches itself, in order. Events are delivered on a private queue, so they arrive one at a time, and never
   /// from within a call.
   final class GuardedWrites: WriteStream, @unchecked Sendable {
-    // All that changes is touched on the queue alone.
+    // All mutable state is confined to the queue.
     private let queue = DispatchQueue(label: "guarded-writes")
     private let refusal: @Sendable ([Mutation]) -> RemoteError?
     private let handler: @Sendable (WriteStreamEvent) -> Void
@@ -406,7 +406,7 @@ struct RemoteGuide {
     func close() { queue.async { self.end() } }
 
     private func send(_ write: RemoteWrite) {
-      // Behind one that is refused none is taken: the client sends them again on another stream.
+      // Ignore batches after a rejected one: the client sends them again on another stream.
       guard !isClosed, refused == nil else { return }
       refused = refusal(write.mutations)
       guard refused == nil else { return refuse() }
@@ -428,7 +428,7 @@ struct RemoteGuide {
       }
     }
 
-    /// Once all batches before it are answered.
+    /// Reports the rejection once all earlier batches are answered.
     private func refuse() {
       guard let refused, unanswered == 0 else { return }
       end()
