@@ -1,3 +1,3 @@
-// LMDB, as the system has it.
+// The C interface of the installed LMDB.
 #pragma once
 #include <lmdb.h>

@@ -1,3 +1,3 @@
-// LZ4 by itself, for the limit that it sets.
+// The C interface of LZ4, for the decoding limit of the machine.
 #pragma once
 #include <lz4.h>

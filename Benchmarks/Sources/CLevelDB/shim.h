@@ -1,3 +1,3 @@
-// The C interface of LevelDB, as the system has it.
+// The C interface of the installed LevelDB.
 #pragma once
 #include <leveldb/c.h>

@@ -1,3 +1,3 @@
-// The C interface of RocksDB, as the system has it.
+// The C interface of the installed RocksDB.
 #pragma once
 #include <rocksdb/c.h>

@@ -1,3 +1,3 @@
-// SQLite, as the system has it.
+// The C interface of the installed SQLite.
 #pragma once
 #include <sqlite3.h>

@@ -1,4 +1,5 @@
-// Measures the product. All engines of a workload run interleaved, round by round, in one tree of processes.
+// Runs the benchmarks. In each round of a workload, all engines run one after another in one process
+// tree.
 
 import Foundation
 
@@ -14,7 +15,7 @@ struct Benchmarks {
     SingleByteCommits.self, EightByteWriters.self, ByteBatches.self, Layers.self,
   ]
 
-  /// The main thread belongs to the main queue: what is measured on it is measured as in an app.
+  /// Leaves the main thread to the main queue, so that work on the main queue is measured as in an app.
   static func main() {
     let thread = Thread {
       let status = run(CommandLine.arguments.dropFirst())
@@ -60,7 +61,7 @@ struct Benchmarks {
     Progress.print(report.closingTable + "\n")
   }
 
-  /// After each workload: a run takes long, and what was measured before it was cut off counts.
+  /// Called after each workload, so that an interrupted run keeps its earlier results.
   private static func write(_ report: inout BenchmarkReport, _ options: BenchmarkOptions) throws {
     report.seconds = Date().timeIntervalSince(report.start)
     if let file = options.jsonFile { try report.json.write(to: URL(fileURLWithPath: file), options: .atomic) }

@@ -1,5 +1,5 @@
-// A document as bytes, for stores that know bytes alone: what an expert would write there, self-describing, and
-// walked without building anything.
+// A document as bytes for key-value stores: self-describing, as an expert would encode it, and read
+// without allocations.
 //
 //   record = count u8, fields        field = length of its name u8, name, value
 //   value  = tag u8, then: 1 integer i64 | 2 real f64 | 3 boolean u8 | 4 text: length u16, UTF-8
@@ -48,7 +48,7 @@ enum PackedRecord {
 
   // MARK: Reading
 
-  /// The sum of `SampleDocument.weight`, with every field visited.
+  /// Returns `SampleDocument.weight`, after visiting every field.
   static func weight(_ record: UnsafeRawBufferPointer) -> Int {
     guard var place = record.baseAddress else { return 0 }
     return weight(fieldsAt: &place)
@@ -92,7 +92,7 @@ enum PackedRecord {
     }
   }
 
-  /// Where the bytes of `score` are. It is found as a reader finds it, field by field.
+  /// The position of the bytes of `score`, found field by field as in a read.
   static func placeOfScore(_ record: UnsafeRawBufferPointer) -> Int? {
     guard let start = record.baseAddress else { return nil }
     var place = start

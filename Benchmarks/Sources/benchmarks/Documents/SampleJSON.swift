@@ -1,4 +1,4 @@
-// A document as JSON text, and the walk over it that visits every field and builds nothing.
+// A document as JSON text, and a walk that visits every field without allocating.
 
 import Foundation
 
@@ -23,7 +23,7 @@ enum SampleJSON {
 
   private static func append(_ value: SampleDocument.Value, to text: inout String) {
     switch value {
-    // None of the texts has anything that JSON escapes.
+    // No text has a character that JSON escapes.
     case .text(let content): text += "\"\(content)\""
     case .integer(let number), .moment(let number): text += "\(number)"
     case .real(let number): text += "\(number)"
@@ -41,7 +41,7 @@ enum SampleJSON {
 
   // MARK: Reading
 
-  /// The sum of `SampleDocument.weight`. `text` ends with a zero byte, as SQLite's texts do.
+  /// Returns `SampleDocument.weight`. `text` ends with a zero byte, as SQLite's texts do.
   static func weight(_ text: UnsafePointer<UInt8>) -> Int {
     var place = text
     return weight(valueAt: &place)

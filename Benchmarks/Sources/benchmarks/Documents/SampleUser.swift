@@ -1,8 +1,9 @@
-// The sample document as an app's own type.
+// The sample document as a type of an app.
 
 import FirebaseFirestore
 
-/// Its moment is a `Timestamp` in Firestore, and a number in JSON.
+/// The sample document as a Codable struct. Its moment is a `Timestamp` in Firestore, and a number in
+/// JSON.
 struct SampleFields<Moment: Codable>: Codable {
   struct Address: Codable {
     var city: String
@@ -23,7 +24,7 @@ struct SampleFields<Moment: Codable>: Codable {
   var tags: [String]
   var visits: Int
 
-  /// The sum of `SampleDocument.weight`.
+  /// The document's `SampleDocument.weight`.
   func weight(_ moment: (Moment) -> Int) -> Int {
     let texts =
       [address.city, address.country, address.street, address.zip, bio, city, email, name] + tags
@@ -37,7 +38,7 @@ extension Timestamp {
 }
 
 enum SampleFieldsOfAny {
-  /// The same of a dictionary.
+  /// Returns the weight of a dictionary.
   static func weight(_ value: Any) -> Int {
     switch value {
     case let map as [String: Any]: map.values.reduce(0) { $0 &+ weight($1) }

@@ -1,4 +1,4 @@
-// Stores of contents: ours, files as a careful program writes them, and rows of SQLite.
+// Content stores: Dugout, files written as a careful program does, and SQLite rows.
 
 @_spi(Measure) import DocumentStore
 import Foundation
@@ -11,12 +11,12 @@ import Glibc
 
 protocol BlobEngine: Sendable {
   static var name: String { get }
-  /// How it is set up, and why so.
+  /// The engine's settings and the reasons for them.
   static var settings: String { get }
   init(_ directory: URL) throws
-  /// Returns once the content is durable under its name.
+  /// Returns when the content is durable under its name.
   func put(_ bytes: [UInt8], _ name: String) throws
-  /// Between writes and reads: has what was written in the place where it is read best.
+  /// Called between writes and reads: moves the data to its best place for reads.
   func settle() throws
   func content(_ name: String) throws -> [UInt8]?
   func close() throws
@@ -54,7 +54,8 @@ struct DugoutBlobs: BlobEngine {
   func close() throws { try store.close() }
 }
 
-/// Written aside, synced, renamed, and the directory synced: a file each, without a digest.
+/// One file per content: written under a temporary name, synced, renamed, and the directory synced. No
+/// digest.
 struct FileBlobs: BlobEngine {
   static let name = "files"
   static let settings = """
@@ -112,7 +113,7 @@ struct FileBlobs: BlobEngine {
 }
 
 #if SQLITE
-/// A row for each content, under its name.
+/// One row per content, keyed by its name.
 final class SQLiteBlobs: BlobEngine, @unchecked Sendable {
   static let name = "sqlite"
   static let settings = """
@@ -123,7 +124,7 @@ final class SQLiteBlobs: BlobEngine, @unchecked Sendable {
     a checksum.
     """
 
-  // Why @unchecked Sendable holds: every use of the connection is behind the lock.
+  // @unchecked Sendable holds because the lock guards every use of the connection.
   private let database: SQLiteDatabase
   private let lock = NSLock()
   private let insert: SQLiteStatement

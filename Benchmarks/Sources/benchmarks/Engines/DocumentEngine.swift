@@ -1,37 +1,38 @@
-// Databases that hold the sample documents and answer questions about them. Every answer is the sum of
-// `SampleDocument.weight` over its documents, so that engines that answer differently are found out. Each engine
-// visits every field of each document, and keeps the three indexes that the questions need: users by score, users by
-// town and moment, posts of all users by moment.
+// Databases with the sample documents. Every answer is the sum of `SampleDocument.weight` over its
+// documents, so that a wrong answer is detected. Each engine visits every field of each document. It
+// keeps the three indexes that the queries need: users by score, users by town and moment, posts of all
+// users by moment.
 
 import Foundation
 
-/// What a run asks of an engine.
+/// The settings of an engine for a run.
 struct EngineSetup: Sendable {
   enum Purpose: Sendable { case use, load, coldOpen, crash }
 
-  /// For the engine's own cache, where it has one.
+  /// The size of the engine's own cache, if it has one.
   var cacheBytes = 2 << 30
-  /// `load`: nothing is durable before the end. `coldOpen`: nothing is in the system's cache. `crash`: everything
-  /// stays in the log.
+  /// `load`: nothing needs to be durable before the end. `coldOpen`: nothing is in the system's page
+  /// cache. `crash`: everything stays in the log.
   var purpose = Purpose.use
 }
 
-/// One database in a directory. Writes may come from several threads, reads from one but for `scanInTwo`.
+/// One database in a directory. Several threads may write. One thread reads, except in `scanInTwo`.
 protocol DocumentEngine: AnyObject, Sendable {
-  /// What one commit takes, made ahead of it.
+  /// The prepared input of one commit.
   associatedtype Writes: Sendable
-  /// What one update of scores takes, made ahead of it.
+  /// The prepared input of one update of scores.
   associatedtype Updates: Sendable
-  /// How a document is asked for.
+  /// The engine's key for a document.
   associatedtype Key: Sendable
 
   static var name: String { get }
-  /// How it is set up, and why so.
+  /// The engine's settings and the reasons for them.
   static var settings: String { get }
-  /// LMDB writes no log, so that there is nothing to recover.
+  /// False for LMDB, which writes no log and has nothing to recover.
   static var hasLog: Bool { get }
 
-  /// Opens the database, or makes one with its indexes; with the purpose `load`, indexes may come at the end.
+  /// Opens the database, or creates one with its indexes. With the purpose `load`, the indexes may be
+  /// built at the end.
   init(_ directory: URL, _ setup: EngineSetup) throws
   func close() throws
 
@@ -39,30 +40,30 @@ protocol DocumentEngine: AnyObject, Sendable {
   static func updates(_ numbers: [Int], revision: Int) throws -> Updates
   static func key(_ number: Int) throws -> Key
 
-  /// In one commit, durable but under the purpose `load`.
+  /// Writes in one commit, which is durable except with the purpose `load`.
   func write(_ writes: Writes) throws
-  /// In one durable commit; the index by scores follows.
+  /// Updates scores and their index in one durable commit.
   func update(_ updates: Updates) throws
-  /// Ends a load: indexed, compressed, on stable storage.
+  /// Ends a load. Afterwards all data is indexed, compressed and on stable storage.
   func finishLoad() throws
-  /// Merges what a load leaves in several places, where reads are the faster for it.
+  /// Merges the runs that a load leaves behind, if that makes reads faster.
   func compact() throws
-  /// A copy of the database that is as small as it can be made; false where it cannot be smaller than it is.
+  /// Writes a copy of minimal size. Returns false if the database is already minimal.
   func compactedCopy(to directory: URL) throws -> Bool
 
   /// W5: one document by its path.
   func get(_ key: Key) throws -> Int
-  /// W6: users from a score on, in the order of scores.
+  /// W6: users with at least this score, ordered by score.
   func byScore(from score: Double, limit: Int) throws -> Int
   /// W7: users of a town, newest first.
   func ofTown(_ town: String, limit: Int) throws -> Int
-  /// Users of a town up to a moment, newest first: how one of them is found in that index.
+  /// Users of a town up to a moment, newest first. Used to find a single user in the index.
   func ofTown(_ town: String, until moment: Int, limit: Int) throws -> Int
-  /// W8: posts of all users from a moment on, in that order.
+  /// W8: posts of all users from this moment on, ordered by moment.
   func posts(from moment: Int, limit: Int) throws -> Int
   /// W9: all documents.
   func scan() throws -> Int
-  /// The same on two threads.
+  /// W9 on two threads.
   func scanInTwo() throws -> Int
 }
 
@@ -72,15 +73,15 @@ extension DocumentEngine {
   func compact() throws {}
   func compactedCopy(to directory: URL) throws -> Bool { false }
 
-  /// The sum of all answers that have an order: every index is there, and has everything in its place.
+  /// Returns the sum of all ordered answers. It proves that every index is complete and in order.
   func weightOfIndexes(_ documents: Int) throws -> Int {
     try byScore(from: 0, limit: documents) &+ posts(from: SampleDocument.firstMoment, limit: documents)
       &+ (0..<SampleDocument.towns).reduce(0) { try $0 &+ ofTown("Town \($1)", limit: documents) }
   }
 
-  /// Has in memory what a write reads of paths and indexes. All documents are visited in their own order; of an index one
-  /// of every 32 entries is looked for, so that nearly each of its pages is touched, and of paths one in 31. A visit to all
-  /// in the order of an index would take minutes where there are millions. The sum of the answers.
+  /// Loads the pages of paths and indexes that a write reads. Scans all documents in their own order,
+  /// looks up one in 32 entries of each index, which touches nearly every page, and one in 31 paths.
+  /// Scanning millions of documents in index order would take minutes. Returns the sum of the answers.
   func visitIndexes(_ documents: Int) throws -> Int {
     var sum = try scan()
     for number in stride(from: 0, to: documents, by: 31) {
@@ -98,7 +99,7 @@ extension DocumentEngine {
     return sum
   }
 
-  /// Looks for each of these documents in each of its indexes, by what only it has.
+  /// Looks up each of these documents in each index, by values that only it has.
   func requireInIndexes(_ numbers: Range<Int>) throws {
     for number in numbers {
       let document = SampleDocument(number)
@@ -117,8 +118,8 @@ extension DocumentEngine {
     }
   }
 
-  /// Loads all documents into a fresh directory, in commits of 500. What is written is made in windows between the
-  /// timed parts; the result is the time of those.
+  /// Loads all documents into a new directory, in commits of 500. The input is prepared between the
+  /// timed parts. Returns the time of the timed parts.
   static func load(_ count: Int, in directory: URL, window: Int) throws -> Duration {
     let clock = ContinuousClock()
     var time = Duration.zero
@@ -139,7 +140,7 @@ extension DocumentEngine {
   }
 }
 
-/// All that are built in, ours first.
+/// All engines of this build, Dugout first.
 enum Engines {
   static let dugout: any DocumentEngine.Type = DugoutDocuments.self
 
@@ -162,25 +163,25 @@ enum Engines {
 
   static var all: [any DocumentEngine.Type] { [dugout] + peers }
 
-  /// Of everybody that is compared, with what was chosen for it.
+  /// The name and settings of each compared engine.
   static var settings: [(name: String, text: String)] {
     all.map { ($0.name, $0.settings) } + BlobEngines.peers.map { ("\($0.name), contents", $0.settings) }
   }
 
-  /// What installs those that need something.
+  /// The packages that install the peers.
   static let packages = [
     ("sqlite", "libsqlite3-dev"), ("lmdb", "liblmdb-dev"), ("rocksdb", "librocksdb-dev"),
     ("leveldb", "libleveldb-dev"),
   ]
 
-  /// The names that `--peers` knows. Plain files are there without a package.
+  /// The names that `--peers` accepts. Plain files need no package.
   static let peerNames = packages.map(\.0) + [FileBlobs.name]
 
   static var missing: [(name: String, package: String)] {
     packages.filter { package in !peers.contains { family(of: $0.name) == package.0 } }
   }
 
-  /// SQLite's three forms are one peer.
+  /// Groups SQLite's three forms into one peer.
   static func family(of name: String) -> String { String(name.prefix { $0 != "-" && $0 != "," }) }
 
   static func isPeer(_ name: String) -> Bool { peerNames.contains(family(of: name)) }

@@ -1,4 +1,5 @@
-// One workload: for each metric a bar for each engine, with its extremes; the goal and the machine's limit as lines.
+// The bar chart of a workload: one bar per metric and engine, with its extremes. Lines mark the goal and
+// the machine's limit.
 
 import Foundation
 
@@ -9,7 +10,7 @@ enum BarChart {
     let all = rows
     let groups = TextTable.metrics(rows).map { metric in (metric, rows.filter { $0.metric == metric }) }
     var image = SVGImage(title: "\(rows.first?.workload ?? "")", height: 10)
-    // Room for the longest name.
+    // Space for the longest name.
     let left = 30 + 6.8 * Double(rows.map(\.engine.count).max() ?? 0)
     for (metric, rows) in groups {
       let goals = verdicts.filter { $0.goal.metric == metric }.compactMap { goalValue($0, of: all) }
@@ -21,12 +22,12 @@ enum BarChart {
   private static func draw(
     _ metric: String, _ rows: [ResultRow], _ goals: [Double], left: Double, _ image: inout SVGImage
   ) {
-    // Room for the number behind the longest bar.
+    // Space for the number after the longest bar.
     let plot = image.width - left - 90
     let bars = rows.filter { !Limits.names.contains($0.engine) }
     let limits = rows.filter { Limits.names.contains($0.engine) }
     guard let first = bars.first else { return }
-    // A limit far away must not press the bars flat: then it is told, and not drawn.
+    // A distant limit would make the bars too short, so it is printed instead of drawn.
     let reach = Swift.max(bars.map(\.max).max() ?? 1, goals.max() ?? 0)
     let largest = limits.map(\.median).filter { $0 <= reach * 2 }.reduce(reach, Swift.max)
     func place(_ value: Double) -> Double {
@@ -79,7 +80,7 @@ enum BarChart {
     image.height = bottom + (notes.isEmpty ? 14 : 30)
   }
 
-  /// Where the goal lies on the metric's own scale; `rows` are those of all metrics.
+  /// Returns the goal on the metric's own scale. `rows` are the rows of all metrics.
   private static func goalValue(_ verdict: Verdict, of rows: [ResultRow]) -> Double? {
     let other: ResultRow?
     switch verdict.goal.measure {

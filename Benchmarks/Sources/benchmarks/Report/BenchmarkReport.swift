@@ -1,4 +1,4 @@
-// All that a run found.
+// The results of a run.
 
 import Foundation
 
@@ -21,7 +21,7 @@ struct BenchmarkReport {
     self.verdicts += verdicts
   }
 
-  /// That repeats the run.
+  /// The command line that repeats the run.
   var command: String {
     var words = ["swift run -c release --package-path Benchmarks benchmarks"]
     if !options.only.isEmpty { words.append("--only \(options.only.sorted().joined(separator: ","))") }
@@ -79,7 +79,7 @@ struct BenchmarkReport {
     try write(MarkdownTable.text(self), "results.md")
   }
 
-  /// One for each workload; with counts of documents, curves as well.
+  /// One bar chart per workload. With several document counts, also a curve chart.
   var charts: [Chart] {
     var charts: [Chart] = []
     for workload in Benchmarks.workloads {
@@ -100,13 +100,13 @@ struct BenchmarkReport {
   struct Chart {
     var workload: String
     var title: String
-    /// Of its file.
+    /// The file name.
     var name: String
     var image: SVGImage
   }
 }
 
-/// The same for a page of the documentation.
+/// The results as a table for the documentation.
 enum MarkdownTable {
   static func text(_ report: BenchmarkReport) -> String {
     var lines = ["Run on \(report.date):", "", "```sh", report.command, "```", ""]

@@ -1,4 +1,4 @@
-// One workload at several counts of documents: a curve for each engine, both axes logarithmic.
+// The chart of a workload over document counts: one curve per engine, with logarithmic axes.
 
 import Foundation
 
@@ -18,7 +18,7 @@ enum CurveChart {
     guard let first = rows.first else { return }
     let counts = Set(rows.map(\.documents)).sorted()
     let values = rows.map { log10($0.median) }
-    // Whole decades.
+    // The axis covers whole decades.
     let (low, high) = ((values.min() ?? 0).rounded(.down), Swift.max((values.max() ?? 1).rounded(.up), 1e-9))
     let (fewest, most) = (log10(Double(counts[0])), log10(Double(counts[counts.count - 1])))
     image.text(Quantity.name(of: metric), x: 0, y: image.height + 16, isBold: true)
@@ -55,7 +55,7 @@ enum CurveChart {
     _ curves: [(engine: String, points: [(x: Double, y: Double)])], _ image: inout SVGImage
   ) {
     let names = Engines.all.map { $0.name }
-    // Names stand beside the ends of their curves, and no two on each other.
+    // Names are at the ends of their curves, and do not overlap.
     var lastY = -1e9
     for curve in curves.sorted(by: { ($0.points.last?.y ?? 0) < ($1.points.last?.y ?? 0) }) {
       guard let end = curve.points.last else { continue }

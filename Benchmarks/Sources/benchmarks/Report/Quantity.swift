@@ -1,9 +1,9 @@
-// Numbers as people read them.
+// Numbers formatted for people.
 
 import Foundation
 
 enum Quantity {
-  /// By the metric's unit, which its name ends with.
+  /// Formats a value in the metric's unit, which is the suffix of its name.
   static func text(_ value: Double, _ metric: String) -> String {
     if metric.hasSuffix("mb_per_s") { return "\(scaled(value * 1e6, [" B", " kB", " MB", " GB"], 1000))/s" }
     if metric.hasSuffix("_per_s") { return "\(scaled(value, ["", " k", " M", " G"], 1000))/s" }
@@ -17,7 +17,7 @@ enum Quantity {
     return digits(value)
   }
 
-  /// `limit1000_ns` is "limit1000".
+  /// Returns the name without the unit: `limit1000_ns` becomes "limit1000".
   static func name(of metric: String) -> String {
     let eighth = "eighth_cache_"
     var name = metric.hasPrefix(eighth) ? String(metric.dropFirst(eighth.count)) : metric

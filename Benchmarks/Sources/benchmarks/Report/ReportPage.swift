@@ -1,4 +1,4 @@
-// The page of a run: what was reached, each workload with its chart and its numbers, and how it was measured.
+// The HTML page of a run: the goals, the charts and numbers of each workload, and the method.
 
 import Foundation
 

@@ -1,4 +1,4 @@
-// A picture that fits a light and a dark page.
+// An SVG image for light and dark pages.
 
 import Foundation
 
@@ -8,7 +8,8 @@ struct SVGImage {
   var height: Double
   var body: [String] = []
 
-  /// Alone it brings its colours with it; in a page it takes the page's.
+  /// Returns the SVG text. A standalone image defines its colours; an embedded one uses those of the
+  /// page.
   func text(isAlone: Bool) -> String {
     let style =
       isAlone ? "<style>svg{\(Self.light)}@media(prefers-color-scheme:dark){svg{\(Self.dark)}}</style>" : ""

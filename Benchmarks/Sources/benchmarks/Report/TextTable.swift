@@ -1,4 +1,4 @@
-// Results for a terminal.
+// Formats results for a terminal.
 
 import Foundation
 
@@ -36,20 +36,20 @@ enum TextTable {
       + "goal ≤ \(value(verdict.goal.bound, verdict))"
   }
 
-  /// A ratio, or a value with its unit.
+  /// Formats a ratio, or a value with its unit.
   static func value(_ value: Double, _ verdict: Verdict) -> String {
     if case .absolute = verdict.goal.measure { return Quantity.text(value, verdict.goal.metric) }
     return Quantity.digits(value)
   }
 
-  /// In the order in which they first come, runs with small caches last.
+  /// Returns the metrics in order of first occurrence. Metrics with small caches come last.
   static func metrics(_ rows: [ResultRow]) -> [String] {
     var metrics: [String] = []
     for row in rows where !metrics.contains(row.metric) { metrics.append(row.metric) }
     return metrics.filter { !$0.hasPrefix("eighth") } + metrics.filter { $0.hasPrefix("eighth") }
   }
 
-  /// The best first; what the machine allows last.
+  /// Sorts the rows, best first. The limits of the machine come last.
   static func ranked(_ rows: [ResultRow]) -> [ResultRow] {
     rows.sorted { left, right in
       let limits = [left, right].map { Limits.names.contains($0.engine) }

@@ -1,4 +1,4 @@
-// What the command line asks for.
+// The options of the command line.
 
 import Foundation
 
@@ -6,13 +6,13 @@ struct BenchmarkOptions: Sendable {
   var only: Set<String> = []
   var documents = 100_000
   var runs = 5
-  /// Nil means all that are installed.
+  /// The peers to compare. Nil means all installed ones.
   var peers: Set<String>?
   var jsonFile: String?
   var reportDirectory: String?
-  /// Counts of documents, for curves.
+  /// Document counts for curves.
   var scale: [Int] = []
-  /// Where stores are made; the disk that is measured.
+  /// The directory of the stores, which determines the measured disk.
   var directory = Self.standardDirectory
   static let standardDirectory = FileManager.default.temporaryDirectory.path
   var wantsHelp = false
@@ -62,7 +62,7 @@ struct BenchmarkOptions: Sendable {
       default: throw BenchmarkFailure("there is no option \(word); --help lists them")
       }
     }
-    // Queries under a limit of 1000 have to find as many.
+    // Queries with a limit of 1000 must find 1000 documents.
     guard documents >= 1000, scale.allSatisfy({ $0 >= 1000 }) else {
       throw BenchmarkFailure("the workloads need 1000 documents at least")
     }
@@ -72,7 +72,7 @@ struct BenchmarkOptions: Sendable {
     }
   }
 
-  /// W5-W9 stands for five of them.
+  /// Expands a range: W5-W9 is five workloads.
   private static func expanded(_ name: String) -> [String] {
     let ends = name.split(separator: "-").map { Int($0.dropFirst()) }
     guard ends.count == 2, let first = ends[0], let last = ends[1], first <= last else { return [name] }
@@ -84,7 +84,8 @@ struct BenchmarkOptions: Sendable {
     return peers.contains(Engines.family(of: engine))
   }
 
-  /// Enough for all of the data, and an eighth of it. A document takes about 350 bytes where it is not compressed.
+  /// Cache sizes for all of the data, and for an eighth of it. An uncompressed document takes about 350
+  /// bytes.
   var cacheBytes: Int { max(256 << 20, documents * 1024) }
   var eighthOfDataBytes: Int { max(1 << 20, documents * 350 / 8) }
 }

@@ -1,9 +1,9 @@
-// This program once more, for what needs a process of its own: memory is counted in one, and another is killed.
+// Runs this program as a child process: to count its memory, or to kill it.
 
 import Foundation
 
 enum Child {
-  /// The first word of its command line.
+  /// The first word of the child's command line.
   static let mark = "--as-child"
 
   static func start(_ task: String, _ words: [String]) throws -> (process: Process, output: Pipe) {
@@ -16,7 +16,7 @@ enum Child {
     return (process, output)
   }
 
-  /// Runs it to its end; what it printed are numbers with names.
+  /// Runs a child to its end, and returns the named numbers that it printed.
   static func numbers(_ task: String, _ words: [String]) throws -> [String: Double] {
     let (process, output) = try start(task, words)
     let data = output.fileHandleForReading.readDataToEndOfFile()
@@ -27,7 +27,7 @@ enum Child {
     return numbers.mapValues(\.doubleValue)
   }
 
-  /// What the process does that `start` made.
+  /// The entry point of the child process.
   static func run(_ words: ArraySlice<String>) throws {
     guard let task = words.first else { throw BenchmarkFailure("a child has no task") }
     let rest = Array(words.dropFirst())

@@ -1,8 +1,8 @@
-// How long calls took.
+// Measures rates and latencies of calls.
 
 import Foundation
 
-/// Rate and latencies of many calls, from one thread or several at once.
+/// The rate and the latencies of many calls, from one or several threads.
 enum CommitTimes {
   static func measure(
     _ count: Int, threads: Int = 1, _ call: @escaping @Sendable (Int) throws -> Void
@@ -11,7 +11,7 @@ enum CommitTimes {
     let clock = ContinuousClock()
     let samples = Samples(threads)
     let total = clock.measure {
-      // Threads of their own: a queue would run no more at once than there are cores.
+      // Uses dedicated threads, because a queue runs at most as many blocks at once as there are cores.
       let group = DispatchGroup()
       for thread in 0..<threads {
         group.enter()

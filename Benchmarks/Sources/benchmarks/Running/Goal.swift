@@ -1,24 +1,24 @@
-// What has to be reached, and whether it was.
+// Goals, and whether a run met them.
 
-/// Our time (or size) over another's, at most `bound`.
+/// A bound for our time or size divided by another.
 struct Goal: Sendable {
   enum Measure: Sendable {
-    /// Over the best of the peers, by this metric of theirs.
+    /// Divided by the best peer's value of this metric.
     case toBestPeer(String)
-    /// Over another measure of our own run.
+    /// Divided by another value of our own run.
     case toOwn(engine: String, metric: String)
-    /// The value itself.
+    /// The value is not divided.
     case absolute
   }
 
-  /// In the report's words.
+  /// The title in the report.
   var title: String
   var engine = "dugout"
   var metric: String
   var measure: Measure
   var bound: Double
 
-  /// By the same metric of the best peer.
+  /// A goal relative to the best peer's value of this metric.
   static func ratio(_ title: String, _ metric: String, _ bound: Double) -> Goal {
     Goal(title: title, metric: metric, measure: .toBestPeer(metric), bound: bound)
   }
@@ -27,16 +27,16 @@ struct Goal: Sendable {
 struct Verdict: Sendable {
   var workload: String
   var goal: Goal
-  /// A ratio of times or sizes, or the value.
+  /// A ratio of times or sizes, or an absolute value.
   var value: Double
   var bestPeer: String?
-  /// By the extremes of both sides.
+  /// The range of the ratio, from the extremes of both sides.
   var spread: ClosedRange<Double>?
   var documents: Int
 
   var isMet: Bool { value <= goal.bound }
 
-  /// Nil where the run has not measured what it takes.
+  /// Returns nil if the run did not measure the values that the goal needs.
   init?(_ workload: any Workload.Type, _ goal: Goal, _ rows: [ResultRow]) {
     func row(_ engine: String, _ metric: String) -> ResultRow? {
       rows.first { $0.engine == engine && $0.metric == metric }

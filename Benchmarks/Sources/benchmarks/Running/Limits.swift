@@ -1,4 +1,4 @@
-// What the machine itself allows, measured in the same run as everything else: the charts show it as a line.
+// The limits of the machine, measured in the run of the engines. The charts show them as lines.
 
 internal import CLZ4Limit
 import Foundation
@@ -9,7 +9,7 @@ enum Limits {
   static let memory = "limit: memory"
   static let names: Set = [device, lz4, memory]
 
-  /// So many pieces written over a file that is as large already, each one synced.
+  /// Overwrites `count` pieces of an existing file and syncs each one.
   static func syncedWrites(
     of byteCount: Int, _ count: Int, threads: Int, in directory: URL
   ) throws -> [String: Double] {
@@ -39,8 +39,8 @@ enum Limits {
     if failed { throw BenchmarkFailure("a sync failed with error \(errno)") }
   }
 
-  /// Nanoseconds to decode one document that was compressed by itself against a dictionary of 16 KB, which lies
-  /// directly before the output: the fastest way that LZ4 has. Nothing is looked up and nothing is read.
+  /// Returns the nanoseconds to decode one document, compressed with a dictionary of 16 KB that lies
+  /// directly before the output, which is LZ4's fastest mode. The time includes no lookup and no read.
   static func decodeNanoseconds() throws -> Double {
     let dictionary = (0..<60).flatMap { PackedRecord.bytes(SampleDocument($0)) }.suffix(16 << 10)
     let records = (1000..<3000).map { PackedRecord.bytes(SampleDocument($0)) }
@@ -85,7 +85,7 @@ enum Limits {
     return time / .nanoseconds(1) / Double(passes * records.count)
   }
 
-  /// Bytes a second of a copy that no cache holds.
+  /// Returns the bytes per second of a copy that exceeds all caches.
   static func copiedBytesPerSecond() -> Double {
     let count = 256 << 20
     let source = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 4096)
@@ -101,12 +101,12 @@ enum Limits {
   }
 }
 
-/// Writing and syncing alone, as a limit of commits.
+/// Only writes and syncs, as a limit of commits.
 struct DeviceWrites: Engine {
   var count: Int
   var byteCount = 4096
   var threads = 1
-  /// What a write is counted as, where commits are not what is counted.
+  /// The metric and its value per write, for workloads that do not count commits.
   var counted: (metric: String, perWrite: Double)?
   let name = Limits.device
 
@@ -118,7 +118,7 @@ struct DeviceWrites: Engine {
   }
 }
 
-/// Copying what is in no cache, as a limit of reads.
+/// Copies uncached memory, as a limit of reads.
 struct CopyRate: Engine {
   let name = Limits.memory
 
@@ -127,7 +127,7 @@ struct CopyRate: Engine {
   }
 }
 
-/// Decoding alone, as a limit of gets or scans.
+/// Only decodes, as a limit of gets or scans.
 struct DecodeLimit: Engine {
   var isRate: Bool
   let name = Limits.lz4
@@ -138,7 +138,7 @@ struct DecodeLimit: Engine {
   }
 }
 
-/// Copying documents of 350 bytes, as a limit of scans.
+/// Copies documents of 350 bytes, as a limit of scans.
 struct CopyLimit: Engine {
   let name = Limits.memory
 

@@ -1,4 +1,4 @@
-// Where a run took place.
+// The machine of a run.
 
 import Foundation
 
@@ -29,7 +29,7 @@ struct Machine: Sendable {
     #endif
   }
 
-  /// Of the other peers: the file tells the version.
+  /// The versions of the other peers, from the names of the library files.
   private static var libraries: [(name: String, text: String)] {
     let maps = (try? Self.systemFile("/proc/self/maps")) ?? ""
     let paths = Set(maps.split(separator: "\n").compactMap { $0.split(separator: " ").last.map(String.init) })
@@ -41,7 +41,7 @@ struct Machine: Sendable {
     }
   }
 
-  /// Files of the system are of unknown length, and handed out page by page.
+  /// Reads a file of /proc, which has no known length and is delivered in pages.
   static func systemFile(_ path: String) throws -> String {
     guard let file = FileHandle(forReadingAtPath: path) else { throw BenchmarkFailure("\(path) is not here") }
     var data = Data()
@@ -63,7 +63,7 @@ struct Machine: Sendable {
     return "\(text(names.sysname)) \(text(names.release)) \(text(names.machine))"
   }
 
-  /// The mount that holds the directory.
+  /// Returns the mount that contains the directory.
   private static func disk(under directory: String) -> String {
     let path = URL(fileURLWithPath: directory).resolvingSymlinksInPath().path
     let mounts = (try? String(contentsOfFile: "/proc/mounts", encoding: .utf8)) ?? ""

@@ -1,4 +1,4 @@
-// What is under way, on standard error: one line that changes, if it is a terminal.
+// Shows progress on standard error, as one changing line if that is a terminal.
 
 import Foundation
 
@@ -15,7 +15,7 @@ enum Progress {
 
   static func clear() { if isTerminal { write("\r\u{1B}[K") } }
 
-  /// Something that takes a while.
+  /// Shows a longer operation.
   static func note(_ text: String) { write(isTerminal ? "\r\u{1B}[K\(text) …" : "\(text)\n") }
 
   static func say(_ text: String) {
@@ -23,7 +23,7 @@ enum Progress {
     write(text + "\n")
   }
 
-  /// Results, at once: a long run that is ended early has shown what it had.
+  /// Prints results at once, so that an interrupted run has shown them.
   static func print(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
 
   private static func write(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }

@@ -1,4 +1,4 @@
-// Every engine once a round, in an order that changes from round to round.
+// Runs every engine once per round, in an order that changes from round to round.
 
 import Foundation
 

@@ -1,16 +1,16 @@
-// What a workload is.
+// Workloads, engines, and the state that rounds share.
 
 import Foundation
 
 /// One row of the goal table, measured for several engines.
 protocol Workload: SendableMetatype {
-  /// As `--only` names it.
+  /// The name for `--only`.
   static var name: String { get }
   static var title: String { get }
   static var engines: [any Engine] { get }
-  /// What has to be reached.
+  /// The goals of the workload.
   static var goals: [Goal] { get }
-  /// Not repeated: the same every time.
+  /// Whether one round is enough, because the result is constant.
   static var runsOnce: Bool { get }
 }
 
@@ -19,15 +19,15 @@ extension Workload {
   static var runsOnce: Bool { false }
 }
 
-/// One way to do a workload.
+/// A way to run a workload.
 protocol Engine: Sendable {
   var name: String { get }
-  /// One round in a fresh directory: the values of each metric. A metric whose name ends with `_per_s` is a rate, of
-  /// which more is better; of all others, less is.
+  /// Runs one round in a new directory, and returns the values of each metric. A metric whose name ends
+  /// with `_per_s` is a rate, and higher is better. For all other metrics, lower is better.
   func round(in directory: URL, _ context: RunContext) throws -> [String: Double]
 }
 
-/// What rounds share.
+/// The state that rounds share.
 final class RunContext: Sendable {
   let options: BenchmarkOptions
   let stores: LoadedStores
@@ -38,7 +38,8 @@ final class RunContext: Sendable {
     stores = LoadedStores(options, root: root.appendingPathComponent("loaded"))
   }
 
-  /// The store that W1 to W3 write to, and how many documents are in it: none, but where curves are drawn over such counts.
+  /// Opens the store that W1 to W3 write to, and returns its document count. The store is empty unless
+  /// the run draws curves over document counts.
   func storeForWrites<Database: DocumentEngine>(
     of type: Database.Type, in directory: URL
   ) throws -> (engine: Database, documents: Int) {
@@ -49,8 +50,9 @@ final class RunContext: Sendable {
     return (engine, held)
   }
 
-  /// What a round of W1 to W3 wrote is there, and in its indexes, and so is what was there before. All documents are
-  /// visited in the order of each index; in a store that had some before, the new ones are, and a sample of all.
+  /// Checks that the documents of a round of W1 to W3 are in the store and its indexes, and that earlier
+  /// documents are too. In an empty store, all documents are visited in the order of each index.
+  /// Otherwise the new ones are, and a sample of all.
   func check<Database: DocumentEngine>(
     _ engine: Database, holds count: Int, above held: Int, _ what: String, of name: String
   ) throws {
@@ -63,7 +65,7 @@ final class RunContext: Sendable {
   }
 }
 
-/// Where engines note what they answered. Answers that differ end the run.
+/// Collects the answers of the engines. Different answers end the run.
 final class Answers: @unchecked Sendable {
   // Guarded by the lock.
   private var sums: [String: (engine: String, sum: Int)] = [:]
@@ -80,9 +82,9 @@ final class Answers: @unchecked Sendable {
   }
 }
 
-/// A store of each engine with all documents, loaded when it is first needed and there until the run ends.
+/// The stores with all documents, one per engine, loaded at first use and kept until the run ends.
 final class LoadedStores: @unchecked Sendable {
-  // Used by the thread that runs the rounds alone.
+  // Used only by the thread that runs the rounds.
   private var loaded: Set<String> = []
   private let options: BenchmarkOptions
   private let root: URL
@@ -92,7 +94,7 @@ final class LoadedStores: @unchecked Sendable {
     self.root = root
   }
 
-  /// Its directory.
+  /// Returns the directory of an engine's store, loading it if needed.
   func directory<Database: DocumentEngine>(of type: Database.Type) throws -> URL {
     let directory = root.appendingPathComponent(type.name)
     guard loaded.insert(type.name).inserted else { return directory }
@@ -106,9 +108,9 @@ final class LoadedStores: @unchecked Sendable {
     return directory
   }
 
-  /// A copy that a round may change.
+  /// Copies the store for a round that changes it.
   func copy<Database: DocumentEngine>(of type: Database.Type, to directory: URL) throws {
-    // By `cp`, because files have holes: LMDB's is as long as its map.
+    // Uses `cp`, because files may be sparse: LMDB's is as long as its map.
     let copy = Process()
     copy.executableURL = URL(fileURLWithPath: "/bin/cp")
     copy.arguments = ["-R", "\(try self.directory(of: type).path)/.", directory.path]
@@ -117,7 +119,7 @@ final class LoadedStores: @unchecked Sendable {
     guard copy.terminationStatus == 0 else {
       throw BenchmarkFailure("the store of \(type.name) was not copied")
     }
-    // What the copy has still to write must not get in the way of what is measured.
+    // Flushes the copy, so that its writes do not disturb the measurement.
     sync()
   }
 }

@@ -1,5 +1,5 @@
-// W19: `await getDocument()` and `data(as:)`, from a detached task and from the main actor. SQLite's get and
-// `JSONDecoder` is what it is compared with, which needs no await.
+// W19: `await getDocument()` and `data(as:)`, from a detached task and from the main actor. The peer is
+// a SQLite get with `JSONDecoder`, without `await`.
 
 import FirebaseFirestore
 
@@ -39,7 +39,8 @@ private struct AwaitedGets: Engine {
       _ = try Waiting.run { try await Self.nanoseconds(ofDetached) }
       _ = try Waiting.run { try await Self.onMainActor(ofMain) }
       var (detached, main) = ((nanoseconds: 0.0, sum: 0), (nanoseconds: 0.0, sum: 0))
-      // By turns, and each with documents of its own, so that neither has warmed them for the other.
+      // The variants alternate and read different documents, so that neither warms the cache for the
+      // other.
       for start in stride(from: 0, to: AsyncReads.times, by: AsyncReads.perBlock) {
         for isMain in start / AsyncReads.perBlock % 2 == 0 ? [false, true] : [true, false] {
           if isMain {
@@ -67,7 +68,7 @@ private struct AwaitedGets: Engine {
     try await nanoseconds(references)
   }
 
-  /// All of them, on the caller's actor, whichever it is.
+  /// Runs all reads on the caller's actor.
   nonisolated(nonsending) private static func nanoseconds(
     _ references: ArraySlice<DocumentReference>
   ) async throws -> (nanoseconds: Double, sum: Int) {

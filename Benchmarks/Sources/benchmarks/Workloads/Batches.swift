@@ -1,17 +1,17 @@
-// W3, W4, W14: many documents at once, with three indexes.
+// W3, W4, W14: batches of documents, with three indexes.
 //
-//   W3   durable batches of 500 into a store that is empty at first: as much as logs and memtables hold, so that no
-//        engine but SQLite and LMDB puts it to its place meanwhile; W4 has that. Curves over counts of documents have a
-//        store that holds them all
-//   W4   a load that ends compressed, indexed and durable
-//   W14  updates of an indexed field, spread over a store that holds all documents, in durable batches of 500
+//   W3   durable batches of 500 into an empty store. The data fits into logs and memtables, so only SQLite
+//        and LMDB move it to its final place during the run. W4 measures that for all engines. For curves over
+//        document counts, the store already holds that many documents
+//   W4   a bulk load; at its end the data is compressed, indexed and durable
+//   W14  updates of an indexed field in durable batches of 500, spread over a store with all documents
 
 import Foundation
 
 enum DurableBatches: Workload {
   static let name = "W3"
   static let title = "durable batches of 500 documents"
-  /// Beside it the bytes of as many documents, 350 each, written and synced.
+  /// Also measures the device alone: the bytes of as many documents, 350 each, written and synced.
   static var engines: [any Engine] {
     Engines.all.map { BatchRound(type: $0) } + [
       DeviceWrites(count: 200, byteCount: 43 * 4096, counted: ("docs_per_s", 500))
@@ -39,7 +39,7 @@ private struct BatchRound: Engine {
   var name: String { type.name }
 
   func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
-    // A copy, because the compiler fails to open the type of a property.
+    // A local copy, because the compiler cannot open the existential type of a property.
     let database = type
     return try measured(database, directory, context)
   }
@@ -64,12 +64,12 @@ private struct LoadRound: Engine {
   var name: String { type.name }
 
   func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
-    // A copy, because the compiler fails to open the type of a property.
+    // A local copy, because the compiler cannot open the existential type of a property.
     let database = type
     return try measured(database, directory, context)
   }
 
-  /// What is written is made ahead, a million documents at a time.
+  /// Prepares the writes before the timed part, a million documents at a time.
   private func measured<Database: DocumentEngine>(
     _ type: Database.Type, _ directory: URL, _ context: RunContext
   ) throws -> [String: Double] {
@@ -88,7 +88,7 @@ private struct UpdateRound: Engine {
   var name: String { type.name }
 
   func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
-    // A copy, because the compiler fails to open the type of a property.
+    // A local copy, because the compiler cannot open the existential type of a property.
     let database = type
     return try measured(database, directory, context)
   }
@@ -98,14 +98,14 @@ private struct UpdateRound: Engine {
   ) throws -> [String: Double] {
     let documents = context.options.documents
     let count = min(documents / 2, 50_000) / 500 * 500
-    // Users, each once, all over the store.
+    // Each user once, spread over the whole store.
     let batches = try stride(from: 0, to: count, by: 500).map { start in
       try type.updates(
         (start..<start + 500).map { $0 &* 15_485_863 % (documents / 2) * 2 }, revision: 1)
     }
     try context.stores.copy(of: type, to: directory)
     let engine = try type.init(directory, EngineSetup(cacheBytes: context.options.cacheBytes))
-    // So that what is read before it is updated is in memory, the index among it.
+    // Loads the documents and index pages that the updates read.
     _ = try engine.scan()
     _ = try engine.byScore(from: 0, limit: documents)
     let time = try ContinuousClock().measure { for batch in batches { try engine.update(batch) } }

@@ -1,12 +1,13 @@
-// W15: durable contents, against plain files that are synced and rows of SQLite.
+// W15: durable contents, compared with synced plain files and with SQLite rows.
 //
-//   W15   100 KB each, one after the other
+//   W15   100 KB each, from one thread
 //   W15b  100 KB each, from eight threads
-//   W15c  10 MB each, one after the other
-//   W15d  100 KB each, read while the system has them in memory
+//   W15c  10 MB each, from one thread
+//   W15d  100 KB each, read from the system's page cache
 //
-// All contents are different, and none can be compressed. They are made before the time is taken, and what was written is
-// read back and compared. Beside it the bare device: as many bytes written over a file that is there, and synced.
+// All contents differ and are incompressible. They are prepared before the timed part, then read back
+// and compared. The device limit is the time to overwrite an existing file with as many bytes and sync
+// it.
 
 import Foundation
 
@@ -66,7 +67,7 @@ private struct BlobRoundOfEngine: Engine {
   var name: String { type.name }
 
   func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
-    // A run that only shows that everything works has a tenth.
+    // A smoke test runs a tenth.
     let countMax = context.options.documents < 10_000 ? round.countMax / 10 : round.countMax
     let count = max(round.threads, min(countMax, context.options.documents))
     let blobs = try type.init(directory)
@@ -111,7 +112,7 @@ private struct BlobRoundOfEngine: Engine {
     }
   }
 
-  /// Different for each index, at little cost.
+  /// Returns cheap content that differs for each index.
   private static func content(_ noise: [UInt8], _ index: Int) -> [UInt8] {
     var bytes = noise
     withUnsafeBytes(of: UInt64(index)) { bytes.replaceSubrange(0..<8, with: $0) }

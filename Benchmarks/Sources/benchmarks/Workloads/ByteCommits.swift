@@ -1,5 +1,5 @@
-// W1b, W2b, W3b: durable commits of keys and values alone, without documents on top. What was written is read back,
-// and must be the same in every engine.
+// W1b, W2b, W3b: durable commits of keys and values, without documents. All entries are read back and
+// must be equal in every engine.
 
 import Foundation
 
@@ -45,7 +45,7 @@ private struct ByteRound: Engine {
   }
 
   func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
-    // A copy, because the compiler fails to open the type of a property.
+    // A local copy, because the compiler cannot open the existential type of a property.
     let database = type
     return try measured(database, directory, context)
   }

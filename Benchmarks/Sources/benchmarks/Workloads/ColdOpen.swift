@@ -1,7 +1,8 @@
-// W10: opening a store of which nothing is in memory, and the first answers: a get, and a query for 20 documents.
+// W10: opening a store with nothing in memory, and the first answers: a get, and a query for 20
+// documents.
 //
-// Where that is allowed, the system's cache is dropped as a whole; otherwise the system is asked to forget the files. The
-// program's own code has been used before, so that it is not what is read.
+// If permitted, the system's whole page cache is dropped. Otherwise the system is asked to evict the
+// files. The program's own code runs once before, so that loading it is not measured.
 
 import Foundation
 
@@ -14,7 +15,7 @@ enum ColdOpen: Workload {
     Goal.ratio("first query of 20", "first_query_ms", 0.5),
   ]
 
-  /// How the pages are dropped here, for the report.
+  /// How this run drops the pages, for the report.
   static var way: String {
     dropsAll
       ? "the page cache was dropped as a whole (/proc/sys/vm/drop_caches)"
@@ -49,7 +50,7 @@ private struct ColdRound: Engine {
   var name: String { type.name }
 
   func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
-    // A copy, because the compiler fails to open the type of a property.
+    // A local copy, because the compiler cannot open the existential type of a property.
     let database = type
     return try measured(database, context)
   }
@@ -58,7 +59,7 @@ private struct ColdRound: Engine {
     _ type: Database.Type, _ context: RunContext
   ) throws -> [String: Double] {
     let directory = try context.stores.directory(of: type)
-    // So that the code of the engine is in memory.
+    // Loads the engine's code into memory.
     _ = try times(type, directory, context, isCold: false)
     try ColdOpen.dropCaches(directory)
     return try times(type, directory, context, isCold: true)

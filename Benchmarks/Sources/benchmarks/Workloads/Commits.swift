@@ -1,9 +1,9 @@
-// W1, W2: durable commits of one document, with three indexes, into a store that is empty at first. Curves over counts of
-// documents have one that holds them all.
+// W1, W2: durable commits of one document, with three indexes, into an empty store. For curves over
+// document counts, the store already holds that many documents.
 //
-//   W1   from one thread; beside it the bare device: write a page over a file that is there, sync
-//   W2   from eight threads; beside it 64 writers that wait without a thread, and eight threads that write
-//        such pages
+//   W1   from one thread. The device limit overwrites one page of an existing file and syncs it
+//   W2   from eight threads, and from 64 asynchronous writers. The device limit writes such pages from eight
+//        threads
 
 import DocumentStore
 import Foundation
@@ -39,12 +39,12 @@ private struct CommitRound: Engine {
   var name: String { type.name }
 
   func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
-    // A copy, because the compiler fails to open the type of a property.
+    // A local copy, because the compiler cannot open the existential type of a property.
     let database = type
     return try measured(database, directory, context)
   }
 
-  /// Enough to outlive the first, small logs; each takes about a tenth of a millisecond.
+  /// Enough commits to outlast the first, small logs. Each takes about 0.1 ms.
   private func measured<Database: DocumentEngine>(
     _ type: Database.Type, _ directory: URL, _ context: RunContext
   ) throws -> [String: Double] {

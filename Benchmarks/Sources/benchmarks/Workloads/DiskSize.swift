@@ -1,6 +1,6 @@
-// W12: what a store takes on disk once it is loaded and compacted, by the blocks that its files have. SQLite and LMDB are
-// compacted into a copy (VACUUM INTO, MDB_CP_COMPACT), and that counts. Of ours, the spare log does not count: it is room
-// for what is to come.
+// W12: the allocated disk blocks of a loaded and compacted store. SQLite and LMDB are compacted into a
+// copy (VACUUM INTO, MDB_CP_COMPACT), and the copy is measured. Dugout's recycled log file is not
+// counted, because it is space for future commits.
 
 import Foundation
 
@@ -17,7 +17,7 @@ private struct SizeRound: Engine {
   var name: String { type.name }
 
   func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
-    // A copy, because the compiler fails to open the type of a property.
+    // A local copy, because the compiler cannot open the existential type of a property.
     let database = type
     return try measured(database, directory, context)
   }

@@ -1,6 +1,6 @@
-// W17: 35,000 documents of 50 fields, and a query by equality that finds three of them, each as a Codable struct: for
-// the first time ever, when nobody has made an index, and from then on. SQLite has the documents as JSON text; its
-// first time makes the index, too.
+// W17: 35,000 documents of 50 fields, and an equality query that finds three of them as Codable structs.
+// The first run of the query includes building the index; later runs use it. SQLite stores the documents
+// as JSON text, and its first run builds the index too.
 
 import FirebaseFirestore
 
@@ -26,7 +26,7 @@ enum LargeDocuments: Workload {
     min(35_000, context.options.documents) / each * each
   }
 
-  /// Three documents share each serial.
+  /// Each serial occurs in three documents.
   fileprivate static func serial(_ number: Int, of count: Int) -> Int { number % (count / each) }
 
   fileprivate static func fields(_ number: Int, of count: Int) -> [SampleDocument.Field] {
@@ -44,7 +44,7 @@ enum LargeDocuments: Workload {
     }
   }
 
-  /// The first question, and the median of the others.
+  /// Times the first query, and takes the median of the others.
   fileprivate static func ask(
     _ engine: String, _ context: RunContext, _ question: (Int) throws -> [LargeDocument]
   ) throws -> [String: Double] {
@@ -57,7 +57,7 @@ enum LargeDocuments: Workload {
       let start = clock.now
       let found = try question(serial)
       times.append((clock.now - start) / .microseconds(1))
-      // All fields, and not while the time is taken.
+      // Visits all fields, outside the timed part.
       guard found.count == each else {
         throw BenchmarkFailure("\(engine) finds \(found.count) documents, not \(each)")
       }
@@ -146,7 +146,7 @@ private struct SQLiteLarge: Engine {
 }
 #endif
 
-/// A document of 50 fields as an app's type, as the compiler makes it Codable.
+/// A document of 50 fields as an app's type, with the compiler's Codable conformance.
 private struct LargeDocument: Codable {
   var serial: Int
   var field1: String, field2: Double, field3: Bool, field4: Int, field5: String, field6: Double, field7: Bool

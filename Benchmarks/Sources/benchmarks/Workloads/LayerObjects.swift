@@ -1,4 +1,5 @@
-// What an object of Pring costs beside a document of Ballcap: the same fields in one database, block by block in turns.
+// The cost of a Pring object compared with a Ballcap document: the same fields in one database, in
+// alternating blocks.
 
 import Ballcap
 import FirebaseFirestore
@@ -34,7 +35,7 @@ extension Layers {
     func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
       let count = min(max(context.options.documents / 100, 10), 100)
       return try waiting {
-        // Classes of Pring find their collections through the app without a name.
+        // Pring's classes find their collections through the default app.
         FirebaseApp.configure(options: FirebaseOptions(directory: directory))
         let settings = FirestoreSettings()
         settings.dispatchQueue = DispatchQueue(label: "callbacks")
@@ -47,7 +48,7 @@ extension Layers {
       }
     }
 
-    /// Each thing through both, one after the other, and the other way round in the next round.
+    /// Runs each operation through both layers. The order alternates from round to round.
     private static func measure(_ round: Int, _ count: Int, _ times: inout Times) async throws {
       let runner = Runner(id: "p\(round)")
       let document = Ballcap.Document<RunnerModel>(id: "b\(round)", from: RunnerModel())

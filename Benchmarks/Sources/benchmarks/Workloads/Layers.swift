@@ -1,11 +1,12 @@
-// What Ballcap adds to the Firestore API: W19 and W6 through both, block by block in turns, on one database; and lists
-// of 1,000 and 10,000 documents that take 1,000 changes a second. Beside it, what Pring's objects cost (LayerObjects).
+// The cost of Ballcap on top of the Firestore API: W19 and W6 through both, in alternating blocks on one
+// database. Also lists of 1,000 and 10,000 documents with 1,000 changes per second, and the cost of
+// Pring's objects (LayerObjects).
 
 import Ballcap
 import FirebaseFirestore
 import Foundation
 
-/// What is read: the fields of `SampleFields`, as a model.
+/// The model that is read, with the fields of `SampleFields`.
 private struct Sample: Codable, Modelable {
   struct Address: Codable, Equatable {
     var city = ""
@@ -28,7 +29,7 @@ private struct Sample: Codable, Modelable {
   var tags: [String] = []
   var visits = 0
 
-  /// So that no field is left out.
+  /// Visits every field.
   var weight: Int {
     let texts =
       [address.city, address.country, address.street, address.zip, bio, city, email, name] + tags
@@ -37,7 +38,7 @@ private struct Sample: Codable, Modelable {
   }
 }
 
-/// The fields of the documents of lists.
+/// The fields of list documents.
 private struct Person: Codable, Modelable {
   static var name: String { "people" }
 
@@ -68,7 +69,7 @@ private func open(_ directory: URL, _ count: Int) async throws -> CollectionRefe
   guard let app = FirebaseApp.app(name: name) else { throw BenchmarkFailure("the app was just made") }
   let firestore = Firestore.firestore(app: app)
   let settings = FirestoreSettings()
-  // The main queue is not run here.
+  // The main queue is not served here.
   settings.dispatchQueue = DispatchQueue(label: "callbacks")
   settings.durability = .buffered
   firestore.settings = settings
@@ -83,7 +84,7 @@ private func open(_ directory: URL, _ count: Int) async throws -> CollectionRefe
   return people
 }
 
-/// Waits for what is asynchronous.
+/// Waits for asynchronous work.
 func waiting<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
   let done = DispatchSemaphore(value: 0)
   nonisolated(unsafe) var result: Result<Value, any Error>?
@@ -107,7 +108,7 @@ enum Layers: Workload {
         title: "\(title), Ballcap over Firestore", engine: "firestore and ballcap", metric: metric,
         measure: .absolute, bound: 1.15)
     } + [
-      // What a screen shows sixty times a second.
+      // The frame time of a screen at 60 Hz.
       Goal(
         title: "99 of 100 changes of a list of 10,000 are told within a frame",
         engine: "a live list of 10000", metric: "ballcap_p99_us", measure: .absolute, bound: 16_667)
@@ -116,12 +117,12 @@ enum Layers: Workload {
     Reads(), Objects(), Lists(documents: 1000), Lists(documents: 10_000),
   ]
 
-  /// Stands for the actor of an app's screens: the thread of the main actor waits for the benchmark.
+  /// The screen actor of an app. The main actor's thread waits for the benchmark, so it cannot be used.
   @globalActor actor Screen {
     static let shared = Screen()
   }
 
-  /// One way to ask, and its time so far.
+  /// One of the two APIs, and its time so far.
   private struct Side {
     var ask: nonisolated(nonsending) (Int) async throws -> Int
     var time = Duration.zero
@@ -131,7 +132,7 @@ enum Layers: Workload {
   struct Reads: Engine {
     let name = "firestore and ballcap"
 
-    /// On the store of W5 and W6, and with their questions.
+    /// Uses the store and the queries of W5 and W6.
     func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
       let documents = context.options.documents
       return try PublicReads.withFirestore(context) { firestore in
@@ -189,7 +190,7 @@ enum Layers: Workload {
         })
     }
 
-    /// Firestore and Ballcap in turns, block by block.
+    /// Runs Firestore and Ballcap in alternating blocks.
     nonisolated(nonsending) private static func compare(
       _ metric: String, _ blocks: Int, _ size: Int, _ firestore: Side, _ ballcap: Side
     ) async throws -> [String: Double] {
@@ -214,8 +215,8 @@ enum Layers: Workload {
     }
   }
 
-  /// A thousand changes a second for some seconds: how long from the write to the block, through both, and how much of
-  /// a processor the process takes.
+  /// Makes a thousand changes per second for some seconds. Measures the time from write to callback
+  /// through both APIs, and the share of a processor that the process uses.
   struct Lists: Engine {
     var documents: Int
     var name: String { "a live list of \(documents)" }
@@ -276,7 +277,7 @@ enum Layers: Workload {
     }
   }
 
-  /// When each change was begun, and when it was told.
+  /// The start time of each change, and the time of its callback.
   private final class Told: @unchecked Sendable {
     // Guarded by the lock.
     private let lock = NSLock()

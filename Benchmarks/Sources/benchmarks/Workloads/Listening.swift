@@ -1,7 +1,10 @@
-// W16: from a write to the listener that it concerns, with one live query and with ten thousand, and beside it what such a
-// write takes in another store where nobody listens, by turns; what a write that
-// concerns nobody costs with none of them and with ten thousand, in stores that take turns, of which two have none, so
-// that the noise is known; and the same from the public API, whose callbacks come on the main queue.
+// W16: the cost of listeners.
+//
+//   - the time from a write to its listener, with one live query and with ten thousand
+//   - for comparison, a write to a second store without listeners, in alternation
+//   - a write that affects no listener, with none and with ten thousand listeners. The stores alternate, and
+//     two of them have no listeners, to show the noise
+//   - the time to a listener through the public API, whose callbacks run on the main queue
 
 import DocumentStore
 import FirebaseFirestore
@@ -23,7 +26,7 @@ enum Listening: Workload {
     Goal(
       title: "callback over a commit that nobody listens to, in the engine", engine: Told.one,
       metric: "callback_p50_us", measure: .toOwn(engine: Told.one, metric: "alone_p50_us"), bound: 1.5),
-    // The wall clock would show the disk and nothing else.
+    // Processor time, because the wall clock would mostly measure the disk.
     Goal(
       title: "processor time of a commit that concerns none of 10,000 live queries over none",
       engine: Unconcerned.name, metric: "processor_with_10000_us",
@@ -36,7 +39,7 @@ enum Listening: Workload {
     try DocumentStore.open(directory.appendingPathComponent(name).path)
   }
 
-  /// Users; `town` stands in for their own.
+  /// A write of a user. `town` replaces the user's own town.
   fileprivate static func write(_ number: Int, town: String? = nil) throws -> Mutation {
     let document = SampleDocument(number * 2)
     var fields = document.fields
@@ -47,7 +50,7 @@ enum Listening: Workload {
       try DocumentPath(document.segments), StoredMap(fields.map { ($0.name, StoredValue($0.value)) }))
   }
 
-  /// Live queries for other values, ranges and collections than those that are written.
+  /// Adds live queries whose values, ranges and collections are never written.
   fileprivate static func listenElsewhere(_ store: DocumentStore, _ count: Int, _ queue: DispatchQueue) throws
   {
     let users = try CollectionPath(["users"])
@@ -129,7 +132,7 @@ private struct Unconcerned: Engine {
     let clock = ContinuousClock()
     for number in 0..<Listening.count(context) {
       let write = try Listening.write(number)
-      // Each of the two without listeners follows the watched one as often.
+      // Each of the two stores without listeners follows the watched one equally often.
       let order = number / 3 % 2 == 0 ? [0, 1, 2] : [1, 0, 2]
       for turn in order.indices {
         let place = order[(number + turn) % order.count]
@@ -140,7 +143,7 @@ private struct Unconcerned: Engine {
       }
     }
     let (commit, used) = (wall.map(\.median), processor.map(\.median))
-    // Of commits right behind each other, which a busy machine holds up alike.
+    // Compares consecutive commits, because a busy machine delays both equally.
     let more = processor.map { zip($0, processor[0]).map { $0 - $1 }.median }
     return [
       "commit_without_p50_us": commit[0], "commit_with_10000_p50_us": commit[2],
@@ -162,7 +165,7 @@ private struct Unconcerned: Engine {
   }
 }
 
-/// What a listener was told last.
+/// The last notification of a listener.
 private final class Seen: @unchecked Sendable {
   // Guarded by the lock.
   private var id: String?
@@ -225,9 +228,9 @@ private struct ToldByAPI: Engine {
     return ["alone_p50_us": writes.median, "callback_p50_us": callbacks.median]
   }
 
-  /// Leaves a group at the first of many calls, all on the main queue.
+  /// Leaves a dispatch group at the first of many calls, all on the main queue.
   private final class Once: @unchecked Sendable {
-    // Only used on the main queue, once it is made.
+    // After the initialiser, used on the main queue only.
     private var group: DispatchGroup?
 
     init(_ group: DispatchGroup) { self.group = group }

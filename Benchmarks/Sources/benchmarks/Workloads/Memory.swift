@@ -1,6 +1,6 @@
-// W13: memory that only this process has (anonymous pages, from /proc/self/smaps), in a process of its own: after
-// opening the store, and after the questions of W5 to W8 have touched all indexes. The cache is as small as can be;
-// beside it the same with one that holds everything.
+// W13: private memory of a separate process (anonymous pages, from /proc/self/smaps), after opening the
+// store, and after the queries of W5 to W8 have touched all indexes. Measured with the smallest possible
+// cache, and with one that holds everything.
 
 import Foundation
 
@@ -11,17 +11,17 @@ enum Memory: Workload {
   static var engines: [any Engine] { Engines.all.map { MemoryRound(type: $0) } }
   static let goals = [
     Goal.ratio("anonymous bytes after open, of the process", "after_open_bytes", 1.2),
-    // A program has some megabytes before it opens anything.
+    // Leaves out the program's own memory, which is some megabytes.
     Goal.ratio("the same without those from before it", "opened_only_bytes", 1.2),
     Goal(
       title: "bytes a document and its index entries take after W5-W8", metric: "bytes_per_document",
       measure: .absolute, bound: 70),
   ]
 
-  /// Of a cache that keeps next to nothing.
+  /// The size of a nearly empty cache.
   static let leastCacheBytes = 1 << 20
 
-  // MARK: In the process of its own
+  // MARK: In the separate process
 
   static func runChild(_ words: [String]) throws {
     guard words.count == 4, let documents = Int(words[2]), let cacheBytes = Int(words[3]) else {
@@ -40,7 +40,7 @@ enum Memory: Workload {
     let engine = try type.init(directory, EngineSetup(cacheBytes: cacheBytes))
     _ = try engine.get(type.key(0))
     let opened = try gauge.anonymousBytes()
-    // From the start of each index to its end, as well as the questions themselves: every page is touched.
+    // Scans each index completely and runs the queries, so that every page is touched.
     _ = try engine.byScore(from: 0, limit: documents)
     for town in 0..<SampleDocument.towns { _ = try engine.ofTown("Town \(town)", limit: documents) }
     _ = try engine.posts(from: 0, limit: documents)
@@ -51,8 +51,8 @@ enum Memory: Workload {
   }
 }
 
-/// Reads what the system says of this process, and takes no memory for it that it did not have before: what a text and its
-/// lines took would be there for the engine to use, and hide as much of what it takes.
+/// Reads the system's numbers about this process without allocating. Allocated text would free memory
+/// that the engine could then reuse, and would hide that much of its memory.
 private struct MemoryGauge {
   private var text = [UInt8](repeating: 1, count: 1 << 20)
   private let file: FileHandle
@@ -62,7 +62,7 @@ private struct MemoryGauge {
       throw BenchmarkFailure("/proc/self/smaps cannot be read")
     }
     self.file = file
-    // Whatever the first time takes.
+    // Excludes one-time allocations of the first call.
     _ = try anonymousBytes()
   }
 
@@ -83,7 +83,7 @@ private struct MemoryGauge {
     return Double(kilobytes << 10)
   }
 
-  /// The number of its bytes.
+  /// Reads the file and returns the number of bytes.
   private mutating func read() throws -> Int {
     var count = 0
     while true {
@@ -104,7 +104,7 @@ private struct MemoryRound: Engine {
   var name: String { type.name }
 
   func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
-    // A copy, because the compiler fails to open the type of a property.
+    // A local copy, because the compiler cannot open the existential type of a property.
     let database = type
     return try measured(database, context)
   }

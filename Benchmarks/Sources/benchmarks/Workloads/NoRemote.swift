@@ -1,6 +1,6 @@
-// W21: what OfflineSync costs an app that has no remote. W1's commits and W5's gets through the local view, over the
-// same through the store itself. Both work on one open store and take turns block by block, so that whatever else the
-// machine does meets both; a ratio is that of the medians of both sides.
+// W21: the cost of OfflineSync for an app without a remote: W1's commits and W5's gets through the local
+// view, divided by those through the store. Both use one open store in alternating blocks, so other load
+// affects both. The ratio compares medians.
 
 import DocumentStore
 import Foundation
@@ -71,7 +71,7 @@ private struct ViewOverStore: Engine {
   }
 }
 
-/// Two ways to do the same thing, each a block at a time, and first the one and then the other.
+/// Two ways to do one operation, in alternating blocks.
 private struct Turns {
   private var first: [Double] = []
   private var second: [Double] = []

@@ -1,7 +1,11 @@
-// W20: how large programs become. Four programs are built in a package of their own, with the standard library
-// linked statically and everything stripped: one that imports Foundation and prints a date, one that reads and writes
-// through FirebaseFirestore, one that uses the engine alone. The fourth has an `NSError`, and nothing of ours: all of
-// Foundation comes with it, and every program with FirebaseFirestore has errors.
+// W20: program sizes. Four programs are built in a separate package, stripped, with the standard library linked
+// statically:
+//
+//   - a program that imports Foundation and prints a date
+//   - a program that reads and writes through FirebaseFirestore
+//   - a program that uses only the engine
+//   - a program with an `NSError` and none of our code, as a baseline. `NSError` links all of Foundation, and
+//     every program with FirebaseFirestore has errors
 
 import Foundation
 
@@ -23,7 +27,7 @@ enum ProgramSizes: Workload {
       bound: 1),
   ]
 
-  /// Built with what this machine has; it takes minutes, and small runs go without it.
+  /// Uses the installed toolchain and takes minutes, so small runs skip it.
   static let documentsMin = 100_000
 }
 
@@ -73,7 +77,8 @@ private struct BuiltPrograms: Engine {
   }
 
   private func write(to directory: URL) throws {
-    // Three folders above this file's own is the package, and above that the one that it measures.
+    // The benchmark package is three folders above this file's folder. The measured package is one
+    // further up.
     let repository = (0..<5).reduce(URL(fileURLWithPath: #filePath)) { url, _ in
       url.deletingLastPathComponent()
     }

@@ -1,4 +1,5 @@
-// The same gets and queries through FirebaseFirestore, beside those of the engine: what a user's types cost.
+// The gets and queries of W5 to W8 through FirebaseFirestore, next to the engine's: the cost of the
+// public types.
 
 import FirebaseFirestore
 
@@ -8,7 +9,7 @@ enum PublicReads {
   static let gets: [any Engine] = [Gets(), DecodeLimit(isRate: false)]
   static let queries: [any Engine] = [Queries()]
 
-  /// One document, by a reference that is there already.
+  /// Reads one document through an existing reference.
   private struct Gets: Engine {
     var name: String { PublicReads.name }
 
@@ -23,7 +24,8 @@ enum PublicReads {
           try references[index].read(as: SampleFields<Timestamp>.self).weight { $0.microseconds }
         }
         try context.answers.note("\(Question.get)", asStruct.sum, of: "\(name), struct")
-        // Looking at what is in the dictionary takes casts, which are the user's; the answers are compared after it.
+        // Reading values from the dictionary needs casts, which belong to the user's code. The answers
+        // are compared afterwards.
         let asDictionary = try PublicReads.time(count) { try references[$0].read().data()?.count ?? -1 }
         let sum = try references.reduce(0) { try $0 &+ SampleFieldsOfAny.weight($1.read().data() ?? [:]) }
         try context.answers.note("\(Question.get)", sum, of: "\(name), dictionary")
@@ -40,7 +42,7 @@ enum PublicReads {
         let users = firestore.collection("users").order(by: "score")
         var results: [String: Double] = [:]
         let scores = SampleDocument.scores
-        // All of them, a thousand at once.
+        // Decodes all documents, a thousand per query.
         let thousands = Double(max(context.options.documents, 1000)) / 1000
         let step = (scores.upperBound - scores.lowerBound) / thousands
         for score in stride(from: scores.lowerBound, to: scores.upperBound, by: step) {
@@ -68,7 +70,7 @@ enum PublicReads {
     }
   }
 
-  /// The store that the engine's rounds read, opened by the API.
+  /// Opens the store of the engine's rounds through the API.
   static func withFirestore<Result>(_ context: RunContext, _ body: (Firestore) throws -> Result) throws
     -> Result
   {
@@ -79,7 +81,7 @@ enum PublicReads {
     return try result.get()
   }
 
-  /// As the engines are: every page of documents, and of what leads to them.
+  /// Warms up like the engines: every page of documents and every page on the path to them.
   static func warm(_ firestore: Firestore, _ context: RunContext) throws {
     for number in Question.numbersToWarm(context.options.documents) {
       _ = try firestore.document(SampleDocument(number).path).read()
@@ -96,7 +98,7 @@ enum PublicReads {
   }
 }
 
-/// Asynchronous work from the thread of the rounds, which may wait.
+/// Runs asynchronous work and blocks the thread of the rounds.
 enum Waiting {
   static func run<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
     let box = ResultBox<Value>()

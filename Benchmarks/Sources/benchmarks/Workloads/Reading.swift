@@ -1,7 +1,7 @@
-// W5 to W9: documents by path, in order, by equality, of a group, and all of them. Every engine opens the store that
-// was loaded once, visits everything that the questions may need, and is asked the same questions: once with a cache
-// that holds everything, once with one of an eighth of the data. Every field of every answer is visited; answers that
-// differ end the run.
+// W5 to W9: documents by path, in order, by equality, of a collection group, and all of them. Every
+// engine opens the store loaded before, warms up, and answers identical queries: once with a cache for
+// all data, once with a cache for an eighth of it. Every field of every answer is visited. Different
+// answers end the run.
 
 import Foundation
 
@@ -58,7 +58,7 @@ enum Scans: Workload {
   ]
 }
 
-/// What is asked, and how often in a round.
+/// A query, and its number of repetitions per round.
 enum Question: Sendable {
   case get
   case byScore(Int)
@@ -86,7 +86,7 @@ enum Question: Sendable {
     }
   }
 
-  /// Which document, score, town or moment the question with a number is about.
+  /// The document, score, town or moment of the query with this number.
   static func number(_ index: Int, below limit: Int) -> Int {
     Int(SampleDocument.mixed(UInt64(index) ^ 0x5EED_0000_0000) % UInt64(limit))
   }
@@ -98,7 +98,7 @@ enum Question: Sendable {
     SampleDocument.firstMoment + number(index, below: SampleDocument.momentsWidth)
   }
 
-  /// All questions of this kind in a round: the time of each, and the sum of their answers.
+  /// Runs all queries of this kind in a round. Returns the time of each and the sum of their answers.
   func ask<Database: DocumentEngine>(_ engine: Database, documents: Int) throws -> (seconds: Double, sum: Int)
   {
     switch self {
@@ -119,9 +119,9 @@ enum Question: Sendable {
     }
   }
 
-  /// Has everything in memory that such questions may need and that finds room there: not only documents, but what
-  /// leads to them. Otherwise a large store would be measured at pages that it reads for the first time.
-  /// Answers the sum of what it saw.
+  /// Warms up: loads the documents and the pages on the path to them, as far as they fit into memory.
+  /// Otherwise a large store would be measured on first reads of its pages. Returns the sum of the
+  /// visited documents.
   func warm<Database: DocumentEngine>(_ engine: Database, documents: Int) throws -> Int {
     let scanned = try engine.scan()
     switch self {
@@ -137,11 +137,12 @@ enum Question: Sendable {
     }
   }
 
-  /// Of documents that have every page between them, of documents and of what leads to them.
+  /// Numbers of documents that together touch every page of documents and every page on the path to
+  /// them.
   static func numbersToWarm(_ documents: Int) -> StrideTo<Int> { stride(from: 0, to: documents, by: 7) }
 
   private func time(_ question: (Int) throws -> Int) throws -> (seconds: Double, sum: Int) {
-    // All of them to warm up: what is asked of an engine in another form has been asked before as well.
+    // Runs all queries once to warm up, because the other forms of an engine's query are warm too.
     for index in 0..<times { _ = try question(index) }
     var sum = 0
     let time = try ContinuousClock().measure { for index in 0..<times { sum &+= try question(index) } }
@@ -160,7 +161,7 @@ private struct ReadRound: Engine {
 
   func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
     var results: [String: Double] = [:]
-    // A copy, because the compiler fails to open the type of a property.
+    // A local copy, because the compiler cannot open the existential type of a property.
     let database = type
     for isFull in [true, false] {
       for (metric, value) in try measured(database, isFull: isFull, context) {
@@ -178,7 +179,7 @@ private struct ReadRound: Engine {
       context.stores.directory(of: type),
       EngineSetup(cacheBytes: isFull ? options.cacheBytes : options.eighthOfDataBytes))
     var results: [String: Double] = [:]
-    // All of one workload need the same.
+    // All variants of one workload must have equal sums.
     if let question = questions.first {
       let sum = try question.warm(engine, documents: options.documents)
       try context.answers.note("before \(question)", sum, of: name)

@@ -1,5 +1,6 @@
-// W11: the open after a kill, by the documents that are in the log alone. Another process writes them, in durable
-// batches of 500 with three indexes, says that it is done, and is killed. LMDB has no log and nothing to recover.
+// W11: the open after a kill, per document in the log. Another process writes the documents in durable
+// batches of 500 with three indexes, reports that it is done, and is killed. LMDB has no log and is left
+// out.
 
 import Foundation
 
@@ -9,8 +10,8 @@ enum Recovery: Workload {
   static let task = "recovery"
   private static let fullLog = "dugout, full log"
   static var engines: [any Engine] {
-    // Few enough for every log; and as much as that of a store without a checkpoint holds before a flush makes room,
-    // 64 MB, however many documents the run has.
+    // The first count fits into the log of every engine. The second fills the log of a store without a
+    // checkpoint up to the flush threshold of 64 MB, for any document count of the run.
     Engines.all.filter { $0.hasLog }.map { RecoveryRound(type: $0, name: $0.name, logged: 40_000) }
       + [RecoveryRound(type: Engines.dugout, name: fullLog, logged: 150_000)]
   }
@@ -21,7 +22,7 @@ enum Recovery: Workload {
       bound: 100),
   ]
 
-  // MARK: In the process that is killed
+  // MARK: In the killed process
 
   static func runChild(_ words: [String]) throws {
     guard words.count == 3, let count = Int(words[2]) else {
@@ -29,7 +30,7 @@ enum Recovery: Workload {
     }
     try write(Child.engine(words[0]), URL(fileURLWithPath: words[1]), count)
     FileHandle.standardOutput.write(Data("done\n".utf8))
-    // Until it is killed.
+    // Waits to be killed.
     while true { pause() }
   }
 
@@ -43,18 +44,18 @@ enum Recovery: Workload {
     kept = engine
   }
 
-  /// Open until the kill.
+  /// Kept open until the kill.
   nonisolated(unsafe) private static var kept: (any DocumentEngine)?
 }
 
 private struct RecoveryRound: Engine {
   var type: any DocumentEngine.Type
   var name: String
-  /// How many documents are in the log at most.
+  /// The maximum number of documents in the log.
   var logged: Int
 
   func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
-    // A copy, because the compiler fails to open the type of a property.
+    // A local copy, because the compiler cannot open the existential type of a property.
     let database = type
     return try measured(database, directory, context)
   }

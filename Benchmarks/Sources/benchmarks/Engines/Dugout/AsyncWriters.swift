@@ -1,9 +1,9 @@
-// Writers that wait for their commits without a thread of their own.
+// Writers that wait for their commits without blocking a thread.
 
 @_spi(Measure) import DocumentStore
 import Foundation
 
-/// Each writes, is told, and writes the next.
+/// Each writer starts its next write in the completion of the previous one.
 final class AsyncWriters: @unchecked Sendable {
   // Guarded by the lock.
   private var next = 0

@@ -1,7 +1,7 @@
 @_spi(Measure) import DocumentStore
 import Foundation
 
-/// The product, by its engine's public interface.
+/// Dugout, through the public interface of its engine.
 final class DugoutDocuments: DocumentEngine {
   static let name = "dugout"
   static let settings = """
@@ -28,13 +28,13 @@ final class DugoutDocuments: DocumentEngine {
     users = StructuredQuery(.collection(try CollectionPath(["users"])))
     usersByScore = try users.ordered(by: OrderBy(StoredFieldPath(["score"])))
     usersByMoment = try users.ordered(by: OrderBy(StoredFieldPath(["createdAt"]), .descending))
-    // Every collection of that name but the one at the root has posts, and that has none.
+    // Every collection named posts except the one at the root has documents, and the root one is empty.
     posts = StructuredQuery(.collectionGroup("posts"))
     postsByMoment = try posts.ordered(by: OrderBy(StoredFieldPath(["createdAt"])))
     if isNew && !isLoad { try makeIndexes() }
   }
 
-  /// What a query would make, made ahead as the peers do.
+  /// Builds beforehand the indexes that queries would build, as the peers do.
   private func makeIndexes() throws {
     try store.createIndex(IndexDefinition("users", .collection, [.init(StoredFieldPath(["score"]))]))
     try store.createIndex(
@@ -48,7 +48,7 @@ final class DugoutDocuments: DocumentEngine {
   func close() throws {
     let automatic = store.indexList.first { $0.isAutomatic }
     try store.close()
-    // It is asked what it has the indexes for, as everybody is.
+    // Like all engines, it must only receive queries that its declared indexes answer.
     if let automatic { throw BenchmarkFailure("a question had \(automatic.definition) made") }
   }
 

@@ -1,4 +1,4 @@
 extension UnsafeRawBufferPointer {
-  /// As C interfaces take bytes.
+  /// The bytes as C interfaces expect them.
   var characters: UnsafePointer<CChar>? { baseAddress?.assumingMemoryBound(to: CChar.self) }
 }

@@ -1,22 +1,22 @@
-// Keys and values alone, without documents: what the lower half of the product is compared with.
+// Keys and values without documents: peers of Dugout's lower half, ByteStore.
 
 @_spi(Measure) import ByteStore
 import Foundation
 
-/// One store, open in a directory. Used from several threads at once.
+/// A store, open in a directory. Several threads use it at once.
 protocol ByteEngine: AnyObject, Sendable {
   associatedtype Writes: Sendable
   static var name: String { get }
   init(_ directory: URL) throws
   static func writes(_ numbers: Range<Int>) -> Writes
-  /// Returns once all entries are on stable storage.
+  /// Returns when all entries are on stable storage.
   func commit(_ writes: Writes) throws
-  /// Whether the value is the one that was written.
+  /// Returns whether the stored value equals the written one.
   func holds(_ number: Int) throws -> Bool
   func close() throws
 }
 
-/// About as many bytes as a document has.
+/// About the size of a document.
 enum SampleEntry {
   static func key(_ number: Int) -> [UInt8] { Array(SampleDocument(number).path.utf8) }
 
@@ -52,7 +52,7 @@ final class KeyValueBytes<Store: KeyValueStore>: ByteEngine {
   func close() throws { try store.close() }
 }
 
-/// Our own store of bytes.
+/// ByteStore.
 final class DugoutBytes: ByteEngine {
   static let name = "dugout"
   private let store: MeasuredByteStore

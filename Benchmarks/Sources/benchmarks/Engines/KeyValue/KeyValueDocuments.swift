@@ -1,12 +1,12 @@
-// Documents and their indexes in a store of keys and values. Indexes are keys that their expert would make by hand:
-// in the order that is asked for, and ending with the document's own key, so that an entry leads straight to it.
+// Documents and their indexes in a key-value store. The index keys are designed as an expert would: in
+// query order, and ending with the document's key, so that an entry leads directly to its document.
 //
 //   d path                                  -> the record, packed
 //   s parent 0 score(8) d path              -> nothing; users by score
 //   t parent 0 town 0 ^moment(8) d path     -> nothing; users by town, newest first
 //   g "posts" 0 moment(8) d path            -> nothing; posts of all users by moment
 //
-// Scores are never negative, so that their bits in big-endian order are in their order.
+// Scores are never negative, so their big-endian bits sort like their values.
 
 import Foundation
 
@@ -42,7 +42,7 @@ final class KeyValueDocuments<Store: KeyValueStore>: DocumentEngine {
   struct Update: Sendable {
     var key: [UInt8]
     var score: Double
-    /// The entry that the index by scores gets, if it has one.
+    /// The new entry of the score index, or nil if the document is not in it.
     var entry: [UInt8]?
   }
 
@@ -57,7 +57,7 @@ final class KeyValueDocuments<Store: KeyValueStore>: DocumentEngine {
 
   func write(_ writes: KeyValueChanges) throws { try store.write(writes) }
 
-  /// Only the entry that changes is written: an expert compares.
+  /// Writes only the changed entry, as an expert would.
   func update(_ updates: [Update]) throws {
     var changes = KeyValueChanges()
     changes.reserve(entries: 3 * updates.count, bytes: 640 * updates.count)
@@ -122,14 +122,14 @@ final class KeyValueDocuments<Store: KeyValueStore>: DocumentEngine {
   func scan() throws -> Int { try scan(from: [UInt8(ascii: "d")], until: nil) }
 
   func scanInTwo() throws -> Int {
-    // Ids begin with one of 62 letters and digits; as many begin with those before `V` as with the others.
+    // Ids begin with one of 62 letters and digits. `V` splits them in half.
     let middle = Keys.document("users/V")
     return try TwoThreads.sum(
       { try self.scan(from: [UInt8(ascii: "d")], until: middle) }, { try self.scan(from: middle, until: nil) }
     )
   }
 
-  /// Entries of an index, each followed to its document.
+  /// Reads index entries, and the document of each.
   private func weight(of prefix: [UInt8], from start: [UInt8], limit: Int) throws -> Int {
     var sum = 0
     var left = limit
@@ -176,7 +176,7 @@ private enum Keys {
   static func posts(from moment: Int) -> [UInt8] { allPosts + bigEndian(UInt64(moment)) }
 }
 
-/// Two halves of a question at once.
+/// Runs two halves of a query at once.
 enum TwoThreads {
   static func sum(
     _ first: @escaping @Sendable () throws -> Int, _ second: @escaping @Sendable () throws -> Int
@@ -193,7 +193,7 @@ enum TwoThreads {
   }
 }
 
-/// What another thread found.
+/// The result of the other thread.
 final class ResultBox<Value: Sendable>: @unchecked Sendable {
   // Guarded by the lock.
   private var result: Result<Value, any Error>?

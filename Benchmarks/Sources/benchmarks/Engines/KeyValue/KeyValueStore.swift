@@ -1,8 +1,8 @@
-// Stores of keys and values.
+// Key-value stores.
 
 import Foundation
 
-/// One store, open in a directory. Used from several threads at once.
+/// A store, open in a directory. Several threads use it at once.
 protocol KeyValueStore: AnyObject, Sendable {
   associatedtype Reader: KeyValueReader
 
@@ -11,11 +11,12 @@ protocol KeyValueStore: AnyObject, Sendable {
   static var hasLog: Bool { get }
 
   init(_ directory: URL, _ setup: EngineSetup) throws
-  /// All of it or nothing; on stable storage when it returns, but under the purpose `load`.
+  /// Writes atomically. The data is on stable storage when the call returns, except with the purpose
+  /// `load`.
   func write(_ changes: KeyValueChanges) throws
-  /// Calls `body` with the store as of now; the reader serves until `body` returns.
+  /// Calls `body` with a snapshot, which is valid until `body` returns.
   func read<Result>(_ body: (Reader) throws -> Result) throws -> Result
-  /// Ends a load: compressed, on stable storage.
+  /// Ends a load. Afterwards all data is compressed and on stable storage.
   func finishLoad() throws
   func compact() throws
   /// See `DocumentEngine`.
@@ -29,20 +30,20 @@ extension KeyValueStore {
 }
 
 protocol KeyValueReader {
-  /// Calls `body` with the value, borrowed from the store; nil if there is none.
+  /// Calls `body` with the value, borrowed from the store, or with nil.
   func get(_ key: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Int) throws -> Int?
-  /// Hands over all entries from a key on, in the order of their keys, until `body` answers false.
+  /// Calls `body` with all entries from a key on, in key order, until it returns false.
   func walk(
     from key: [UInt8], _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
   ) throws
 }
 
-/// Puts and removals for one transaction, packed into one array.
+/// Puts and deletes of one transaction, packed into one array.
 struct KeyValueChanges: Sendable {
   private var bytes: [UInt8] = []
   private var entries: [(keyCount: Int, valueCount: Int?)] = []
 
-  /// Room for so many entries of so many bytes together.
+  /// Reserves capacity for this number of entries, with this number of bytes in total.
   mutating func reserve(entries: Int, bytes: Int) {
     self.entries.reserveCapacity(entries)
     self.bytes.reserveCapacity(bytes)
@@ -59,7 +60,7 @@ struct KeyValueChanges: Sendable {
     entries.append((key.count, nil))
   }
 
-  /// A removal has no value.
+  /// A delete has no value.
   func forEach(_ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer?) throws -> Void)
     throws
   {

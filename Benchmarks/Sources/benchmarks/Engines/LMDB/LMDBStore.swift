@@ -3,7 +3,7 @@ internal import CLMDB
 import Foundation
 import Synchronization
 
-/// LMDB. Reads take the pages of the map as they are; a reader is reset and renewed rather than made anew.
+/// LMDB. Reads use the mapped pages directly. Readers are reset and renewed instead of created.
 final class LMDBStore: KeyValueStore, @unchecked Sendable {
   static let name = "lmdb"
   static let hasLog = false
@@ -15,14 +15,15 @@ final class LMDBStore: KeyValueStore, @unchecked Sendable {
     has in memory serves, in runs with small caches too. It does not compress.
     """
 
-  // Why @unchecked Sendable holds: the environment and the database never change, LMDB takes them from any thread and
-  // lets one writer in at a time, and a reader may change its thread under NOTLS as long as one uses it: it is taken out
-  // of the pool for a read and put back after it, and the pool is guarded by the lock. Nothing is open at `close`.
+  // @unchecked Sendable holds because the environment and the database never change, and LMDB accepts
+  // calls from any thread and admits one writer at a time. With NOTLS, a reader may move between threads
+  // if only one thread uses it at a time. A read takes a reader from the pool and returns it afterwards,
+  // and the lock guards the pool. No reader is open at `close`.
   private let environment: OpaquePointer
   private let database: MDB_dbi
   private var idle: [OpaquePointer] = []
   private let lock = NSLock()
-  /// One more that is idle, or 0: most reads come one after the other, and take no lock for it.
+  /// One more idle reader, or 0. Consecutive reads use it without the lock.
   private let nearest = Atomic<UInt>(0)
   private var load: LMDBLoad?
 
@@ -65,7 +66,8 @@ final class LMDBStore: KeyValueStore, @unchecked Sendable {
     try Self.check(mdb_txn_commit(transaction))
   }
 
-  /// Documents come before all entries of indexes: what is kept back for the end is above every key that is there.
+  /// Document keys sort before all index keys, so the index entries kept back until the end sort after
+  /// all existing keys.
   private func writeInLoad(_ changes: KeyValueChanges) throws {
     guard var load else { return }
     self.load = nil
@@ -178,7 +180,7 @@ final class LMDBStore: KeyValueStore, @unchecked Sendable {
   }
 }
 
-/// What a load has not committed yet.
+/// The uncommitted part of a load.
 private struct LMDBLoad {
   static let documentsMax = 20_000
   var transaction: OpaquePointer?

@@ -12,8 +12,9 @@ final class LevelDBStore: KeyValueStore, @unchecked Sendable {
     what was in memory in a table; the stores that are read are compacted as a whole, outside of the clock.
     """
 
-  // Why @unchecked Sendable holds: the pointers never change, and LevelDB takes calls from any thread. What `writing`
-  // points to changes at the end of a load, which is one thread's. Nothing else is called once `close` is.
+  // @unchecked Sendable holds because the pointers never change, and LevelDB accepts calls from any
+  // thread. The options behind `writing` change at the end of a load, which runs on one thread. No call
+  // follows `close`.
   private let database: OpaquePointer
   private let options: OpaquePointer
   private let cache: OpaquePointer?
@@ -31,7 +32,7 @@ final class LevelDBStore: KeyValueStore, @unchecked Sendable {
     cache = leveldb_cache_create_lru(setup.cacheBytes)
     filter = leveldb_filterpolicy_create_bloom(10)
     leveldb_options_set_create_if_missing(options, 1)
-    // For a crash, everything has to be in the log still.
+    // With the purpose `crash`, all data must still be in the log.
     leveldb_options_set_write_buffer_size(options, setup.purpose == .crash ? 1 << 30 : 64 << 20)
     leveldb_options_set_cache(options, cache)
     leveldb_options_set_filter_policy(options, filter)
@@ -71,7 +72,7 @@ final class LevelDBStore: KeyValueStore, @unchecked Sendable {
     let batch = leveldb_writebatch_create()
     defer { leveldb_writebatch_destroy(batch) }
     try write(batch)
-    // Behind all keys: what is in memory goes to a table, and nothing is merged.
+    // A range after all keys: flushes the memtable to a table without merging.
     leveldb_compact_range(database, "~", 1, "~", 1)
   }
 

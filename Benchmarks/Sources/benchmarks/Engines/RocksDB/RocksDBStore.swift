@@ -13,8 +13,8 @@ final class RocksDBStore: KeyValueStore, @unchecked Sendable {
     end with a compaction of everything, which these settings put off.
     """
 
-  // Why @unchecked Sendable holds: the pointers never change, RocksDB takes calls from any thread, and nobody writes to
-  // options once the database is open. Nothing else is called once `close` is.
+  // @unchecked Sendable holds because the pointers never change, RocksDB accepts calls from any thread,
+  // and the options are constant while the database is open. No call follows `close`.
   private let database: OpaquePointer
   private let options: OpaquePointer
   private let writing: OpaquePointer

@@ -2,7 +2,7 @@
 internal import CSQLite
 import Foundation
 
-/// One connection, with the statements that it has prepared.
+/// One connection with its prepared statements.
 final class SQLiteDatabase {
   private let handle: OpaquePointer
   private var statements: [String: SQLiteStatement] = [:]
@@ -17,7 +17,8 @@ final class SQLiteDatabase {
 
   static var version: String { String(cString: sqlite3_libversion()) }
 
-  /// As much of a file as the library maps: it was built with a bound of its own. Nil if it does not say.
+  /// The number of bytes that this SQLite library maps at most, a limit of its build. Nil if it does not
+  /// report one.
   static let mapBytes: Int? = {
     let file = FileManager.default.temporaryDirectory.appendingPathComponent("map-\(UUID().uuidString).db")
     defer { try? FileManager.default.removeItem(at: file) }
@@ -29,17 +30,17 @@ final class SQLiteDatabase {
 
   private static let mapBytesAsked = 8 << 30
 
-  /// Reads from the map, as far as the file fits into it; what else it reads, and what a transaction that writes reads,
-  /// goes through a page cache of these bytes.
+  /// Sets up reads: from the map for the mapped part of the file. All other reads, and reads in write
+  /// transactions, use a page cache of this size.
   func read(cacheBytes: Int, isMapped: Bool = true) throws {
     try run("PRAGMA mmap_size=\(isMapped ? Self.mapBytesAsked : 0)")
     try run("PRAGMA cache_size=-\(cacheBytes >> 10)")
-    // Some builds fill with zeros what is deleted.
+    // Some builds overwrite deleted data with zeros by default.
     try run("PRAGMA secure_delete=OFF")
   }
 
-  /// No other connection may have the file from here on, and no read asks for a lock any more. After a first read: else
-  /// SQLite would have no memory to share, and could not go back.
+  /// Takes an exclusive lock on the file, so that reads take no further locks. It follows a first read,
+  /// because otherwise SQLite would use no shared memory and could not return to normal locking.
   func lockForThisConnection() throws {
     try run("SELECT count(*) FROM sqlite_schema; PRAGMA locking_mode=EXCLUSIVE")
     try run("SELECT count(*) FROM sqlite_schema")
@@ -59,7 +60,7 @@ final class SQLiteDatabase {
     try prepared(text).run(body)
   }
 
-  /// It is there until the connection is closed.
+  /// The statement is valid until the connection is closed.
   func prepared(_ text: String) throws -> SQLiteStatement {
     if let statement = statements[text] { return statement }
     var statement: OpaquePointer?
@@ -82,11 +83,11 @@ final class SQLiteDatabase {
   }
 }
 
-/// A prepared statement, bound and stepped.
+/// A prepared statement, to bind and step.
 struct SQLiteStatement {
   fileprivate let handle: OpaquePointer
 
-  /// Resets it afterwards.
+  /// Runs `body` and then resets the statement.
   func run<Result>(_ body: (SQLiteStatement) throws -> Result) throws -> Result {
     defer { reset() }
     return try body(self)
@@ -101,12 +102,12 @@ struct SQLiteStatement {
     }
   }
 
-  /// Without a copy: the bytes have to stay until the statement is reset.
+  /// Binds text without a copy. The bytes must stay valid until the statement is reset.
   func bind(_ place: Int32, borrowed bytes: UnsafeRawBufferPointer) {
     sqlite3_bind_text(handle, place, bytes.characters, Int32(bytes.count), nil)
   }
 
-  /// The same for what is no text.
+  /// Binds a blob without a copy.
   func bind(_ place: Int32, borrowedBlob bytes: UnsafeRawBufferPointer) {
     sqlite3_bind_blob(handle, place, bytes.baseAddress, Int32(bytes.count), nil)
   }
@@ -118,7 +119,7 @@ struct SQLiteStatement {
   func bind(_ place: Int32, _ number: Int) { sqlite3_bind_int64(handle, place, Int64(number)) }
   func bind(_ place: Int32, _ number: Double) { sqlite3_bind_double(handle, place, number) }
 
-  /// False if there is no row.
+  /// Returns false if there is no further row.
   func step() throws -> Bool {
     switch sqlite3_step(handle) {
     case SQLITE_ROW: true
@@ -136,12 +137,12 @@ struct SQLiteStatement {
     return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
   }
 
-  /// Ends with a zero byte.
+  /// The text is zero-terminated.
   func text(_ column: Int32) -> UnsafePointer<UInt8>? { sqlite3_column_text(handle, column) }
 
-  /// SQLITE_TRANSIENT, by which SQLite copies what is bound before the call returns. C's header has it as a cast of -1 to
-  /// a function, which Swift does not import. The cast holds since a pointer to a C function has the size of an Int, and
-  /// SQLite compares this one with -1 and never calls it.
+  /// SQLITE_TRANSIENT makes SQLite copy bound bytes before the call returns. C's header defines it as -1
+  /// cast to a function pointer, which Swift does not import. The cast is valid because a pointer to a C
+  /// function has the size of an Int. SQLite compares the value with -1 and never calls it.
   private static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 }
 #endif

@@ -1,17 +1,17 @@
 #if SQLITE
 import Foundation
 
-/// What the three forms of SQLite have of their own.
+/// The differences between the three forms of SQLite documents.
 protocol SQLiteForm: SendableMetatype {
   static var name: String { get }
   static var settings: String { get }
-  /// Behind `id, path, parent, kind`; the content of a document is always `data`.
+  /// Columns after `id, path, parent, kind`. The content of a document is always in `data`.
   static var columns: String { get }
-  /// What stands for the fields in indexes and conditions.
+  /// SQL expressions for the fields in indexes and conditions.
   static var score: String { get }
   static var town: String { get }
   static var moment: String { get }
-  /// Columns that an insert fills beside `path, parent, kind, data`.
+  /// Columns that an insert sets in addition to `path, parent, kind, data`.
   static var insertedColumns: [String] { get }
   static func bind(_ row: SQLiteRow, to statement: SQLiteStatement)
   static func weight(_ statement: SQLiteStatement) -> Int
@@ -34,7 +34,7 @@ struct SQLiteUpdate: Sendable {
   var score: Double
 }
 
-/// SQLite as the documents' database: a table with a row for each, partial indexes for users and for posts.
+/// Documents in SQLite: one table with a row per document, and partial indexes for users and posts.
 final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendable {
   static var name: String { Form.name }
   static var settings: String {
@@ -51,9 +51,9 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
     """
   }
 
-  // Why @unchecked Sendable holds: writers come from several threads, and take the lock for as long as they use the
-  // connection. Reads come from one thread, in rounds in which nobody writes; it alone prepares `made` and `secondOpened`. SQLite itself is
-  // built to be called from any thread, one at a time for each connection.
+  // @unchecked Sendable holds because writers on several threads hold the lock while they use the
+  // connection. Reads run on one thread in rounds without writers. Only that thread sets `made` and
+  // `secondOpened`. SQLite itself allows calls from any thread, one at a time per connection.
   private let database: SQLiteDatabase
   private let lock = NSLock()
   private let path: String
@@ -73,7 +73,7 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
     if setup.purpose == .load { try database.run("BEGIN") } else { try makeIndexes() }
   }
 
-  /// Prepared at the first use of any of them.
+  /// All are prepared at the first use of one.
   private var statements: Statements {
     get throws {
       if let made { return made }
@@ -177,7 +177,7 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
   }
 
   private func inTransaction(_ body: () throws -> Void) throws {
-    // All of a load is one.
+    // A load is one transaction.
     guard setup.purpose != .load else { return try body() }
     try lock.withLock {
       _ = try database.with("BEGIN IMMEDIATE") { try $0.step() }
@@ -258,7 +258,7 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
       { try connections.second.with("SELECT data FROM documents WHERE id > \(middle)", Self.weigh) })
   }
 
-  /// Opened by the scan that warms up, and there until the engine is closed.
+  /// Opened by the warm-up scan and kept until the engine is closed.
   private func second() throws -> SQLiteDatabase {
     if let opened = secondOpened { return opened }
     try database.unlockForOthers()
@@ -268,7 +268,7 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
   }
   private var secondOpened: SQLiteDatabase?
 
-  /// Why @unchecked Sendable holds: each of the two is used by one thread, until both are done.
+  /// @unchecked Sendable holds because each connection is used by one thread until both are done.
   private struct Connections: @unchecked Sendable {
     var first: SQLiteDatabase
     var second: SQLiteDatabase
