@@ -281,7 +281,7 @@ import Testing
     #expect(url.absoluteString.contains("pictures%2Fada.jpg"))
     #expect(try await files.picture(of: "ada") == Data("picture".utf8))
     #expect(try await files.picture(of: "nobody") == nil)
-    try await files.goOn()
+    try await files.resumeUploads()
     #expect(try await Storage.storage().pendingUploads().isEmpty)
     await withCheckedContinuation { done in FirebaseApp.app()?.delete { _ in done.resume() } }
     FirebaseApp.configure(options: FirebaseOptions(directory: folder.url.appendingPathComponent("client")))

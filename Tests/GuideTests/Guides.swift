@@ -224,7 +224,7 @@ struct FilesGuide {
     }
   }
 
-  func goOn() async throws {
+  func resumeUploads() async throws {
     for pending in try await Storage.storage().pendingUploads() where !pending.isActive {
       if pending.resume() == nil { try await pending.cancel() }
     }

@@ -1,5 +1,5 @@
-// W20: program sizes. Four programs are built in a separate package, stripped, with the standard library linked
-// statically:
+// W20: program sizes. Four programs are built in a separate package and stripped, with the standard library
+// linked statically:
 //
 //   - a program that imports Foundation and prints a date
 //   - a program that reads and writes through FirebaseFirestore
