@@ -1,8 +1,8 @@
 // W3, W4, W14: batches of documents, with three indexes.
 //
 //   W3   durable batches of 500 into an empty store. The data fits into logs and memtables, so only SQLite
-//        and LMDB move it to its final place during the run. W4 measures that for all engines. For curves over
-//        document counts, the store already holds that many documents
+//        and LMDB move it to its final place during the run. W4 measures that for all engines. For curves
+//        over document counts, the store already holds that many documents
 //   W4   a bulk load; at its end the data is compressed, indexed and durable
 //   W14  updates of an indexed field in durable batches of 500, spread over a store with all documents
 
