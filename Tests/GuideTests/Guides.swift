@@ -374,8 +374,8 @@ struct RemoteGuide {
     }
   }
 
-  /// Answers some batches itself, in order. Events are delivered on a private queue, so they arrive one at a time, and never
-  /// from within a call.
+  /// Answers some batches itself, in order. Events are delivered on a private queue: one at a time, and
+  /// never from within a call.
   final class GuardedWrites: WriteStream, @unchecked Sendable {
     // All mutable state is confined to the queue.
     private let queue = DispatchQueue(label: "guarded-writes")
