@@ -16,8 +16,11 @@
 // | FirebaseFirestore      | OfflineSync DocumentStore FirebaseCore                        | Foundation Dispatch Synchronization Observation Apple |
 // | FirebaseStorage        | OfflineSync DocumentStore ByteStore FirebaseCore              | Foundation Dispatch Synchronization Apple |
 // | FirebaseCore           | DocumentStore OfflineSync                                     | Foundation Dispatch Synchronization |
+// | ObjectSync             | OfflineSync ObjectStore DocumentStore ByteStore CDigest       | libc Dispatch Synchronization |
 // | OfflineSync            | DocumentStore ByteStore CDigest                               | libc Dispatch Synchronization |
-// | DocumentStore          | ByteStore CSanitizer                                          | libc Dispatch Synchronization |
+// | ObjectStore            | DocumentStore StoreTools ByteStore                            | libc Dispatch Synchronization |
+// | DocumentStore          | StoreTools ByteStore CSanitizer                               | libc Dispatch Synchronization |
+// | StoreTools             | ByteStore                                                     | libc Synchronization      |
 // | ByteStore              | CLZ4 CDigest CFileSystem                                      | libc Dispatch Synchronization |
 // | CDigest                |                                                               |                           |
 // | CFileSystem            |                                                               |                           |
@@ -74,11 +77,25 @@ let package = Package(
       name: "ByteStore", dependencies: ["CLZ4", "CDigest", "CFileSystem"], path: "Sources/Engine/ByteStore",
       swiftSettings: engine),
     .target(
-      name: "DocumentStore", dependencies: ["ByteStore", "CSanitizer"], path: "Sources/Engine/DocumentStore",
+      name: "StoreTools", dependencies: ["ByteStore"], path: "Sources/Engine/StoreTools",
       swiftSettings: engine),
+    .target(
+      name: "DocumentStore", dependencies: ["StoreTools", "ByteStore", "CSanitizer"],
+      path: "Sources/Engine/DocumentStore",
+      swiftSettings: engine),
+    .target(
+      name: "ObjectStore", dependencies: ["DocumentStore", "StoreTools", "ByteStore"],
+      path: "Sources/Engine/ObjectStore", swiftSettings: engine),
+
+    // Sync
     .target(
       name: "OfflineSync", dependencies: ["DocumentStore", "ByteStore", "CDigest"],
       path: "Sources/Sync/OfflineSync", swiftSettings: engine),
+
+    .target(
+      name: "ObjectSync",
+      dependencies: ["OfflineSync", "ObjectStore", "DocumentStore", "ByteStore", "CDigest"],
+      path: "Sources/Sync/ObjectSync", swiftSettings: engine),
 
     // API
     .target(
@@ -89,7 +106,10 @@ let package = Package(
       path: "Sources/API/FirebaseFirestore", swiftSettings: library),
     .target(
       name: "FirebaseStorage",
-      dependencies: ["OfflineSync", "DocumentStore", "ByteStore", "FirebaseCore"],
+      dependencies: [
+        "ObjectSync", "OfflineSync", "ObjectStore", "DocumentStore", "StoreTools", "ByteStore",
+        "FirebaseCore",
+      ],
       path: "Sources/API/FirebaseStorage", swiftSettings: library),
     .target(
       name: "Firebase", dependencies: ["FirebaseFirestore", "FirebaseStorage", "FirebaseCore"],
@@ -117,7 +137,8 @@ let package = Package(
     .executableTarget(
       name: "dugout",
       dependencies: [
-        "OfflineSync", "DocumentStore", "ByteStore", "FirebaseFirestore", "FirebaseCore", "Ballcap",
+        "OfflineSync", "ObjectStore", "DocumentStore", "StoreTools", "ByteStore", "FirebaseFirestore",
+        "FirebaseCore", "Ballcap",
       ],
       path: "Sources/Programs/dugout", swiftSettings: strict),
     .executableTarget(
@@ -138,7 +159,8 @@ let package = Package(
       ],
       path: "Tests/LayerHarness", swiftSettings: strict),
     .target(
-      name: "Harness", dependencies: ["ByteStore", "DocumentStore", "OfflineSync"], path: "Tests/Harness",
+      name: "Harness", dependencies: ["ByteStore", "StoreTools", "DocumentStore", "OfflineSync"],
+      path: "Tests/Harness",
       swiftSettings: strict),
 
     // Tests
@@ -146,7 +168,8 @@ let package = Package(
       name: "CAllocations", path: "Tests/CAllocations", cSettings: [.treatAllWarnings(as: .error)]),
     .testTarget(name: "CDigestTests", dependencies: ["CDigest"], swiftSettings: strict),
     .testTarget(
-      name: "ByteStoreTests", dependencies: ["ByteStore", "Harness", "CAllocations"], swiftSettings: strict),
+      name: "ByteStoreTests", dependencies: ["ByteStore", "StoreTools", "Harness", "CAllocations"],
+      swiftSettings: strict),
     .testTarget(
       name: "DocumentStoreTests", dependencies: ["DocumentStore", "ByteStore", "Harness", "CAllocations"],
       swiftSettings: strict),
@@ -216,8 +239,8 @@ if Context.environment["DUGOUT_LIBFUZZER"] != nil {
 // nothing above it. Without the variable, as for every user, there is the whole package.
 if let band = Context.environment["DUGOUT_BAND"] {
   let engine = [
-    "CLZ4", "CDigest", "CFileSystem", "CSanitizer", "ByteStore", "DocumentStore", "OfflineSync", "Harness",
-    "CAllocations",
+    "CLZ4", "CDigest", "CFileSystem", "CSanitizer", "ByteStore", "StoreTools", "DocumentStore", "OfflineSync",
+    "Harness", "CAllocations",
   ]
   let api = ["FirebaseCore", "FirebaseFirestore", "FirebaseFirestoreSwift", "FirebaseStorage", "Firebase"]
   let layers = ["Ballcap", "BallcapFields", "Pring", "StreamBaseKit", "StreamHarness", "LayerHarness"]

@@ -186,7 +186,7 @@ import Testing
     try written.writeAll([UInt8(1)].rawSpan, at: 9 << 30, .real)
     written.close()
     let header = try SegmentHeader(decoding: page.rawSpan, file: name)
-    let file = try #require(try CheckFile(name, in: directory))
+    let file = try #require(try TolerantFile(name, in: directory))
     let source = try #require(
       try SegmentSource.read(file, nil, header.number, dictionaries: [], .real).source)
     #expect(!source.isHeaderSound && source.fileID == header.fileID)
@@ -237,7 +237,7 @@ import Testing
     let platform = changed.disk.platform(seed: 1)
     let directory = try platform.fileSystem.openDirectory(TestStore.path)
     let name = String(path.dropFirst(TestStore.path.count + 1))
-    let file = try #require(try CheckFile(name, in: directory))
+    let file = try #require(try TolerantFile(name, in: directory))
     let source = try #require(try CheckpointSource.read(file, nil, platform))
     let pages = try source.words(.segments)
     #expect(pages.count < 10)

@@ -2,6 +2,7 @@
 
 import DocumentStore
 public import Foundation
+package import ObjectStore
 
 /// An upload of which a part is staged: one that is under way, paused, or was cut off by the end of its process.
 ///

@@ -2,6 +2,7 @@
 
 import DocumentStore
 public import Foundation
+package import ObjectStore
 
 extension Storage {
   /// The bytes that a download URL leads to. Throws `unauthorized` if its token is none of the object's, or not any more,

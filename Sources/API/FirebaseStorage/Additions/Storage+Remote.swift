@@ -2,6 +2,8 @@
 
 import DocumentStore
 public import Foundation
+package import ObjectStore
+public import ObjectSync
 public import OfflineSync
 
 extension Storage {

@@ -5,6 +5,8 @@
 import ByteStore
 import DocumentStore
 import Foundation
+package import ObjectStore
+import ObjectSync
 import OfflineSync
 
 extension StorageReference {

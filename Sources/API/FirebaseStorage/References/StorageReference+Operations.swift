@@ -6,6 +6,8 @@
 import ByteStore
 import DocumentStore
 public import Foundation
+package import ObjectStore
+import ObjectSync
 import OfflineSync
 
 extension StorageReference {

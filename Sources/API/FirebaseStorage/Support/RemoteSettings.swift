@@ -1,6 +1,8 @@
 // What an app has said about the remote of its buckets.
 
 import DocumentStore
+package import ObjectStore
+import ObjectSync
 import OfflineSync
 
 /// When a change of an object counts as done, with a remote.

@@ -10,6 +10,8 @@ import ByteStore
 import DocumentStore
 import FirebaseCore
 import Foundation
+package import ObjectStore
+import ObjectSync
 import OfflineSync
 
 package final class StorageClient: Sendable {

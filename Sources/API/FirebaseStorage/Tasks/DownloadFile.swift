@@ -10,6 +10,7 @@ import ByteStore
 import DocumentStore
 import FirebaseCore
 import Foundation
+package import ObjectStore
 
 /// A file that has its name once it is whole and on stable storage. For the transfer's queue, but for what it was made
 /// with.
@@ -133,7 +134,7 @@ final class DownloadFile: DownloadTarget {
 
   /// Throws unless the destination is a regular file, or nothing yet, outside of the stores that this process has opened.
   private func checkDestination() throws(StorageError) {
-    if let store = AppStores.shared.directories.first(where: { BackupTarget.isInside(url.path, $0) }) {
+    if let store = AppStores.shared.directories.first(where: { StorePath.isInside(url.path, $0) }) {
       throw refusal("lies in the store \(store), which keeps its own files there")
     }
     var status = stat()

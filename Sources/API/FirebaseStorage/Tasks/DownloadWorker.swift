@@ -6,6 +6,8 @@ import ByteStore
 import DocumentStore
 import FirebaseCore
 import Foundation
+package import ObjectStore
+import ObjectSync
 import OfflineSync
 
 /// Where a download goes. For one thread at a time.

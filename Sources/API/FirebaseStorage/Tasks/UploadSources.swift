@@ -4,6 +4,7 @@ import ByteStore
 package import DocumentStore
 import FirebaseCore
 import Foundation
+package import ObjectStore
 
 /// For one thread at a time.
 package protocol UploadBytes: AnyObject {

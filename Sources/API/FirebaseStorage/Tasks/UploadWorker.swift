@@ -5,6 +5,8 @@
 import DocumentStore
 import FirebaseCore
 import Foundation
+package import ObjectStore
+import ObjectSync
 import OfflineSync
 
 /// For the transfer's queue, but for what it was made with.

@@ -2,6 +2,9 @@
 
 import DocumentStore
 import Foundation
+package import ObjectStore
+package import ObjectSync
+import ObjectSync
 import OfflineSync
 
 extension StorageMetadata {

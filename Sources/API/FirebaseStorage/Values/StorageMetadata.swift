@@ -2,6 +2,7 @@
 
 import DocumentStore
 public import Foundation
+package import ObjectStore
 
 /// The metadata of an object.
 ///

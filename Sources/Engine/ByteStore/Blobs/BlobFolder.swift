@@ -7,7 +7,7 @@
 // have forgotten the names that it could not write, and the next sync would succeed without them (F4).
 
 /// Usable from any thread.
-final class BlobFolder: Sendable {
+package final class BlobFolder: Sendable {
   let path: String
   let platform: Platform
   private let storePath: String
@@ -21,7 +21,7 @@ final class BlobFolder: Sendable {
     var failure: SystemFailure?
   }
 
-  init(store path: String, _ platform: Platform) {
+  package init(store path: String, _ platform: Platform) {
     self.path = "\(path)/\(BlobName.folder)"
     storePath = path
     self.platform = platform
@@ -92,7 +92,7 @@ final class BlobFolder: Sendable {
   }
 
   /// Names of contents that something else has.
-  func takenNames() throws(ByteStoreError) -> [TakenName] {
+  package func takenNames() throws(ByteStoreError) -> [TakenName] {
     guard let directory = try opened() else { return [] }
     return try system { () throws(SystemFailure) in
       var taken: [TakenName] = []

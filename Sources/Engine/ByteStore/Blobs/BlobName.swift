@@ -3,18 +3,18 @@
 /// The number of a content on its way.
 package typealias StagedNumber = RandomID
 
-enum BlobName: Hashable {
+package enum BlobName: Hashable {
   case blob(BlobID)
   case staged(StagedNumber)
   case pack(UInt64)
 
-  static let folder = "blobs"
+  package static let folder = "blobs"
   private static let blobPrefix = "blob-"
   private static let stagedPrefix = "staged-"
   private static let packPrefix = "pack-"
   private static let digitsMin = 10
 
-  var text: String {
+  package var text: String {
     switch self {
     case .blob(let id): return Self.blobPrefix + id.description
     case .staged(let number): return Self.stagedPrefix + number.description
@@ -25,7 +25,7 @@ enum BlobName: Hashable {
   }
 
   /// Nil for a name that is none of ours.
-  init?(_ text: String) {
+  package init?(_ text: String) {
     if text.hasPrefix(Self.blobPrefix), let id = BlobID(text.dropFirst(Self.blobPrefix.count)) {
       self = .blob(id)
     } else if text.hasPrefix(Self.stagedPrefix),

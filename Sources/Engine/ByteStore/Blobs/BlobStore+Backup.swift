@@ -15,7 +15,7 @@ extension BlobStore {
 
   /// Copies all contents below `path`. When it returns, they are on stable storage. `readsBack` for who does not verify
   /// them afterwards: then each copy has at least the bytes that were read.
-  func copyAll(
+  package func copyAll(
     to path: String, readsBack: Bool, isCancelled: () -> Bool
   ) throws(ByteStoreError) -> UInt64 {
     let names = try folder.names().filter { name in if case .staged = name { false } else { true } }

@@ -27,7 +27,7 @@ package final class BlobStore: Sendable {
   private let packWriter: PackWriter
   private let packReader: PackReader
 
-  init(store path: String, _ options: Options, _ platform: Platform) {
+  package init(store path: String, _ options: Options, _ platform: Platform) {
     precondition(options.packedBytesMax <= BlobFormat.packedBytesMax, "a frame holds 1 MiB at most")
     self.options = options
     folder = BlobFolder(store: path, platform)

@@ -3,15 +3,15 @@
 // A file cannot get such a name, and what is there is not the store's to remove. A writer that opens the store refuses to go
 // on, a check reports it, and a salvage sets it aside. For one that only reads it stands in no way.
 
-struct TakenName: Equatable {
+package struct TakenName: Equatable {
   /// In the store's directory.
-  var name: String
-  var kind: EntryKind
+  package var name: String
+  package var kind: EntryKind
   /// The file that a store has under that name.
-  var needed: EntryKind
+  package var needed: EntryKind
 
   /// Those among `names`, in their order. With a file system, links are followed that should lead to a directory.
-  static func all(
+  package static func all(
     among names: [String], in directory: any OpenDirectory, following fileSystem: (any FileSystem)? = nil
   ) throws(ByteStoreError) -> [TakenName] {
     var taken: [TakenName] = []
@@ -46,11 +46,11 @@ struct TakenName: Equatable {
     do throws(SystemFailure) { return try directory.kind(of: name) } catch { throw .system(error) }
   }
 
-  func error(in directory: any OpenDirectory) -> ByteStoreError {
+  package func error(in directory: any OpenDirectory) -> ByteStoreError {
     .nameTaken(path: "\(directory.path)/\(name)", by: kind, needed: needed)
   }
 
-  func damage(in directory: any OpenDirectory) -> Damage {
+  package func damage(in directory: any OpenDirectory) -> Damage {
     Damage(
       file: "\(directory.path)/\(name)", offset: 0, expected: "\(needed) of the store, or nothing",
       found: "\(kind)")

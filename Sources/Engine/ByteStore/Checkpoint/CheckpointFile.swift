@@ -2,13 +2,13 @@
 
 /// A checkpoint, open for as long as some table has pages to get from it.
 package final class CheckpointFile: Sendable {
-  let header: CheckpointHeader
-  let path: String
+  package let header: CheckpointHeader
+  package let path: String
   private let file: any OpenFile
   private let brokenRule: Rule?
 
   /// Opens the checkpoint that the manifest names.
-  init(
+  package init(
     _ entry: Manifest.Checkpoint, storeID: RandomID, in directory: any OpenDirectory, _ platform: Platform
   ) throws(ByteStoreError) {
     let name = StoreFile.checkpoint(entry.number)
@@ -147,18 +147,18 @@ package final class CheckpointFile: Sendable {
   }
 
   /// A page of the table.
-  func words(_ address: PageAddress) throws(ByteStoreError) -> [UInt64] {
+  package func words(_ address: PageAddress) throws(ByteStoreError) -> [UInt64] {
     try words(address.region, address.page)
   }
 
-  func words(_ region: CheckpointRegion, _ page: Int) throws(ByteStoreError) -> [UInt64] {
+  package func words(_ region: CheckpointRegion, _ page: Int) throws(ByteStoreError) -> [UInt64] {
     let payload = try payload(region, page)
     var reader = ByteReader(payload.rawSpan)
     return (0..<PagedWords.wordsPerPage).map { _ in reader.uint64() ?? 0 }
   }
 
   /// A page that has the right checksum and cannot be what a checkpoint wrote.
-  func madeUp(_ address: PageAddress) -> ByteStoreError {
+  package func madeUp(_ address: PageAddress) -> ByteStoreError {
     let start = header.offset(of: address.region) ?? 0
     return .corrupted(
       Damage(
@@ -167,7 +167,7 @@ package final class CheckpointFile: Sendable {
   }
 
   /// The file is whole, and does not say what it must.
-  func damage(_ expected: String, _ found: String) -> ByteStoreError {
+  package func damage(_ expected: String, _ found: String) -> ByteStoreError {
     .corrupted(Damage(file: path, offset: 0, expected: expected, found: found))
   }
 

@@ -20,19 +20,21 @@
 //
 // Kinds from 256 on belong to the layer above.
 
-enum CheckpointFormat {
-  static let version: UInt16 = 0
-  static let magic: [UInt8] = Array("DUGOUTCP".utf8)
-  static let pageBytes = 4096
-  static let payloadBytes = 4088
-  static let regionsMax = 200
+package enum CheckpointFormat {
+  package static let version: UInt16 = 0
+  package static let magic: [UInt8] = Array("DUGOUTCP".utf8)
+  package static let pageBytes = 4096
+  package static let payloadBytes = 4088
+  package static let regionsMax = 200
   /// 16 TiB: more than any table has, and no overflow in arithmetic on it.
-  static let pagesMax: UInt64 = 1 << 32
+  package static let pagesMax: UInt64 = 1 << 32
 
   /// More commits than any store has; behind them there must be numbers left for further ones.
-  static let sequenceMax = UInt64.max / 2
+  package static let sequenceMax = UInt64.max / 2
 
-  static func checksum(ofPage page: RawSpan, file id: RandomID, offset: UInt64, broken: Rule?) -> UInt32 {
+  package static func checksum(ofPage page: RawSpan, file id: RandomID, offset: UInt64, broken: Rule?)
+    -> UInt32
+  {
     guard broken != .checkPages else { return 0 }
     var checksum = Checksum(file: id, offset: offset, broken: broken)
     checksum.update(page.extracting(first: pageBytes - 4))
@@ -49,48 +51,53 @@ package struct CheckpointRegion: RawRepresentable, Hashable, Sendable {
   /// The first kind that belongs to the layer above.
   package static let firstOfLayerAbove = CheckpointRegion(rawValue: 256)
 
-  static let directory = CheckpointRegion(rawValue: 1)
-  static let slots = CheckpointRegion(rawValue: 2)
-  static let locations = CheckpointRegion(rawValue: 3)
-  static let free = CheckpointRegion(rawValue: 4)
-  static let segments = CheckpointRegion(rawValue: 5)
-  static let overflow = CheckpointRegion(rawValue: 6)
+  package static let directory = CheckpointRegion(rawValue: 1)
+  package static let slots = CheckpointRegion(rawValue: 2)
+  package static let locations = CheckpointRegion(rawValue: 3)
+  package static let free = CheckpointRegion(rawValue: 4)
+  package static let segments = CheckpointRegion(rawValue: 5)
+  package static let overflow = CheckpointRegion(rawValue: 6)
 }
 
 /// The first page of a checkpoint.
-struct CheckpointHeader: Equatable {
-  var fileID: RandomID
-  var storeID: RandomID
-  var number: FileNumber
-  var hashSeed: RandomID
+package struct CheckpointHeader: Equatable {
+  package var fileID: RandomID
+  package var storeID: RandomID
+  package var number: FileNumber
+  package var hashSeed: RandomID
   /// Where the last log ended that the checkpoint covers.
-  var position: LogHeader.LogEnd
-  var lastStamp: UInt64
-  var keys: Int
-  var ordinals: Int
-  var depth: Int
-  var regions: [Region] = []
+  package var position: LogHeader.LogEnd
+  package var lastStamp: UInt64
+  package var keys: Int
+  package var ordinals: Int
+  package var depth: Int
+  package var regions: [Region] = []
 
-  struct Region: Equatable {
-    var region: CheckpointRegion
-    var pages: Int
+  package struct Region: Equatable {
+    package var region: CheckpointRegion
+    package var pages: Int
+
+    package init(region: CheckpointRegion, pages: Int) {
+      self.region = region
+      self.pages = pages
+    }
   }
 
-  func pages(of region: CheckpointRegion) -> Int {
+  package func pages(of region: CheckpointRegion) -> Int {
     regions.first { $0.region == region }?.pages ?? 0
   }
 
   /// Of a region's first page, or nil if there is no such region.
-  func offset(of region: CheckpointRegion) -> UInt64? {
+  package func offset(of region: CheckpointRegion) -> UInt64? {
     guard let index = regions.firstIndex(where: { $0.region == region }) else { return nil }
     return UInt64(1 + regions[..<index].reduce(0) { $0 + $1.pages }) * UInt64(CheckpointFormat.pageBytes)
   }
 
-  var fileBytes: UInt64 {
+  package var fileBytes: UInt64 {
     UInt64(1 + regions.reduce(0) { $0 + $1.pages }) * UInt64(CheckpointFormat.pageBytes)
   }
 
-  func encoded() -> [UInt8] {
+  package func encoded() -> [UInt8] {
     precondition(regions.count <= CheckpointFormat.regionsMax, "a checkpoint has up to 200 regions")
     var page = CheckpointFormat.magic
     page.append(littleEndian: CheckpointFormat.version)
@@ -121,7 +128,7 @@ struct CheckpointHeader: Equatable {
     return page
   }
 
-  init(decoding page: RawSpan, file: String) throws(ByteStoreError) {
+  package init(decoding page: RawSpan, file: String) throws(ByteStoreError) {
     func damage(_ offset: UInt64, _ expected: String, _ found: String) -> ByteStoreError {
       .corrupted(Damage(file: file, offset: offset, expected: expected, found: found))
     }
@@ -188,7 +195,7 @@ struct CheckpointHeader: Equatable {
       && pages(of: .overflow) <= pagesFor(SlotPages.overflowMax)
   }
 
-  init(
+  package init(
     fileID: RandomID, storeID: RandomID, number: FileNumber, hashSeed: RandomID,
     position: LogHeader.LogEnd, lastStamp: UInt64, keys: Int, ordinals: Int, depth: Int
   ) {

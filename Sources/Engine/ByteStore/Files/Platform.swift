@@ -14,7 +14,7 @@ package struct Platform: Sendable {
     self.random = random
   }
 
-  func keeps(_ rule: Rule) -> Bool { brokenRule != rule }
+  package func keeps(_ rule: Rule) -> Bool { brokenRule != rule }
 
   /// The machine that the process runs on.
   package static var real: Platform {

@@ -1,70 +1,70 @@
 // The names of a store's files. A name is our own word or number, never text of a user.
 
 /// What a file of a store is; stands in every header.
-enum FileKind: UInt8 {
+package enum FileKind: UInt8 {
   case manifest = 1
   case log = 2
   case segment = 3
   case checkpoint = 4
 }
 
-enum StoreFile {
-  static let manifest = "MANIFEST"
-  static let newManifest = "MANIFEST.new"
-  static let lock = "LOCK"
+package enum StoreFile {
+  package static let manifest = "MANIFEST"
+  package static let newManifest = "MANIFEST.new"
+  package static let lock = "LOCK"
   /// A log to be: at its full size, without a header.
-  static let spare = "SPARE"
+  package static let spare = "SPARE"
   /// Space for the day on which the disk is full.
-  static let reserve = "RESERVE"
+  package static let reserve = "RESERVE"
   /// Before the name that a file had when salvage took it out of the way, with a number in between.
   private static let setAsidePrefix = "set-aside-"
   /// Before the name that a file of an unfinished salvage will get.
   private static let salvagedPrefix = "salvaged-"
   /// Stands in a backup until it is whole.
-  static let backupMark = "BACKUP"
+  package static let backupMark = "BACKUP"
   private static let logPrefix = "log-"
   private static let segmentPrefix = "segment-"
   private static let checkpointPrefix = "checkpoint-"
   private static let digitsMin = 10
   private static let setAsideDigitsMin = 4
 
-  static func log(_ number: LogNumber) -> String { name(logPrefix, number.value) }
-  static func segment(_ number: FileNumber) -> String { name(segmentPrefix, number.value) }
-  static func checkpoint(_ number: FileNumber) -> String { name(checkpointPrefix, number.value) }
+  package static func log(_ number: LogNumber) -> String { name(logPrefix, number.value) }
+  package static func segment(_ number: FileNumber) -> String { name(segmentPrefix, number.value) }
+  package static func checkpoint(_ number: FileNumber) -> String { name(checkpointPrefix, number.value) }
 
   /// The number of a log's name, or nil for any other name.
-  static func logNumber(of name: String) -> LogNumber? {
+  package static func logNumber(of name: String) -> LogNumber? {
     number(of: name, logPrefix).map { LogNumber($0) }
   }
 
-  static func segmentNumber(of name: String) -> FileNumber? {
+  package static func segmentNumber(of name: String) -> FileNumber? {
     number(of: name, segmentPrefix).map { FileNumber($0) }
   }
 
-  static func checkpointNumber(of name: String) -> FileNumber? {
+  package static func checkpointNumber(of name: String) -> FileNumber? {
     number(of: name, checkpointPrefix).map { FileNumber($0) }
   }
 
-  static func isCheckpoint(_ name: String) -> Bool { checkpointNumber(of: name) != nil }
+  package static func isCheckpoint(_ name: String) -> Bool { checkpointNumber(of: name) != nil }
 
-  static func isSegmentOrCheckpoint(_ name: String) -> Bool {
+  package static func isSegmentOrCheckpoint(_ name: String) -> Bool {
     segmentNumber(of: name) != nil || isCheckpoint(name)
   }
 
   /// Whether a store gives the name to a file of its own, or gave it once.
-  static func isStoreName(_ name: String) -> Bool {
+  package static func isStoreName(_ name: String) -> Bool {
     [manifest, newManifest, lock, spare, reserve, backupMark].contains(name)
       || logNumber(of: name) != nil || isSegmentOrCheckpoint(name) || isSalvaged(name)
   }
 
   // MARK: Salvage
 
-  static func setAside(_ name: String, _ number: UInt64) -> String {
+  package static func setAside(_ name: String, _ number: UInt64) -> String {
     "\(setAsidePrefix)\(digits(number, setAsideDigitsMin))-\(name)"
   }
 
   /// Which salvage set a file aside, and the name that it had; nil for any other name.
-  static func setAsideParts(of name: String) -> (number: UInt64, original: String)? {
+  package static func setAsideParts(of name: String) -> (number: UInt64, original: String)? {
     guard name.hasPrefix(setAsidePrefix) else { return nil }
     let rest = name.dropFirst(setAsidePrefix.count)
     guard let dash = rest.firstIndex(of: "-"), let number = UInt64(rest[..<dash]) else { return nil }
@@ -72,9 +72,9 @@ enum StoreFile {
     return setAside(original, number) == name ? (number, original) : nil
   }
 
-  static func salvaged(_ name: String) -> String { salvagedPrefix + name }
+  package static func salvaged(_ name: String) -> String { salvagedPrefix + name }
 
-  static func isSalvaged(_ name: String) -> Bool { name.hasPrefix(salvagedPrefix) }
+  package static func isSalvaged(_ name: String) -> Bool { name.hasPrefix(salvagedPrefix) }
 
   // MARK: Numbers
 

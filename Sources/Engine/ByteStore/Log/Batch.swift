@@ -10,7 +10,7 @@ package struct Batch: Sendable {
   package let stamp: UInt64
   package private(set) var count = 0
   private var puts = 0
-  private(set) var body: [UInt8]
+  package private(set) var body: [UInt8]
 
   /// `bytes` is what all its operations will take, as `bytes(ofPutOf:for:)` and `bytes(ofRemovalOf:)` say: then it need
   /// not grow to it step by step, and has no more memory than that for as long as the commit is kept.
@@ -49,7 +49,7 @@ package struct Batch: Sendable {
   }
 
   /// Whether one more put does not make it too large.
-  func hasRoom(forPutOf value: [UInt8], for key: [UInt8]) -> Bool {
+  package func hasRoom(forPutOf value: [UInt8], for key: [UInt8]) -> Bool {
     body.count + Self.bytes(ofPutOf: value.count, for: key) <= LogFormat.frameBodyBytesMax
   }
 

@@ -5,20 +5,20 @@
 //              | 2 keyBytes:u16 key                           a removal
 
 /// Bytes that are known to be a commit's body. Offsets and ranges are of `bytes`.
-struct CommitBody {
+package struct CommitBody {
   static let empty = CommitBody(trusted: [])
   static let prefixBytes = 12
   static let putTag: UInt8 = 1
   static let removeTag: UInt8 = 2
 
-  let bytes: [UInt8]
+  package let bytes: [UInt8]
 
   /// Bytes that a batch encoded.
-  init(trusted bytes: [UInt8]) { self.bytes = bytes }
+  package init(trusted bytes: [UInt8]) { self.bytes = bytes }
 
   /// Bytes whose checksum was right. Nil if they are no body that a batch makes: then the writer had a fault, or
   /// the file was made by someone else. What is too large for a batch is too large for a segment.
-  init?(decoding bytes: [UInt8]) {
+  package init?(decoding bytes: [UInt8]) {
     self.bytes = bytes
     guard let count = Self.count(in: bytes) else { return nil }
     var offset = Self.prefixBytes
@@ -30,16 +30,16 @@ struct CommitBody {
     guard offset == bytes.count else { return nil }
   }
 
-  var stamp: UInt64 {
+  package var stamp: UInt64 {
     var reader = ByteReader(bytes.rawSpan)
     return reader.uint64() ?? 0
   }
 
-  enum Operation {
+  package enum Operation {
     case put(offset: Int, key: Range<Int>, value: Range<Int>)
     case remove(key: Range<Int>)
 
-    var key: Range<Int> {
+    package var key: Range<Int> {
       switch self {
       case .put(_, let key, _), .remove(let key): key
       }
@@ -47,9 +47,9 @@ struct CommitBody {
   }
 
   /// In their order. A loop may change the table; a closure would have all of it counted as referred to, for each key.
-  var operations: Operations { Operations(bytes) }
+  package var operations: Operations { Operations(bytes) }
 
-  struct Operations: Sequence, IteratorProtocol {
+  package struct Operations: Sequence, IteratorProtocol {
     private let bytes: [UInt8]
     private var offset = CommitBody.prefixBytes
     private var left: UInt32
@@ -60,7 +60,7 @@ struct CommitBody {
       left = count
     }
 
-    mutating func next() -> Operation? {
+    package mutating func next() -> Operation? {
       guard left > 0 else {
         if offset != bytes.count { Self.fail() }
         return nil

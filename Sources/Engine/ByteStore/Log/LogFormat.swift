@@ -18,34 +18,40 @@
 // with other bytes.
 
 /// Sizes that the format fixes.
-enum LogFormat {
-  static let version: UInt16 = 0
-  static let magic: [UInt8] = Array("DUGOUTLG".utf8)
-  static let pageBytes = 4096
-  static let headerBytes = 128
-  static let frameAlignment = 64
-  static let frameHeaderBytes = 32
-  static let frameBodyBytesMax = 16 << 20
-  static let capacityMax: UInt64 = 64 << 20
+package enum LogFormat {
+  package static let version: UInt16 = 0
+  package static let magic: [UInt8] = Array("DUGOUTLG".utf8)
+  package static let pageBytes = 4096
+  package static let headerBytes = 128
+  package static let frameAlignment = 64
+  package static let frameHeaderBytes = 32
+  package static let frameBodyBytesMax = 16 << 20
+  package static let capacityMax: UInt64 = 64 << 20
 }
 
 /// The first page of a log file: whose it is, and what came before.
-struct LogHeader: Equatable {
-  var fileID: RandomID
-  var storeID: RandomID
-  var number: LogNumber
+package struct LogHeader: Equatable {
+  package var fileID: RandomID
+  package var storeID: RandomID
+  package var number: LogNumber
   /// The file's size; no frame lies beyond, and the search for later frames ends here.
-  var capacity: UInt64
+  package var capacity: UInt64
   /// Where the log before this one ended; `.zero` and zeros in the first log of a store.
-  var previous: LogEnd
+  package var previous: LogEnd
 
-  struct LogEnd: Equatable {
-    var fileID: RandomID
-    var length: UInt64
-    var sequence: SequenceNumber
+  package struct LogEnd: Equatable {
+    package var fileID: RandomID
+    package var length: UInt64
+    package var sequence: SequenceNumber
+
+    package init(fileID: RandomID, length: UInt64, sequence: SequenceNumber) {
+      self.fileID = fileID
+      self.length = length
+      self.sequence = sequence
+    }
   }
 
-  func encoded() -> [UInt8] {
+  package func encoded() -> [UInt8] {
     var page = LogFormat.magic
     page.append(littleEndian: LogFormat.version)
     page.append(FileKind.log.rawValue)
@@ -66,7 +72,7 @@ struct LogHeader: Equatable {
     return page
   }
 
-  init(
+  package init(
     fileID: RandomID, storeID: RandomID, number: LogNumber, capacity: UInt64, previous: LogEnd
   ) {
     self.fileID = fileID
@@ -76,7 +82,7 @@ struct LogHeader: Equatable {
     self.previous = previous
   }
 
-  init(decoding page: RawSpan, file: String) throws(ByteStoreError) {
+  package init(decoding page: RawSpan, file: String) throws(ByteStoreError) {
     func damage(_ offset: UInt64, _ expected: String, _ found: String) -> ByteStoreError {
       .corrupted(Damage(file: file, offset: offset, expected: expected, found: found))
     }
@@ -118,8 +124,8 @@ struct LogHeader: Equatable {
 }
 
 /// The 32 bytes before every frame's body.
-struct FrameHeader: Equatable {
-  enum Kind: UInt8 {
+package struct FrameHeader: Equatable {
+  package enum Kind: UInt8 {
     /// One commit: all of its operations.
     case commit = 1
     /// Vouches that what lies before it was synced. No commit; its body, if it has one, is the log's context.
@@ -128,20 +134,20 @@ struct FrameHeader: Equatable {
     case close = 3
   }
 
-  var kind: Kind
-  var bodyBytes: Int
+  package var kind: Kind
+  package var bodyBytes: Int
   /// Of the commit itself; of the last commit before a watermark or close marker.
-  var sequence: SequenceNumber
+  package var sequence: SequenceNumber
   /// Up to which offset the log was known to be on stable storage when this frame was encoded.
-  var durableThrough: UInt64
-  var bodyCRC: UInt32
+  package var durableThrough: UInt64
+  package var bodyCRC: UInt32
 
   /// What the frame takes in the file.
-  var paddedBytes: Int {
+  package var paddedBytes: Int {
     (LogFormat.frameHeaderBytes + bodyBytes).roundedUp(toMultipleOf: LogFormat.frameAlignment)
   }
 
-  func encode(into bytes: inout [UInt8], file id: RandomID, offset: UInt64, broken: Rule? = nil) {
+  package func encode(into bytes: inout [UInt8], file id: RandomID, offset: UInt64, broken: Rule? = nil) {
     let start = bytes.count
     bytes.append(contentsOf: [UInt8(ascii: "D"), UInt8(ascii: "G"), UInt8(ascii: "F"), kind.rawValue])
     bytes.append(littleEndian: UInt32(bodyBytes))
@@ -154,7 +160,7 @@ struct FrameHeader: Equatable {
   }
 
   /// The header at the front of `bytes`, or nil if these bytes were not written for this place.
-  init?(decoding bytes: RawSpan, file id: RandomID, offset: UInt64, broken: Rule? = nil) {
+  package init?(decoding bytes: RawSpan, file id: RandomID, offset: UInt64, broken: Rule? = nil) {
     var reader = ByteReader(bytes)
     // The three letters first: the search for later frames passes over millions of other places.
     guard let word = reader.uint32(), word & 0x00FF_FFFF == 0x0046_4744,
@@ -172,7 +178,7 @@ struct FrameHeader: Equatable {
       durableThrough: durableThrough, bodyCRC: bodyCRC)
   }
 
-  init(
+  package init(
     kind: Kind, bodyBytes: Int, sequence: SequenceNumber, durableThrough: UInt64, bodyCRC: UInt32
   ) {
     self.kind = kind
@@ -183,7 +189,7 @@ struct FrameHeader: Equatable {
   }
 
   /// The checksum of a body that starts right after the header at `offset`.
-  static func checksum(
+  package static func checksum(
     ofBody body: RawSpan, file id: RandomID, offset: UInt64, broken: Rule? = nil
   ) -> UInt32 {
     guard broken != .checkBodies else { return 0 }

@@ -7,22 +7,22 @@
 // The search of step 2 trusts frame headers alone: a header has a checksum of its own.
 
 /// How a log ended.
-struct LogEnding: Equatable {
+package struct LogEnding: Equatable {
   /// X: the bytes of the file that count.
-  var length: UInt64
+  package var length: UInt64
   /// Up to where the last frame knows the log to be on stable storage.
   var durableThrough: UInt64
-  var lastSequence: SequenceNumber
+  package var lastSequence: SequenceNumber
   /// The largest stamp of a commit, 0 without commits.
   var lastStamp: UInt64
   var commits: Int
   /// A close marker stands at the end.
   var wasClosed: Bool
   /// Bytes beyond the end that are not zero: a group that a crash cut off.
-  var dropped: UInt64
+  package var dropped: UInt64
 }
 
-struct LogReader: ~Escapable {
+package struct LogReader: ~Escapable {
   private let header: LogHeader
   private let bytes: RawSpan
   private let fileBytes: UInt64
@@ -32,7 +32,7 @@ struct LogReader: ~Escapable {
   /// `bytes` are the file of `fileBytes`, whose first page held `header`: the whole of it, or where the end
   /// is recorded at least what lies before the end.
   @_lifetime(copy bytes)
-  init(header: LogHeader, bytes: RawSpan, fileBytes: UInt64, path: String, broken: Rule? = nil) {
+  package init(header: LogHeader, bytes: RawSpan, fileBytes: UInt64, path: String, broken: Rule? = nil) {
     self.header = header
     self.bytes = bytes
     self.fileBytes = fileBytes
@@ -41,7 +41,7 @@ struct LogReader: ~Escapable {
   }
 
   /// Hands every commit to `apply`, in order. `recordedEnd` is what the manifest or the next log says.
-  func replay(
+  package func replay(
     recordedEnd: (length: UInt64, sequence: SequenceNumber)?,
     _ apply: (CommitBody) throws(ByteStoreError) -> Void
   ) throws(ByteStoreError) -> LogEnding {

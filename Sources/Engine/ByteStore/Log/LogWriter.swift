@@ -9,7 +9,7 @@
 //     `durableThrough`.
 
 /// Why a commit was not made durable.
-enum WriteFailure: Error {
+package enum WriteFailure: Error {
   /// Nothing of it reached the log; the store is as before and goes on.
   case refused(SystemFailure)
   /// A write or a sync failed on the way: only the next open can tell what is there.

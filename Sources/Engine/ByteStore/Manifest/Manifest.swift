@@ -12,62 +12,70 @@
 // are in ascending order of number, all below the next one, and only the last log may be open; no two
 // segments have one slot; there is one checkpoint at most, and none only without segments.
 
-struct Manifest: Equatable {
-  static let magic: [UInt8] = Array("DUGOUTMF".utf8)
-  static let version: UInt16 = 0
-  static let bytesMax = 16 << 20
+package struct Manifest: Equatable {
+  package static let magic: [UInt8] = Array("DUGOUTMF".utf8)
+  package static let version: UInt16 = 0
+  package static let bytesMax = 16 << 20
   private static let headBytes = 64
   private static let logBytes = 56
   private static let segmentBytes = 40
   private static let checkpointBytes = 32
 
-  var storeID: RandomID
+  package var storeID: RandomID
   /// Counts the manifests of this store.
-  var generation: UInt64 = 1
-  var nextLogNumber = LogNumber(1)
+  package var generation: UInt64 = 1
+  package var nextLogNumber = LogNumber(1)
   /// For segments and checkpoints.
-  var nextFileNumber = FileNumber(1)
+  package var nextFileNumber = FileNumber(1)
   /// The commits since the checkpoint.
-  var logs: [Log] = []
-  var segments: [Segment] = []
-  var checkpoint: Checkpoint?
+  package var logs: [Log] = []
+  package var segments: [Segment] = []
+  package var checkpoint: Checkpoint?
 
-  struct Log: Equatable {
-    var number: LogNumber
-    var fileID: RandomID
-    var capacity: UInt64
+  package struct Log: Equatable {
+    package var number: LogNumber
+    package var fileID: RandomID
+    package var capacity: UInt64
     /// Where the log ends, once that is settled.
-    var end: (length: UInt64, sequence: SequenceNumber)?
+    package var end: (length: UInt64, sequence: SequenceNumber)?
 
-    static func == (left: Log, right: Log) -> Bool {
+    package static func == (left: Log, right: Log) -> Bool {
       left.number == right.number && left.fileID == right.fileID && left.capacity == right.capacity
         && left.end?.length == right.end?.length && left.end?.sequence == right.end?.sequence
     }
   }
 
-  struct Segment: Equatable, Sendable {
-    static let slotsMax = 1 << 16
-    static let pagesMax = 1 << 20
+  package struct Segment: Equatable, Sendable {
+    package static let slotsMax = 1 << 16
+    package static let pagesMax = 1 << 20
     /// More than any segment has, and no overflow in sums of it.
-    static let bytesMax: UInt64 = 1 << 40
+    package static let bytesMax: UInt64 = 1 << 40
 
-    var number: FileNumber
-    var fileID: RandomID
+    package var number: FileNumber
+    package var fileID: RandomID
     /// Its place in the table's list.
-    var slot: Int
-    var pages: Int
+    package var slot: Int
+    package var pages: Int
     /// The size of the file.
-    var bytes: UInt64
+    package var bytes: UInt64
+
+    package init(number: FileNumber, fileID: RandomID, slot: Int, pages: Int, bytes: UInt64) {
+      self.number = number
+      self.fileID = fileID
+      self.slot = slot
+      self.pages = pages
+      self.bytes = bytes
+    }
   }
 
-  struct Checkpoint: Equatable, Sendable {
-    var number: FileNumber
-    var fileID: RandomID
+  package struct Checkpoint: Equatable, Sendable {
+    package var number: FileNumber
+    package var fileID: RandomID
     /// The size of the file.
-    var bytes: UInt64
+    package var bytes: UInt64
   }
 
-  func checkInvariants() {
+  package func checkInvariants() {
     precondition(invariantBroken == nil, invariantBroken ?? "")
   }
 
@@ -88,7 +96,7 @@ struct Manifest: Equatable {
     return nil
   }
 
-  func encoded() -> [UInt8] {
+  package func encoded() -> [UInt8] {
     checkInvariants()
     var bytes = Self.magic
     bytes.append(littleEndian: Self.version)
@@ -126,9 +134,9 @@ struct Manifest: Equatable {
     return bytes
   }
 
-  init(storeID: RandomID) { self.storeID = storeID }
+  package init(storeID: RandomID) { self.storeID = storeID }
 
-  init(decoding bytes: RawSpan, file: String) throws(ByteStoreError) {
+  package init(decoding bytes: RawSpan, file: String) throws(ByteStoreError) {
     func damage(_ offset: Int, _ expected: String, _ found: String) -> ByteStoreError {
       .corrupted(Damage(file: file, offset: UInt64(offset), expected: expected, found: found))
     }
@@ -221,17 +229,17 @@ extension Manifest.Checkpoint {
 
 extension Manifest {
   /// The names of all files that are the store.
-  var fileNames: Set<String> {
+  package var fileNames: Set<String> {
     Set(
       logs.map { StoreFile.log($0.number) } + segments.map { StoreFile.segment($0.number) }
         + (checkpoint.map { [StoreFile.checkpoint($0.number)] } ?? []))
   }
 
   /// Whether the store with this manifest has a file of that name, and needs it.
-  func names(_ name: String) -> Bool { name == StoreFile.manifest || fileNames.contains(name) }
+  package func names(_ name: String) -> Bool { name == StoreFile.manifest || fileNames.contains(name) }
 
   /// Whether a file that this one does not name may be in one before it.
-  func mayHaveNamed(_ name: String) -> Bool {
+  package func mayHaveNamed(_ name: String) -> Bool {
     if let number = StoreFile.logNumber(of: name) { return number < nextLogNumber }
     if let number = StoreFile.segmentNumber(of: name) ?? StoreFile.checkpointNumber(of: name) {
       return number < nextFileNumber
@@ -240,21 +248,21 @@ extension Manifest {
   }
 
   /// The manifest after this one. Only equality of generations means anything, so that they may wrap.
-  func successor() -> Manifest {
+  package func successor() -> Manifest {
     var next = self
     next.generation &+= 1
     return next
   }
 
   /// Records where the last log ends, unless that is settled already.
-  mutating func sealLastLog(at end: LogHeader.LogEnd) {
+  package mutating func sealLastLog(at end: LogHeader.LogEnd) {
     guard let last = logs.last, last.end == nil else { return }
     precondition(last.fileID == end.fileID, "the end of another log")
     logs[logs.count - 1].end = (end.length, end.sequence)
   }
 
   /// Puts this manifest in place of the one on disk (C5). When it returns, it is the durable one.
-  func replace(in directory: any OpenDirectory, _ platform: Platform) throws(WriteFailure) {
+  package func replace(in directory: any OpenDirectory, _ platform: Platform) throws(WriteFailure) {
     do throws(SystemFailure) {
       try? directory.remove(StoreFile.newManifest)
       let file = try directory.createFile(StoreFile.newManifest)

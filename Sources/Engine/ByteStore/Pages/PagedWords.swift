@@ -5,8 +5,8 @@
 // copies a chunk's list and not the list of all pages.
 
 /// 511 words a page: with its checksum a page takes 4096 bytes on disk.
-struct PagedWords: Sendable {
-  static let wordsPerPage = 511
+package struct PagedWords: Sendable {
+  package static let wordsPerPage = 511
   private static let chunkBits = 7
   private static let pagesPerChunk = 1 << chunkBits
   private static let placeMask = pagesPerChunk - 1

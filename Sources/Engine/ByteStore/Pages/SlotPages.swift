@@ -12,9 +12,9 @@
 // A page that is full splits in two, so that growth never stalls anyone; and a page is what a checkpoint
 // writes and a first touch reads.
 
-struct SlotPages: Sendable {
-  static let keysMax = 1 << 31
-  static let slotsPerPage = 510
+package struct SlotPages: Sendable {
+  package static let keysMax = 1 << 31
+  package static let slotsPerPage = 510
   private static let usedMax = 448
   /// Keys whose fingerprints agree so far have no page of their own left; nobody who does not know the seed
   /// can make enough of them.
@@ -66,7 +66,7 @@ struct SlotPages: Sendable {
 
   /// How far a search has come. It refers to nothing: a closure that looks at the table would have all of it counted
   /// as referred to, for each key.
-  struct Probe {
+  package struct Probe {
     fileprivate let fingerprint: UInt32
     fileprivate let page: Int
     fileprivate var index: Int
@@ -74,14 +74,14 @@ struct SlotPages: Sendable {
   }
 
   /// A search for all keys with this fingerprint.
-  func probe(for fingerprint: UInt32) -> Probe {
+  package func probe(for fingerprint: UInt32) -> Probe {
     Probe(
       fingerprint: fingerprint, page: pageNumber(directory[directoryIndex(of: fingerprint)]),
       index: Self.home(of: fingerprint))
   }
 
   /// The ordinal of the next one. Nothing may change between the steps of a search.
-  func nextOrdinal(_ probe: inout Probe) -> UInt32? {
+  package func nextOrdinal(_ probe: inout Probe) -> UInt32? {
     while !probe.isInOverflow {
       let slot = pages[probe.page, probe.index]
       guard slot != 0 else {
@@ -291,7 +291,7 @@ struct SlotPages: Sendable {
   // MARK: Checking
 
   /// Every slot, with its fingerprint; all pages must be loaded.
-  func forEachSlot(_ visit: (_ fingerprint: UInt32, _ ordinal: UInt32) -> Void) {
+  package func forEachSlot(_ visit: (_ fingerprint: UInt32, _ ordinal: UInt32) -> Void) {
     precondition(pages.firstMissing == nil, "pages are missing")
     forEachLoadedSlot(visit)
   }
@@ -347,7 +347,7 @@ struct SlotPages: Sendable {
 }
 
 /// A page of the table as a checkpoint has it.
-enum PageAddress: Hashable, Sendable {
+package enum PageAddress: Hashable, Sendable {
   case directory(Int)
   case slots(Int)
   case locations(Int)

@@ -2,14 +2,14 @@
 
 /// Bytes that the entries of a segment are compressed against: a compressed entry refers to them as if they
 /// stood before it.
-final class EntryDictionary: Sendable {
-  static let bytesMax = 32 << 10
+package final class EntryDictionary: Sendable {
+  package static let bytesMax = 32 << 10
 
-  let bytes: [UInt8]
+  package let bytes: [UInt8]
   /// Of `bytes`; with their count it tells dictionaries on disk apart.
   let checksum: UInt32
 
-  init(_ bytes: [UInt8]) {
+  package init(_ bytes: [UInt8]) {
     precondition(bytes.count <= Self.bytesMax, "a dictionary has at most 32 KiB")
     self.bytes = bytes
     var checksum = Checksum()

@@ -7,20 +7,20 @@
 //
 // `slot` is the segment's place in the table's list, the fields stand from the high bits down.
 
-struct Location: Hashable, Sendable {
-  static let none = Location(bits: 0)
-  static let bodiesMax: UInt64 = 1 << 38
+package struct Location: Hashable, Sendable {
+  package static let none = Location(bits: 0)
+  package static let bodiesMax: UInt64 = 1 << 38
 
-  let bits: UInt64
+  package let bits: UInt64
 
-  init(bits: UInt64) { self.bits = bits }
+  package init(bits: UInt64) { self.bits = bits }
 
-  init(body: UInt64, offset: Int) {
+  package init(body: UInt64, offset: Int) {
     precondition(body < Self.bodiesMax && offset < 1 << 24, "a commit has at most 16 MiB")
     bits = 1 << 62 | body << 24 | UInt64(offset)
   }
 
-  init(slot: Int, page: Int, offset: Int, bytes: Int) {
+  package init(slot: Int, page: Int, offset: Int, bytes: Int) {
     precondition(
       slot < Manifest.Segment.slotsMax && page < Manifest.Segment.pagesMax,
       "a segment's slot and page have their limits")
@@ -28,7 +28,7 @@ struct Location: Hashable, Sendable {
     bits = 2 << 62 | UInt64(slot) << 46 | UInt64(page) << 26 | UInt64(offset) << 13 | UInt64(bytes)
   }
 
-  init(slot: Int, page: Int, pages: Int) {
+  package init(slot: Int, page: Int, pages: Int) {
     precondition(
       slot < Manifest.Segment.slotsMax && page < Manifest.Segment.pagesMax,
       "a segment's slot and page have their limits")
@@ -36,14 +36,14 @@ struct Location: Hashable, Sendable {
     bits = 3 << 62 | UInt64(slot) << 46 | UInt64(page) << 26 | UInt64(pages)
   }
 
-  enum Place: Equatable {
+  package enum Place: Equatable {
     case none
     case tail(body: UInt64, offset: Int)
     case entry(slot: Int, page: Int, offset: Int, bytes: Int)
     case run(slot: Int, page: Int, pages: Int)
   }
 
-  var place: Place {
+  package var place: Place {
     switch bits >> 62 {
     case 1: .tail(body: bits >> 24 & (Self.bodiesMax - 1), offset: field(0, 24))
     case 2: .entry(slot: field(46, 16), page: field(26, 20), offset: field(13, 13), bytes: field(0, 13))
@@ -52,10 +52,10 @@ struct Location: Hashable, Sendable {
     }
   }
 
-  var isInTail: Bool { bits >> 62 == 1 }
+  package var isInTail: Bool { bits >> 62 == 1 }
 
   /// So many of a segment have to be read for it.
-  var pages: Int {
+  package var pages: Int {
     switch place {
     case .none, .tail: 0
     case .entry: 1
@@ -64,7 +64,7 @@ struct Location: Hashable, Sendable {
   }
 
   /// The slot of the segment, or nil in memory.
-  var slot: Int? { bits >> 63 == 1 ? field(46, 16) : nil }
+  package var slot: Int? { bits >> 63 == 1 ? field(46, 16) : nil }
 
   private func field(_ shift: UInt64, _ width: UInt64) -> Int { Int(bits >> shift & (1 << width - 1)) }
 }

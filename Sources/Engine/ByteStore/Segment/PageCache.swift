@@ -15,7 +15,7 @@ import Glibc
 ///
 /// Beside the budget it keeps one page per shard, into which the next one is loaded. Where memory runs short on the
 /// machine, it makes do with less, and takes its budget again when there is enough.
-final class PageCache: Sendable {
+package final class PageCache: Sendable {
   struct PageID: Hashable, Sendable {
     /// Never used for two files: what the cache holds for a file stays true.
     var file: UInt64
@@ -51,7 +51,7 @@ final class PageCache: Sendable {
     var loads = 0
   }
 
-  init(bytesMax: Int, pageBytes: Int, memory: any MemoryGauge = SystemMemoryGauge()) {
+  package init(bytesMax: Int, pageBytes: Int, memory: any MemoryGauge = SystemMemoryGauge()) {
     precondition(pageBytes > 0, "a page has bytes")
     self.pageBytes = pageBytes
     self.memory = memory

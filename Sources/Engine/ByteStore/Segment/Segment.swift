@@ -2,9 +2,9 @@
 
 /// One segment. Its file is opened with the first read, and closed with the last reference: a snapshot that
 /// holds on to it can read it even after its name is gone.
-final class Segment: Sendable {
+package final class Segment: Sendable {
   /// What the manifest says about it.
-  let entry: Manifest.Segment
+  package let entry: Manifest.Segment
   let path: String
   private let storeID: RandomID
   private let directory: any OpenDirectory
@@ -12,13 +12,13 @@ final class Segment: Sendable {
   private let opened = LazyReference<Opened>()
 
   /// What a first read finds out.
-  final class Opened: Sendable {
+  package final class Opened: Sendable {
     let file: any OpenFile
     let header: SegmentHeader
     let dictionary: EntryDictionary
     let runTable: [UInt32]
 
-    init(
+    package init(
       _ file: any OpenFile, _ header: SegmentHeader, _ dictionary: EntryDictionary, _ runTable: [UInt32]
     ) {
       self.file = file
@@ -30,7 +30,7 @@ final class Segment: Sendable {
     deinit { file.close() }
   }
 
-  init(
+  package init(
     _ entry: Manifest.Segment, storeID: RandomID, in directory: any OpenDirectory, _ platform: Platform
   ) {
     self.entry = entry
@@ -41,7 +41,7 @@ final class Segment: Sendable {
   }
 
   /// One that was read already, whatever name it has by now.
-  init(
+  package init(
     _ entry: Manifest.Segment, storeID: RandomID, _ opened: Opened, in directory: any OpenDirectory,
     _ platform: Platform
   ) {
@@ -53,9 +53,9 @@ final class Segment: Sendable {
     _ = self.opened.storeIfNil(opened)
   }
 
-  var number: FileNumber { entry.number }
-  var slot: Int { entry.slot }
-  var pages: Int { entry.pages }
+  package var number: FileNumber { entry.number }
+  package var slot: Int { entry.slot }
+  package var pages: Int { entry.pages }
   private var fileID: RandomID { entry.fileID }
 
   // MARK: Opening
@@ -162,7 +162,7 @@ final class Segment: Sendable {
   /// The plain bytes of the entry at a location of this segment, into `buffer`. True if it was waited for the disk, as far
   /// as a clock can tell.
   @discardableResult
-  func read(
+  package func read(
     _ location: Location, _ cache: PageCache, into buffer: inout ReadBuffer
   ) throws(ByteStoreError) -> Bool {
     let opened = try open(wanting: location)
@@ -240,7 +240,7 @@ final class Segment: Sendable {
     return buffer.decompress(stored.rawSpan, rawBytes: entry.plainBytes, against: opened.dictionary)
   }
 
-  static func decode(
+  package static func decode(
     _ entry: StoredEntry, from page: RawSpan, _ dictionary: EntryDictionary, into buffer: inout ReadBuffer
   ) -> Bool {
     let stored = page.extracting(entry.stored)

@@ -17,28 +17,30 @@
 // For encryption there is room: pages are numbered, so that a nonce can be made of their number, and a
 // longer trailer would hold the tag beside the checksum, which then is that of the ciphertext.
 
-enum SegmentFormat {
-  static let version: UInt16 = 0
-  static let magic: [UInt8] = Array("DUGOUTSG".utf8)
-  static let pageBytes = 8192
-  static let trailerBytes = 8
-  static let pagePayloadBytes = pageBytes - trailerBytes
-  static let headerBytes = 160
+package enum SegmentFormat {
+  package static let version: UInt16 = 0
+  package static let magic: [UInt8] = Array("DUGOUTSG".utf8)
+  package static let pageBytes = 8192
+  package static let trailerBytes = 8
+  package static let pagePayloadBytes = pageBytes - trailerBytes
+  package static let headerBytes = 160
   /// Ordinal and two varints, of which none is longer than this.
-  static let entryHeadBytesMax = 4 + 5 + 5
+  package static let entryHeadBytesMax = 4 + 5 + 5
   /// What an entry can be at most: a key, a value and the length of the key.
-  static let entryBytesMax = Batch.keyBytesMax + Batch.valueBytesMax + 3
+  package static let entryBytesMax = Batch.keyBytesMax + Batch.valueBytesMax + 3
 
   /// What the longest entry takes; more would be read into memory for nothing.
-  static let runPagesMax =
+  package static let runPagesMax =
     (entryHeadBytesMax + entryBytesMax + trailerBytes).roundedUp(toMultipleOf: pageBytes) / pageBytes
 
-  static func dataStart(dictionaryBytes: Int) -> UInt64 {
+  package static func dataStart(dictionaryBytes: Int) -> UInt64 {
     UInt64(pageBytes + dictionaryBytes.roundedUp(toMultipleOf: pageBytes))
   }
 
   /// The last four bytes of a page or a run.
-  static func checksum(ofPage page: RawSpan, file id: RandomID, offset: UInt64, broken: Rule?) -> UInt32 {
+  package static func checksum(ofPage page: RawSpan, file id: RandomID, offset: UInt64, broken: Rule?)
+    -> UInt32
+  {
     guard broken != .checkPages else { return 0 }
     var checksum = Checksum(file: id, offset: offset, broken: broken)
     checksum.update(page.extracting(first: page.byteCount - 4))
@@ -47,27 +49,27 @@ enum SegmentFormat {
 }
 
 /// The first page of a segment.
-struct SegmentHeader: Equatable {
-  var fileID: RandomID
-  var storeID: RandomID
-  var number: FileNumber
+package struct SegmentHeader: Equatable {
+  package var fileID: RandomID
+  package var storeID: RandomID
+  package var number: FileNumber
   /// The commit at which every entry was the value of its key.
-  var asOf: SequenceNumber
-  var entries: UInt64
-  var smallPages: Int
-  var runPages: Int
-  var runs: Int
-  var dictionaryBytes: Int
-  var dictionaryCRC: UInt32
-  var runTableCRC: UInt32
+  package var asOf: SequenceNumber
+  package var entries: UInt64
+  package var smallPages: Int
+  package var runPages: Int
+  package var runs: Int
+  package var dictionaryBytes: Int
+  package var dictionaryCRC: UInt32
+  package var runTableCRC: UInt32
 
-  var pages: Int { smallPages + runPages }
-  var dataStart: UInt64 { SegmentFormat.dataStart(dictionaryBytes: dictionaryBytes) }
+  package var pages: Int { smallPages + runPages }
+  package var dataStart: UInt64 { SegmentFormat.dataStart(dictionaryBytes: dictionaryBytes) }
 
-  func offset(ofPage page: Int) -> UInt64 { dataStart + UInt64(page * SegmentFormat.pageBytes) }
+  package func offset(ofPage page: Int) -> UInt64 { dataStart + UInt64(page * SegmentFormat.pageBytes) }
 
   /// Where an entry of the segment begins in its file.
-  func offset(of location: Location) -> UInt64 {
+  package func offset(of location: Location) -> UInt64 {
     switch location.place {
     case .entry(_, let page, let offset, _): self.offset(ofPage: page) + UInt64(offset)
     case .run(_, let page, _): offset(ofPage: page)
@@ -75,11 +77,11 @@ struct SegmentHeader: Equatable {
     }
   }
 
-  var fileBytes: UInt64 {
+  package var fileBytes: UInt64 {
     offset(ofPage: pages) + UInt64((4 * runs).roundedUp(toMultipleOf: SegmentFormat.pageBytes))
   }
 
-  func encoded() -> [UInt8] {
+  package func encoded() -> [UInt8] {
     var page = SegmentFormat.magic
     page.append(littleEndian: SegmentFormat.version)
     page.append(FileKind.segment.rawValue)
@@ -102,7 +104,7 @@ struct SegmentHeader: Equatable {
     return page
   }
 
-  init(
+  package init(
     fileID: RandomID, storeID: RandomID, number: FileNumber, asOf: SequenceNumber, entries: UInt64 = 0,
     smallPages: Int = 0, runPages: Int = 0, runs: Int = 0, dictionaryBytes: Int = 0,
     dictionaryCRC: UInt32 = 0, runTableCRC: UInt32 = 0
@@ -120,7 +122,7 @@ struct SegmentHeader: Equatable {
     self.runTableCRC = runTableCRC
   }
 
-  init(decoding page: RawSpan, file: String) throws(ByteStoreError) {
+  package init(decoding page: RawSpan, file: String) throws(ByteStoreError) {
     func damage(_ offset: UInt64, _ expected: String, _ found: String) -> ByteStoreError {
       .corrupted(Damage(file: file, offset: offset, expected: expected, found: found))
     }
@@ -168,19 +170,19 @@ struct SegmentHeader: Equatable {
 }
 
 /// An entry of a page, its bytes still as they are stored.
-struct StoredEntry: Equatable {
-  var ordinal: UInt32
+package struct StoredEntry: Equatable {
+  package var ordinal: UInt32
   var plainBytes: Int
-  var isCompressed: Bool
+  package var isCompressed: Bool
   /// Of the entry's first byte in the page.
-  var offset: Int
+  package var offset: Int
   /// Of the stored bytes in the page.
   var stored: Range<Int>
 
-  var bytes: Int { stored.upperBound - offset }
+  package var bytes: Int { stored.upperBound - offset }
 
   /// The entry at `offset`, or nil if there is none that fits in `page`.
-  init?(decoding page: RawSpan, at offset: Int) {
+  package init?(decoding page: RawSpan, at offset: Int) {
     var reader = ByteReader(page)
     guard reader.skip(offset), let ordinal = reader.uint32(), let size = reader.varint(),
       size >> 1 <= UInt64(SegmentFormat.entryBytesMax)
@@ -208,7 +210,7 @@ struct StoredEntry: Equatable {
 }
 
 /// The plain bytes of an entry.
-enum EntryBytes {
+package enum EntryBytes {
   static func encode(_ key: RawSpan, _ value: RawSpan, into bytes: inout [UInt8]) {
     bytes.append(varint: UInt64(key.byteCount))
     bytes.append(copying: key)
@@ -216,7 +218,7 @@ enum EntryBytes {
   }
 
   /// Where the key is and where the value begins; nil if the bytes are no entry.
-  static func split(_ bytes: RawSpan) -> (key: Range<Int>, valueStart: Int)? {
+  package static func split(_ bytes: RawSpan) -> (key: Range<Int>, valueStart: Int)? {
     var reader = ByteReader(bytes)
     guard let keyBytes = reader.varint(), keyBytes <= UInt64(Batch.keyBytesMax),
       let key = reader.range(Int(keyBytes))

@@ -198,10 +198,10 @@ extension ByteStoreError {
 extension SystemFailure {
   static let missingFile = ENOENT
 
-  var isMissingFile: Bool { code == Self.missingFile }
+  package var isMissingFile: Bool { code == Self.missingFile }
 
   /// Nothing has the name, or something that is no file.
-  var isNoFile: Bool { isMissingFile || found != nil }
+  package var isNoFile: Bool { isMissingFile || found != nil }
 
   /// Says what has the place of a file that the store needs.
   var foundInPlaceOfFile: String {
@@ -211,14 +211,14 @@ extension SystemFailure {
   }
 
   /// The path leads to something else than a directory, or through links in a circle.
-  var isNoDirectory: Bool { code == ENOTDIR || code == ELOOP }
+  package var isNoDirectory: Bool { code == ENOTDIR || code == ELOOP }
 
   /// The device or the user's share of it has no room left.
   package var meansFull: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
 }
 
 /// What the system refused, as an error of the store.
-func system<Result: ~Copyable>(
+package func system<Result: ~Copyable>(
   _ body: () throws(SystemFailure) -> Result
 ) throws(ByteStoreError) -> Result {
   do throws(SystemFailure) { return try body() } catch { throw ByteStoreError(error) }

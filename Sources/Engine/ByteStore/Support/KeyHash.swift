@@ -7,12 +7,12 @@ internal import CDigest
 /// The table of keys is written to disk, so its hash needs a seed that is kept with it, where Swift's own
 /// hashing takes a new one in every process. And the seed is one that nobody outside knows, so that nobody
 /// can prepare keys that collide.
-struct KeyHash: Sendable {
+package struct KeyHash: Sendable {
   let seed: RandomID
 
-  init(seed: RandomID) { self.seed = seed }
+  package init(seed: RandomID) { self.seed = seed }
 
-  func hash(_ bytes: RawSpan) -> UInt64 {
+  package func hash(_ bytes: RawSpan) -> UInt64 {
     unsafe bytes.withUnsafeBytes {
       unsafe dugout_siphash13(seed.high, seed.low, $0.baseAddress, $0.count)
     }

@@ -1,8 +1,16 @@
 // Paths as callers give them.
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 package enum StorePath {
   /// Throws for a path that the system would take for a shorter one: it ends a path at its first NUL.
-  static func check(_ path: String) throws(ByteStoreError) {
+  package static func check(_ path: String) throws(ByteStoreError) {
     guard !isPath(path) else { return }
     throw .invalidPath(path)
   }
@@ -13,5 +21,32 @@ package enum StorePath {
   package static func shown(_ path: String) -> String {
     path.utf8.contains(0)
       ? path.split(separator: "\0", omittingEmptySubsequences: false).joined(separator: "\\0") : path
+  }
+
+  /// Whether a path is that of a directory or leads into it, whatever links are on the way.
+  package static func isInside(_ inner: String, _ outer: String) -> Bool {
+    realParts(of: inner).starts(with: realParts(of: outer))
+  }
+
+  /// The names from the root on. What is not there yet has no links.
+  private static func realParts(of path: String) -> [Substring] {
+    let parts = path.split(separator: "/")
+    let root = path.hasPrefix("/") ? "/" : "./"
+    for count in (0...parts.count).reversed() {
+      guard let real = realPath(root + parts.prefix(count).joined(separator: "/")) else { continue }
+      var found = real.split(separator: "/")
+      for part in parts.dropFirst(count) where part != "." {
+        if part == ".." { _ = found.popLast() } else { found.append(part) }
+      }
+      return found
+    }
+    return parts
+  }
+
+  /// Nil if nothing is there.
+  private static func realPath(_ path: String) -> String? {
+    guard let real = unsafe realpath(path, nil) else { return nil }
+    defer { unsafe free(real) }
+    return unsafe String(cString: real)
   }
 }

@@ -1,11 +1,11 @@
 // A version number that rotted is told from one of a newer release.
 
 /// Header pages of which the version number may have rotted.
-enum VersionedHeader {
+package enum VersionedHeader {
   /// What `decode` makes of the page, or what is wrong with it. A version number that is too high is rot if
   /// the page is right with the version that we know: the checksum says so. Otherwise someone newer wrote it,
   /// and nobody may call it damaged.
-  static func decode<Header>(
+  package static func decode<Header>(
     _ page: [UInt8], _ path: String, supported: UInt16, _ decode: (RawSpan) throws(ByteStoreError) -> Header
   ) throws(ByteStoreError) -> (header: Header?, damage: Damage?) {
     do throws(ByteStoreError) {
@@ -25,7 +25,7 @@ enum VersionedHeader {
   }
 
   /// The header alone, for those who go no further where anything is wrong with it.
-  static func sound<Header>(
+  package static func sound<Header>(
     _ page: [UInt8], _ path: String, supported: UInt16, _ decode: (RawSpan) throws(ByteStoreError) -> Header
   ) throws(ByteStoreError) -> Header {
     let (header, damage) = try Self.decode(page, path, supported: supported, decode)

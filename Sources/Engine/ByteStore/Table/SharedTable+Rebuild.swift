@@ -100,7 +100,7 @@ extension ByteStoreError {
 }
 
 /// What takes the place of lost pages.
-struct FoundPages {
+package struct FoundPages {
   var slots: [(fingerprint: UInt32, ordinal: UInt32)] = []
   /// The directory or a page of slots is lost: the table of slots is built again from all of them.
   var areSlotsLost = false

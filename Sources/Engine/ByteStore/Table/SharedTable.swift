@@ -5,8 +5,8 @@
 
 /// A table that any thread may use. One thread at a time prepares and applies commits; moves may come from
 /// another one at any time.
-final class SharedTable: Sendable {
-  let cache: PageCache
+package final class SharedTable: Sendable {
+  package let cache: PageCache
   let buffers = BufferPool()
   /// Of the store, for errors.
   private let path: String
@@ -14,17 +14,17 @@ final class SharedTable: Sendable {
   /// Pages that the checkpoint has lost were found again: until there is another one, each opening has to do that.
   let isRebuilt = Locked(false)
 
-  init(_ table: Table, _ cache: PageCache, path: String) {
+  package init(_ table: Table, _ cache: PageCache, path: String) {
     self.table = Locked(table)
     self.cache = cache
     self.path = path
   }
 
   /// The table as it is now, for ever.
-  func frozen() -> Table { table.withLock { $0 } }
+  package func frozen() -> Table { table.withLock { $0 } }
 
   /// A look, or a change that needs no bytes from files.
-  func withTable<Result>(_ body: (inout Table) -> Result) -> Result { table.withLock { body(&$0) } }
+  package func withTable<Result>(_ body: (inout Table) -> Result) -> Result { table.withLock { body(&$0) } }
 
   // MARK: Reading
 
@@ -40,7 +40,7 @@ final class SharedTable: Sendable {
     try find(key, into: &buffer, isWanted)
   }
 
-  func entry(of key: [UInt8]) throws(ByteStoreError) -> (ordinal: UInt32, value: [UInt8])? {
+  package func entry(of key: [UInt8]) throws(ByteStoreError) -> (ordinal: UInt32, value: [UInt8])? {
     try buffers.withBuffer { buffer throws(ByteStoreError) in
       try find(key, into: &buffer).map { ($0, Array(copying: buffer.bytes)) }
     }
@@ -139,7 +139,7 @@ final class SharedTable: Sendable {
 
   /// Gets every page: afterwards the table needs no checkpoint. What takes as long as there are keys is done beside
   /// the table in use, for commits and reads wait for its lock.
-  func loadAll() throws(ByteStoreError) {
+  package func loadAll() throws(ByteStoreError) {
     guard let source = table.withLock({ $0.source }) else { return }
     try forEachMissing { page throws(ByteStoreError) in try load(page) }
     let loaded = frozen()
@@ -165,7 +165,7 @@ final class SharedTable: Sendable {
 
   /// Finds out which keys of a commit are there already, so that applying it cannot fail. `newKeys` counts
   /// those of the same group so far that are not.
-  func prepare(
+  package func prepare(
     _ commit: CommitBody, newKeys: inout Int
   ) throws(ByteStoreError) -> [Table.Target] {
     var targets: [Table.Target] = []
@@ -227,7 +227,7 @@ final class SharedTable: Sendable {
   }
 
   /// Makes a group of commits visible, all at once.
-  func apply(_ commits: [AppliedCommit], _ layer: (any LayerAbove)? = nil) {
+  package func apply(_ commits: [AppliedCommit], _ layer: (any LayerAbove)? = nil) {
     table.withLock { table in
       for commit in commits {
         guard let layer, let note = commit.note else {
@@ -249,7 +249,7 @@ final class SharedTable: Sendable {
   func empty() { table.withLock { $0 = Table(hashSeed: .zero) } }
 
   /// Hands over every key with its value, in the order of the segments, then of the commits.
-  func forEachEntry(
+  package func forEachEntry(
     _ body: (_ ordinal: UInt32, _ key: RawSpan, _ value: RawSpan) throws(ByteStoreError) -> Void
   ) throws(ByteStoreError) {
     try loadOrRebuildAll()
@@ -267,16 +267,22 @@ final class SharedTable: Sendable {
 }
 
 /// A commit that is in the log.
-struct AppliedCommit {
+package struct AppliedCommit {
   var body: CommitBody
   /// Its keys as they were before the group.
   var targets: [Table.Target]
   var note: (any CommitNote)?
+
+  package init(body: CommitBody, targets: [Table.Target], note: (any CommitNote)? = nil) {
+    self.body = body
+    self.targets = targets
+    self.note = note
+  }
 }
 
 extension Table {
   /// Every put of the tail that is still the value of its key, oldest first; all pages must be loaded.
-  func forEachTailEntry(
+  package func forEachTailEntry(
     _ body: (
       _ ordinal: UInt32, _ commit: CommitBody, _ key: Range<Int>, _ value: Range<Int>
     ) throws(ByteStoreError) -> Void

@@ -9,17 +9,17 @@
 //   - A body of the tail counts the locations in it, a segment the entries and bytes of those in it.
 //   - What `apply` needs was loaded by `prepare`: a commit that is in the log cannot fail any more.
 
-struct Table: Sendable {
+package struct Table: Sendable {
   let hash: KeyHash
-  private(set) var slots: SlotPages
+  package private(set) var slots: SlotPages
   private(set) var locations: PagedWords
   /// Ordinals ever given out, in use or free.
-  private(set) var ordinals: Int
-  private(set) var keys: Int
-  private(set) var tail = Tail()
-  private(set) var segments: [SegmentUse?]
+  package private(set) var ordinals: Int
+  package private(set) var keys: Int
+  package private(set) var tail = Tail()
+  package private(set) var segments: [SegmentUse?]
   /// Where missing pages are.
-  private(set) var source: CheckpointFile?
+  package private(set) var source: CheckpointFile?
   /// Ordinals to give out again, their pages loaded.
   private var free: [UInt32] = []
   /// Pages of the checkpoint's list of free ordinals that have not been read yet.
@@ -27,14 +27,14 @@ struct Table: Sendable {
   /// Freed by the commit being applied: another put in it must not take them for what they were.
   private var freedNow: [UInt32] = []
 
-  var published: SequenceNumber
-  var lastStamp: UInt64
+  package var published: SequenceNumber
+  package var lastStamp: UInt64
 
   /// A segment and how much of it is still some ordinal's location.
-  struct SegmentUse: Sendable {
-    let segment: Segment
-    var liveBytes: UInt64 = 0
-    var liveEntries: UInt64 = 0
+  package struct SegmentUse: Sendable {
+    package let segment: Segment
+    package var liveBytes: UInt64 = 0
+    package var liveEntries: UInt64 = 0
 
     /// Something in it is dead, as far as is known without reading it: a page is never quite full.
     var hasDeadBytes: Bool {
@@ -42,7 +42,7 @@ struct Table: Sendable {
     }
   }
 
-  init(hashSeed: RandomID) {
+  package init(hashSeed: RandomID) {
     hash = KeyHash(seed: hashSeed)
     slots = SlotPages()
     locations = PagedWords()
@@ -55,7 +55,7 @@ struct Table: Sendable {
   }
 
   /// As a checkpoint has it; its pages are read when they are needed.
-  init(_ source: CheckpointFile, segments: [SegmentUse?], overflow: [UInt64]) {
+  package init(_ source: CheckpointFile, segments: [SegmentUse?], overflow: [UInt64]) {
     let header = source.header
     hash = KeyHash(seed: header.hashSeed)
     slots = SlotPages(
@@ -82,7 +82,7 @@ struct Table: Sendable {
     case inSegment(UInt32, Segment, Location)
   }
 
-  func fingerprint(of key: RawSpan) -> UInt32 { UInt32(truncatingIfNeeded: hash.hash(key) >> 32) }
+  package func fingerprint(of key: RawSpan) -> UInt32 { UInt32(truncatingIfNeeded: hash.hash(key) >> 32) }
 
   /// Looks for a key. `passing` are ordinals in segments that turned out to be other keys.
   func find(_ key: RawSpan, _ fingerprint: UInt32, passing: [UInt32] = []) -> Search {
@@ -112,9 +112,9 @@ struct Table: Sendable {
     if case .missing(let page) = find(key, fingerprint(of: key)) { page } else { nil }
   }
 
-  func location(of ordinal: UInt32) -> Location { Location(bits: locations[Int(ordinal)]) }
+  package func location(of ordinal: UInt32) -> Location { Location(bits: locations[Int(ordinal)]) }
 
-  func isOrdinal(_ ordinal: UInt32, of key: RawSpan) -> Bool {
+  package func isOrdinal(_ ordinal: UInt32, of key: RawSpan) -> Bool {
     var probe = slots.probe(for: fingerprint(of: key))
     while let candidate = slots.nextOrdinal(&probe) {
       if candidate == ordinal { return true }
@@ -125,18 +125,18 @@ struct Table: Sendable {
   // MARK: Preparing a commit
 
   /// The key of one operation: its fingerprint, and its ordinal if it was there before.
-  struct Target: Sendable {
+  package struct Target: Sendable {
     private static let none = UInt32.max
 
     let fingerprint: UInt32
     private var number: UInt32
 
-    init(_ fingerprint: UInt32, _ ordinal: UInt32?) {
+    package init(_ fingerprint: UInt32, _ ordinal: UInt32?) {
       self.fingerprint = fingerprint
       number = ordinal ?? Self.none
     }
 
-    var ordinal: UInt32? {
+    package var ordinal: UInt32? {
       get { number == Self.none ? nil : number }
       set { number = newValue ?? Self.none }
     }
@@ -155,7 +155,7 @@ struct Table: Sendable {
   }
 
   /// Puts a page in place that was missing. False if it cannot be what a checkpoint wrote.
-  mutating func install(_ words: [UInt64], at address: PageAddress) -> Bool {
+  package mutating func install(_ words: [UInt64], at address: PageAddress) -> Bool {
     switch address {
     case .directory(let page):
       return slots.directory.isLoaded(page) || slots.install(words, at: address, ordinals: ordinals)
@@ -318,7 +318,7 @@ struct Table: Sendable {
   // MARK: Moving
 
   /// The ordinal whose location this is, by the fingerprint of its key.
-  func ordinal(at location: Location, _ fingerprint: UInt32) -> UInt32? {
+  package func ordinal(at location: Location, _ fingerprint: UInt32) -> UInt32? {
     var probe = slots.probe(for: fingerprint)
     while let ordinal = slots.nextOrdinal(&probe) {
       if self.location(of: ordinal) == location { return ordinal }
@@ -327,7 +327,7 @@ struct Table: Sendable {
   }
 
   /// Bytes were copied to another place. Does nothing if the key has changed meanwhile.
-  mutating func move(_ ordinal: UInt32, from old: Location, to new: Location) {
+  package mutating func move(_ ordinal: UInt32, from old: Location, to new: Location) {
     guard location(of: ordinal) == old else { return }
     release(old)
     locations[Int(ordinal)] = new.bits
@@ -335,13 +335,13 @@ struct Table: Sendable {
   }
 
   /// A new key whose bytes are in a segment already; the fingerprint is the key's.
-  mutating func adopt(_ location: Location, _ fingerprint: UInt32) {
+  package mutating func adopt(_ location: Location, _ fingerprint: UInt32) {
     insert(location, fingerprint)
     count(location)
   }
 
   /// A slot for a segment, which has no live bytes until they are moved to it.
-  mutating func add(_ segment: Segment, at slot: Int) {
+  package mutating func add(_ segment: Segment, at slot: Int) {
     while segments.count <= slot { segments.append(nil) }
     precondition(segments[slot] == nil, "a slot has one segment")
     segments[slot] = SegmentUse(segment: segment)
@@ -450,7 +450,7 @@ struct Table: Sendable {
 
   /// All pages in the order in which they can be installed; of the list of free ordinals the last one first, as
   /// they are taken.
-  var pageAddresses: [(count: Int, address: (Int) -> PageAddress)] {
+  package var pageAddresses: [(count: Int, address: (Int) -> PageAddress)] {
     let freePages = freePagesLeft
     return [
       (slots.directory.pageCount, { .directory($0) }), (slots.pages.pageCount, { .slots($0) }),
@@ -458,7 +458,7 @@ struct Table: Sendable {
     ]
   }
 
-  func isLoaded(_ address: PageAddress) -> Bool {
+  package func isLoaded(_ address: PageAddress) -> Bool {
     switch address {
     case .directory(let page): slots.directory.isLoaded(page)
     case .slots(let page): slots.pages.isLoaded(page)
@@ -469,7 +469,7 @@ struct Table: Sendable {
 
   /// Puts what was found in the place of lost pages, and needs no checkpoint any more. False, and nothing changed, if
   /// the segments would have other counts than before: then it was not what the pages had.
-  mutating func install(_ found: FoundPages) -> Bool {
+  package mutating func install(_ found: FoundPages) -> Bool {
     // Somebody else has done the same meanwhile.
     guard source != nil else { return true }
     var whole = self
@@ -487,7 +487,7 @@ struct Table: Sendable {
   }
 
   /// Ordinals that are not in use.
-  var freeOrdinals: [UInt32] { free + freedNow }
+  package var freeOrdinals: [UInt32] { free + freedNow }
 
   /// Finds again what `installFree` has forgotten; all pages must be loaded.
   mutating func collectForgottenOrdinals() {
@@ -503,7 +503,7 @@ struct Table: Sendable {
   // MARK: Checking
 
   /// All pages must be loaded. What is wrong, or nil.
-  func invariantBroken() -> String? {
+  package func invariantBroken() -> String? {
     if let broken = slots.invariantBroken() { return broken }
     var seen = Set<UInt32>()
     var bodies: [UInt64: Int] = [:]

@@ -5,7 +5,7 @@
 //   - A body's number is never used again, so that a flush can tell whether a location is still the one
 //     that it has moved.
 
-struct Tail: Sendable {
+package struct Tail: Sendable {
   private static let chunkBits: UInt64 = 8
 
   private struct Body {
@@ -24,7 +24,7 @@ struct Tail: Sendable {
   /// The number that the next body will get.
   private(set) var next: UInt64 = 0
   /// Of all bodies held.
-  private(set) var bytes = 0
+  package private(set) var bytes = 0
   private(set) var bodiesHeld = 0
 
   subscript(body: UInt64) -> CommitBody {

@@ -155,7 +155,7 @@ extension DocumentStoreError {
   }
 
   /// A record that passed every checksum and yet is none: a fault of ours, or a made-up file.
-  init(_ error: RecordError, at path: DocumentPath, in store: String) {
+  package init(_ error: RecordError, at path: DocumentPath, in store: String) {
     var evidence = StorageEvidence(
       message: "The record of document \(path) in \(store) is damaged at byte \(error.offset): "
         + "expected \(error.expected). Nothing was changed. To delete or to overwrite the document mends it, and "

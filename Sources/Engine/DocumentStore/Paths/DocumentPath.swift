@@ -47,7 +47,7 @@ public struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
   public var id: String { segments[segments.count - 1] }
 
   /// The last part of the path of the collection that the document is in.
-  var collectionID: String { segments[segments.count - 2] }
+  package var collectionID: String { segments[segments.count - 2] }
 
   /// The collection that the document is in.
   public var parent: CollectionPath { CollectionPath(checked: Array(segments.dropLast())) }

@@ -132,6 +132,11 @@ package struct RecordError: Error, Equatable {
 
   package var offset: Int
   package var expected: String
+
+  package init(offset: Int, expected: String) {
+    self.offset = offset
+    self.expected = expected
+  }
 }
 
 extension RecordCodec {

@@ -16,7 +16,7 @@
 
 import ByteStore
 
-final class ShapeDictionary: Sendable {
+package final class ShapeDictionary: Sendable {
   static let shapesMax = 4096
   static let nameBytesMax = 1 << 20
   fileprivate static let recentMax = 1024

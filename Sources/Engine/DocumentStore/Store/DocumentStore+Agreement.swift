@@ -2,11 +2,9 @@
 //
 //   1. each key that a document should have in an index is there, and leads to it
 //   2. no index has more keys than that
-//   3. each object's content has a record
-//   4. each content's record is of an object
 //
-// It reads every document once, and holds none of them: memory grows with the contents of objects alone. It holds the
-// ids of those that are there, and of those that are named.
+// It reads every document once and holds none of them. A module above may compare more of each document during the pass
+// (`RecordComparison`).
 
 import ByteStore
 
@@ -32,7 +30,7 @@ package struct StoreAgreement: Sendable, Equatable {
   /// Of all contradictions, those about objects of the storage; the others are about indexes.
   package private(set) var objectContradictions = 0
 
-  mutating func add(_ contradiction: String, isOfObject: Bool = false) {
+  package mutating func add(_ contradiction: String, isOfObject: Bool = false) {
     if isOfObject { objectContradictions += 1 }
     guard contradictions.count < Self.contradictionsMax else {
       contradictionsOmitted += 1
@@ -42,10 +40,16 @@ package struct StoreAgreement: Sendable, Equatable {
   }
 }
 
+/// A comparison that takes part in the pass of `DocumentStore.agreement(comparing:progress:)`.
+package protocol RecordComparison {
+  /// Compares one document, and adds contradictions to `agreement`.
+  mutating func add(_ document: StoredDocument, to agreement: inout StoreAgreement) throws(DocumentStoreError)
+}
+
 extension DocumentStore {
   /// Throws if a document or a page of an index cannot be read.
   package func agreement(
-    progress: ((_ done: Int, _ total: Int) -> Void)? = nil
+    comparing comparison: inout some RecordComparison, progress: ((_ done: Int, _ total: Int) -> Void)? = nil
   ) throws(DocumentStoreError) -> StoreAgreement {
     let (moment, (names, indexes)) = try moment { [indexes] in
       indexes.state.withLock { ($0.names, $0.indexes) }
@@ -53,7 +57,6 @@ extension DocumentStore {
     let (shapes, total) = (self.indexes.shapes.table, bytes.count)
     var agreement = StoreAgreement(indexes: indexes.count + (names == nil ? 0 : 1))
     var counts = indexes.map { _ in 0 }
-    var references = ContentReferences()
     var problem: DocumentStoreError?
     try readAll(moment) { ordinal, key, record in
       guard problem == nil, DocumentKey.isOfDocument(key),
@@ -81,10 +84,7 @@ extension DocumentStore {
           }
           counts[place] += keys.count
         }
-        if let id = BlobRecord.id(path) { references.contents.insert(id) }
-        // What waits for a remote has contents as well.
-        if path.collectionID.isSameUTF8(as: ReservedPath.objects) { references.add(document) }
-        if ObjectPath(path) != nil { try check(document, &agreement) }
+        try comparison.add(document, to: &agreement)
       } catch {
         problem = error
       }
@@ -99,35 +99,7 @@ extension DocumentStore {
         "the index \(index.definition) has \(index.tree.count) keys, and the documents have \(count)")
     }
     agreement.indexKeys = counts.reduce(names?.tree.count ?? 0, +)
-    agreement.contents = references.contents.count
-    agreement.contentsOfNoObject = references.ofNoObject
     return agreement
-  }
-
-  private func check(
-    _ document: StoredDocument, _ agreement: inout StoreAgreement
-  ) throws(DocumentStoreError) {
-    agreement.objects += 1
-    guard let object = StoredObject(document) else {
-      return agreement.add("\(document.path) is no record of an object", isOfObject: true)
-    }
-    if try self.document(at: BlobRecord.path(object.blob)) == nil {
-      agreement.add(
-        "the object \(object.path.name) in \(object.path.bucket) has a content that is not there",
-        isOfObject: true)
-    }
-  }
-}
-
-/// Which contents there are, and which of them some object has.
-private struct ContentReferences {
-  var contents: Set<BlobID> = []
-  private var named: Set<BlobID> = []
-
-  var ofNoObject: Int { contents.count { !named.contains($0) } }
-
-  mutating func add(_ object: StoredDocument) {
-    if let blob = StoredObject.blob(in: object.fields) { named.insert(blob) }
   }
 }
 

@@ -1,6 +1,7 @@
 // Looking at a store of documents for damage, and getting out of it what can be read.
 
 package import ByteStore
+package import StoreTools
 
 extension DocumentStore {
   /// Verifies every byte of a store that nobody has open, and that every record is one. Changes nothing.

@@ -1,6 +1,7 @@
 // What keeps a store of documents well: looking at its numbers, backing it up, getting dead space back.
 
 package import ByteStore
+package import StoreTools
 
 extension DocumentStore {
   /// The store's own: a backup has another one.
@@ -55,8 +56,7 @@ extension DocumentStore {
         to: directory, progress: progress, blobNamer: { BlobRecord.blob($0, $1, shapes) },
         undecodableNamer: { UndecodableEntry.name(of: $0, $1, shapes.table) })
     } catch {
-      // Who brings a content again after this must not rely on what was sound once.
-      if error.isDamageOrUnreadable { objectState.forgetSound() }
+      if error.isDamageOrUnreadable { attachments.blobsFoundDamaged() }
       throw DocumentStoreError(error)
     }
   }

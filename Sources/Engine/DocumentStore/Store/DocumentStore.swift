@@ -46,9 +46,9 @@ public final class DocumentStore: Sendable {
 
   package let bytes: ByteStore
   let indexes: IndexSet
-  let options: Options
+  package let options: Options
   private let indexCreation: Locked<Bool>
-  let clock: any StoreClock
+  package let clock: any StoreClock
   let pipeline: CommitPipeline
   let publications: Publications
   let live: LiveQueries
@@ -59,7 +59,7 @@ public final class DocumentStore: Sendable {
   let consumerChanges = Locked(Turn())
   let timeToLive: Locked<TimeToLiveState>
   let timeToLiveClock: TimeToLiveClock
-  let objectState = ObjectState()
+  package let attachments = StoreAttachments()
   /// One index is made at a time, but for those that are asked for meanwhile by who is told of the progress.
   let building = Locked(BuildTurn())
   /// Since the store was opened.

@@ -8,7 +8,7 @@ public struct StoredTimestamp: Hashable, Comparable, Sendable {
   /// Microseconds since 1970-01-01T00:00:00Z.
   public let microseconds: Int64
 
-  static let epoch = StoredTimestamp(sinceEpoch: 0)
+  package static let epoch = StoredTimestamp(sinceEpoch: 0)
   /// The time of a record whose head cannot be read: before all others, and equal to none that a caller can have.
   static let unreadable = StoredTimestamp(sinceEpoch: .min)
 

@@ -36,7 +36,7 @@ enum StoreCopy {
   }
 
   static func checkOutside(_ target: String, of directory: String) throws {
-    guard BackupTarget.isInside(target, directory) else { return }
+    guard StorePath.isInside(target, directory) else { return }
     throw CommandFailure(
       code: .usage,
       message:

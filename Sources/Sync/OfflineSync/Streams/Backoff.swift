@@ -11,7 +11,7 @@ package struct Backoff: Sendable {
 
   package init(seed: UInt64) { dice = SeededDice(seed: seed) }
 
-  mutating func reset() { base = 0 }
+  package mutating func reset() { base = 0 }
 
   /// The remote has too much to do.
   mutating func wait() { base = Self.most }

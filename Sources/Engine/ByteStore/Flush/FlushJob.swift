@@ -1,0 +1,309 @@
+// The files that a flush writes: segments for the tail and for what lives in the victims, and a checkpoint.
+//
+// It works on a frozen table, beside readers and writers, and touches nothing that they use. What it
+// promises: in the files that it leaves, every key has the value that it had in the frozen table.
+
+/// One flush, up to the point where a manifest could name its files.
+package struct FlushJob: ~Copyable {
+  package struct Move {
+    var ordinal: UInt32
+    var old: Location
+    var new: Location
+  }
+
+  package struct Target {
+    var directory: any OpenDirectory
+    var platform: Platform
+    var storeID: RandomID
+    var segmentBytesMax: Int
+    /// Returns a file number, each number once.
+    var nextNumber: () throws(ByteStoreError) -> FileNumber
+    /// Called between two steps (see `ByteStore.Options`).
+    var pause: (FlushStep) -> Void
+
+    package init(
+      directory: any OpenDirectory, platform: Platform, storeID: RandomID, segmentBytesMax: Int,
+      nextNumber: @escaping () throws(ByteStoreError) -> FileNumber,
+      pause: @escaping (FlushStep) -> Void = { _ in }
+    ) {
+      self.directory = directory
+      self.platform = platform
+      self.storeID = storeID
+      self.segmentBytesMax = segmentBytesMax
+      self.nextNumber = nextNumber
+      self.pause = pause
+    }
+  }
+
+  package private(set) var table: Table
+  private let target: Target
+  private var writer: SegmentWriter?
+  private var dictionary: EntryDictionary
+  private var large: [(ordinal: UInt32, old: Location, plain: [UInt8])] = []
+  private var largeBytes = 0
+  /// Of entries in the segment being written.
+  private var pending: [Move] = []
+  package private(set) var moves: [Move] = []
+  private(set) var segments: [Segment] = []
+  /// Slots that are taken: by the frozen table, or by new segments.
+  private var slotsTaken: Set<Int>
+  package private(set) var damaged: [(segment: Segment, error: ByteStoreError)] = []
+
+  package init(_ table: Table, _ target: Target) {
+    self.table = table
+    self.target = target
+    slotsTaken = Set(table.segments.indices.filter { table.segments[$0] != nil })
+    dictionary = EntryDictionary([])
+  }
+
+  // MARK: Steps
+
+  /// Writes the tail to segments, in the order of the keys: what is near in order is near on disk.
+  package mutating func writeTail() throws(ByteStoreError) {
+    let items = tailItems()
+    chooseDictionary(for: items)
+    var plain: [UInt8] = []
+    for item in items {
+      plain.removeAll(keepingCapacity: true)
+      item.encode(into: &plain)
+      try add(item.ordinal, item.location, plain.rawSpan)
+    }
+  }
+
+  /// Writes what lives in a segment to others. A segment that cannot be read stays, with what could not be
+  /// moved.
+  package mutating func rewrite(_ victim: Segment) throws(ByteStoreError) {
+    do throws(ByteStoreError) {
+      try copyLiveEntries(of: victim)
+    } catch {
+      // Of what it reads; what it wrote and cannot read back is another matter.
+      guard error.isOfReading(victim.path) else { throw error }
+      damaged.append((victim, error))
+    }
+  }
+
+  /// Ends the last segment; the moves are complete then.
+  package mutating func endSegments() throws(ByteStoreError) {
+    if !large.isEmpty { try makeWriter() }
+    try endSegment()
+  }
+
+  /// Writes the table as it is after the moves, without the segments that nothing lives in any more.
+  package mutating func writeCheckpoint(
+    position: LogHeader.LogEnd, _ pages: (any CheckpointPages)?
+  ) throws(ByteStoreError) -> Manifest.Checkpoint {
+    for segment in segments { table.add(segment, at: segment.slot) }
+    for move in moves { table.move(move.ordinal, from: move.old, to: move.new) }
+    table.removeEmptySegments()
+    table.collectForgottenOrdinals()
+    guard table.tail.bodiesHeld == 0 else {
+      throw .corrupted(
+        Damage(
+          file: target.directory.path, offset: 0,
+          expected: "a table that finds every key of the last commits",
+          found: "one that does not: its checkpoint was made up"))
+    }
+    // No open would take it.
+    guard table.slots.overflow.count <= SlotPages.overflowMax else {
+      throw .full(
+        directory: target.directory.path, what: "keys with one beginning of their hash",
+        limit: SlotPages.overflowMax)
+    }
+    let header = CheckpointHeader(
+      fileID: target.platform.random.randomID(), storeID: target.storeID, number: try target.nextNumber(),
+      hashSeed: table.hash.seed, position: position, lastStamp: table.lastStamp, keys: table.keys,
+      ordinals: table.ordinals, depth: table.slots.depth)
+    var writer = try system { () throws(SystemFailure) in
+      try CheckpointWriter(header, in: target.directory, target.platform)
+    }
+    do throws(ByteStoreError) {
+      try system { () throws(SystemFailure) in
+        try writer.append(.directory, table.slots.directory)
+        try writer.append(.slots, table.slots.pages)
+        try writer.append(.locations, table.locations)
+        try writer.append(.free, table.freeOrdinals.map { UInt64($0) + 1 })
+        try writer.append(.segments, table.segmentWords)
+        try writer.append(.overflow, table.slots.overflow)
+      }
+      if let pages { try writer.append(pages) }
+      return try writer.finish()
+    } catch {
+      writer.discard()
+      throw error
+    }
+  }
+
+  /// What the manifest will say about the segments.
+  package var segmentsLeft: [Segment] { table.segments.compactMap { $0?.segment } }
+
+  /// Removes the files of a flush that failed.
+  package mutating func discard() {
+    writer?.discard()
+    for segment in segments { try? target.directory.remove(StoreFile.segment(segment.number)) }
+  }
+
+  // MARK: The tail
+
+  private struct Item {
+    var commit: CommitBody
+    var key: Range<Int>
+    var value: Range<Int>
+    var ordinal: UInt32
+    var location: Location
+
+    func encode(into bytes: inout [UInt8]) {
+      let body = commit.bytes.rawSpan
+      EntryBytes.encode(body.extracting(key), body.extracting(value), into: &bytes)
+    }
+
+    static func precedes(_ left: Item, _ right: Item) -> Bool {
+      left.commit.bytes.rawSpan.extracting(left.key)
+        .precedes(right.commit.bytes.rawSpan.extracting(right.key))
+    }
+  }
+
+  private func tailItems() -> [Item] {
+    var items: [Item] = []
+    table.tail.forEachBody { number, commit in
+      for operation in commit.operations {
+        guard case .put(let offset, let key, let value) = operation else { continue }
+        let location = Location(body: number, offset: offset)
+        let fingerprint = table.fingerprint(of: commit.bytes.rawSpan.extracting(key))
+        guard let ordinal = table.ordinal(at: location, fingerprint) else { continue }
+        items.append(Item(commit: commit, key: key, value: value, ordinal: ordinal, location: location))
+      }
+    }
+    items.sort(by: Item.precedes)
+    return items
+  }
+
+  /// The dictionary of the newest segment, as long as it does: readers then have one for many segments, and
+  /// entries can be copied as they are. Another one, from a sample, once that compresses better by a
+  /// twentieth.
+  private mutating func chooseDictionary(for items: [Item]) {
+    let newest = table.segments.compactMap { $0?.segment }.max { $0.number < $1.number }
+    let old = newest.flatMap { try? $0.open().dictionary }
+    if let old { dictionary = old }
+    guard !items.isEmpty else { return }
+    let total = items.reduce(0) { $0 + $1.key.count + $1.value.count + 3 }
+    var sampler = DictionarySampler(rawBytesTotal: total)
+    var plain: [UInt8] = []
+    for item in items {
+      plain.removeAll(keepingCapacity: true)
+      item.encode(into: &plain)
+      sampler.offer(plain.rawSpan)
+    }
+    let new = sampler.dictionary()
+    guard let old else {
+      dictionary = new
+      return
+    }
+    let step = max(1, items.count / 256)
+    let probe = stride(from: step / 2, to: items.count, by: step).map { items[$0] }
+    if 20 * bytes(of: probe, against: new) < 19 * bytes(of: probe, against: old) { dictionary = new }
+  }
+
+  private func bytes(of items: [Item], against dictionary: EntryDictionary) -> Int {
+    var compressor = EntryCompressor(dictionary)
+    var plain: [UInt8] = []
+    var stored: [UInt8] = []
+    return items.reduce(0) { sum, item in
+      plain.removeAll(keepingCapacity: true)
+      stored.removeAll(keepingCapacity: true)
+      item.encode(into: &plain)
+      return sum + (compressor.compress(plain.rawSpan, into: &stored) ? stored.count : plain.count)
+    }
+  }
+
+  // MARK: Victims
+
+  private mutating func copyLiveEntries(of victim: Segment) throws(ByteStoreError) {
+    let opened = try victim.open()
+    let source = opened.dictionary
+    let isSame = source.checksum == dictionary.checksum && source.bytes == dictionary.bytes
+    var buffer = ReadBuffer()
+    try victim.forEachEntry { entry, location, page throws(ByteStoreError) in
+      guard Int(entry.ordinal) < table.ordinals, table.location(of: entry.ordinal) == location else { return }
+      if isSame, entry.bytes <= SegmentFormat.pagePayloadBytes / 2 {
+        try makeWriter()
+        try note(
+          entry.ordinal, location,
+          try system { () throws(SystemFailure) in try writer?.add(entry, from: page) })
+        return
+      }
+      guard Segment.decode(entry, from: page, source, into: &buffer) else {
+        throw victim.badEntry(location, opened)
+      }
+      try add(entry.ordinal, location, buffer.bytes)
+    }
+  }
+
+  // MARK: Segments
+
+  package mutating func add(
+    _ ordinal: UInt32, _ old: Location, _ plain: RawSpan
+  ) throws(ByteStoreError) {
+    try makeWriter()
+    let new = try system { () throws(SystemFailure) in try writer?.add(ordinal, plain: plain) }
+    guard let new else {
+      large.append((ordinal, old, Array(copying: plain)))
+      largeBytes += plain.byteCount
+      return try endSegmentIfFull()
+    }
+    try note(ordinal, old, new)
+  }
+
+  private mutating func note(
+    _ ordinal: UInt32, _ old: Location, _ new: Location?
+  ) throws(ByteStoreError) {
+    guard let new else { preconditionFailure("a copied entry fits in a page") }
+    pending.append(Move(ordinal: ordinal, old: old, new: new))
+    try endSegmentIfFull()
+  }
+
+  private mutating func makeWriter() throws(ByteStoreError) {
+    guard writer == nil else { return }
+    guard let slot = (0..<Manifest.Segment.slotsMax).first(where: { !slotsTaken.contains($0) }) else {
+      throw .full(
+        directory: target.directory.path, what: "segments", limit: Manifest.Segment.slotsMax)
+    }
+    slotsTaken.insert(slot)
+    let number = try target.nextNumber()
+    writer = try system { () throws(SystemFailure) in
+      try SegmentWriter(
+        number, slot: slot, asOf: table.published, storeID: target.storeID, dictionary, in: target.directory,
+        target.platform)
+    }
+  }
+
+  private mutating func endSegmentIfFull() throws(ByteStoreError) {
+    guard let size = writer?.dataBytes, size + largeBytes >= target.segmentBytesMax else { return }
+    try endSegment()
+  }
+
+  private mutating func endSegment() throws(ByteStoreError) {
+    guard writer != nil else { return }
+    for (ordinal, old, plain) in large {
+      let new = try system { () throws(SystemFailure) in try writer?.addRun(ordinal, plain: plain.rawSpan) }
+      guard let new else { preconditionFailure("a segment is being written") }
+      pending.append(Move(ordinal: ordinal, old: old, new: new))
+    }
+    large = []
+    largeBytes = 0
+    guard let segment = try writer?.finish() else { preconditionFailure("a segment is being written") }
+    writer = nil
+    segments.append(segment)
+    moves += pending
+    pending = []
+    target.pause(.segmentWritten)
+  }
+}
+
+/// Where a flush lets go of everything for a moment.
+package enum FlushStep: Hashable, CaseIterable, Sendable {
+  case frozen
+  case segmentWritten
+  case checkpointWritten
+  case manifestReplaced
+  case entriesMoved
+}

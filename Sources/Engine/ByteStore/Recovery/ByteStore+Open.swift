@@ -1,0 +1,719 @@
+// Opening a store.
+//
+//   1. lock       one opener at a time (C10), and none on a network file system
+//   2. sync       the manifest, the logs whose end it does not record, and the directory: what a killed
+//                 process left in the page cache is made durable before anyone is shown it (C8)
+//   3. read       the manifest and the first page of the checkpoint, then every log in order
+//   4. decide     each log's end: damage or a torn tail (C9)
+//   5. repeat     the bytes of the last group are written once more, as they are: where a sync failed
+//                 before, the one of step 2 did not write them (F4)
+//   6. clean up   files that the manifest does not name; where an older one may have named them, it is
+//                 first written again, for it may be one that we see and that no power loss would leave (F4)
+//
+// Nothing else is written into an old log, and nothing is deleted before step 6.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// What an open hands to the store.
+package struct Opened {
+  var options: ByteStore.Options
+  var platform: Platform
+  var directory: any OpenDirectory
+  var durability: DurabilityReport
+  var lock: any DirectoryLock
+  package var manifest: Manifest
+  package var checkpoint: CheckpointFile?
+  package var table: SharedTable
+  /// The last log, if it is to be appended to: only with a broken rule.
+  var oldLog: LogWriter?
+  /// For the layer above, if there is one.
+  var recovered: Recovered?
+  var reserve = SpaceReserve()
+  /// The one that is read will not be gone after a power loss.
+  var isManifestSure = true
+  /// Files that are to go once a manifest can be written.
+  var leftovers: [String] = []
+  package var last = LogHeader.LogEnd(fileID: .zero, length: 0, sequence: .none)
+  var report = RecoveryReport()
+}
+
+extension Opened {
+  /// A store that is only read, before its manifest is known.
+  package init(reading directory: any OpenDirectory, lock: any DirectoryLock, _ platform: Platform) {
+    let cache = PageCache(bytesMax: 1 << 20, pageBytes: SegmentFormat.pageBytes)
+    self.init(
+      options: ByteStore.Options(), platform: platform, directory: directory,
+      // Nothing is written, so its value does not matter.
+      durability: DurabilityReport(fileSystem: "", medium: .unknown, sync: .fdatasync), lock: lock,
+      manifest: Manifest(storeID: .zero),
+      table: SharedTable(Table(hashSeed: .zero), cache, path: directory.path))
+  }
+}
+
+extension ByteStore {
+  /// Opens the store in the directory `path`, or makes one there.
+  package static func open(
+    _ path: String, options: Options = Options(), platform: Platform = .real
+  ) throws(ByteStoreError) -> ByteStore {
+    try StorePath.check(path)
+    var (options, platform) = (options, platform)
+    if options.isReadOnly {
+      options.createsIfMissing = false
+      options.maintenance = .manual
+      platform.fileSystem = ReadOnlyFileSystem(base: platform.fileSystem, protected: path)
+    }
+    let directory = try openDirectory(path, options, platform)
+    let durability = try refuseNetwork(directory)
+    let lock = try acquireLock(of: directory, options, platform)
+    do throws(ByteStoreError) {
+      return ByteStore(try read(directory, durability, lock, options, platform))
+    } catch {
+      lock.release()
+      throw error.meansDamage && isMarkedAsBackup(directory) ? .incompleteBackup(directory: path) : error
+    }
+  }
+
+  /// A manifest that a backup gave up again may come back in a power loss; its files do not.
+  private static func isMarkedAsBackup(_ directory: any OpenDirectory) -> Bool {
+    (try? directory.names().contains(StoreFile.backupMark)) ?? false
+  }
+
+  private static func openDirectory(
+    _ path: String, _ options: Options, _ platform: Platform
+  ) throws(ByteStoreError) -> any OpenDirectory {
+    if options.createsIfMissing, try system({ () throws(SystemFailure) in try !holdsStore(path, platform) }) {
+      // Asked before, so that not even a directory is made where no store can be.
+      try refuseNetwork(try nearestDirectory(to: path, platform))
+      try system { () throws(SystemFailure) in try platform.fileSystem.createDirectory(path) }
+    }
+    do throws(SystemFailure) {
+      return try platform.fileSystem.openDirectory(path)
+    } catch {
+      throw error.code == ENOENT ? .noStore(directory: path) : .system(error)
+    }
+  }
+
+  @discardableResult
+  private static func refuseNetwork(
+    _ directory: any OpenDirectory
+  ) throws(ByteStoreError) -> DurabilityReport {
+    let report = try system { () throws(SystemFailure) in try directory.durability() }
+    guard report.medium != .network else {
+      throw .networkFileSystem(directory: directory.path, fileSystem: report.fileSystem)
+    }
+    return report
+  }
+
+  /// The directory itself, or where it would be made.
+  private static func nearestDirectory(
+    to path: String, _ platform: Platform
+  ) throws(ByteStoreError) -> any OpenDirectory {
+    var rest = path[...]
+    while true {
+      do throws(SystemFailure) {
+        let isRelative = !path.hasPrefix("/")
+        return try platform.fileSystem.openDirectory(rest.isEmpty ? (isRelative ? "." : "/") : String(rest))
+      } catch {
+        guard error.code == ENOENT, !rest.isEmpty else { throw .system(error) }
+      }
+      while rest.last == "/" { rest.removeLast() }
+      while let last = rest.last, last != "/" { rest.removeLast() }
+    }
+  }
+
+  private static func holdsStore(
+    _ path: String, _ platform: Platform
+  ) throws(SystemFailure) -> Bool {
+    do throws(SystemFailure) {
+      return try platform.fileSystem.openDirectory(path).names().contains(StoreFile.manifest)
+    } catch {
+      guard error.code == ENOENT else { throw error }
+      return false
+    }
+  }
+
+  private static func acquireLock(
+    of directory: any OpenDirectory, _ options: Options, _ platform: Platform
+  ) throws(ByteStoreError) -> any DirectoryLock {
+    // Looked at first, so that not even a lock file is left in a directory that is not ours.
+    try refuseForeign(directory, options)
+    guard platform.keeps(.lock) else { return NoLock() }
+    return try takeLock(of: directory)
+  }
+
+  private struct NoLock: DirectoryLock {
+    func release() {}
+  }
+
+  static func takeLock(of directory: any OpenDirectory) throws(ByteStoreError) -> any DirectoryLock {
+    try takeLock(of: directory, file: StoreFile.lock)
+  }
+
+  /// Where something else has the name of the lock file, the directory's own lock keeps every other opener out.
+  package static func takeLockForRepair(of directory: any OpenDirectory) throws(ByteStoreError)
+    -> any DirectoryLock
+  {
+    do throws(ByteStoreError) { return try takeLock(of: directory) } catch {
+      guard case .nameTaken = error else { throw error }
+      return try takeLock(of: directory, file: nil)
+    }
+  }
+
+  private static func takeLock(
+    of directory: any OpenDirectory, file: String?
+  ) throws(ByteStoreError) -> any DirectoryLock {
+    let result = try system { () throws(SystemFailure) in try directory.lock(file, .readAndWrite) }
+    switch result {
+    case .acquired(let lock): return lock
+    case .held(let holder): throw .locked(directory: directory.path, holder: holder)
+    }
+  }
+
+  private static func refuseForeign(
+    _ directory: any OpenDirectory, _ options: Options
+  ) throws(ByteStoreError) {
+    let names = try system { () throws(SystemFailure) in try directory.names() }
+    guard !names.contains(StoreFile.manifest) else { return }
+    if !options.isReadOnly { try refuseTakenNames(among: names, directory) }
+    guard !names.contains(StoreFile.backupMark) else { throw .incompleteBackup(directory: directory.path) }
+    if let file = names.filter(isOurs).min() {
+      throw .corrupted(
+        Damage(
+          file: "\(directory.path)/\(StoreFile.manifest)", offset: 0,
+          expected: "a manifest, as there is \(file)", found: "no such file"))
+    }
+    let ours: Set = [StoreFile.lock, StoreFile.newManifest, StoreFile.spare, StoreFile.reserve]
+    if let other = names.filter({ !ours.contains($0) }).min() {
+      throw .notAStore(directory: directory.path, found: other)
+    }
+    guard options.createsIfMissing else { throw .noStore(directory: directory.path) }
+  }
+
+  /// Throws if a file of the store could not get its name. The reserve can be done without.
+  private static func refuseTakenNames(
+    among names: [String], _ directory: any OpenDirectory
+  ) throws(ByteStoreError) {
+    let taken = try TakenName.all(among: names.filter { $0 != StoreFile.reserve }, in: directory)
+    // Contents are not looked at before they are used.
+    guard let first = taken.filter({ $0.needed == .file }).min(by: { $0.name < $1.name }) else { return }
+    throw first.error(in: directory)
+  }
+
+  /// Whether a name tells that there was a store, even if there is no manifest.
+  package static func isOurs(_ name: String) -> Bool {
+    StoreFile.logNumber(of: name) != nil || StoreFile.isSegmentOrCheckpoint(name)
+      || StoreFile.isSalvaged(name) || StoreFile.setAsideParts(of: name) != nil
+  }
+
+  private static func read(
+    _ directory: any OpenDirectory, _ durability: DurabilityReport, _ lock: any DirectoryLock,
+    _ options: Options, _ platform: Platform
+  ) throws(ByteStoreError) -> Opened {
+    let manifest: Manifest
+    let found = try readManifest(directory, platform)
+    if let found {
+      manifest = found
+    } else {
+      // Again, for someone may have been here between the first look and the lock.
+      try refuseForeign(directory, options)
+      manifest = Manifest(storeID: platform.random.randomID())
+    }
+    if !options.isReadOnly {
+      let names = try system { () throws(SystemFailure) in try directory.names() }
+      try refuseTakenNames(among: names.filter { !manifest.names($0) }, directory)
+    }
+    // One without logs is written even if it is there: if the sync of its name failed, it may be there
+    // for us and not on the disk, and a log must not become durable before it (F4).
+    var isSure = true
+    if manifest.logs.isEmpty, manifest.checkpoint == nil {
+      isSure = try write(manifest, isThere: found != nil, directory, platform)
+    }
+    startReadingLastLog(manifest, directory)
+    try syncAll(manifest, directory, platform)
+    var opened = try openCheckpoint(
+      Opened(
+        options: options, platform: platform, directory: directory, durability: durability, lock: lock,
+        manifest: manifest,
+        table: SharedTable(
+          Table(hashSeed: platform.random.randomID()), cache(options), path: directory.path)))
+    opened.isManifestSure = isSure
+    if options.layerAbove != nil { opened.recovered = Recovered(before: opened.table.frozen()) }
+    for log in manifest.logs {
+      let file = try open(log, in: directory)
+      defer { file.close() }
+      try replay(log, file, &opened)
+    }
+    if !platform.keeps(.freshLogAfterOpen), let log = manifest.logs.last, log.end == nil {
+      let header = LogHeader(
+        fileID: log.fileID, storeID: manifest.storeID, number: log.number, capacity: log.capacity,
+        previous: opened.last)
+      opened.oldLog = LogWriter.goingOn(header, at: opened.last, try open(log, in: directory), platform)
+    }
+    try cleanUp(&opened)
+    return opened
+  }
+
+  // MARK: The manifest
+
+  private static func readManifest(
+    _ directory: any OpenDirectory, _ platform: Platform
+  ) throws(ByteStoreError) -> Manifest? {
+    let file: any OpenFile
+    do throws(SystemFailure) {
+      file = try directory.openFile(StoreFile.manifest, .readAndWrite)
+    } catch {
+      guard error.code != ENOENT else { return nil }
+      throw ByteStoreError(error)
+    }
+    defer { file.close() }
+    let bytes = try system { () throws(SystemFailure) in
+      if platform.keeps(.syncOnOpen) { try file.syncOnce(platform) }
+      let size = try file.size()
+      return try file.readAll(Int(min(size, UInt64(Manifest.bytesMax))), at: 0)
+    }
+    return try VersionedHeader.sound(bytes, file.path, supported: Manifest.version) {
+      bytes throws(ByteStoreError) in try Manifest(decoding: bytes, file: file.path)
+    }
+  }
+
+  /// False if there is one already and the disk has no room for another: then that waits for the first log.
+  private static func write(
+    _ manifest: Manifest, isThere: Bool, _ directory: any OpenDirectory, _ platform: Platform
+  ) throws(ByteStoreError) -> Bool {
+    do throws(ByteStoreError) {
+      try write(manifest, directory, platform)
+      return true
+    } catch {
+      guard isThere, error.asksForSpace else { throw error }
+      return false
+    }
+  }
+
+  package static func write(
+    _ manifest: Manifest, _ directory: any OpenDirectory, _ platform: Platform
+  ) throws(ByteStoreError) {
+    do throws(WriteFailure) {
+      do throws(WriteFailure) {
+        try manifest.replace(in: directory, platform)
+      } catch {
+        guard case .refused(let cause) = error, cause.meansFull else { throw error }
+        // No manifest ever names these two, and what they take is there for this (C11).
+        for name in [StoreFile.spare, StoreFile.reserve] { try? directory.remove(name) }
+        try manifest.replace(in: directory, platform)
+      }
+    } catch {
+      switch error {
+      case .refused(let cause), .unknown(let cause): throw ByteStoreError(cause)
+      }
+    }
+  }
+
+  // MARK: The checkpoint
+
+  private static func cache(_ options: Options) -> PageCache {
+    PageCache(
+      bytesMax: options.cacheBytesMax ?? PageCache.standardBytesMax(), pageBytes: SegmentFormat.pageBytes)
+  }
+
+  /// The table as the checkpoint has it, of which nothing is read yet but what names the segments.
+  private static func openCheckpoint(_ opened: Opened) throws(ByteStoreError) -> Opened {
+    var opened = opened
+    guard let entry = opened.manifest.checkpoint else { return opened }
+    let (source, table) = try tableOnDisk(entry, opened.manifest, in: opened.directory, opened.platform)
+    opened.checkpoint = source
+    opened.table = SharedTable(table, opened.table.cache, path: opened.directory.path)
+    opened.last = source.header.position
+    return opened
+  }
+
+  package static func tableOnDisk(
+    _ entry: Manifest.Checkpoint, _ manifest: Manifest, in directory: any OpenDirectory,
+    _ platform: Platform
+  ) throws(ByteStoreError) -> (CheckpointFile, Table) {
+    let source = try CheckpointFile(entry, storeID: manifest.storeID, in: directory, platform)
+    source.startReadingBeginnings()
+    try checkPresence(of: manifest.segments, directory)
+    let segments = manifest.segments.map {
+      Segment($0, storeID: manifest.storeID, in: directory, platform)
+    }
+    let table = Table(
+      source, segments: try uses(of: segments, source),
+      overflow: try overflow(of: source))
+    return (source, table)
+  }
+
+  private static func checkPresence(
+    of segments: [Manifest.Segment], _ directory: any OpenDirectory
+  ) throws(ByteStoreError) {
+    guard !segments.isEmpty else { return }
+    let names = Set(try system { () throws(SystemFailure) in try directory.names() })
+    guard let missing = segments.first(where: { !names.contains(StoreFile.segment($0.number)) }) else {
+      return
+    }
+    throw .corrupted(
+      Damage(
+        file: "\(directory.path)/\(StoreFile.segment(missing.number))", offset: 0,
+        expected: "a segment that the manifest names", found: "no such file"))
+  }
+
+  package static func uses(
+    of segments: [Segment], _ source: CheckpointFile
+  ) throws(ByteStoreError) -> [Table.SegmentUse?] {
+    let words = try words(.segments, of: source)
+    var uses = [Table.SegmentUse?](repeating: nil, count: (segments.map(\.slot).max() ?? -1) + 1)
+    for segment in segments {
+      let first = 3 * segment.slot
+      guard first + 2 < words.count, words[first] == segment.number.value else {
+        throw .corrupted(
+          Damage(
+            file: source.path, offset: source.header.offset(of: .segments) ?? 0,
+            expected: "segment \(segment.number.value) in slot \(segment.slot)", found: "another"))
+      }
+      let bytesMax = UInt64(segment.pages * SegmentFormat.pageBytes)
+      guard words[first + 1] <= bytesMax else {
+        throw .corrupted(
+          Damage(
+            file: source.path, offset: source.header.offset(of: .segments) ?? 0,
+            expected: "at most \(bytesMax) live bytes in slot \(segment.slot)", found: "\(words[first + 1])"))
+      }
+      uses[segment.slot] = Table.SegmentUse(
+        segment: segment, liveBytes: words[first + 1], liveEntries: words[first + 2])
+    }
+    return uses
+  }
+
+  package static func overflow(of source: CheckpointFile) throws(ByteStoreError) -> [UInt64] {
+    let slots = try words(.overflow, of: source).filter { $0 != 0 }
+    guard slots.allSatisfy({ SlotPages.isSlot($0, ordinals: source.header.ordinals) }) else {
+      throw .corrupted(
+        Damage(
+          file: source.path, offset: source.header.offset(of: .overflow) ?? 0, expected: "slots of the table",
+          found: "others"))
+    }
+    return slots
+  }
+
+  static func words(
+    _ region: CheckpointRegion, of source: CheckpointFile
+  ) throws(ByteStoreError) -> [UInt64] {
+    var words: [UInt64] = []
+    for page in 0..<source.pages(of: region) { words += try source.words(region, page) }
+    return words
+  }
+
+  // MARK: The logs
+
+  /// What it begins with is wanted soon: behind a clean end that is most often all there is of logs.
+  private static func startReadingLastLog(_ manifest: Manifest, _ directory: any OpenDirectory) {
+    guard let log = manifest.logs.last, let file = try? open(log, in: directory) else { return }
+    file.startReading(0..<64 << 10)
+    file.close()
+  }
+
+  /// Syncs the logs whose end is open, then the directory. The others were synced before the manifest
+  /// recorded their ends. One file at a time: a store may have more logs than a process has descriptors.
+  private static func syncAll(
+    _ manifest: Manifest, _ directory: any OpenDirectory, _ platform: Platform
+  ) throws(ByteStoreError) {
+    guard platform.keeps(.syncOnOpen) else { return }
+    for log in manifest.logs where log.end == nil {
+      let file = try open(log, in: directory)
+      defer { file.close() }
+      try system { () throws(SystemFailure) in try file.syncOnce(platform) }
+    }
+    try system { () throws(SystemFailure) in try directory.sync() }
+  }
+
+  private static func open(
+    _ log: Manifest.Log, in directory: any OpenDirectory
+  ) throws(ByteStoreError) -> any OpenFile {
+    let name = StoreFile.log(log.number)
+    do throws(SystemFailure) {
+      return try directory.openFile(name, log.end == nil ? .readAndWrite : .read)
+    } catch {
+      guard error.isNoFile else { throw .system(error) }
+      throw .corrupted(
+        Damage(
+          file: "\(directory.path)/\(name)", offset: 0, expected: "a log that the manifest names",
+          found: error.foundInPlaceOfFile))
+    }
+  }
+
+  private static func replay(
+    _ log: Manifest.Log, _ file: any OpenFile, _ opened: inout Opened
+  ) throws(ByteStoreError) {
+    let (fileBytes, bytes) = try system { () throws(SystemFailure) in
+      let fileBytes = try file.size()
+      // Beyond a recorded end nobody looks.
+      let end = log.end.map { max($0.length, UInt64(LogFormat.pageBytes)) } ?? LogFormat.capacityMax
+      return (fileBytes, try file.readAll(Int(min(fileBytes, end, LogFormat.capacityMax)), at: 0))
+    }
+    let header = try VersionedHeader.sound(bytes, file.path, supported: LogFormat.version) {
+      bytes throws(ByteStoreError) in try LogHeader(decoding: bytes, file: file.path)
+    }
+    try check(header, against: log, file, opened)
+    let broken = opened.platform.brokenRule
+    let ending = try LogReader(
+      header: header, bytes: bytes.rawSpan, fileBytes: fileBytes, path: file.path, broken: broken
+    )
+    .replay(recordedEnd: log.end) { commit throws(ByteStoreError) in
+      var newKeys = 0
+      let table = opened.table
+      // A store that found lost pages again took commits that need them.
+      let targets = try table.withLostPagesFound { () throws(ByteStoreError) in
+        newKeys = 0
+        return try table.prepare(commit, newKeys: &newKeys)
+      }
+      opened.table.apply([AppliedCommit(body: commit, targets: targets)])
+      if !opened.platform.keeps(.replayOnce) {
+        let again = try opened.table.prepare(commit, newKeys: &newKeys)
+        opened.table.apply([AppliedCommit(body: commit, targets: again)])
+      }
+      opened.recovered?.commits.append(commit)
+    }
+    if log.end == nil { try writeAgain(ending, of: file, bytes, opened.platform) }
+    opened.last = LogHeader.LogEnd(
+      fileID: header.fileID, length: ending.length, sequence: ending.lastSequence)
+    opened.report.logsRead += 1
+    opened.report.commitsReplayed += ending.commits
+    opened.report.wasClosedCleanly = ending.wasClosed
+    if ending.dropped > 0 {
+      opened.report.losses.append(
+        RecoveryReport.Loss(
+          file: file.path, offset: ending.length, length: ending.dropped,
+          reason: "a group of commits was cut off before it was acknowledged"))
+    }
+  }
+
+  /// Makes durable what the groups since the last known sync seem to hold. The sync of step 2 is not
+  /// enough: where an earlier one failed, the page cache shows bytes that no sync writes any more (F4).
+  /// The bytes stay what they are, so that a crash on the way changes nothing (C12).
+  private static func writeAgain(
+    _ ending: LogEnding, of file: any OpenFile, _ bytes: [UInt8], _ platform: Platform
+  ) throws(ByteStoreError) {
+    guard platform.keeps(.syncOnOpen), platform.keeps(.writeAgainOnOpen) else { return }
+    let start = Int(clamping: ending.durableThrough).roundedUp(toMultipleOf: LogFormat.pageBytes)
+    guard start < Int(ending.length) else { return }
+    try system { () throws(SystemFailure) in
+      try file.writeAll(
+        bytes.rawSpan.extracting(start..<Int(ending.length)), at: UInt64(start), platform)
+      try file.syncOnce(platform)
+    }
+  }
+
+  /// The log is the one that the manifest means, and it continues the one before it.
+  package static func check(
+    _ header: LogHeader, against log: Manifest.Log, _ file: any OpenFile, _ opened: Opened
+  ) throws(ByteStoreError) {
+    guard header.storeID == opened.manifest.storeID else {
+      throw .foreignFile(
+        file: file.path, expected: opened.manifest.storeID, found: header.storeID)
+    }
+    func require(
+      _ holds: Bool, _ offset: UInt64, _ expected: String, _ found: String
+    ) throws(ByteStoreError) {
+      guard !holds else { return }
+      throw .corrupted(Damage(file: file.path, offset: offset, expected: expected, found: found))
+    }
+    try require(
+      header.fileID == log.fileID && header.number == log.number, 16,
+      "log \(log.number.value) with id \(log.fileID)",
+      "log \(header.number.value) with id \(header.fileID)")
+    try require(
+      header.capacity == log.capacity, 56, "a capacity of \(log.capacity)", "\(header.capacity)")
+    try require(
+      header.previous == opened.last, 64,
+      "a log that continues commit \(opened.last.sequence.value)",
+      "one that continues commit \(header.previous.sequence.value)")
+  }
+
+  // MARK: Leftovers
+
+  /// Removes what a crash left between the making of a file and the manifest that would have named it.
+  /// Such a log has no commits; one that has any belongs to another manifest than the one we read.
+  private static func cleanUp(_ opened: inout Opened) throws(ByteStoreError) {
+    let directory = opened.directory
+    let manifest = opened.manifest
+    let names = try system { () throws(SystemFailure) in try directory.names() }
+    let live = manifest.fileNames
+    var unnamed: [String] = []
+    var namedBefore: [String] = []
+    let others = names.filter { !live.contains($0) }.sorted()
+    // A store that is written was refused with any of them. A store that is only read keeps them.
+    let taken = opened.options.isReadOnly ? try TakenName.all(among: others, in: directory).map(\.name) : []
+    for name in others where !taken.contains(name) {
+      guard try isLeftover(name, opened) else { continue }
+      if manifest.mayHaveNamed(name) { namedBefore.append(name) } else { unnamed.append(name) }
+    }
+    // First those that no manifest named: on a full disk, the next one needs their space.
+    try remove(unnamed, directory)
+    let mayRemove = namedBefore.isEmpty ? true : try writeBeforeDeleting(&opened)
+    if mayRemove {
+      try remove(namedBefore, directory)
+    } else {
+      opened.leftovers = namedBefore
+    }
+    if names.contains(StoreFile.reserve) { opened.reserve = try findReserve(in: directory) }
+  }
+
+  /// False if the disk has no room even for that: then the leftovers stay, in nobody's way, until it has.
+  private static func writeBeforeDeleting(_ opened: inout Opened) throws(ByteStoreError) -> Bool {
+    guard opened.platform.keeps(.writeManifestBeforeDeletingOnOpen) else { return true }
+    let manifest = opened.manifest.successor()
+    do throws(ByteStoreError) {
+      try write(manifest, opened.directory, opened.platform)
+    } catch {
+      guard error.asksForSpace else { throw error }
+      return false
+    }
+    opened.manifest = manifest
+    return true
+  }
+
+  private static func remove(_ names: [String], _ directory: any OpenDirectory) throws(ByteStoreError) {
+    for name in names { try system { () throws(SystemFailure) in try directory.remove(name) } }
+  }
+
+  private static func findReserve(in directory: any OpenDirectory) throws(ByteStoreError) -> SpaceReserve {
+    do throws(SystemFailure) {
+      return try SpaceReserve.find(in: directory)
+    } catch {
+      guard error.isNoFile else { throw .system(error) }
+      return SpaceReserve(isBlocked: !error.isMissingFile)
+    }
+  }
+
+  /// Whether a file that the manifest does not name may go; throws if it should have been named. What
+  /// salvage has set aside stays.
+  package static func isLeftover(_ name: String, _ opened: Opened) throws(ByteStoreError) -> Bool {
+    let manifest = opened.manifest
+    if let number = StoreFile.logNumber(of: name) {
+      // The checkpoint has the commits of those before the first.
+      let isCovered =
+        manifest.checkpoint != nil && number < manifest.logs.first?.number ?? manifest.nextLogNumber
+      if !isCovered { try checkHoldsNoCommit(name, opened) }
+      return true
+    }
+    if StoreFile.isCheckpoint(name) { try checkHoldsNothingNew(name, opened) }
+    return StoreFile.isSegmentOrCheckpoint(name) || StoreFile.isSalvaged(name)
+      || [StoreFile.newManifest, StoreFile.spare, StoreFile.backupMark].contains(name)
+  }
+
+  private static func checkHoldsNoCommit(
+    _ name: String, _ opened: Opened
+  ) throws(ByteStoreError) {
+    let page = LogFormat.pageBytes
+    let (path, bytes) = try system { () throws(SystemFailure) in
+      let file = try opened.directory.openFile(name, .read)
+      defer { file.close() }
+      return (file.path, try file.readAll(2 * page, at: 0))
+    }
+    guard bytes.count == 2 * page, let header = try leftoverHeader(bytes, path),
+      // A file that was never synced may show what another log left in the same blocks.
+      header.number == StoreFile.logNumber(of: name),
+      let frame = FrameHeader(
+        decoding: bytes.rawSpan.extracting(droppingFirst: page), file: header.fileID,
+        offset: UInt64(page), broken: opened.platform.brokenRule),
+      frame.kind == .commit
+    else { return }
+    guard header.storeID == opened.manifest.storeID else {
+      // Either file may be the stranger here.
+      throw .foreignFile(file: path, expected: opened.manifest.storeID, found: header.storeID)
+    }
+    throw .corrupted(
+      Damage(
+        file: "\(opened.directory.path)/\(StoreFile.manifest)", offset: 32,
+        expected: "a manifest that names \(name), which holds commits",
+        found: "an older one, of generation \(opened.manifest.generation)"))
+  }
+
+  /// A checkpoint that no manifest names yet covers commits that the logs still have.
+  private static func checkHoldsNothingNew(
+    _ name: String, _ opened: Opened
+  ) throws(ByteStoreError) {
+    let (path, page) = try system { () throws(SystemFailure) in
+      let file = try opened.directory.openFile(name, .read)
+      defer { file.close() }
+      return (file.path, try file.readAll(CheckpointFormat.pageBytes, at: 0))
+    }
+    let header: CheckpointHeader
+    do throws(ByteStoreError) {
+      header = try CheckpointHeader(decoding: page.rawSpan, file: path)
+    } catch {
+      if error.meansNewerFile { throw error }
+      // Its making was cut off.
+      return
+    }
+    guard header.storeID == opened.manifest.storeID else {
+      // Of another number, it is what a file of another store left in the same blocks.
+      guard header.number == StoreFile.checkpointNumber(of: name), try hasItsSegmentsHere(header, opened)
+      else { return }
+      throw .foreignFile(file: path, expected: opened.manifest.storeID, found: header.storeID)
+    }
+    guard header.position.sequence > opened.last.sequence else { return }
+    throw .corrupted(
+      Damage(
+        file: "\(opened.directory.path)/\(StoreFile.manifest)", offset: 32,
+        expected: "a manifest that names \(name), which has commit \(header.position.sequence.value)",
+        found: "an older one, of generation \(opened.manifest.generation)"))
+  }
+
+  /// Whether another store's checkpoint lies here with segments of that store: then the manifest may be the
+  /// stranger. Alone, it is what a file of another store left in the blocks of one whose making was cut off.
+  private static func hasItsSegmentsHere(
+    _ header: CheckpointHeader, _ opened: Opened
+  ) throws(ByteStoreError) -> Bool {
+    let entry = Manifest.Checkpoint(number: header.number, fileID: header.fileID, bytes: header.fileBytes)
+    do throws(ByteStoreError) {
+      let file = try CheckpointFile(entry, storeID: header.storeID, in: opened.directory, opened.platform)
+      let words = try words(.segments, of: file)
+      for index in stride(from: 0, to: words.count, by: 3) where words[index] != 0 {
+        if try isSegment(FileNumber(words[index]), of: header.storeID, opened) { return true }
+      }
+    } catch {
+      guard case .corrupted = error else { throw error }
+    }
+    return false
+  }
+
+  private static func isSegment(
+    _ number: FileNumber, of storeID: RandomID, _ opened: Opened
+  ) throws(ByteStoreError) -> Bool {
+    let page: [UInt8]
+    do throws(SystemFailure) {
+      let file = try opened.directory.openFile(StoreFile.segment(number), .read)
+      defer { file.close() }
+      page = try file.readAll(SegmentFormat.pageBytes, at: 0)
+    } catch {
+      guard error.isNoFile else { throw .system(error) }
+      return false
+    }
+    return try SegmentHeader(decoding: page.rawSpan, file: StoreFile.segment(number)).storeID == storeID
+  }
+
+  /// Nil if the making of the log was cut off before its header.
+  private static func leftoverHeader(
+    _ bytes: [UInt8], _ path: String
+  ) throws(ByteStoreError) -> LogHeader? {
+    do throws(ByteStoreError) {
+      return try LogHeader(decoding: bytes.rawSpan, file: path)
+    } catch {
+      if error.meansNewerFile { throw error }
+      return nil
+    }
+  }
+}
+
+extension ByteStoreError {
+  /// Of a file that no manifest names. A write that was cut off may leave the first bytes of a header with
+  /// anything behind them; but no release will have so high a version.
+  fileprivate var meansNewerFile: Bool {
+    if case .newerFormat(_, let found, _) = self { found < 256 } else { false }
+  }
+}

@@ -1,0 +1,47 @@
+// A moment between two commits, and the state of that moment.
+
+/// One committed state: the table, and what the layer above has for the same commit.
+package struct Frozen {
+  package var table: Table
+  package var pages: (any CheckpointPages)?
+}
+
+extension ByteStore {
+  /// Takes a turn as the leader of a commit does, once it is time and nobody leads: no commit is under way while `body`
+  /// runs.
+  func betweenCommits<Result>(
+    evenIfPoisoned: Bool = false, when isTime: (borrowing State) -> Bool = { !$0.isLeading },
+    _ body: (inout Writer) throws(WriteFailure) -> Result
+  ) throws(ByteStoreError) -> Result {
+    try state.withLock(when: isTime) { state throws(ByteStoreError) in
+      if let end = state.end, !(evenIfPoisoned && end.isPoison) { throw end }
+      state.startLeading()
+    }
+    let result = Swift.Result { () throws(WriteFailure) in
+      try writer.withLock { writer throws(WriteFailure) in try body(&writer) }
+    }
+    state.withLock { state in
+      if case .failure(let failure) = result { fail([], failure, &state) }
+      state.stopLeading()
+    }
+    state.wakeAll()
+    do throws(WriteFailure) {
+      return try result.get()
+    } catch {
+      switch error {
+      case .refused(let cause): throw .system(cause)
+      case .unknown(let cause): throw .outcomeUnknown(cause)
+      }
+    }
+  }
+
+  /// The state as it is now; to be called between two commits.
+  func freeze() -> Frozen { Frozen(table: table.frozen(), pages: options.layerAbove?.freeze()) }
+}
+
+extension ByteStoreError {
+  /// Ends the writing of a store, and not the reading.
+  var isPoison: Bool {
+    if case .outcomeUnknown = self { true } else { false }
+  }
+}

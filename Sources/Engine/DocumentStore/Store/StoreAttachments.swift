@@ -1,0 +1,30 @@
+// State that modules above this one keep for as long as a store is open.
+
+package import ByteStore
+
+/// State of a module above, one object of each type for each open store.
+package protocol StoreAttachment: AnyObject, Sendable {
+  init()
+
+  /// Called when a backup found a damaged blob, without knowing which one.
+  func blobsFoundDamaged()
+}
+
+/// Usable from any thread.
+package final class StoreAttachments: Sendable {
+  private let objects = Locked<[ObjectIdentifier: any StoreAttachment]>([:])
+
+  /// The attachment of this type, created on first use.
+  package func attachment<Attachment: StoreAttachment>(_ type: Attachment.Type) -> Attachment {
+    objects.withLock { objects in
+      if let found = objects[ObjectIdentifier(type)] as? Attachment { return found }
+      let created = Attachment()
+      objects[ObjectIdentifier(type)] = created
+      return created
+    }
+  }
+
+  func blobsFoundDamaged() {
+    for attachment in objects.withLock({ Array($0.values) }) { attachment.blobsFoundDamaged() }
+  }
+}

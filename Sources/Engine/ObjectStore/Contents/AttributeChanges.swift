@@ -1,0 +1,69 @@
+// What is to change of what is said about an object: each attribute is set or cleared, and all others stay.
+//
+//   set texts      under their own names                    cleared texts    their names in "cleared"
+//   set custom     names and values by turns in "custom"    cleared custom   their names in "clearedCustom"
+//   all custom cleared first                                                 "clearsCustom", true
+
+package import DocumentStore
+
+/// Changes of attributes; made by one client, and right whatever others have changed meanwhile.
+package struct AttributeChanges: Hashable, Sendable {
+  private var texts: [ObjectAttributes.TextField: String?] = [:]
+  private var custom: [String: String?] = [:]
+  /// Before anything of `custom` is set.
+  package var clearsCustom = false
+
+  package init() {}
+
+  /// Nil clears.
+  package mutating func set(_ field: ObjectAttributes.TextField, _ value: String?) {
+    texts.updateValue(value, forKey: field)
+  }
+
+  /// Nil clears.
+  package mutating func setCustom(_ name: String, _ value: String?) {
+    custom.updateValue(value, forKey: name)
+  }
+
+  package func apply(to attributes: inout ObjectAttributes) {
+    for (field, value) in texts { attributes[field] = value }
+    if clearsCustom { attributes.custom = [:] }
+    for (name, value) in custom { attributes.custom[name] = value }
+  }
+
+  // MARK: Records
+
+  private static let cleared = "cleared"
+  private static let clearedCustom = "clearedCustom"
+  private static let clearsCustom = "clearsCustom"
+
+  /// Whatever the attributes were, these are all.
+  init(replacingAllWith attributes: ObjectAttributes) {
+    for field in ObjectAttributes.TextField.allCases { set(field, attributes[field]) }
+    clearsCustom = true
+    for (name, value) in attributes.custom { setCustom(name, value) }
+  }
+
+  func add(to fields: inout StoredMap) {
+    var given = ObjectAttributes()
+    apply(to: &given)
+    given.add(to: &fields)
+    let clearedTexts = texts.filter { $0.value == nil }.map(\.key.rawValue).sorted()
+    let clearedNames = custom.filter { $0.value == nil }.map(\.key).sortedInUTF8()
+    fields[Self.cleared] = .array(clearedTexts.map { .string($0) })
+    fields[Self.clearedCustom] = .array(clearedNames.map { .string($0) })
+    fields[Self.clearsCustom] = .boolean(clearsCustom)
+  }
+
+  init(_ fields: StoredMap) {
+    func names(_ field: String) -> [String] {
+      if case .array(let values)? = fields[field] { values.compactMap(\.plainText) } else { [] }
+    }
+    let given = ObjectAttributes(fields)
+    for field in ObjectAttributes.TextField.allCases where given[field] != nil { set(field, given[field]) }
+    for name in names(Self.cleared) { ObjectAttributes.TextField(rawValue: name).map { set($0, nil) } }
+    clearsCustom = fields[Self.clearsCustom] == .boolean(true)
+    for name in names(Self.clearedCustom) { setCustom(name, nil) }
+    for (name, value) in given.custom { setCustom(name, value) }
+  }
+}

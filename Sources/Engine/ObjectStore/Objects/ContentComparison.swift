@@ -1,0 +1,56 @@
+// The agreement between objects and their contents, as a part of the store's check.
+//
+//   1. each object's content has a record
+//   2. each content's record belongs to an object
+//
+// It holds the ids of the contents, and of those that objects name: memory grows with the contents alone.
+
+import ByteStore
+package import DocumentStore
+
+private struct ContentComparison: RecordComparison {
+  let store: DocumentStore
+  private(set) var contents: Set<BlobID> = []
+  private var named: Set<BlobID> = []
+
+  init(_ store: DocumentStore) { self.store = store }
+
+  var contentsOfNoObject: Int { contents.count { !named.contains($0) } }
+
+  mutating func add(
+    _ document: StoredDocument, to agreement: inout StoreAgreement
+  ) throws(DocumentStoreError) {
+    let path = document.path
+    if let id = BlobRecord.id(path) { contents.insert(id) }
+    // Uploads that wait for a remote have contents as well.
+    if path.collectionID.isSameUTF8(as: ReservedPath.objects),
+      let blob = StoredObject.blob(in: document.fields)
+    {
+      named.insert(blob)
+    }
+    guard ObjectPath(path) != nil else { return }
+    agreement.objects += 1
+    guard let object = StoredObject(document) else {
+      return agreement.add("\(path) is no record of an object", isOfObject: true)
+    }
+    if try store.document(at: BlobRecord.path(object.blob)) == nil {
+      agreement.add(
+        "the object \(object.path.name) in \(object.path.bucket) has a content that is not there",
+        isOfObject: true)
+    }
+  }
+}
+
+extension DocumentStore {
+  /// Compares indexes with documents, and objects with contents. Throws if a document or a page of an index cannot be
+  /// read.
+  package func agreement(
+    progress: ((_ done: Int, _ total: Int) -> Void)? = nil
+  ) throws(DocumentStoreError) -> StoreAgreement {
+    var comparison = ContentComparison(self)
+    var agreement = try agreement(comparing: &comparison, progress: progress)
+    agreement.contents = comparison.contents.count
+    agreement.contentsOfNoObject = comparison.contentsOfNoObject
+    return agreement
+  }
+}

@@ -1,0 +1,32 @@
+// Whose contents are damaged: for a check that has found damage among contents and nowhere else.
+
+import ByteStore
+package import DocumentStore
+
+extension DocumentStore {
+  /// The objects whose contents cannot be read as they were written, as `bucket/name`. Reads each content once.
+  package func damagedObjects() throws(DocumentStoreError) -> [String] {
+    var isSound: [BlobID: Bool] = [:]
+    var damaged: [String] = []
+    for document in try documents(StructuredQuery(.collectionGroup(ReservedPath.objects))) {
+      guard let object = StoredObject(document) else { continue }
+      let known = isSound[object.blob]
+      let sound = if let known { known } else { try isContentSound(object.blob) }
+      isSound[object.blob] = sound
+      if !sound { damaged.append("\(object.path.bucket)/\(object.path.name)") }
+    }
+    return damaged
+  }
+
+  private func isContentSound(_ id: BlobID) throws(DocumentStoreError) -> Bool {
+    guard let place = try objects.place(of: id) else { return false }
+    do throws(ByteStoreError) {
+      try objects.blobs.verify(id, at: place)
+      return true
+    } catch {
+      guard error.isDamageOrUnreadable else { throw DocumentStoreError(error) }
+      objects.state.noteDamage(of: id)
+      return false
+    }
+  }
+}

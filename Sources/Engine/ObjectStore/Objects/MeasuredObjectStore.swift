@@ -1,0 +1,28 @@
+// Objects for programs outside of this package that measure them.
+
+import ByteStore
+public import DocumentStore
+
+/// What the benchmarks may call; not for users, and free to change.
+@_spi(Measure)
+public struct MeasuredObjectStore: Sendable {
+  private let objects: ObjectStore
+
+  public init(_ store: DocumentStore) { objects = store.objects }
+
+  /// Returns once the object is durable. Without MD5, which the storage API adds.
+  public func put(_ bytes: [UInt8], _ name: String) throws {
+    let writer = objects.blobs.writer()
+    try writer.append(bytes.rawSpan)
+    _ = try objects.put(
+      writer.finish(), md5: [], at: try path(name), ObjectAttributes(), token: "token")
+  }
+
+  public func content(_ name: String) throws -> [UInt8]? {
+    try objects.content(at: try path(name))?.reader.readAll()
+  }
+
+  private func path(_ name: String) throws -> ObjectPath {
+    ObjectPath(bucket: "bucket", name: try ObjectName(name))
+  }
+}

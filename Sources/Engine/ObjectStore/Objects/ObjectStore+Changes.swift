@@ -1,0 +1,344 @@
+// Giving an object a content, changing its attributes, and deleting it.
+//
+// How a content comes to an object:
+//
+//   1. look      is it there already? Then its latch is shared, and what was staged is let go of
+//   2. keep      else, with the latch alone: it gets a place on stable storage (C6)
+//   3. commit    the object's record, the record of a new content, and the removal of that of the content before,
+//                if this object was the last that had it; what stands in the way of that is tried again
+//   4. remove    the file of a content without a record
+//
+// A crash between 2 and 3 leaves a file that nothing refers to, and one between 3 and 4 as well: a sweep finds it.
+
+package import ByteStore
+package import DocumentStore
+
+extension ObjectStore {
+  /// Makes the object, or gives it another content and other attributes. Returns when that is durable. If it fails,
+  /// the object is as before, and nothing is left of the content unless another object has it.
+  package func put(
+    _ blob: FinishedBlob, md5: [UInt8], at path: ObjectPath, _ attributes: ObjectAttributes, token: String
+  ) throws(DocumentStoreError) -> StoredObject {
+    try put(blob, md5: md5, at: path, attributes, token: token, endsUpload: nil, for: nil)
+  }
+
+  func put(
+    _ blob: FinishedBlob, md5: [UInt8], at path: ObjectPath, _ attributes: ObjectAttributes,
+    token: String, endsUpload number: StagedNumber?, for queue: ObjectQueue?
+  ) throws(DocumentStoreError) -> StoredObject {
+    var object = StoredObject(
+      path: path, blob: blob.id, byteCount: blob.byteCount, md5: md5, made: .epoch, changed: .epoch,
+      metageneration: 1, tokens: [token], attributes: attributes)
+    do throws(DocumentStoreError) { try attributes.check() } catch {
+      blobs.discard(blob)
+      throw error
+    }
+    let put = state.beginPut()
+    defer { state.endPut(put) }
+    let hold = try hold(blob)
+    defer { letGo(of: hold) }
+    do throws(DocumentStoreError) {
+      try commit(&object, hold, endsUpload: number, for: queue)
+      mended(hold)
+      return object
+    } catch {
+      forget(hold, after: error)
+      throw error
+    }
+  }
+
+  private func commit(
+    _ object: inout StoredObject, _ hold: Hold, endsUpload number: StagedNumber?, for queue: ObjectQueue?
+  ) throws(DocumentStoreError) {
+    guard let queue else {
+      let time = try commit(object, hold, endsUpload: number, as: nil, nil)
+      (object.made, object.changed) = (time, time)
+      return
+    }
+    object = try queue.outbox.queueing { place throws(DocumentStoreError) in
+      var put = object
+      var change = QueuedChange(
+        number: place, path: put.path, kind: .put(put), session: queue.session)
+      let time = try commit(put, hold, endsUpload: number, as: change, queue.outbox)
+      (put.made, put.changed, change.time) = (time, time, time)
+      change.kind = .put(put)
+      queue.queued(change)
+      return put
+    }
+  }
+
+  private func commit(
+    _ object: StoredObject, _ hold: Hold, endsUpload number: StagedNumber?, as change: QueuedChange?,
+    _ outbox: ObjectOutbox?
+  ) throws(DocumentStoreError) -> StoredTimestamp {
+    try self.change { transaction throws(DocumentStoreError) in
+      let place = object.path.document
+      let before = try transaction.document(at: place)
+      // What waits for a remote keeps the content before.
+      let dropped = change == nil ? try drop(before, unless: object.blob, transaction) : nil
+      if let change { try outbox?.add(change, before, in: transaction) }
+      try transaction.write(.set(place, object.fields, transforms: StoredObject.timesOfCommit))
+      if let home = hold.newPlace { try transaction.write(BlobRecord.mutation(object.blob, at: home)) }
+      if let number { try transaction.write(.delete(UploadRecord.path(number))) }
+      return dropped
+    }
+  }
+
+  /// Changes the attributes. Nil if there is no such object.
+  package func update(
+    _ path: ObjectPath, _ body: (inout ObjectAttributes) -> Void
+  ) throws(DocumentStoreError) -> StoredObject? {
+    var result: StoredObject?
+    let time = try change { transaction throws(DocumentStoreError) in
+      result = nil
+      guard let document = try transaction.document(at: path.document) else { return nil }
+      var object = try object(of: document)
+      body(&object.attributes)
+      try object.attributes.check()
+      object.countChange()
+      result = object
+      try transaction.write(
+        .set(
+          path.document, object.fields,
+          transforms: [FieldTransform(StoredObject.changedField, .serverTimestamp)]))
+      return nil
+    }
+    if result != nil { result?.changed = time }
+    return result
+  }
+
+  /// Makes download tokens for an object anew, or takes them all away. Nil if there is no such object.
+  package func setTokens(_ tokens: [String], of path: ObjectPath) throws(DocumentStoreError) -> StoredObject?
+  {
+    var result: StoredObject?
+    _ = try change { transaction throws(DocumentStoreError) in
+      result = nil
+      guard let document = try transaction.document(at: path.document) else { return nil }
+      var object = try object(of: document)
+      object.tokens = tokens
+      result = object
+      try transaction.write(.set(path.document, object.fields))
+      return nil
+    }
+    return result
+  }
+
+  /// False if there is no such object.
+  package func delete(_ path: ObjectPath) throws(DocumentStoreError) -> Bool {
+    var isThere = false
+    _ = try change { transaction throws(DocumentStoreError) in
+      let before = try transaction.document(at: path.document)
+      isThere = before != nil
+      guard isThere else { return nil }
+      let dropped = try drop(before, unless: nil, transaction)
+      try transaction.write(.delete(path.document))
+      return dropped
+    }
+    return isThere
+  }
+
+  // MARK: Contents
+
+  /// A content that stays where it is until this is let go of.
+  struct Hold {
+    let id: BlobID
+    /// If it was not there before, or could not be read; then the latch is had alone.
+    var newPlace: BlobPlace?
+    /// Where a copy is that could not be read: its record is replaced by that of the new one.
+    var damagedPlace: BlobPlace?
+  }
+
+  func hold(_ blob: FinishedBlob) throws(DocumentStoreError) -> Hold {
+    let id = blob.id
+    state.latches.share(id)
+    do throws(DocumentStoreError) {
+      if let place = try place(of: id), isSound(id, at: place) {
+        blobs.discard(blob)
+        return Hold(id: id)
+      }
+    } catch {
+      blobs.discard(blob)
+      giveBack(state.latches.unshare(id), id)
+      throw error
+    }
+    giveBack(state.latches.unshare(id), id)
+    state.latches.take(id)
+    do throws(DocumentStoreError) {
+      let known = try place(of: id)
+      if let known, isSound(id, at: known) {
+        state.latches.downgrade(id)
+        blobs.discard(blob)
+        return Hold(id: id)
+      }
+      do throws(ByteStoreError) {
+        return Hold(id: id, newPlace: try blobs.keep(blob), damagedPlace: known)
+      } catch {
+        throw DocumentStoreError(error)
+      }
+    } catch {
+      blobs.discard(blob)
+      giveBack(state.latches.giveBack(id), id)
+      throw error
+    }
+  }
+
+  /// Whoever brings a content once more that is there already must not rely on a damaged copy, wherever the damage is, and
+  /// be it that another process has found it: all of it is read, once as long as the store is open. A copy that cannot be
+  /// read for another reason, such as too many open files, is not replaced.
+  private func isSound(_ id: BlobID, at place: BlobPlace) -> Bool {
+    guard !state.isKnownDamaged(id) else { return false }
+    guard !state.isKnownSound(id, at: place) else { return true }
+    do throws(ByteStoreError) {
+      // However large it is, whoever closes the store does not wait for it.
+      try blobs.verify(id, at: place) { store.bytes.isClosing }
+      state.noteSound(id, at: place)
+      return true
+    } catch {
+      guard error.isDamageOrUnreadable else { return true }
+      state.noteDamage(of: id)
+      return false
+    }
+  }
+
+  /// The record of a content names the copy that has come.
+  func mended(_ hold: Hold) {
+    if hold.newPlace != nil { state.forgetDamage(of: hold.id) }
+  }
+
+  /// The commit that was to name a new content has failed.
+  func forget(_ hold: Hold, after error: DocumentStoreError) {
+    guard let place = hold.newPlace, !error.leavesOutcomeOpen else { return }
+    state.dead.withLock { $0.note(place) }
+    // A file that took the place of a damaged one has its name, and its record.
+    if hold.damagedPlace?.home == .ownFile { return }
+    try? blobs.remove(hold.id, at: place)
+  }
+
+  func letGo(of hold: Hold) {
+    let isSuspect =
+      hold.newPlace == nil ? state.latches.unshare(hold.id) : state.latches.giveBack(hold.id)
+    giveBack(isSuspect, hold.id)
+  }
+
+  /// The last one who had a latch looks whether anyone needs the content, if somebody could not.
+  func giveBack(_ isSuspect: Bool, _ id: BlobID) {
+    if isSuspect { _ = try? collect(id) }
+  }
+
+  /// Removes the record of the content that an object had, if no other object has it. The content's latch is had
+  /// alone then. If somebody else has it, it is looked after the commit whether anybody needs the content: whoever has the
+  /// latch may look before that.
+  private func drop(
+    _ before: StoredDocument?, unless id: BlobID?, _ transaction: StoreTransaction
+  ) throws(DocumentStoreError) -> DroppedContent? {
+    guard let before, let old = StoredObject(before)?.blob, old != id else { return nil }
+    guard state.latches.takeIfFree(old) else { return DroppedContent(id: old, place: nil, isHeld: false) }
+    do throws(DocumentStoreError) {
+      let references = try transaction.documents(Self.references(to: old))
+      guard references.count == 1, let record = try transaction.document(at: BlobRecord.path(old)) else {
+        giveBack(state.latches.giveBack(old), old)
+        return nil
+      }
+      let dropped = DroppedContent(id: old, place: BlobRecord.place(record.fields))
+      try transaction.write(.delete(BlobRecord.path(old)))
+      return dropped
+    } catch {
+      giveBack(state.latches.giveBack(old), old)
+      throw error
+    }
+  }
+
+  /// Removes a content that no object has, record and file. False if one has it, or somebody works at it.
+  @discardableResult
+  func collect(_ id: BlobID) throws(DocumentStoreError) -> Bool {
+    guard state.latches.takeIfFree(id) else { return false }
+    var isGone = false
+    do throws(DocumentStoreError) {
+      _ = try change(givingBack: false) { transaction throws(DocumentStoreError) in
+        isGone = false
+        guard try transaction.documents(Self.references(to: id)).isEmpty else { return nil }
+        let record = try transaction.document(at: BlobRecord.path(id))
+        isGone = true
+        guard let record else { return nil }
+        try transaction.write(.delete(BlobRecord.path(id)))
+        return DroppedContent(id: id, place: BlobRecord.place(record.fields))
+      }
+      if isGone { try remove(DroppedContent(id: id, place: nil)) }
+    } catch {
+      giveBack(state.latches.giveBack(id), id)
+      throw error
+    }
+    giveBack(state.latches.giveBack(id), id)
+    return isGone
+  }
+
+  private func remove(_ dropped: DroppedContent) throws(DocumentStoreError) {
+    let place = dropped.place ?? BlobPlace(byteCount: 0, home: .ownFile)
+    state.dead.withLock { $0.note(place) }
+    try syncBuffered()
+    do throws(ByteStoreError) { try blobs.remove(dropped.id, at: place) } catch {
+      throw DocumentStoreError(error)
+    }
+  }
+
+  /// A power loss must not bring back a record whose file is gone: what is buffered is synced before a file goes, and
+  /// none goes while it is open whether a commit with its record survives.
+  func syncBuffered() throws(DocumentStoreError) {
+    do throws(ByteStoreError) {
+      try store.bytes.checkWritable()
+    } catch {
+      throw DocumentStoreError(error)
+    }
+    if store.options.durability == .buffered { try store.sync() }
+  }
+
+  // MARK: Commits
+
+  /// A content whose record a transaction removes.
+  struct DroppedContent {
+    let id: BlobID
+    let place: BlobPlace?
+    /// Its latch is had alone, and its record was removed.
+    var isHeld = true
+  }
+
+  /// Runs a transaction until it can be committed, and removes the file of what it dropped.
+  @discardableResult
+  func change(
+    givingBack: Bool = true,
+    _ body: (StoreTransaction) throws(DocumentStoreError) -> DroppedContent?
+  ) throws(DocumentStoreError) -> StoredTimestamp {
+    var attempt = 1
+    while true {
+      let transaction = try store.beginTransaction()
+      defer { transaction.end() }
+      var dropped: DroppedContent?
+      do throws(DocumentStoreError) {
+        dropped = try body(transaction)
+        let time = try transaction.commit() ?? .epoch
+        // What is left if that fails, a sweep removes.
+        if let dropped, dropped.isHeld {
+          try? remove(dropped)
+          if givingBack { giveBack(state.latches.giveBack(dropped.id), dropped.id) }
+        } else if let dropped {
+          transaction.end()
+          _ = try? collect(dropped.id)
+        }
+        return time
+      } catch {
+        if let dropped, dropped.isHeld, givingBack {
+          giveBack(state.latches.giveBack(dropped.id), dropped.id)
+        }
+        guard error.isWorthAnotherAttempt else { throw error }
+      }
+      transaction.end()
+      attempt += 1
+      store.waitBeforeAttempt(attempt)
+    }
+  }
+}
+
+extension DocumentStoreError {
+  /// Only the next open tells whether the commit has happened.
+  var leavesOutcomeOpen: Bool { if case .outcomeUnknown = self { true } else { false } }
+}

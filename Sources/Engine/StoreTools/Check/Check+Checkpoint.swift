@@ -1,0 +1,135 @@
+// The checkpoint's part of a check: every page of the file, and the table that the pages make.
+
+import ByteStore
+
+extension Check {
+  /// The checkpoint's header and every page of it.
+  mutating func checkPages(_ entry: Manifest.Checkpoint) throws(ByteStoreError) {
+    let name = StoreFile.checkpoint(entry.number)
+    guard let file = try open(name, "a checkpoint that the manifest names") else {
+      hasTable = false
+      return
+    }
+    defer { file.close() }
+    inspectKept(in: file, entry)
+    let source = try noting { check throws(ByteStoreError) in
+      try check.openCheckpoint(entry, file)
+    }
+    guard let source = source ?? nil else {
+      hasTable = false
+      return
+    }
+    advance(UInt64(CheckpointFormat.pageBytes), name)
+    var offset = UInt64(CheckpointFormat.pageBytes)
+    for region in source.header.regions {
+      let isTable = region.region.rawValue < CheckpointRegion.firstOfLayerAbove.rawValue
+      for page in 0..<region.pages {
+        let payload = try noting(at: offset) { _ throws(ByteStoreError) in
+          try source.payload(region.region, page)
+        }
+        if payload == nil, isTable { hasTable = false }
+        offset += UInt64(CheckpointFormat.pageBytes)
+        advance(UInt64(CheckpointFormat.pageBytes), name)
+      }
+    }
+    opened.checkpoint = source
+    opened.last = source.header.position
+  }
+
+  /// Entries that the layer above has kept here as well, as far as they can be read; what is wrong with a page is told
+  /// elsewhere.
+  func inspectKept(in file: TolerantFile, _ entry: Manifest.Checkpoint?) {
+    guard let inspect, let source = try? CheckpointSource.read(file, entry, platform) else { return }
+    for (key, value) in restore({ region in (try? source.payloads(region)) ?? [nil] }) {
+      _ = inspect(key.rawSpan, value.rawSpan)
+    }
+  }
+
+  /// Nil, and the version taken down, if only that keeps it from being opened.
+  private mutating func openCheckpoint(
+    _ entry: Manifest.Checkpoint, _ file: TolerantFile
+  ) throws(ByteStoreError) -> CheckpointFile? {
+    let page = try file.read(CheckpointFormat.pageBytes, at: 0) ?? []
+    let (_, damage) = try VersionedHeader.decode(page, file.path, supported: CheckpointFormat.version) {
+      page throws(ByteStoreError) in try CheckpointHeader(decoding: page, file: file.path)
+    }
+    if let damage {
+      report.add(damage)
+      return nil
+    }
+    return try CheckpointFile(entry, storeID: opened.manifest.storeID, in: directory, platform)
+  }
+
+  /// The checkpoint's pages, and the table that they make.
+  mutating func checkTable(_ entry: Manifest.Checkpoint) throws(ByteStoreError) {
+    try checkPages(entry)
+    guard hasTable, let source = opened.checkpoint else { return }
+    let segments = opened.manifest.segments.map {
+      Segment($0, storeID: opened.manifest.storeID, in: directory, platform)
+    }
+    let table = try noting { _ throws(ByteStoreError) in
+      try Self.loadedTable(
+        Table(
+          source, segments: try ByteStore.uses(of: segments, source),
+          overflow: try ByteStore.overflow(of: source)), source)
+    }
+    hasTable = table != nil
+    guard let table else { return }
+    checkFreeList(table, source)
+    opened.table = SharedTable(table, opened.table.cache, path: directory.path)
+  }
+
+  private static func loadedTable(
+    _ table: Table, _ source: CheckpointFile
+  ) throws(ByteStoreError) -> Table {
+    var table = table
+    for pages in table.pageAddresses {
+      for index in 0..<pages.count {
+        let address = pages.address(index)
+        guard !table.isLoaded(address) else { continue }
+        guard table.install(try source.words(address), at: address) else { throw source.madeUp(address) }
+      }
+    }
+    return table
+  }
+
+  /// What a read of the open store may still have to get from the checkpoint.
+  mutating func loadTable(ofOpenStore table: Table) throws(ByteStoreError) {
+    guard let source = table.source else { return }
+    let loaded = try noting { _ throws(ByteStoreError) in try Self.loadedTable(table, source) }
+    hasTable = loaded != nil
+    if let loaded { opened.table = SharedTable(loaded, opened.table.cache, path: directory.path) }
+  }
+
+  /// The list of free ordinals has each of them once, and no other.
+  private mutating func checkFreeList(_ table: Table, _ source: CheckpointFile) {
+    let free = table.freeOrdinals
+    let isRight =
+      free.count == table.ordinals - table.keys && Set(free).count == free.count
+      && free.allSatisfy { table.location(of: $0) == .none }
+    guard !isRight else { return }
+    report.add(
+      Damage(
+        file: source.path, offset: source.header.offset(of: .free) ?? 0,
+        expected: "the \(table.ordinals - table.keys) ordinals that are not in use", found: "others"))
+    hasTable = false
+  }
+
+  mutating func checkInvariants(_ table: Table) {
+    report.keys = table.keys
+    guard let broken = table.invariantBroken() else { return }
+    hasTable = false
+    report.add(
+      Damage(
+        file: opened.checkpoint?.path ?? directory.path, offset: 0, expected: "a table that keeps its rules",
+        found: "one in which \(broken)"))
+  }
+}
+
+extension CheckpointFormat {
+  /// Whether a page has its checksum.
+  static func isRight(_ page: RawSpan, file: RandomID, offset: UInt64, _ broken: Rule?) -> Bool {
+    var trailer = ByteReader(page.extracting(droppingFirst: pageBytes - 4))
+    return trailer.uint32() == checksum(ofPage: page, file: file, offset: offset, broken: broken)
+  }
+}

@@ -1,0 +1,147 @@
+// The logs' part of a check: every frame, the end, and the table as the commits leave it.
+
+import ByteStore
+
+extension Check {
+  mutating func checkLogs(appliesCommits: Bool) throws(ByteStoreError) {
+    // Behind damage nobody knows where the next log begins: it is believed.
+    var isBehindDamage = opened.manifest.checkpoint != nil && opened.checkpoint == nil
+    for log in opened.manifest.logs {
+      let isWhole = try checkLog(log, isBehindDamage, applies: appliesCommits)
+      isBehindDamage = !isWhole && log.end == nil
+      if !isWhole {
+        hasTable = false
+        if let end = log.end {
+          opened.last = LogHeader.LogEnd(fileID: log.fileID, length: end.length, sequence: end.sequence)
+        }
+      }
+    }
+  }
+
+  /// False if it is damaged.
+  private mutating func checkLog(
+    _ log: Manifest.Log, _ isBehindDamage: Bool, applies: Bool
+  ) throws(ByteStoreError) -> Bool {
+    guard let file = try open(StoreFile.log(log.number), "a log that the manifest names") else {
+      return false
+    }
+    defer { file.close() }
+    defer { advance(min(file.size, LogFormat.capacityMax), file.name) }
+    guard let bytes = try file.read(Int(LogFormat.capacityMax) + 1, at: 0) else {
+      report.add(file.unreadable(0, "a log"))
+      return false
+    }
+    guard let header = try logHeader(bytes, file) else {
+      scan(bytes, file, log.fileID, UInt64(bytes.count), log.end?.length, .none)
+      return false
+    }
+    if isBehindDamage { opened.last = header.previous }
+    let isOurs: Void? = try noting { check throws(ByteStoreError) in
+      try ByteStore.check(header, against: log, file.file, check.opened)
+    }
+    scan(bytes, file, header.fileID, header.capacity, log.end?.length, header.previous.sequence)
+    guard isOurs != nil else { return false }
+    return try replay(bytes, file, header, log, applies: applies && hasTable)
+  }
+
+  mutating func logHeader(_ bytes: [UInt8], _ file: TolerantFile) throws(ByteStoreError) -> LogHeader? {
+    let (header, damage) = try VersionedHeader.decode(bytes, file.path, supported: LogFormat.version) {
+      bytes throws(ByteStoreError) in try LogHeader(decoding: bytes, file: file.path)
+    }
+    if let damage { report.add(damage) }
+    return damage == nil ? header : nil
+  }
+
+  /// What a reader passes over: gaps, and bytes between the frames that were never anything but zero.
+  mutating func scan(
+    _ bytes: [UInt8], _ file: TolerantFile, _ fileID: RandomID, _ capacity: UInt64, _ recordedEnd: UInt64?,
+    _ previous: SequenceNumber
+  ) {
+    let scan = LogScan(
+      bytes.rawSpan, fileID: fileID, capacity: capacity, recordedEnd: recordedEnd, after: previous,
+      broken: platform.brokenRule)
+    for gap in scan.gaps {
+      report.add(
+        file.damage(gap.lowerBound, "a frame, as the log goes on", "none up to byte \(gap.upperBound)"))
+    }
+    for frame in scan.frames where frame.context(in: bytes.rawSpan) == nil {
+      report.add(file.damage(frame.offset, "the context of a log", "bytes that are none"))
+    }
+    let header = UInt64(LogFormat.headerBytes)..<UInt64(LogFormat.pageBytes)
+    for range in [header] + scan.unused(bytes.rawSpan) {
+      let range = range.clamped(to: 0..<UInt64(bytes.count))
+      guard let index = bytes[Int(range.lowerBound)..<Int(range.upperBound)].firstIndex(where: { $0 != 0 })
+      else { continue }
+      report.add(file.damage(UInt64(index), "zeros up to byte \(range.upperBound)", "something else"))
+    }
+  }
+
+  private mutating func replay(
+    _ bytes: [UInt8], _ file: TolerantFile, _ header: LogHeader, _ log: Manifest.Log, applies: Bool
+  ) throws(ByteStoreError) -> Bool {
+    let table = opened.table
+    var isDamaged = false
+    let ending = try noting { check throws(ByteStoreError) in
+      try LogReader(
+        header: header, bytes: bytes.rawSpan, fileBytes: UInt64(bytes.count), path: file.path,
+        broken: check.platform.brokenRule
+      )
+      .replay(recordedEnd: log.end) { commit throws(ByteStoreError) in
+        guard applies, !isDamaged else { return }
+        let applied: Void? = try check.noting { _ throws(ByteStoreError) in
+          var newKeys = 0
+          table.apply([AppliedCommit(body: commit, targets: try table.prepare(commit, newKeys: &newKeys))])
+        }
+        isDamaged = applied == nil
+      }
+    }
+    guard let ending else { return false }
+    opened.last = LogHeader.LogEnd(
+      fileID: header.fileID, length: ending.length, sequence: ending.lastSequence)
+    if ending.dropped > 0 {
+      report.losses.append(
+        RecoveryReport.Loss(
+          file: file.path, offset: ending.length, length: ending.dropped,
+          reason: "a group of commits was cut off before it was acknowledged"))
+    }
+    return !isDamaged
+  }
+
+  /// For `keysInLogs`; nil if a log is damaged, about which `checkLogs` tells.
+  func findKeysInLogs() throws(ByteStoreError) -> Set<UInt64>? {
+    var keys: Set<UInt64> = []
+    for log in opened.manifest.logs {
+      guard let file = try TolerantFile(StoreFile.log(log.number), in: directory) else { return nil }
+      defer { file.close() }
+      guard let bytes = try file.read(Int(LogFormat.capacityMax) + 1, at: 0) else { return nil }
+      let scan = LogScan(
+        bytes.rawSpan, fileID: log.fileID, capacity: UInt64(bytes.count), recordedEnd: log.end?.length,
+        after: .none, broken: platform.brokenRule)
+      guard scan.gaps.isEmpty else { return nil }
+      for frame in scan.frames where frame.header.kind == .commit {
+        let start = Int(frame.offset) + LogFormat.frameHeaderBytes
+        guard let commit = CommitBody(decoding: Array(bytes[start..<start + frame.header.bodyBytes])) else {
+          return nil
+        }
+        for operation in commit.operations {
+          keys.insert(hash(of: commit.bytes.rawSpan.extracting(operation.key)))
+        }
+      }
+    }
+    return keys
+  }
+
+  func hash(of key: RawSpan) -> UInt64 { KeyHash(seed: opened.manifest.storeID).hash(key) }
+
+  /// The commits behind the checkpoint, as the table has them.
+  mutating func checkTail() throws(ByteStoreError) {
+    let table = opened.table.frozen()
+    checkInvariants(table)
+    guard inspect != nil else { return }
+    try table.forEachTailEntry { _, commit, key, value throws(ByteStoreError) in
+      let bytes = commit.bytes.rawSpan
+      inspectEntry(
+        bytes.extracting(key), bytes.extracting(value), "\(directory.path)/the logs", UInt64(key.lowerBound))
+    }
+  }
+}

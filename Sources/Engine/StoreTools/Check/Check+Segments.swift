@@ -1,0 +1,146 @@
+// The segments' part of a check: every page and every entry, each against the table.
+
+import ByteStore
+
+extension Check {
+  mutating func checkSegments() throws(ByteStoreError) {
+    var table = hasTable ? TableCheck(opened.table.frozen()) : nil
+    for entry in opened.manifest.segments {
+      guard let file = try open(StoreFile.segment(entry.number), "a segment that the manifest names") else {
+        table?.skip(0..<entry.pages, slot: entry.slot)
+        continue
+      }
+      defer { file.close() }
+      try checkSegment(file, entry, &table)
+    }
+    guard let table else { return }
+    table.forEachMissing { ordinal, location in
+      guard let entry = opened.manifest.segments.first(where: { $0.slot == location.slot }) else { return }
+      report.add(
+        Damage(
+          file: "\(directory.path)/\(StoreFile.segment(entry.number))",
+          offset: table.offset(of: location), expected: "the entry of ordinal \(ordinal)", found: "none"))
+    }
+  }
+
+  mutating func checkSegment(
+    _ file: TolerantFile, _ entry: Manifest.Segment?, _ table: inout TableCheck?
+  ) throws(ByteStoreError) {
+    let (found, damages) = try SegmentSource.read(
+      file, entry, StoreFile.segmentNumber(of: file.name), dictionaries: dictionaries, platform)
+    for damage in damages { report.add(damage) }
+    guard let source = found else {
+      if let entry { table?.skip(0..<entry.pages, slot: entry.slot) }
+      return
+    }
+    if let dictionary = source.dictionary { dictionaries = [dictionary] }
+    if let entry { table?.dataStarts[entry.slot] = source.header.dataStart }
+    advance(source.header.dataStart, file.name)
+    guard let entry, !isEntryRight(entry, source, file) else {
+      return try checkEntries(source, entry, &table)
+    }
+    // Another file under its name: its entries have nothing to do with the table.
+    table?.skip(0..<entry.pages, slot: entry.slot)
+    var noTable: TableCheck?
+    try checkEntries(source, nil, &noTable)
+  }
+
+  private mutating func isEntryRight(
+    _ entry: Manifest.Segment, _ source: SegmentSource, _ file: TolerantFile
+  ) -> Bool {
+    guard source.isHeaderSound else { return true }
+    let header = source.header
+    let storeID = opened.manifest.storeID
+    guard header.storeID == storeID else {
+      report.add(file.damage(32, "store \(storeID)", "store \(header.storeID)"))
+      return false
+    }
+    guard header.fileID == entry.fileID, header.number == entry.number else {
+      report.add(
+        file.damage(
+          16, "segment \(entry.number.value) with id \(entry.fileID)",
+          "segment \(header.number.value) with id \(header.fileID)"))
+      return false
+    }
+    guard header.pages == entry.pages, header.fileBytes == entry.bytes else {
+      report.add(
+        file.damage(
+          72, "\(entry.pages) pages in \(entry.bytes) bytes", "\(header.pages) in \(header.fileBytes)"))
+      return false
+    }
+    if let position = opened.checkpoint?.header.position.sequence, header.asOf > position {
+      report.add(file.damage(56, "entries as of commit \(position.value) or before", "\(header.asOf.value)"))
+    }
+    return true
+  }
+
+  /// What was seen of a segment's entries.
+  private struct Seen {
+    var entries: UInt64 = 0
+    var liveBytes: UInt64 = 0
+    /// No page is damaged, so that the numbers are those of the whole segment.
+    var isWhole: Bool
+  }
+
+  private mutating func checkEntries(
+    _ source: SegmentSource, _ entry: Manifest.Segment?, _ table: inout TableCheck?
+  ) throws(ByteStoreError) {
+    var buffer = ReadBuffer()
+    var seen = Seen(isWhole: source.isHeaderSound)
+    let slot = entry?.slot ?? 0
+    try source.forEachEntry(slot: slot) { stored, location, bytes throws(ByteStoreError) in
+      checkEntry(stored, location, bytes, source, &table, &seen, &buffer)
+    } damaged: { pages, damage throws(ByteStoreError) in
+      seen.isWhole = false
+      report.add(damage)
+      table?.skip(pages, slot: slot)
+      advance(UInt64(pages.count * SegmentFormat.pageBytes), source.file.name)
+    }
+    report.entries += seen.entries
+    if table != nil {
+      report.deadBytes += UInt64(source.pages * SegmentFormat.pageBytes) - seen.liveBytes
+    }
+    guard seen.isWhole, seen.entries != source.header.entries else { return }
+    report.add(source.file.damage(64, "\(source.header.entries) entries", "\(seen.entries)"))
+  }
+
+  private mutating func checkEntry(
+    _ entry: StoredEntry, _ location: Location, _ bytes: RawSpan, _ source: SegmentSource,
+    _ table: inout TableCheck?, _ seen: inout Seen, _ buffer: inout ReadBuffer
+  ) {
+    seen.entries += 1
+    let page = location.page ?? 0
+    let offset = source.header.offset(of: location)
+    if entry.offset == 0 { advance(UInt64(pages(of: location) * SegmentFormat.pageBytes), source.file.name) }
+    guard source.decode(entry, from: bytes, into: &buffer), let parts = EntryBytes.split(buffer.bytes) else {
+      table?.skip(page..<page + 1, slot: location.slot ?? 0)
+      // Without the dictionary none can be decoded, and that was told.
+      if !entry.isCompressed || source.dictionary != nil { report.add(source.noEntry(page, entry.offset)) }
+      return
+    }
+    let key = buffer.bytes.extracting(parts.key)
+    if table != nil {
+      guard table?.isLive(entry, location) == true else { return }
+      seen.liveBytes += UInt64(bytesUsed(entry, location))
+      guard table?.isRightKey(key, of: entry) == true else {
+        let expected = "the key that ordinal \(entry.ordinal) stands for"
+        return report.add(source.file.damage(offset, expected, "another"))
+      }
+    }
+    guard keysInLogs.isEmpty || !keysInLogs.contains(hash(of: key)) else { return }
+    inspectEntry(key, buffer.bytes.extracting(droppingFirst: parts.valueStart), source.path, offset)
+  }
+
+  private func pages(of location: Location) -> Int {
+    if case .run(_, _, let pages) = location.place { pages } else { 1 }
+  }
+
+  private func bytesUsed(_ entry: StoredEntry, _ location: Location) -> Int {
+    if case .run(_, _, let pages) = location.place { pages * SegmentFormat.pageBytes } else { entry.bytes }
+  }
+
+  mutating func inspectEntry(_ key: RawSpan, _ value: RawSpan, _ file: String, _ offset: UInt64) {
+    guard let wrong = inspect?(key, value) else { return }
+    report.addEntry(Damage(file: file, offset: offset, expected: "a record", found: wrong))
+  }
+}

@@ -1,0 +1,367 @@
+// A segment as it is, damaged or not: every page that is right can be read, whatever else is wrong.
+//
+// A page has a checksum that begins with the file's id and the page's offset. So a page proves itself, and
+// the id with it: where the header is damaged, the id of the manifest, or what stands in the header, is
+// tried on the pages. A run tells its own length by its entry. Only the dictionary needs the header; if that
+// or the dictionary itself is damaged, another segment's serves if it is the same.
+
+import ByteStore
+
+struct SegmentSource {
+  /// A damaged one is made out as far as it goes: then only `fileID` is proven, by a page.
+  private(set) var header: SegmentHeader
+  private(set) var isHeaderSound = true
+  /// Nil if it is damaged: entries that were compressed cannot be read then.
+  private(set) var dictionary: EntryDictionary?
+  /// The pages of each run; nil if they have to be found by their entries.
+  private(set) var runs: [Int]?
+  /// What is wrong outside of pages.
+  private(set) var damages: [Damage] = []
+
+  let file: TolerantFile
+  private let platform: Platform
+
+  /// Nil if nothing of it can be made out. `entry` is what a manifest says about it, `number` what its name
+  /// says.
+  static func read(
+    _ file: TolerantFile, _ entry: Manifest.Segment?, _ number: FileNumber?, dictionaries: [EntryDictionary],
+    _ platform: Platform
+  ) throws(ByteStoreError) -> (source: SegmentSource?, damages: [Damage]) {
+    let pageBytes = SegmentFormat.pageBytes
+    guard let page = try file.read(pageBytes, at: 0) else {
+      let damage = file.unreadable(0, "a segment's header")
+      let source = try recovered(file, entry, number, page: [], damage, dictionaries, platform)
+      return (source, source?.damages ?? [damage])
+    }
+    let (header, damage) = try VersionedHeader.decode(
+      page, file.path, supported: SegmentFormat.version
+    ) { page throws(ByteStoreError) in try SegmentHeader(decoding: page, file: file.path) }
+    guard let header else {
+      let source = try recovered(file, entry, number, page: page, damage, dictionaries, platform)
+      return (source, source?.damages ?? [damage].compactMap(\.self))
+    }
+    var source = SegmentSource(header, file, platform)
+    source.damages = [damage].compactMap(\.self)
+    try source.checkFrame()
+    try source.readDictionary(dictionaries)
+    try source.readRuns()
+    return (source, source.damages)
+  }
+
+  private init(_ header: SegmentHeader, _ file: TolerantFile, _ platform: Platform) {
+    self.header = header
+    self.file = file
+    self.platform = platform
+  }
+
+  /// For a header that is damaged.
+  mutating func assume(asOf: SequenceNumber) { header.asOf = asOf }
+
+  var path: String { file.path }
+  var fileID: RandomID { header.fileID }
+  var pages: Int { header.pages }
+
+  // MARK: The header
+
+  /// The file's size, and the zeros that no checksum covers.
+  private mutating func checkFrame() throws(ByteStoreError) {
+    if file.size != header.fileBytes {
+      damages.append(
+        file.damage(
+          min(file.size, header.fileBytes), "a file of \(header.fileBytes) bytes", "\(file.size) bytes"))
+    }
+    let pageBytes = UInt64(SegmentFormat.pageBytes)
+    try checkZeros(UInt64(SegmentFormat.headerBytes)..<pageBytes)
+    try checkZeros(pageBytes + UInt64(header.dictionaryBytes)..<header.dataStart)
+    try checkZeros(
+      min(header.offset(ofPage: pages) + UInt64(4 * header.runs), header.fileBytes)..<header.fileBytes)
+  }
+
+  private mutating func checkZeros(_ range: Range<UInt64>) throws(ByteStoreError) {
+    guard let offset = try file.firstNonZero(in: range) else { return }
+    damages.append(file.damage(offset, "zeros up to byte \(range.upperBound)", "something else"))
+  }
+
+  private mutating func readDictionary(_ others: [EntryDictionary]) throws(ByteStoreError) {
+    let offset = UInt64(SegmentFormat.pageBytes)
+    let bytes = try file.read(header.dictionaryBytes, at: offset)
+    if let bytes, bytes.count == header.dictionaryBytes,
+      checksum(of: bytes, at: offset) == header.dictionaryCRC || platform.brokenRule == .checkPages
+    {
+      dictionary = EntryDictionary(bytes)
+      return
+    }
+    damages.append(
+      file.damage(offset, "a dictionary with checksum \(header.dictionaryCRC)", "something else"))
+    dictionary = others.first {
+      $0.bytes.count == header.dictionaryBytes && checksum(of: $0.bytes, at: offset) == header.dictionaryCRC
+    }
+  }
+
+  private mutating func readRuns() throws(ByteStoreError) {
+    let offset = header.offset(ofPage: pages)
+    let bytes = try file.read(4 * header.runs, at: offset)
+    guard let bytes, bytes.count == 4 * header.runs,
+      checksum(of: bytes, at: offset) == header.runTableCRC || platform.brokenRule == .checkPages
+    else {
+      damages.append(file.damage(offset, "a run table with checksum \(header.runTableCRC)", "something else"))
+      return
+    }
+    var reader = ByteReader(bytes.rawSpan)
+    let runs = (0..<header.runs).map { _ in Int(reader.uint32() ?? 0) }
+    guard runs.reduce(0, +) == header.runPages,
+      runs.allSatisfy({ (1...SegmentFormat.runPagesMax).contains($0) })
+    else {
+      damages.append(file.damage(offset, "runs of \(header.runPages) pages", "others"))
+      return
+    }
+    self.runs = runs
+  }
+
+  private func checksum(of bytes: [UInt8], at offset: UInt64) -> UInt32 {
+    var checksum = Checksum(file: fileID, offset: offset, broken: platform.brokenRule)
+    checksum.update(bytes.rawSpan)
+    return checksum.value
+  }
+
+  // MARK: Pages
+
+  enum Piece {
+    /// Entries that each lie within one page.
+    case page(Int)
+    /// One entry in several pages.
+    case run(Int, pages: Int)
+  }
+
+  /// Hands over every page and run that is right, and the pages of those that are not.
+  func forEachPiece(
+    _ body: (Piece, RawSpan) throws(ByteStoreError) -> Void,
+    damaged: (Range<Int>, Damage) throws(ByteStoreError) -> Void
+  ) throws(ByteStoreError) {
+    let start = header.dataStart
+    let small = isHeaderSound ? header.smallPages : 0
+    try file.forEachPage(of: SegmentFormat.pageBytes, at: start, count: small) {
+      page, bytes throws(ByteStoreError) in
+      let offset = header.offset(ofPage: page)
+      if let bytes, isRight(bytes, at: offset) { return try body(.page(page), bytes) }
+      try damaged(page..<page + 1, bytes == nil ? file.unreadable(offset, "a page") : wrong(offset))
+    }
+    if isHeaderSound, let runs {
+      try forEachRun(runs, body, damaged)
+    } else {
+      try find(small, body, damaged)
+    }
+  }
+
+  private func forEachRun(
+    _ runs: [Int], _ body: (Piece, RawSpan) throws(ByteStoreError) -> Void,
+    _ damaged: (Range<Int>, Damage) throws(ByteStoreError) -> Void
+  ) throws(ByteStoreError) {
+    var page = header.smallPages
+    for count in runs {
+      let offset = header.offset(ofPage: page)
+      if let bytes = try run(page, count) {
+        try body(.run(page, pages: count), bytes.rawSpan)
+      } else {
+        try damaged(page..<page + count, wrong(offset))
+      }
+      page += count
+    }
+  }
+
+  /// Page by page, whatever each is: alone, or the first of a run.
+  private func find(
+    _ first: Int, _ body: (Piece, RawSpan) throws(ByteStoreError) -> Void,
+    _ damaged: (Range<Int>, Damage) throws(ByteStoreError) -> Void
+  ) throws(ByteStoreError) {
+    var page = first
+    while page < pages {
+      let offset = header.offset(ofPage: page)
+      let bytes = try file.read(SegmentFormat.pageBytes, at: offset) ?? []
+      if isRight(bytes.rawSpan, at: offset) {
+        try body(isHeaderSound ? .run(page, pages: 1) : .page(page), bytes.rawSpan)
+        page += 1
+      } else if let count = Self.runPages(bytes.rawSpan), page + count <= pages,
+        let run = try run(page, count)
+      {
+        try body(.run(page, pages: count), run.rawSpan)
+        page += count
+      } else {
+        try damaged(page..<page + 1, wrong(offset))
+        page += 1
+      }
+    }
+  }
+
+  private func run(_ page: Int, _ count: Int) throws(ByteStoreError) -> [UInt8]? {
+    let offset = header.offset(ofPage: page)
+    guard let bytes = try file.read(count * SegmentFormat.pageBytes, at: offset),
+      bytes.count == count * SegmentFormat.pageBytes, isRight(bytes.rawSpan, at: offset)
+    else { return nil }
+    return bytes
+  }
+
+  /// How many pages the entry at the front of `page` needs, if it needs more than this one.
+  private static func runPages(_ page: RawSpan) -> Int? {
+    var reader = ByteReader(page)
+    guard reader.skip(4), let size = reader.varint(), size >> 1 <= UInt64(SegmentFormat.entryBytesMax)
+    else { return nil }
+    var stored = size >> 1
+    if size & 1 == 1 {
+      guard let count = reader.varint(), count < stored else { return nil }
+      stored = count
+    }
+    let bytes = reader.offset + Int(stored) + SegmentFormat.trailerBytes
+    let pages = bytes.roundedUp(toMultipleOf: SegmentFormat.pageBytes) / SegmentFormat.pageBytes
+    return pages > 1 ? pages : nil
+  }
+
+  private func isRight(_ page: RawSpan, at offset: UInt64) -> Bool {
+    guard page.byteCount >= SegmentFormat.pageBytes else { return false }
+    var trailer = ByteReader(page.extracting(droppingFirst: page.byteCount - 4))
+    let checksum = SegmentFormat.checksum(
+      ofPage: page, file: fileID, offset: offset, broken: platform.brokenRule)
+    return trailer.uint32() == checksum || platform.brokenRule == .checkPages
+  }
+
+  private func wrong(_ offset: UInt64) -> Damage {
+    file.damage(offset, "a page that has its checksum", "bytes that have another")
+  }
+
+  // MARK: Entries
+
+  /// Hands over every entry whose bytes are right, with its location in a table in which the segment has
+  /// `slot`; the pages of what is damaged; and the entries that cannot be made out in pages that are right.
+  func forEachEntry(
+    slot: Int, _ body: (StoredEntry, Location, RawSpan) throws(ByteStoreError) -> Void,
+    damaged: (Range<Int>, Damage) throws(ByteStoreError) -> Void
+  ) throws(ByteStoreError) {
+    try forEachPiece(
+      { piece, bytes throws(ByteStoreError) in
+        switch piece {
+        case .page(let page): try entries(ofPage: page, slot, bytes, body, damaged)
+        case .run(let page, let pages):
+          guard let entry = StoredEntry(decoding: bytes, at: 0) else {
+            return try damaged(page..<page + pages, noEntry(page, 0))
+          }
+          try body(entry, Location(slot: slot, page: page, pages: pages), bytes)
+        }
+      }, damaged: damaged)
+  }
+
+  private func entries(
+    ofPage page: Int, _ slot: Int, _ bytes: RawSpan,
+    _ body: (StoredEntry, Location, RawSpan) throws(ByteStoreError) -> Void,
+    _ damaged: (Range<Int>, Damage) throws(ByteStoreError) -> Void
+  ) throws(ByteStoreError) {
+    var trailer = ByteReader(bytes.extracting(droppingFirst: SegmentFormat.pagePayloadBytes))
+    let payload = bytes.extracting(first: SegmentFormat.pagePayloadBytes)
+    var offset = 0
+    for _ in 0..<(trailer.uint16() ?? 0) {
+      guard let entry = StoredEntry(decoding: payload, at: offset) else {
+        return try damaged(page..<page + 1, noEntry(page, offset))
+      }
+      try body(entry, Location(slot: slot, page: page, offset: offset, bytes: entry.bytes), payload)
+      offset += entry.bytes
+    }
+  }
+
+  func noEntry(_ page: Int, _ offset: Int) -> Damage {
+    file.damage(header.offset(ofPage: page) + UInt64(offset), "an entry", "bytes that are none")
+  }
+
+  /// The entry's plain bytes into `buffer`; false if they cannot be had.
+  func decode(_ entry: StoredEntry, from bytes: RawSpan, into buffer: inout ReadBuffer) -> Bool {
+    if entry.isCompressed, dictionary == nil { return false }
+    return Segment.decode(entry, from: bytes, dictionary ?? EntryDictionary([]), into: &buffer)
+  }
+}
+
+// MARK: - Without a header
+
+extension SegmentSource {
+  /// With a header that is made out from its damaged bytes, from the manifest and from the pages.
+  private static func recovered(
+    _ file: TolerantFile, _ entry: Manifest.Segment?, _ number: FileNumber?, page: [UInt8], _ damage: Damage?,
+    _ dictionaries: [EntryDictionary], _ platform: Platform
+  ) throws(ByteStoreError) -> SegmentSource? {
+    let raw = SegmentHeader(repairing: page)
+    let blocks = Int(clamping: file.size / UInt64(SegmentFormat.pageBytes))
+    for fileID in [entry?.fileID, raw?.fileID].compactMap(\.self) {
+      let header = SegmentHeader(
+        fileID: fileID, storeID: .zero, number: number ?? FileNumber(0), asOf: .none,
+        smallPages: min(max(blocks - 1, 0), Manifest.Segment.pagesMax))
+      var source = SegmentSource(header, file, platform)
+      source.isHeaderSound = false
+      source.damages = [damage].compactMap(\.self)
+      guard let first = try source.firstRightPage() else { continue }
+      try source.place(raw, entry, firstBlock: first + 1, blocks, dictionaries)
+      return source
+    }
+    return nil
+  }
+
+  /// Counted from the block behind the header.
+  private func firstRightPage() throws(ByteStoreError) -> Int? {
+    for page in 0..<pages {
+      let offset = header.offset(ofPage: page)
+      guard let bytes = try file.read(SegmentFormat.pageBytes, at: offset) else { continue }
+      if isRight(bytes.rawSpan, at: offset) { return page }
+      if let count = Self.runPages(bytes.rawSpan), try run(page, count) != nil { return page }
+    }
+    return nil
+  }
+
+  /// Finds out where the pages begin, and with that the dictionary.
+  private mutating func place(
+    _ raw: SegmentHeader?, _ entry: Manifest.Segment?, firstBlock: Int, _ blocks: Int,
+    _ dictionaries: [EntryDictionary]
+  ) throws(ByteStoreError) {
+    let offset = UInt64(SegmentFormat.pageBytes)
+    if let raw, let bytes = try file.read(raw.dictionaryBytes, at: offset),
+      bytes.count == raw.dictionaryBytes, checksum(of: bytes, at: offset) == raw.dictionaryCRC,
+      SegmentFormat.dataStart(dictionaryBytes: bytes.count) <= UInt64(firstBlock) * offset
+    {
+      dictionary = EntryDictionary(bytes)
+      header.dictionaryBytes = bytes.count
+    } else {
+      let before = min(firstBlock - 1, max(0, blocks - 1 - (entry?.pages ?? 0)))
+      header.dictionaryBytes = min(before * SegmentFormat.pageBytes, EntryDictionary.bytesMax)
+      dictionary = before == 0 ? EntryDictionary([]) : try match(dictionaries, blocks: before)
+    }
+    let left = blocks - Int(header.dataStart / offset)
+    header.smallPages = max(0, min(entry?.pages ?? left, left, Manifest.Segment.pagesMax))
+  }
+
+  /// The dictionary of another segment that stands here as well.
+  private func match(
+    _ dictionaries: [EntryDictionary], blocks: Int
+  ) throws(ByteStoreError) -> EntryDictionary? {
+    let pageBytes = SegmentFormat.pageBytes
+    guard blocks * pageBytes <= EntryDictionary.bytesMax.roundedUp(toMultipleOf: pageBytes),
+      let found = try file.read(blocks * pageBytes, at: UInt64(pageBytes))
+    else { return nil }
+    return dictionaries.first { other in
+      let count = other.bytes.count
+      return count.roundedUp(toMultipleOf: pageBytes) == blocks * pageBytes && found.count >= count
+        && found[..<count] == other.bytes[...] && found[count...].allSatisfy { $0 == 0 }
+    }
+  }
+}
+
+extension SegmentHeader {
+  /// What a damaged header says where the format leaves a choice; nothing of it is proven.
+  fileprivate init?(repairing page: [UInt8]) {
+    guard page.count >= SegmentFormat.pageBytes else { return nil }
+    let model = SegmentHeader(fileID: .zero, storeID: .zero, number: FileNumber(0), asOf: .none).encoded()
+    var repaired = page
+    for range in [0..<16, 96..<98] { repaired.replaceSubrange(range, with: model[range]) }
+    var checksum = Checksum()
+    checksum.update(repaired.rawSpan.extracting(first: SegmentFormat.headerBytes - 4))
+    var bytes: [UInt8] = []
+    bytes.append(littleEndian: checksum.value)
+    repaired.replaceSubrange(SegmentFormat.headerBytes - 4..<SegmentFormat.headerBytes, with: bytes)
+    guard let header = try? SegmentHeader(decoding: repaired.rawSpan, file: "") else { return nil }
+    self = header
+  }
+}

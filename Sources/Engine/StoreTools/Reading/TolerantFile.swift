@@ -1,0 +1,105 @@
+// Reading files that may be damaged: what the device does not give is told, and costs no other byte.
+
+import ByteStore
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// A file, open for reading whatever there is.
+struct TolerantFile {
+  let file: any OpenFile
+  let name: String
+  let size: UInt64
+
+  var path: String { file.path }
+
+  /// Nil if there is no such file, or nothing that can be read as one.
+  init?(_ name: String, in directory: any OpenDirectory) throws(ByteStoreError) {
+    do throws(SystemFailure) {
+      file = try directory.openFile(name, .read)
+    } catch {
+      guard error.isNoFile else { throw .system(error) }
+      return nil
+    }
+    self.name = name
+    do throws(SystemFailure) {
+      size = try file.size()
+    } catch {
+      file.close()
+      throw .system(error)
+    }
+  }
+
+  func close() { file.close() }
+
+  /// The bytes at `offset`, fewer at the end of the file; nil if the device does not give them.
+  func read(_ count: Int, at offset: UInt64) throws(ByteStoreError) -> [UInt8]? {
+    let left = offset < size ? size - offset : 0
+    // Twice: what a device does not give the first time, it may give the second.
+    for _ in 0..<2 {
+      do throws(SystemFailure) {
+        return try file.readAll(Int(min(UInt64(count), left)), at: offset)
+      } catch {
+        guard error.code == EIO else { throw .system(error) }
+      }
+    }
+    return nil
+  }
+
+  /// Hands over `count` pages from `start` on, each with its number from 0; nil for one that the device does
+  /// not give or that the file does not have.
+  func forEachPage(
+    of pageBytes: Int, at start: UInt64, count: Int,
+    _ body: (Int, RawSpan?) throws(ByteStoreError) -> Void
+  ) throws(ByteStoreError) {
+    let pagesAtOnce = (256 << 10) / pageBytes
+    for first in stride(from: 0, to: count, by: pagesAtOnce) {
+      let pages = min(pagesAtOnce, count - first)
+      let offset = start + UInt64(first * pageBytes)
+      if let bytes = try read(pages * pageBytes, at: offset) {
+        try Self.forEachPage(of: pageBytes, in: bytes, first: first, count: pages, body)
+      } else {
+        for page in first..<first + pages {
+          let bytes = try read(pageBytes, at: start + UInt64(page * pageBytes))
+          try Self.forEachPage(of: pageBytes, in: bytes ?? [], first: page, count: 1, body)
+        }
+      }
+    }
+  }
+
+  private static func forEachPage(
+    of pageBytes: Int, in bytes: [UInt8], first: Int, count: Int,
+    _ body: (Int, RawSpan?) throws(ByteStoreError) -> Void
+  ) throws(ByteStoreError) {
+    for page in 0..<count {
+      let start = page * pageBytes
+      if start + pageBytes <= bytes.count {
+        try body(first + page, bytes.rawSpan.extracting(start..<start + pageBytes))
+      } else {
+        try body(first + page, nil)
+      }
+    }
+  }
+
+  func damage(_ offset: UInt64, _ expected: String, _ found: String) -> Damage {
+    Damage(file: path, offset: offset, expected: expected, found: found)
+  }
+
+  /// What to say about bytes that `read` did not give.
+  func unreadable(_ offset: UInt64, _ expected: String) -> Damage {
+    damage(offset, expected, offset < size ? "bytes that the device does not give" : "the end of the file")
+  }
+
+  /// Where the first byte that is not zero stands in `range`, of which nothing may be anything else.
+  func firstNonZero(in range: Range<UInt64>) throws(ByteStoreError) -> UInt64? {
+    guard !range.isEmpty,
+      let bytes = try read(Int(clamping: range.upperBound - range.lowerBound), at: range.lowerBound)
+    else { return nil }
+    return bytes.firstIndex { $0 != 0 }.map { range.lowerBound + UInt64($0) }
+  }
+}

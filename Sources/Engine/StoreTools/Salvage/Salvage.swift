@@ -1,0 +1,351 @@
+// Making a store out of what can be read of a damaged one. Nothing is deleted: the originals stay, under
+// other names.
+//
+//   1. lock
+//   2. resume    a salvage that was cut off in its switch is brought to its end
+//   3. check     names that something else has than a file are freed (SalvageClearing). A healthy store is left alone, but
+//                not one whose bytes are sound and whose entries the layer above cannot decode
+//   4. sources   files by what they say of themselves (SalvageSources)
+//   5. base      the checkpoint that explains most; how each entry is judged (SalvageCheckpoint)
+//   6. table     entries, then commits; definitions that the layer above cannot decode are left out; then come entries
+//                that are missing and that the context of a log or a checkpoint has (SalvageTable)
+//   7. judge     entries that the layer above cannot decode are left out
+//   8. write     segments, a checkpoint and a manifest of a new store, under salvaged names
+//   9. switch    the originals are set aside, the new files get their names (SalvageDirectory)
+//
+// Up to step 9 the old files are only read, and step 9 can be taken up wherever it was cut off. So a crash
+// at any moment leaves a directory on which a salvage gives the same keys. The new store has a new id: what
+// was set aside can never be taken for a part of it.
+
+package import ByteStore
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+extension ByteStore {
+  /// Makes a store that opens, of all that can be read. A healthy one is left alone.
+  ///
+  /// `restore` says which entries must be there, from what the layer above has kept in a checkpoint: those whose
+  /// keys have no value are added. `judge` says which entries it cannot decode: these are left out, and a store that
+  /// has any is not healthy.
+  package static func salvage(
+    _ path: String, platform: Platform = .real, restore: @escaping SalvageRestore = { _ in [] },
+    judge: (any EntryJudge)? = nil, progress: ((CheckProgress) -> Void)? = nil
+  ) throws(ByteStoreError) -> SalvageReport {
+    let directory = try directoryOfStore(path, platform)
+    let lock = try takeLockForRepair(of: directory)
+    defer { lock.release() }
+    var salvage = Salvage(directory, lock, platform, restore, judge, progress)
+    return try salvage.run()
+  }
+}
+
+/// Entries that must be there, given the payloads of a checkpoint's regions; nil for a page that is damaged.
+package typealias SalvageRestore = (
+  _ pages: (CheckpointRegion) -> [[UInt8]?]
+) -> [(key: [UInt8], value: [UInt8])]
+
+/// Decides which entries of a salvaged store can be decoded. The layer above has one.
+package protocol EntryJudge: AnyObject {
+  /// Answers what `check` finds with the inspector that it is given: it is called once, or again when the inspector has
+  /// learnt from the first time.
+  func report(
+    _ check: (@escaping EntryInspector) throws(ByteStoreError) -> CheckReport
+  ) throws(ByteStoreError) -> CheckReport
+
+  /// The name of an entry that other entries are decoded with, if it cannot be decoded itself; nil for every other.
+  func brokenDefinition(_ key: RawSpan, _ value: RawSpan) -> String?
+
+  /// The entries that cannot be decoded, of those that `forEach` hands over: all of a store, each time it is called.
+  func undecodable(
+    _ forEach: (_ body: (_ key: RawSpan, _ value: RawSpan) -> Void) throws(ByteStoreError) -> Void
+  ) throws(ByteStoreError) -> [(key: [UInt8], name: String)]
+}
+
+struct Salvage {
+  private let directory: any OpenDirectory
+  private let lock: any DirectoryLock
+  private let platform: Platform
+  private let restore: SalvageRestore
+  private let judge: (any EntryJudge)?
+  private let progress: ((CheckProgress) -> Void)?
+
+  init(
+    _ directory: any OpenDirectory, _ lock: any DirectoryLock, _ platform: Platform,
+    _ restore: @escaping SalvageRestore, _ judge: (any EntryJudge)?, _ progress: ((CheckProgress) -> Void)?
+  ) {
+    self.directory = directory
+    self.lock = lock
+    self.platform = platform
+    self.restore = restore
+    self.judge = judge
+    self.progress = progress
+  }
+
+  // MARK: Steps
+
+  mutating func run() throws(ByteStoreError) -> SalvageReport {
+    var names = try system { () throws(SystemFailure) in try directory.names() }
+    if let manifest = try SalvageSwitch.interrupted(Set(names), directory) {
+      let cleared = try SalvageClearing(names, directory, platform)
+      var report = try resume(manifest)
+      report.setAside += cleared.setAside
+      return report
+    }
+    var check = Check(directory, lock, platform, nil, progress)
+    try check.run(nil)
+    var checked = try inspected(check.report)
+    guard !checked.isSound else { return try healthy(check, names) }
+    let damage = checked.findings
+    let cleared = try SalvageClearing(names, directory, platform)
+    if !cleared.setAside.isEmpty {
+      names = try system { () throws(SystemFailure) in try directory.names() }
+      check = Check(directory, lock, platform, nil, progress)
+      try check.run(nil)
+      checked = try inspected(check.report)
+      if checked.isSound { return try healthy(check, names).cleared(cleared, damage) }
+    }
+    try SalvageSwitch.removeUnfinished(directory)
+    var report = SalvageReport(outcome: .salvaged, damage: damage)
+    let sources = try SalvageSources(names, directory, platform)
+    defer { sources.close() }
+    report.foreign = sources.foreign
+    report.filesRead = sources.filesRead
+    let gathered = try gather(sources, report)
+    report = gathered.report
+    let manifest: Manifest
+    do throws(ByteStoreError) {
+      manifest = try write(gathered.table, gathered.segments, sources.manifest, names)
+    } catch {
+      try? SalvageSwitch.removeUnfinished(directory)
+      throw error
+    }
+    report = try switchOver(manifest, report, cleared.number)
+    report.setAside += cleared.setAside
+    return report
+  }
+
+  /// The report of a check, and for a store whose bytes are sound that of the layer above, if there is one.
+  private func inspected(_ report: CheckReport) throws(ByteStoreError) -> CheckReport {
+    guard report.isSound, let judge else { return report }
+    let (directory, lock, platform, restore, progress) = (directory, lock, platform, restore, progress)
+    return try judge.report { inspect throws(ByteStoreError) in
+      var check = Check(directory, lock, platform, inspect, progress)
+      check.restore = restore
+      try check.run(nil)
+      return check.report
+    }
+  }
+
+  private func healthy(_ check: Check, _ names: [String]) throws(ByteStoreError) -> SalvageReport {
+    if names.contains(where: StoreFile.isSalvaged) {
+      try ByteStore.write(check.manifest.successor(), directory, platform)
+      try SalvageSwitch.removeUnfinished(directory)
+    }
+    var report = SalvageReport(storeID: check.manifest.storeID)
+    report.keys = check.report.keys
+    report.checkpoint = .whole
+    return report
+  }
+
+  private func resume(_ manifest: Manifest) throws(ByteStoreError) -> SalvageReport {
+    var report = try switchOver(manifest.successor(), SalvageReport(outcome: .completed), nil, goesOn: true)
+    if let entry = manifest.checkpoint {
+      let checkpoint = try CheckpointFile(entry, storeID: manifest.storeID, in: directory, platform)
+      report.keys = checkpoint.header.keys
+    }
+    return report
+  }
+
+  // MARK: Gathering
+
+  private struct Gathered {
+    var table: Table
+    var segments: [SegmentSource]
+    var report: SalvageReport
+  }
+
+  private func gather(
+    _ sources: SalvageSources, _ report: SalvageReport
+  ) throws(ByteStoreError) -> Gathered {
+    let judge = try SalvageBase.choose(sources)
+    var report = report
+    report.checkpoint = judge.map { $0.isWhole ? .whole : .partial } ?? .none
+    for loss in sources.openLogLosses {
+      report.addGap("\(directory.path)/\(loss.name)", loss.range, loss.reason)
+    }
+    let chosen = SalvageBase.segments(sources, judge)
+    if judge == nil, chosen.isEmpty, sources.isKnownToHaveNoCheckpoint { report.checkpoint = .whole }
+    var done: UInt64 = 0
+    let total = sources.segments.reduce(0) { $0 + $1.file.size }
+    var table = SalvageTable(sources, judge, report, directory, platform) { file, bytes in
+      done += bytes
+      progress?(CheckProgress(file: file, bytesDone: done, bytesTotal: max(done, total)))
+    }
+    try table.addSegments(chosen, platform)
+    try table.applyLogs(from: SalvageBase.firstLog(sources, judge))
+    // Before what is missing is added: a right definition elsewhere takes the place of a broken one.
+    if let layer = self.judge { try table.leaveOutDefinitions(layer) }
+    for log in sources.logs { try table.addMissing(try log.context(directory), self.judge) }
+    for checkpoint in sources.checkpoints {
+      try table.addMissing(
+        restore { region in (try? checkpoint.payloads(region)) ?? [nil] }, self.judge)
+    }
+    if let layer = self.judge { try table.leaveOut(layer) }
+    let result = table.finish()
+    return Gathered(table: result, segments: table.segments, report: table.report)
+  }
+
+  // MARK: Writing
+
+  private func write(
+    _ table: Table, _ segments: [SegmentSource], _ old: Manifest?, _ names: [String]
+  ) throws(ByteStoreError) -> Manifest {
+    var manifest = Manifest(storeID: platform.random.randomID())
+    let numbers = FileNumbers(old, names)
+    manifest.nextLogNumber = numbers.nextLog
+    let target = FlushJob.Target(
+      directory: SalvageDirectory(directory: directory), platform: platform, storeID: manifest.storeID,
+      segmentBytesMax: ByteStore.Options().segmentBytesMax, nextNumber: { numbers.next() })
+    var job = FlushJob(table, target)
+    try job.writeTail()
+    for (slot, source) in segments.enumerated() { try job.rescue(source, slot: slot) }
+    try job.endSegments()
+    // What was read before and is not there any more, the device does not give.
+    guard job.moves.count == table.keys else {
+      job.discard()
+      throw .system(SystemFailure(operation: "pread", path: directory.path, code: EIO))
+    }
+    let position = LogHeader.LogEnd(fileID: .zero, length: 0, sequence: table.published)
+    manifest.checkpoint = try job.writeCheckpoint(position: position, nil)
+    manifest.segments = job.segmentsLeft.map(\.entry).sorted { $0.number < $1.number }
+    manifest.nextFileNumber = numbers.next()
+    try system { () throws(SystemFailure) in try directory.sync() }
+    return manifest
+  }
+
+  private func switchOver(
+    _ manifest: Manifest, _ report: SalvageReport, _ number: UInt64?, goesOn: Bool = false
+  ) throws(ByteStoreError) -> SalvageReport {
+    var change = SalvageSwitch(manifest, directory, platform, number)
+    try change.run(goesOn: goesOn)
+    var report = report
+    report.setAside = change.setAside
+    report.storeID = manifest.storeID
+    return report
+  }
+}
+
+/// Numbers for files that no file in the directory has.
+private final class FileNumbers {
+  let nextLog: LogNumber
+  private var value: UInt64
+
+  init(_ manifest: Manifest?, _ names: [String]) {
+    // Numbers near the end are no store's: to go on behind them would leave none.
+    func next(_ numbers: [UInt64]) -> UInt64 { (numbers.filter { $0 < .max / 2 }.max() ?? 0) + 1 }
+    let originals = names.map { StoreFile.setAsideParts(of: $0)?.original ?? $0 }
+    let logs = originals.compactMap { StoreFile.logNumber(of: $0)?.value }
+    nextLog = LogNumber(next(logs + [manifest?.nextLogNumber.value ?? 0]))
+    let files = originals.compactMap {
+      (StoreFile.segmentNumber(of: $0) ?? StoreFile.checkpointNumber(of: $0))?.value
+    }
+    value = next(files + [manifest?.nextFileNumber.value ?? 0])
+  }
+
+  func next() -> FileNumber {
+    defer { value += 1 }
+    return FileNumber(value)
+  }
+}
+
+/// Which checkpoint a salvage builds on.
+///
+/// Let the reach of a checkpoint be the last commit up to which logs go on from it without a gap. One whose
+/// reach is at least the last commit that any segment or checkpoint has explains everything; that of the
+/// manifest is preferred, then the newest. Where none does, the newest has to do.
+enum SalvageBase {
+  static func choose(_ sources: SalvageSources) throws(ByteStoreError) -> CheckpointJudge? {
+    let judges = try sources.checkpoints.map { source throws(ByteStoreError) in
+      try CheckpointJudge(source, sources.manifest)
+    }
+    let named = sources.manifest?.checkpoint?.fileID
+    let present = Set(sources.segments.map(\.header.number.value))
+    let best = judges.max { left, right in rank(left) < rank(right) }
+    func rank(_ judge: CheckpointJudge) -> Rank {
+      let reach = reach(from: judge.position ?? .none, sources)
+      return Rank(
+        explains: judge.isWhole && reach >= needed(sources),
+        isComplete: judge.segmentNumbers.isSubset(of: present),
+        isWhole: judge.isWhole, isNamed: judge.source.header.fileID == named,
+        position: judge.position ?? .none)
+    }
+    guard let best, !(rank(best).explains && rank(best).isComplete), isEmptyEnough(sources) else {
+      return best
+    }
+    // The logs alone tell everything.
+    return nil
+  }
+
+  /// Those that the checkpoint has; without one, those of the manifest, or all.
+  static func segments(_ sources: SalvageSources, _ judge: CheckpointJudge?) -> [SegmentSource] {
+    if judge == nil, isEmptyEnough(sources) { return [] }
+    let numbers = judge?.segmentNumbers ?? []
+    let known = numbers.isEmpty ? Set(sources.manifest?.segments.map(\.number.value) ?? []) : numbers
+    let chosen = sources.segments.filter { known.contains($0.header.number.value) }
+    return chosen.isEmpty ? sources.segments : chosen
+  }
+
+  private struct Rank: Comparable {
+    var explains: Bool
+    var isComplete: Bool
+    var isWhole: Bool
+    var isNamed: Bool
+    var position: SequenceNumber
+
+    static func < (left: Rank, right: Rank) -> Bool {
+      left.key.lexicographicallyPrecedes(right.key)
+    }
+
+    private var key: [UInt64] {
+      [explains && isComplete ? 1 : 0, explains ? 1 : 0, isNamed ? 1 : 0, position.value, isWhole ? 1 : 0]
+    }
+  }
+
+  /// The logs from the first one on have everything that segments and checkpoints have.
+  static func isEmptyEnough(_ sources: SalvageSources) -> Bool {
+    guard !sources.segments.isEmpty || !sources.checkpoints.isEmpty else { return true }
+    // Where nothing tells how far they go, they may have more.
+    let isKnown =
+      sources.segments.allSatisfy(\.isHeaderSound) && sources.checkpoints.allSatisfy(\.isHeaderSound)
+    return isKnown && needed(sources) > .none && reach(from: .none, sources) >= needed(sources)
+  }
+
+  /// The last commit that any segment or checkpoint has.
+  private static func needed(_ sources: SalvageSources) -> SequenceNumber {
+    let segments = sources.segments.filter(\.isHeaderSound).map(\.header.asOf)
+    let checkpoints = sources.checkpoints.filter(\.isHeaderSound).map(\.header.position.sequence)
+    return (segments + checkpoints).max() ?? .none
+  }
+
+  private static func reach(from position: SequenceNumber, _ sources: SalvageSources) -> SequenceNumber {
+    var reach = position.value
+    for range in sources.logs.flatMap(\.commits).sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      if range.lowerBound <= reach + 1 { reach = max(reach, range.upperBound) }
+    }
+    return SequenceNumber(reach)
+  }
+
+  /// The logs before the manifest's first are covered by the checkpoint that it names.
+  static func firstLog(_ sources: SalvageSources, _ judge: CheckpointJudge?) -> LogNumber {
+    guard let manifest = sources.manifest, let judge,
+      manifest.checkpoint?.fileID == judge.source.header.fileID
+    else { return LogNumber(0) }
+    return manifest.logs.first?.number ?? manifest.nextLogNumber
+  }
+}

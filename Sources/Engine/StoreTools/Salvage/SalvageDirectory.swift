@@ -1,0 +1,164 @@
+// The names of a salvage: its own files until they are complete, and the originals that make room.
+//
+//   salvaged-NAME         a file of the new store, while the old one is still in place
+//   set-aside-NNNN-NAME   an original; NNNN is the same for all of one salvage
+//
+// The switch from the old store to the new one:
+//
+//   1. salvaged-MANIFEST is complete: with it, so is the new store
+//   2. MANIFEST is set aside: from here on nobody opens the old store, and a salvage that finds no MANIFEST
+//      but a salvaged one goes on here
+//   3. all other originals are set aside
+//   4. the new files get their names
+//   5. MANIFEST is written, and salvaged-MANIFEST removed
+//
+// Each step is durable before the next one begins. After a failed sync a name may be there for us alone (F4).
+// So whoever goes on with a switch renames once more what has its new name already; and as long as
+// salvaged-MANIFEST stands beside MANIFEST, whoever finds both writes the latter again.
+
+import ByteStore
+
+/// The directory as the writers of a new store see it: under names of their own.
+struct SalvageDirectory: OpenDirectory {
+  let directory: any OpenDirectory
+
+  var path: String { directory.path }
+
+  func names() throws(SystemFailure) -> [String] { try directory.names() }
+  func kind(of name: String) throws(SystemFailure) -> EntryKind? {
+    try directory.kind(of: StoreFile.salvaged(name))
+  }
+  func durability() throws(SystemFailure) -> DurabilityReport { try directory.durability() }
+
+  func createFile(_ name: String) throws(SystemFailure) -> any OpenFile {
+    try directory.createFile(StoreFile.salvaged(name))
+  }
+
+  func openFile(_ name: String, _ access: FileAccess) throws(SystemFailure) -> any OpenFile {
+    try directory.openFile(StoreFile.salvaged(name), access)
+  }
+
+  func rename(_ name: String, to newName: String) throws(SystemFailure) {
+    try directory.rename(StoreFile.salvaged(name), to: StoreFile.salvaged(newName))
+  }
+
+  func remove(_ name: String) throws(SystemFailure) { try directory.remove(StoreFile.salvaged(name)) }
+
+  func sync() throws(SystemFailure) { try directory.sync() }
+
+  func lock(_ name: String?, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
+    try directory.lock(name, access)
+  }
+}
+
+/// Puts the new store in the place of the old one.
+struct SalvageSwitch {
+  let directory: any OpenDirectory
+  let platform: Platform
+  /// Of the new store; complete under salvaged names, or in part under their own.
+  let manifest: Manifest
+  private(set) var setAside: [String] = []
+  /// The number under which originals are set aside, once that is settled.
+  private var number: UInt64?
+
+  init(
+    _ manifest: Manifest, _ directory: any OpenDirectory, _ platform: Platform, _ number: UInt64?
+  ) {
+    self.number = number
+    self.manifest = manifest
+    self.directory = directory
+    self.platform = platform
+  }
+
+  /// The manifest of a salvage that was cut off in the middle of the switch, or nil.
+  static func interrupted(
+    _ names: Set<String>, _ directory: any OpenDirectory
+  ) throws(ByteStoreError) -> Manifest? {
+    guard !names.contains(StoreFile.manifest),
+      let file = try TolerantFile(StoreFile.salvaged(StoreFile.manifest), in: directory)
+    else { return nil }
+    defer { file.close() }
+    guard let bytes = try file.read(Manifest.bytesMax, at: 0),
+      let manifest = try? Manifest(decoding: bytes.rawSpan, file: file.path),
+      manifest.fileNames.allSatisfy({ names.contains($0) || names.contains(StoreFile.salvaged($0)) })
+    else { return nil }
+    return manifest
+  }
+
+  /// `goesOn` with one that was cut off.
+  mutating func run(goesOn: Bool) throws(ByteStoreError) {
+    if goesOn { try renameBack() }
+    try ByteStore.write(manifest, SalvageDirectory(directory: directory), platform)
+    let names = Set(try system { () throws(SystemFailure) in try directory.names() })
+    try makeRoom(names)
+    let moved = manifest.fileNames.filter { names.contains(StoreFile.salvaged($0)) }
+    try rename(moved.sorted().map { (StoreFile.salvaged($0), $0) })
+    try ByteStore.write(manifest, directory, platform)
+    try Self.removeUnfinished(directory)
+  }
+
+  /// Files that a salvage did not get to complete, or needs no more; all that is in them is elsewhere.
+  static func removeUnfinished(_ directory: any OpenDirectory) throws(ByteStoreError) {
+    try system { () throws(SystemFailure) in
+      for name in try directory.names() where StoreFile.isSalvaged(name) { try directory.remove(name) }
+    }
+  }
+
+  private mutating func makeRoom(_ names: Set<String>) throws(ByteStoreError) {
+    var originals: Set<String> = []
+    for name in names.subtracting(manifest.fileNames) where try isOriginal(name) { originals.insert(name) }
+    let number = number ?? Self.lastSetAside(Array(names)) + 1
+    setAside += originals.sorted().map { StoreFile.setAside($0, number) }
+    if originals.contains(StoreFile.manifest) {
+      try rename([(StoreFile.manifest, StoreFile.setAside(StoreFile.manifest, number))])
+    }
+    try rename(
+      originals.subtracting([StoreFile.manifest]).sorted().map { ($0, StoreFile.setAside($0, number)) })
+  }
+
+  private func isOriginal(_ name: String) throws(ByteStoreError) -> Bool {
+    if name == StoreFile.spare { return try SalvageSources.isLog(name, directory) }
+    return name == StoreFile.manifest || name == StoreFile.newManifest
+      || StoreFile.logNumber(of: name) != nil || StoreFile.isSegmentOrCheckpoint(name)
+  }
+
+  static func lastSetAside(_ names: [String]) -> UInt64 {
+    names.compactMap { StoreFile.setAsideParts(of: $0)?.number }.filter { $0 < .max / 2 }.max() ?? 0
+  }
+
+  /// Takes back the names that the switch gave before it was cut off, but for the manifest's: none that
+  /// could be opened must come back. That one moves on to the next number.
+  private mutating func renameBack() throws(ByteStoreError) {
+    let names = Set(try system { () throws(SystemFailure) in try directory.names() })
+    var files: [String] = []
+    for name in names where StoreFile.setAsideParts(of: name) != nil {
+      if try isFile(name) { files.append(name) }
+    }
+    // An entry that is no file was set aside by itself, maybe just now.
+    let last = Self.lastSetAside(files)
+    let next = Self.lastSetAside(Array(names)) + 1
+    number = next
+    var pairs = manifest.fileNames.intersection(names).sorted().map { ($0, StoreFile.salvaged($0)) }
+    for name in files.sorted() {
+      guard let (number, original) = StoreFile.setAsideParts(of: name), number == last else { continue }
+      if original == StoreFile.manifest {
+        setAside.append(StoreFile.setAside(original, next))
+        pairs.append((name, StoreFile.setAside(original, next)))
+      } else if !names.contains(original) {
+        pairs.append((name, original))
+      }
+    }
+    try rename(pairs)
+  }
+
+  private func isFile(_ name: String) throws(ByteStoreError) -> Bool {
+    try system { () throws(SystemFailure) in try directory.kind(of: name) == .file }
+  }
+
+  private func rename(_ pairs: [(from: String, to: String)]) throws(ByteStoreError) {
+    try system { () throws(SystemFailure) in
+      for (from, to) in pairs { try directory.rename(from, to: to) }
+      try directory.sync()
+    }
+  }
+}

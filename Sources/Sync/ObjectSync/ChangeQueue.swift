@@ -1,0 +1,44 @@
+// What waits for a remote of objects, in memory: found by number, gone through in order.
+
+internal import DocumentStore
+package import ObjectStore
+import OfflineSync
+
+struct ChangeQueue {
+  private var changes: [Int64: QueuedChange] = [:]
+  /// In order. Those that have gone are passed over, until half of them have.
+  private var numbers: [Int64] = []
+  /// Those before it have gone.
+  private var start = 0
+
+  /// `changes` are in the order of their numbers.
+  init(_ changes: [QueuedChange]) { for change in changes { append(change) } }
+
+  /// Its number is greater than those of all others.
+  mutating func append(_ change: QueuedChange) {
+    numbers.append(change.number)
+    changes[change.number] = change
+  }
+
+  subscript(number: Int64) -> QueuedChange? { changes[number] }
+
+  mutating func remove(_ number: Int64) {
+    guard changes.removeValue(forKey: number) != nil else { return }
+    while start < numbers.count, changes[numbers[start]] == nil { start += 1 }
+    guard numbers.count > 2 * changes.count else { return }
+    numbers.removeAll { changes[$0] == nil }
+    start = 0
+  }
+
+  var first: QueuedChange? { first(where: { _ in true }) }
+
+  /// Asks no further than the first that is meant.
+  func first(where isMeant: (QueuedChange) -> Bool) -> QueuedChange? {
+    for number in numbers[start...] {
+      if let change = changes[number], isMeant(change) { return change }
+    }
+    return nil
+  }
+
+  var last: Int64? { numbers.last { changes[$0] != nil } }
+}

@@ -1,0 +1,244 @@
+// A server of objects in this process: for tests, and for programs that want to see what a remote is told.
+
+internal import ByteStore
+import Dispatch
+internal import DocumentStore
+package import ObjectStore
+package import OfflineSync
+
+/// Usable from any thread.
+public final class LoopbackBlobRemote: BlobRemote {
+  private struct Key: Hashable {
+    var bucket: String
+    var name: String
+
+    // By bytes: two names that look the same are two objects.
+    static func == (left: Self, right: Self) -> Bool {
+      left.bucket.isSameUTF8(as: right.bucket) && left.name.isSameUTF8(as: right.name)
+    }
+
+    func hash(into hasher: inout Hasher) { [bucket, name].hashUTF8(into: &hasher) }
+  }
+
+  private struct State {
+    var objects: [Key: (object: RemoteObject, content: [UInt8])] = [:]
+    var sessions: [String: [UInt8]] = [:]
+    /// What finished sessions became: a second `finish` gets the same answer.
+    var finished: [String: RemoteObject] = [:]
+    var lastGeneration: Int64 = 0
+    var isReachable = true
+    /// So many calls more are served before the connection breaks; nil for no end.
+    var callsLeft: Int?
+    /// What breaks the connection then has been done, and its answer is lost.
+    var losesAnswer = false
+    var bytesReceived: UInt64 = 0
+    var bytesSent: UInt64 = 0
+    /// Why changes of objects with these names are not accepted.
+    var refusals: [String: BlobRemoteError] = [:]
+    /// Of contents of these names no more than so many bytes are given.
+    var stalls: [String: UInt64] = [:]
+  }
+
+  private let state = Served(State())
+  /// Else they are counted.
+  private let hasGenerationsOfTheClock: Bool
+
+  /// Has nothing yet, and can be reached. Its generations are microseconds since 1970, as those of a bucket without a
+  /// remote: an object's does not fall when the remote answers.
+  public init() { hasGenerationsOfTheClock = true }
+
+  /// The generations are those after `generation`, one by one.
+  package init(countingFrom generation: Int64) {
+    hasGenerationsOfTheClock = false
+    state.served { $0.lastGeneration = generation }
+  }
+
+  /// Whether calls get through.
+  public var isReachable: Bool {
+    get { state.served { $0.isReachable } }
+    set {
+      state.served {
+        $0.isReachable = newValue
+        $0.callsLeft = nil
+      }
+    }
+  }
+
+  /// Has the connection break after so many calls. The one that it breaks in does not get through, or only its answer
+  /// does not.
+  public func disconnect(afterCalls count: Int, losingAnswer: Bool = false) {
+    state.served {
+      $0.callsLeft = count
+      $0.losesAnswer = losingAnswer
+    }
+  }
+
+  /// Has changes of objects of this name rejected from now on.
+  public func reject(name: String) {
+    refuse(name: name, with: .rejected("Changes of \(name) are not accepted."))
+  }
+
+  /// Has changes of objects of this name refused from now on, for this reason.
+  public func refuse(name: String, with reason: BlobRemoteError) {
+    state.served { $0.refusals[name] = reason }
+  }
+
+  /// Has reads of the content of this name, from so many bytes on, find the server silent; nil ends that.
+  package func stall(name: String, from offset: UInt64?) { state.served { $0.stalls[name] = offset } }
+
+  /// Of all uploads, those that were sent twice counted twice.
+  public var bytesReceived: UInt64 { state.served { $0.bytesReceived } }
+
+  /// Of all contents that were read, those that were read twice counted twice.
+  package var bytesSent: UInt64 { state.served { $0.bytesSent } }
+
+  /// What it has under this name; nil if nothing.
+  public func content(bucket: String, name: String) -> [UInt8]? {
+    state.served { $0.objects[Key(bucket: bucket, name: name)]?.content }
+  }
+
+  /// How many uploads have begun and not ended.
+  public var openSessions: Int { state.served { $0.sessions.count } }
+
+  /// Which these are.
+  package var openSessionIDs: Set<String> { state.served { Set($0.sessions.keys) } }
+
+  // MARK: The server
+
+  private static var now: StoredTimestamp? {
+    StoredTimestamp(microseconds: SystemClock().wallMicroseconds())
+  }
+
+  private func serve<Value: Sendable>(
+    _ body: (inout State) throws(BlobRemoteError) -> Value
+  ) throws(BlobRemoteError) -> Value {
+    try state.served { state -> Result<Value, BlobRemoteError> in
+      if let left = state.callsLeft {
+        if left == 0, state.isReachable {
+          state.isReachable = false
+          if state.losesAnswer { _ = Result { () throws(BlobRemoteError) in try body(&state) } }
+        }
+        state.callsLeft = max(0, left - 1)
+      }
+      guard state.isReachable else { return .failure(.unavailable("The loopback remote was disconnected.")) }
+      return Result { () throws(BlobRemoteError) in try body(&state) }
+    }.get()
+  }
+
+  public func offset(ofUpload id: String) throws(BlobRemoteError) -> UInt64 {
+    try serve { state throws(BlobRemoteError) in
+      if let done = state.finished[id] { return done.byteCount }
+      return UInt64(state.sessions[id, default: []].count)
+    }
+  }
+
+  public func append(_ bytes: [UInt8], at offset: UInt64, toUpload id: String) throws(BlobRemoteError) {
+    try serve { state throws(BlobRemoteError) in
+      let end = UInt64(state.sessions[id, default: []].count)
+      guard offset == end else { throw .wrongOffset(end) }
+      state.sessions[id, default: []] += bytes
+      state.bytesReceived += UInt64(bytes.count)
+    }
+  }
+
+  public func finish(upload id: String, as object: RemoteObject) throws(BlobRemoteError) -> RemoteObject {
+    try serve { state throws(BlobRemoteError) in
+      if let done = state.finished[id] { return done }
+      try Self.check(object.name, state)
+      let content = state.sessions[id] ?? []
+      guard UInt64(content.count) == object.byteCount else { throw .wrongOffset(UInt64(content.count)) }
+      state.sessions[id] = nil
+      let time = hasGenerationsOfTheClock ? Self.now?.microseconds ?? 0 : 0
+      state.lastGeneration = max(state.lastGeneration + 1, time)
+      var stored = object
+      stored.generation = state.lastGeneration
+      stored.metageneration = 1
+      (stored.created, stored.updated) = (Self.now, Self.now)
+      state.objects[Key(bucket: object.bucket, name: object.name)] = (stored, content)
+      state.finished[id] = stored
+      return stored
+    }
+  }
+
+  public func abandon(upload id: String) throws(BlobRemoteError) {
+    try serve { state throws(BlobRemoteError) in state.sessions[id] = nil }
+  }
+
+  public func object(bucket: String, name: String) throws(BlobRemoteError) -> RemoteObject {
+    try serve { state throws(BlobRemoteError) in
+      guard let found = state.objects[Key(bucket: bucket, name: name)] else { throw .notFound }
+      return found.object
+    }
+  }
+
+  public func list(
+    bucket: String, below prefix: String, after last: String?, count: Int
+  ) throws(BlobRemoteError) -> RemoteListing {
+    try serve { state throws(BlobRemoteError) in
+      var entries: [String] = []
+      for key in state.objects.keys where key.bucket == bucket {
+        guard let entry = ObjectEntry.text(of: key.name, below: prefix) else { continue }
+        if last?.precedesInUTF8(entry) ?? true { entries.append(entry) }
+      }
+      let sorted = entries.sortedInUTF8()
+      return RemoteListing(Array(sorted.prefix(count)), isLast: sorted.count <= count)
+    }
+  }
+
+  public func read(
+    _ object: RemoteObject, from offset: UInt64, count: Int
+  ) throws(BlobRemoteError) -> [UInt8] {
+    try serve { state throws(BlobRemoteError) in
+      guard let found = state.objects[Key(bucket: object.bucket, name: object.name)],
+        found.object.generation == object.generation
+      else { throw .notFound }
+      if let end = state.stalls[object.name], offset >= end {
+        throw .unavailable("The loopback remote gives no more of \(object.name).")
+      }
+      guard offset < UInt64(found.content.count) else { return [] }
+      let start = Int(offset)
+      let piece = Array(found.content[start..<min(found.content.count, start + count)])
+      state.bytesSent += UInt64(piece.count)
+      return piece
+    }
+  }
+
+  public func update(_ object: RemoteObject) throws(BlobRemoteError) -> RemoteObject {
+    try serve { state throws(BlobRemoteError) in
+      let key = Key(bucket: object.bucket, name: object.name)
+      guard let (known, content) = state.objects[key] else { throw .notFound }
+      try Self.check(object.name, state)
+      var changed = object
+      changed.byteCount = known.byteCount
+      changed.md5 = known.md5
+      changed.downloadTokens = known.downloadTokens
+      changed.generation = known.generation
+      changed.metageneration = known.metageneration < .max ? known.metageneration + 1 : .max
+      (changed.created, changed.updated) = (known.created, Self.now)
+      state.objects[key] = (changed, content)
+      return changed
+    }
+  }
+
+  private static func check(_ name: String, _ state: State) throws(BlobRemoteError) {
+    if let reason = state.refusals[name] { throw reason }
+  }
+
+  public func delete(bucket: String, name: String) throws(BlobRemoteError) {
+    try serve { state throws(BlobRemoteError) in
+      try Self.check(name, state)
+      guard state.objects.removeValue(forKey: Key(bucket: bucket, name: name)) != nil else { throw .notFound }
+    }
+  }
+}
+
+/// A state that only one thread at a time can reach: the thread sanitizer follows a queue, and not every lock.
+private final class Served<State>: @unchecked Sendable {
+  // `state` is only touched on `queue`; that is what makes it Sendable.
+  private var state: State
+  private let queue = DispatchQueue(label: "dugout.loopback")
+
+  init(_ initial: State) { state = initial }
+
+  func served<Result>(_ body: (inout State) -> Result) -> Result { queue.sync { body(&state) } }
+}

@@ -1,0 +1,79 @@
+// Objects of a remote and objects of a store: the same, but for what each keeps for itself.
+
+internal import ByteStore
+package import DocumentStore
+package import ObjectStore
+package import OfflineSync
+
+extension RemoteObject {
+  init(_ object: StoredObject) {
+    self.init(
+      bucket: object.path.bucket, name: object.path.name.text, byteCount: object.byteCount,
+      generation: object.remoteGeneration ?? 0)
+    attributes = object.attributes
+    md5 = object.md5
+    downloadTokens = object.tokens
+  }
+
+  package var standing: ObjectStanding {
+    ObjectStanding(
+      generation: generation, metageneration: metageneration > 0 ? metageneration : nil, made: created,
+      changed: updated ?? created)
+  }
+
+  package var attributes: ObjectAttributes {
+    get {
+      var attributes = ObjectAttributes()
+      attributes.contentType = contentType
+      attributes.cacheControl = cacheControl
+      attributes.contentDisposition = contentDisposition
+      attributes.contentEncoding = contentEncoding
+      attributes.contentLanguage = contentLanguage
+      attributes.custom = customMetadata
+      return attributes
+    }
+    set {
+      contentType = newValue.contentType
+      cacheControl = newValue.cacheControl
+      contentDisposition = newValue.contentDisposition
+      contentEncoding = newValue.contentEncoding
+      contentLanguage = newValue.contentLanguage
+      customMetadata = newValue.custom
+    }
+  }
+}
+
+extension RemoteObject {
+  /// Limit for all download tokens together.
+  private static let tokenBytesMax = 8 << 10
+
+  /// Throws `rejected` if a record of the object could not hold what the remote says of it.
+  func check() throws(BlobRemoteError) {
+    do throws(DocumentStoreError) { try attributes.check() } catch { throw refusal(error.description) }
+    guard md5.isEmpty || md5.count == 16 else {
+      throw refusal("Its MD5 has \(md5.count) bytes, and not 16.")
+    }
+    let bytes = downloadTokens.reduce(0) { $0 + $1.utf8.count + 1 }
+    guard bytes <= Self.tokenBytesMax else {
+      throw refusal("Its download tokens have \(bytes) bytes, and the limit is \(Self.tokenBytesMax).")
+    }
+  }
+
+  private func refusal(_ reason: String) -> BlobRemoteError {
+    .rejected("The remote says of an object what no object can have. \(reason)")
+  }
+}
+
+extension StoredObject {
+  /// With all that a remote says of the same content.
+  func described(by object: RemoteObject) -> StoredObject {
+    let standing = object.standing
+    var described = self
+    described.attributes = object.attributes
+    described.countChange()
+    described.metageneration = standing.metageneration ?? described.metageneration
+    described.made = standing.made ?? made
+    described.changed = standing.changed ?? changed
+    return described
+  }
+}
