@@ -51,7 +51,9 @@ let package = Package(
   products: [
     .library(name: "ByteStore", targets: ["ByteStore"]),
     .library(name: "DocumentStore", targets: ["DocumentStore"]),
+    .library(name: "ObjectStore", targets: ["ObjectStore"]),
     .library(name: "OfflineSync", targets: ["OfflineSync"]),
+    .library(name: "ObjectSync", targets: ["ObjectSync"]),
     .library(name: "FirebaseCore", targets: ["FirebaseCore"]),
     .library(name: "FirebaseFirestore", targets: ["FirebaseFirestore"]),
     .library(name: "FirebaseFirestoreSwift", targets: ["FirebaseFirestoreSwift"]),
@@ -145,7 +147,8 @@ let package = Package(
       name: "campaign",
       dependencies: [
         "Harness", "ByteStore", "DocumentStore", "FirebaseFirestore", "FirebaseStorage", "FirebaseCore",
-        "Ballcap", "Pring", "OfflineSync", "StreamHarness", "LayerHarness", "CAllocations",
+        "Ballcap", "Pring", "OfflineSync", "ObjectSync", "ObjectStore", "StoreTools", "StreamHarness",
+        "LayerHarness", "CAllocations",
       ],
       path: "Tests/campaign", swiftSettings: strict),
     .target(
@@ -155,13 +158,16 @@ let package = Package(
     .target(
       name: "LayerHarness",
       dependencies: [
-        "Pring", "FirebaseFirestore", "FirebaseStorage", "OfflineSync", "DocumentStore", "Harness",
+        "Pring", "FirebaseFirestore", "FirebaseStorage", "ObjectSync", "OfflineSync", "ObjectStore",
+        "DocumentStore", "Harness",
       ],
       path: "Tests/LayerHarness", swiftSettings: strict),
     .target(
-      name: "Harness", dependencies: ["ByteStore", "StoreTools", "DocumentStore", "OfflineSync"],
-      path: "Tests/Harness",
-      swiftSettings: strict),
+      name: "Harness",
+      dependencies: [
+        "ByteStore", "StoreTools", "DocumentStore", "ObjectStore", "OfflineSync", "ObjectSync",
+      ],
+      path: "Tests/Harness", swiftSettings: strict),
 
     // Tests
     .target(
@@ -171,7 +177,18 @@ let package = Package(
       name: "ByteStoreTests", dependencies: ["ByteStore", "StoreTools", "Harness", "CAllocations"],
       swiftSettings: strict),
     .testTarget(
-      name: "DocumentStoreTests", dependencies: ["DocumentStore", "ByteStore", "Harness", "CAllocations"],
+      name: "DocumentStoreTests",
+      dependencies: ["DocumentStore", "StoreTools", "ByteStore", "Harness", "CAllocations"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "ObjectStoreTests",
+      dependencies: ["ObjectStore", "DocumentStore", "StoreTools", "ByteStore", "Harness"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "ObjectSyncTests",
+      dependencies: [
+        "ObjectSync", "OfflineSync", "ObjectStore", "DocumentStore", "ByteStore", "Harness",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "OfflineSyncTests",
@@ -189,8 +206,8 @@ let package = Package(
     .testTarget(
       name: "FirebaseStorageTests",
       dependencies: [
-        "FirebaseStorage", "FirebaseCore", "FirebaseFirestore", "OfflineSync", "DocumentStore", "ByteStore",
-        "Harness",
+        "FirebaseStorage", "FirebaseCore", "FirebaseFirestore", "ObjectSync", "OfflineSync", "ObjectStore",
+        "DocumentStore", "ByteStore", "Harness",
       ],
       swiftSettings: strict),
     .testTarget(
@@ -209,17 +226,22 @@ let package = Package(
     .testTarget(
       name: "PringTests",
       dependencies: [
-        "Pring", "Ballcap", "FirebaseFirestore", "FirebaseStorage", "OfflineSync", "Harness", "LayerHarness",
+        "Pring", "Ballcap", "FirebaseFirestore", "FirebaseStorage", "ObjectSync", "OfflineSync", "Harness",
+        "LayerHarness",
       ],
       swiftSettings: strict),
     .testTarget(
       name: "ProgramTests",
-      dependencies: ["dugout", "campaign", "Harness", "DocumentStore", "ByteStore", "CAllocations"],
+      dependencies: [
+        "dugout", "campaign", "Harness", "ObjectStore", "DocumentStore", "StoreTools", "ByteStore",
+        "CAllocations",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "GuideTests",
       dependencies: [
-        "Harness", "Ballcap", "FirebaseFirestore", "FirebaseStorage", "OfflineSync", "DocumentStore",
+        "Harness", "Ballcap", "FirebaseFirestore", "FirebaseStorage", "ObjectSync", "OfflineSync",
+        "DocumentStore",
       ],
       swiftSettings: strict),
     .testTarget(name: "RepositoryTests", swiftSettings: strict),
@@ -239,13 +261,15 @@ if Context.environment["DUGOUT_LIBFUZZER"] != nil {
 // nothing above it. Without the variable, as for every user, there is the whole package.
 if let band = Context.environment["DUGOUT_BAND"] {
   let engine = [
-    "CLZ4", "CDigest", "CFileSystem", "CSanitizer", "ByteStore", "StoreTools", "DocumentStore", "OfflineSync",
-    "Harness", "CAllocations",
+    "CLZ4", "CDigest", "CFileSystem", "CSanitizer", "ByteStore", "StoreTools", "DocumentStore", "ObjectStore",
+    "OfflineSync", "ObjectSync", "Harness", "CAllocations",
   ]
   let api = ["FirebaseCore", "FirebaseFirestore", "FirebaseFirestoreSwift", "FirebaseStorage", "Firebase"]
   let layers = ["Ballcap", "BallcapFields", "Pring", "StreamBaseKit", "StreamHarness", "LayerHarness"]
   let bands = [
-    "engine": engine + ["CDigestTests", "ByteStoreTests", "DocumentStoreTests"],
+    "engine": engine + [
+      "CDigestTests", "ByteStoreTests", "DocumentStoreTests", "ObjectStoreTests", "ObjectSyncTests",
+    ],
     "api": engine + api
       + ["OfflineSyncTests", "FirebaseCoreTests", "FirebaseFirestoreTests", "FirebaseStorageTests"],
     "layers": engine + api + layers

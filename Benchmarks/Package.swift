@@ -38,6 +38,7 @@ let package = Package(
       name: "benchmarks",
       dependencies: [
         .product(name: "DocumentStore", package: "Dugout"),
+        .product(name: "ObjectStore", package: "Dugout"),
         .product(name: "OfflineSync", package: "Dugout"),
         .product(name: "ByteStore", package: "Dugout"),
         .product(name: "FirebaseFirestore", package: "Dugout"),

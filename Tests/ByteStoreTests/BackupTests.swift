@@ -4,6 +4,7 @@ import Harness
 import Testing
 
 @testable import ByteStore
+@testable import StoreTools
 
 struct BackupTests {
   private let machine = TestStore()

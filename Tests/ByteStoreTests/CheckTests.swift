@@ -4,6 +4,7 @@ import Harness
 import Testing
 
 @testable import ByteStore
+@testable import StoreTools
 
 @Suite struct CheckTests {
   private static func value(_ key: Int, bytes: Int = 300) -> [UInt8] {

@@ -1,5 +1,6 @@
 // What a flush does to files, to an open, to snapshots, and what damage and a full disk do to it.
 
+import StoreTools
 import Harness
 import Testing
 

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import ByteStore
+@testable import StoreTools
 
 #if canImport(Darwin)
 import Darwin

@@ -4,6 +4,7 @@ import Harness
 import Testing
 
 @testable import ByteStore
+@testable import StoreTools
 
 @Suite struct LogContextTests {
   private struct Context: LayerAbove, CheckpointPages {

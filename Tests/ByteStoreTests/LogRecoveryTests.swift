@@ -2,6 +2,7 @@
 
 import ByteStore
 import Harness
+import StoreTools
 import Testing
 
 struct LogRecoveryTests {

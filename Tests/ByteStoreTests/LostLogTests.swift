@@ -4,6 +4,7 @@ import Harness
 import Testing
 
 @testable import ByteStore
+@testable import StoreTools
 
 @Suite struct LostLogTests {
   /// A store with a value in segments and one in the log that is in use, which nobody closed.

@@ -4,6 +4,7 @@ import Harness
 import Testing
 
 @testable import ByteStore
+@testable import StoreTools
 
 /// The story: one page of the table that the checkpoint had lost stopped every flush, and the logs grew for ever.
 @Suite struct LostPagesTests {

@@ -6,6 +6,7 @@ import Harness
 import Testing
 
 @testable import ByteStore
+@testable import StoreTools
 
 @Suite struct MadeUpFileTests {
   /// The story: a frame said that the log was synced up to the last byte there can be. The open, which writes the

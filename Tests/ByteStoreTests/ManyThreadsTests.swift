@@ -3,6 +3,7 @@
 
 import ByteStore
 import Harness
+import StoreTools
 import Testing
 
 @Suite(.serialized) struct ManyThreadsTests {

@@ -1,3 +1,4 @@
+import StoreTools
 import Harness
 import Testing
 

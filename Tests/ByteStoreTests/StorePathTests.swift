@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import ByteStore
+@testable import StoreTools
 
 @Suite struct StorePathTests {
   /// The story: the system ends a path at its first NUL, so that the store in front of it was opened, or one was made

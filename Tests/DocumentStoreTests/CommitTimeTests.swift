@@ -1,7 +1,9 @@
 // Commit times grow, whatever the wall clock does (P15): time = max(wall clock, last time + 1 µs).
 
+import StoreTools
 import ByteStore
 import DocumentStore
+import Harness
 import Testing
 
 @Suite struct CommitTimeTests {

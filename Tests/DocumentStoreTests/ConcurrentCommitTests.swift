@@ -4,6 +4,7 @@ import ByteStore
 import Dispatch
 import DocumentStore
 import Foundation
+import Harness
 import Testing
 
 @Suite struct ConcurrentCommitTests {

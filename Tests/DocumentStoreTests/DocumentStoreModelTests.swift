@@ -1,6 +1,7 @@
 // Random commits to a store and to a dictionary: the two agree after each, and after every reopening.
 
 import DocumentStore
+import Harness
 import Testing
 
 @Suite struct DocumentStoreModelTests {

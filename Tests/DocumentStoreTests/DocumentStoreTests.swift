@@ -3,6 +3,8 @@
 import ByteStore
 import Dispatch
 import Foundation
+import Harness
+import StoreTools
 import Testing
 
 @testable import DocumentStore

@@ -1,40 +1,9 @@
-// What the store stands on in tests: a directory that is gone afterwards, and a clock that is set by hand.
+// A clock that tests set by hand.
 
 import ByteStore
 import DocumentStore
 import Foundation
-
-/// A path in the temporary directory where nothing is yet.
-final class TemporaryDirectory {
-  let path: String
-
-  init() { path = NSTemporaryDirectory() + "dugout-documentstore-\(UUID().uuidString)" }
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
-
-  func create() throws {
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-  }
-
-  var exists: Bool { FileManager.default.fileExists(atPath: path) }
-
-  var names: [String] {
-    get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
-  }
-
-  func read(_ name: String) throws -> [UInt8] {
-    [UInt8](try Data(contentsOf: URL(fileURLWithPath: "\(path)/\(name)")))
-  }
-
-  func write(_ bytes: [UInt8], to name: String) throws {
-    try Data(bytes).write(to: URL(fileURLWithPath: "\(path)/\(name)"))
-  }
-
-  /// Every file and its bytes.
-  func contents() throws -> [String: [UInt8]] {
-    try Dictionary(uniqueKeysWithValues: names.map { ($0, try read($0)) })
-  }
-}
+import Harness
 
 /// The wall clock, as the test sets it.
 final class HandClock: StoreClock {

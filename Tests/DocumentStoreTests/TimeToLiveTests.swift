@@ -1,6 +1,7 @@
 // Documents that disappear when their time is over.
 
 import ByteStore
+import Harness
 import Testing
 
 @testable import DocumentStore

@@ -3,6 +3,7 @@
 import ByteStore
 import FirebaseStorage
 import Foundation
+import ObjectSync
 import OfflineSync
 import Testing
 

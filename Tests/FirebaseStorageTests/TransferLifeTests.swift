@@ -4,6 +4,8 @@ import ByteStore
 import DocumentStore
 import Foundation
 import Harness
+import ObjectStore
+import ObjectSync
 import OfflineSync
 import Testing
 

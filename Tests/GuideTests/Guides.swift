@@ -4,6 +4,7 @@
 // swift-format-ignore-file
 
 import Ballcap
+import ObjectSync
 import DocumentStore
 import FirebaseFirestore
 import FirebaseStorage

@@ -3,6 +3,8 @@
 import DocumentStore
 import Foundation
 import Harness
+import ObjectStore
+import StoreTools
 import Testing
 
 @testable import ByteStore

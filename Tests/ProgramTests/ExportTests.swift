@@ -2,6 +2,7 @@
 
 import DocumentStore
 import Foundation
+import ObjectStore
 import Testing
 
 @testable import ByteStore

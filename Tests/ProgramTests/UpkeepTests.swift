@@ -3,6 +3,7 @@
 import DocumentStore
 import Foundation
 import Harness
+import ObjectStore
 import Testing
 
 @testable import ByteStore

@@ -10,6 +10,7 @@
 import ByteStore
 import Foundation
 import Harness
+import StoreTools
 
 enum Soak: Campaign {
   static let name = "soak"

@@ -5,7 +5,7 @@
 // session twice has no second effect.
 
 public import DocumentStore
-package import OfflineSync
+import OfflineSync
 
 /// An object as a server knows it.
 public struct RemoteObject: Hashable, Sendable {

@@ -17,9 +17,9 @@
 // and it enters again.
 
 internal import ByteStore
-package import DocumentStore
+import DocumentStore
 package import ObjectStore
-package import OfflineSync
+import OfflineSync
 
 extension BlobSync {
   package enum Found: Sendable {

@@ -7,9 +7,9 @@
 // folders that have such deletions.
 
 internal import ByteStore
-package import DocumentStore
+import DocumentStore
 package import ObjectStore
-package import OfflineSync
+import OfflineSync
 
 extension BlobSync {
   /// Up to `limit` objects and folders directly in a folder, behind the entry `last`: the `next` of a page before. `end`

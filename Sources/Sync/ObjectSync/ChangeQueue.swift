@@ -1,7 +1,7 @@
 // What waits for a remote of objects, in memory: found by number, gone through in order.
 
 internal import DocumentStore
-package import ObjectStore
+import ObjectStore
 import OfflineSync
 
 struct ChangeQueue {

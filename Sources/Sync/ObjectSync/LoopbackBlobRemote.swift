@@ -3,8 +3,8 @@
 internal import ByteStore
 import Dispatch
 internal import DocumentStore
-package import ObjectStore
-package import OfflineSync
+import ObjectStore
+import OfflineSync
 
 /// Usable from any thread.
 public final class LoopbackBlobRemote: BlobRemote {

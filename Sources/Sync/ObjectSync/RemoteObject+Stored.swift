@@ -1,9 +1,9 @@
 // Objects of a remote and objects of a store: the same, but for what each keeps for itself.
 
 internal import ByteStore
-package import DocumentStore
+import DocumentStore
 package import ObjectStore
-package import OfflineSync
+import OfflineSync
 
 extension RemoteObject {
   init(_ object: StoredObject) {

@@ -2,6 +2,7 @@
 
 import ByteStore
 import CAllocations
+import Harness
 import Testing
 
 @testable import DocumentStore

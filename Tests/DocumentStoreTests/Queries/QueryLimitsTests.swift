@@ -3,6 +3,7 @@
 import ByteStore
 import Dispatch
 import DocumentStore
+import Harness
 import Testing
 
 @Suite struct QueryLimitsTests {

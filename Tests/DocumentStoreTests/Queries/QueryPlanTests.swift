@@ -1,4 +1,5 @@
 import ByteStore
+import Harness
 import Testing
 
 @testable import DocumentStore

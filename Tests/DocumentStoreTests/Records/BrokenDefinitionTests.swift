@@ -1,6 +1,8 @@
 // A definition of a shape whose bytes are right and that is none, while a checkpoint or another log has the right one.
 
 import ByteStore
+import Harness
+import StoreTools
 import Testing
 
 @testable import DocumentStore

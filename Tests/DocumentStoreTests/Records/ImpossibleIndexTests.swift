@@ -1,6 +1,7 @@
 // Queries that want an index which cannot be made, because a record of the collection cannot be decoded.
 
 import ByteStore
+import Harness
 import Testing
 
 @testable import DocumentStore

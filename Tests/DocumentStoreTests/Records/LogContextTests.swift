@@ -1,5 +1,6 @@
 // A log that can be read without any other: it repeats the shapes that the logs before it have defined.
 
+import StoreTools
 import ByteStore
 import Foundation
 import Harness

@@ -1,6 +1,7 @@
 // Lists of a collection with records that cannot be decoded: by long names, and many of them.
 
 import ByteStore
+import Harness
 import Testing
 
 @testable import DocumentStore

@@ -1,6 +1,8 @@
 // Writes to a document whose record has no readable head, so that its times are lost.
 
+import StoreTools
 import ByteStore
+import Harness
 import Testing
 
 @testable import DocumentStore

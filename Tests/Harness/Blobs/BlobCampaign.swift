@@ -9,6 +9,7 @@
 
 package import ByteStore
 import DocumentStore
+import ObjectStore
 
 package struct BlobCampaign {
   package struct Summary: Sendable {

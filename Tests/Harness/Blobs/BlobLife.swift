@@ -2,6 +2,7 @@
 
 import ByteStore
 import DocumentStore
+import ObjectStore
 
 final class BlobLife {
   static let path = "/store"

@@ -12,6 +12,8 @@
 
 import ByteStore
 import DocumentStore
+import ObjectStore
+import ObjectSync
 import OfflineSync
 
 final class BlobRemoteHistory: @unchecked Sendable {

@@ -4,6 +4,7 @@
 // find nothing, count the keys of one of the states that an open may show, and change nothing.
 
 internal import ByteStore
+internal import StoreTools
 
 package struct CheckCampaign {
   package struct Summary: Sendable, CustomStringConvertible {

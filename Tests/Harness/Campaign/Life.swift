@@ -5,6 +5,7 @@
 // would: it retries an open, forgets a refused commit, reopens after an unknown outcome.
 
 package import ByteStore
+import StoreTools
 
 struct LifePlan: Sendable {
   var options: ByteStore.Options

@@ -7,6 +7,7 @@
 //   4. compare   after a salvage that is left in peace, the keys and values are those of step 2
 
 internal import ByteStore
+internal import StoreTools
 
 package struct SalvageCampaign {
   private var summary = Summary()

@@ -2,6 +2,7 @@
 // they hold, a read answers with an error that names the file, or with the content whose digest the record has.
 
 internal import ByteStore
+internal import StoreTools
 
 struct BlobTarget: FuzzTarget {
   static let name = "blob"

@@ -8,6 +8,7 @@
 // A flip where neither an open nor a read of any key looks can do no harm, and is counted as one that nobody reads.
 
 package import ByteStore
+import StoreTools
 
 package struct LargeMatrix {
   package struct Summary: Sendable {

@@ -11,6 +11,7 @@
 
 internal import ByteStore
 internal import DocumentStore
+import StoreTools
 
 package struct LostFiles {
   private static let path = "/store"

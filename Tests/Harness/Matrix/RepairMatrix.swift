@@ -11,6 +11,7 @@
 // Values of the specimens are random, so that a search for their bytes tells in which files they are.
 
 internal import ByteStore
+internal import StoreTools
 
 package struct RepairMatrix {
   private let seed: UInt64

@@ -3,7 +3,10 @@
 
 import ByteStore
 import DocumentStore
+import ObjectStore
+import ObjectSync
 import OfflineSync
+import StoreTools
 
 struct HostileBlobHistory {
   private var random: SeededRandom

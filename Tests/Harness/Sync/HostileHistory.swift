@@ -8,6 +8,7 @@
 import ByteStore
 import DocumentStore
 import OfflineSync
+import StoreTools
 
 struct HostileHistory {
   private var random: SeededRandom

@@ -1,6 +1,7 @@
 // A remote of objects that lies about what it has.
 
 import DocumentStore
+import ObjectSync
 import OfflineSync
 
 final class LyingBlobRemote: BlobRemote, @unchecked Sendable {

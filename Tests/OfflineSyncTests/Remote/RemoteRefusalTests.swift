@@ -4,6 +4,7 @@ import ByteStore
 import DocumentStore
 import Harness
 import OfflineSync
+import StoreTools
 import Testing
 
 @Suite struct RemoteRefusalTests {

@@ -5,6 +5,7 @@ import FirebaseFirestore
 import FirebaseStorage
 import Foundation
 import LayerHarness
+import ObjectSync
 import OfflineSync
 import Testing
 

@@ -2,6 +2,7 @@
 
 @_spi(Measure) import DocumentStore
 import Foundation
+@_spi(Measure) import ObjectStore
 
 #if canImport(Darwin)
 import Darwin

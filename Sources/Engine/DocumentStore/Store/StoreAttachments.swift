@@ -1,6 +1,6 @@
 // State that modules above this one keep for as long as a store is open.
 
-package import ByteStore
+import ByteStore
 
 /// State of a module above, one object of each type for each open store.
 package protocol StoreAttachment: AnyObject, Sendable {

@@ -4,7 +4,7 @@
 //   set custom     names and values by turns in "custom"    cleared custom   their names in "clearedCustom"
 //   all custom cleared first                                                 "clearsCustom", true
 
-package import DocumentStore
+import DocumentStore
 
 /// Changes of attributes; made by one client, and right whatever others have changed meanwhile.
 package struct AttributeChanges: Hashable, Sendable {

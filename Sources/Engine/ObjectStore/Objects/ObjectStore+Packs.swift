@@ -8,7 +8,7 @@
 // DeadBytes.swift tells when that is worth it.
 
 import ByteStore
-package import DocumentStore
+import DocumentStore
 
 extension ObjectStore {
   /// Of a pack, so much may be dead before it is emptied.

@@ -9,7 +9,7 @@
 
 package import ByteStore
 package import DocumentStore
-package import StoreTools
+import StoreTools
 
 /// What a sweep has removed.
 package struct ObjectSweep: Sendable, Equatable {

@@ -7,7 +7,7 @@
 //   - So a directory with the mark and without a manifest is a backup that was cut off, and never a store.
 //   - A manifest is there once every file that it names is durable and verified.
 
-package import ByteStore
+import ByteStore
 
 /// A directory that holds nothing but this backup, locked until `release()`.
 package struct BackupTarget {

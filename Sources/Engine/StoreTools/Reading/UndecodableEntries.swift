@@ -1,6 +1,6 @@
 // Entries whose bytes are right and of which the layer above can make nothing.
 
-package import ByteStore
+import ByteStore
 
 /// How many there are, and what the layer above calls them: a check, a salvage and a backup name the same ones.
 package struct UndecodableEntries: Sendable, Equatable {

@@ -2,6 +2,8 @@
 
 import ByteStore
 import DocumentStore
+import ObjectStore
+import StoreTools
 
 enum CheckCommand: Command {
   static let name = "check"

@@ -2,6 +2,7 @@
 
 import ByteStore
 import DocumentStore
+import ObjectStore
 
 enum CompactCommand: Command {
   static let name = "compact"

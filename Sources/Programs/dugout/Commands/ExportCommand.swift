@@ -2,6 +2,7 @@
 
 import DocumentStore
 import Foundation
+import ObjectStore
 
 enum ExportCommand: Command {
   static let name = "export"

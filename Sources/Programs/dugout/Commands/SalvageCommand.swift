@@ -3,6 +3,7 @@
 import ByteStore
 import DocumentStore
 import Foundation
+import StoreTools
 
 enum SalvageCommand: Command {
   static let name = "salvage"

@@ -2,6 +2,7 @@
 
 import ByteStore
 import Foundation
+import StoreTools
 
 /// Nothing of it goes to a file or a pipe. It takes one row, whatever there is to say: of a line that goes on in the
 /// next row, only the end could be taken away again.

@@ -4,6 +4,7 @@ import ByteStore
 import DocumentStore
 import Foundation
 import OfflineSync
+import StoreTools
 
 enum StoreAccess {
   /// The store of the shell that a command runs in: it is open already, and stays so.

@@ -5,6 +5,7 @@ import Harness
 import Testing
 
 @testable import DocumentStore
+@testable import ObjectStore
 
 struct ContentLatchesTests {
   private let latches = ContentLatches()

@@ -3,7 +3,10 @@
 import ByteStore
 import DocumentStore
 import Harness
+import ObjectStore
+import ObjectSync
 import OfflineSync
+import StoreTools
 import Testing
 
 @Suite struct BlobLimitTests {

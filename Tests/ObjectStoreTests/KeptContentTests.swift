@@ -1,10 +1,13 @@
 // Contents whose records a salvage has set aside: they stay as long as the originals do.
 
+import StoreTools
 import ByteStore
 import Foundation
+import Harness
 import Testing
 
 @testable import DocumentStore
+@testable import ObjectStore
 
 @Suite struct KeptContentTests {
   private func open(_ directory: TemporaryDirectory) throws -> DocumentStore {

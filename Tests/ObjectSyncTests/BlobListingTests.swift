@@ -3,6 +3,8 @@
 import ByteStore
 import DocumentStore
 import Harness
+import ObjectStore
+import ObjectSync
 import OfflineSync
 import Testing
 

@@ -5,6 +5,8 @@ import DocumentStore
 import Harness
 import Testing
 
+@testable import ObjectStore
+
 struct ObjectSweepTests {
   private let disk = SimulatedDisk()
   private let clock = SimulatedClock()

@@ -1,5 +1,6 @@
 // The loopback remote keeps the promises that a remote of objects makes.
 
+import ObjectSync
 import OfflineSync
 import Testing
 

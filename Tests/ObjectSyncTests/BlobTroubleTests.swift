@@ -2,6 +2,8 @@
 
 import ByteStore
 import Harness
+@testable import ObjectStore
+import ObjectSync
 import OfflineSync
 import Testing
 

@@ -3,7 +3,10 @@
 import ByteStore
 import DocumentStore
 import Harness
+import StoreTools
 import Testing
+
+@testable import ObjectStore
 
 struct ObjectStoreTests {
   private let disk = SimulatedDisk()

@@ -4,6 +4,7 @@ import ByteStore
 import Testing
 
 @testable import DocumentStore
+@testable import ObjectStore
 
 @Suite struct AgreementTests {
   /// Documents under two indexes, one of them of elements, and an object with its content.
