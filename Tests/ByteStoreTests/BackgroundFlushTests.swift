@@ -1,12 +1,13 @@
-// Flushes that nobody asks for.
+// Flushes that the store starts itself.
 
 import ByteStore
 import Harness
 import Testing
 
 @Suite struct BackgroundFlushTests {
-  /// The story: a commit during a flush saw that one was due, and noted that it was planned, though it was not,
-  /// for one was running. No flush was ever planned again, and the logs grew without end.
+  /// Regression: a commit during a flush saw that a flush was due and recorded one as scheduled. None
+  /// was scheduled, because one was running. No flush was ever scheduled again, and the WAL grew without
+  /// limit.
   @Test func aFlushFollowsTheOneThatWasOvertaken() throws {
     let flushes = Locked(0)
     let openStore = Locked<ByteStore?>(nil)
@@ -24,7 +25,7 @@ import Testing
     openStore.withLock { $0 = store }
     for number in 0..<5_000 where flushes.withLock({ $0 }) < 3 {
       try store.put([UInt8](repeating: 1, count: 1000), for: "key\(number % 10)")
-      // One that is planned gets its turn.
+      // Lets a scheduled flush run.
       WorkerThread.yield()
     }
     #expect(flushes.withLock { $0 } >= 3)
@@ -32,7 +33,7 @@ import Testing
     try store.close()
   }
 
-  /// Indexes of 8 MiB, say.
+  /// Simulates indexes of 8 MiB.
   private struct Pages: LayerAbove, CheckpointPages {
     func freeze() -> any CheckpointPages { self }
     func regions() -> [(region: CheckpointRegion, pages: Int)] { [(.firstOfLayerAbove, 2048)] }
@@ -40,9 +41,9 @@ import Testing
     var leastPageBytes: UInt64 { 2048 * 4096 }
   }
 
-  /// The story: the reserve is made before the log and the spare, when what the checkpoint will have of indexes is not
-  /// known. The flush left it so where the old log was too small to become the spare, and each commit that began a log
-  /// then made a part of what was missing.
+  /// Regression: the reserve is created before the log and the recycled log file, when the size of the
+  /// indexes in the checkpoint is unknown. If the old log was too small to be recycled, the flush did
+  /// not enlarge the reserve. Each commit that started a log then wrote a part of it.
   @Test func aFlushMakesTheReserveAsLargeAsTheNextLogWantsIt() throws {
     var options = ByteStore.Options()
     options.logBytesMin = 3 << 20
@@ -56,7 +57,7 @@ import Testing
     try store.flush()
     let reserve = bytes("RESERVE")
     #expect(reserve > 18 << 20)
-    // The next logs have nothing left to do.
+    // The reserve is complete for the next logs.
     for number in 0..<20 { try store.put([UInt8](repeating: 1, count: 1 << 20), for: "\(number)") }
     #expect(bytes("RESERVE") <= reserve + 64 << 10)
     try store.close()

@@ -1,4 +1,4 @@
-// Hot backups: what they hold, where they may go, and what is left of one that fails.
+// Hot backups: their contents, valid targets, and what remains of a failed backup.
 
 import Harness
 import Testing
@@ -15,7 +15,7 @@ struct BackupTests {
     return random.bytes(number % 40 == 0 ? 20_000 : 500)
   }
 
-  /// Keys in a segment, some of them dead, and keys in the tail.
+  /// Keys in a segment, some of them dead, and keys in the memtable.
   private func makeStore(_ options: (inout ByteStore.Options) -> Void = { _ in }) throws -> ByteStore {
     var all = ByteStore.Options()
     all.maintenance = .manual
@@ -66,7 +66,7 @@ struct BackupTests {
     return Dictionary(uniqueKeysWithValues: files.map { ($0, image.contents(of: $0)!.bytes) })
   }
 
-  // MARK: What it holds
+  // MARK: Contents
 
   @Test func backupIsAWholeStoreOfItsOwn() throws {
     let store = try makeStore()
@@ -113,7 +113,8 @@ struct BackupTests {
     let flushing = Locked<ByteStore?>(nil)
     let steps = Locked<[FlushStep]>([])
     try makeStore().close()
-    // No segment is open yet: what the flush deletes must be opened for the backup.
+    // No segment is open yet. The flush must open the segments that it deletes, because the backup reads
+    // them.
     let store = try reopen {
       $0.betweenFlushSteps = { step in
         guard let store = flushing.withLock({ $0 }) else { return }
@@ -121,7 +122,7 @@ struct BackupTests {
           steps.append(step)
           return steps.count
         }
-        // In the thread of the backup: if it held a lock, this would hang.
+        // Runs on the backup's thread, and would deadlock if that held a lock.
         _ = try? store.put([1], for: "during\(number)")
         _ = try? store.put([2], for: "key\(number)")
         guard number == 1 else { return }
@@ -199,7 +200,7 @@ struct BackupTests {
     #expect(try store.value(for: "progress1") == [1])
   }
 
-  // MARK: Where it may go
+  // MARK: Targets
 
   @Test(arguments: ["letter.txt", "MANIFEST", "segment-0000000001", "SPARE"])
   func directoryWithAnythingInItIsRefusedAndLeftAlone(name: String) throws {
@@ -213,8 +214,8 @@ struct BackupTests {
     #expect(machine.disk.image.paths == before)
   }
 
-  /// The story: the sync behind a backup's rename failed, and what had been the new manifest was back after the
-  /// next power loss, without the mark. No backup could go to that directory any more.
+  /// Regression: the sync after a backup's rename failed, and the next power loss brought back
+  /// MANIFEST.new without the mark. No later backup to that directory was possible.
   @Test func newManifestThatIsLeftAloneIsNoObstacle() throws {
     let store = try makeStore()
     try machine.disk.createDirectory(Self.target)
@@ -234,7 +235,7 @@ struct BackupTests {
     #expect(try contents(of: Self.target) == before)
   }
 
-  /// A copy that goes with the store is none.
+  /// A copy inside the store's directory would be lost with the store.
   @Test(arguments: ["", "/", "/copies/today", "/./a/../copies", "//copies/"])
   func placesInTheStoresOwnDirectoryAreRefused(place: String) throws {
     let store = try makeStore()
@@ -276,7 +277,7 @@ struct BackupTests {
     #expect(error == .networkFileSystem(directory: Self.target, fileSystem: "nfs"))
   }
 
-  // MARK: What is left of one that fails
+  // MARK: Failed backups
 
   @Test(arguments: [1, 20, 50, 75])
   func fullDiskIsAnErrorAndThePartsAreRemoved(percent: Int) throws {
@@ -285,7 +286,7 @@ struct BackupTests {
     let used = machine.disk.bytesInUse
     let whole = Int(try store.backup(to: Self.target).bytes)
     try store.close()
-    // The same store on a disk that has room for a part of its backup.
+    // The same store on a disk with room for a part of its backup.
     let small = TestStore(machine.disk.image(after: .kill)) {
       $0.capacity = machine.disk.bytesInUse + whole * percent / 100
     }
@@ -302,7 +303,7 @@ struct BackupTests {
     try reopened.close()
   }
 
-  /// Whatever call fails, and if nothing works any more: no store is there, and the next one gets through.
+  /// Whichever call fails, once or permanently: no store remains, and the next backup succeeds.
   @Test func failureAtAnyCallLeavesNoStoreAndNoObstacle() throws {
     let store = try machine.open()
     for number in 0..<5 { try store.put(value(number), for: "key\(number)") }
@@ -322,7 +323,7 @@ struct BackupTests {
         Issue.record("call \(call): \(error)")
         continue
       }
-      // A rename that happened and was reported as failed, and nothing could be removed behind it.
+      // The rename succeeded but was reported as failed, and nothing could be deleted afterwards.
       if (try? open(path, on: machine).close()) != nil { continue }
       #expect(try store.backup(to: path).sequence == store.lastCommit)
     }
@@ -342,7 +343,7 @@ struct BackupTests {
       #expect(error == .incompleteBackup(directory: Self.target))
       #expect(error.description.contains("or in the same one if that holds no MANIFEST"))
     }
-    // The story: a check called it damaged, and sent people to a salvage.
+    // Regression: a check reported it as damaged and recommended a salvage.
     let checked = try storeError { () throws(ByteStoreError) in
       _ = try ByteStore.check(Self.target, platform: found.disk.platform(seed: 3))
     }
@@ -353,8 +354,9 @@ struct BackupTests {
     #expect(try contents(of: try open(Self.target, on: found)) == contents(of: reopened))
   }
 
-  /// The story: after a sync that failed, the next one succeeds, and what the first was to make durable may still come
-  /// back with a power loss: files that were removed, which was forgotten once the mark was removed to be made anew.
+  /// Regression: after a failed sync, the next sync succeeds, but a power loss can still undo changes
+  /// made before the first one. Deleted files came back. The mark was missing, because it had been
+  /// deleted to be created again.
   @Test func afterFailedSyncsWhatWasCutOffIsStillNoStore() throws {
     let calls = try Self.callsOfABackup()
     var cutOff = 0
@@ -384,7 +386,7 @@ struct BackupTests {
             case .incompleteBackup:
               cutOff += 1
               if seed == 0 { try backUpAsTheErrorSays(third) }
-            // Nothing of it was durable, perhaps not even the directory.
+            // Nothing was durable, perhaps not even the directory.
             case .noStore, .system: break
             default: Issue.record("calls \(call) and \(later), seed \(seed): \(error)")
             }
@@ -395,8 +397,8 @@ struct BackupTests {
     #expect(cutOff > 100)
   }
 
-  /// The story: the error said that the next backup might go to the same directory, which that one refused where the
-  /// manifest had come back.
+  /// Regression: the error said that the next backup could use the directory, but that backup refused it
+  /// if the manifest had come back.
   @Test func cutOffBackupWhoseManifestIsBackIsLeftForASalvage() throws {
     let store = try makeStore()
     try store.backup(to: Self.target)
@@ -445,7 +447,7 @@ struct BackupTests {
       try store.backup(to: Self.target) { _ in
         closer.withLock { if $0 == nil { $0 = WorkerThread { try? store.close() } } }
         while !store.isClosing { WorkerThread.yield() }
-        // The directory is still ours: the close waits.
+        // The directory is still locked, because the close waits.
         #expect(throws: ByteStoreError.self) { try self.machine.open() }
       }
     }

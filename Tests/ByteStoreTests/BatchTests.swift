@@ -1,4 +1,4 @@
-// How a commit in the making is laid out.
+// The memory layout of a batch.
 
 import Testing
 
@@ -13,9 +13,9 @@ import Testing
     try batch.remove([2])
     #expect(batch.body.capacity == room)
     #expect(batch.body.count == CommitBody.prefixBytes + bytes)
-    // An allocator may give a little more than it is asked for.
+    // An allocator may return slightly more than requested.
     #expect(room < batch.body.count + 256)
-    // What is said to come is not taken for granted.
+    // The announced size is not trusted.
     #expect(Batch(bytes: .max / 2).body.capacity < 32 << 20)
   }
 
@@ -23,7 +23,7 @@ import Testing
     let most = LogFormat.frameBodyBytesMax - CommitBody.prefixBytes
     try Batch.check(bytes: most)
     #expect(throws: ByteStoreError.self) { try Batch.check(bytes: most + 1) }
-    // As the batch itself says.
+    // The batch itself has this limit.
     let parts = [Batch.valueBytesMax, most - Batch.valueBytesMax - 2 * Batch.bytes(ofPutOf: 0, for: [1])]
     var batch = Batch()
     for part in parts { try batch.put([UInt8](repeating: 0, count: part), for: [1]) }

@@ -1,5 +1,4 @@
-// How far logs and the memory for their commits may grow: when a flush is due, how writers are slowed down to its
-// speed, and what happens where none succeeds.
+// Limits for the WAL and the memtable: flush thresholds, write throttling, and failing flushes.
 
 import Foundation
 import Harness
@@ -10,8 +9,8 @@ import Testing
 @Suite struct BoundedLogsTests {
   // MARK: When a flush is due
 
-  /// The story: each 64 MiB of log were flushed, and each flush writes the whole table: with thirty million keys ten
-  /// bytes for each one of the log.
+  /// Regression: a flush started after every 64 MiB of log, and each flush writes the whole key
+  /// directory. With thirty million keys, that was ten bytes per byte of log.
   @Test func aLargeCheckpointWaitsForMoreLog() throws {
     #expect(FlushPlan.logBytes(flushBytes: 64, checkpointBytes: 0) == 64)
     #expect(FlushPlan.logBytes(flushBytes: 64, checkpointBytes: 128) == 64)
@@ -55,11 +54,11 @@ import Testing
     return try ByteStore.open(TestStore.path, options: options, platform: platform)
   }
 
-  // MARK: Writers that are faster than the flush
+  // MARK: Write throttling
 
   private static let flushBytes: UInt64 = 64 << 20
 
-  /// In seconds, at so many times the log that starts a flush.
+  /// The delay in seconds at `debt` times the log that starts a flush.
   private func delay(_ debt: Double, _ bytes: Int, of all: Int = 0) -> Double {
     Pace.delay(
       forBytes: bytes, ofAll: all, logBytes: UInt64(debt * Double(Self.flushBytes)),
@@ -73,15 +72,16 @@ import Testing
     #expect(delay(3, 4096, of: 64 << 10) == 16 * delay(3, 4096))
     for bytes in [1, 4096, 64 << 10] {
       #expect(delay(4, bytes, of: 1 << 30) <= 0.02)
-      // The story: at five times the log it was 96 ms, beside all else that a commit may wait for.
+      // Regression: at five times the log the delay was 96 ms, in addition to all other waits of a
+      // commit.
       for debt in [4.5, 5, 6] { #expect(delay(debt, bytes, of: 1 << 30) <= 0.061) }
       #expect(delay(7, bytes, of: 1 << 30) > 0.3)
     }
     #expect(delay(1000, 4096) == 10 && delay(1000, 16 << 20) == 10)
   }
 
-  /// The story: no commit waited longer than 20 ms, however large it was. Eight threads with batches of 1 MiB wrote
-  /// several times as fast as the one flush, and logs and memory grew without end.
+  /// Regression: no commit waited longer than 20 ms, whatever its size. Eight threads with batches of 1
+  /// MiB wrote several times as fast as the flush, and the WAL and the memtable grew without limit.
   @Test(arguments: [1, 8, 64], [150e6, 30e6, 8e6])
   func writersSettleAtTheSpeedOfTheFlush(writers: Int, flushBytesPerSecond: Double) {
     let batchBytes = (16 << 20) / writers
@@ -93,7 +93,7 @@ import Testing
     var flush: (bytes: Double, end: Double)?
     for tick in 0..<Int(seconds / step) {
       let now = Double(tick) * step
-      // Ten megabytes each 10 ms are more than a device takes.
+      // Ten megabytes per 10 ms exceed the throughput of a device.
       var budget = 10e6
       let wait = delay(log / flushBytes, batchBytes, of: writers * batchBytes)
       for writer in waited.indices {
@@ -114,13 +114,14 @@ import Testing
       logMax = max(logMax, log)
     }
     #expect(logMax < 6 * flushBytes, "\(logMax / flushBytes) times the log that starts a flush")
-    // And nobody is stopped for the whole of a flush.
+    // No writer is stopped for a whole flush.
     #expect(written / seconds > flushBytesPerSecond * 0.7, "\(written / seconds) bytes a second")
   }
 
-  // MARK: Flushes that fail
+  // MARK: Failed flushes
 
-  /// The story: one was tried again when as much again had come together, however long that took.
+  /// Regression: a failed flush was retried only when as much log as before had been added, however long
+  /// that took.
   @Test(arguments: [DiskFault.noSpace, .tooManyOpenFiles])
   func aFlushThatFailedIsTriedAgainSomeTimeLater(fault: DiskFault) throws {
     let clock = SimulatedClock()
@@ -142,7 +143,8 @@ import Testing
     try store.close()
   }
 
-  /// The story: one that took half a minute and failed was tried again after ten, though writes were refused meanwhile.
+  /// Regression: a flush that took half a minute and failed was retried after ten minutes, although
+  /// writes were refused meanwhile.
   @Test func aFlushThatFailedAfterLongIsTriedAgainSoon() throws {
     let clock = SimulatedClock()
     let machine = TestStore()
@@ -175,8 +177,8 @@ import Testing
     try store.close()
   }
 
-  /// The story: only damage ended the growth. Where a flush found no descriptor for its files, each of them failed,
-  /// and commits went on to logs and memory.
+  /// Regression: only damage limited the growth. When a flush had no file descriptor, every flush
+  /// failed, and commits kept filling the WAL and the memtable.
   @Test func whateverKeepsFlushesFromSucceedingTheLogsAreBounded() throws {
     let clock = SimulatedClock()
     let machine = TestStore()
@@ -203,13 +205,14 @@ import Testing
       return
     }
     #expect(failure.code == EMFILE)
-    // The story: it waited for seconds until there was less log, and was refused then.
+    // Regression: a commit waited for seconds for the WAL to shrink and was refused then.
     #expect(store.state.withLock { !store.isWorthWaiting($0) })
     #expect(cause.contains(failure.description))
     #expect((16...24).contains(written.count), "\(written.count) commits of a page less than 16 KiB")
     for key in written { #expect(try store.value(for: key) == bytes) }
 
-    // Once there are descriptors again, a commit that is refused has it tried again, but not each of them.
+    // Once descriptors are available, a refused commit triggers a retry, but not every refused commit
+    // does.
     machine.disk.setFault(nil)
     #expect(throws: ByteStoreError.self) { try store.put(bytes, for: "too soon") }
     store.performMaintenance()

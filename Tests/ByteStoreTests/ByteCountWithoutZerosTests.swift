@@ -1,9 +1,11 @@
+// The size of bytes without their trailing zeros.
+
 import Testing
 
 @testable import ByteStore
 
 @Suite struct ByteCountWithoutZerosTests {
-  /// Every length around two words, with each last byte that is not zero, or none.
+  /// Every length around two words, with every position of the last nonzero byte, or none.
   @Test func onlyTheZerosAtTheEndAreLeftOut() {
     var wrong: [[UInt8]] = []
     for count in 0..<40 {

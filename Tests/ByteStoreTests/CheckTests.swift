@@ -1,4 +1,4 @@
-// What a check finds: all of what is wrong, and nothing where nothing is.
+// A check finds all damage, and reports none in a healthy store.
 
 import Harness
 import Testing
@@ -11,7 +11,7 @@ import Testing
     (0..<bytes).map { UInt8(truncatingIfNeeded: ($0 &* 7 &+ key &* 13) ^ key >> 3) }
   }
 
-  /// Small and large values in segments, a removal, an overwrite, and commits behind the checkpoint.
+  /// Small and large values in segments, a removal, an overwrite, and commits after the checkpoint.
   static func flushedStore(keys: Int = 600) throws -> TestStore {
     let machine = TestStore()
     let store = try machine.open()
@@ -32,7 +32,7 @@ import Testing
     return TestStore(machine.disk.image)
   }
 
-  // MARK: Sound stores
+  // MARK: Healthy stores
 
   @Test func aSoundStoreHasNoFindingsAndItsNumbersAreRight() throws {
     let machine = try Self.flushedStore()
@@ -40,7 +40,7 @@ import Testing
     let report = try machine.check { steps.append($0) }
     #expect(report.findings.isEmpty)
     #expect(report.keys == 601)
-    // The second flush did not write the segment of the first one again.
+    // The second flush did not rewrite the segment of the first one.
     #expect(report.entries == 602)
     let unchecked: Set = ["/store/LOCK", "/store/RESERVE"]
     #expect(report.files == machine.disk.image.paths.count { !unchecked.contains($0) })
@@ -51,7 +51,7 @@ import Testing
     #expect(zip(steps, steps.dropFirst()).allSatisfy { $0.bytesDone <= $1.bytesDone })
   }
 
-  /// The story: what a failed sync had left in the log behind the last commit was reported as damage.
+  /// Regression: the bytes that a failed sync had left after the last commit were reported as damage.
   @Test func aStoreThatTakesNoMoreCommitsIsSoundAsFarAsItGoes() throws {
     let machine = TestStore()
     let store = try machine.open()
@@ -71,7 +71,7 @@ import Testing
       shown[[UInt8](copying: key)] = [UInt8](copying: value)
       return nil
     }
-    // As of the checkpoint, and then as of the logs.
+    // First the values in the checkpoint, then those in the logs.
     #expect(shown.count == 601)
     #expect(shown[Array("late".utf8)] == [2])
     #expect(shown[Array("key1".utf8)] == [1])
@@ -115,7 +115,7 @@ import Testing
     #expect(summary.failures == 0, "\(summary)")
   }
 
-  // MARK: What is no store, or not to be had
+  // MARK: No store, and locked stores
 
   @Test func aDirectoryThatIsNoStoreIsRefusedAndLeftAlone() throws {
     let machine = TestStore()
@@ -155,7 +155,7 @@ import Testing
       Issue.record("nobody knows what is right in a newer manifest")
       return
     }
-    // All else is as version 0 has it, so that only the number can be wrong.
+    // All other bytes have format version 0, so only the number can be wrong.
     let rotten = try Self.flushedStore().changing("/store/MANIFEST") { $0[8] = 1 }
     #expect(try rotten.check().findings.map(\.offset) == [8])
   }
@@ -188,7 +188,7 @@ import Testing
     for (path, offset) in [(segment, 4000), (log, 2000), (log, 4096 + 63)] {
       let damaged = try machine.changing(path) { $0[offset] ^= 1 }
       #expect(try damaged.check().findings.map(\.offset) == [UInt64(offset)], "\(path) \(offset)")
-      // Nobody reads them: the store opens all the same.
+      // These bytes are never read, so the store still opens.
       #expect(try damaged.open().value(for: "late") == [2])
     }
   }
@@ -206,11 +206,11 @@ import Testing
   @Test func aPageThatTheDeviceDoesNotGiveIsAFinding() throws {
     let machine = try Self.flushedStore()
     machine.disk.setFault(FaultPlan(.inputOutput, at: 40, isSticky: false))
-    // One that fails once is read again.
+    // A page that fails once is read again.
     #expect(try machine.check().isSound)
   }
 
-  // MARK: Files that were made up, their checksums right
+  // MARK: Crafted files with valid checksums
 
   enum Forgery: CaseIterable {
     case ordinalsSwapped, locationsSwapped, locationGone, locationElsewhere, liveCounts, freeTwice, freeInUse
@@ -228,11 +228,11 @@ import Testing
     }
     let report = try forged.check()
     #expect(!report.isSound)
-    // Whatever a store makes of it, the process goes on.
+    // The process must not be stopped, whatever the result.
     try forged.useWithoutTrapping()
   }
 
-  /// The story: it went into each checkpoint from there on, for nobody missed an ordinal.
+  /// Regression: the duplicate went into every later checkpoint, because no missing ordinal was noticed.
   @Test func aListOfFreeOrdinalsThatNamesOneTwiceIsRightAfterAFlush() throws {
     let machine = try Self.flushedStore()
     let path = try #require(machine.paths("/checkpoint-").first)
@@ -248,8 +248,8 @@ import Testing
     #expect(try forged.check().findings == [])
   }
 
-  /// The story: slots beyond all pages were believed, and the first read looked up an ordinal that there
-  /// was not.
+  /// Regression: overflow slots were not validated, and the first read used an ordinal that did not
+  /// exist.
   @Test(arguments: [UInt64(0), 700, 0xFFFF_FFFF])
   func aSlotInTheOverflowThatHasNoOrdinalIsRefused(ordinal: UInt64) throws {
     let machine = try Self.flushedStore()
@@ -268,8 +268,8 @@ import Testing
     try overflowing.useWithoutTrapping()
   }
 
-  /// The story: a checkpoint with the last number that a commit can have opened, and the next commit ended
-  /// the process.
+  /// Regression: a checkpoint with the largest possible commit number opened, and the next commit
+  /// stopped the process.
   @Test func aCheckpointOfTheLastCommitThereCanBeIsRefused() throws {
     let machine = try Self.flushedStore()
     let path = try #require(machine.paths("/checkpoint-").first)
@@ -296,7 +296,7 @@ import Testing
     try forged.useWithoutTrapping()
   }
 
-  // MARK: Stores in use
+  // MARK: Open stores
 
   @Test func aStoreInUseIsCheckedAsOfItsLastCommit() throws {
     let machine = try Self.flushedStore()
@@ -360,7 +360,7 @@ extension TestStore {
     return Int(try SegmentHeader(decoding: bytes.rawSpan, file: segment).dataStart)
   }
 
-  /// Everything that a program does with a store; errors are welcome, traps are not.
+  /// Every operation that a program can perform on a store. Errors are expected, traps are not.
   func useWithoutTrapping() throws {
     let store: ByteStore
     do { store = try open() } catch { return }
@@ -380,7 +380,7 @@ extension TestStore {
   }
 }
 
-/// A checkpoint with other words in it and checksums that are right again.
+/// A checkpoint with changed words and matching checksums.
 struct ForgedCheckpoint {
   private(set) var bytes: [UInt8]
   var header: CheckpointHeader
@@ -397,7 +397,7 @@ struct ForgedCheckpoint {
 
   mutating func addOverflow(_ slot: UInt64) {
     let index = header.regions.firstIndex { $0.region == .overflow } ?? 0
-    // The store has no pages of a layer above: the overflow is the last region.
+    // The store has no pages of an upper layer, so the overflow is the last region.
     precondition(index == header.regions.count - 1 && header.regions[index].pages == 0, "no overflow yet")
     header.regions[index].pages = 1
     bytes = header.encoded() + bytes[4096...] + [UInt8](repeating: 0, count: 4096)
@@ -437,7 +437,7 @@ struct ForgedCheckpoint {
 
   private func start(_ region: CheckpointRegion) -> Int { Int(header.offset(of: region) ?? 0) }
 
-  /// The offsets of the words that are not zero.
+  /// The offsets of the nonzero words.
   private func used(_ region: CheckpointRegion) -> [Int] {
     (0..<header.pages(of: region)).flatMap { page in
       (0..<510).map { start(region) + 4096 * page + 8 * $0 }.filter { word($0) != 0 }

@@ -1,4 +1,4 @@
-// What a compacted store keeps for later, and what a reserve is made for.
+// The files that remain after a compaction, and the size of the reserve.
 
 import Harness
 import Testing
@@ -6,7 +6,7 @@ import Testing
 @testable import ByteStore
 
 struct CompactedSpaceTests {
-  /// Indexes of 8 MiB, of which a checkpoint on a full disk has a page.
+  /// Simulates indexes of 8 MiB, of which a checkpoint on a full disk contains one page.
   private struct Pages: LayerAbove, CheckpointPages {
     var count = 2048
     func freeze() -> any CheckpointPages { self }
@@ -64,19 +64,20 @@ struct CompactedSpaceTests {
     #expect(logBytes == 64 << 10)
     #expect(bytes("SPARE") == 0)
     #expect((128 << 10..<1 << 20).contains(bytes("RESERVE")))
-    // It goes on as ever.
+    // The store continues normally.
     for number in 0..<36 { try store.put([UInt8](repeating: 1, count: 1 << 20), for: "\(number)") }
     #expect(bytes("RESERVE") > 1 << 20)
     try store.close()
     #expect(try open().count == 36)
   }
 
-  /// The story: the spare that the last commits had ordered was made behind the compaction, which kept 32 MiB.
+  /// Regression: the recycled log file that the last commits had ordered was created after the
+  /// compaction, which kept 32 MiB.
   @Test func aSpareOnItsWayIsNotKeptEither() throws {
     let store = try open { $0.maintenance = .inBackground(afterMilliseconds: 60_000) }
     for round in 0..<3 {
       var number = 0
-      // Until one has just been ordered.
+      // Until a recycled log file has just been ordered.
       repeat {
         try store.put([UInt8](repeating: 1, count: 1 << 20), for: "\(round)-\(number)")
         number += 1
@@ -88,10 +89,10 @@ struct CompactedSpaceTests {
     try store.close()
   }
 
-  /// A log that nobody has written to is not left as large as it is, nor is that of an earlier opening.
+  /// A compaction also shrinks an empty large log, and a log of an earlier opening.
   @Test(arguments: [false, true]) func thereNeedBeNothingElseToDo(reopens: Bool) throws {
     var store = try open()
-    // A segment whose pages are as good as full, so that nothing in it is taken for dead.
+    // A segment with almost full pages, so that nothing in it looks dead.
     var random = SeededRandom(seed: 1)
     for number in 0..<500 { try store.put(random.bytes(8000), for: "\(number)") }
     try store.flush()

@@ -1,4 +1,4 @@
-// Small runs of the crash campaign and of the corruption matrix; the campaign program does large ones.
+// Small runs of the crash campaign and of the corruption matrix. The campaign program runs large ones.
 
 import ByteStore
 import Harness
@@ -11,7 +11,7 @@ struct CrashCampaignTests {
     #expect(summary.states >= 2_000)
     let missing = DiskOperation.allCases.filter { summary.crashes[$0, default: 0] == 0 }
     #expect(missing.isEmpty, "no crash before any of them")
-    // Jobs run in the background, and between each other's steps.
+    // Background jobs run, also between each other's steps.
     for job in Maintenance.Job.allCases { #expect(summary.jobs[job, default: 0] > 10, "\(job)") }
     #expect(summary.overlaps > 10)
   }
@@ -32,7 +32,7 @@ struct CrashCampaignTests {
     CrashCampaign.trace(ofWorkload: seed, commitsWaiting: commitsWaiting)
   }
 
-  /// Jobs have threads of their own; which of them goes on is the scheduler's choice alone.
+  /// Jobs have their own threads, but only the scheduler decides which of them runs.
   @Test func sameSeedGivesTheSameTraceWithJobsInTheBackground() {
     var jobs = 0
     for seed in 1...16 as ClosedRange<UInt64> {
@@ -42,8 +42,8 @@ struct CrashCampaignTests {
     #expect(jobs > 2)
   }
 
-  /// The story: two commits both saw that a spare was wanted, and each had one made. The second removed the
-  /// file of the first from under the log that had just taken it.
+  /// Regression: two commits both needed a recycled log file and each prepared one. The second
+  /// preparation deleted the first file, which was already in use as a log.
   @Test func twoSparesAtOnceAreFound() {
     let runs = (1...5 as ClosedRange<UInt64>).lazy.map { seed in
       CrashCampaign.run(
@@ -95,19 +95,20 @@ struct WrongWriteTests {
 }
 
 struct MutantTests {
-  /// What few states do not show. `campaign mutants`, which is built with optimization, looks at all rules, and further.
+  /// Rules whose violation few states show. `campaign mutants` is an optimised build; it covers all
+  /// rules with more states.
   private static let rare: Set<Rule> = [
     .writeManifestBeforeDeletingOnOpen, .keepReserve, .laterFrameIsNoDamage, .noMarkerAfterPoison,
     .syncDirectoryAfterCreating, .oneSpareAtATime, .neverRetrySync, .checkBodies, .writeAgainOnOpen,
   ]
-  /// What only damage shows.
+  /// Rules whose violation only damage shows.
   private static let ofDamage: Set<Rule> = [
     .laterDurableFrameIsDamage, .watermarkWhenQuiet, .recordEndWhenClosing,
   ]
 
   @Test(arguments: Set(Rule.allCases).subtracting(Rule.ofContents).subtracting(rare).subtracting(ofDamage))
   func brokenRuleIsNoticed(rule: Rule) {
-    // As `campaign mutants` does: how commits form groups must not depend on how busy the machine is.
+    // Like `campaign mutants`: group formation must not depend on the machine's load.
     let isNoticed =
       CrashCampaign.firstFailure(
         statesMax: rule == .poison ? 1200 : 400, seed: 1, commitsWaiting: { $0.commitsWaiting },

@@ -1,5 +1,7 @@
-// The lock of a directory on a real file system. On many of them, ext4 among these, a new file gets the number of one that is
-// gone; on others nothing here can fail.
+// The directory lock on a real file system.
+//
+// On many file systems, such as ext4, a new file gets the inode number of a deleted one. On others,
+// these tests cannot fail.
 
 import Foundation
 import Harness
@@ -8,8 +10,8 @@ import Testing
 @testable import ByteStore
 
 @Suite struct DirectoryLockTests {
-  /// The story: a store was closed by one thread when its directory was gone already; another thread's new store, whose
-  /// directory or file had got the number of that one, was told that its own process had it open.
+  /// Regression: one thread closed a store whose directory had already been deleted. Another thread's
+  /// new store got that inode number and was refused as already open in this process.
   @Test func directoriesThatComeAndGoAreNeverTakenForEachOther() throws {
     let folder = NSTemporaryDirectory() + "dugout-locks-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -30,7 +32,8 @@ import Testing
     #expect(failures.withLock { $0 } == [])
   }
 
-  /// A longer number that was there before does not show through, whatever else the file had.
+  /// A longer number that was in the file before does not remain visible, whatever else the file
+  /// contained.
   @Test(arguments: ["", "4000000000\nand more", String(repeating: "7", count: 5000)])
   func theHolderIsTheOneWhoHasItNow(before: String) throws {
     let folder = NSTemporaryDirectory() + "dugout-locks-\(UUID().uuidString)"
@@ -44,7 +47,7 @@ import Testing
     defer { lock.release() }
     let text = try String(contentsOfFile: "\(folder)/LOCK", encoding: .utf8)
     #expect(text.split(separator: "\n").first == "\(getpid())")
-    // A whole block.
+    // The file contains a whole block.
     #expect(text.utf8.count == max(4096, before.utf8.count))
   }
 

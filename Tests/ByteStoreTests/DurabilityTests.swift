@@ -1,4 +1,4 @@
-// What a store says about the file system that it lies on, and where it refuses to be.
+// The durability that a store reports for its file system, and the file systems that it refuses.
 
 import ByteStore
 import Foundation
@@ -41,7 +41,7 @@ struct DurabilityTests {
     #expect(throws: SystemFailure.self) { try machine.disk.openDirectory("/mounted/new") }
   }
 
-  /// A store that was made elsewhere and copied there is not touched either.
+  /// A store that was created elsewhere and copied there is not touched either.
   @Test func storeOnANetworkFileSystemIsNotLocked() throws {
     let machine = TestStore()
     try machine.open().close()

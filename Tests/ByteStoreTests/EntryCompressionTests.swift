@@ -1,4 +1,4 @@
-// Entries compressed one by one: what goes in comes out, and hostile bytes do no harm.
+// Compression of single entries: round trips, and hostile input.
 
 import Harness
 import Testing
@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  /// Segments are read by turns, and there may be more of them than places for their dictionaries.
+  /// Alternates between more segments than the buffer has blocks for dictionaries.
   @Test(arguments: [2, 8, 9, 20])
   func entriesOfSeveralDictionariesComeBackAsTheyWere(count: Int) {
     var dice = SeededRandom(seed: UInt64(count))
@@ -34,7 +34,7 @@ import Testing
       let place = dice.below(count)
       let raw = anyEntry(&dice)
       guard let stored = compressors[place].compressed(raw) else { continue }
-      // Also in a row: only then a dictionary gets a place.
+      // Includes repeated reads, because only they copy a dictionary into a block.
       for _ in 0..<(1 + dice.below(3)) {
         #expect(buffer.decompressed(stored, raw.count, dictionaries[place]) == raw)
       }
@@ -82,7 +82,7 @@ import Testing
     #expect(bytes == [7, 8] + stored)
   }
 
-  /// An entry must not lean on the one that was compressed before it, nor on one that failed.
+  /// An entry must not depend on the one that was compressed before it, nor on a failed one.
   @Test func entriesDoNotDependOnEachOther() {
     var dice = SeededRandom(seed: 5)
     let dictionary = EntryDictionary(documents(10_000, &dice))
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  /// The buffer grows in between, and must take the dictionary along.
+  /// The buffer grows in between and must keep the dictionary.
   @Test func dictionariesMayAlternate() throws {
     var dice = SeededRandom(seed: 7)
     let dictionaries = [0, 50, 9000, 32 << 10, 32 << 10].map { EntryDictionary(documents($0, &dice)) }
@@ -141,8 +141,8 @@ import Testing
 
   // MARK: Hostile input
 
-  /// Damage must not reach outside of the buffer, which the address sanitizer tells, and must not be taken
-  /// for an entry of another size.
+  /// Damage must not cause access outside the buffer, which the address sanitizer detects, nor yield an
+  /// entry of another size.
   @Test(arguments: [0, 40, 20_000])
   func damagedBytesDecodeToTheRightSizeOrNotAtAll(dictionaryBytes: Int) throws {
     var dice = SeededRandom(seed: 8)
@@ -202,7 +202,8 @@ import Testing
   // MARK: Dictionaries
 
   @Test func aSampleIsEven() {
-    // Entry n is 100 times the byte n / 40, so that a dictionary tells where its entries come from.
+    // Entry n consists of 100 bytes with the value n / 40, so a dictionary shows where its entries come
+    // from.
     let entries = (0..<4000).map { [UInt8](repeating: UInt8($0 / 40), count: 100) }
     var sampler = DictionarySampler(rawBytesTotal: 400_000, bytesMax: 20_000)
     for entry in entries { sampler.offer(entry.rawSpan) }
@@ -219,7 +220,7 @@ import Testing
     #expect(sampler.dictionary().bytes == [1, 2, 3, 4, 5, 6])
   }
 
-  /// A total that is too small or too large, and entries of all sizes.
+  /// Totals that are too small or too large, and entries of all sizes.
   @Test func aSampleIsNeverTooLarge() {
     var dice = SeededRandom(seed: 11)
     for total in [-5, 0, 1, 10_000, 10_000_000, .max] {
@@ -247,7 +248,7 @@ import Testing
 
 // MARK: Entries
 
-/// What an application might store: the names of the fields are always the same, the values are not.
+/// A typical application document: the field names are constant, the values are not.
 private func document(_ dice: inout SeededRandom) -> [UInt8] {
   let names = ["Ada", "Grace", "Edsger", "Barbara", "Donald", "Frances", "Tony", "Leslie"]
   let name = names[Int.random(in: 0..<names.count, using: &dice)]
@@ -282,8 +283,8 @@ private func anyEntry(_ dice: inout SeededRandom) -> [UInt8] {
 }
 
 // MARK: Calls
-//
-// `#expect` looks at values by copying them, which a compressor and a buffer do not allow.
+// Classes, because `#expect` copies the values that it evaluates, and a compressor and a buffer are not
+// copyable.
 
 private final class TestCompressor {
   private var compressor: EntryCompressor
@@ -307,7 +308,7 @@ private final class TestBuffer {
 
   func fill(with bytes: [UInt8]) { buffer.fill(with: bytes.rawSpan) }
 
-  /// Reads from memory of exactly the size of `stored`, so that no read beyond its end goes unnoticed.
+  /// Reads from memory of exactly the size of `stored`, so that a read beyond its end is detected.
   func decompressed(_ stored: [UInt8], _ rawBytes: Int, _ dictionary: EntryDictionary) -> [UInt8]? {
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: stored.count, alignment: 1)
     defer { memory.deallocate() }

@@ -1,4 +1,4 @@
-// What a store answers when the disk fails, and what it shows afterwards.
+// The results of operations on a failing disk, and the state afterwards.
 
 import ByteStore
 import Harness
@@ -44,9 +44,10 @@ struct FaultTests {
     #expect(try reopened.value(for: "a") == [1])
   }
 
-  /// A sync failed and the process went on. The page cache still showed the commit, so a new process
-  /// showed it too, and recorded the log's end behind it; but its own sync had nothing to write. After a
-  /// power loss the commit was gone, the end lay beyond the last frame, and the store was "corrupted".
+  /// Regression: a sync failed and the process continued. The page cache still showed the commit, so a
+  /// new process showed it as well and recorded the log's end after it. Its own sync had nothing to
+  /// write, however. After a power loss the commit was gone, the recorded end was beyond the last frame,
+  /// and the store was reported as corrupted.
   @Test(arguments: 0..<8 as Range<UInt64>)
   func commitShownAfterAFailedSyncIsThereToStay(seed: UInt64) throws {
     let machine = TestStore()
@@ -64,9 +65,9 @@ struct FaultTests {
     #expect(try recovered.value(for: "c") == [3])
   }
 
-  /// The sync of the directory that holds a new store failed, and dropped the manifest's name. A new
-  /// process saw the manifest and made a log, whose name it did sync; a power loss later there was a log
-  /// without a manifest, which is damage.
+  /// Regression: the sync of a new store's directory failed and dropped the manifest's name. A new
+  /// process saw the manifest and created a log, whose name it did sync. A power loss later, the log
+  /// existed without a manifest, which is damage.
   @Test(arguments: 0..<8 as Range<UInt64>)
   func newStoreSurvivesAFailedSyncOfItsDirectory(seed: UInt64) throws {
     let machine = TestStore(seed: seed)
@@ -82,9 +83,9 @@ struct FaultTests {
     #expect(try machine.after(.powerLoss(.nothing, seed: 0)).open().value(for: "a") == [1])
   }
 
-  /// A crash left a log that no manifest named yet, and its blocks still held what the log before it had
-  /// there. The open read the stale header and the stale commit behind it and took the manifest for an
-  /// outdated one.
+  /// Regression: a crash left a log that no manifest named yet, whose blocks still held the content of
+  /// the log before it. The open read the stale header and the stale commit, and took the manifest for
+  /// outdated.
   @Test func staleBlocksInAnUnnamedLogAreNoDamage() throws {
     let machine = TestStore()
     try machine.open().put([1], for: "a")
@@ -112,8 +113,8 @@ struct FaultTests {
     #expect(mixed.disk.image.contents(of: TestStore.firstLog) != nil)
   }
 
-  /// The story: a power loss cut off the making of a checkpoint, and its blocks still held what a checkpoint
-  /// of another store, a backup on the same disk, had there. The open took it for a foreign file.
+  /// Regression: a power loss interrupted the writing of a checkpoint, whose blocks still held the
+  /// checkpoint of another store, a backup on that disk. The open took it for a foreign file.
   @Test func staleBlocksOfAnotherStoreInAnUnnamedCheckpointAreNoForeignFile() throws {
     let stranger = try flushed("theirs", times: 2, seed: 99)
     var image = try flushed("ours", times: 1, seed: 1).disk.image
@@ -124,8 +125,8 @@ struct FaultTests {
     #expect(machine.disk.image.contents(of: name) == nil)
   }
 
-  /// The story: as before, but the number of that checkpoint was the one of ours that the manifest names. Looking
-  /// for its segments, the open found ours, and took that for a foreign file.
+  /// Regression: as before, but the stale checkpoint had the number of the one that the manifest names.
+  /// The open looked for its segments, found the store's own, and reported a foreign file.
   @Test func staleBlocksWithTheNumberOfOurCheckpointAreNoForeignFile() throws {
     let stranger = try flushed("theirs", times: 1, seed: 99)
     var image = try flushed("ours", times: 1, seed: 1).disk.image
@@ -136,7 +137,7 @@ struct FaultTests {
     #expect(machine.disk.image.contents(of: name) == nil)
   }
 
-  /// With its segments beside it, it is a store whose manifest someone replaced.
+  /// Together with its segments, it is another store whose manifest was replaced.
   @Test func unnamedCheckpointOfAnotherStoreIsNotDeletedBesideItsSegments() throws {
     let stranger = try flushed("theirs", times: 2, seed: 99)
     var image = try flushed("ours", times: 1, seed: 1).disk.image
@@ -174,7 +175,7 @@ struct FaultTests {
 }
 
 extension TestStore {
-  /// A commit into a log that is there is one write and one sync; the second of the two calls fails.
+  /// A commit to an existing log takes one write and one sync. The second call fails.
   func failSyncOfNextCommit() {
     disk.setFault(FaultPlan(.inputOutput, at: disk.counters.operations + 1))
   }

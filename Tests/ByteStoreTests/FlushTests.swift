@@ -1,6 +1,7 @@
-// What a flush does to files, to an open, to snapshots, and what damage and a full disk do to it.
+// The effects of a flush on files, opens and snapshots, and flushes with damage and full disks.
 
 import StoreTools
+
 import Harness
 import Testing
 
@@ -34,7 +35,7 @@ import Testing
     try store.checkInvariants()
   }
 
-  /// An open reads a few pages, however much there is.
+  /// An open reads a few pages, whatever the size of the store.
   @Test func anOpenDoesWorkForTheTailAndNotForTheData() throws {
     func bytesReadByOpen(keys: Int) throws -> Int {
       let machine = TestStore()
@@ -60,7 +61,8 @@ import Testing
     store = try machine.open()
     let before = machine.disk.counters.bytesRead
     #expect(try store.value(for: "key777") == value(777))
-    // A page of the directory, one of slots, one of locations; the segment's header, dictionary, one page.
+    // A page of the directory, of slots and of locations each; the segment's header, dictionary and one
+    // page.
     #expect(machine.disk.counters.bytesRead - before <= 3 * 4096 + 8192 + (32 << 10) + 8192)
   }
 
@@ -91,7 +93,7 @@ import Testing
     var batch = Batch()
     for key in 0..<300 { try batch.remove(Array("key\(key)".utf8)) }
     try store.commit(batch)
-    // The segment that both snapshots need is deleted by this one.
+    // This compaction deletes the segment that both snapshots need.
     try store.flush(.everything)
     try store.flush(.everything)
     for snapshot in [first, second] {
@@ -131,7 +133,7 @@ import Testing
   @Test func theOldLogBecomesTheSpare() throws {
     let machine = TestStore()
     var options = ByteStore.Options()
-    // The next log is never larger than the last.
+    // The next log is never larger than the last one.
     options.logBytesMin = 64 << 10
     options.logBytesMax = 64 << 10
     options.maintenance = .manual
@@ -147,7 +149,7 @@ import Testing
     #expect(try store.value(for: "key9") == value(9))
   }
 
-  // MARK: The layer above
+  // MARK: The upper layer
 
   private struct Pages: CheckpointPages, LayerAbove {
     func regions() -> [(region: CheckpointRegion, pages: Int)] {
@@ -185,7 +187,7 @@ import Testing
     guard case .corrupted = error else { throw error }
   }
 
-  /// A page that says which version of it this is.
+  /// An upper layer with one page that contains its version.
   private final class Version: LayerAbove {
     let number = Locked<UInt8>(1)
 
@@ -214,8 +216,8 @@ import Testing
     try store.checkpoint?.payload(.firstOfLayerAbove, 0).first
   }
 
-  /// The story: an index was made or dropped where there was nothing else to flush, and the next opening knew nothing
-  /// of it.
+  /// Regression: an index was created or dropped while there was nothing else to flush, and the next
+  /// open did not know about it.
   @Test(arguments: [true, false])
   func aChangeOfTheLayerAboveIsWrittenThoughNothingWasCommitted(isEmpty: Bool) throws {
     let machine = TestStore()
@@ -271,7 +273,8 @@ import Testing
     try store.close()
   }
 
-  /// Whatever call of the disk fails in such a close: it is told, or the store is closed as cleanly as ever.
+  /// Whichever disk call fails during such a close: the error is reported, or the store is closed
+  /// cleanly.
   @Test func aCloseThatWritesChangesAboveTellsWhatFails() throws {
     var (call, told) = (0, 0)
     while true {
@@ -319,12 +322,12 @@ import Testing
 
   // MARK: Damage and full disks
 
-  /// The story: a flush and a scan said byte 0, whatever entry it was.
+  /// Regression: a flush and a scan reported byte 0, whichever entry was damaged.
   @Test func anEntryThatDoesNotDecodeIsNamedByItsByte() throws {
     let machine = TestStore()
     var random = SeededRandom(seed: 1)
     var store = try machine.open()
-    // Compressed, and more than half a page each: a flush cannot copy them as they are.
+    // Compressed, and larger than half a page each, so that a flush cannot copy them in stored form.
     let zeros = [UInt8](repeating: 0, count: 4000)
     for key in 1...60 { try store.put(random.bytes(6000) + zeros, for: "key\(key)") }
     try store.flush()
@@ -370,7 +373,7 @@ import Testing
       }
     }
     #expect((1..<1500).contains(lost.count))
-    // The others can be written and flushed; the damaged segment stays for what is left in it.
+    // The other keys can be written and flushed. The damaged segment is kept for its remaining entries.
     let key = try #require((0..<3000).first { !lost.contains($0) })
     try store.put([5], for: "key\(key)")
     try store.flush(.everything)
@@ -387,13 +390,13 @@ import Testing
     let machine = TestStore()
     let store = try machine.open()
     try fill(store, keys: 800, value)
-    // In the middle of writing the segment: a create, not a sync.
+    // The fault hits the creation of the segment, not a sync.
     machine.disk.setFault(nil)
     store.performMaintenance()
     let files = machine.disk.image.paths.filter { !$0.contains("/log-") }
     machine.disk.failNext(fault)
     if case .noSpace = fault {
-      // The reserve is there for it.
+      // The reserve provides the space.
       try store.flush()
     } else {
       #expect(throws: ByteStoreError.self) { try store.flush() }
@@ -420,7 +423,7 @@ import Testing
     #expect(victims([segment(0, 60), segment(1, 62)]) == [])
     #expect(victims([segment(0, 60), segment(1, 31)]) == [1])
     #expect(victims([segment(0, 0), segment(1, 64)]) == [0])
-    // None of them is mostly dead, but together they are too large.
+    // No segment is mostly dead, but together they are too large.
     let worn = (0..<10).map { segment($0, 40) }
     let chosen = victims(worn)
     #expect(!chosen.isEmpty && chosen.count < 10)
@@ -436,8 +439,8 @@ import Testing
 }
 
 extension [UInt8] {
-  /// Makes the last compressed entry that fills half a page one that does not decompress, in a page whose
-  /// checksum is right. Returns where the entry begins.
+  /// Corrupts the last compressed entry that is larger than half a page, so that it does not decompress,
+  /// and fixes the page's checksum. Returns the offset of the entry.
   fileprivate mutating func spoilLargeEntry() throws -> UInt64 {
     let header = try SegmentHeader(decoding: rawSpan, file: "")
     let entries = (0..<header.smallPages).compactMap { page in

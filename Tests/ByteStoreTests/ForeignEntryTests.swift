@@ -1,4 +1,4 @@
-// What lies in a store's directory and is no file of it.
+// Entries in a store's directory that are not files of the store.
 
 import Foundation
 import Testing
@@ -30,7 +30,7 @@ import Glibc
       }
     }
 
-    /// The system takes 107 bytes of a path: the socket is made under a short name, and moved.
+    /// A socket path has at most 107 bytes, so the socket is created with a short path and moved.
     private static func bindSocket(at path: String) throws {
       let short = "/tmp/dugout-\(UInt32.random(in: 0...(.max)))"
       var address = sockaddr_un()
@@ -94,8 +94,8 @@ import Glibc
     return try ByteStore.open(folder, options: options)
   }
 
-  /// The story: a pipe under the name of a log kept the open waiting for its other end; and one under the name of
-  /// the lock kept an open for reading.
+  /// Regression: a pipe with the name of a log blocked the open until its other end was opened. A pipe
+  /// with the name of the lock file blocked a read-only open.
   @Test(arguments: ["LOCK", "MANIFEST", "log-", "segment-", "checkpoint-"], Stranger.allCases)
   func inTheLockOrAFilesPlaceItIsRefusedAndNotWaitedFor(part: String, stranger: Stranger) throws {
     for isReadOnly in [false, true] {
@@ -113,8 +113,8 @@ import Glibc
     }
   }
 
-  /// The story: with commits in a log, which need what they change, a check and a salvage ended where they came by it.
-  /// And in the place of the reserve, a salvage called it healthy.
+  /// Regression: with commits in a log that change flushed keys, a check and a salvage stopped at such
+  /// an entry. If it had the name of the reserve, a salvage called the store healthy.
   @Test(
     arguments: ["MANIFEST", "log-", "segment-", "checkpoint-", "SPARE", "RESERVE"], Stranger.allCases)
   func aCheckReportsItAndASalvageSetsItAside(part: String, stranger: Stranger) throws {
@@ -125,7 +125,7 @@ import Glibc
       let findings = try ByteStore.check(folder).findings
       #expect(findings.contains { $0.file == "\(folder)/\(name)" })
       let report = try ByteStore.salvage(folder)
-      // Bytes that mean nothing cost nothing: then the store stays as it is.
+      // These files contain no data, so the store stays as it is.
       #expect(report.outcome == (["SPARE", "RESERVE"].contains(part) ? .cleared : .salvaged))
       #expect(report.setAside.contains { $0.hasSuffix("-\(name)") })
       #expect(try ByteStore.check(folder).findings.isEmpty)
@@ -136,16 +136,16 @@ import Glibc
     }
   }
 
-  // MARK: Names that no file of the store has
+  // MARK: Unused store names
 
-  /// Names that a store gives to files, and that no file of this store has.
+  /// Names that a store uses, and that no file of this store has.
   private static let freeNames = [
     "MANIFEST.new", "BACKUP", "SPARE", "log-0000000099", "segment-0000000099", "checkpoint-0000000099",
     "salvaged-log-0000000099", "salvaged-MANIFEST",
   ]
 
-  /// The story: a check found nothing wrong with most of them, and the open ended with what the system had said, or
-  /// removed what was there. A log of that name ended the check and the salvage as well.
+  /// Regression: a check missed most of these entries. The open failed with the system's error or
+  /// deleted the entry. An entry with such a log name also stopped the check and the salvage.
   @Test(arguments: freeNames, Stranger.allCases)
   func aFreeNameThatIsTakenIsToldByTheOpenAndTheCheckAndFreedByASalvage(
     name: String, stranger: Stranger
@@ -157,7 +157,7 @@ import Glibc
       #expect(error.description.contains(path) && error.description.contains("Move it out"), "\(error)")
       #expect(stranger.isStill(at: path))
       #expect(try ByteStore.check(folder).findings.map(\.file) == [path])
-      // A file that is only read needs no name.
+      // A read-only store does not need these names.
       let reader = try open(folder, isReadOnly: true)
       #expect(try reader.value(for: "logged") == [2])
       try reader.close()
@@ -173,7 +173,7 @@ import Glibc
     #expect(report.setAside == ["set-aside-0001-\(name)"])
     #expect(report.keys == 3)
     #expect(stranger.isStill(at: "\(folder)/set-aside-0001-\(name)"))
-    // Nothing of the store was wrong, and all of it stays.
+    // Nothing in the store was wrong, and everything is kept.
     let after = try Set(FileManager.default.contentsOfDirectory(atPath: folder))
     #expect(after == before.subtracting([name]).union(["set-aside-0001-\(name)"]))
     #expect(try ByteStore.check(folder).findings.isEmpty)
@@ -189,8 +189,8 @@ import Glibc
     return try Manifest(decoding: Array(bytes).rawSpan, file: "MANIFEST").storeID
   }
 
-  /// The story: a check and a salvage could not even begin. The directory has a lock of its own, which every opener
-  /// takes first.
+  /// Regression: a check and a salvage could not start. The directory has a lock of its own, which every
+  /// opener takes first.
   @Test(arguments: Stranger.allCases)
   func withoutALockFileACheckAndASalvageTakeTheLockOfTheDirectory(stranger: Stranger) throws {
     try withStore { folder in
@@ -213,8 +213,8 @@ import Glibc
     }
   }
 
-  /// The story: the manifest is written before anything else, so that a folder in the place of the new one ended the
-  /// open with "File exists".
+  /// Regression: the manifest is written before anything else, so a directory named MANIFEST.new made
+  /// the open fail with "File exists".
   @Test(arguments: ["MANIFEST.new", "SPARE", "BACKUP", "log-0000000001", "LOCK"], Stranger.allCases)
   func aDirectoryWithNothingElseGetsNoStore(name: String, stranger: Stranger) throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
@@ -229,7 +229,8 @@ import Glibc
     #expect(stranger.isStill(at: "\(folder)/\(name)"))
   }
 
-  /// Several at once, and damage beside them: a check tells of each, and a salvage does both.
+  /// Several entries at once, in addition to damage: a check reports all of them, and a salvage handles
+  /// both.
   @Test func aSalvageOfADamagedStoreFreesNamesToo() throws {
     try withStore { folder in
       let taken = [
@@ -259,7 +260,7 @@ import Glibc
     "staged-" + String(repeating: "cd", count: 16),
   ]
 
-  /// The story: one that a record names ended the check, and of the others it told nothing.
+  /// Regression: an entry with a name from a record stopped the check, and the others were not reported.
   @Test(arguments: contentNames, Stranger.allCases)
   func amongContentsItIsToldByACheckAndFreedByASalvage(name: String, stranger: Stranger) throws {
     try withStore { folder in
@@ -267,7 +268,7 @@ import Glibc
       try stranger.take(place: name, in: "\(folder)/blobs")
       #expect(try ByteStore.check(folder).findings.map(\.file) == ["\(folder)/blobs/\(name)"])
       let opened = try open(folder)
-      // An entry that cannot be a content is not counted, and copied by no backup.
+      // An entry that cannot be a content is neither counted nor backed up.
       #expect(try opened.blobs.usage().files == 0)
       try opened.backup(to: "\(folder)-backup")
       try FileManager.default.removeItem(atPath: "\(folder)-backup")
@@ -293,7 +294,7 @@ import Glibc
     }
   }
 
-  /// The story: a salvage rewrote a sound store each time, as its `blobs` were a link to a file.
+  /// Regression: a salvage rewrote a healthy store each time, because its `blobs` was a link to a file.
   @Test(arguments: ["/etc/hostname", "blobs", "/nowhere/at/all"])
   func aLinkInThePlaceOfContentsThatLeadsToNoDirectoryIsToldAndFreed(destination: String) throws {
     try withStore { folder in
@@ -322,8 +323,8 @@ import Glibc
 
   // MARK: Backups
 
-  /// The story: a folder that was called like a segment, or `blobs` that were a pipe, ended a backup with what the
-  /// system had said.
+  /// Regression: a directory with the name of a segment, or a pipe named `blobs`, made a backup fail
+  /// with the system's error.
   @Test(
     arguments: ["LOCK", "MANIFEST", "MANIFEST.new", "BACKUP", "segment-0000000001", "blobs"],
     Stranger.allCases)
@@ -333,7 +334,7 @@ import Glibc
       defer { try? FileManager.default.removeItem(atPath: target) }
       try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: false)
       try stranger.take(place: name, in: target)
-      // An empty folder is all that may be left of contents.
+      // Only an empty folder of contents is accepted.
       if name == "blobs", stranger == .directory { return }
       let store = try open(folder)
       let error = try storeError { () throws(ByteStoreError) in try store.backup(to: target) }
@@ -344,7 +345,7 @@ import Glibc
     }
   }
 
-  /// Their bytes mean nothing, so that only what cannot be removed like a file stands in the way.
+  /// These files contain no data, so only an entry that cannot be deleted like a file is an obstacle.
   @Test(arguments: ["SPARE", "RESERVE"], Stranger.allCases)
   func inThePlaceOfSpaceItIsNotWrittenTo(name: String, stranger: Stranger) throws {
     for isReadOnly in [true, false] {
@@ -363,8 +364,8 @@ import Glibc
     }
   }
 
-  /// The story: who opened a store for reading made no lock file where there was none, and so locked nothing: a
-  /// writer opened beside it, compacted, and deleted what it was reading.
+  /// Regression: a read-only open created no lock file and therefore locked nothing. A writer opened the
+  /// store at the same time, compacted it, and deleted files that the reader was using.
   @Test func aReaderWithoutALockFileKeepsWritersOut() throws {
     try withStore { folder in
       try FileManager.default.removeItem(atPath: "\(folder)/LOCK")

@@ -1,4 +1,4 @@
-// A process that forks: the child has copies of everything, and may use none of it.
+// A process that forks: the child has copies of all state and must use none of it.
 
 #if os(Linux)
 import Foundation
@@ -13,7 +13,7 @@ import Glibc
 #endif
 
 @Suite struct ForkTests {
-  /// What the child found, a bit each.
+  /// The findings of the child, one bit each.
   private struct Answers: OptionSet {
     let rawValue: Int32
     static let commitRefused = Answers(rawValue: 1)
@@ -25,8 +25,8 @@ import Glibc
     static let all = Answers(rawValue: 63)
   }
 
-  /// The story: in a child, the list of locks said that the child itself held what its parent had open; and the two
-  /// halves of a commit, called one by one, wrote to the parent's log.
+  /// Regression: in a child, the list of locks claimed that the child held its parent's locks. `enqueue`
+  /// and `finish`, called separately, wrote to the parent's log.
   @Test func aChildMayNotUseTheStoreAndKnowsWhoHoldsIt() throws {
     let folder = FileManager.default.temporaryDirectory
       .appendingPathComponent("dugout-fork-\(UUID().uuidString)").path
@@ -64,7 +64,7 @@ import Glibc
     try store.close()
   }
 
-  /// A child that outlives the store of its parent may open it anew.
+  /// After the parent has closed the store, a child may open it again.
   @Test func aChildMayOpenWhatItsParentHasClosed() throws {
     let folder = FileManager.default.temporaryDirectory
       .appendingPathComponent("dugout-fork-\(UUID().uuidString)").path
@@ -74,14 +74,14 @@ import Glibc
     let store = try ByteStore.open(folder, options: options)
     try store.put([1], for: "key")
     try store.close()
-    // As in `inChild`, but the child is there before the store is closed.
+    // Like `inChild`, but the child is forked before the store is closed.
     for _ in 0..<20 {
       let store = try ByteStore.open(folder, options: options)
       var pipes: [Int32] = [0, 0]
       try #require(pipe(&pipes) == 0)
       let child = try fork {
         var byte: UInt8 = 0
-        // The parent says when.
+        // Waits for the parent's signal.
         _ = read(pipes[0], &byte, 1)
         guard let mine = try? ByteStore.open(folder, options: options) else { return 1 }
         let value = try? mine.value(for: "key")
@@ -100,7 +100,7 @@ import Glibc
     throw POSIXError(.ETIMEDOUT)
   }
 
-  /// A mask is the process's own: only in a child does it not concern the other tests.
+  /// The umask belongs to the process. In a child, changing it does not affect other tests.
   @Test(arguments: [0, 0o077, 0o277, 0o777] as [mode_t])
   func whatAStoreMakesIsPrivateWhateverTheMask(mask: mode_t) throws {
     let folder = FileManager.default.temporaryDirectory
@@ -137,8 +137,9 @@ import Glibc
     }
   }
 
-  /// What `body` returns in a child. Another thread of the tests may hold a lock of the language's own at the fork,
-  /// for which the child then waits in vain: it is ended by its alarm, and another one tries.
+  /// Returns the result of `body` in a child. Another test thread may hold a lock of the Swift runtime
+  /// at the fork, for which the child would wait forever. An alarm ends such a child, and another one is
+  /// forked.
   private func inChild(_ body: () -> Int32) throws -> Int32 {
     for _ in 0..<20 {
       if let status = wait(for: try fork(body)) { return status }
@@ -152,7 +153,7 @@ import Glibc
     let fork = unsafeBitCast(symbol, to: Fork.self)
     let child = fork()
     guard child == 0 else { return child }
-    // The threads of the tests take no signals.
+    // The test threads block signals.
     signal(SIGALRM, SIG_DFL)
     var alarms = sigset_t()
     sigemptyset(&alarms)
@@ -162,7 +163,7 @@ import Glibc
     _exit(body())
   }
 
-  /// Nil if its alarm has ended it.
+  /// Nil if the alarm ended the child.
   private func wait(for child: pid_t) -> Int32? {
     var status: Int32 = 0
     while waitpid(child, &status, 0) < 0, errno == EINTR {}

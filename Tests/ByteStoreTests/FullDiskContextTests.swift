@@ -1,5 +1,6 @@
-// A full disk, and a log that removals began: a put that fits into it is taken, and the context of the log if there is
-// room for both.
+// A full disk with a log that removals started.
+//
+// A put that fits is accepted, and the log's context is written if both fit.
 
 import Harness
 import Testing
@@ -25,7 +26,7 @@ import Testing
     return try ByteStore.open(TestStore.path, options: options, platform: machine.disk.platform(seed: seed))
   }
 
-  /// A file of another program takes the space that is left.
+  /// A file of another program takes the remaining space.
   private func takeTheRest(_ machine: TestStore) throws {
     let file = try machine.disk.openDirectory("/").createFile("other")
     var offset: UInt64 = 0
@@ -53,14 +54,14 @@ import Testing
     try store.commit(batch)
     let log = try #require(machine.paths("/log-").last)
     try store.put([2], for: "small")
-    // A large context has no room in the log of the removals. The reserve has space for another log.
+    // A large context does not fit in the log of the removals. The reserve has space for another log.
     let taken = try #require(machine.paths("/log-").last)
     #expect((taken == log) == (context < 40_000))
     #expect(try hasContext(machine, taken))
     #expect(throws: ByteStoreError.self) {
       try store.put([UInt8](repeating: 3, count: 300_000), for: "large")
     }
-    // With space again, the next log has it.
+    // When there is space again, the next log has the context.
     try machine.disk.openDirectory("/").remove("other")
     try store.put([UInt8](repeating: 3, count: 300_000), for: "large")
     let next = try #require(machine.paths("/log-").last)
@@ -73,7 +74,7 @@ import Testing
     try opened.close()
   }
 
-  /// Where the disk has no space for another log either.
+  /// The disk has no space for another log.
   @Test func aLogGivesUpAContextThatLeavesNoRoomForAPut() throws {
     let machine = TestStore(DiskImage())
     let platform = machine.disk.platform(seed: 1)

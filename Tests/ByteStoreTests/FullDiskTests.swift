@@ -1,4 +1,4 @@
-// A disk that is full: what is refused, and what works on so that there is room again.
+// Full disks: which operations are refused, and which ones still work and free space.
 
 import Foundation
 import Harness
@@ -7,12 +7,12 @@ import Testing
 @testable import ByteStore
 
 struct FullDiskTests {
-  /// The store and what it must hold.
+  /// The store and its expected content.
   private struct Pair {
     var store: ByteStore
     var model: [String: [UInt8]] = [:]
 
-    /// False if the disk is full; any other error is thrown.
+    /// Returns false if the disk is full; rethrows any other error.
     mutating func put(_ key: String, _ value: [UInt8]) throws -> Bool {
       do throws(ByteStoreError) {
         try store.put(value, for: key)
@@ -57,11 +57,11 @@ struct FullDiskTests {
   }
 
   private func value(_ number: Int, _ random: inout SeededRandom) -> [UInt8] {
-    // Half of it compresses.
+    // Half of it is compressible.
     random.bytes(300) + [UInt8](repeating: UInt8(number & 255), count: 300)
   }
 
-  /// Puts until no put is taken any more, with maintenance between.
+  /// Puts until no put is accepted any more, with maintenance in between.
   private func fill(_ pair: inout Pair, maintains: Bool = true) throws {
     var random = SeededRandom(seed: 1)
     var refused = 0
@@ -76,7 +76,7 @@ struct FullDiskTests {
     try #require(refused == 10)
   }
 
-  /// A file of someone else takes all that is left.
+  /// A file of another program takes the remaining space.
   private func takeTheRest(_ machine: TestStore, _ name: String = "other") throws {
     guard let file = try? machine.disk.openDirectory("/").createFile(name) else { return }
     var offset: UInt64 = 0
@@ -85,7 +85,7 @@ struct FullDiskTests {
     }
   }
 
-  // MARK: The whole way
+  // MARK: Complete cycles
 
   @Test(arguments: [512, 2048], [48 << 10, 300 << 10, 64 << 20] as [UInt64])
   func whatIsDeletedOnAFullDiskGivesItsSpaceBack(kibibytes: Int, flushBytes: UInt64) throws {
@@ -96,7 +96,7 @@ struct FullDiskTests {
     let full = machine.disk.bytesInUse
     #expect(full > kibibytes * 512, "most of the disk was used")
 
-    // One by one and many at once.
+    // One by one, and many at once.
     let keys = pair.model.keys.sorted()
     for key in keys.prefix(12) { try pair.remove([key]) }
     try pair.remove(Array(keys.dropFirst(12).dropLast(keys.count / 10)))
@@ -117,7 +117,8 @@ struct FullDiskTests {
     try pair.store.checkInvariants()
   }
 
-  /// The story: on a full disk, a flush that failed because there were no descriptors was tried with every commit.
+  /// Regression: on a full disk, a flush that failed for lack of descriptors was retried with every
+  /// commit.
   @Test func aFlushThatFailsForAnotherReasonThanSpaceIsNotTriedAllTheTime() throws {
     let machine = machine(512)
     let clock = SimulatedClock()
@@ -140,7 +141,7 @@ struct FullDiskTests {
     try store.close()
   }
 
-  /// Over and over: the reserve must not melt away.
+  /// Repeatedly, because the reserve must not shrink over time.
   @Test func diskMayFillUpAndBeClearedAgainAndAgain() throws {
     let machine = machine(1024)
     var pair = Pair(store: try open(machine))
@@ -183,7 +184,7 @@ struct FullDiskTests {
     #expect(reserve.size >= 64 << 10)
     #expect(store.statistics.directoryBytes >= UInt64(reserve.size))
     try store.close()
-    // Someone removed it, and there is no room for another one.
+    // The reserve was deleted, and the disk has no room for a new one.
     try machine.disk.openDirectory("/store").remove("RESERVE")
     let room = machine.disk.bytesInUse / 1024 + 100
     let tight = self.machine(room, on: machine.disk.image(after: .kill))
@@ -199,12 +200,12 @@ struct FullDiskTests {
     #expect(reopened.count == 0)
   }
 
-  /// The story: the first put after a restored backup, or after a crash that took the reserve, wrote all of it before
-  /// it returned, a quarter of a gigabyte with ten million keys.
+  /// Regression: after a crash that lost the reserve, or after restoring a backup, the first put wrote
+  /// the whole reserve before it returned. That was a quarter of a gigabyte with ten million keys.
   @Test func aReserveThatIsGoneIsMadeInPartsAndAPutWritesAFew() throws {
     let machine = TestStore()
     var store = try open(machine)
-    // Of the commits that are not flushed yet, the reserve counts 8 MiB.
+    // For commits that are not flushed yet, the reserve contains at most 8 MiB.
     for key in 0..<8 { try store.put([UInt8](repeating: 1, count: 1 << 20), for: "\(key)") }
     try store.close()
     try machine.disk.openDirectory("/store").remove("RESERVE")
@@ -216,7 +217,7 @@ struct FullDiskTests {
     #expect(machine.disk.counters.bytesWritten - before < 4 << 20 + 512 << 10)
     store.performMaintenance()
     #expect(reserve() > 8 << 20)
-    // And without maintenance, with the next logs.
+    // Without maintenance, the next logs complete it.
     try store.close()
     try machine.disk.openDirectory("/store").remove("RESERVE")
     store = try open(machine)
@@ -225,7 +226,7 @@ struct FullDiskTests {
     try store.close()
   }
 
-  /// The other half of a log is not there for puts, nor is what puts may not use for ever out of reach.
+  /// Puts cannot use the reserved end of a log, but removals can.
   @Test func lastPagesOfALogAreForRemovals() throws {
     let machine = machine(4096)
     var pair = Pair(store: try open(machine))
@@ -238,7 +239,7 @@ struct FullDiskTests {
     try pair.remove(["a"])
     #expect(machine.disk.image.paths == names)
     #expect(machine.disk.image.contents(of: "/store/RESERVE")?.size == reserve)
-    // And when those are used up, there is the reserve.
+    // When the reserved pages are used up, the reserve file provides space.
     for number in 0..<puts { try pair.remove(["b\(number)"]) }
     try pair.check()
     #expect(pair.store.count == 0)
@@ -291,14 +292,14 @@ struct FullDiskTests {
     pair.store = try open(machine)
     #expect(pair.store.recoveryReport.wasClosedCleanly)
     try pair.check()
-    // There is no log yet that a removal could go to.
+    // The removal needs a new log.
     try takeTheRest(machine, "more")
     try pair.remove((0..<90).map { "key\($0)" })
     try pair.store.flush(.everything)
     try pair.check()
   }
 
-  /// A flush died on a full disk; what it left cannot be removed before the manifest is written again.
+  /// A flush died on a full disk. Its leftovers cannot be deleted before the manifest is written again.
   @Test func openFindsSpaceToCleanUpAfterAFlushThatDied() throws {
     let machine = machine(2048)
     var pair = Pair(store: try open(machine))
@@ -314,8 +315,8 @@ struct FullDiskTests {
     #expect(!died.disk.image.paths.contains("/store/segment-0000000001"))
   }
 
-  /// A power loss brought a file back that was deleted; an older manifest may name it, and there is not even
-  /// room for a new manifest.
+  /// A power loss brought back a deleted file that an older manifest may name, and there is no room even
+  /// for a new manifest.
   @Test func openLeavesWhatItCannotDeleteUntilThereIsSpace() throws {
     let machine = machine(2048)
     var pair = Pair(store: try open(machine))
@@ -345,8 +346,8 @@ struct FullDiskTests {
     try pair.check()
   }
 
-  /// The story: the reserve was taken away to make a smaller one, and none was made, for the store took itself to be full
-  /// until the flush had returned.
+  /// Regression: the reserve was deleted to create a smaller one, but none was created. The store
+  /// considered the disk full until the flush had returned.
   @Test(arguments: [false, true]) func aCompactionAfterARefusedPutLeavesAReserve(closes: Bool) throws {
     let machine = machine(16 << 10)
     var pair = Pair(store: try open(machine))

@@ -1,5 +1,6 @@
-// The kept inputs of the fuzz targets, among them those that once stopped the process, and a few mutations of
-// each; the campaign program goes on from there.
+// The saved inputs of the fuzz targets, including those that once crashed the process.
+//
+// Each input is also mutated a few times. The campaign program continues from there.
 
 import Foundation
 import Harness
@@ -26,7 +27,7 @@ import Testing
   }
 }
 
-/// Answers to nothing but one input.
+/// A target that fails for one kind of input.
 @Suite struct FuzzCampaignTests {
   private struct Picky: FuzzTarget {
     static let name = "picky"

@@ -1,3 +1,5 @@
+// How long a leader waits for its commit group to fill.
+
 import Harness
 import Testing
 
@@ -50,9 +52,9 @@ struct GatheringTests {
   }
 }
 
-/// Threads that wait for company, for a millisecond at most.
+/// Threads that wait up to a millisecond for their group to fill.
 @Suite("Waiting for company") struct CompanyTests {
-  /// From here on, the next leader hopes for so many.
+  /// Sets the expected size of the next group.
   private func expect(_ count: Int, _ store: ByteStore) {
     store.state.withLock { state in
       state.gathering = Gathering()
@@ -77,7 +79,7 @@ struct GatheringTests {
     try store.close()
   }
 
-  /// The other thread may come too late, but not each time.
+  /// The other thread may be late sometimes, but not every time.
   @Test("who completes the company leads it: one sync for both")
   func together() throws {
     let machine = TestStore()

@@ -1,11 +1,11 @@
-// Many threads, one log: the group grows with the load, the syncs do not.
+// Many threads, one log: with more load the groups grow, not the number of syncs.
 
 import ByteStore
 import Harness
 import Testing
 
 struct GroupCommitTests {
-  /// While one commit waits for its sync, the others queue up and share the next one.
+  /// While one commit waits for its sync, the others queue up and share the next sync.
   @Test func commitsThatWaitTogetherShareOneSync() throws {
     let machine = TestStore()
     let store = try machine.open()
@@ -38,8 +38,8 @@ struct GroupCommitTests {
     }
   }
 
-  /// The story: a commit was given its place and its second half was never called, as when the caller failed in
-  /// between. A close waited for it for ever.
+  /// Regression: a commit was enqueued but never finished, for example because the caller failed in
+  /// between. A close waited for it forever.
   @Test func aCloseTakesAlongWhatNobodyFinishes() throws {
     let machine = TestStore()
     let store = try machine.open()
@@ -75,8 +75,8 @@ struct GroupCommitTests {
     #expect(machine.disk.counters.fileSyncs < 100)
   }
 
-  /// Each sync lasts until all others wait behind it, for a moment at most, so that groups form even on a machine
-  /// with one core.
+  /// Each sync lasts until all other threads have queued up, with a time limit, so that groups form even
+  /// on one core.
   private func runEightThreads(_ store: ByteStore, _ disk: SimulatedDisk, commitsEach: Int) {
     let running = Locked(8)
     holdEachSync(disk) { store.commitsWaiting < running.withLock { $0 } - 1 }

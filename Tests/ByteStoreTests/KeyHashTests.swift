@@ -1,12 +1,12 @@
-// The hash of keys: the same wherever and whenever a store is opened, another in every store.
+// The key hash: stable for a store, different between stores.
 
 import Testing
 
 @testable import ByteStore
 
 @Suite struct KeyHashTests {
-  /// The seed's words in the order in which they are written are the words of SipHash's key: this is
-  /// SipHash-1-3 under the key 00 to 0F, which a store on disk depends on.
+  /// The seed's words, in the order in which they are written, are the words of SipHash's key. This is
+  /// SipHash-1-3 with the key 00 to 0F, and existing stores depend on these values.
   @Test func aHashOnDiskStaysTrue() {
     let hash = KeyHash(seed: RandomID(high: 0x0706_0504_0302_0100, low: 0x0F0E_0D0C_0B0A_0908))
     #expect(hash.hash([UInt8]().rawSpan) == 0xABAC_0158_050F_C4DC)

@@ -1,4 +1,4 @@
-// A table whose pages come from the checkpoint one by one.
+// A key directory whose checkpoint pages are loaded on demand.
 
 import Harness
 import Testing
@@ -6,8 +6,8 @@ import Testing
 @testable import ByteStore
 
 @Suite struct LoadedOnTouchTests {
-  /// The story: two keys had one fingerprint. A batch removed one of them and put it again; looking for it among
-  /// the new puts, the table came by the other one, whose page nobody had loaded, and stopped the process.
+  /// Regression: two keys had one fingerprint. A batch removed one of them and put it again. The lookup
+  /// among the new puts met the other key, whose page was not loaded, and stopped the process.
   @Test func aKeyGoesAndComesBackBesideAnotherOfItsFingerprint() throws {
     let machine = TestStore()
     var store = try machine.open()
@@ -28,8 +28,9 @@ import Testing
     #expect(try store.value(for: second) == [1])
   }
 
-  /// The story: what a checkpoint says about segments and free ordinals was counted again under the lock of the table.
-  /// With millions of keys, the first flush after an opening stopped every commit and every read for as long.
+  /// Regression: the checkpoint's counts of segments and free ordinals were recomputed under the key
+  /// directory's lock. With millions of keys, the first flush after an open blocked all commits and
+  /// reads meanwhile.
   @Test func whatIsCommittedBesideTheCountIsCounted() throws {
     func keys(_ name: String, _ numbers: Range<Int>) -> [[UInt8]] {
       numbers.map { Array("\(name) \($0)".utf8) }
@@ -42,7 +43,8 @@ import Testing
     try store.close()
 
     store = try machine.open()
-    // They need the list of free ordinals, and the pages of those on it have not been read: it forgets them.
+    // These puts load the free list. Its ordinals' location pages are not loaded, so the ordinals are
+    // dropped.
     try put(keys("first", 0..<3), in: store)
     let table = store.table
     try table.forEachMissing { page throws(ByteStoreError) in try table.load(page) }

@@ -1,3 +1,5 @@
+// Waits, signals, memory layout and lifetime of the lock.
+
 import Harness
 import Testing
 
@@ -49,7 +51,7 @@ struct LockedTests {
     #expect(nothing.withLock(when: { _ in true }) { _ in true })
   }
 
-  /// Seventeen bytes of which the next begins at the thirty-third.
+  /// A size of 17 bytes and a stride of 32.
   private struct Odd: Equatable, Sendable {
     var wide: SIMD2<UInt64>
     var narrow: UInt8

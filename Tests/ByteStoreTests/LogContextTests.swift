@@ -1,4 +1,6 @@
-// The context of a log, which repeats entries of earlier logs for the layer above: written with its first puts, read by a salvage alone.
+// The context of a log, which repeats entries of earlier logs for the upper layer.
+//
+// It is written with the log's first puts, and only a salvage reads it.
 
 import Harness
 import Testing
@@ -38,7 +40,7 @@ import Testing
     #expect(try hasContext(machine, TestStore.firstLog))
     let syncs = machine.disk.counters.fileSyncs - before
     try store.put([2], for: "b")
-    // The first commit has made a log, the second has not; neither has synced the context apart.
+    // The first commit created a log, the second did not. Neither needed an extra sync for the context.
     let plain = TestStore()
     let other = try plain.open()
     let otherBefore = plain.disk.counters.fileSyncs
@@ -53,7 +55,8 @@ import Testing
     try opened.close()
   }
 
-  /// A torn context takes nothing with it: its group was never acknowledged, or is whole without it.
+  /// A torn context loses no commit: its group was never acknowledged, or the group is complete without
+  /// it.
   @Test func commitsBeforeATornContextAreThere() throws {
     let machine = TestStore()
     let store = try open(machine, 10_000)
@@ -75,7 +78,7 @@ import Testing
     try store.put([1], for: "a")
     try store.flush()
     try store.put([2], for: "b")
-    // The flush has begun the second log, which has room for the context too.
+    // The flush started the second log, which has room for the context as well.
     #expect(machine.paths("/log-").count == 1)
     #expect(try hasContext(machine, try #require(machine.paths("/log-").last)))
     try store.close()

@@ -1,4 +1,4 @@
-// A frame belongs to its file and to its place in it.
+// Frames are bound to their file and their offset.
 
 import Testing
 

@@ -1,4 +1,4 @@
-// What an open finds in the log after a crash, after damage and beside strangers, one case at a time.
+// Recovery of the WAL after a crash, after damage and with foreign files, one case per test.
 
 import ByteStore
 import Harness
@@ -7,7 +7,7 @@ import Testing
 
 struct LogRecoveryTests {
   private let log = TestStore.firstLog
-  /// Groups start on pages: the first commit is at 4096, and each of these takes one page.
+  /// Groups start at page boundaries: the first commit is at 4096, and each commit here takes one page.
   private let secondFrame = 8192
   private let thirdFrame = 12288
   private let value = [UInt8](repeating: 7, count: 3000)
@@ -62,7 +62,8 @@ struct LogRecoveryTests {
     #expect(store.lastCommit == SequenceNumber(3))
   }
 
-  /// The story: what syncs them waits for its turn, and where one buffered commit followed the other it got none.
+  /// Regression: maintenance syncs buffered commits, but it waits for its turn. Under continuous
+  /// buffered commits it never got one.
   @Test func whereBufferedCommitsNeverCeaseOneOfThemSyncsThoseBefore() throws {
     let machine = TestStore()
     let clock = SimulatedClock()
@@ -83,7 +84,7 @@ struct LogRecoveryTests {
     clock.advance(nanoseconds: 1_000_000)
     try store.put([3], for: "third", .buffered)
     #expect(try survivors() == ["first", "second", "third"])
-    // From then on the time begins anew.
+    // From here on, the time limit starts again.
     clock.advance(nanoseconds: 79_000_000)
     try store.put([4], for: "fourth", .buffered)
     #expect(try survivors() == ["first", "second", "third"])
@@ -135,7 +136,7 @@ struct LogRecoveryTests {
     }
   }
 
-  // MARK: Strangers
+  // MARK: Foreign files
 
   @Test func secondOpenerIsRefusedUntilTheFirstCloses() throws {
     let machine = TestStore()
@@ -192,8 +193,8 @@ struct LogRecoveryTests {
     #expect(found >= 256)
   }
 
-  /// The story: one bit of the number flipped, and the open sent its user for a newer release, while the check told
-  /// the damage.
+  /// Regression: one bit of the version number flipped, and the open asked for a newer release, while
+  /// the check reported the damage.
   @Test func aVersionWhoseChecksumIsThatOfAnotherIsDamage() throws {
     let machine = TestStore()
     let store = try machine.open()

@@ -1,4 +1,4 @@
-// What a salvage says of a log that was in use and is not whole: nothing but the log itself knew where it ended.
+// The report of a salvage about a damaged log that was in use. Only the log itself could tell its end.
 
 import Harness
 import Testing
@@ -7,7 +7,7 @@ import Testing
 @testable import StoreTools
 
 @Suite struct LostLogTests {
-  /// A store with a value in segments and one in the log that is in use, which nobody closed.
+  /// A store with a value in segments and one in the current log, not closed.
   private func store(seed: UInt64 = 1) throws -> TestStore {
     let machine = TestStore()
     var options = ByteStore.Options()
@@ -63,7 +63,7 @@ import Testing
           var random = SeededRandom(seed: 3)
           bytes = random.bytes(bytes.count)
         }
-      // The header too, which was on disk before the manifest named the log.
+      // Including the header, which was on disk before the manifest named the log.
       case .zeroed: return try machine.changing(log) { $0 = [UInt8](repeating: 0, count: $0.count) }
       case .another:
         let segment = try #require(machine.paths("/segment-").first)
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  /// The story: the last log alone was gone, and the salvage said that nothing was lost.
+  /// Regression: only the last log was lost, and the salvage reported no loss.
   @Test(arguments: Loss.allCases) func aLogInUseThatIsNotWholeIsTold(loss: Loss) throws {
     let machine = try store()
     let log = try log(machine)
@@ -92,7 +92,7 @@ import Testing
     #expect(try contents(TestStore(struck.disk.image)) == ["flushed": [1]])
   }
 
-  /// The story: one page that the device does not give took the whole log with it.
+  /// Regression: one unreadable page made the whole log unreadable.
   @Test func aPageThatTheDeviceDoesNotGiveCostsNoOther() throws {
     let machine = TestStore()
     let store = try machine.open()
@@ -108,7 +108,7 @@ import Testing
     #expect(Set(try contents(TestStore(struck.disk.image)).keys) == ["key0", "key2"])
   }
 
-  /// Its frames prove themselves, and nothing is missing behind them.
+  /// Its frames prove themselves, and nothing after them is missing.
   @Test func aLogOfWhichOnlyTheHeaderIsDamagedHasNoGap() throws {
     let machine = try store()
     let damaged = try machine.changing(try log(machine)) { $0[40] ^= 1 }
@@ -116,7 +116,7 @@ import Testing
     #expect(try contents(damaged) == ["flushed": [1], "logged": [2]])
   }
 
-  /// A store that has turned to a log and made no commit yet has nothing to lose in it.
+  /// A log without commits after a rotation loses nothing.
   @Test func aLogThatNeverHeldACommitIsNoLoss() throws {
     let machine = TestStore()
     let store = try machine.open()
@@ -130,7 +130,7 @@ import Testing
     #expect(try contents(damaged) == ["flushed": [1]])
   }
 
-  /// What else is damaged does not make a loss of a log that a crash has left open.
+  /// Damage elsewhere does not turn an unclosed log into a loss.
   @Test func aSoundLogThatNobodyClosedIsNoLoss() throws {
     let machine = try store()
     let checkpoint = try #require(machine.paths("/checkpoint-").first)
@@ -138,7 +138,7 @@ import Testing
     #expect(report.outcome == .salvaged && report.gaps == [], "\(report.gaps)")
   }
 
-  /// An older manifest calls a log open that was closed and removed since: the files that came later tell its end.
+  /// An older manifest lists a log as open that was closed and deleted later. Newer files tell its end.
   @Test func aLogThatAnOlderManifestNamesIsNoLoss() throws {
     let machine = TestStore()
     let store = try machine.open()
@@ -154,7 +154,7 @@ import Testing
     #expect(try contents(put) == ["flushed": [1], "logged": [2]])
   }
 
-  /// A crash may leave the next manifest without the log that it names, which never held a commit.
+  /// A crash may leave MANIFEST.new without the log that it names, which never held a commit.
   @Test func aLogThatOnlyTheNextManifestNamesIsNoLoss() throws {
     let machine = TestStore()
     let store = try machine.open()
@@ -177,8 +177,8 @@ import Testing
     #expect(report.outcome == .salvaged && report.gaps == [], "\(report.gaps)")
   }
 
-  /// The story: a store had turned from a log to the next one, and the manifest that said so was gone. Nobody missed
-  /// the commits of the log before, as no file but the header of the next one tells of them.
+  /// Regression: a store had rotated its log, and the manifest with the new log was lost. The missing
+  /// commits of the old log went unnoticed, because only the header of the new log mentions them.
   @Test func theNextLogTellsWhatTheOneBeforeItHad() throws {
     let machine = try store()
     let log = try log(machine)
@@ -200,8 +200,8 @@ import Testing
     #expect(report.commitsMissing == [2...2] && report.gaps == [], "\(report)")
   }
 
-  /// The story: the disk refused the manifest of a turn to the next log, and the store went on in the one before. A power
-  /// loss brought the next one back, and a salvage took what that one said for the end of the other.
+  /// Regression: the disk refused the manifest of a rotation, and the store continued with the old log.
+  /// A power loss brought back the new log, and a salvage trusted its record of the old log's end.
   @Test func aLogThatWasNeverNamedTellsNothingOfTheOneBeforeIt() throws {
     let machine = try store()
     let log = try log(machine)
@@ -221,13 +221,13 @@ import Testing
     let report = try salvage(damaged)
     #expect(report.gaps == [] && report.commitsMissing == [], "\(report)")
     #expect(try contents(damaged) == ["flushed": [1], "logged": [2]])
-    // Nor does it make a loss of the other none.
+    // It does not hide the loss of the other log either.
     image.delete(log)
     let lossy = try salvage(TestStore(image))
     #expect(lossy.gaps.map(\.reason) == ["the log that was in use is not there"], "\(lossy)")
   }
 
-  /// The story: with the manifest gone, one sound file was enough for a salvage to say that nothing was lost.
+  /// Regression: without a manifest, one intact file was enough for a salvage to report no loss.
   @Test(arguments: [false, true]) func withoutAManifestEachLogThatCannotBeReadIsTold(hasCheckpoint: Bool)
     throws
   {

@@ -1,4 +1,4 @@
-// Pages of a checkpoint that cannot be read any more: what was in them is in the segments too.
+// Unreadable checkpoint pages, whose content is rebuilt from the segments.
 
 import Harness
 import Testing
@@ -6,7 +6,7 @@ import Testing
 @testable import ByteStore
 @testable import StoreTools
 
-/// The story: one page of the table that the checkpoint had lost stopped every flush, and the logs grew for ever.
+/// Regression: one lost page of the key directory stopped every flush, and the WAL grew without limit.
 @Suite struct LostPagesTests {
   private static let keys = 1300
 
@@ -25,8 +25,8 @@ import Testing
     var header: CheckpointHeader
   }
 
-  /// Several segments, with entries that are dead since, of ordinals that have been given to other keys, and of
-  /// some that nobody has.
+  /// Several segments with dead entries, with ordinals that were reassigned to other keys, and with free
+  /// ordinals.
   private func filled() throws -> Filled {
     let machine = TestStore()
     let store = try open(machine)
@@ -104,8 +104,8 @@ import Testing
     }
   }
 
-  /// The story: a page was on its way when another thread found lost pages again. The table that was made of them had
-  /// fewer pages, and to put this one into its place stopped the process.
+  /// Regression: a page was being loaded while another thread rebuilt lost pages. The rebuilt hash table
+  /// had fewer pages, and installing the loaded page stopped the process.
   @Test func aPageThatComesTooLateIsNotPutIntoATableWithFewer() throws {
     let machine = TestStore()
     var store = try open(machine)
@@ -145,9 +145,10 @@ import Testing
     try store.close()
   }
 
-  /// Locations and free ordinals, and the whole table of slots.
-  /// The story: two readers met lost pages, and the second one to find them again said that they are lost: what the
-  /// first one had found was in its way.
+  /// Lost locations, free ordinals, or the whole hash table.
+  ///
+  /// Regression: two readers met lost pages. The second one failed to rebuild them, because the first
+  /// one had already installed them.
   @Test(arguments: [CheckpointRegion.directory, .slots, .locations])
   func whoeverFindsThemMeanwhileIsInNobodysWay(region: CheckpointRegion) throws {
     let filled = try filled()
@@ -197,7 +198,7 @@ import Testing
     }
   }
 
-  /// Commits that need the page are refused until a flush has found what was in it.
+  /// Commits that need the page are refused until a flush has rebuilt it.
   @Test func aFlushIsDueOnceACommitNeedsALostPage() throws {
     let filled = try filled()
     let last = filled.header.pages(of: .locations) - 1
@@ -212,8 +213,8 @@ import Testing
     try store.close()
   }
 
-  /// The story: a backup found the page again, commits needed it from then on, and the next opening could not add
-  /// them to a table without it.
+  /// Regression: a backup rebuilt the page, and later commits depended on it. The next open could not
+  /// apply them to the key directory without the page.
   @Test(arguments: [CheckpointRegion.directory, .slots, .locations, .free])
   func commitsOnWhatWasFoundAreThereAfterAnOpening(region: CheckpointRegion) throws {
     let filled = try filled()
@@ -249,7 +250,7 @@ import Testing
     try copy.close()
   }
 
-  /// Of what no search can find, nothing more is read.
+  /// Nothing more is read for pages that cannot be rebuilt.
   @Test func whereSlotsAndLocationsAreLostTheFlushGivesUpAtOnce() throws {
     let filled = try filled()
     let pages = filled.header.pages(of: .directory) + filled.header.pages(of: .slots)
@@ -262,13 +263,13 @@ import Testing
     guard case .corrupted(let damage) = error else { throw error }
     #expect(damage.file == filled.path)
     #expect(damage.offset == filled.header.offset(of: .slots))
-    // Of what is lost, each is tried twice.
+    // Each lost page is tried twice.
     #expect(machine.disk.counters.bytesRead - before == (pages + 3) * 4096)
     try store.close()
   }
 
-  /// Where the segments have lost bytes as well, nothing is made up: the logs grow as far as they may, then writes
-  /// are refused, and reads go on.
+  /// If the segments are damaged as well, nothing is rebuilt. The WAL grows up to its limit, then writes
+  /// are refused while reads still work.
   @Test func withoutTheSegmentsTheLogsAreBounded() throws {
     let filled = try filled()
     var machine = try losing([(.locations, 0)], of: filled)
@@ -297,7 +298,7 @@ import Testing
     #expect((13...20).contains(written.count))
     for key in written { #expect(try store.value(for: key) == bytes) }
     try store.close()
-    // Nor is it let grow from opening to opening.
+    // The WAL does not grow further from open to open either.
     let again = try open(machine)
     var more = 0
     while (try? again.put(bytes, for: "again\(more)")) != nil, more < 10 {

@@ -1,5 +1,4 @@
-// Files of which every checksum is right, made by someone who knows the format: what they say may be wrong, but
-// never stops the process.
+// Crafted files with valid checksums: they may contain wrong data, but must never stop the process.
 
 import Foundation
 import Harness
@@ -9,8 +8,8 @@ import Testing
 @testable import StoreTools
 
 @Suite struct MadeUpFileTests {
-  /// The story: a frame said that the log was synced up to the last byte there can be. The open, which writes the
-  /// bytes behind that place again, rounded it up to a whole page and stopped the process.
+  /// Regression: a frame claimed a sync up to the largest offset. The open rewrites the bytes after that
+  /// position, rounded it up to a page, and stopped the process.
   @Test(arguments: [8193, UInt64.max])
   func frameThatKnowsOfASyncBeyondItselfIsNone(durableThrough: UInt64) {
     let file = RandomID(high: 1, low: 2)
@@ -21,8 +20,8 @@ import Testing
     #expect(FrameHeader(decoding: bytes.rawSpan, file: file, offset: 8192) == nil)
   }
 
-  /// The story: a frame had a key or a value that no batch takes. The open took it, and every flush failed, for no
-  /// entry of a segment can be as large.
+  /// Regression: a frame had a key or a value that exceeds the limits of a batch. The open accepted it,
+  /// and every flush failed, because no segment entry can be that large.
   @Test(arguments: [
     (Batch.keyBytesMax, Batch.valueBytesMax, true), (Batch.keyBytesMax + 1, 0, false),
     (1, Batch.valueBytesMax + 1, false),
@@ -42,7 +41,7 @@ import Testing
     #expect((CommitBody(decoding: removal) != nil) == (keyBytes <= Batch.keyBytesMax))
   }
 
-  /// The story: a location named a run of no pages. A read of it looked for the checksum in front of its first
+  /// Regression: a location named a run of zero pages. A read looked for the checksum before its first
   /// byte and stopped the process.
   @Test func aRunHasPages() throws {
     let machine = TestStore()
@@ -67,8 +66,8 @@ import Testing
     try opened.close()
   }
 
-  /// The story: the manifest said of two segments that each takes all the bytes there can be. To add them up
-  /// stopped the process that asked for statistics.
+  /// Regression: the manifest gave two segments the largest possible size. Adding them up stopped the
+  /// process when it collected statistics.
   @Test func sizeThatNoSegmentHasIsRefused() throws {
     var manifest = Manifest(storeID: RandomID(high: 1, low: 2))
     manifest.nextFileNumber = FileNumber(9)
@@ -95,7 +94,7 @@ import Testing
     #expect(damage.file == "MANIFEST")
   }
 
-  /// The same for the live bytes that a checkpoint counts.
+  /// As before, for the live bytes in a checkpoint.
   @Test func moreLiveBytesThanASegmentHasAreRefused() throws {
     let machine = TestStore()
     let store = try machine.open()
@@ -120,8 +119,8 @@ import Testing
     #expect(damage.file == path)
   }
 
-  /// The story: a checkpoint with room for one page of slots claimed millions, in a file that had no blocks. The
-  /// table kept a place for each.
+  /// Regression: a checkpoint with one page of slots claimed millions of them, in a sparse file. The key
+  /// directory allocated memory for each.
   @Test func checkpointHasNoMorePagesOfSlotsThanItsDirectoryNames() throws {
     var header = CheckpointHeader(
       fileID: .zero, storeID: .zero, number: FileNumber(1), hashSeed: .zero,
@@ -147,8 +146,8 @@ import Testing
     #expect(damage.file == "checkpoint")
   }
 
-  /// The story: nothing but the size of the file bounded the overflow, all of which each lookup goes through, and the
-  /// list of free ordinals, of which an array was made page by page.
+  /// Regression: only the size of the file limited the overflow, which each lookup scans, and the free
+  /// list, which was loaded into an array.
   @Test(arguments: [(CheckpointRegion.free, 2), (.overflow, 33)])
   func checkpointHasNoMorePagesThanAnyStoreFills(region: CheckpointRegion, pagesMax: Int) throws {
     var header = CheckpointHeader(
@@ -164,9 +163,9 @@ import Testing
     try expectRefusal(of: header)
   }
 
-  /// The story: a segment with a damaged header, which no manifest named, was longer than any segment is. Salvage and
-  /// check counted its pages by its size, and the location of one behind the last that there can be stopped the
-  /// process.
+  /// Regression: a segment with a damaged header, which no manifest named, was longer than any valid
+  /// segment. Salvage and check derived the page count from its size, and the location of a page beyond
+  /// the limit stopped the process.
   @Test func aSegmentHasNoMorePagesThanThereAreNumbersFor() throws {
     let path = "\(NSTemporaryDirectory())dugout-long-segment-\(UInt64.random(in: 0...(.max)))"
     defer { try? FileManager.default.removeItem(atPath: path) }
@@ -178,7 +177,7 @@ import Testing
     try store.close()
     let directory = try PosixFileSystem().openDirectory(path)
     let name = try #require(try directory.names().first { $0.hasPrefix("segment-") })
-    // Of the header, only the id is left.
+    // Only the id remains of the header.
     let written = try directory.openFile(name, .readAndWrite)
     let page = try written.readAll(SegmentFormat.pageBytes, at: 0)
     let (start, end) = ([UInt8](repeating: 0, count: 10), [UInt8](repeating: 1, count: 4))
@@ -195,8 +194,7 @@ import Testing
     file.close()
   }
 
-  /// The story: all that the layer above could restore went into one batch, and one that is too large ended the
-  /// salvage.
+  /// Regression: all restored entries went into one batch. A batch that was too large ended the salvage.
   @Test func salvageRestoresMoreThanOneBatchTakes() throws {
     let machine = TestStore()
     let store = try machine.open()
@@ -209,7 +207,7 @@ import Testing
     let report = try ByteStore.salvage(
       TestStore.path, platform: platform,
       restore: { _ in
-        // The last one, no batch takes at all.
+        // The last entry exceeds the limit of a batch.
         (0..<3).map { (key: Array("restored\($0)".utf8), value: value) }
           + [(key: Array("huge".utf8), value: [UInt8](repeating: 0, count: Batch.valueBytesMax + 1))]
       })
@@ -220,8 +218,8 @@ import Testing
     try opened.close()
   }
 
-  /// The story: the header of a checkpoint claimed millions of pages in a file of a few. Salvage kept something
-  /// for each of them, up to more memory than there is.
+  /// Regression: the header of a checkpoint claimed millions of pages in a file of a few. Salvage
+  /// allocated memory for each of them, until memory was exhausted.
   @Test func salvageReadsNoMorePagesThanAFileHas() throws {
     let machine = TestStore()
     let store = try machine.open()

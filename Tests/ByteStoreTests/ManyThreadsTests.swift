@@ -1,5 +1,6 @@
-// Everything at once from many threads, with sizes so small that logs are turned, flushes run and pages are
-// evicted all the time. For the thread sanitizer above all.
+// All operations at once on many threads, mainly for the thread sanitizer.
+//
+// The sizes are so small that rotations, flushes and page evictions happen constantly.
 
 import ByteStore
 import Harness
@@ -21,7 +22,7 @@ import Testing
     #expect(storm.flushes > 0 && storm.backups > 0)
   }
 
-  /// Whoever comes too late is told so; what was acknowledged before is there after the next open.
+  /// Late operations fail with an error. Everything acknowledged before exists after the next open.
   @Test(arguments: [3, 4] as [UInt64])
   func closeInTheMiddleOfEverythingLosesNothing(seed: UInt64) throws {
     let machine = TestStore(seed: seed) { $0.recordsTrace = false }
@@ -42,7 +43,7 @@ import Testing
   }
 }
 
-/// Threads that do to one store all that can be done to it.
+/// Threads that perform all operations on one store.
 private final class Storm: Sendable {
   static let writers = 4
   static let commitsEach = 60
@@ -81,9 +82,9 @@ private final class Storm: Sendable {
   var flushes: Int { state.withLock { $0.flushes } }
   var backups: Int { state.withLock { $0.backups } }
 
-  /// Returns when all threads have ended, which they do once the writers have.
+  /// Returns when all threads have ended, which they do after the writers.
   func run(closingAfterCommits limit: Int? = nil) {
-    // Each comes again after so many commits: a thread that only spins would keep the writers from going on.
+    // Each thread runs once per `every` commits, because a spinning thread would starve the writers.
     let others: [(every: Int, body: @Sendable (inout SeededRandom) throws -> Void)] = [
       (1, read), (1, read), (3, measure), (10, look), (20, flush), (60, backUp),
     ]
@@ -116,7 +117,7 @@ private final class Storm: Sendable {
     for thread in threads { thread.join() }
   }
 
-  /// That the store is closed is no failure.
+  /// A closed store is not a failure.
   private func noting(_ body: () throws -> Void) {
     do { try body() } catch ByteStoreError.closed {} catch { fail("\(error)") }
   }
@@ -133,7 +134,7 @@ private final class Storm: Sendable {
       for _ in 0..<1 + random.below(4) {
         let key = Self.key(writer, random.below(Self.keysEach))
         let size = random.oneIn(12) ? 12_000 : 1 + random.below(400)
-        // A value begins with what it belongs to.
+        // A value starts with its key.
         changes.append((key, random.oneIn(4) ? nil : key + random.bytes(size)))
       }
       for (key, value) in changes {

@@ -1,4 +1,4 @@
-// A store whose files live in memory.
+// Stores whose files are in memory.
 
 import Testing
 

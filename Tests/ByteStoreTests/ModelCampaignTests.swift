@@ -1,4 +1,4 @@
-// Small runs of the model campaign; the campaign program does large ones.
+// Small runs of the model campaign. The campaign program runs large ones.
 
 import ByteStore
 import Harness

@@ -1,4 +1,4 @@
-// The cache of pages against what the pages must hold.
+// The page cache, compared with the expected content of the pages.
 
 import Harness
 import Testing
@@ -10,7 +10,8 @@ import Testing
 
   // MARK: Contents
 
-  /// Budgets of no page, of one, of one for some of the shards, of many slabs, and of more than is asked for.
+  /// Budgets for no page, for one, for one in some of the shards, for many slabs, and for more than
+  /// needed.
   @Test(arguments: [0, 1, 10, 16, 100, 1500, 40_000])
   func itHoldsWhatWasLoaded(pagesMax: Int) throws {
     var dice = SeededRandom(seed: UInt64(pagesMax))
@@ -41,7 +42,7 @@ import Testing
 
   // MARK: Memory
 
-  /// Says what it is told to say.
+  /// Returns the configured value.
   private final class Gauge: MemoryGauge {
     let share = Locked<Double?>(0.5)
 
@@ -68,7 +69,7 @@ import Testing
     #expect(cache.statistics.bytesUsed <= asked / 2)
     for _ in 0..<9 { try load() }
     #expect(cache.statistics.bytesMax == PageCache.leastBytes)
-    // Neither scarce nor ample; then nobody tells.
+    // Neither scarce nor ample, then unknown.
     gauge.share.withLock { $0 = 0.07 }
     try load()
     gauge.share.withLock { $0 = nil }
@@ -98,7 +99,8 @@ import Testing
     #endif
   }
 
-  /// A fingerprint of 32 bits is no identity. The hash can be computed backwards, so such pages are easily made.
+  /// A 32-bit fingerprint does not identify a page. The hash is invertible, so colliding pages are easy
+  /// to construct.
   @Test func pagesOfOneFingerprintAreToldApart() throws {
     let cache = PageCache(bytesMax: 1 << 20, pageBytes: Self.pageBytes)
     let ids = (0..<50 as Range<UInt64>).map { PageCache.PageID(hashingTo: 0xA000_0000_1234_5678 | $0 << 32) }
@@ -172,7 +174,7 @@ import Testing
     cache.checkInvariants()
   }
 
-  /// No lock is held while a page is loaded: the load of one may ask for all others, and for itself.
+  /// No lock is held while a page is loaded, so a load may request all other pages, and its own.
   @Test func aLoadMayUseTheCache() throws {
     let cache = PageCache(bytesMax: 1 << 20, pageBytes: Self.pageBytes)
     let id = PageCache.PageID(file: 1, page: 7)
@@ -189,7 +191,7 @@ import Testing
     cache.checkInvariants()
   }
 
-  // MARK: Letting go
+  // MARK: Eviction
 
   @Test func removalTakesThePagesOfOneFile() throws {
     let cache = PageCache(bytesMax: 1 << 20, pageBytes: Self.pageBytes)
@@ -242,7 +244,8 @@ import Testing
 
   // MARK: Threads
 
-  /// So little room that almost every access lets go of a page that another thread may be about to use.
+  /// The budget is so small that almost every access evicts a page that another thread may be about to
+  /// use.
   @Test func threadsNeverSeeThePageOfAnother() {
     let cache = PageCache(bytesMax: 40 * Self.pageBytes, pageBytes: Self.pageBytes)
     let threads = (1...4 as ClosedRange<UInt64>).map { seed in
@@ -264,7 +267,7 @@ import Testing
     #expect(cache.statistics.hits + cache.statistics.misses == 80_000)
   }
 
-  /// Both threads are inside their load of the same page before either may finish it.
+  /// Both threads are inside their load of one page before either may finish it.
   @Test func twoThreadsThatMissOnePageKeepOneCopy() {
     let cache = PageCache(bytesMax: 1 << 20, pageBytes: Self.pageBytes)
     let id = PageCache.PageID(file: 1, page: 1)
@@ -290,7 +293,7 @@ import Testing
 
   // MARK: Pages
 
-  /// A page holds its id, over and over. Nobody has waited for it.
+  /// Fills a page with repetitions of its id. Returns that the load did not wait for the disk.
   fileprivate static func fill(_ room: inout MutableRawSpan, for id: PageCache.PageID) -> Bool {
     #expect(room.byteCount == pageBytes)
     for offset in stride(from: 0, to: pageBytes, by: 16) {
@@ -310,10 +313,10 @@ import Testing
 }
 
 extension PageCache.PageID {
-  /// The page 0 of the file for which the steps of `PageHash` end in `bits`.
+  /// The page 0 of the file whose hash is `bits`.
   fileprivate init(hashingTo bits: UInt64) {
     func inverse(_ factor: UInt64) -> UInt64 {
-      // Each step of Newton's doubles the number of bits that are right.
+      // Each Newton step doubles the number of correct bits.
       (0..<6).reduce(factor) { inverse, _ in inverse &* (2 &- factor &* inverse) }
     }
     var bits = bits ^ bits >> 32

@@ -1,4 +1,4 @@
-// What reads of bytes allocate: counts that no machine changes.
+// Allocation counts of reads, which do not depend on the machine.
 
 import CAllocations
 import Foundation
@@ -10,8 +10,8 @@ import Testing
 @Suite struct ReadCostTests {
   private static let path = "\(NSTemporaryDirectory())dugout-read-cost"
 
-  /// A buffer of the caller's, and pages that are in the cache: nothing is allocated but for what the debug build
-  /// needs. A large value that does not compress is read to where it is wanted, once the buffer has room for it.
+  /// With a caller's buffer and cached pages, only the debug build itself allocates. A large
+  /// incompressible value is read directly into the buffer once that is large enough.
   @Test(.enabled(if: allocations_are_counted())) func aReadIntoABufferAllocatesNextToNothing() throws {
     let path = Self.path + "-\(UInt64.random(in: 0...(.max)))"
     defer { try? FileManager.default.removeItem(atPath: path) }

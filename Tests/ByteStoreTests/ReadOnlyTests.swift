@@ -1,10 +1,12 @@
 import StoreTools
+// Stores that are open for reading only.
+
 import Harness
 import Testing
 
 @testable import ByteStore
 
-/// A store that is opened to be read shows what another opening would show, and changes nothing.
+/// A read-only store shows the content that a normal open would show, and changes nothing.
 @Suite("A store opened for reading")
 struct ReadOnlyTests {
   private func open(_ machine: TestStore, readOnly: Bool = true) throws(ByteStoreError) -> ByteStore {
@@ -28,7 +30,7 @@ struct ReadOnlyTests {
     return values
   }
 
-  /// Commits, removals and flushes, cut off somewhere.
+  /// Commits, removals and flushes, interrupted at some point.
   private func machine(seed: UInt64) throws -> TestStore {
     let machine = TestStore(seed: seed)
     var dice = SeededRandom(seed: seed)

@@ -1,4 +1,4 @@
-// Turning to new logs while many threads commit and spares are made in the background.
+// Rotation while many threads commit and recycled log files are prepared in the background.
 
 import Foundation
 import Harness
@@ -7,9 +7,9 @@ import Testing
 @testable import ByteStore
 
 @Suite struct RotationTests {
-  /// The story: two commits saw that a spare was wanted, and each had one made. The second removed the
-  /// file of the first from under the log that had just taken it, and what was committed there was gone
-  /// at the next open.
+  /// Regression: two commits both needed a recycled log file and each prepared one. The second
+  /// preparation deleted the first file, which was already in use as a log. The commits in that log were
+  /// lost at the next open.
   @Test func noCommitIsLostWhileSparesAreMade() throws {
     let folder = FileManager.default.temporaryDirectory
       .appendingPathComponent("dugout-bytestore-\(UUID().uuidString)").path
@@ -54,7 +54,8 @@ import Testing
     try opened.close()
   }
 
-  /// The story: a flush that came before a log was half full wrote the next one while all commits waited for its turn.
+  /// Regression: a flush before a log was half full wrote the next log file while all commits waited for
+  /// its turn.
   @Test func aFlushMakesTheNextLogBeforeItsTurn() throws {
     let disk = SimulatedDisk()
     var platform = disk.platform(seed: 1)
@@ -75,8 +76,8 @@ import Testing
     try store.close()
   }
 
-  /// The story: a commit that had waited while the group before it turned to a new log waited for ten syncs, since a
-  /// flush turned to the next one between that group and its own.
+  /// Regression: a commit that had waited through a rotation waited for ten syncs, because a flush
+  /// rotated again between that group and the commit's own.
   @Test func aFlushDoesNotTurnRightBehindAnotherTurnWhileSomebodyWaits() throws {
     let store = try TestStore().open()
     try store.put([1], for: "turns to the first log")
@@ -100,8 +101,8 @@ import Testing
     try store.close()
   }
 
-  /// The story: a flush that came while the spare was made turned to a log of 64 KiB, and the next group turned to the
-  /// next one.
+  /// Regression: during the preparation of a recycled log file, a flush rotated to a log of 64 KiB. The
+  /// next group had to rotate again.
   @Test func aFlushWhileTheSpareIsMadeLeavesALogForTheNextGroup() throws {
     let store = try TestStore().open()
     let value = [UInt8](repeating: 1, count: 400_000)
@@ -115,7 +116,8 @@ import Testing
     try store.close()
   }
 
-  /// The story: the flush came when the log had just been begun, and the next one was as small as what was in that.
+  /// Regression: the flush came when the log had just begun, and the next log was sized by the little
+  /// that it contained.
   @Test func aFlushOfALogThatHasJustBegunLeavesOneForTheNextGroups() throws {
     let store = try TestStore().open()
     let value = [UInt8](repeating: 1, count: 300_000)
@@ -130,7 +132,7 @@ import Testing
     try store.close()
   }
 
-  /// With logs that hold one group each, the flush would wait for ever.
+  /// With logs that hold one group each, the flush would otherwise wait forever.
   @Test func aFlushTurnsBehindTwoGroupsAtMost() throws {
     let store = try TestStore().open()
     var state = ByteStore.State()

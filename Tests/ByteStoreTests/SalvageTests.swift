@@ -1,4 +1,4 @@
-// What is left after a salvage, of stores that were damaged in every way.
+// The result of a salvage of stores with all kinds of damage.
 
 import Harness
 import Testing

@@ -1,4 +1,4 @@
-// The disk that the other tests trust: it loses what it may lose, and nothing else.
+// The simulated disk that the other tests rely on: it loses what it may lose, and nothing else.
 
 import ByteStore
 import Harness
@@ -13,7 +13,7 @@ struct SimulatedDiskTests {
     return try disk.openDirectory("/d")
   }
 
-  /// A file with `bytes`, and its name, on stable storage.
+  /// A file whose content and name are on stable storage.
   private func durableFile(_ bytes: [UInt8]) throws -> any OpenFile {
     let directory = try directory()
     let file = try directory.createFile("file")
@@ -146,7 +146,7 @@ struct SimulatedDiskTests {
       disk.failNext(.inputOutput)
       #expect(throws: SystemFailure.self) { try file.sync() }
       try file.sync()
-      // The reader is shown the byte in any case.
+      // A reader sees the byte in any case.
       #expect(disk.image.contents(of: path)?.bytes == [1])
       return disk.image(after: everything).contents(of: path)?.bytes != [1]
     }
@@ -202,7 +202,7 @@ struct SimulatedDiskTests {
       Issue.record("the lock is not as it must be")
       return
     }
-    // Letting go twice must not take the lock from who has it now.
+    // Releasing the lock twice must not release the lock of its new holder.
     lock.release()
     guard case .held = try directory.lock("LOCK", .readAndWrite) else {
       Issue.record("the lock is not as it must be")

@@ -1,12 +1,12 @@
-// Looks at a store that stay as they are.
+// Snapshots and concurrent closing.
 
 import ByteStore
 import Harness
 import Testing
 
 @Suite struct SnapshotTests {
-  /// The story: a snapshot was closed while a read of it waited for the disk. By then it had forgotten its
-  /// table, and the read said that there was no such key.
+  /// Regression: a snapshot was closed while one of its reads waited for the disk. Its key directory was
+  /// empty by then, and the read reported a missing key.
   @Test func aReadDuringACloseDoesNotSayThatThereIsNothing() throws {
     let machine = TestStore()
     let first = try machine.open()

@@ -1,4 +1,4 @@
-// What a store tells about itself.
+// The statistics of a store.
 
 import Harness
 import Testing
@@ -33,7 +33,7 @@ struct StatisticsTests {
     #expect(after.logs.bytes < before.logs.bytes)
   }
 
-  /// The story: after a crash, the log that the open had just read counted as empty.
+  /// Regression: after a crash, the log that the open had just replayed counted as empty.
   @Test func logThatWasNotClosedCleanlyCounts() throws {
     let store = try machine.open()
     try fill(store, 0..<10)
@@ -91,7 +91,7 @@ struct StatisticsTests {
 
     forgotten = nil
     #expect(store.statistics.snapshots.oldest?.sequence == younger.sequence)
-    // The younger one holds the same segment: its keys were put before, and flushed after.
+    // The younger snapshot pins that segment too: its keys were put before it and flushed after it.
     younger.close()
     #expect(store.statistics.snapshots == Statistics.Snapshots())
   }
@@ -132,7 +132,7 @@ struct StatisticsTests {
     try store.close()
     try machine.open().flush()
     let segment = try #require(machine.disk.image.paths.first { $0.contains("/segment-") })
-    // The last page with entries; behind it is only the run table, which is empty.
+    // The last page with entries. Only the run table follows, and it is empty.
     let damaged = try machine.changing(segment) { $0[$0.count - 200] ^= 1 }
     let reopened = try damaged.open()
     #expect(reopened.statistics.damagedSegments.isEmpty)

@@ -1,4 +1,4 @@
-// Paths that are no paths.
+// Invalid paths.
 
 import Foundation
 import Testing
@@ -7,8 +7,8 @@ import Testing
 @testable import StoreTools
 
 @Suite struct StorePathTests {
-  /// The story: the system ends a path at its first NUL, so that the store in front of it was opened, or one was made
-  /// where no caller had asked for it.
+  /// Regression: the system cuts a path at its first NUL, so another store was opened, or one was
+  /// created at an unwanted path.
   @Test func aPathWithANulIsRefusedAndLeadsNowhere() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
       .path

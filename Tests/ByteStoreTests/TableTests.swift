@@ -1,4 +1,4 @@
-// The table in memory against a plain dictionary.
+// The key directory in memory, compared with a dictionary.
 
 import Harness
 import Testing
@@ -18,7 +18,7 @@ import Testing
     table.apply([AppliedCommit(body: body, targets: try table.prepare(body, newKeys: &newKeys))])
   }
 
-  /// Few keys, so that puts replace and removals hit; many, so that pages of slots split.
+  /// Few keys, so that puts overwrite and removals hit; many keys, so that slot pages split.
   @Test(arguments: [3, 40, 5000])
   func itHoldsWhatADictionaryHolds(keys: Int) throws {
     var dice = SeededRandom(seed: UInt64(keys))
@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test func theSamePlaceIsNeverGivenOutTwice() throws {
-    // A flush tells by the place whether a key has changed meanwhile.
+    // A flush compares locations to detect that a key has changed meanwhile.
     let table = emptyTable()
     var seen = Set<Location>()
     for _ in 0..<1000 {
@@ -108,7 +108,7 @@ import Testing
     #expect(CommitBody(decoding: body)?.stamp == 7)
     for count in 0..<body.count { #expect(CommitBody(decoding: Array(body[..<count])) == nil) }
     #expect(CommitBody(decoding: body + [0]) == nil)
-    // A count, and lengths, far beyond the bytes that are there.
+    // A count and lengths far beyond the available bytes.
     for offset in [8, 11, 13, 14, 15, 18] {
       var hostile = body
       hostile[offset] = 0xFF

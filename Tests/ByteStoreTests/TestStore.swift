@@ -1,10 +1,10 @@
-// Stores on a simulated disk, for tests that are read.
+// Stores on a simulated disk, for readable tests.
 
 import ByteStore
 import Harness
 import Testing
 
-/// A simulated machine: a disk, and a store in one directory of it.
+/// A simulated machine: a disk with a store in one directory.
 struct TestStore {
   static let path = "/store"
   static let firstLog = "/store/log-0000000001"
@@ -22,7 +22,7 @@ struct TestStore {
     disk = SimulatedDisk(image, options: options)
   }
 
-  /// Every opening throws its own dice, as every process would.
+  /// Opens the store. Each open gets a different random seed, as each process would.
   func open(createsIfMissing: Bool = true, syncBytes: UInt64? = nil) throws(ByteStoreError) -> ByteStore {
     var options = ByteStore.Options()
     if let syncBytes { options.blobs.syncBytes = syncBytes }
@@ -33,13 +33,13 @@ struct TestStore {
     return try ByteStore.open(Self.path, options: options, platform: disk.platform(seed: seed))
   }
 
-  /// The machine after a crash, a new process on it.
+  /// The machine after a crash and a restart.
   func after(_ crash: Crash) -> TestStore { TestStore(disk.image(after: crash)) }
 
-  /// The machine after a power loss that came after everything had reached the disk.
+  /// The machine after a power loss at a time when everything had reached the disk.
   var settled: TestStore { after(.powerLoss(.everything, seed: 0)) }
 
-  /// With the bytes of a file changed by someone else.
+  /// A copy with changed bytes in one file.
   func changing(_ path: String, _ change: (inout [UInt8]) throws -> Void) throws -> TestStore {
     var image = disk.image
     var bytes = try #require(image.contents(of: path)).bytes
@@ -64,7 +64,7 @@ extension ByteStore {
   }
 }
 
-/// The error that `body` throws; a test fails if it throws none.
+/// The error that `body` throws. Fails the test if it throws none.
 func storeError(_ body: () throws(ByteStoreError) -> Void) throws -> ByteStoreError {
   do throws(ByteStoreError) {
     try body()

@@ -1,4 +1,4 @@
-// Commits in two halves: what becomes of those that wait between the first and the second.
+// Commits in two halves: commits that wait between `enqueue` and `finish`.
 
 import Harness
 import Testing
@@ -14,8 +14,8 @@ import Testing
     return try store.enqueue(batch, foundation: foundation)
   }
 
-  /// The story: when a group ended, the first commit of the queue was woken to lead. Nobody had come to finish
-  /// that one yet, and the one behind it slept on, until some other commit came by.
+  /// Regression: when a group ended, the first commit of the queue was woken to lead. No thread was in
+  /// `finish` for that commit yet, and the next one slept until another commit arrived.
   @Test func whoWaitsBehindACommitThatNobodyFinishesYetLeads() throws {
     let machine = TestStore()
     let store = try machine.open()
@@ -34,7 +34,7 @@ import Testing
       }
       threads.withLock { $0.append(thread) }
       while !store.state.withLock({ _ in late.ticket.isAwaited }) { WorkerThread.yield() }
-      // It goes to sleep in the next moment.
+      // Lets the thread fall asleep.
       for _ in 0..<1000 { WorkerThread.yield() }
     }
     try store.put([0], for: "leader")
@@ -45,8 +45,8 @@ import Testing
     #expect(store.count == 4)
   }
 
-  /// The story: commits that built on each other, many of them, waited when a sync failed. The last one held on to
-  /// all others, each through the next, and letting go of it took more stack than there is.
+  /// Regression: a long chain of dependent commits was queued when a sync failed. The last one
+  /// referenced all others, each through the next, and releasing them recursively overflowed the stack.
   @Test func aLongChainOfCommitsThatFailedIsLetGoOf() throws {
     let machine = TestStore()
     let store = try machine.open()

@@ -1,4 +1,4 @@
-// What campaigns stand on when they say how long the disk made somebody wait.
+// The measurement that campaigns use for the time that commits wait for the disk.
 
 import Foundation
 import Testing
@@ -24,7 +24,7 @@ import Testing
     try file.sync()
   }
 
-  /// As a turn makes it, out of no spare.
+  /// Creates a log like a rotation without a recycled log file.
   private static func madeLog(in directory: any OpenDirectory) throws -> String {
     try writeAndSync("log-1", in: directory)
     try directory.sync()
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  /// What a flush does in its turn, and what it does beside commits.
+  /// The calls of a flush during its turn, and its calls in parallel to commits.
   @Test func commitsWaitForWhoMakesALogOrAManifest() throws {
     try Self.withWatched { watched, directory in
       let start = ContinuousClock.now
@@ -82,7 +82,7 @@ import Testing
     }
   }
 
-  /// The bytes of a log that is filled in a turn are not what the disk makes a commit wait.
+  /// Filling a log during a rotation does not count as waiting for the disk.
   @Test func whatIsFilledInATurnDoesNotCountAndATurnThatFailsEnds() throws {
     try Self.withWatched { watched, directory in
       let start = ContinuousClock.now
@@ -105,7 +105,7 @@ import Testing
         kind, isSync: isSync, by: thread, since: start + .milliseconds(from), at: start + .milliseconds(to))
     }
     end("log", -9, -1)
-    // The group that is under way, what a flush does in its turn, the own group, and the one behind it.
+    // The group in progress, the flush's turn, the commit's own group, and the next group.
     end("log", -5, 3)
     blocking.willName("MANIFEST", by: 2)
     end("MANIFEST", 2, 6, by: 2)

@@ -1,10 +1,11 @@
-// CRC32C: published values, chaining, and the processor's instruction against the table.
+// CRC32C: published values, chaining, and the processor's instruction compared with the table.
 
 import CDigest
 import Testing
 
 struct CRC32CTests {
-  /// RFC 3720, appendix B.4, which prints the four bytes in the order they are sent: least significant first.
+  /// RFC 3720, appendix B.4, which prints the four bytes in the order in which they are sent: least
+  /// significant first.
   static let published: [(bytes: [UInt8], crc: UInt32)] = [
     ([UInt8](repeating: 0x00, count: 32), 0x8A91_36AA),
     ([UInt8](repeating: 0xFF, count: 32), 0x62A8_AB43),
@@ -46,7 +47,7 @@ struct CRC32CTests {
     }
   }
 
-  /// Long enough that each part, in turn, runs through the longest of the three-lane blocks.
+  /// Long enough for each part, in turn, to use the longest of the three-lane blocks.
   @Test(arguments: Implementation.allCases)
   func chainingAtEverySplitGivesTheWhole(implementation: Implementation) {
     randomBytes(count: 4_500, seed: 2).withUnsafeBytes { bytes in
@@ -68,7 +69,7 @@ struct CRC32CTests {
     }
   }
 
-  /// Around whole multiples of the three lane sizes, where one loop hands over to the next.
+  /// Around multiples of the three lane sizes, where one loop continues after another.
   @Test func hardwareAndPortableAgreeWhereLanesBeginAndEnd() {
     randomBytes(count: 13_300, seed: 4).withUnsafeBytes { bytes in
       for block in [3 * 80, 3 * 336, 3 * 1360, 3 * (80 + 336), 3 * (80 + 336 + 1360)] {

@@ -1,9 +1,9 @@
-// What the tests of all three algorithms share: calls with Swift types, hexadecimal text, repeatable bytes.
+// Shared test helpers: calls with Swift types, hexadecimal text, reproducible bytes.
 
 import CDigest
 
-/// `best` is what this processor runs by default. Where it has no special instructions that is the portable
-/// code again, and comparing the two proves nothing.
+/// `best` is the default on this processor. Without special instructions it is the portable code again,
+/// and the comparison proves nothing.
 enum Implementation: CaseIterable, Sendable {
   case best, portable
 }
@@ -80,7 +80,7 @@ func hex(_ bytes: [UInt8]) -> String {
   bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
 }
 
-/// Repeatable bytes without structure (xorshift); `seed` must not be zero.
+/// Reproducible bytes without structure (xorshift). `seed` must not be zero.
 func randomBytes(count: Int, seed: UInt64) -> [UInt8] {
   precondition(seed != 0, "xorshift never leaves zero")
   var state = seed

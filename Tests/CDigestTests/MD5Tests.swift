@@ -27,8 +27,8 @@ struct MD5Tests {
     }
   }
 
-  /// Every fill of the last block, so every padding. The expected value is the digest of the 300 digests,
-  /// taken with Python's hashlib.
+  /// Covers every fill of the last block, and thereby every padding. The expected value is the digest of
+  /// the 300 digests, computed with Python's hashlib.
   @Test func everyPaddingMatchesAnotherLibrary() {
     let bytes = (0..<300).map { UInt8($0 % 251) }
     let digests = (0..<300).flatMap { md5(bytes.prefix($0)) }

@@ -1,10 +1,10 @@
-// SHA-256: published digests, streaming, and the processor's instructions against the portable code.
+// SHA-256: published digests, streaming, and special instructions compared with the portable code.
 
 import CDigest
 import Testing
 
 struct SHA256Tests {
-  /// NIST's examples for FIPS 180-4: none, one and two blocks.
+  /// NIST's examples for FIPS 180-4: the empty message, one block and two blocks.
   static let published: [(message: String, digest: String)] = [
     ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
     ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
@@ -26,7 +26,7 @@ struct SHA256Tests {
     }
   }
 
-  /// In pieces of 999 bytes, so that the million arrives at every fill of the block.
+  /// Pieces of 999 bytes, so that an update starts at every fill of the block.
   @Test(arguments: Implementation.allCases)
   func aMillionTimesTheLetterAHasItsPublishedDigest(implementation: Implementation) {
     let digest = [UInt8](repeating: UInt8(ascii: "a"), count: 1_000_000).withUnsafeBytes { bytes in
@@ -36,8 +36,8 @@ struct SHA256Tests {
     #expect(hex(digest) == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0")
   }
 
-  /// Every fill of the last block, so every padding. The expected value is the digest of the 300 digests,
-  /// taken with Python's hashlib.
+  /// Covers every fill of the last block, and thereby every padding. The expected value is the digest of
+  /// the 300 digests, computed with Python's hashlib.
   @Test(arguments: Implementation.allCases)
   func everyPaddingMatchesAnotherLibrary(implementation: Implementation) {
     let bytes = (0..<300).map { UInt8($0 % 251) }

@@ -1,14 +1,14 @@
-// SipHash: published values for the rounds, and the definition, written down once more, for the rest.
+// SipHash: published values for the rounds, and a second implementation for everything else.
 
 import CDigest
 import Testing
 
 struct SipHashTests {
-  /// The key of the paper: the bytes 00 to 0F.
+  /// The key in the paper: the bytes 00 to 0F.
   static let key = (UInt64(0x0706_0504_0302_0100), UInt64(0x0F0E_0D0C_0B0A_0908))
 
-  /// SipHash-2-4 of the first 0, 1, … 15 of the bytes 00, 01, … 0E; the last is the example of the paper's
-  /// appendix A, all are in the authors' own table.
+  /// SipHash-2-4 of the first 0, 1, … 15 of the bytes 00, 01, … 0E. The last value is the example in the
+  /// paper's appendix A. All are in the authors' own table.
   static let published: [UInt64] = [
     0x726F_DB47_DD0E_0E31, 0x74F8_39C5_93DC_67FD, 0x0D6C_8009_D9A9_4F5A, 0x8567_6696_D7FB_7E2D,
     0xCF27_94E0_2771_87B7, 0x1876_5564_CD99_A68D, 0xCBC9_466E_58FE_E3CE, 0xAB02_00F5_8B01_D137,
@@ -30,7 +30,7 @@ struct SipHashTests {
     }
   }
 
-  /// Past 256, where the count of the bytes no longer fits the byte that it has.
+  /// Beyond 256, where the byte count no longer fits in its byte.
   @Test func theDefinitionHoldsForEveryLength() {
     let bytes = randomBytes(count: 600, seed: 1)
     for count in 0...bytes.count {
@@ -57,7 +57,7 @@ struct SipHashTests {
   }
 }
 
-/// The definition, byte by byte: the message is padded with zeros and the count of its bytes to whole words.
+/// The definition, byte by byte: the message is padded to whole words with zeros and its byte count.
 private func sipHashByDefinition(
   _ key: (UInt64, UInt64), _ bytes: [UInt8], compressions: Int, finalisations: Int
 ) -> UInt64 {
@@ -80,7 +80,7 @@ private func sipHashByDefinition(
   return v[0] ^ v[1] ^ v[2] ^ v[3]
 }
 
-/// The network of the paper's figure: two half rounds, the second with the other pairs.
+/// The network in the paper's figure: two half rounds, the second with the other pairs.
 private func sipRound(_ v: inout [UInt64]) {
   func rotated(_ value: UInt64, _ bits: UInt64) -> UInt64 { value << bits | value >> (64 - bits) }
   func halfRound(_ a: Int, _ b: Int, _ c: Int, _ d: Int, _ left: UInt64, _ right: UInt64) {

@@ -1,8 +1,8 @@
-// What the layer above asks of a store: moments that it can share, that its own changes last, and what an open replayed.
+// Services for the upper layer: snapshots, persistence of its own changes, and replayed commits.
 
 extension ByteStore {
-  /// The store as of the last commit, and what `body` says at that very moment; no commit is applied
-  /// meanwhile. `body` does no input or output, and calls nothing of the store.
+  /// A snapshot of the last commit, and the result of `body` at the same commit. No commit is applied
+  /// meanwhile. `body` must do no I/O and must not call the store.
   package func moment<Result>(
     _ body: () -> Result
   ) throws(ByteStoreError) -> (Moment, Result) {
@@ -10,39 +10,41 @@ extension ByteStore {
     return table.withTable { table in (Moment(table, live: self.table, path: path), body()) }
   }
 
-  /// To be called once the layer above has changed its pages without a commit, for good: the next flush writes them
-  /// even if there is nothing else to write. It is due, and a close that comes before it waits for it.
+  /// Call this after the upper layer changed its pages permanently without a commit. A flush becomes due
+  /// and writes them even if there is nothing else to write. A close runs that flush if it has not
+  /// happened.
   package func noteLayerAboveChanged() {
     guard !isForked else { return }
     state.withLock { $0.changesAbove += 1 }
     scheduleFlush()
   }
 
-  /// The last checkpoint was written on a full disk, and has only the least of the layer above.
+  /// Whether the last checkpoint was written on a full disk and contains only the upper layer's
+  /// essential pages.
   package var lacksPagesAbove: Bool { state.withLock { $0.lacksPagesAbove } }
 
-  /// What a key was in the checkpoint, and what it is.
+  /// A key's value in the checkpoint and its current value.
   package struct RecoveredChange: Sendable {
     package var key: [UInt8]
-    /// Nil if it was not there.
+    /// Nil if the key did not exist.
     package var before: (ordinal: UInt32, value: [UInt8])?
-    /// Nil if it is not there.
+    /// Nil if the key does not exist.
     package var after: (ordinal: UInt32, value: [UInt8])?
   }
 
-  /// Whether the checkpoint that was opened has no key: all that is there came with the logs. To be asked before
+  /// Whether the checkpoint was empty, so that all keys come from the WAL. Call this before
   /// `forEachRecoveredChange`.
   package var isAllRecovered: Bool { recovered.withLock { $0?.before.keys == 0 } }
 
-  /// The keys of which the logs had something when the store was opened, some more than once. To be called
-  /// before `forEachRecoveredChange`.
+  /// Passes the keys in the replayed commits to `body`; a key can occur several times. Call this before
+  /// `forEachRecoveredChange`.
   package func forEachRecoveredKey(_ body: ([UInt8]) -> Void) {
     let commits = recovered.withLock { $0?.commits ?? [] }
     for commit in commits { commit.keys.forEach(body) }
   }
 
-  /// Hands over every key that the logs had something about when the store was opened. To be called once,
-  /// before the first commit.
+  /// Passes every key in the replayed commits to `body`, once. Call this at most once, before the first
+  /// commit.
   package func forEachRecoveredChange(
     _ body: (RecoveredChange) throws(ByteStoreError) -> Void
   ) throws(ByteStoreError) {
@@ -50,13 +52,13 @@ extension ByteStore {
     let before = SharedTable(recovered.before, table.cache, path: path)
     let wasEmpty = recovered.before.keys == 0
     var seen = Set<UInt32>()
-    // What is not there now has no ordinal.
+    // A key that does not exist now has no ordinal.
     var gone = Set<RecoveredKey>()
     var buffer = ReadBuffer()
     for commit in recovered.commits {
       for operation in commit.operations {
         let key = Array(commit.bytes[operation.key])
-        // A value is as large as it is now, however often the key was written.
+        // The value is read only once, however often the key was written.
         var isFirst = false
         let ordinal = try table.ordinal(of: key, into: &buffer) { ordinal in
           isFirst = seen.insert(ordinal).inserted
@@ -74,7 +76,7 @@ extension ByteStore {
   }
 }
 
-/// Hashed all at once, where an array hashes each of its bytes for itself.
+/// A key that is hashed in one call, because an array hashes each byte separately.
 private struct RecoveredKey: Hashable {
   let bytes: [UInt8]
 
@@ -83,9 +85,9 @@ private struct RecoveredKey: Hashable {
   }
 }
 
-/// What an open replayed, until the layer above has caught up with it.
+/// The result of a replay, kept until the upper layer has processed it.
 struct Recovered: Sendable {
-  /// As the checkpoint has it.
+  /// The key directory of the checkpoint.
   var before: Table
   var commits: [CommitBody] = []
 }

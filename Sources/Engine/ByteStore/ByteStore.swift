@@ -1,39 +1,44 @@
-// Keys and values that survive a crash. What a commit, an open or a flush does, step by step, is in
-// ByteStore+Commit.swift, ByteStore+Open.swift and ByteStore+Flush.swift.
+// A crash-safe key-value store.
+//
+// ByteStore+Commit.swift, ByteStore+Open.swift and ByteStore+Flush.swift describe the steps of a commit,
+// an open and a flush.
 //
 // Invariants:
-//   - What a read answers was as durable as its commit asked for before it could be read.
-//   - Only the thread that set `state.isLeading` touches the log of `writer` and applies commits to the
-//     table; it holds no lock while it syncs but the writer's own. A spare may be put beside the log by the
-//     thread that made it.
+//   - A commit is visible to readers only after it has the durability that it asked for.
+//   - Only the thread that set `state.isLeading` uses the log of `writer` and applies commits to the key
+//     directory. It holds only the writer's lock while it syncs. The thread that prepared a recycled log
+//     file may store it in `writer`.
 //   - Only the thread that set `state.isFlushing` adds and removes segments, and moves entries.
-//   - Locks are taken in the order writer, state, table; none is held while another thread is waited for.
+//   - Locks are taken in the order writer, state, key directory. No lock is held while a thread waits
+//     for another thread.
 
 import Synchronization
 
 /// A map from bytes to bytes whose acknowledged commits are never lost. Usable from any thread.
 package final class ByteStore: Sendable {
   package struct Options: Sendable {
-    /// The first log has this size, each later one four times what the one before needed.
+    /// The size of the first log. Each later log is four times as large as the length that the log
+    /// before it reached.
     package var logBytesMin: UInt64 = 64 << 10
     package var logBytesMax: UInt64 = 32 << 20
-    /// So many bytes of log are flushed to segments, more if the checkpoint is large (`FlushPlan.logBytes`); it bounds
-    /// what an open replays.
+    /// The amount of log that starts a flush; it is larger for a large checkpoint
+    /// (`FlushPlan.logBytes`). It limits the replay of an open.
     package var flushBytes: UInt64 = 64 << 20
     package var segmentBytesMax = 64 << 20
-    /// For pages of segments; nil is a share of the machine's memory.
+    /// The budget of the page cache; nil for a share of the machine's memory.
     package var cacheBytesMax: Int?
-    /// Make the store if the directory has none.
+    /// Creates the store if the directory has none.
     package var createsIfMissing = true
-    /// Leave everything in the directory as it is: commits and flushes throw `readOnly`. Nobody else may have the
-    /// store open meanwhile either.
+    /// Changes nothing in the directory: commits and flushes throw `readOnly`. Other openers are
+    /// excluded all the same.
     package var isReadOnly = false
-    /// Who calls `performMaintenance()`.
+    /// Determines how `performMaintenance()` is called.
     package var maintenance = Maintenance.inBackground(afterMilliseconds: 50)
-    /// Whose pages go into the checkpoint beside the table's.
+    /// The upper layer. Its pages are part of checkpoints.
     package var layerAbove: (any LayerAbove)?
     package var blobs = BlobStore.Options()
-    /// Called by a flush between its steps, while it holds no lock: tests let other things happen there.
+    /// Called between the steps of a flush with no lock held, so that tests can run other operations
+    /// there.
     package var betweenFlushSteps: (@Sendable (FlushStep) -> Void)?
 
     package init() {}
@@ -42,9 +47,9 @@ package final class ByteStore: Sendable {
   package let path: String
   package let storeID: RandomID
   package let recoveryReport: RecoveryReport
-  /// What a sync is worth where the store lies.
+  /// How durable a sync is in the store's directory.
   package let durability: DurabilityReport
-  /// What the last flush of an earlier opening left: the layer above finds its pages there.
+  /// The checkpoint found by the open. The upper layer reads its pages from it.
   package let checkpoint: CheckpointFile?
 
   package let options: Options
@@ -53,53 +58,54 @@ package final class ByteStore: Sendable {
   package let lock: any DirectoryLock
   private let generation: UInt64
   private let isShut = Atomic(false)
-  /// What a flush has before it, as of the last commit.
+  /// The size of the WAL at the last commit, which a flush has to process.
   let logBytesBehind = Atomic<UInt64>(0)
-  /// With so many of them, one starts.
+  /// The size of the WAL that starts a flush.
   let logBytesDue = Atomic<UInt64>(0)
-  /// Of commits that wait because flushes do not keep up.
+  /// The size of the commits that are being throttled.
   let bytesPaced = Atomic<Int>(0)
   private let hasBegunToClose = Atomic(false)
   let table: SharedTable
   let state: Locked<State>
   let writer: Locked<Writer>
   let snapshots = SnapshotRegistry()
-  /// Contents that are too large for values, in files of their own beside the log.
+  /// Contents that are too large for values, in separate files.
   package let blobs: BlobStore
-  /// What the layer above has still to catch up with.
+  /// The replayed commits that the upper layer has not processed yet.
   let recovered: Locked<Recovered?>
 
   struct State {
     /// Commits that wait for a leader.
     var queue: [Ticket] = []
     private(set) var isLeading = false
-    /// Of the thread that waits for company before it leads, if one does.
+    /// The ticket of the thread that waits for the group to fill, if there is one.
     private(set) var host: Ticket?
-    /// How many have ended, and how many had when one last turned to a new log.
+    /// The number of completed groups, now and at the last rotation.
     private(set) var groups: UInt64 = 0
     private var groupsAtTurn: UInt64 = 0
     var gathering = Gathering()
     var isMaintenanceScheduled = false
     var isFlushScheduled = false
-    /// Maintenance writes a file without holding a lock; the directory is not given back meanwhile.
+    /// A thread prepares a recycled log file without holding a lock. The directory is not released
+    /// meanwhile.
     var isPreparingSpare = false
-    /// The same for a flush.
+    /// A flush is running. The directory is not released meanwhile.
     var isFlushing = false
-    /// And for backups, which a close ends early.
+    /// The number of running backups. A close ends them early.
     var backupsUnderWay = 0
     /// The last flush, if it failed.
     var failedFlush: FailedFlush?
-    /// A commit needed a page of the checkpoint that cannot be read.
+    /// A commit needed a checkpoint page that cannot be read.
     var lacksPage = false
-    /// How often the layer above has changed its pages without a commit, and how many of these changes the last
-    /// checkpoint has.
+    /// The number of changes that the upper layer made without a commit, and how many of them the last
+    /// checkpoint contains.
     var changesAbove: UInt64 = 0
     var changesAboveWritten: UInt64 = 0
-    /// The last checkpoint has only the least of the layer above: there was no room for all of its pages.
+    /// The last checkpoint contains only the upper layer's essential pages, because the disk was full.
     var lacksPagesAbove = false
-    /// Segments that a flush could not read, and why: it leaves them alone.
+    /// Segments that a flush could not read, with the errors. Later flushes skip them.
     var damagedSegments: [FileNumber: ByteStoreError] = [:]
-    /// At any moment one thread at most has the log and the table to itself.
+    /// At most one thread at a time leads, and uses the log and applies commits.
     mutating func startLeading() {
       isLeading = true
       host = nil
@@ -109,17 +115,18 @@ package final class ByteStore: Sendable {
 
     mutating func stopWaitingForCompany() { host = nil }
 
-    /// If it is complete. Whoever completed it leads it, if that thread comes to `finish` before the host is awake.
+    /// Wakes the waiting thread if the group is full. The thread that filled it leads if it reaches
+    /// `finish` first.
     func wakeHostOfCompany() {
       if let host, gathering.isComplete(queue.count) { host.signal.wake() }
     }
 
-    /// Nobody leads, nor will soon.
+    /// Whether no thread leads and none is about to.
     var needsLeader: Bool { !isLeading && (host == nil || gathering.isComplete(queue.count)) }
 
     mutating func stopLeading() {
       isLeading = false
-      // Others look for themselves when they come to wait.
+      // Tickets not yet in `finish()` check for leadership when they get there.
       queue.first(where: \.isAwaited)?.signal.wake()
     }
 
@@ -128,9 +135,9 @@ package final class ByteStore: Sendable {
       if turnedToNewLog { groupsAtTurn = groups }
     }
 
-    /// Whether a flush that came after so many groups may turn to a new log. Whoever waited for a group that did is not
-    /// to wait for another turn: one group more comes first. Two do at most, for where each of them turns, the flush
-    /// would never have its turn.
+    /// Whether a flush that has waited since group `groupsBefore` may rotate. A commit that waited for a
+    /// group with a rotation should not wait for a second rotation, so one more group comes first. The
+    /// flush yields at most twice, because otherwise it would never run if every group rotates.
     func letsFlushTurn(since groupsBefore: UInt64) -> Bool {
       guard !isLeading else { return false }
       let isTooSoon = groups == groupsAtTurn && groups - groupsBefore < 2
@@ -141,51 +148,55 @@ package final class ByteStore: Sendable {
 
     var hasChangesAbove: Bool { changesAbove != changesAboveWritten }
 
-    /// Set by the first failure whose outcome is unknown, and by closing; ends all writing.
+    /// The reason why writing has ended: the first failure with an unknown outcome, or closing.
     var end: ByteStoreError?
   }
 
-  /// What the leader works with: the manifest as it is on disk, and the log if one is open for writing.
+  /// The state that the leader uses: the manifest on disk, and the log if one is open for writing.
   struct Writer {
     var manifest: Manifest
-    /// If not, it is written again before there is a log: a power loss may take it, and must not leave a log.
+    /// If false, the manifest is written again before the first log. A power loss could otherwise drop
+    /// the manifest and keep the log.
     var isManifestSure = true
     var log: LogWriter?
     var spare = Spare.none
     var reserve = SpaceReserve()
     var reserveGrowth = ReserveGrowth.none
-    /// Files that an open found no space to delete; they go once a manifest is written.
+    /// Files that an open could not delete without space for a manifest. They are deleted after the next
+    /// manifest is written.
     var leftovers: [String] = []
-    /// A flush works with the last space there is, and nobody else may take it.
+    /// A flush works with the last free space, which no other operation may take.
     var isFreeingSpace = false
-    /// How much lived when a put was refused because the disk was full; nil once there was room.
+    /// The live bytes when a put was refused because the disk was full; nil once there was room.
     var liveBytesWhenFull: UInt64?
-    /// Where the log ended when maintenance last looked.
+    /// The end of the log at the last maintenance run.
     var endAtLastLook: UInt64 = 0
-    /// Where the commits so far end, for the header of the next log.
+    /// The position after the last commit, for the header of the next log.
     var last: LogHeader.LogEnd
-    /// The last commit that the checkpoint has.
+    /// The last commit in the checkpoint.
     var flushedThrough: SequenceNumber
 
-    /// What an open would have to read.
+    /// The number of log bytes that an open would replay.
     var logBytes: UInt64 {
       manifest.logs.reduce(log?.end ?? lengthOfLastLog) { $0 + ($1.end?.length ?? 0) }
     }
 
-    /// Of a log that was not closed cleanly the manifest has no end; the open found one.
+    /// The length of a last log that was not closed cleanly. The manifest does not record its end, but
+    /// the open found it.
     private var lengthOfLastLog: UInt64 {
       guard let last = manifest.logs.last, last.end == nil, last.fileID == self.last.fileID else { return 0 }
       return self.last.length
     }
   }
 
-  /// The file for the next log. Whoever finds none and wants one says so here before letting go of the
-  /// writer: two that make it at once would take the file from under a log.
+  /// The recycled log file. A thread that wants to prepare one sets `underWay` before it releases the
+  /// writer's lock. Two threads preparing one at once could delete a file that is already in use as a
+  /// log.
   enum Spare {
     case none
     case underWay
     case ready(SpareLog)
-    /// There was no room for it; not tried again while this log is in use.
+    /// The disk had no room for it. Not retried while the current log is in use.
     case failed
   }
 
@@ -218,10 +229,10 @@ package final class ByteStore: Sendable {
     logBytesDue.store(bytes, ordering: .relaxed)
   }
 
-  /// This process is a child of the one that opened the store.
+  /// Whether this process is a forked child of the one that opened the store.
   package var isForked: Bool { generation != ProcessGeneration.current }
 
-  /// Whoever works long looks at this now and then, and gives up.
+  /// Set when a close begins. Long operations check this regularly and stop.
   package var isClosing: Bool { hasBegunToClose.load(ordering: .acquiring) }
 
   func beginToClose() { hasBegunToClose.store(true, ordering: .releasing) }
@@ -235,8 +246,8 @@ package final class ByteStore: Sendable {
 
   // MARK: Reading
 
-  /// The value of a key into `buffer`, or false if there is none. The buffer serves for the next read again:
-  /// nothing is allocated and nothing copied twice.
+  /// Reads the value of a key into `buffer`; returns false if there is none. The buffer can be reused
+  /// for the next read, so that nothing is allocated or copied twice.
   package func read(
     _ key: [UInt8], into buffer: inout ReadBuffer
   ) throws(ByteStoreError) -> Bool {
@@ -248,14 +259,14 @@ package final class ByteStore: Sendable {
     try withValue(for: key) { Array(copying: $0) }
   }
 
-  /// The values of a few keys. For where they are the disk is waited for together.
+  /// The values of several keys. Waits for the disk once for all missing key directory pages.
   package func values(for keys: [[UInt8]]) throws(ByteStoreError) -> [[UInt8]?] {
     try checkReadable()
     table.loadPages(for: keys)
     return try keys.map { key throws(ByteStoreError) in try value(for: key) }
   }
 
-  /// Calls `body` with the value of a key, borrowed for as long as the call takes; nil if there is none.
+  /// Calls `body` with the borrowed value of a key; returns nil if there is none.
   package func withValue<Result>(
     for key: [UInt8], _ body: (RawSpan) -> Result
   ) throws(ByteStoreError) -> Result? {
@@ -267,18 +278,19 @@ package final class ByteStore: Sendable {
   /// The number of keys.
   package var count: Int { table.withTable { $0.keys } }
 
-  /// Commits that wait for the group before them; tests form groups by it.
+  /// The number of queued commits. Tests use it to form groups.
   package var commitsWaiting: Int { state.withLock { $0.queue.count } }
 
-  /// The last commit that readers see.
+  /// The last commit that is visible to readers.
   package var lastCommit: SequenceNumber { table.withTable { $0.published } }
 
-  /// The largest stamp of any commit; 0 before the first.
+  /// The largest stamp of all commits; 0 before the first.
   package var lastStamp: UInt64 { table.withTable { $0.lastStamp } }
 }
 
 extension ByteStore {
-  /// Stops the process if the table or the cache breaks one of its own rules; reads the whole table for it.
+  /// Stops the process if the key directory or the page cache violates an invariant. Loads the whole key
+  /// directory.
   package func checkInvariants() throws(ByteStoreError) {
     try table.loadAll()
     if let broken = table.frozen().invariantBroken() { preconditionFailure(broken) }

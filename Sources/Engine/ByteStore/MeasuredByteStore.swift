@@ -1,6 +1,6 @@
-// The store of bytes for programs outside of this package that measure it.
+// Access to `ByteStore` for benchmarks outside of this package.
 
-/// What the benchmarks may call; not for users, and free to change.
+/// The operations that benchmarks call. Not for users; subject to change.
 @_spi(Measure)
 public struct MeasuredByteStore: Sendable {
   private let store: ByteStore
@@ -16,12 +16,13 @@ public struct MeasuredByteStore: Sendable {
 
   public func value(for key: [UInt8]) throws -> [UInt8]? { try store.value(for: key) }
 
-  /// Calls `body` with the value, borrowed; false if there is none.
+  /// Calls `body` with the borrowed value; returns false if there is none.
   public func read(_ key: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void) throws -> Bool {
     try store.withValue(for: key) { value in unsafe value.withUnsafeBytes { unsafe body($0) } } != nil
   }
 
-  /// Returns once everything is in segments; with `everything`, without the space of what is dead.
+  /// Returns once all commits are in segments. With `everything`, also compacts all segments with dead
+  /// bytes.
   public func flush(everything: Bool = false) throws { try store.flush(everything ? .everything : .asNeeded) }
 
   public func close() throws { try store.close() }

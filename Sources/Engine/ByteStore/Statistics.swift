@@ -1,24 +1,24 @@
-// What a store holds and how it is doing, for people and for monitors.
+// Statistics of a store, for people and monitoring.
 //
-// Each part is right by itself; while others write, two parts may be a commit apart. Nothing is read from
-// disk for it, and no part waits for a commit or a flush to end.
+// Each part is consistent by itself. With concurrent writes, two parts may be a commit apart. Collecting
+// them reads nothing from disk and never waits for a commit or a flush.
 
 package struct Statistics: Sendable {
   package struct Segments: Sendable, Equatable {
     package var count = 0
-    /// Of the pages with entries; of those, what is still the value of a key.
+    /// The size of all pages with entries, and the part of it that is live.
     package var dataBytes: UInt64 = 0
     package var liveBytes: UInt64 = 0
   }
 
   package struct Logs: Sendable, Equatable {
     package var count = 0
-    /// What an open would have to read.
+    /// The number of bytes that an open would replay.
     package var bytes: UInt64 = 0
   }
 
   package struct Checkpoint: Sendable, Equatable {
-    /// The last commit that it has.
+    /// The last commit in the checkpoint.
     package var sequence: SequenceNumber
     package var bytes: UInt64
   }
@@ -31,12 +31,12 @@ package struct Statistics: Sendable {
 
     /// Oldest first.
     package var open: [Open] = []
-    /// Of segments that were deleted and take up the disk on, for a snapshot or for a read under way.
+    /// The size of deleted segments that still use disk space because of a snapshot or a running read.
     package var deletedBytesHeld: UInt64 = 0
 
     package var count: Int { open.count }
 
-    /// One that stays here and grows old was forgotten.
+    /// The oldest snapshot. If it keeps getting older, it has leaked.
     package var oldest: Open? { open.first }
   }
 
@@ -49,7 +49,7 @@ package struct Statistics: Sendable {
 
   package enum Writing: Sendable, Equatable {
     case possible
-    /// By a failure whose outcome is unknown: reopening helps.
+    /// Poisoned by a failure with an unknown outcome. Reopening the store helps.
     case poisoned(SystemFailure)
     case closed
   }
@@ -62,17 +62,17 @@ package struct Statistics: Sendable {
   package var keys: Int
   package var lastCommit: SequenceNumber
   package var segments: Segments
-  /// Of the commits in memory that no segment has yet.
+  /// The size of the memtable.
   package var tailBytes: Int
   package var logs: Logs
   package var checkpoint: Checkpoint?
-  /// Of all files that belong to the store, whole logs, the spare and the reserve among them.
+  /// The size of all files of the store, including whole logs, the recycled log file and the reserve.
   package var directoryBytes: UInt64
   package var cache: Cache
   package var snapshots: Snapshots
-  /// Why the last flush failed, until one succeeds.
+  /// The error of the last flush, until a flush succeeds.
   package var flushFailure: ByteStoreError?
-  /// Those that a flush could not read and leaves alone, until the store is opened anew.
+  /// Segments that a flush could not read. Flushes skip them until the store is reopened.
   package var damagedSegments: [DamagedSegment]
   package var durability: DurabilityReport
   package var writing: Writing
@@ -80,7 +80,7 @@ package struct Statistics: Sendable {
 
 extension ByteStore {
   package var statistics: Statistics {
-    // One look at each, in the order of the locks, and none held while the next one is taken.
+    // One access to each, in lock order, with no lock held while the next one is taken.
     let files = writer.withLock { Files(of: $0) }
     let (flushFailure, damaged, end) = state.withLock { ($0.failedFlush?.error, $0.damagedSegments, $0.end) }
     let table = table.frozen()

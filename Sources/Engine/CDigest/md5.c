@@ -10,14 +10,14 @@
 
 static void compress(uint32_t state[4], const uint8_t *blocks, size_t block_count);
 
-// MARK: Front door
+// MARK: Public functions
 
 void dugout_md5_init(dugout_md5 *context) {
     *context = (dugout_md5){.state = {0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476}};
 }
 
 void dugout_md5_update(dugout_md5 *context, const void *bytes, size_t count) {
-    if (count == 0) return;  // `bytes` may be NULL now, on which even adding 0 is undefined
+    if (count == 0) return;  // `bytes` may be NULL here, and NULL + 0 is undefined
     const uint8_t *next = bytes;
     size_t filled = context->byte_count % BLOCK_SIZE;
     context->byte_count += count;
@@ -42,7 +42,7 @@ void dugout_md5_final(dugout_md5 *context, uint8_t *digest) {
     store_le32(length, (uint32_t)bit_count);
     store_le32(length + 4, (uint32_t)(bit_count >> 32));
 
-    // One byte of padding at least, and then as many as leave room for exactly the length.
+    // Padding takes at least one byte, and leaves exactly the space for the length in the last block.
     size_t filled = context->byte_count % BLOCK_SIZE;
     dugout_md5_update(context, padding, filled < 56 ? 56 - filled : 120 - filled);
     dugout_md5_update(context, length, sizeof length);
@@ -67,13 +67,14 @@ static inline uint32_t rotate_left(uint32_t value, int bits) {
     return value << bits | value >> (32 - bits);
 }
 
-// What a step of round 0, 1, 2, 3 makes of the three registers it only reads.
+// Combines the three registers that a step of round 0, 1, 2 or 3 only reads.
 static inline uint32_t mix0(uint32_t b, uint32_t c, uint32_t d) { return d ^ (b & (c ^ d)); }
 static inline uint32_t mix1(uint32_t b, uint32_t c, uint32_t d) { return (c & ~d) | (b & d); }
 static inline uint32_t mix2(uint32_t b, uint32_t c, uint32_t d) { return b ^ (c ^ d); }
 static inline uint32_t mix3(uint32_t b, uint32_t c, uint32_t d) { return c ^ (b | ~d); }
 
-// The register `a` after one step. `addend` does not depend on the registers, so it is off the critical path.
+// The register `a` after one step. `addend` does not depend on the registers, so it is off the critical
+// path.
 static inline uint32_t step(uint32_t a, uint32_t b, uint32_t mixed, uint32_t addend, int bits) {
     return rotate_left(a + addend + mixed, bits) + b;
 }

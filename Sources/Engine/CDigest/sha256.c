@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4): buffering and padding here once, the compression of blocks in three versions.
+// SHA-256 (FIPS 180-4): one implementation of buffering and padding, three of the compression of blocks.
 
 #include "CDigest.h"
 
@@ -16,7 +16,7 @@ static void compress(dugout_sha256 *context, const uint8_t *blocks, size_t block
 static void compress_portable(uint32_t state[8], const uint8_t *blocks, size_t block_count);
 static compress_function best_compress(void);
 
-// MARK: Front door
+// MARK: Public functions
 
 void dugout_sha256_init(dugout_sha256 *context) {
     // The fractional parts of the square roots of the first 8 primes.
@@ -31,7 +31,7 @@ void dugout_sha256_init_portable(dugout_sha256 *context) {
 }
 
 void dugout_sha256_update(dugout_sha256 *context, const void *bytes, size_t count) {
-    if (count == 0) return;  // `bytes` may be NULL now, on which even adding 0 is undefined
+    if (count == 0) return;  // `bytes` may be NULL here, and NULL + 0 is undefined
     const uint8_t *next = bytes;
     size_t filled = context->byte_count % BLOCK_SIZE;
     context->byte_count += count;
@@ -56,14 +56,14 @@ void dugout_sha256_final(dugout_sha256 *context, uint8_t *digest) {
     store_be32(length, (uint32_t)(bit_count >> 32));
     store_be32(length + 4, (uint32_t)bit_count);
 
-    // One byte of padding at least, and then as many as leave room for exactly the length.
+    // Padding takes at least one byte, and leaves exactly the space for the length in the last block.
     size_t filled = context->byte_count % BLOCK_SIZE;
     dugout_sha256_update(context, padding, filled < 56 ? 56 - filled : 120 - filled);
     dugout_sha256_update(context, length, sizeof length);
     for (int i = 0; i < 8; i++) store_be32(digest + 4 * i, context->state[i]);
 }
 
-// MARK: Choice of the compression
+// MARK: Choosing the compression function
 
 static _Atomic(compress_function) chosen;
 
@@ -72,7 +72,8 @@ static void compress(dugout_sha256 *context, const uint8_t *blocks, size_t block
         compress_portable(context->state, blocks, block_count);
         return;
     }
-    // Relaxed suffices: threads that race choose the same code, and nothing else is published with it.
+    // Relaxed order suffices, because racing threads choose the same code and publish nothing else with
+    // it.
     compress_function best = atomic_load_explicit(&chosen, memory_order_relaxed);
     if (!best) {
         best = best_compress();
@@ -99,7 +100,7 @@ static inline uint32_t rotate_right(uint32_t value, int bits) {
     return value >> bits | value << (32 - bits);
 }
 
-// One round. Only `d` and `h` change; the caller turns the eight roles instead of moving the values.
+// One round. Only `d` and `h` change. The caller rotates the eight roles instead of moving the values.
 static inline void one_round(
     uint32_t a, uint32_t b, uint32_t c, uint32_t *d,
     uint32_t e, uint32_t f, uint32_t g, uint32_t *h, uint32_t word) {
@@ -138,9 +139,9 @@ static void compress_portable(uint32_t state[8], const uint8_t *blocks, size_t b
 }
 
 // MARK: Special instructions
-//
-// Both versions hold the message schedule as four vectors of four words, w0 the oldest, and run sixteen steps
-// of four rounds. From the fifth step on each first replaces the oldest vector by the next one.
+// Both versions hold the message schedule as four vectors of four words, w0 the oldest, and run sixteen
+// steps of four rounds. From the fifth step on, each step first replaces the oldest vector with the next
+// one.
 
 #if defined(DUGOUT_X86_64)
 
@@ -167,8 +168,8 @@ WITH_SHA static inline void four_rounds(
 }
 
 WITH_SHA static void compress_hardware(uint32_t state[8], const uint8_t *blocks, size_t block_count) {
-    // The instructions want the state, which memory holds as abcd efgh, as the vectors abef and cdgh, with
-    // their first letter in the highest lane.
+    // Memory holds the state as abcd efgh. The instructions need it as the vectors abef and cdgh, with
+    // the first letter in the highest lane.
     __m128i badc = _mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)state), 0xB1);
     __m128i hgfe = _mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)(state + 4)), 0x1B);
     __m128i abef = _mm_alignr_epi8(badc, hgfe, 8);

@@ -1,3 +1,5 @@
+// System calls of Linux for CFileSystem.h, and stubs for other systems.
+
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
 #endif
@@ -9,14 +11,15 @@
 #include <sys/vfs.h>
 
 void dugout_start_writing(int descriptor, uint64_t offset, uint64_t count) {
-  // Without a flag to wait, the error of an earlier write stays where the next sync finds it.
+  // Without a flag to wait, this does not consume the error of an earlier write, so the next sync still
+  // reports it.
   (void)sync_file_range(descriptor, (int64_t)offset, (int64_t)count, SYNC_FILE_RANGE_WRITE);
 }
 
 int64_t dugout_file_system_type(int descriptor) {
   struct statfs status;
   if (fstatfs(descriptor, &status) != 0) return -1;
-  // Some numbers have the highest of 32 bits set, and a word of 32 bits would show them negative.
+  // Some numbers have bit 31 set, and a 32-bit word would be sign-extended.
   return (int64_t)(uint32_t)status.f_type;
 }
 #else

@@ -1,3 +1,5 @@
+// Calls of the thread sanitizer for CSanitizer.h, and stubs without it.
+
 #include "CSanitizer.h"
 
 #ifndef __has_feature

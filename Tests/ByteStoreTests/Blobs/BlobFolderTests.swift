@@ -1,4 +1,4 @@
-// What the folder of blobs says of its packs, and what it does once a sync of its names has failed.
+// The inventory of packs, and the folder's behaviour after a failed sync of its names.
 
 import ByteStore
 import Harness
@@ -30,8 +30,8 @@ struct BlobFolderTests {
       TestStore.path, options: options, platform: machine.disk.platform(seed: 7))
   }
 
-  /// A sweep took the packs of the inventory that no record named, and the one that was just being made was among
-  /// them: what was on its way into it had no record yet.
+  /// Regression: a sweep deleted all packs of the inventory that no record named. The pack being created
+  /// was among them, although the contents being added to it could not have records yet.
   @Test func aPackThatIsBeingMadeOrRotatedIsNoneToSweep() throws {
     let machine = TestStore()
     let store = try open(machine, packBytesMax: 20_000)
@@ -43,18 +43,18 @@ struct BlobFolderTests {
       }
       _ = try keep(content(9000, seed: UInt64(number) + 1), in: store)
     }
-    // Each pack takes two contents; the first sync of every other one is that of a new pack's head.
+    // Each pack takes two contents. The first sync of every other content is that of a new pack's head.
     #expect(seen.withLock { $0 } == [[], [], [1], [1], [1, 2], [1, 2]])
     #expect(try store.blobs.inventory().packs.sorted() == [1, 2])
     store.blobs.closePack()
     #expect(try store.blobs.inventory().packs.sorted() == [1, 2, 3])
-    // A store that was opened again adds to none of them.
+    // After a reopen, no content is added to existing packs.
     try store.close()
     #expect(try open(machine, packBytesMax: 20_000).blobs.inventory().packs.sorted() == [1, 2, 3])
   }
 
-  /// A content that is brought once more, for a copy that was damaged, takes the place of its file. When its name could not
-  /// be synced the file went, and with it what a record named.
+  /// Regression: a content that is stored again because its copy was damaged replaces the file. When the
+  /// sync of its name failed, the file was deleted, although a record named it.
   @Test(arguments: [Crash.kill, .powerLoss(.nothing, seed: 1), .powerLoss(.everything, seed: 1)])
   func aFailedSyncOfTheNamesTakesNoContentAwayThatIsNamedAlready(crash: Crash) throws {
     let bytes = content(2 << 20)
@@ -81,11 +81,11 @@ struct BlobFolderTests {
     #expect(try next.blobs.inventory().staged.isEmpty)
   }
 
-  /// The system may forget a name that it could not write, and the next sync succeeds without it (F4): a content kept
-  /// after that was acknowledged, and gone after a power loss.
+  /// Regression: the system may drop a name that it could not write, and the next sync succeeds without
+  /// it (F4). A content stored after that was acknowledged and then lost in a power failure.
   @Test(arguments: [3000, 2 << 20])
   func afterAFailedSyncOfTheNamesNothingMoreIsKept(count: Int) throws {
-    // Where the sync of the names comes is seen on a disk that works.
+    // Finds the call number of the sync on a healthy disk.
     let healthy = TestStore()
     let first = try healthy.open()
     _ = try keep(content(10), in: first)
@@ -107,7 +107,7 @@ struct BlobFolderTests {
     for count in [100, 3 << 20] {
       #expect(throws: ByteStoreError.self) { try keep(content(count, seed: 3), in: store) }
     }
-    // What was there before is still read, and a store that is opened anew keeps contents again.
+    // Existing contents stay readable, and a reopened store accepts contents again.
     #expect(try store.blobs.reader(id, at: place).readAll() == content(10))
     store.abandon()
     let next = try machine.after(.kill).open()

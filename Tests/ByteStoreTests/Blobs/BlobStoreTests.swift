@@ -1,4 +1,4 @@
-// Contents kept, read in parts, and found again.
+// Storing contents, reading ranges of them, and resuming them.
 
 import ByteStore
 import Harness
@@ -45,7 +45,7 @@ struct BlobStoreTests {
     try store.blobs.verify(id, at: place)
   }
 
-  /// Large ones are hashed beside being written.
+  /// Large pieces are hashed in parallel to writing.
   @Test func piecesOfAnySizeAreOneContent() throws {
     let store = try TestStore().open()
     let bytes = content(3 << 20 + 12345)
@@ -134,7 +134,8 @@ struct BlobStoreTests {
     #expect(try next.blobs.reader(blob.id, at: place).readAll() == bytes)
   }
 
-  /// What counts as synced was found by nobody after a power loss: the file's name was never synced.
+  /// Regression: the bytes counted as synced, but the file's name was never synced, so a power loss made
+  /// the file unreachable.
   @Test func whatIsSyncedHasItsName() throws {
     let machine = TestStore()
     let store = try machine.open(syncBytes: 2 << 20)
@@ -147,7 +148,8 @@ struct BlobStoreTests {
     #expect(resumed.byteCount >= writer.bytesSynced)
   }
 
-  /// A failed sync leaves bytes in view that no later sync writes (F4): what goes on with them has to write them again.
+  /// After a failed sync, reads may show bytes that no later sync writes (F4). A resumed content must
+  /// write them again.
   @Test func whatAFailedSyncDroppedIsWrittenAgain() throws {
     let machine = TestStore()
     let store = try machine.open()
@@ -178,12 +180,12 @@ struct BlobStoreTests {
       try store.close()
       let size = try #require(machine.disk.image.contents(of: path)).size
       var random = SeededRandom(seed: 9)
-      // The padding behind a head counts for nothing.
+      // The padding after a head is not covered by a checksum.
       let places = (0..<60).map { _ in 4096 + random.below(size - 4096) } + [0, 9, 20, 60, 91]
       for offset in places {
         let damaged = try machine.changing(path) { $0[offset] ^= 1 << UInt8(random.below(8)) }
         let opened = try damaged.open()
-        // Heads of frames and chunks are for those who have no record: a changed one does no harm.
+        // Heads of frames and chunks are only used without a record, so a changed head is harmless here.
         let read = try? opened.blobs.reader(id, at: place).readAll()
         #expect(read == nil || read == bytes, "byte \(offset) of \(path)")
       }

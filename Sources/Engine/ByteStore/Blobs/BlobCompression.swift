@@ -1,23 +1,24 @@
-// LZ4 over contents, where it pays: pictures and films do not shrink, and trying costs time.
+// LZ4 compression of contents, skipped for data that does not shrink, such as pictures and films.
 
 internal import CLZ4
 
 @safe
 struct BlobCompressor: ~Copyable {
-  /// A look at so many bytes tells whether the rest is worth it.
+  /// The size of the sample that decides whether compression is worthwhile.
   private static let probeBytes = 16 << 10
-  /// After a look that found nothing, so many chunks are stored as they are.
+  /// The number of chunks that are stored uncompressed after an incompressible sample.
   private static let chunksBetweenProbes = 15
 
   private var chunksToSkip = 0
-  /// Owned: what LZ4 makes of a chunk, before it is known whether that is shorter.
+  /// Owned: the output buffer of LZ4, because the compressed size is not known in advance.
   private var output: UnsafeMutableRawBufferPointer
 
   init() { unsafe output = .allocate(byteCount: 64 << 10, alignment: 16) }
 
   deinit { unsafe output.deallocate() }
 
-  /// Appends the compressed form and returns true, or appends nothing: a sixteenth at least has to be saved.
+  /// Appends the compressed form and returns true, or appends nothing if that saves less than a
+  /// sixteenth.
   mutating func compress(_ raw: RawSpan, into bytes: inout [UInt8]) -> Bool {
     guard raw.byteCount >= 64 else { return false }
     if chunksToSkip > 0 {
@@ -50,7 +51,7 @@ struct BlobCompressor: ~Copyable {
 }
 
 enum BlobDecompression {
-  /// Fills `target` exactly, or returns false: the bytes are no LZ4 block of that size.
+  /// Fills `target` exactly; returns false if `stored` is not an LZ4 block of that size.
   static func decompress(_ stored: RawSpan, into target: inout MutableRawSpan) -> Bool {
     let expected = target.byteCount
     let count = unsafe stored.withUnsafeBytes { stored in

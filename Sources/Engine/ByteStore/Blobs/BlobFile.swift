@@ -1,6 +1,6 @@
-// Reading a content that has a file of its own, chunk by chunk, each verified before a byte of it is used.
+// Reads a content from a file of its own, chunk by chunk; verifies each chunk before it is used.
 
-/// For one thread at a time.
+/// The open file of a content. For one thread at a time.
 final class BlobFile {
   private let file: any OpenFile
   private let head: BlobHead.Whole
@@ -23,7 +23,7 @@ final class BlobFile {
     self.head = head
     fileID = decoded.fileID
     let table = try system { () throws(SystemFailure) in
-      // A made-up head must not make us allocate more than the file has.
+      // A crafted head must not cause an allocation larger than the file.
       let size = try file.size()
       guard head.chunksEnd <= size, UInt64(head.tableBytes) <= size - head.chunksEnd else { return [UInt8]() }
       return try file.readAll(head.tableBytes, at: head.chunksEnd)
@@ -38,7 +38,7 @@ final class BlobFile {
 
   func bytes(ofChunk index: Int) -> Int { head.bytes(ofChunk: index) }
 
-  /// A whole chunk into `target`, which has its size.
+  /// Reads a chunk into `target`, which must have its size.
   func read(chunk index: Int, into target: inout MutableRawSpan) throws(ByteStoreError) {
     let chunk = chunks[index]
     let byteCount = UInt32(target.byteCount)

@@ -1,12 +1,12 @@
-// The folder of a store's blobs, opened on the first use of it.
+// The folder of a store's contents, opened on first use.
 //
-// Before anything in it is deleted, its names are made durable: what a killed process left may be there for us
-// alone, and a file must not go while a power loss would bring back a name that depends on it (C8).
+// Its names are synced before any file in it is deleted. A killed process may have left names that are
+// not durable yet. A power loss could otherwise bring back a name that depends on a deleted file (C8).
 //
-// After a sync of its names has failed, nothing more is kept in it until the store is opened again: the system may
-// have forgotten the names that it could not write, and the next sync would succeed without them (F4).
+// After a failed sync of its names, no content is added until the store is opened again. The system may
+// have dropped the names that it could not write, and the next sync would succeed without them (F4).
 
-/// Usable from any thread.
+/// The folder `blobs` of a store. Usable from any thread.
 package final class BlobFolder: Sendable {
   let path: String
   let platform: Platform
@@ -15,9 +15,9 @@ package final class BlobFolder: Sendable {
 
   private struct State {
     var directory: (any OpenDirectory)?
-    /// The next number for a pack; nil before anyone has looked.
+    /// The next number for a pack; nil until the folder was listed.
     var nextPack: UInt64?
-    /// A sync of the names that failed.
+    /// The error of a failed sync of the names.
     var failure: SystemFailure?
   }
 
@@ -27,7 +27,7 @@ package final class BlobFolder: Sendable {
     self.platform = platform
   }
 
-  /// Makes it if need be. Throws once a sync of its names has failed.
+  /// Opens the folder, creating it if necessary. Throws after a failed sync of its names.
   func made() throws(ByteStoreError) -> any OpenDirectory {
     if let failure = state.withLock({ $0.failure }) { throw .system(failure) }
     if let directory = try opened() { return directory }
@@ -38,7 +38,7 @@ package final class BlobFolder: Sendable {
     return directory
   }
 
-  /// Nil if there is none: then there are no blobs.
+  /// Opens the folder; nil if it does not exist, which means that there are no contents.
   func opened() throws(ByteStoreError) -> (any OpenDirectory)? {
     if let directory = state.withLock({ $0.directory }) { return directory }
     let directory: any OpenDirectory
@@ -58,7 +58,7 @@ package final class BlobFolder: Sendable {
     }
   }
 
-  /// Puts the names on stable storage. If that fails, no other attempt is made, by nobody.
+  /// Syncs the names. A failure is permanent until the store is opened again.
   func syncNames() throws(ByteStoreError) {
     let directory = try made()
     do throws(SystemFailure) { try directory.sync() } catch {
@@ -72,7 +72,7 @@ package final class BlobFolder: Sendable {
     return try system { () throws(SystemFailure) in try directory.names() }.compactMap(BlobName.init)
   }
 
-  /// Nil if there is none.
+  /// Opens a file; nil if it does not exist.
   func open(_ name: BlobName, _ access: FileAccess = .read) throws(ByteStoreError) -> (any OpenFile)? {
     guard let directory = try opened() else { return nil }
     do throws(SystemFailure) {
@@ -83,7 +83,7 @@ package final class BlobFolder: Sendable {
     }
   }
 
-  /// Nil also if what has the name is no file.
+  /// Opens a file; nil if it does not exist or if the entry is not a regular file.
   func openIfFile(_ name: BlobName) throws(ByteStoreError) -> (any OpenFile)? {
     do throws(ByteStoreError) { return try open(name) } catch {
       guard case .nameTaken = error else { throw error }
@@ -91,7 +91,7 @@ package final class BlobFolder: Sendable {
     }
   }
 
-  /// Names of contents that something else has.
+  /// The names of contents, packs and staged files that belong to entries of another kind.
   package func takenNames() throws(ByteStoreError) -> [TakenName] {
     guard let directory = try opened() else { return [] }
     return try system { () throws(SystemFailure) in
@@ -104,7 +104,7 @@ package final class BlobFolder: Sendable {
     }
   }
 
-  /// Fine if there is none. What is no file stays: it is not the store's.
+  /// Deletes a file. Succeeds if it does not exist, and leaves an entry of another kind alone.
   func remove(_ name: BlobName) throws(ByteStoreError) {
     guard let directory = try opened() else { return }
     do throws(SystemFailure) {
@@ -116,7 +116,7 @@ package final class BlobFolder: Sendable {
     }
   }
 
-  /// A number that no pack has or had since the store was opened.
+  /// Returns a pack number that no pack has, or had since the store was opened.
   func takePackNumber() throws(ByteStoreError) -> UInt64 {
     try findPacks()
     return state.withLock { state in
@@ -126,7 +126,7 @@ package final class BlobFolder: Sendable {
     }
   }
 
-  /// No pack with this number or a later one has been begun.
+  /// The upper bound of all pack numbers in use.
   func packsEnd() throws(ByteStoreError) -> UInt64 {
     try findPacks()
     return state.withLock { $0.nextPack ?? 1 }
@@ -135,7 +135,7 @@ package final class BlobFolder: Sendable {
   private func findPacks() throws(ByteStoreError) {
     guard state.withLock({ $0.nextPack }) == nil else { return }
     let last = try names().reduce(UInt64(0)) { last, name in
-      // Numbers near the end are no store's.
+      // Numbers near the maximum cannot belong to a store.
       if case .pack(let number) = name, number < .max / 2 { max(last, number) } else { last }
     }
     state.withLock { $0.nextPack = max($0.nextPack ?? 0, last + 1) }

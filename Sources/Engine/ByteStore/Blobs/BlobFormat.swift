@@ -1,7 +1,7 @@
-// The files of blobs, in the folder `blobs` of a store.
+// The files of contents, in the folder `blobs` of a store.
 //
-//   blob-<id>       := head chunk* table          a content in a file of its own; <id> as 64 hexadecimal digits
-//   staged-<number> := head chunk*                the same on its way, its head in state 0; 32 digits
+//   blob-<id>       := head chunk* table          a content in a file of its own; <id>: 64 hexadecimal digits
+//   staged-<number> := head chunk*                an incomplete content; state 0; 32 hexadecimal digits
 //   head            := magic[8] version:u16 kind:u8 state:u8 chunkBytes:u32 fileID[16]
 //                      bytes:u64 chunksEnd:u64 id[32] crc:u32 zero*         a page of 4096 bytes
 //   chunk           := bytes:u32 stored:u32 crc:u32 reserved:u32 byte{stored}
@@ -13,13 +13,13 @@
 //   group           := frame*                     starts at a page, each frame at a multiple of 64 bytes
 //   frame           := magic:u32 bytes:u32 stored:u32 bodyCRC:u32 id[32] crc:u32 reserved[12] byte{stored}
 //
-// `state` is 1 once the file is whole. All chunks but the last hold `chunkBytes` of the content. A chunk or a body
-// is an LZ4 block if fewer bytes are stored than it has. A checksum begins with the file's id and the offset of
-// what it covers: of a head and a table their own, of a chunk that of the chunk, of a body that of the body.
+// `state` is 1 once the file is complete. All chunks but the last hold `chunkBytes` of the content. A
+// chunk or body is an LZ4 block if `stored` is less than `bytes`. A checksum starts with the file's id
+// and the offset of the head, table, chunk or body that it covers.
 
 enum BlobFormat {
   static let version: UInt16 = 0
-  /// Behind the kinds of other files of a store.
+  /// Continues the numbering of `FileKind`.
   static let blobKind: UInt8 = 5
   static let packKind: UInt8 = 6
   static let pageBytes = 4096
@@ -29,14 +29,14 @@ enum BlobFormat {
   /// Larger contents are not packed.
   static let packedBytesMax = 1 << 20
   static let chunkBytes = 256 << 10
-  /// More than a file of ours has, and no overflow in sums of it.
+  /// Larger than any file of a store; sums of this size do not overflow.
   static let bytesMax: UInt64 = 1 << 50
 
   static let magic: [UInt8] = Array("DUGOUTBL".utf8)
   static let packMagic: [UInt8] = Array("DUGOUTPK".utf8)
   static let frameMagic: UInt32 = 0x4252_4644
 
-  /// Of bytes that belong at `offset` of a file, and of how many they are of.
+  /// The checksum of stored bytes at `offset` of a file, which also covers their uncompressed size.
   static func checksum(
     _ stored: RawSpan, of byteCount: UInt32, file: RandomID, offset: UInt64
   ) -> UInt32 {
@@ -58,14 +58,14 @@ struct BlobHead: Equatable {
   static let byteCount = 92
 
   var fileID: RandomID
-  /// Nil until the file is whole.
+  /// Nil until the file is complete.
   var whole: Whole?
 
   struct Whole: Equatable {
     var id: BlobID
-    /// Of the content.
+    /// The size of the content.
     var byteCount: UInt64
-    /// Where the chunks end and the table begins.
+    /// The end of the chunks and start of the table.
     var chunksEnd: UInt64
   }
 
@@ -118,9 +118,9 @@ struct BlobHead: Equatable {
   }
 }
 
-/// Where one chunk of a content is in its own file.
+/// The position of a chunk in a content's own file.
 struct BlobChunk: Equatable {
-  /// Of the chunk's head.
+  /// The offset of the chunk's head.
   var offset: UInt64
   var storedBytes: UInt32
   var checksum: UInt32
@@ -155,7 +155,7 @@ enum BlobTable {
     chunks.reserveCapacity(entries.byteCount / BlobFormat.tableEntryBytes)
     var end = UInt64(BlobFormat.pageBytes)
     while let offset = reader.uint64(), let stored = reader.uint32(), let checksum = reader.uint32() {
-      // A made-up table must not lead a read out of its file or make it allocate.
+      // A crafted table must not cause reads outside the file or large allocations.
       guard offset == end, stored <= BlobFormat.chunkBytes else { throw damage("chunks one after the other") }
       end += UInt64(BlobFormat.chunkHeadBytes) + UInt64(stored)
       chunks.append(BlobChunk(offset: offset, storedBytes: stored, checksum: checksum))
@@ -170,7 +170,7 @@ extension BlobHead.Whole {
 
   var tableBytes: Int { chunkCount * BlobFormat.tableEntryBytes + 4 }
 
-  /// Of the content in a chunk.
+  /// The number of content bytes in a chunk.
   func bytes(ofChunk index: Int) -> Int {
     Int(min(UInt64(BlobFormat.chunkBytes), byteCount - UInt64(index) * UInt64(BlobFormat.chunkBytes)))
   }

@@ -1,12 +1,12 @@
-// What a blob is called: the SHA-256 of its content.
+// The identifier of a content: its SHA-256.
 
-/// Equal contents have one id, and different ones never the same.
+/// Equal contents have equal ids, and different contents have different ids.
 package struct BlobID: Hashable, Sendable, CustomStringConvertible {
   package static let byteCount = ContentDigest.byteCount
 
   package let bytes: [UInt8]
 
-  /// Nil unless there are as many bytes as a digest has.
+  /// Nil unless the array has the size of a digest.
   package init?(_ bytes: [UInt8]) {
     guard bytes.count == Self.byteCount else { return nil }
     self.bytes = bytes
@@ -17,7 +17,7 @@ package struct BlobID: Hashable, Sendable, CustomStringConvertible {
     bytes = digest
   }
 
-  /// Lower-case hexadecimal; nil for any other text.
+  /// Parses lower-case hexadecimal; nil for any other text.
   package init?(_ text: some StringProtocol) {
     let digits = Array(text.utf8)
     guard digits.count == 2 * Self.byteCount else { return nil }
@@ -55,16 +55,16 @@ package struct BlobID: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Where the content of a blob is.
+/// The location of a content.
 package struct BlobPlace: Hashable, Sendable {
   package enum Home: Hashable, Sendable {
-    /// In a file of its own, named by its id.
+    /// A file of its own, named by its id.
     case ownFile
-    /// In a pack, of which `offset` is that of the content.
+    /// A pack, with the offset of the content's body.
     case pack(number: UInt64, offset: UInt64, storedBytes: UInt32, checksum: UInt32)
   }
 
-  /// How long the content is.
+  /// The size of the content.
   package var byteCount: UInt64
   package var home: Home
 
@@ -77,12 +77,12 @@ package struct BlobPlace: Hashable, Sendable {
     if case .pack(let number, _, _, _) = home { number } else { nil }
   }
 
-  /// What it takes of a pack if nothing else was added with it: a group begins at a page.
+  /// The size in a pack for a group of one content, because a group starts at a page boundary.
   package var bytesInPack: UInt64 {
     (storedBytes + UInt64(BlobFormat.frameHeadBytes)).roundedUp(toMultipleOf: UInt64(BlobFormat.pageBytes))
   }
 
-  /// What it takes on disk, but for headers.
+  /// The size on disk without headers.
   package var storedBytes: UInt64 {
     if case .pack(_, _, let stored, _) = home { UInt64(stored) } else { byteCount }
   }

@@ -1,6 +1,6 @@
-// The names of files of blobs: our own numbers and digests, never text of a user.
+// The file names of contents. They consist of digests and numbers, never of a user's text.
 
-/// The number of a content on its way.
+/// The number of an incomplete content.
 package typealias StagedNumber = RandomID
 
 package enum BlobName: Hashable {
@@ -24,7 +24,7 @@ package enum BlobName: Hashable {
     }
   }
 
-  /// Nil for a name that is none of ours.
+  /// Nil for a name in another format.
   package init?(_ text: String) {
     if text.hasPrefix(Self.blobPrefix), let id = BlobID(text.dropFirst(Self.blobPrefix.count)) {
       self = .blob(id)
@@ -42,7 +42,7 @@ package enum BlobName: Hashable {
 }
 
 extension RandomID {
-  /// As `description` has it; nil for any other text.
+  /// Parses the format of `description`; nil for any other text.
   package init?(hexadecimal text: some StringProtocol) {
     guard text.utf8.count == 32, let high = UInt64(text.prefix(16), radix: 16),
       let low = UInt64(text.suffix(16), radix: 16)

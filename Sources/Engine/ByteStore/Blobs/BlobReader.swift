@@ -1,14 +1,14 @@
-// Reading parts of a content.
+// Reads ranges of a content.
 
-/// One content, open for reading: it can be read to its end even if it is removed meanwhile. For one thread at a
-/// time.
+/// A content that is open for reading. It stays readable even if it is deleted meanwhile. For one thread
+/// at a time.
 package final class BlobReader {
   package let id: BlobID
   package let byteCount: UInt64
-  /// Called when a piece turns out to be damaged, or cannot be read, before that is thrown.
+  /// Called before the error is thrown when a piece is damaged or cannot be read.
   package var onDamage: (@Sendable () -> Void)?
   private let source: Source
-  /// The piece that was read last, if it was needed in part only.
+  /// The last piece that was read only in part.
   private var piece: [UInt8] = []
   private var pieceIndex: Int?
 
@@ -32,8 +32,8 @@ package final class BlobReader {
     }
   }
 
-  /// Fills the front of `target` with what there is from `offset` on, and returns how much: all of it, or less at
-  /// the end of the content. Only verified bytes arrive; if it throws, what is in `target` means nothing.
+  /// Fills `target` with the bytes from `offset` on and returns their count, which is smaller only at
+  /// the end of the content. All bytes are verified. If it throws, the content of `target` is undefined.
   package func read(into target: inout MutableRawSpan, at offset: UInt64) throws(ByteStoreError) -> Int {
     guard offset < byteCount else { return 0 }
     let count = Int(min(UInt64(target.byteCount), byteCount - offset))
@@ -57,7 +57,7 @@ package final class BlobReader {
     return count
   }
 
-  /// Fills `bytes` with what there is from `offset` on, of which there has to be as much.
+  /// Fills `bytes` from `offset` on. The content must not end earlier.
   package func fill(_ bytes: inout [UInt8], at offset: UInt64) throws(ByteStoreError) {
     let count = try bytes.withMutableBytes { target throws(ByteStoreError) in
       try read(into: &target, at: offset)
@@ -65,12 +65,12 @@ package final class BlobReader {
     precondition(count == bytes.count, "a read beyond the end of a content")
   }
 
-  /// All of it, which has to fit into memory.
+  /// Reads the whole content, which must fit in memory.
   package func readAll() throws(ByteStoreError) -> [UInt8] {
     let size = Int(byteCount)
     guard size > 0 else { return [] }
     var failure: ByteStoreError?
-    // Not filled with zeros first: all of it is read, or none of it is returned.
+    // Not zeroed first, because either all bytes are read or nothing is returned.
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: size) { memory, done in
       guard let start = UnsafeMutableRawPointer(memory.baseAddress) else { return }
       var target = unsafe MutableRawSpan(_unsafeStart: start, byteCount: size)
@@ -83,7 +83,7 @@ package final class BlobReader {
 
   // MARK: Pieces
 
-  /// A chunk of a file, or all of what is in a pack.
+  /// The size of a piece: a chunk of a file, or a whole packed content.
   private var pieceBytes: Int {
     if case .file = source { BlobFormat.chunkBytes } else { max(1, Int(byteCount)) }
   }
@@ -118,7 +118,7 @@ package final class BlobReader {
 }
 
 extension MutableRawSpan {
-  /// Puts `bytes`, which have to fit, at the front.
+  /// Copies `bytes`, which must fit, to the front.
   fileprivate mutating func copy(_ bytes: RawSpan) {
     unsafe withUnsafeMutableBytes { target in
       unsafe bytes.withUnsafeBytes { source in

@@ -1,10 +1,12 @@
-// Contents in a backup: every file that a record may name is copied as it is.
+// Copies contents to a backup: every file that a record may name, byte by byte.
 //
-// A file has contents too that no record names any more, and it does not matter whether those are damaged. So a copy is
-// not verified here: the backup looks at each content that its records name, against its name.
+// The files also hold contents that no record names any more, and damage to those is harmless. The copy
+// therefore does not verify contents. The backup verifies each content that its records name against its
+// digest.
 //
-// What is copied is what there is at some moment after the records were frozen. Files that go meanwhile stay until the
-// copy is made; contents that come are copied for nothing, and a sweep of the backup removes them.
+// The copy reflects the folder at some time after the records were frozen. Files that are deleted
+// meanwhile are kept until the copy is complete. Contents that are added meanwhile are copied
+// needlessly, and a sweep of the backup deletes them.
 
 extension BlobStore {
   private static let pieceBytes = 1 << 20
@@ -13,8 +15,9 @@ extension BlobStore {
 
   func releaseRemovals() { removals.release { try? folder.remove($0) } }
 
-  /// Copies all contents below `path`. When it returns, they are on stable storage. `readsBack` for who does not verify
-  /// them afterwards: then each copy has at least the bytes that were read.
+  /// Copies all contents to the folder below `path`. On return, they are on stable storage. `readsBack`
+  /// is for callers that do not verify the contents afterwards. It checks that each copy has the bytes
+  /// that were read.
   package func copyAll(
     to path: String, readsBack: Bool, isCancelled: () -> Bool
   ) throws(ByteStoreError) -> UInt64 {
@@ -70,7 +73,7 @@ extension BlobStore {
     var offset: UInt64 = 0
     while offset < size {
       let piece = try file.readAll(Int(min(UInt64(Self.pieceBytes), size - offset)), at: offset)
-      // A pack grows, and never shrinks.
+      // A pack may grow meanwhile, but it never shrinks.
       guard !piece.isEmpty else { return }
       try body(piece, offset)
       offset += UInt64(piece.count)

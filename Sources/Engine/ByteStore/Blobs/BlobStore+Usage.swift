@@ -1,15 +1,15 @@
-// What contents take on disk.
+// The disk space that contents use.
 
 extension BlobStore {
   package struct Usage: Hashable, Sendable {
-    /// Packs, contents with a file of their own, and those on their way.
+    /// The number of packs, of contents with a file of their own, and of incomplete contents.
     package var files = 0
     package var bytes: UInt64 = 0
 
     package init() {}
   }
 
-  /// Asks the system for the size of each file. What goes meanwhile is not counted.
+  /// Adds up the file sizes that the system reports. Files that are deleted meanwhile are not counted.
   package func usage() throws(ByteStoreError) -> Usage {
     var usage = Usage()
     for name in try folder.names() {

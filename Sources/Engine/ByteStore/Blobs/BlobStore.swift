@@ -1,21 +1,23 @@
-// Contents by their SHA-256: each stored once, packed with others if it is small, else in a file of its own.
+// Content-addressed storage by SHA-256. Small contents share packs, large ones have their own files.
 //
-// The store of blobs knows no names and counts no references. Whoever keeps records of blobs commits them after
-// `keep` has returned, and calls `remove` after a commit that took the last of them away (docs/reliability.md, C6).
+// This layer knows no names and counts no references. Its caller keeps records of contents. The caller
+// commits a record after `keep` returned, and calls `remove` after a commit that removed the last record
+// (docs/reliability.md, C6).
 //
-//   BlobWriter   takes a content piece by piece; what came of it is a `FinishedBlob`
-//   keep         gives it a place that survives everything
-//   reader       reads parts of it, each verified first
-//   remove       takes its own file away; what is in a pack goes with the pack
+//   BlobWriter   takes a content in pieces and returns a `FinishedBlob`
+//   keep         makes it durable under its id
+//   reader       reads ranges of it, each verified first
+//   remove       deletes its own file; a packed content goes with its pack
 
-/// Usable from any thread. Two threads may not keep or remove the same content at once.
+/// The contents of a store. Usable from any thread. Two threads must not keep or remove equal contents
+/// at once.
 package final class BlobStore: Sendable {
   package struct Options: Sendable {
-    /// A new pack is begun behind so many bytes.
+    /// A pack of this size is full, and the next content starts a new one.
     package var packBytesMax: UInt64 = 64 << 20
     /// Contents up to this size are packed.
     package var packedBytesMax = BlobFormat.packedBytesMax
-    /// A content on its way is synced after each so many bytes; what was synced counts as progress.
+    /// The number of bytes between two syncs of an incomplete content. Synced bytes survive as progress.
     package var syncBytes: UInt64 = 8 << 20
 
     package init() {}
@@ -37,10 +39,11 @@ package final class BlobStore: Sendable {
 
   package var path: String { folder.path }
 
-  // MARK: Keeping
+  // MARK: Storing
 
-  /// Returns once the content is on stable storage under its name. If it fails, nothing is left of it, but for a file under
-  /// its name that nobody relies on before the next opening: what no record names, a sweep removes.
+  /// Returns once the content is on stable storage under its name. After a failure nothing remains,
+  /// except perhaps a file of that name. No commit relies on that file before the next open, and a sweep
+  /// deletes files that no record names.
   package func keep(_ blob: FinishedBlob) throws(ByteStoreError) -> BlobPlace {
     switch blob.content {
     case .memory(let frame): return try packWriter.append(frame, of: Int(blob.byteCount), blob.id)
@@ -62,23 +65,24 @@ package final class BlobStore: Sendable {
     try system { () throws(SystemFailure) in
       try directory.rename(BlobName.staged(number).text, to: name)
     }
-    // If that fails, the file stays: a record may name it already, whose damaged copy it has replaced. Nothing that is kept
-    // later relies on it, as nothing more is kept.
+    // If this sync fails, the file stays. A record may already name it, because it may have replaced a
+    // damaged copy. Contents kept later cannot rely on it, because the folder then accepts no more
+    // contents.
     if folder.platform.keeps(.syncDirectoryOfBlob) { try folder.syncNames() }
   }
 
-  /// For a content that turned out to be there already, or that nobody wants any more.
+  /// Discards a content that turned out to exist already or that is no longer wanted.
   package func discard(_ blob: FinishedBlob) {
     if case .staged(let number) = blob.content { discardStaged(number) }
   }
 
-  /// What is left if that fails, the next sweep removes.
+  /// Discards an incomplete content. If the deletion fails, the next sweep deletes the file.
   package func discardStaged(_ number: StagedNumber) { try? folder.remove(.staged(number)) }
 
   // MARK: Reading
 
-  /// Reads a content that is there. One that was removed meanwhile is reported as damage: whoever has the records
-  /// looks whether they still name it.
+  /// Opens a content for reading. A content that was deleted meanwhile is reported as damage. The caller
+  /// then checks whether its records still name it.
   package func reader(_ id: BlobID, at place: BlobPlace) throws(ByteStoreError) -> BlobReader {
     guard place.byteCount > 0 || place.home == .ownFile else { return BlobReader(id, place, .empty) }
     switch place.home {
@@ -89,7 +93,8 @@ package final class BlobStore: Sendable {
     }
   }
 
-  /// Throws `corrupted` unless the content is what its name says, and `closed` if it is cancelled before that is known.
+  /// Throws `corrupted` if the content does not match its id, and `closed` if `isCancelled` stopped the
+  /// check.
   package func verify(
     _ id: BlobID, at place: BlobPlace, isCancelled: () -> Bool = { false }
   ) throws(ByteStoreError) {
@@ -117,7 +122,7 @@ package final class BlobStore: Sendable {
 
   // MARK: Removing
 
-  /// The content's own file. What is in a pack stays until the pack goes.
+  /// Deletes the content's own file. A packed content stays until its pack is deleted.
   package func remove(_ id: BlobID, at place: BlobPlace) throws(ByteStoreError) {
     guard place.home == .ownFile, removals.mayRemove(.blob(id)) else { return }
     try folder.remove(.blob(id))
@@ -130,18 +135,18 @@ package final class BlobStore: Sendable {
     try folder.remove(.pack(number))
   }
 
-  // MARK: Looking around
+  // MARK: Inventory
 
-  /// What there are files of.
+  /// The contents, staged files and packs that have files.
   package struct Inventory: Sendable {
     package var blobs: [BlobID] = []
     package var staged: [StagedNumber] = []
-    /// Those that get nothing more.
+    /// Packs that no content is added to any more.
     package var packs: [UInt64] = []
   }
 
   package func inventory() throws(ByteStoreError) -> Inventory {
-    // Read before the names: a pack that is begun meanwhile has no smaller number.
+    // Read before the names, because a pack that is started meanwhile has at least this number.
     let end = try packWriter.closedEnd()
     var inventory = Inventory()
     for name in try folder.names() {
@@ -157,10 +162,10 @@ package final class BlobStore: Sendable {
   /// The pack that contents are added to, with its size.
   package var currentPack: (number: UInt64, bytes: UInt64)? { packWriter.current }
 
-  /// Contents that come now are added to a new pack.
+  /// Later contents go to a new pack.
   package func closePack() { packWriter.closePack() }
 
-  /// How large a pack is; 0 if there is none.
+  /// The size of a pack; 0 if it does not exist.
   package func bytes(ofPack number: UInt64) throws(ByteStoreError) -> UInt64 {
     guard let file = try folder.open(.pack(number)) else { return 0 }
     defer { file.close() }
@@ -169,7 +174,7 @@ package final class BlobStore: Sendable {
 }
 
 extension [UInt8] {
-  /// Borrows the bytes to be written to.
+  /// Borrows the bytes for writing.
   mutating func withMutableBytes<Result, Failure: Error>(
     _ body: (inout MutableRawSpan) throws(Failure) -> Result
   ) throws(Failure) -> Result {

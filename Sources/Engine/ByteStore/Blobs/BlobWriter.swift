@@ -1,39 +1,40 @@
-// A content that comes piece by piece, hashed on the way.
+// Writes a content that arrives in pieces, and computes its digest on the way.
 //
-//   1. memory   as long as it is small enough for a pack
-//   2. staged   from then on in a file of its own, under a number; or before, if it has to survive a pause
-//   3. finished its digest is known: `BlobStore.keep` gives it a place, `discard` lets go of it
+//   1. memory    while the content is small enough for a pack
+//   2. staged    in a numbered file of its own once it is larger, or earlier if it must survive a pause
+//   3. finished  its digest is known: `BlobStore.keep` stores it, `discard` drops it
 //
-// Nothing holds more of it in memory than 1 MiB and a chunk. Large pieces are hashed by another thread while this one
-// writes them: either takes about as long as the other.
+// At most 1 MiB and a chunk of it are in memory. A second thread hashes large pieces while this one
+// writes them, because both take about the same time.
 
 import Dispatch
 
-/// A content that is complete, and has no place yet.
+/// A complete content that is not stored yet.
 package struct FinishedBlob: Sendable {
   package let id: BlobID
   package let byteCount: UInt64
   let content: Content
 
   enum Content: Sendable {
-    /// As it is stored, behind room for a frame's head.
+    /// The stored form, after space for a frame's head.
     case memory([UInt8])
     case staged(StagedNumber)
   }
 }
 
-/// For one thread at a time. Ends with `finish` or `abandon`; without either, its staged file stays for `resume`.
+/// Writes one content. For one thread at a time. Ends with `finish` or `abandon`; otherwise its staged
+/// file stays for `resume`.
 package final class BlobWriter {
-  /// Under which the content is staged, if it comes to that.
+  /// The number of the staged file, if there is one.
   package let number: StagedNumber
   private let store: BlobStore
   private var digest = SHA256Stream()
-  /// Room for a frame's head, and then all of the content; nil once it is too long.
+  /// Space for a frame's head, followed by the whole content; nil once the content is too large.
   private var memory: [UInt8]?
   private var staged: StagedFile?
   package private(set) var byteCount: UInt64 = 0
 
-  /// Smaller pieces are not worth another thread.
+  /// Smaller pieces are hashed on the calling thread.
   private static let bytesToShare = 256 << 10
 
   private static let noContent = [UInt8](repeating: 0, count: BlobFormat.frameHeadBytes)
@@ -44,13 +45,13 @@ package final class BlobWriter {
     memory = Self.noContent
   }
 
-  /// Not only in memory.
+  /// Whether the content has a file.
   package var isStaged: Bool { staged != nil }
 
-  /// What would survive a power loss.
+  /// The number of bytes that would survive a power loss.
   package var bytesSynced: UInt64 { staged?.bytesSynced ?? 0 }
 
-  /// May write and sync. If it throws, `abandon` is all that is left to do.
+  /// Appends bytes. May write and sync. After an error, only `abandon` may be called.
   package func append(_ bytes: RawSpan) throws(ByteStoreError) {
     byteCount += UInt64(bytes.byteCount)
     if byteCount <= UInt64(store.options.packedBytesMax) {
@@ -64,14 +65,15 @@ package final class BlobWriter {
     try hash(bytes, writingTo: staged)
   }
 
-  /// Both at once, or on this thread one after the other if no other thread comes round.
+  /// Hashes and writes in parallel, or one after the other if no other thread is available.
   private func hash(_ bytes: RawSpan, writingTo staged: StagedFile) throws(ByteStoreError) {
     let syncBytes = store.options.syncBytes
     guard bytes.byteCount >= Self.bytesToShare else {
       digest.update(bytes)
       return try staged.append(bytes, syncBytes: syncBytes)
     }
-    // Each of these is one part's until both have returned, but for the bytes, which both only read.
+    // Each part uses its own variables until both have returned. Only the bytes are shared, and both
+    // only read them.
     nonisolated(unsafe) var stream = digest
     nonisolated(unsafe) var failure: ByteStoreError?
     nonisolated(unsafe) let file = staged
@@ -79,7 +81,7 @@ package final class BlobWriter {
       nonisolated(unsafe) let memory = unsafe memory
       DispatchQueue.concurrentPerform(iterations: 2) { part in
         let bytes = unsafe RawSpan(_unsafeBytes: memory)
-        // The first part is the caller's most often: other threads are not kept waiting for a disk.
+        // Part 0 usually runs on the calling thread, so that no other thread has to wait for the disk.
         guard part == 0 else { return unsafe stream.update(bytes) }
         do throws(ByteStoreError) {
           try unsafe file.append(bytes, syncBytes: syncBytes)
@@ -92,12 +94,13 @@ package final class BlobWriter {
     if let failure = unsafe failure { throw failure }
   }
 
-  /// Puts what there is on stable storage, but for the last part of a chunk: `BlobStore.resume` goes on from there.
+  /// Makes the content so far durable, except for an incomplete chunk. `BlobStore.resume` continues from
+  /// there.
   package func persist() throws(ByteStoreError) {
     try stage().sync()
   }
 
-  /// The same, and has no file open until it is gone on with.
+  /// Calls `persist` and closes the file until the next append.
   package func rest() throws(ByteStoreError) {
     try persist()
     staged?.close()
@@ -114,7 +117,7 @@ package final class BlobWriter {
     return made
   }
 
-  /// The content is complete. A staged one is on stable storage then, though not under its name.
+  /// Completes the content. A staged content is then on stable storage, though not under its final name.
   package func finish() throws(ByteStoreError) -> FinishedBlob {
     let id = BlobID(digest: digest.digest)
     guard let memory else {
@@ -133,14 +136,14 @@ package final class BlobWriter {
     return FinishedBlob(id: id, byteCount: byteCount, content: .memory(frame))
   }
 
-  /// Leaves nothing of it.
+  /// Deletes everything written.
   package func abandon() {
     if isStaged { store.discardStaged(number) }
     staged = nil
     memory = nil
   }
 
-  // MARK: Going on
+  // MARK: Resuming
 
   fileprivate convenience init?(_ store: BlobStore, resuming number: StagedNumber) throws(ByteStoreError) {
     guard let staged = try StagedFile.resume(number, in: store.folder) else { return nil }
@@ -148,11 +151,11 @@ package final class BlobWriter {
     self.staged = staged
   }
 
-  /// The next chunk of what was staged before, which is written once more; nil where the sound ones end. Until then
-  /// nothing can be appended.
+  /// Returns the next chunk of the staged file and rewrites it; nil after the last valid chunk. Nothing
+  /// can be appended before that.
   package func regain() throws(ByteStoreError) -> [UInt8]? {
     guard let staged, let bytes = try staged.regain() else { return nil }
-    // Else the first sync would be of all of it.
+    // Otherwise the first sync would have to write everything.
     if staged.bytesWritten - staged.bytesSynced >= store.options.syncBytes { try staged.sync() }
     digest.update(bytes.rawSpan)
     byteCount += UInt64(bytes.count)
@@ -166,14 +169,14 @@ package final class BlobWriter {
 }
 
 extension BlobStore {
-  /// A new content, or one that is there already; only its digest tells.
+  /// Starts a content. Its digest decides whether it is new.
   package func writer() -> BlobWriter { BlobWriter(self, newNumber()) }
 
-  /// One that nobody else has.
+  /// A unique number.
   package func newNumber() -> RandomID { folder.platform.random.randomID() }
 
-  /// Goes on with a content that was staged, before a restart perhaps, once `regain` has given back what is sound of it.
-  /// Nil if nothing is.
+  /// Continues a staged content, possibly after a restart. Call `regain` until it has returned all valid
+  /// chunks. Nil if no valid file exists.
   package func resume(_ number: StagedNumber) throws(ByteStoreError) -> BlobWriter? {
     try BlobWriter(self, resuming: number)
   }

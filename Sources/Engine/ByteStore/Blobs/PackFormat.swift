@@ -1,4 +1,4 @@
-// Heads of packs and of the frames in them; BlobFormat.swift has the grammar.
+// The heads of packs and of their frames. BlobFormat.swift has the grammar.
 
 struct PackHead: Equatable {
   var fileID: RandomID
@@ -42,7 +42,7 @@ struct PackHead: Equatable {
   }
 }
 
-/// The head of one content in a pack.
+/// The head of a content in a pack.
 struct PackFrame: Equatable {
   var id: BlobID
   var byteCount: UInt32
@@ -61,7 +61,7 @@ struct PackFrame: Equatable {
     return bytes
   }
 
-  /// Nil for what is no head at this place.
+  /// Nil if the bytes are not a head written for this position.
   init?(decoding bytes: RawSpan, file: RandomID, offset: UInt64) {
     var reader = ByteReader(bytes)
     guard reader.uint32() == BlobFormat.frameMagic, let byteCount = reader.uint32(),

@@ -1,4 +1,4 @@
-// Reading contents out of packs.
+// Reads contents from packs.
 
 /// A pack that is open for reading.
 struct PackFile: Sendable {
@@ -6,14 +6,14 @@ struct PackFile: Sendable {
   let fileID: RandomID
 }
 
-/// Where the stored form of a content is in its pack.
+/// The position of a content's stored form in its pack.
 struct PackedBody: Sendable {
   let offset: UInt64
   let storedBytes: Int
   let checksum: UInt32
 }
 
-/// The packs that were read lately. Usable from any thread.
+/// A cache of open packs. Usable from any thread.
 final class PackReader: Sendable {
   private static let filesMax = 64
 
@@ -35,7 +35,7 @@ final class PackReader: Sendable {
     let pack = PackFile(file: file, fileID: head.fileID)
     return files.withLock { files in
       if let other = files[number] { return other }
-      // A descriptor is closed with the last read that uses it.
+      // A file is closed when the last read that uses it ends.
       if files.count >= Self.filesMax { files.removeAll() }
       files[number] = pack
       return pack
@@ -46,7 +46,7 @@ final class PackReader: Sendable {
 }
 
 extension PackFile {
-  /// The whole content into `target`, which has its size.
+  /// Reads the whole content into `target`, which must have its size.
   func read(
     _ body: PackedBody, into target: inout MutableRawSpan
   ) throws(ByteStoreError) {

@@ -1,8 +1,8 @@
-// Everything that a pack has, found by looking: for moving out what is still in use.
+// Scans a pack for its contents, to move the ones that are still in use.
 
 extension BlobStore {
-  /// Hands over each content that a pack seems to have, with the place that a record of it would name. What was never
-  /// acknowledged may be among them: only a record tells.
+  /// Passes each content of a pack to `body`, with the location that its record would name. Some may
+  /// never have been acknowledged; only a record can tell.
   package func forEachFrame(
     ofPack number: UInt64, _ body: (BlobID, BlobPlace) throws(ByteStoreError) -> Void
   ) throws(ByteStoreError) {

@@ -1,14 +1,14 @@
-// Packs: many small contents in one file, one sync for all that wait (docs/reliability.md, C6).
+// Packs: many small contents in one file, with group commit (docs/reliability.md, C6).
 //
 // Invariants:
-//   - Only the thread that set `isLeading` writes to the pack; it holds no lock while it does.
-//   - What was acknowledged is never written to again: a group starts on a page of its own.
-//   - A pack whose sync failed gets nothing more, and neither does one of an earlier opening: what the system
-//     shows of it may not be on the disk (F4, C12).
+//   - Only the leader, which set `isLeading`, writes to the pack. It holds no lock meanwhile.
+//   - Pages with acknowledged contents are never rewritten, because a group starts on a new page.
+//   - No content is added to a pack whose sync failed, or to one of an earlier opening. Reads of such a
+//     pack may show bytes that are not on the disk (F4, C12).
 
 /// Appends contents to packs. Usable from any thread.
 final class PackWriter: Sendable {
-  /// A larger group would make everyone wait for one write.
+  /// A larger group would make all its followers wait for one long write.
   private static let groupBytesMax = 16 << 20
 
   private let folder: BlobFolder
@@ -18,7 +18,7 @@ final class PackWriter: Sendable {
   private struct State {
     var queue: [PackTicket] = []
     var isLeading = false
-    /// The leader's.
+    /// Only the leader uses it.
     var pack: OpenPack?
   }
 
@@ -32,18 +32,18 @@ final class PackWriter: Sendable {
     state.withLock { state in state.pack.map { ($0.number, $0.end) } }
   }
 
-  /// Packs with smaller numbers get nothing more, and none of them is just being made.
+  /// No content is added to packs below this number, and none of them is being created.
   func closedEnd() throws(ByteStoreError) -> UInt64 {
-    // The disk is looked at before the lock is taken.
+    // Lists the folder before the lock is taken.
     _ = try folder.packsEnd()
     return try state.withLock { state throws(ByteStoreError) in
-      // The last one may be the leader's, or the one that it is about to make.
+      // The last pack may be the leader's current or next one.
       let end = try folder.packsEnd()
       return state.isLeading || state.pack != nil ? end - 1 : end
     }
   }
 
-  /// What comes from now on goes to a new pack.
+  /// Later contents go to a new pack.
   func closePack() {
     state.withLock(when: { !$0.isLeading }) { state in
       state.pack?.file.close()
@@ -51,7 +51,7 @@ final class PackWriter: Sendable {
     }
   }
 
-  /// Returns once the content is on stable storage. `frame` is its stored form behind room for a head.
+  /// Returns once the content is on stable storage. `frame` is its stored form after space for a head.
   func append(
     _ frame: [UInt8], of byteCount: Int, _ id: BlobID
   ) throws(ByteStoreError) -> BlobPlace {
@@ -115,7 +115,7 @@ final class PackWriter: Sendable {
         end = (end + UInt64(ticket.frame.count)).roundedUp(toMultipleOf: UInt64(BlobFormat.frameHeadBytes))
       }
     } catch {
-      // None of it was acknowledged: the next group is written over it.
+      // None of these contents was acknowledged, so the next group overwrites them.
       throw .system(error)
     }
     do throws(SystemFailure) {
@@ -173,11 +173,12 @@ private struct OpenPack {
   let number: UInt64
   let fileID: RandomID
   let file: any OpenFile
-  /// Where the next group begins.
+  /// The start of the next group.
   var end: UInt64
 }
 
-/// A content on its way to a pack; protected by the lock of the state that it is queued in, and by turns.
+/// A content waiting to be packed. Protected by the lock of the queue while it waits, and owned by the
+/// leader afterwards.
 private final class PackTicket {
   let id: BlobID
   let byteCount: UInt32

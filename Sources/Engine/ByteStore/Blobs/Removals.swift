@@ -1,6 +1,6 @@
-// Files that are to go, and that a backup still wants to copy.
+// Postpones the deletion of files while a backup copies them.
 
-/// Usable from any thread.
+/// Tracks backups in progress and postponed deletions. Usable from any thread.
 final class Removals: Sendable {
   private struct State {
     var holders = 0
@@ -9,21 +9,21 @@ final class Removals: Sendable {
 
   private let state = Locked(State())
 
-  /// From now on, what is to go stays, until `release`.
+  /// Postpones deletions until `release`.
   func hold() { state.withLock { $0.holders += 1 } }
 
-  /// The last one removes what was held.
+  /// The last release deletes the postponed files.
   func release(_ remove: (BlobName) -> Void) {
     state.withLock { state in
       state.holders -= 1
       guard state.holders == 0 else { return }
-      // Under the lock, so that nothing of these names comes back in between.
+      // Under the lock, so that no file of these names is created meanwhile.
       state.held.forEach(remove)
       state.held = []
     }
   }
 
-  /// Whether a file may go now; otherwise it goes later.
+  /// Whether a file may be deleted now. If not, its deletion is postponed.
   func mayRemove(_ name: BlobName) -> Bool {
     state.withLock { state in
       if state.holders > 0 { state.held.insert(name) }
@@ -31,6 +31,6 @@ final class Removals: Sendable {
     }
   }
 
-  /// A file of this name is wanted once more.
+  /// Cancels the postponed deletion of a file that is needed again.
   func keep(_ name: BlobName) { state.withLock { _ = $0.held.remove(name) } }
 }

@@ -1,30 +1,30 @@
-// A content on its way to a file of its own: whole chunks on disk, the rest of one in memory.
+// An incomplete content in a file of its own: whole chunks on disk, the rest in memory.
 //
 // Invariants:
-//   - Everything up to `end` was written by this opening: what an earlier one left is verified and written once
-//     more before anything follows it, for the system may show bytes that no sync writes any more (F4).
-//   - All chunks are full but the last, which is written by `finish`.
+//   - Everything up to `end` was written by this opening. Chunks of an earlier opening are verified and
+//     rewritten first, because reads may show bytes that no sync will write any more (F4).
+//   - All chunks are full, except the last one, which `finish` writes.
 
-/// For one thread at a time.
+/// The staged file of a content. For one thread at a time.
 final class StagedFile {
   let number: StagedNumber
-  /// Nil while it rests.
+  /// Nil while the file is closed during a pause.
   private var open: (any OpenFile)?
   private let folder: BlobFolder
   private var platform: Platform { folder.platform }
   private var chunks: [BlobChunk] = []
   private var end = UInt64(BlobFormat.pageBytes)
-  /// Up to which the disk was asked to begin, at the start of a page.
+  /// The offset up to which writeback was started; a page boundary.
   private var started: UInt64 = 0
-  /// Room for a head, and then what has come since the last whole chunk.
+  /// Space for a head, followed by the bytes since the last whole chunk.
   private var buffer = StagedFile.emptyBuffer
   private var stored: [UInt8] = []
   private var compressor = BlobCompressor()
   private(set) var bytesSynced: UInt64 = 0
-  /// Its name is on stable storage, without which its bytes are nobody's.
+  /// Whether the file's name is on stable storage. Without the name, synced bytes would be lost.
   private var isNamed = false
 
-  /// After each so many bytes the disk is asked to begin, while the next ones are hashed.
+  /// Writeback is started after each piece of this size, while the next ones are hashed.
   private static let startBytes: UInt64 = 1 << 20
 
   private static let emptyBuffer = [UInt8](repeating: 0, count: BlobFormat.chunkHeadBytes)
@@ -38,7 +38,8 @@ final class StagedFile {
 
   deinit { close() }
 
-  /// Until it is used again. What was written is synced before: a failure to write it may not be told to another opening.
+  /// Closes the file until its next use. Call `sync` before, because another open file may not report a
+  /// failure to write earlier bytes.
   func close() {
     open?.close()
     open = nil
@@ -74,14 +75,14 @@ final class StagedFile {
     }
   }
 
-  /// Of the content, in whole chunks.
+  /// The content bytes in whole chunks.
   var bytesWritten: UInt64 { UInt64(chunks.count) * UInt64(BlobFormat.chunkBytes) }
 
   private var bytesBuffered: Int { buffer.count - BlobFormat.chunkHeadBytes }
 
   // MARK: Writing
 
-  /// Syncs after every `syncBytes`.
+  /// Appends bytes and syncs after every `syncBytes`.
   func append(_ bytes: RawSpan, syncBytes: UInt64) throws(ByteStoreError) {
     var done = 0
     while done < bytes.byteCount {
@@ -112,7 +113,7 @@ final class StagedFile {
       raw.rawSpan.extracting(droppingFirst: BlobFormat.chunkHeadBytes), into: &stored)
   }
 
-  /// `chunk` is the stored form behind room for its head.
+  /// Writes a chunk. `chunk` is its stored form after space for its head.
   private func write(_ chunk: inout [UInt8], of byteCount: UInt32) throws(ByteStoreError) {
     let storedBytes = UInt32(chunk.count - BlobFormat.chunkHeadBytes)
     let checksum = BlobFormat.checksum(
@@ -130,15 +131,14 @@ final class StagedFile {
   }
 
   private func startWriting(_ file: any OpenFile) {
-    // The page that the next chunk goes on with would be written twice.
+    // Excludes the page that the next chunk continues, because it would be written twice.
     let whole = end - end % UInt64(BlobFormat.pageBytes)
     guard whole - started >= Self.startBytes else { return }
     file.startWriting(started..<whole)
     started = whole
   }
 
-  /// Puts whole chunks on stable storage, and the name that they are found by. After a failure nothing of the file can be
-  /// relied on.
+  /// Syncs the whole chunks and the file's name. After a failure, nothing in the file can be relied on.
   func sync() throws(ByteStoreError) {
     let written = bytesWritten
     let file = try file()
@@ -148,7 +148,7 @@ final class StagedFile {
     bytesSynced = written
   }
 
-  /// Makes the file whole, and syncs it.
+  /// Completes and syncs the file.
   func finish(_ id: BlobID, _ byteCount: UInt64) throws(ByteStoreError) {
     if bytesBuffered > 0 { try writeChunk() }
     let file = try file()
@@ -165,9 +165,9 @@ final class StagedFile {
     bytesSynced = byteCount
   }
 
-  // MARK: Going on
+  // MARK: Resuming
 
-  /// What is left of a content on its way; nil if there is no such file, or nothing that can be read as one.
+  /// Reopens a staged file; nil if it does not exist or has no valid head.
   static func resume(
     _ number: StagedNumber, in folder: BlobFolder
   ) throws(ByteStoreError) -> StagedFile? {
@@ -181,7 +181,7 @@ final class StagedFile {
     return staged
   }
 
-  /// The content of the chunk at `end`, which is written once more; nil where the sound ones end.
+  /// Returns the content of the chunk at `end` and rewrites the chunk; nil after the last valid chunk.
   func regain() throws(ByteStoreError) -> [UInt8]? {
     precondition(bytesBuffered == 0, "what was staged before comes before what is appended")
     let (file, offset) = (try file(), end)

@@ -1,16 +1,17 @@
-// Names of a store that something else has: a directory, a link, a pipe, a socket or a device.
+// Names of store files that belong to a directory, a link, a pipe, a socket or a device instead.
 //
-// A file cannot get such a name, and what is there is not the store's to remove. A writer that opens the store refuses to go
-// on, a check reports it, and a salvage sets it aside. For one that only reads it stands in no way.
+// The store can create no file of such a name and must not delete the entry. Opening the store for
+// writing fails, a check reports the entry, and a salvage puts it into quarantine. A reader ignores it.
 
 package struct TakenName: Equatable {
-  /// In the store's directory.
+  /// The name in the store's directory.
   package var name: String
   package var kind: EntryKind
-  /// The file that a store has under that name.
+  /// The kind of entry that the store needs there.
   package var needed: EntryKind
 
-  /// Those among `names`, in their order. With a file system, links are followed that should lead to a directory.
+  /// The taken names among `names`, in their order. If `fileSystem` is given, a link that should lead to
+  /// a directory is followed.
   package static func all(
     among names: [String], in directory: any OpenDirectory, following fileSystem: (any FileSystem)? = nil
   ) throws(ByteStoreError) -> [TakenName] {

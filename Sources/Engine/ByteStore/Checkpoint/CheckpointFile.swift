@@ -1,6 +1,8 @@
-// Reading a checkpoint, page by page on first touch; each page is verified and then kept in memory we own.
+// Reads a checkpoint page by page on first access, and verifies each page.
+//
+// Verified pages are kept in the process's own memory.
 
-/// A checkpoint, open for as long as some table has pages to get from it.
+/// An open checkpoint file. It stays open while a key directory has pages that are not loaded yet.
 package final class CheckpointFile: Sendable {
   package let header: CheckpointHeader
   package let path: String
@@ -71,7 +73,7 @@ package final class CheckpointFile: Sendable {
 
   package func pages(of region: CheckpointRegion) -> Int { header.pages(of: region) }
 
-  /// The 4088 bytes of a page, verified.
+  /// The verified 4088 payload bytes of a page.
   package func payload(_ region: CheckpointRegion, _ page: Int) throws(ByteStoreError) -> [UInt8] {
     guard let start = header.offset(of: region), page >= 0, page < header.pages(of: region) else {
       throw .corrupted(
@@ -113,7 +115,7 @@ package final class CheckpointFile: Sendable {
     }
   }
 
-  /// These are wanted soon.
+  /// Starts read-ahead of these pages.
   func startReading(_ pages: some Sequence<PageAddress>) {
     for address in pages { startReading(address.region, address.page) }
   }
@@ -122,13 +124,13 @@ package final class CheckpointFile: Sendable {
     if page < header.pages(of: region) { startReading(region, page..<page + 1) }
   }
 
-  /// What an open looks at is wanted soon: the table's directory and its segments, and of the layer above the first
-  /// region, and where each of the others begins.
+  /// Starts read-ahead of the pages that an open uses. These are the key directory's hash directory and
+  /// segment list, the upper layer's first region, and the first page of each of its other regions.
   func startReadingBeginnings() {
     for region in header.regions {
       let pages =
         switch region.region {
-        // Of a larger one an open looks at little.
+        // An open reads only few pages of a larger directory.
         case .directory: region.pages <= Self.pagesOfBeginningMax ? region.pages : 0
         case .segments, .overflow, .firstOfLayerAbove: min(region.pages, Self.pagesOfBeginningMax)
         case .slots, .locations, .free: 0
@@ -146,7 +148,7 @@ package final class CheckpointFile: Sendable {
     file.startReading(start + UInt64(pages.lowerBound) * bytes..<start + UInt64(pages.upperBound) * bytes)
   }
 
-  /// A page of the table.
+  /// The words of a key directory page.
   package func words(_ address: PageAddress) throws(ByteStoreError) -> [UInt64] {
     try words(address.region, address.page)
   }
@@ -157,7 +159,7 @@ package final class CheckpointFile: Sendable {
     return (0..<PagedWords.wordsPerPage).map { _ in reader.uint64() ?? 0 }
   }
 
-  /// A page that has the right checksum and cannot be what a checkpoint wrote.
+  /// The error for a page with a valid checksum that no checkpoint can have written.
   package func madeUp(_ address: PageAddress) -> ByteStoreError {
     let start = header.offset(of: address.region) ?? 0
     return .corrupted(
@@ -166,12 +168,12 @@ package final class CheckpointFile: Sendable {
         expected: "words of a table", found: "others"))
   }
 
-  /// The file is whole, and does not say what it must.
+  /// The error for an intact file with unexpected content.
   package func damage(_ expected: String, _ found: String) -> ByteStoreError {
     .corrupted(Damage(file: path, offset: 0, expected: expected, found: found))
   }
 
-  /// Reads and checks every page.
+  /// Reads and verifies every page.
   func verify() throws(ByteStoreError) {
     for region in header.regions {
       for page in 0..<region.pages { _ = try payload(region.region, page) }

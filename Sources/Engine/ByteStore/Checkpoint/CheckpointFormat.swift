@@ -1,5 +1,4 @@
-// The checkpoint file, byte by byte: the table and the pages of the layer above, as of one commit.
-// docs/format.md shows the same.
+// The checkpoint format (see docs/format.md): the key directory and the upper layer's pages.
 //
 //   file   := header-page page*
 //   header := magic[8] version:u16 kind:u8 reserved:u8 regions:u32 fileID[16] storeID[16] number:u64
@@ -8,9 +7,10 @@
 //   region := kind:u32 reserved[4] pages:u64
 //   page   := payload[4088] region:u32 crc:u32
 //
-// The regions' pages follow each other in the order of the header. A page's checksum begins with the place:
-// file id, offset. `logID`, `logLength` and `sequence` say where the last log ended that the checkpoint
-// covers. Payloads of kinds below 256 are 511 words:
+// All pages show the state at one commit. The pages of the regions are stored in the order of the
+// header. A page's checksum starts with the position: file id, offset. `logID`, `logLength` and
+// `sequence` describe the end of the last log that the checkpoint covers. The payload of a kind below
+// 256 consists of 511 words:
 //
 //   1 directory, 2 slots   SlotPages.swift
 //   3 locations            a Location for each ordinal
@@ -18,7 +18,7 @@
 //   5 segments             number, live bytes, live entries for each slot; a free slot has number 0
 //   6 overflow             slots without a page
 //
-// Kinds from 256 on belong to the layer above.
+// Kinds from 256 on belong to the upper layer.
 
 package enum CheckpointFormat {
   package static let version: UInt16 = 0
@@ -26,10 +26,11 @@ package enum CheckpointFormat {
   package static let pageBytes = 4096
   package static let payloadBytes = 4088
   package static let regionsMax = 200
-  /// 16 TiB: more than any table has, and no overflow in arithmetic on it.
+  /// 16 TiB: larger than any key directory. Arithmetic on this size does not overflow.
   package static let pagesMax: UInt64 = 1 << 32
 
-  /// More commits than any store has; behind them there must be numbers left for further ones.
+  /// Larger than the number of commits of any store, and small enough to leave numbers for later
+  /// commits.
   package static let sequenceMax = UInt64.max / 2
 
   package static func checksum(ofPage page: RawSpan, file id: RandomID, offset: UInt64, broken: Rule?)
@@ -42,13 +43,13 @@ package enum CheckpointFormat {
   }
 }
 
-/// A part of a checkpoint, by what its pages are for.
+/// The kind of a checkpoint region.
 package struct CheckpointRegion: RawRepresentable, Hashable, Sendable {
   package let rawValue: UInt32
 
   package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-  /// The first kind that belongs to the layer above.
+  /// The first kind that belongs to the upper layer.
   package static let firstOfLayerAbove = CheckpointRegion(rawValue: 256)
 
   package static let directory = CheckpointRegion(rawValue: 1)
@@ -65,7 +66,7 @@ package struct CheckpointHeader: Equatable {
   package var storeID: RandomID
   package var number: FileNumber
   package var hashSeed: RandomID
-  /// Where the last log ended that the checkpoint covers.
+  /// The end of the last log that the checkpoint covers.
   package var position: LogHeader.LogEnd
   package var lastStamp: UInt64
   package var keys: Int
@@ -87,7 +88,7 @@ package struct CheckpointHeader: Equatable {
     regions.first { $0.region == region }?.pages ?? 0
   }
 
-  /// Of a region's first page, or nil if there is no such region.
+  /// The offset of a region's first page; nil if there is no such region.
   package func offset(of region: CheckpointRegion) -> UInt64? {
     guard let index = regions.firstIndex(where: { $0.region == region }) else { return nil }
     return UInt64(1 + regions[..<index].reduce(0) { $0 + $1.pages }) * UInt64(CheckpointFormat.pageBytes)
@@ -139,7 +140,8 @@ package struct CheckpointHeader: Equatable {
     guard let magic = reader.array(8), magic == CheckpointFormat.magic, let version = reader.uint16() else {
       throw damage(0, "a checkpoint's first bytes", "others")
     }
-    // A newer version may lay out everything behind its number differently, its checksum included.
+    // A newer version may change the layout of everything after the version number, including the
+    // checksum.
     guard version <= CheckpointFormat.version else {
       throw .newerFormat(file: file, found: version, supported: CheckpointFormat.version)
     }
@@ -188,7 +190,7 @@ package struct CheckpointHeader: Equatable {
     func pagesFor(_ words: Int) -> Int {
       words.roundedUp(toMultipleOf: PagedWords.wordsPerPage) / PagedWords.wordsPerPage
     }
-    // Each page of slots has entries of the directory for itself.
+    // Each slot page has at least one directory entry of its own.
     return pages(of: .directory) == SlotPages.directoryPages(depth: depth)
       && (1...1 << depth).contains(pages(of: .slots)) && pages(of: .locations) == pagesFor(ordinals)
       && pages(of: .free) <= pagesFor(ordinals - keys)

@@ -1,18 +1,19 @@
-// Writing a checkpoint.
+// Writes a checkpoint.
 //
 //   1. pages      region by region
 //   2. header
 //   3. sync
 //   4. read back  every page is read and verified
 
-/// What the layer above hands to a checkpoint: its pages as of one commit, whatever happens meanwhile.
+/// The upper layer's pages for a checkpoint, frozen at one commit.
 package protocol CheckpointPages: Sendable {
-  /// Kinds from `CheckpointRegion.firstOfLayerAbove` on, each once, with the number of its pages. An open asks the disk
-  /// for that kind, unless it is long, and for the first page of each of the others.
+  /// The region kinds, from `CheckpointRegion.firstOfLayerAbove` on, each once, with their page counts.
+  /// An open starts read-ahead of the kind `firstOfLayerAbove` up to a limit, and of the first page of
+  /// each other kind.
   func regions() throws(ByteStoreError) -> [(region: CheckpointRegion, pages: Int)]
-  /// The bytes of a page, 4088 at most.
+  /// The bytes of a page, at most 4088.
   func payload(_ region: CheckpointRegion, _ page: Int) throws(ByteStoreError) -> [UInt8]
-  /// Those pages that keys and values could not bring back: for a checkpoint that has no room for more.
+  /// Only the pages that cannot be rebuilt from keys and values, for a checkpoint with little space.
   var least: any CheckpointPages { get }
 }
 
@@ -20,7 +21,7 @@ extension CheckpointPages {
   package var least: any CheckpointPages { self }
 }
 
-/// Writes one checkpoint file. After a failure the file is worth nothing; `discard` removes it.
+/// Writes one checkpoint file. After a failure the file is invalid; `discard` deletes it.
 struct CheckpointWriter {
   private static let bufferBytes = 1 << 20
 
@@ -42,7 +43,7 @@ struct CheckpointWriter {
     file = try directory.createFile(name)
   }
 
-  /// Pages of words, of which the last may be shorter.
+  /// Appends pages of words. The last page may be shorter.
   mutating func append(_ region: CheckpointRegion, _ words: PagedWords) throws(SystemFailure) {
     begin(region)
     for page in 0..<words.pageCount { try appendPage(region, words.words(ofPage: page)) }
@@ -66,7 +67,7 @@ struct CheckpointWriter {
     try append(region, payload: payload)
   }
 
-  /// All pages of the layer above.
+  /// Appends all pages of the upper layer.
   mutating func append(_ pages: any CheckpointPages) throws(ByteStoreError) {
     for (region, count) in try pages.regions() {
       precondition(region.rawValue >= CheckpointRegion.firstOfLayerAbove.rawValue, "a region of the store's")
@@ -106,7 +107,7 @@ struct CheckpointWriter {
     buffer.removeAll(keepingCapacity: true)
   }
 
-  /// Completes the file, on stable storage and verified. The directory has still to be synced.
+  /// Completes, syncs and verifies the file. The caller must still sync the directory.
   mutating func finish() throws(ByteStoreError) -> Manifest.Checkpoint {
     do throws(SystemFailure) {
       try writeBuffer()

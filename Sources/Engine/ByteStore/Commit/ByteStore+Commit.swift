@@ -1,16 +1,17 @@
 // A commit, from the call to the acknowledgement.
 //
-//   1. enqueue    the batch joins the queue
-//   2. lead       the first thread that finds no leader waits a moment for company (Gathering.swift); it, or the one
-//                 who completes the company, takes the whole queue as one group
-//   3. prepare    what applying it to the table will need is read: behind the log nothing may fail
-//   4. log        the group is written (LogWriter), in a new log first if it does not fit
-//   5. sync       unless all of the group asked for no more than to survive the process, and none before it has
-//                 waited long for a sync
-//   6. publish    readers see the group
-//   7. acknowledge every thread of the group returns; the next one leads
+//   1. enqueue      append the batch to the queue
+//   2. lead         the first thread that finds no leader waits for the group to fill (Gathering.swift);
+//                   this thread, or the one that fills the group, takes the whole queue as one group
+//   3. prepare      read the pages that applying the commits needs; after the WAL write nothing may fail
+//   4. log          write the group to the WAL (LogWriter), rotating first if it does not fit
+//   5. sync         skipped if all commits of the group are buffered and no earlier one has waited too
+//                   long
+//   6. publish      make the group visible to readers
+//   7. acknowledge  return from every thread of the group; one of the waiting threads leads next
 //
-// While a leader syncs, others queue up: the group grows with the load, the syncs do not.
+// While a leader syncs, other commits queue up. A higher load makes the groups larger, not the syncs
+// more frequent.
 
 import Synchronization
 
@@ -22,28 +23,29 @@ import Musl
 import Glibc
 #endif
 
-/// What a commit survives once it is acknowledged.
+/// The failures that an acknowledged commit survives.
 package enum Durability: Sendable {
-  /// Everything: on stable storage.
+  /// Everything: the commit is on stable storage.
   case synced
-  /// The death of the process; a power loss may drop the last commits, synced within 100 ms.
+  /// The death of the process. A power loss may drop the last commits; they are synced within 100 ms.
   case buffered
 }
 
-/// A commit on its way; protected by the lock of the state that it is queued in.
+/// A queued commit. Protected by the lock of the state whose queue it is in.
 final class Ticket {
   let batch: Batch
   let durability: Durability
   let note: (any CommitNote)?
   let body: CommitBody
-  /// That there is an outcome, or that nobody leads.
+  /// Signalled when the outcome is known, or when a leader is needed.
   let signal = Signal()
-  /// Some thread is in `finish` with it.
+  /// A thread waits for it in `finish`.
   var isAwaited = false
-  /// Which of its keys were there before.
+  /// The ordinals of those of its keys that existed before.
   var targets: [Table.Target] = []
   var outcome: Result<SequenceNumber, ByteStoreError>?
-  /// Earlier commits without which this one may not happen; they are let go of when it has its outcome.
+  /// The commit dependencies: earlier commits that must succeed first. Released when the outcome is
+  /// known.
   var foundation: [Ticket]
   private let mark = Atomic(false)
 
@@ -57,7 +59,7 @@ final class Ticket {
     body = CommitBody(trusted: batch.body)
   }
 
-  /// It will not happen.
+  /// The commit failed for good.
   var isRefused: Bool { mark.load(ordering: .acquiring) }
 
   func refuse() { mark.store(true, ordering: .releasing) }
@@ -70,11 +72,11 @@ extension Ticket {
 }
 
 extension ByteStore {
-  /// Larger groups would make everyone wait for one write.
+  /// Larger groups would make all followers wait for one long write.
   private static let groupBytesMax = 4 << 20
 
-  /// Returns when the batch is as durable as asked for and readers see it. The layer above is told `note`
-  /// again when they do.
+  /// Commits a batch. Returns when the batch has the requested durability and is visible to readers. The
+  /// upper layer gets `note` back when the commit is applied.
   @discardableResult
   package func commit(
     _ batch: Batch, durability: Durability = .synced, note: (any CommitNote)? = nil
@@ -84,9 +86,9 @@ extension ByteStore {
     return try finish(try enqueue(batch, durability: durability, note: note))
   }
 
-  /// The first half of a commit: it has its place in the order of all commits, and a later call of `finish`
-  /// with it does the rest. If one of `foundation` does not happen, this one does not either, and its error is
-  /// `foundationRefused`. Whoever commits in two halves calls `pace` first, while it holds no lock.
+  /// The first half of a commit: puts it into the total order. A later call of `finish` does the rest.
+  /// If a commit in `foundation` fails, this one fails with `foundationRefused`. Callers of `enqueue`
+  /// call `pace` first, while they hold no lock.
   package func enqueue(
     _ batch: Batch, durability: Durability = .synced, note: (any CommitNote)? = nil,
     foundation: [PendingCommit] = []
@@ -102,14 +104,15 @@ extension ByteStore {
       return nil
     }
     if let refusal {
-      // Whoever commits in two halves may hold a lock here: whether a flush is due is found out elsewhere.
+      // The caller may hold a lock here, so the check whether a flush is due is left to maintenance.
       scheduleMaintenance()
       throw refusal
     }
     return PendingCommit(ticket: ticket)
   }
 
-  /// The second half: returns when the commit is as durable as asked for and readers see it.
+  /// The second half of a commit: returns when it has the requested durability and is visible to
+  /// readers.
   @discardableResult
   package func finish(_ pending: PendingCommit) throws(ByteStoreError) -> SequenceNumber {
     guard !isForked else { throw .forked(directory: path) }
@@ -128,20 +131,20 @@ extension ByteStore {
     }
   }
 
-  /// Waits, if flushes do not keep up with the commits: a little for a small commit, and as long as it takes to flush
-  /// about as much for a large one.
+  /// Write throttling: waits if flushes do not keep up with commits. A small commit waits briefly, a
+  /// large one about as long as flushing its bytes takes.
   package func pace(forBytes bytes: Int) {
     guard case .inBackground = options.maintenance else { return }
     let flushBytes = logBytesDue.load(ordering: .relaxed)
     let logBytes = logBytesBehind.load(ordering: .relaxed)
     guard Pace.isBehind(logBytes: logBytes, flushBytes: flushBytes) else { return }
-    // What it takes of a log.
+    // The space that the commit uses in the log.
     let bytes = max(bytes, LogFormat.pageBytes)
     bytesPaced.wrappingAdd(bytes, ordering: .relaxed)
     defer { bytesPaced.wrappingSubtract(bytes, ordering: .relaxed) }
     var waited = 0.0
-    // In steps: a flush that ends meanwhile lets everyone go on, and so does a failure that ends all writing. Who will
-    // be refused is told so at once.
+    // Waits in steps, because a flush that ends meanwhile lets all writers resume. A failure that ends
+    // all writing does so too, and commits that will be refused are refused at once.
     while state.withLock({ isWorthWaiting($0) }) {
       let delay = Pace.delay(
         forBytes: bytes, ofAll: bytesPaced.load(ordering: .relaxed),
@@ -153,7 +156,7 @@ extension ByteStore {
     }
   }
 
-  /// Whether writers wait for flushes.
+  /// Whether writers are throttled.
   var isBehind: Bool {
     Pace.isBehind(
       logBytes: logBytesBehind.load(ordering: .relaxed), flushBytes: logBytesDue.load(ordering: .relaxed))
@@ -162,13 +165,13 @@ extension ByteStore {
   private enum Turn {
     case done(Result<SequenceNumber, ByteStoreError>)
     case lead
-    /// For so many nanoseconds at most.
+    /// The longest wait in nanoseconds.
     case waitForCompany(UInt64)
   }
 
   private func takeTurn(_ ticket: Ticket, _ state: inout State) -> Turn {
     if let outcome = ticket.outcome { return .done(outcome) }
-    // Who plays all threads in an order of their own waits for none of them.
+    // A test that schedules all threads itself never waits for one.
     let waits = state.host == nil && !options.maintenance.isPlayed
     let patience = waits ? state.gathering.patience(with: state.queue.count) : 0
     guard patience == 0 else {
@@ -180,14 +183,15 @@ extension ByteStore {
     return .lead
   }
 
-  /// True if this thread leads now: else another one does, or has.
+  /// Waits for the group to fill. Returns true if this thread is the leader now, and false if another
+  /// thread leads or led.
   private func waitForCompany(_ ticket: Ticket, _ patience: UInt64) -> Bool {
     state.withLock(
       wokenBy: ticket.signal, within: patience,
       when: { $0.host !== ticket || $0.gathering.isComplete($0.queue.count) || $0.queue.isEmpty }
     ) { state in
       guard state.host === ticket else { return false }
-      // A failure elsewhere has answered everyone.
+      // A failure in another thread has completed all commits.
       guard ticket.outcome == nil else {
         state.stopWaitingForCompany()
         return false
@@ -198,10 +202,10 @@ extension ByteStore {
     }
   }
 
-  /// As many commits as go into one write.
+  /// Takes as many commits from the queue as fit in one write.
   private func nextGroup() -> [Ticket] {
     state.withLock { state in
-      // A failure elsewhere has answered everyone.
+      // A failure in another thread has completed all commits.
       guard !state.queue.isEmpty else { return [] }
       var bytes = 0
       let group = state.queue.prefix { ticket in
@@ -214,7 +218,7 @@ extension ByteStore {
     }
   }
 
-  /// For a thread that leads and has no commit of its own.
+  /// Leads a group for a thread without a commit of its own.
   func leadWithoutWaiting() { lead(nextGroup()) }
 
   private func lead(_ tickets: [Ticket]) {
@@ -259,12 +263,12 @@ extension ByteStore {
     scheduleMaintenance()
     if let spare { scheduleSpare(spare) }
     if growsReserve { scheduleReserve() }
-    // The next group has the writer by now.
+    // By now, the next group may hold the writer's lock.
     if isFlushDue(for: debt) { planFlush() }
   }
 
-  /// The commits that can be applied, and those that cannot: damage to a page costs the commits that need
-  /// it, and no other.
+  /// Splits the commits into those that can be applied and those that cannot. A damaged page only fails
+  /// the commits that need it.
   private func prepare(
     _ tickets: [Ticket]
   ) -> (group: [Ticket], refused: [(Ticket, ByteStoreError)]) {
@@ -291,13 +295,14 @@ extension ByteStore {
     return (group, refused)
   }
 
-  /// A page of it is lost; a flush may find again what was in it.
+  /// Whether the error concerns the checkpoint. A flush may be able to rebuild the lost page.
   private func isOfCheckpoint(_ error: ByteStoreError) -> Bool {
     guard let checkpoint = table.withTable({ $0.source?.path }) else { return false }
     return error.isOfReading(checkpoint)
   }
 
-  /// Logs the group. On a full disk, those of it that only remove; the others are refused.
+  /// Logs the group. On a full disk, only its commits without puts are logged, and the others are
+  /// refused.
   private func log(
     _ group: inout [Ticket], _ refused: inout [(Ticket, ByteStoreError)], _ writer: inout Writer
   ) -> Result<Void, WriteFailure> {
@@ -340,7 +345,8 @@ extension ByteStore {
     let needsSync = group.contains { $0.durability == .synced }
     do throws(SystemFailure) {
       try writer.log!.append(group.map(\.batch))
-      // Maintenance syncs too; but it waits for its turn, and where one leader follows the other that may take long.
+      // Maintenance syncs as well, but it has to wait for its turn, which can take long if leaders
+      // follow each other directly.
       let isDue = needsSync || writer.log!.isSyncDue
       if isDue, platform.keeps(.syncBeforeAcknowledging) { try writer.log!.sync() }
     } catch {
@@ -362,7 +368,8 @@ extension ByteStore {
       for ticket in group + state.queue {
         ticket.refuse()
         ticket.outcome = .failure(end)
-        // One after the other: the last of a long chain would let go of all others at once, each within the next.
+        // Released one by one. Otherwise the last commit of a long chain would release all others
+        // recursively.
         ticket.foundation = []
         ticket.signal.wake()
       }

@@ -1,12 +1,12 @@
-// Turning to a new log.
+// Rotates the WAL to a new log file.
 //
-//   1. settle     the log in use is synced to its end, which gets recorded
-//   2. file       the new one, out of the spare if there is one, at its full size with its header (C3); its context is
-//                 as of this moment, at which no commit is under way
-//   3. manifest   names the new log and seals the old one (C5)
+//   1. end        sync the current log to its end and record the end
+//   2. file       create the new log, from the recycled log file if there is one, at its full size with
+//                 its header (C3); its context is taken now, while no commit is in progress
+//   3. manifest   name the new log and the end of the old one (C5)
 //
-// The first commit may only then go to the new log. If anything before the manifest fails without a sync
-// having failed, nothing has happened.
+// The new log accepts commits only after that. If a step before the manifest fails, and not because of a
+// sync, nothing has changed.
 
 #if canImport(Darwin)
 import Darwin
@@ -17,9 +17,9 @@ import Glibc
 #endif
 
 extension ByteStore {
-  /// Seals the log in use, if there is one, and opens the next: its file first, then the manifest that
-  /// names it. A log is never appended to after an open (C12), so the first commit comes here as well.
-  /// A spare has the capacity that it has.
+  /// Records the end of the current log, if there is one, and creates the next log: first its file, then
+  /// the manifest that names it. A log is never continued after an open (C12), so the first commit also
+  /// calls this. A recycled log file keeps its own capacity.
   func turnToNewLog(
     for group: [Batch], capacity: UInt64, _ writer: inout Writer
   ) throws(WriteFailure) {
@@ -27,14 +27,15 @@ extension ByteStore {
       try writer.manifest.replace(in: directory, platform)
       writer.isManifestSure = true
     }
-    // Not the writer's before the manifest says so: if this fails, the log in use goes on.
+    // Stored in the writer only after the manifest was replaced. If this fails, the current log stays in
+    // use.
     let last = try settledEnd(&writer) ?? writer.last
     let spare = takeSpare(for: group, &writer)
     let header = LogHeader(
       fileID: platform.random.randomID(), storeID: storeID, number: writer.manifest.nextLogNumber,
       capacity: spare?.capacity ?? capacity,
       previous: last)
-    // No store gets there, but a made-up manifest may say so.
+    // Unreachable in practice, but a crafted manifest may claim it.
     guard let nextNumber = header.number.next else {
       throw .refused(SystemFailure(operation: "numbering a log", path: path, code: EOVERFLOW))
     }
@@ -60,15 +61,15 @@ extension ByteStore {
     removeLeftovers(&writer)
   }
 
-  /// The manifest that is on disk now does not name them, and none before it comes back. What cannot be removed,
-  /// the next open removes.
+  /// Deletes leftovers. The manifest on disk does not name them, and no earlier manifest can come back.
+  /// The next open deletes files that cannot be deleted now.
   private func removeLeftovers(_ writer: inout Writer) {
     for name in writer.leftovers { try? directory.remove(name) }
     writer.leftovers = []
   }
 
-  /// Where the log in use ends for good. It is synced first: a recorded end that a power loss undercuts
-  /// would be taken for damage.
+  /// The final end of the current log. The log is synced first, because a recorded end beyond the
+  /// durable bytes would look like damage.
   private func settledEnd(_ writer: inout Writer) throws(WriteFailure) -> LogHeader.LogEnd? {
     guard var log = writer.log else { return nil }
     if !log.isSyncedThroughout, platform.keeps(.syncBeforeRecordingEnd) {
@@ -78,7 +79,7 @@ extension ByteStore {
     return log.recordedEnd
   }
 
-  /// The spare, if it has room for the group; one that is too small goes back to the disk.
+  /// The recycled log file if the group fits in it. A smaller one is deleted.
   private func takeSpare(for group: [Batch], _ writer: inout Writer) -> SpareLog? {
     if case .failed = writer.spare { writer.spare = .none }
     guard case .ready(let spare) = writer.spare else { return nil }
@@ -88,27 +89,27 @@ extension ByteStore {
     return nil
   }
 
-  /// What is left of it, the next open removes.
+  /// If the deletion fails, the next open deletes the file.
   func discard(_ spare: SpareLog) {
     spare.file.close()
     try? directory.remove(StoreFile.spare)
   }
 
-  /// Zeros of a log up to this size are written in a moment.
+  /// The largest log size that is filled with zeros without a noticeable delay.
   static let logBytesOfAMoment: UInt64 = 1 << 20
 
-  /// The context of a log that begins now, as a batch that is never committed. Nil if there is none.
+  /// The context for a new log, as a batch that is never committed. Nil if there is none.
   private func logContext() -> Batch? {
     guard let layer = options.layerAbove else { return nil }
     var batch = Batch(bytes: layer.logContextBytesMax)
     for entry in layer.logContext {
-      // No commit has put an entry that no batch takes.
+      // No commit can have put an entry that does not fit in a batch.
       guard (try? batch.put(entry.value, for: entry.key)) != nil else { return nil }
     }
     return batch.count > 0 ? batch : nil
   }
 
-  /// The smallest log that has room for this group, and for the context if the group takes it along.
+  /// The smallest log with room for this group, and for the context if the group carries it.
   func leastCapacity(for group: [Batch]) -> UInt64 {
     let needsContext = group.contains { !$0.isRemovalOnly }
     return LogWriter.capacity(for: group, contextBytes: needsContext ? contextBytesMax : 0)
@@ -119,8 +120,8 @@ extension ByteStore {
     return bytes > 0 ? CommitBody.prefixBytes + bytes : 0
   }
 
-  /// Room for the group, the context, and for some more like the group, and more in each log than in the one before:
-  /// turning to a new log costs a commit several syncs.
+  /// Room for the group, the context and several more groups of that size. Each log is larger than the
+  /// last, because a rotation costs a commit several syncs.
   func capacity(for group: [Batch], previousLength: UInt64) -> UInt64 {
     let bytes = group.reduce(0) { $0 + UInt64($1.body.count) }
     let wanted = max(options.logBytesMin, 4 * previousLength, 16 * bytes)

@@ -1,15 +1,18 @@
-// A full disk (docs/reliability.md, C11): puts are refused, and what gives space back goes on.
+// Full disks (docs/reliability.md, C11): puts are refused, and operations that free space continue.
 //
-//   put       needs a new log: a smaller one will do, and the reserve is whole first; else it is refused. Where much
-//             of the reserve is missing, as after an open without one, a small log does with some of it. Where there is no
-//             space for a log, the one in use takes the put without the context, if that is all it lacks room for
-//   removal   the last pages of the log are for removals; after that, a small log out of the reserve
-//   flush     is tried once more without spare and reserve, in the way that takes the least space
-//   close     gets the space of its manifest from the reserve
-//   open      so does an open that has to clean up
+//   put      needs a new log, and the reserve is completed first. A smaller log is tried before the put
+//            is refused. If much of the reserve is missing, for example after an open without one, a
+//            small log and a part of the reserve suffice. If the disk has no room for a log, and only
+//            the context does not fit in the current log, the put is written there without it
+//   removal  may use the reserved last pages of the log, and after that a small log from the space of
+//            the reserve
+//   flush    is retried without the recycled log file and the reserve, in the way that needs the least
+//            space
+//   close    takes the space for its manifest from the reserve
+//   open     takes the space for its clean-up from the reserve
 //
-// Once a put was refused, a flush is due as soon as enough has been removed since; and at once when removals have taken so
-// much of the reserve that it would soon be too small for one.
+// After a refused put, a flush is due as soon as enough has been removed. It is due at once when
+// removals have used so much of the reserve that a flush might soon not fit.
 
 #if canImport(Darwin)
 import Darwin
@@ -20,15 +23,15 @@ import Glibc
 #endif
 
 extension ByteStore {
-  /// Why a new log is wanted.
+  /// The reason for a rotation.
   enum LogNeed {
-    /// For puts: not at the cost of the reserve.
+    /// For puts, which must not use the reserve.
     case growth
-    /// For removals, which give space back in the end.
+    /// For removals, which eventually free space.
     case removal
   }
 
-  /// Turns to a new log that has room for `group`, as large as there is space for.
+  /// Rotates to a log with room for `group`, as large as the disk allows.
   func turnToNewLog(
     for group: [Batch], _ need: LogNeed, _ writer: inout Writer
   ) throws(WriteFailure) {
@@ -38,7 +41,7 @@ extension ByteStore {
     }
   }
 
-  /// Makes room for a group: a new log, or for want of space the log in use without its context.
+  /// Makes room for a group: rotates, or drops the context of the current log if there is no space.
   func makeRoom(for group: [Batch], _ writer: inout Writer) throws(WriteFailure) {
     do throws(WriteFailure) { try turnToNewLog(for: group, .growth, &writer) } catch {
       guard case .refused(let cause) = error, cause.meansFull,
@@ -71,23 +74,26 @@ extension ByteStore {
       guard case .refused(let cause) = error, cause.meansFull else { throw error }
       let least = LogWriter.capacity(for: group)
       let preferred = max(least, options.logBytesMin.roundedUpToPages)
-      // What is left should do for a flush; but a removal comes first.
+      // The remaining space should suffice for a flush, but a removal has priority.
       let leavesEnough = writer.reserve.bytes >= flushBytes(writer, after: 0) + preferred
       guard giveUpReserve(&writer) else { throw error }
       defer { restoreReserve(&writer) }
-      // Only a flush gives back what this takes of the reserve; it comes while there is enough for it.
+      // Only a flush frees the space that this takes from the reserve. It runs while there is enough
+      // space for it.
       if !leavesEnough { writer.liveBytesWhenFull = .max }
       try turnToNewLog(for: group, capacity: leavesEnough ? preferred : least, &writer)
     }
   }
 
-  /// As large as it should be, or as small as the first one. `prepare` is told the size before.
+  /// Rotates to a log of the preferred size, or of the minimum size if the disk is full. `prepare` is
+  /// called with the size first.
   func turnToLogOfAnySize(
     for group: [Batch], isSmall: Bool = false, previousLengthMin: UInt64 = 0, _ writer: inout Writer,
     _ prepare: (UInt64, _ isLeast: Bool, inout Writer) throws(WriteFailure) -> Void = { _, _, _ in }
   ) throws(WriteFailure) {
-    // A large spare that is not ready yet is soon: until then a log does that is made in a moment, and has room for more
-    // than the next group. Where a part of the reserve is made as well, one does that is a little larger than the first.
+    // While a recycled log file is being prepared, a small log bridges the time. It is filled quickly
+    // and holds a few more groups. If a part of the reserve must be written as well, the log is only a
+    // little larger than the first one.
     let isSpareUnderWay = if case .underWay = writer.spare { true } else { false }
     let lengthMax = isSmall ? options.logBytesMin : isSpareUnderWay ? Self.logBytesOfAMoment / 4 : .max
     let previousLength = min(max(writer.log?.end ?? writer.last.length, previousLengthMin), lengthMax)
@@ -99,7 +105,7 @@ extension ByteStore {
       let least = max(leastCapacity(for: group), options.logBytesMin.roundedUpToPages)
       guard case .refused(let cause) = error, cause.meansFull, least < preferred || isSmall
       else { throw error }
-      // A large log is a comfort.
+      // The recycled log file only saves time, so it is given up.
       discardSpare(&writer)
       try prepare(least, true, &writer)
       try turnToNewLog(for: group, capacity: least, &writer)
@@ -108,26 +114,26 @@ extension ByteStore {
 
   // MARK: The reserve
 
-  /// What a flush will take at most that writes the least, once a log of this size is full of puts.
+  /// The largest size that a minimal flush needs after a log of this size has filled up with puts.
   private func flushBytes(_ writer: Writer, after capacity: UInt64) -> UInt64 {
     let (table, tail) = table.withTable { ($0.checkpointBytes, UInt64($0.tail.bytes)) }
     let above = options.layerAbove?.leastPageBytes ?? 0
     return SpaceReserve.flushBytes(checkpointBytes: table + above, tailBytes: tail + capacity)
   }
 
-  /// And beside it, there is to be a log for removals.
+  /// The size of the reserve: space for a minimal flush and a log for removals.
   private func bytesWanted(_ writer: Writer, after capacity: UInt64) -> UInt64 {
     guard platform.keeps(.keepReserve), !writer.reserve.isBlocked else { return 0 }
     return (flushBytes(writer, after: capacity) + options.logBytesMin).roundedUp(toMultipleOf: 64 << 10)
   }
 
-  /// Once a log of this size follows the one in use, which is full by then.
+  /// The size of the reserve for a log of this size after the current one, which is full by then.
   private func bytesWantedAhead(_ writer: Writer, for capacity: UInt64) -> UInt64 {
     bytesWanted(writer, after: capacity + (writer.log.map { $0.header.capacity - $0.end } ?? 0))
   }
 
-  /// What a commit may write of the reserve, so that it does not wait long; and more than its log has, so that a
-  /// reserve gets whole even if nobody else sees to it.
+  /// The most that a commit adds to the reserve, so that the commit does not wait long. It is more than
+  /// the commit adds to the log, so the reserve becomes complete even without the background.
   private static func growthMax(for group: [Batch]) -> UInt64 {
     4 << 20 + group.reduce(0) { $0 + 2 * UInt64($1.body.count) }
   }
@@ -137,8 +143,8 @@ extension ByteStore {
     return bytesWanted(writer, after: capacity) > writer.reserve.bytes + Self.growthMax(for: group)
   }
 
-  /// At least as large as wanted, or larger by `growthMax`; if `exactly`, no larger either, for the log may need that
-  /// space.
+  /// Grows the reserve to the wanted size, or by `growthMax` at most. If `exactly`, it is also shrunk to
+  /// that size, because the log may need the space.
   private func completeReserve(
     for capacity: UInt64, exactly: Bool, within growthMax: UInt64, _ writer: inout Writer
   ) throws(WriteFailure) {
@@ -153,39 +159,41 @@ extension ByteStore {
     }
   }
 
-  /// What a commit has left for the background.
+  /// Growth of the reserve that a commit left to the background.
   enum ReserveGrowth {
     case none
     case wanted
     case underWay
   }
 
-  /// Has the reserve made whole that a log was begun with a part of. A close does not wait for it.
+  /// Completes the reserve in the background after a log was created with a part of it. A close does not
+  /// wait for this.
   func scheduleReserve() { runInBackground(.spare) { [weak self] in self?.growReserve() } }
 
-  /// For whoever got `true` from `takeReserveOrder`.
+  /// Call this after `takeReserveOrder` returned true.
   func growReserve() {
-    // A compaction may begin a smaller log meanwhile.
+    // A compaction may create a smaller log meanwhile.
     while growReserveByStep(for: logBytesAfterThis) { letOthersIn() }
     writer.withLock { $0.reserveGrowth = .none }
   }
 
-  /// Of the log after the one in use, if that gets full.
+  /// The size of the next log if the current one fills up.
   var logBytesAfterThis: UInt64 {
     writer.withLock { capacity(for: [], previousLength: $0.log?.header.capacity ?? 0) }
   }
 
-  /// Has the reserve grow for a log of this size before there is one, so that no commit has to wait for it. In
-  /// steps, and commits come in between.
+  /// Grows the reserve for a log of this size before the log exists, so that no commit has to wait for
+  /// it. Commits can run between the steps.
   func growReserveAhead(for capacity: UInt64) {
     while growReserveByStep(for: capacity) { letOthersIn() }
   }
 
-  /// False when there is nothing more to do: the file is as large as wanted, or the disk is full, in which case
-  /// the commit that needs the log finds out.
+  /// Returns false when nothing is left to do: the file is large enough, or the disk is full. In the
+  /// latter case, the commit that needs the log reports it.
   private func growReserveByStep(for capacity: UInt64) -> Bool {
     writer.withLock { writer in
-      // A close takes the writer after it has said so, and whoever opens the store then has the directory.
+      // A close sets its flag before it takes the writer's lock, and the next opener owns the directory
+      // afterwards.
       guard !isClosing, !writer.isFreeingSpace, writer.liveBytesWhenFull == nil else { return false }
       let wanted = bytesWantedAhead(writer, for: capacity)
       let step = min(wanted, writer.reserve.bytes + SpaceReserve.stepBytes)
@@ -194,7 +202,7 @@ extension ByteStore {
     }
   }
 
-  /// Gives spare and reserve to the disk; false if there is nothing to give.
+  /// Deletes the recycled log file and the reserve; returns false if neither exists.
   @discardableResult
   func giveUpReserve(_ writer: inout Writer) -> Bool {
     let hadSpare = discardSpare(&writer)
@@ -209,7 +217,7 @@ extension ByteStore {
     return true
   }
 
-  /// As large as there is room for; true if it is as large as wanted.
+  /// Grows the reserve as far as the disk allows; returns true if it has the wanted size.
   @discardableResult
   func restoreReserve(_ writer: inout Writer) -> Bool {
     let capacity = writer.log?.header.capacity ?? options.logBytesMin
@@ -218,8 +226,8 @@ extension ByteStore {
     return writer.reserve.bytes >= wanted
   }
 
-  /// What it was made for may be gone: it is made anew if it is more than twice as large as the next log wants it.
-  /// Commits wait for that, so that none of them finds no reserve.
+  /// Recreates the reserve if it is more than twice as large as needed. Commits wait meanwhile, so that
+  /// none finds the reserve missing.
   func shrinkReserve() {
     let capacity = logBytesAfterThis
     writer.withLock { writer in
@@ -231,24 +239,24 @@ extension ByteStore {
 
   // MARK: When to flush
 
-  /// Of all that is the value of some key, as far as is counted.
+  /// The size of all live data, as far as it is counted.
   var liveBytes: UInt64 {
     table.withTable { table in
       table.segments.reduce(UInt64(table.tail.bytes)) { $0 + ($1?.liveBytes ?? 0) }
     }
   }
 
-  /// A put was refused. What is in the logs takes less space in a segment; if that is worth the checkpoint,
-  /// a flush is due at once, else after removals.
+  /// Called on ENOSPC. Flushes now if compacting the log frees more than the checkpoint costs; otherwise
+  /// waits for deletes.
   private func noteFull(_ writer: inout Writer) {
-    // The first try is of a whole one.
+    // The first attempt writes a full checkpoint.
     let cost = max(flushBytes(writer, after: 0), writer.manifest.checkpoint?.bytes ?? 0)
     let isWorthIt = 8 * writer.logBytes >= cost
     if isWorthIt { writer.liveBytesWhenFull = .max }
     if writer.liveBytesWhenFull == nil { writer.liveBytesWhenFull = liveBytes }
   }
 
-  /// So much was removed since the disk was full that a flush will give space back.
+  /// Whether enough was removed since the disk was full for a flush to free space.
   func hasSpaceToGiveBack(_ writer: Writer) -> Bool {
     guard let before = writer.liveBytesWhenFull else { return false }
     let now = liveBytes
@@ -257,7 +265,7 @@ extension ByteStore {
 }
 
 extension ByteStore.Writer {
-  /// True if the reserve is to grow, and nobody else has it grow already.
+  /// Returns true if the reserve should grow and no other thread is growing it.
   mutating func takeReserveOrder() -> Bool {
     guard reserveGrowth == .wanted else { return false }
     reserveGrowth = .underWay
@@ -270,8 +278,8 @@ extension UInt64 {
 }
 
 extension Table {
-  /// What a checkpoint of the table takes, were all keys removed from it, and without the pages of the layer
-  /// above: an ordinal that is free takes more than one in use.
+  /// The largest size of a checkpoint without the upper layer's pages. It is reached when all keys are
+  /// removed, because a free ordinal takes more space than a used one.
   var checkpointBytes: UInt64 {
     let words = ordinals + 3 * segments.count + slots.overflow.count
     let pages =
@@ -282,7 +290,7 @@ extension Table {
 }
 
 extension ByteStoreError {
-  /// The disk is full, and nothing has been begun that is not known to have failed.
+  /// Whether the error is a full disk, with no operation whose outcome is unknown.
   var asksForSpace: Bool {
     if case .system(let cause) = self { cause.meansFull && !cause.isSync } else { false }
   }

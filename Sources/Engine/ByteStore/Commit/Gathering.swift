@@ -1,23 +1,23 @@
-// How a leader comes to a full group.
+// Decides how long a leader waits for its group to fill.
 //
-// Threads that one group acknowledged come back with their next commits at about the same time. A leader
-// that took the first of them at once would have the others wait for two syncs instead of one. So the first sleeps for a
-// moment, and the last of them leads.
+// Threads that were acknowledged in one group return with their next commits at about the same time. A
+// leader that started at once with the first commit would make the others wait for two syncs instead of
+// one. So the first thread sleeps briefly, and the last one to arrive leads.
 
-/// Whether to wait for company, and for how long: for as many commits as were under way when the last
-/// group ended, and for no longer than half of what a sync takes. Where that was in vain, fewer and fewer
-/// leaders try it.
+/// Whether to wait for more commits, and for how long. The expected size of the next group is the number
+/// of commits that were in progress when the last group ended. The wait takes at most half the duration
+/// of a sync. After waits in vain, fewer and fewer leaders wait.
 struct Gathering {
   private static let nanosecondsMax: UInt64 = 1_000_000
   private static let skipsMax = 64
 
-  /// How many commits the next group may hope for.
+  /// Expected size of the next commit group.
   private(set) var expected = 1
   private var syncNanoseconds: UInt64 = 0
   private var skipsAfterFailure = 0
   private var skipsLeft = 0
 
-  /// Zero if there is nothing to wait for.
+  /// The time to wait in nanoseconds; 0 if no wait is worthwhile.
   mutating func patience(with queued: Int) -> UInt64 {
     guard queued < expected else { return 0 }
     guard skipsLeft == 0 else {
@@ -34,7 +34,7 @@ struct Gathering {
     skipsLeft = skipsAfterFailure
   }
 
-  /// A group of `count` ended; `queued` commits came meanwhile.
+  /// Called when a group of `count` commits ended; `queued` commits arrived meanwhile.
   mutating func groupEnded(_ count: Int, queued: Int, syncNanoseconds: UInt64?) {
     expected = max(count + queued, 1)
     guard let syncNanoseconds else { return }

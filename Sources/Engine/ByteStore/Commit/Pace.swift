@@ -1,12 +1,13 @@
-// How fast commits may come in while a flush has more to do than it gets done.
+// Write throttling: limits the rate of commits when flushes do not keep up.
 //
-// The more log there is beyond what flushes start at, the fewer bytes a second are let in, by all writers together:
+// The more log has accumulated, the fewer bytes per second are accepted from all writers together:
 //
 //   rate := 400 MB/s / 6^(debt - 2)      debt := bytes of log / bytes that start a flush
 //
-// So writers settle at the speed of the flush, whatever that is, between twice and six times the log that starts one,
-// and nobody is stopped for the whole of it. Each waits for what all that wait would take at that rate, but no longer
-// than a limit, which is low for small commits, so that none waits as a large one beside it has to.
+// Writers thereby slow down to the speed of the flush, with a debt between two and six, and no writer is
+// stopped completely. Each commit waits as long as all waiting commits together would take at that rate,
+// up to a limit. The limit is low for small commits, so that they do not wait as long as a large commit
+// beside them.
 
 #if canImport(Darwin)
 import Darwin
@@ -17,33 +18,34 @@ import Glibc
 #endif
 
 enum Pace {
-  /// So many times the bytes that start a flush may come together before anyone waits.
+  /// The debt up to which no commit waits.
   private static let debtFree = 2.0
   private static let bytesPerSecondAtFirst = 400e6
-  /// So many times slower for each further time those bytes.
+  /// The factor by which the rate falls for each further unit of debt.
   private static let steepness = 6.0
-  /// From here on, that the logs are bounded counts more than that commits are quick: limits grow as fast as the rate
-  /// falls. That of small commits stays for a while when it is so many times as high.
+  /// Above this debt, limiting the log has priority over short waits: the limits rise as fast as the
+  /// rate falls. The limit of small commits stops rising at `growthOfSmall` until the highest debt.
   private static let debtHigh = 4.0
   private static let growthOfSmall = 3.75
   private static let debtHighest = 6.0
 
-  /// Commits up to this size are small: with the longest sync of the device, one stays within 50 ms of that sync, and
-  /// up to the highest debt within 100 ms.
+  /// The size up to which commits are small. A small commit waits at most 50 ms in addition to the
+  /// longest sync of the device, and at most 100 ms at the highest debt.
   private static let bytesSmall = 64 << 10
   private static let secondsMaxOfSmall = 0.016
-  /// From twice that size on, one waits until all that wait have had so much, which hardly any device falls short of.
+  /// From twice that size on, the limit is the time that all waiting bytes take at this rate, which
+  /// almost every device exceeds.
   private static let bytesPerSecondLeast = 2e6
   private static let secondsMax = 10.0
 
-  /// Of a wait, before the debt is looked at again.
+  /// The length of one wait before the debt is checked again.
   static let secondsOfStep = 0.005
 
   static func isBehind(logBytes: UInt64, flushBytes: UInt64) -> Bool {
     debt(logBytes, flushBytes) > debtFree
   }
 
-  /// In seconds. `allBytes` are those of all commits that wait now, this one included.
+  /// The wait in seconds. `allBytes` is the size of all commits that are waiting, including this one.
   static func delay(
     forBytes bytes: Int, ofAll allBytes: Int, logBytes: UInt64, flushBytes: UInt64
   ) -> Double {

@@ -1,10 +1,11 @@
-// A commit between its two halves.
+// A commit between `enqueue` and `finish`.
 
-/// A commit that has its place in the order, and that `ByteStore.finish` has still to be called with.
+/// A commit that has its position in the order. `ByteStore.finish` must still be called with it.
 package struct PendingCommit: @unchecked Sendable {
-  // The ticket is touched under the lock of the state that it is queued in, and by the leader alone.
+  // Why `@unchecked Sendable` holds: the ticket is only accessed under the lock of its queue's state,
+  // and by the leader.
   let ticket: Ticket
 
-  /// It did not happen, and will not.
+  /// Whether the commit has failed for good.
   package var isRefused: Bool { ticket.isRefused }
 }

@@ -1,26 +1,26 @@
-// What a sync is worth where a store lies (docs/reliability.md, C1).
+// How durable a sync is on a given file system (docs/reliability.md, C1).
 
-/// Which file system a directory lies on, and how far its syncs reach.
+/// The file system of a directory, and how far its syncs reach.
 package struct DurabilityReport: Hashable, Sendable {
   package enum Medium: String, CaseIterable, Sendable {
-    /// A file system of this machine, on a device of its own.
+    /// A local file system on a device.
     case device
-    /// In memory: it survives the process, and not the machine.
+    /// A file system in memory: it survives the process but not the machine.
     case memory
-    /// Something below decides, or a file system that we do not know: FUSE, overlays, folders of the host.
+    /// A layered or unknown file system: FUSE, an overlay, a shared folder of the host.
     case unknown
-    /// On another machine. A writer refuses it.
+    /// A file system on another machine. A writer refuses it.
     case network
   }
 
   package enum Sync: String, Sendable {
     case fdatasync
     case fullFlush = "F_FULLFSYNC"
-    /// Darwin's own, where there is no full flush: it leaves bytes in the device's cache.
+    /// Darwin's `fsync`, used if there is no full flush. It leaves bytes in the device's cache.
     case fsync
   }
 
-  /// As the system names it, or its number.
+  /// The system's name for the file system, or its number.
   package var fileSystem: String
   package var medium: Medium
   package var sync: Sync
@@ -37,7 +37,7 @@ package struct DurabilityReport: Hashable, Sendable {
     case unknown
   }
 
-  /// Whether what was synced survives a power loss, if the device keeps its word.
+  /// Whether synced bytes survive a power loss, provided that the device honours flushes.
   package var verdict: Verdict {
     switch medium {
     case .device: sync == .fsync ? .notDurable : .durable
@@ -63,14 +63,14 @@ extension DurabilityReport: CustomStringConvertible {
 // MARK: Linux
 
 extension DurabilityReport {
-  /// By the number that `fstatfs` gives.
+  /// Maps the type number that `fstatfs` returns.
   package static func linux(type: UInt32) -> DurabilityReport {
     let known = linuxTypes[type]
     let name = known?.name ?? "file system 0x" + String(type, radix: 16)
     return DurabilityReport(fileSystem: name, medium: known?.medium ?? .unknown, sync: .fdatasync)
   }
 
-  /// The numbers are those of statfs(2) and linux/magic.h.
+  /// The numbers of statfs(2) and linux/magic.h.
   private static let linuxTypes: [UInt32: (name: String, medium: Medium)] = [
     0x0000_EF53: ("ext4", .device), 0x5846_5342: ("xfs", .device), 0x9123_683E: ("btrfs", .device),
     0xF2F5_2010: ("f2fs", .device), 0x2FC1_2FC1: ("zfs", .device), 0xCA45_1A4E: ("bcachefs", .device),
@@ -78,9 +78,9 @@ extension DurabilityReport {
     0x2405_1905: ("ubifs", .device), 0x0000_72B6: ("jffs2", .device), 0x0000_4D44: ("vfat", .device),
     0x2011_BAB0: ("exfat", .device), 0x7366_746E: ("ntfs3", .device),
     0x0102_1994: ("tmpfs", .memory), 0x8584_58F6: ("ramfs", .memory), 0x9584_58F6: ("hugetlbfs", .memory),
-    // What is below them may be any of the others, and an overlay may have been mounted without syncs.
+    // The underlying file system can be any of the others, and an overlay may be mounted without syncs.
     0x6573_5546: ("fuse", .unknown), 0x794C_7630: ("overlay", .unknown), 0xF15F: ("ecryptfs", .unknown),
-    // Folders of the machine that this one is a guest of.
+    // Shared folders of the host of this virtual machine.
     0x0102_1997: ("9p", .unknown), 0x786F_4256: ("vboxsf", .unknown),
     0x0000_6969: ("nfs", .network), 0x0000_517B: ("smb", .network), 0xFE53_4D42: ("smb2", .network),
     0xFF53_4D42: ("cifs", .network), 0x5346_414F: ("afs", .network), 0x6B41_4653: ("kafs", .network),
@@ -92,7 +92,7 @@ extension DurabilityReport {
 // MARK: Darwin
 
 extension DurabilityReport {
-  /// By what `fstatfs` says, and by whether a full flush of the directory succeeded.
+  /// Maps the result of `fstatfs` and whether a full flush of the directory succeeded.
   package static func darwin(typeName: String, isLocal: Bool, hasFullFlush: Bool) -> DurabilityReport {
     DurabilityReport(
       fileSystem: typeName, medium: darwinMedium(typeName, isLocal),

@@ -1,38 +1,39 @@
-// The seam to the disk: every byte that a store reads or writes passes one of these calls.
+// The interface to the disk: every byte that a store reads or writes passes through these calls.
 //
-// The calls are as small as the system's own, so that a simulated disk can fail, shorten or lose each
-// of them (docs/reliability.md, T1 and T2). Loops over short transfers live above, in WholeTransfers.swift.
+// Each call maps to one system call, so that a simulated disk can fail, shorten or lose each of them
+// (docs/reliability.md, T1 and T2). The loops over short transfers are in WholeTransfers.swift.
 
-/// Where directories come from.
+/// Creates and opens directories.
 package protocol FileSystem: Sendable {
-  /// Makes the directory `path` and those above it that are missing, each private to the user. When it
-  /// returns, all of them are on stable storage. Succeeds if `path` exists already.
+  /// Creates the directory `path` and its missing parents, each private to the user. On return, all of
+  /// them are on stable storage. Succeeds if `path` already exists.
   func createDirectory(_ path: String) throws(SystemFailure)
   /// Opens an existing directory.
   func openDirectory(_ path: String) throws(SystemFailure) -> any OpenDirectory
 }
 
-/// A directory of files. Names are plain: no slash, never text of a user.
+/// A directory of files. Names are plain: they contain no slash and no text of a user.
 package protocol OpenDirectory: Sendable {
   var path: String { get }
   /// The names of all entries, in no particular order, without `.` and `..`.
   func names() throws(SystemFailure) -> [String]
-  /// The kind of the entry with a name; nil if there is none. The entry is not opened.
+  /// The kind of the entry with a name; nil if there is none. Does not open the entry.
   func kind(of name: String) throws(SystemFailure) -> EntryKind?
-  /// A new, empty file, private to the user; fails if the name is taken.
+  /// Creates an empty file, private to the user. Fails if the name is taken.
   func createFile(_ name: String) throws(SystemFailure) -> any OpenFile
-  /// Opens a plain file. A failure says what else has the name, and nothing else is waited for.
+  /// Opens a regular file. If the entry is of another kind, the error names the kind, and the call does
+  /// not block.
   func openFile(_ name: String, _ access: FileAccess) throws(SystemFailure) -> any OpenFile
-  /// Gives an entry another name, replacing the file that had it, in one step.
+  /// Renames an entry atomically, replacing any file of the new name.
   func rename(_ name: String, to newName: String) throws(SystemFailure)
   func remove(_ name: String) throws(SystemFailure)
   /// Returns once the names are on stable storage.
   func sync() throws(SystemFailure)
-  /// What a sync of this directory and its files is worth.
+  /// How durable a sync of this directory and its files is.
   func durability() throws(SystemFailure) -> DurabilityReport
-  /// Takes the lock of this directory, or says who holds it. To read is to write nothing for it: where the file
-  /// is not there, none is made, and everyone is kept out all the same. Without a name, the directory alone is locked,
-  /// which every opener locks first.
+  /// Takes the lock of this directory, or returns its holder. A reader writes nothing: if the lock file
+  /// does not exist, it locks the directory alone, which excludes everyone as well. Every opener locks
+  /// the directory first. Without a name, only the directory is locked.
   func lock(_ name: String?, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult
 }
 
@@ -43,26 +44,25 @@ package enum DirectoryLockResult: Sendable {
   case held(by: Int32?)
 }
 
-/// Held until `release()`; a process that dies lets go of it.
+/// A lock that is held until `release()` or the death of the process.
 package protocol DirectoryLock: Sendable {
   func release()
 }
 
-/// An open file. Transfers may be short, exactly as the system's.
+/// An open file. Transfers may be short, as with the system's own calls.
 package protocol OpenFile: Sendable {
   var path: String { get }
   func size() throws(SystemFailure) -> UInt64
-  /// Fills the front of `buffer` and returns how much; 0 means the end of the file.
+  /// Reads into the front of `buffer` and returns the byte count; 0 means the end of the file.
   func read(into buffer: inout MutableRawSpan, at offset: UInt64) throws(SystemFailure) -> Int
-  /// Writes the front of `bytes` and returns how much.
+  /// Writes a prefix of `bytes` and returns its size.
   func write(_ bytes: RawSpan, at offset: UInt64) throws(SystemFailure) -> Int
   /// Returns once everything written so far, and the size, are on stable storage.
   func sync() throws(SystemFailure)
-  /// Lets the disk begin with what was written of `range`, so that less is left for the next sync. It promises nothing,
-  /// and what goes wrong is for that sync to tell.
+  /// Starts writeback of `range`, so that the next sync has less to do. Gives no guarantee; errors
+  /// surface in that sync.
   func startWriting(_ range: Range<UInt64>)
-  /// Lets the disk begin to read `range`, which is wanted soon. It promises nothing, and what goes wrong is for that read
-  /// to tell.
+  /// Starts read-ahead of `range`. Gives no guarantee; errors surface in the read.
   func startReading(_ range: Range<UInt64>)
   func close()
 }

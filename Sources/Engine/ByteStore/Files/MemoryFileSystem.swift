@@ -1,4 +1,4 @@
-// Files that live and die with the process: for databases in memory.
+// A file system in memory, for databases without a disk.
 
 #if canImport(Darwin)
 import Darwin
@@ -8,7 +8,7 @@ import Musl
 import Glibc
 #endif
 
-/// A file system of its own, empty at first. Nothing in it survives its last reference.
+/// A separate, initially empty file system. Its content is freed with its last reference.
 package final class MemoryFileSystem: FileSystem {
   private let directories = Locked(["/": MemoryDirectory("/"), ".": MemoryDirectory(".")])
 
@@ -106,7 +106,7 @@ private final class MemoryLock: DirectoryLock {
   func release() { isLocked.withLock { $0 = false } }
 }
 
-/// Bytes in chunks; one that was never written, or only with zeros, takes no memory.
+/// A file stored in chunks. A chunk that was never written, or only with zeros, takes no memory.
 private final class MemoryFile: OpenFile {
   private static let chunkBytes = 64 << 10
 
@@ -170,7 +170,7 @@ private final class MemoryFile: OpenFile {
     var inBuffer: Range<Int>
   }
 
-  /// A range of the file, chunk by chunk.
+  /// Splits a range of the file into pieces that each lie in one chunk.
   private static func pieces(_ start: Int, _ count: Int) -> [Piece] {
     var pieces: [Piece] = []
     var done = 0
@@ -185,7 +185,7 @@ private final class MemoryFile: OpenFile {
 }
 
 extension Platform {
-  /// The machine, but for its disk.
+  /// The real clock and random source with a file system in memory.
   package static var memory: Platform {
     Platform(fileSystem: MemoryFileSystem(), clock: SystemClock(), random: SystemRandom())
   }

@@ -1,4 +1,4 @@
-// How much memory the machine, or the container that the process runs in, has left.
+// How much memory the machine, or the container of the process, has left.
 
 #if canImport(Darwin)
 import Darwin
@@ -9,11 +9,11 @@ import Glibc
 #endif
 
 package protocol MemoryGauge: Sendable {
-  /// What could be had at once without taking it from anyone, of all that there is: 0 to 1; nil if nobody tells.
+  /// The available fraction of all memory, from 0 to 1; nil if the system does not report it.
   func shareLeft() -> Double?
 }
 
-/// What the system says.
+/// Reads the system's own statistics.
 package struct SystemMemoryGauge: MemoryGauge {
   package init() {}
 
@@ -48,7 +48,7 @@ package struct SystemMemoryGauge: MemoryGauge {
   }
   #endif
 
-  /// From lines such as `MemAvailable:   1234 kB`.
+  /// Parses lines such as `MemAvailable:   1234 kB`.
   static func ofMachine(_ text: String) -> Double? {
     guard let total = number(after: "MemTotal:", in: text), total > 0,
       let available = number(after: "MemAvailable:", in: text)
@@ -56,7 +56,8 @@ package struct SystemMemoryGauge: MemoryGauge {
     return min(Double(available) / Double(total), 1)
   }
 
-  /// Of a control group; nil if it has no limit. File pages that nobody uses are as good as free.
+  /// The available fraction of a control group; nil if it has no limit. Inactive file pages count as
+  /// free.
   static func ofGroup(limit: String, used: String, statistics: String) -> Double? {
     guard let limit = number(after: "", in: limit), limit > 0, let used = number(after: "", in: used) else {
       return nil

@@ -1,11 +1,11 @@
-// What a store takes from the world around it, passed in so that tests can play the world.
+// What a store needs from the outside world, passed in so that tests can simulate it.
 
-/// The files, the time and the dice that a store uses. Nothing below the API reaches for them elsewhere.
+/// The file system, clock and random source of a store. Below the API, no code gets them elsewhere.
 package struct Platform: Sendable {
   package var fileSystem: any FileSystem
   package var clock: any StoreClock
   package var random: any RandomSource
-  /// Only the mutants campaign sets it, to see that some test notices.
+  /// Set only by the mutants campaign, which checks that a test fails.
   package var brokenRule: Rule?
 
   package init(fileSystem: any FileSystem, clock: any StoreClock, random: any RandomSource) {

@@ -1,7 +1,7 @@
-// The seam on a real kernel. All system calls on files and directories are here.
+// The file system interface on a real kernel. It contains all system calls on files and directories.
 //
-// Ownership: a `Descriptor` is the one owner of its number and closes it once. Buffers are borrowed for
-// the length of a call.
+// Ownership: a `Descriptor` owns its file descriptor and closes it once. Buffers are borrowed for the
+// duration of a call.
 
 internal import CFileSystem
 import Synchronization
@@ -27,15 +27,15 @@ package struct PosixFileSystem: FileSystem {
       guard isNew || errno == EEXIST || errno == EISDIR else {
         throw SystemFailure(operation: "mkdir", path: prefix, code: errno)
       }
-      // Whatever the user's mask has left of it.
+      // Sets the full mode again, because the umask may have removed bits.
       if isNew { _ = unsafe chmod(prefix, 0o700) }
-      // One that exists may have been made by a process that died before its sync.
+      // An existing directory may have been created by a process that died before its sync.
       do throws(SystemFailure) {
         try openDirectory(parent).sync()
       } catch {
-        // Directories of the system that we may pass through and not read: none of them is new.
+        // A system directory that we may traverse but not read. It is not new.
         guard !isNew, error.code == EACCES else {
-          // Gone again, so that the next open makes it, and does not take it for durable.
+          // Removed, so that the next open creates it again instead of taking it for durable.
           if isNew { _ = unsafe rmdir(prefix) }
           throw error
         }
@@ -51,7 +51,7 @@ package struct PosixFileSystem: FileSystem {
   }
 }
 
-/// The system would take what stands before it for the whole.
+/// Throws for a NUL, because the system would take the text before it for the whole path.
 private func refuseNul(in path: String, _ operation: String) throws(SystemFailure) {
   guard path.utf8.contains(0) else { return }
   throw SystemFailure(operation: operation, path: StorePath.shown(path), code: EINVAL)
@@ -67,7 +67,7 @@ private final class PosixDirectory: OpenDirectory {
   }
 
   func names() throws(SystemFailure) -> [String] {
-    // A descriptor of its own: the stream takes it over and moves its position.
+    // `fdopendir` takes ownership of the descriptor and moves its position, so it gets a separate one.
     let copy = unsafe openat(descriptor.number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard copy >= 0 else { throw failure("open", nil) }
     guard let stream = unsafe fdopendir(copy) else {
@@ -105,7 +105,8 @@ private final class PosixDirectory: OpenDirectory {
       descriptor.number, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw failure("create", name).telling(obstacle(name)) }
     let owner = Descriptor(file)
-    // The user's mask may have taken what the next open needs. A file system without modes has its own.
+    // The umask may have removed permissions that the next open needs. File systems without modes report
+    // their own.
     var status = stat()
     guard unsafe fstat(file, &status) == 0 else { throw failure("fstat", name) }
     if status.st_mode & 0o777 != 0o600, fchmod(file, 0o600) != 0, status.st_mode & 0o600 != 0o600 {
@@ -117,13 +118,13 @@ private final class PosixDirectory: OpenDirectory {
   func openFile(_ name: String, _ access: FileAccess) throws(SystemFailure) -> any OpenFile {
     try refuseNul(in: name, "open")
     let mode = access == .read ? O_RDONLY : O_RDWR
-    // Without blocking: a pipe that lies there would keep us waiting for its other end.
+    // `O_NONBLOCK`, because opening a pipe would otherwise wait for its other end.
     let file = unsafe openat(descriptor.number, name, mode | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard file >= 0 else { throw failure("open", name).telling(obstacle(name)) }
     return PosixFile(path: "\(path)/\(name)", descriptor: try plainFile(file, name))
   }
 
-  /// Takes over the descriptor.
+  /// Takes ownership of the descriptor.
   private func plainFile(_ file: Int32, _ name: String) throws(SystemFailure) -> Descriptor {
     let owner = Descriptor(file)
     var status = stat()
@@ -150,7 +151,7 @@ private final class PosixDirectory: OpenDirectory {
     }
   }
 
-  /// The kind of an entry that is no regular file.
+  /// The kind of an entry that is not a regular file; nil for a file or no entry.
   private func obstacle(_ name: String) -> EntryKind? {
     guard let kind = try? kind(of: name), kind != .file else { return nil }
     return kind
@@ -171,7 +172,7 @@ private final class PosixDirectory: OpenDirectory {
     let name = unsafe withUnsafePointer(to: &status.f_fstypename) { tuple in
       unsafe tuple.withMemoryRebound(to: CChar.self, capacity: 16) { unsafe String(cString: $0) }
     }
-    // A directory takes the same calls as its files.
+    // A directory accepts the same calls as its files.
     let hasFullFlush = fcntl(descriptor.number, F_FULLFSYNC) == 0
     return .darwin(
       typeName: name, isLocal: status.f_flags & UInt32(MNT_LOCAL) != 0, hasFullFlush: hasFullFlush)
@@ -184,8 +185,8 @@ private final class PosixDirectory: OpenDirectory {
     #endif
   }
 
-  /// The directory first, which is there for everyone, then the file: whoever may write nothing finds no file
-  /// where there has been no writer, and has to keep a later one out.
+  /// Locks the directory first and then the file. A reader that may not write finds no lock file before
+  /// the first writer. The lock of the directory lets it exclude later writers all the same.
   func lock(_ name: String?, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
     let place = unsafe openat(descriptor.number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard place >= 0 else { throw failure("open", nil) }
@@ -196,7 +197,7 @@ private final class PosixDirectory: OpenDirectory {
       case .held(let holder): return .held(by: holder ?? name.flatMap(recordedHolder))
       }
     } catch {
-      // Where no directory can be locked, writers have the file to keep each other out.
+      // If directories cannot be locked, the lock file still excludes writers from each other.
       guard name != nil, access == .readAndWrite, error.operation == PosixLock.operation else { throw error }
     }
     guard let name, let file = try openLock(name, access) else {
@@ -211,7 +212,7 @@ private final class PosixDirectory: OpenDirectory {
     }
   }
 
-  /// Nil if it is not there and may not be made.
+  /// Nil if the file does not exist and may not be created.
   private func openLock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> Descriptor? {
     try refuseNul(in: name, "open")
     let flags = access == .read ? O_RDONLY : O_RDWR | O_CREAT
@@ -224,7 +225,7 @@ private final class PosixDirectory: OpenDirectory {
     let owner = try plainFile(file, name)
     var status = stat()
     guard unsafe fstat(file, &status) == 0 else { throw failure("fstat", name) }
-    // Made just now, perhaps, and of its mode the user's mask has left only a part.
+    // The file may just have been created, with a mode that the umask reduced.
     if access == .readAndWrite, status.st_size == 0 { _ = fchmod(file, 0o600) }
     return owner
   }
@@ -239,7 +240,7 @@ private final class PosixDirectory: OpenDirectory {
 }
 
 extension EntryKind {
-  /// Nil for a kind that no system has today.
+  /// Nil for an unknown kind.
   fileprivate init?(mode: mode_t) {
     switch mode & S_IFMT {
     case S_IFREG: self = .file
@@ -297,7 +298,7 @@ private final class PosixFile: OpenFile {
   }
 
   func startReading(_ range: Range<UInt64>) {
-    // No bytes would mean all from there on.
+    // A length of 0 would mean everything from the offset on.
     guard !range.isEmpty else { return }
     #if canImport(Darwin)
     var wanted = radvisory(ra_offset: off_t(range.lowerBound), ra_count: Int32(clamping: range.count))
@@ -316,11 +317,11 @@ private final class PosixFile: OpenFile {
 }
 
 #if canImport(Darwin)
-/// Of a file or a directory.
+/// Flushes a file or a directory to stable storage.
 private func fullSync(_ descriptor: Descriptor, _ path: String) throws(SystemFailure) {
   if fcntl(descriptor.number, F_FULLFSYNC) == 0 { return }
-  // Some file systems do not know the full flush; what the plain one promises is all they have.
-  // Any other failure is one.
+  // Some file systems do not support the full flush and offer only a plain fsync. Any other error is a
+  // failure.
   guard errno == ENOTSUP || errno == EINVAL || errno == ENOTTY else {
     throw SystemFailure(operation: "fullfsync", path: path, code: errno)
   }
@@ -330,7 +331,7 @@ private func fullSync(_ descriptor: Descriptor, _ path: String) throws(SystemFai
 }
 #endif
 
-/// The lock of a directory and that of the file in it, let go of in the opposite order.
+/// The locks of a directory and of its lock file, released in the opposite order.
 private struct PosixLockPair: DirectoryLock {
   let directory: PosixLock?
   let file: PosixLock
@@ -346,8 +347,8 @@ private struct PosixLockPair: DirectoryLock {
   }
 }
 
-/// flock, because a record lock vanishes with any descriptor of its file. A list of what this process
-/// holds stands beside it, for file systems on which flock does not exclude the same process.
+/// Uses flock, because a record lock is lost when any descriptor of its file is closed. A process-wide
+/// list of held locks covers file systems on which flock does not exclude the same process.
 private final class PosixLock: DirectoryLock {
   private struct Identity: Hashable {
     var device: UInt64
@@ -356,7 +357,7 @@ private final class PosixLock: DirectoryLock {
 
   enum Attempt {
     case acquired(PosixLock)
-    /// The process, where the list knows it.
+    /// The holder's process id, if the list contains it.
     case held(by: Int32?)
   }
 
@@ -364,7 +365,7 @@ private final class PosixLock: DirectoryLock {
   private static let recordBytes = 4096
 
   private struct Holder: Equatable {
-    /// A child that was forked has a copy of its parent's list, and holds none of it.
+    /// A forked child has a copy of its parent's list but holds none of these locks.
     var processID: Int32
     var isLettingGo = false
   }
@@ -390,7 +391,8 @@ private final class PosixLock: DirectoryLock {
     }
     let identity = Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
     let me = getpid()
-    // A new file may have the number of one that is removed, and just being closed: that is waited for.
+    // A new file may get the inode number of a removed file whose lock is just being released. The call
+    // waits for that.
     let lettingGo = Holder(processID: me, isLettingGo: true)
     let isNew = held.withLock(when: { $0[identity] != lettingGo }) { held in
       guard held[identity]?.processID != me else { return false }
@@ -409,19 +411,20 @@ private final class PosixLock: DirectoryLock {
 
   func release() {
     guard isHeld.exchange(false, ordering: .acquiringAndReleasing) else { return }
-    // A forked child shares the lock and must leave it alone when it cleans up.
+    // A forked child shares the lock and must not unlock it during cleanup.
     guard processID == getpid() else {
       descriptor.close()
       return
     }
     Self.held.withLock { $0[identity] = Holder(processID: processID, isLettingGo: true) }
-    // Not under the lock of the list: a child that is forked meanwhile would never get it.
+    // Not while holding the list's lock, because a child that is forked meanwhile could never acquire
+    // it.
     descriptor.close(unlocking: true)
     Self.held.withLock { $0[identity] = nil }
     Self.held.wakeAll()
   }
 
-  /// The process number that the holder wrote, if it reads like one. Only for the text of an error.
+  /// The process id that the holder wrote, if it can be parsed. It is only used in the text of an error.
   static func recordedHolder(in file: Descriptor) -> Int32? {
     var text = [UInt8](repeating: 0, count: 16)
     let got = unsafe pread(file.number, &text, text.count, 0)
@@ -430,18 +433,19 @@ private final class PosixLock: DirectoryLock {
   }
 
   static func recordHolder(in file: Descriptor) {
-    // A courtesy to whoever finds the store locked; the lock holds without it, so errors do not count. A whole block in
-    // the place of another needs nothing of the disk first, as a few bytes would, or a file that is cut.
+    // Informs openers that find the store locked. The lock holds without it, so errors are ignored.
+    // Overwriting a whole block needs no read from the disk, unlike writing a few bytes or truncating
+    // the file.
     var text = Array("\(getpid())\n".utf8)
     text += [UInt8](repeating: UInt8(ascii: " "), count: Self.recordBytes - 1 - text.count)
     text.append(UInt8(ascii: "\n"))
     let taken = unsafe pwrite(file.number, text, text.count, 0)
-    // Rather nobody than the one before.
+    // No process id is better than the previous holder's.
     if taken != text.count { _ = ftruncate(file.number, 0) }
   }
 }
 
-/// The one owner of a descriptor: closes it once, when told to or when released.
+/// The only owner of a descriptor. Closes it once, on `close` or on deinit.
 private final class Descriptor: Sendable {
   let number: Int32
   private let isOpen = Atomic(true)
@@ -450,8 +454,8 @@ private final class Descriptor: Sendable {
 
   deinit { close() }
 
-  /// True for the call that really closed it. To unlock is not left to the closing: a child that was
-  /// forked and is not yet another program holds a copy of the descriptor, and with it the lock.
+  /// Returns true for the call that actually closed it. Unlocking is explicit, because a forked child
+  /// that has not called exec yet holds a copy of the descriptor, and with it the lock.
   @discardableResult
   func close(unlocking: Bool = false) -> Bool {
     guard isOpen.exchange(false, ordering: .acquiringAndReleasing) else { return false }

@@ -1,7 +1,7 @@
-// A directory that is read and never written: what an open has to write is kept in memory beside it.
+// A directory that is read but never written. The writes of an open are kept in memory.
 //
-// An open repeats the bytes of the last group, deletes leftovers and writes a manifest where there is none. Here all
-// of that is seen by the store and by nobody else, and gone with it.
+// An open rewrites the bytes of the last group, deletes leftovers and creates a missing manifest. Here
+// only this store sees these changes, and they are discarded with it.
 
 import Synchronization
 
@@ -13,7 +13,7 @@ import Musl
 import Glibc
 #endif
 
-/// Another file system, of which one directory stays as it is.
+/// Another file system, with one directory protected against changes.
 struct ReadOnlyFileSystem: FileSystem {
   let base: any FileSystem
   let protected: String
@@ -31,10 +31,10 @@ struct ReadOnlyFileSystem: FileSystem {
   }
 }
 
-/// Names and bytes as they would be if all writes had been done.
+/// Names and bytes as they would be if all writes had been applied.
 private final class ReadOnlyDirectory: OpenDirectory {
   private let base: any OpenDirectory
-  /// What differs from the disk: files that were opened, made or renamed; nil for those that are gone.
+  /// Differences from the disk: opened, created and renamed files; nil marks a deleted file.
   private let changes = Locked<[String: ReadOnlyContent?]>([:])
 
   init(_ base: any OpenDirectory) { self.base = base }
@@ -68,7 +68,7 @@ private final class ReadOnlyDirectory: OpenDirectory {
     if case .some(nil) = known { throw failure("open", name, ENOENT) }
     let content = (known ?? nil) ?? ReadOnlyContent(name: name)
     let file = try content.name.map { name throws(SystemFailure) in try base.openFile(name, .read) }
-    // Someone may have opened it meanwhile: all see the same writes.
+    // Another thread may have opened the file meanwhile. All openers share the same writes.
     let shared = changes.withLock { changes in
       if case .some(.some(let other)) = changes[name] { return other }
       changes[name] = .some(content)
@@ -103,17 +103,17 @@ private final class ReadOnlyDirectory: OpenDirectory {
   }
 }
 
-/// What was written to a file, in pages; the rest is on the disk.
+/// The pages written to a file. All other pages are read from the disk.
 private final class ReadOnlyContent: Sendable {
   static let pageBytes = 4096
 
   struct State {
-    /// Nil while it is that of the file.
+    /// Nil while it equals the size on disk.
     var size: UInt64?
     var pages: [UInt64: [UInt8]] = [:]
   }
 
-  /// On the disk; nil for a new file.
+  /// The name on disk; nil for a new file.
   let name: String?
   let state = Locked(State())
 
@@ -141,7 +141,7 @@ private final class ReadOnlyFile: OpenFile {
   func read(into buffer: inout MutableRawSpan, at offset: UInt64) throws(SystemFailure) -> Int {
     let left = try size().subtractingReportingOverflow(offset)
     guard !left.overflow, left.partialValue > 0 else { return 0 }
-    // As much as comes from one place: transfers may be short.
+    // A short transfer that ends where the source changes between memory and disk.
     let (page, place) = Self.page(at: offset)
     let inPage = min(UInt64(ReadOnlyContent.pageBytes - place), left.partialValue, UInt64(buffer.byteCount))
     if let written = content.state.withLock({ $0.pages[page] }) {
@@ -157,7 +157,7 @@ private final class ReadOnlyFile: OpenFile {
       let count = try base.read(into: &window, at: offset)
       guard count == 0 else { return count }
     }
-    // Behind the end on the disk, and before what was written behind that.
+    // A hole between the end of the file on disk and bytes that were written after it.
     for index in 0..<Int(inPage) { buffer.storeBytes(of: 0, toByteOffset: index, as: UInt8.self) }
     return Int(inPage)
   }

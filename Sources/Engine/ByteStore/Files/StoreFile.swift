@@ -1,6 +1,6 @@
-// The names of a store's files. A name is our own word or number, never text of a user.
+// The names of a store's files. They consist of fixed words and numbers, never of a user's text.
 
-/// What a file of a store is; stands in every header.
+/// The kind of a store's file; part of every header.
 package enum FileKind: UInt8 {
   case manifest = 1
   case log = 2
@@ -12,15 +12,15 @@ package enum StoreFile {
   package static let manifest = "MANIFEST"
   package static let newManifest = "MANIFEST.new"
   package static let lock = "LOCK"
-  /// A log to be: at its full size, without a header.
+  /// A recycled log file: full size, no header.
   package static let spare = "SPARE"
-  /// Space for the day on which the disk is full.
+  /// Space that is freed when the disk is full.
   package static let reserve = "RESERVE"
-  /// Before the name that a file had when salvage took it out of the way, with a number in between.
+  /// The prefix of a file that salvage put into quarantine, followed by a number and the original name.
   private static let setAsidePrefix = "set-aside-"
-  /// Before the name that a file of an unfinished salvage will get.
+  /// The prefix of a file of an unfinished salvage, followed by the final name.
   private static let salvagedPrefix = "salvaged-"
-  /// Stands in a backup until it is whole.
+  /// The marker file of a backup that is not complete yet.
   package static let backupMark = "BACKUP"
   private static let logPrefix = "log-"
   private static let segmentPrefix = "segment-"
@@ -32,7 +32,7 @@ package enum StoreFile {
   package static func segment(_ number: FileNumber) -> String { name(segmentPrefix, number.value) }
   package static func checkpoint(_ number: FileNumber) -> String { name(checkpointPrefix, number.value) }
 
-  /// The number of a log's name, or nil for any other name.
+  /// The number in a log's name; nil for any other name.
   package static func logNumber(of name: String) -> LogNumber? {
     number(of: name, logPrefix).map { LogNumber($0) }
   }
@@ -51,7 +51,7 @@ package enum StoreFile {
     segmentNumber(of: name) != nil || isCheckpoint(name)
   }
 
-  /// Whether a store gives the name to a file of its own, or gave it once.
+  /// Whether the store uses the name for its own files, or ever used it.
   package static func isStoreName(_ name: String) -> Bool {
     [manifest, newManifest, lock, spare, reserve, backupMark].contains(name)
       || logNumber(of: name) != nil || isSegmentOrCheckpoint(name) || isSalvaged(name)
@@ -63,7 +63,7 @@ package enum StoreFile {
     "\(setAsidePrefix)\(digits(number, setAsideDigitsMin))-\(name)"
   }
 
-  /// Which salvage set a file aside, and the name that it had; nil for any other name.
+  /// The number of the salvage and the file's original name; nil for a name without that prefix.
   package static func setAsideParts(of name: String) -> (number: UInt64, original: String)? {
     guard name.hasPrefix(setAsidePrefix) else { return nil }
     let rest = name.dropFirst(setAsidePrefix.count)

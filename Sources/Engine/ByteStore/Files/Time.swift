@@ -1,4 +1,4 @@
-// Time and dice: the seams, and the machine's own.
+// The interfaces for time and randomness, and the system's implementations.
 
 #if canImport(Darwin)
 import Darwin
@@ -9,9 +9,9 @@ import Glibc
 #endif
 
 package protocol StoreClock: Sendable {
-  /// Microseconds since 1970, as the wall clock says; it may jump either way.
+  /// Microseconds since 1970 by the wall clock, which may jump in either direction.
   func wallMicroseconds() -> Int64
-  /// Nanoseconds that only ever grow; for timeouts.
+  /// Monotonic nanoseconds, for timeouts.
   func monotonicNanoseconds() -> UInt64
 }
 

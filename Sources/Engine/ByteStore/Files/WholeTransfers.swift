@@ -1,4 +1,4 @@
-// Transfers that are whole or fail, over calls that may be short or interrupted.
+// Complete transfers over calls that may be short or interrupted.
 
 #if canImport(Darwin)
 import Darwin
@@ -17,7 +17,7 @@ extension OpenFile {
     while done < bytes.byteCount {
       do throws(SystemFailure) {
         let taken = try write(bytes.extracting(droppingFirst: done), at: offset + UInt64(done))
-        // A device that takes nothing and reports nothing would keep us here forever.
+        // A device that takes nothing and reports no error would cause an endless loop.
         guard taken > 0 else { throw SystemFailure(operation: "pwrite", path: path, code: EIO) }
         done += platform.keeps(.finishShortWrites) ? taken : bytes.byteCount
       } catch {
@@ -26,8 +26,8 @@ extension OpenFile {
     }
   }
 
-  /// One sync and no second: after a failure the system may forget what it could not write, and the
-  /// next sync would succeed (docs/reliability.md, F4).
+  /// Syncs once and never retries. After a failure the system may drop the pages that it could not
+  /// write, and the next sync would succeed without them (docs/reliability.md, F4).
   package func syncOnce(_ platform: Platform) throws(SystemFailure) {
     do throws(SystemFailure) {
       try sync()
@@ -37,12 +37,12 @@ extension OpenFile {
     }
   }
 
-  /// The `count` bytes at `offset`, or fewer if the file ends before.
+  /// Reads `count` bytes at `offset`, or fewer if the file ends earlier.
   package func readAll(_ count: Int, at offset: UInt64) throws(SystemFailure) -> [UInt8] {
-    // An array of nothing is shared by the whole process, and has no memory to show.
+    // The empty array is a shared singleton without storage.
     guard count > 0 else { return [] }
     var failure: SystemFailure?
-    // Not filled with zeros first: only what the file has given becomes a part of it.
+    // The memory is not zeroed first; only bytes that were read become part of the array.
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { memory, done in
       guard let start = UnsafeMutableRawPointer(memory.baseAddress) else { return }
       var target = unsafe MutableRawSpan(_unsafeStart: start, byteCount: count)
@@ -52,7 +52,8 @@ extension OpenFile {
     return bytes
   }
 
-  /// Fills `target` from `offset` on and returns how much: less than all only if the file ends before.
+  /// Fills `target` from `offset` on and returns the byte count, which is smaller only at the end of the
+  /// file.
   func readWhole(at offset: UInt64, into target: inout MutableRawSpan) throws(SystemFailure) -> Int {
     let count = target.byteCount
     var done = 0

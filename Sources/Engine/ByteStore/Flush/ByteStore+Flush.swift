@@ -1,17 +1,21 @@
-// A flush: commits go from logs to segments, dead space comes back, and what an open reads becomes short.
+// A flush: moves commits from the WAL to segments, reclaims dead space, and shortens the next open.
 //
-//   1. load       every page of the table that is still in the last checkpoint alone; what it has lost is found
-//                 again in the segments (SharedTable+Rebuild.swift)
-//   2. freeze     turn to a new log; the table as of the last commit of the old one
-//   3. write      the tail and what lives in the victims to segments, then a checkpoint (FlushJob)
-//   4. directory  is synced, so that the files have names
-//   5. manifest   names the new files and neither the victims nor the logs before the new one (C5)
-//   6. move       the locations in the table in use, except of keys that were changed meanwhile
-//   7. delete     what no durable manifest names any more; a log becomes the spare instead
+//   1. load       load every page of the key directory that is only in the last checkpoint; rebuild lost
+//                 pages from the segments (SharedTable+Rebuild.swift)
+//   2. freeze     rotate the WAL and copy the key directory at the last commit of the old log
+//   3. write      write the memtable and the live entries of the compaction inputs to segments, then
+//                 write a checkpoint (FlushJob)
+//   4. directory  sync it, which makes the file names durable
+//   5. manifest   list the new files, and omit the compaction inputs and the logs before the new one
+//                 (C5)
+//   6. move       change the locations in the live key directory, except for keys that were changed
+//                 meanwhile
+//   7. delete     delete the files that no durable manifest names; one log becomes the recycled log file
 //
-// Commits and reads go on all the while: step 2 takes a turn as a commit does, with a spare that is made before it
-// and not right behind another turn, step 5 two syncs under the writer's lock, step 6 a moment at a time. A crash
-// before step 5 leaves files that the next open removes, one after it leaves old ones that it removes.
+// Commits and reads continue meanwhile. Step 2 takes a turn like a commit. Its log file is prepared
+// before, and it avoids a second rotation directly after another one. Step 5 holds the writer's lock for
+// two syncs. Step 6 takes the key directory's lock for short batches. A crash before step 5 leaves new
+// files, a crash after it leaves old files. The next open removes both.
 
 import Synchronization
 
@@ -25,19 +29,19 @@ import Glibc
 
 extension ByteStore {
   package enum FlushScope: Sendable {
-    /// As much as there is need for.
+    /// The compaction that the garbage ratios call for.
     case asNeeded
-    /// Every segment with dead bytes as well.
+    /// Additionally every segment with dead bytes.
     case everything
   }
 
-  /// Moves all commits so far from logs to segments, and returns once that is done. Nothing is lost if it
-  /// fails: what it did not get done, a later one does.
+  /// Moves all commits so far from the WAL to segments, and returns when that is done. A failure loses
+  /// nothing: a later flush does the remaining work.
   package func flush(_ scope: FlushScope = .asNeeded) throws(ByteStoreError) {
     try flush(scope, isOfClose: false)
   }
 
-  /// That of a close comes when nothing else may begin to write any more.
+  /// Runs a flush. With `isOfClose`, it runs although the store refuses new writes.
   func flush(_ scope: FlushScope, isOfClose: Bool) throws(ByteStoreError) {
     guard !isForked else { throw .forked(directory: path) }
     try state.withLock(when: { !$0.isFlushing || $0.end != nil }) { state throws(ByteStoreError) in
@@ -67,15 +71,16 @@ extension ByteStore {
     try result.get()
   }
 
-  /// A compaction is not to be followed by the spare of the time before it. The turn of a flush is taken already: others
-  /// wait for one flush, and plan no more.
+  /// Waits for a recycled log file that is being prepared, so that a compaction is not followed by an
+  /// outdated one. The flush already has its turn, so other callers wait for it and schedule no further
+  /// flush.
   private func waitForSpare() {
-    // Who plays all threads in an order of their own waits for none of them.
+    // A test that schedules all threads itself never waits for one.
     guard !options.maintenance.isPlayed else { return }
     state.withLock(when: { !$0.isPreparingSpare || $0.end != nil }) { _ in }
   }
 
-  /// What a flush would see to.
+  /// The work that a flush would do.
   struct FlushDebt {
     var logBytes: UInt64
     var logs: Int
@@ -88,36 +93,38 @@ extension ByteStore {
       canGiveSpaceBack: hasSpaceToGiveBack(writer))
   }
 
-  /// So much log has come together that a flush is worth while.
+  /// Whether enough log has accumulated for a flush.
   var isFlushDue: Bool { isFlushDue(for: writer.withLock { flushDebt($0) }) }
 
-  /// Does not wait for the writer.
+  /// Does not wait for the writer's lock.
   func isFlushDue(for debt: FlushDebt) -> Bool {
     let due = logBytesDue.load(ordering: .relaxed)
     let isDue =
       debt.canGiveSpaceBack || debt.logBytes >= due || debt.logs > Self.logsMax || needsCheckpoint
     guard isDue, let failed = state.withLock({ $0.failedFlush }) else { return isDue }
-    // What was removed since may be what it lacked.
+    // Deletes since the failure may have freed the space that the flush needs.
     if debt.canGiveSpaceBack, failed.error.asksForSpace { return true }
-    // One that failed is not tried again with every commit, only when as much again has come together, or some time
-    // later: the cause may be gone.
+    // A failed flush is not retried with every commit. It is retried when as much log as before has been
+    // added, or after a while, because its cause may be gone.
     return debt.logBytes >= failed.logBytes + due
       || platform.clock.monotonicNanoseconds() >= failed.retryNanoseconds
   }
 
-  /// There is one with pages that cannot be read: a commit needed one, or they were found again, in memory. Or one
-  /// without what the layer above has changed since.
+  /// Whether a new checkpoint is needed although no log requires it. The current one may have unreadable
+  /// pages, which a commit needed or which were rebuilt in memory. It may also lack later changes of the
+  /// upper layer.
   private var needsCheckpoint: Bool { hasUnreadablePages || state.withLock { $0.hasChangesAbove } }
 
   private var hasUnreadablePages: Bool { table.isRebuilt.withLock { $0 } || state.withLock { $0.lacksPage } }
 
   private static let logsMax = 16
 
-  /// So many times the bytes that start a flush may come together while flushes fail: each open reads all of them,
-  /// and all of them are in memory.
+  /// While flushes fail, the log may grow to this multiple of the size that starts a flush. Each open
+  /// replays all of it, and all of it is in memory.
   private static let logPartMax: UInt64 = 4
-  /// At least. One that took long before it failed is tried less often, so that it costs a twentieth of the time; but
-  /// not much less, and not where writes are refused.
+  /// The minimum time between retries. A flush that failed after a long time is retried less often, so
+  /// that retries take a twentieth of the time. The wait has an upper limit, and it stays at the minimum
+  /// while writes are refused.
   private static let nanosecondsBetweenRetries: UInt64 = 2_000_000_000
   private static let nanosecondsBetweenRetriesMax: UInt64 = 30_000_000_000
 
@@ -128,29 +135,31 @@ extension ByteStore {
     return isLong ? most : min(max(Self.nanosecondsBetweenRetries, often), most)
   }
 
-  /// Of log that a flush was tried with, and failed.
+  /// Whether a flush failed with the log at its limit.
   private func isTooMuch(_ logBytes: UInt64) -> Bool {
     logBytes >= Self.logPartMax * logBytesDue.load(ordering: .relaxed)
   }
 
-  /// A flush that failed, and no other has succeeded since.
+  /// A failed flush that no successful one has followed.
   struct FailedFlush {
     var error: ByteStoreError
-    /// How many bytes of log there were then.
+    /// The size of the WAL at the time of the failure.
     var logBytes: UInt64
-    /// When it is tried again, on the monotonic clock, if anybody commits or is refused.
+    /// The time of the next retry, on the monotonic clock. A commit, even a refused one, triggers it.
     var retryNanoseconds: UInt64
   }
 
-  /// Why no commit may be added to the logs any more: they would grow without end, for a flush has been tried with
-  /// that much. One that succeeds takes this back, and now and then the refusal of a commit has one tried.
+  /// The error for a commit while flushes fail and the WAL has reached its limit; nil if the commit is
+  /// accepted. A successful flush lifts the limit, and refused commits trigger retries from time to
+  /// time.
   func refusalOfGrowth(by batch: Batch, _ state: borrowing State) -> ByteStoreError? {
-    // One without operations makes those before it durable, which adds nothing.
+    // An empty batch only makes earlier commits durable and adds nothing.
     guard batch.count > 0, let failed = state.failedFlush, isTooMuch(failed.logBytes) else { return nil }
     return refusal(because: failed.error, of: batch)
   }
 
-  /// Whether a commit that waits for a flush may happen then. On a full disk it may, though flushes fail.
+  /// Whether a commit should wait for a flush instead of being refused. On a full disk it may succeed
+  /// although flushes fail.
   func isWorthWaiting(_ state: borrowing State) -> Bool {
     guard endOfWriting(state) == nil else { return false }
     guard let failed = state.failedFlush, isTooMuch(failed.logBytes) else { return true }
@@ -161,7 +170,7 @@ extension ByteStore {
     switch error {
     case .full: return error
     case .system(let cause) where !error.isDamageOrUnreadable:
-      // A full disk bounds the logs by itself (C11), and what is deleted gives space back.
+      // A full disk limits the WAL by itself (C11), and deletes free space.
       if cause.code == ENOSPC || cause.code == EDQUOT || cause.meansFull && batch.isRemovalOnly { return nil }
       return .flushImpossible(directory: path, cause: "\(cause).", failure: cause)
     default: return .flushImpossible(directory: path, cause: error.description)
@@ -170,7 +179,8 @@ extension ByteStore {
 
   // MARK: Steps
 
-  /// If there is no room for a flush, one that needs the least comes first, out of the reserve (C11).
+  /// Runs a flush. If the disk is too full, first runs a minimal one with the space of the reserve
+  /// (C11).
   private func runFlushWithinSpace(_ scope: FlushScope) throws(ByteStoreError) {
     do throws(ByteStoreError) {
       return try runFlush(.scope(scope))
@@ -178,22 +188,22 @@ extension ByteStore {
       guard error.asksForSpace else { throw error }
       if !needsReserve(for: scope) {
         if scope == .everything || state.withLock({ $0.hasChangesAbove }) { throw error }
-        // Pages of the layer above that a later flush writes.
+        // Only pages of the upper layer are missing, and a later flush writes them.
         return
       }
     }
     let isReserveWhole = try runFlushOutOfReserve(scope)
-    // What came back may do for the pages of the layer above as well. If not, a later flush has them.
+    // The freed space may suffice for the upper layer's pages. If not, a later flush writes them.
     guard scope == .everything, isReserveWhole else { return }
     do throws(ByteStoreError) { try runFlush(.scope(.asNeeded)) } catch {
-      // What was asked for is done.
+      // The requested part succeeded.
       if error.isPoison { throw error }
       if case .system(let cause) = error, cause.isSync { throw error }
     }
   }
 
-  /// Whether a flush that writes the least brings commits out of the logs, or space back. Else the checkpoint that is there
-  /// is the better one: it has pages of the layer above.
+  /// Whether a minimal flush would move commits out of the WAL or free space. If not, the existing
+  /// checkpoint is better, because it has the upper layer's pages.
   private func needsReserve(for scope: FlushScope) -> Bool {
     let (published, total, dead) = table.withTable { table in
       let uses = table.segments.compactMap { $0 }
@@ -202,11 +212,11 @@ extension ByteStore {
     }
     if published > writer.withLock({ $0.flushedThrough }) { return true }
     if hasUnreadablePages { return true }
-    // Pages are never quite full, and what is dead in them comes with more commits.
+    // Pages are never quite full, so a small amount of dead bytes is normal.
     return scope == .everything && dead >= max(total / 20, 256 << 10)
   }
 
-  /// Whether the reserve is whole again.
+  /// Returns whether the reserve has its full size again.
   private func runFlushOutOfReserve(_ scope: FlushScope) throws(ByteStoreError) -> Bool {
     writer.withLock { writer in
       giveUpReserve(&writer)
@@ -219,7 +229,7 @@ extension ByteStore {
     }
     let isReserveWhole = writer.withLock { writer in
       writer.isFreeingSpace = false
-      // Not again before more was removed.
+      // Not again before more was deleted.
       if writer.liveBytesWhenFull != nil { writer.liveBytesWhenFull = liveBytes }
       return restoreReserve(&writer)
     }
@@ -227,8 +237,8 @@ extension ByteStore {
     return isReserveWhole
   }
 
-  /// Writes every segment with dead bytes anew, as many at a time as there is room for: the emptiest give
-  /// the room for the others.
+  /// Rewrites every segment with dead bytes, as many at a time as the free space allows. The segments
+  /// with the least live data come first, because they free the space for the others.
   private func compactWithinSpace() throws(ByteStoreError) {
     var budget = liveBytes
     while true {
@@ -236,7 +246,7 @@ extension ByteStore {
       guard left > 0 else { return }
       do throws(ByteStoreError) {
         try runFlush(.upTo(budget))
-        // Too little for any of them.
+        // The budget is too small for any of them.
         guard victims(of: table.frozen(), .upTo(.max)).count < left else { return }
         budget *= 2
       } catch {
@@ -246,15 +256,15 @@ extension ByteStore {
     }
   }
 
-  /// What a flush takes on.
+  /// The amount of work of a flush.
   private enum Extent {
     case scope(FlushScope)
-    /// The tail, and of the segments only those in which nothing lives.
+    /// The memtable, and removal of segments without live entries.
     case leastSpace
-    /// Of the segments with dead bytes the emptiest, with so much that lives in them.
+    /// Segments with dead bytes, those with the least live data first, up to this many live bytes.
     case upTo(UInt64)
 
-    /// Its checkpoint has only those of the layer above.
+    /// Whether the checkpoint contains only the upper layer's pages that cannot be rebuilt.
     var hasLeastPages: Bool { if case .scope = self { false } else { true } }
   }
 
@@ -294,7 +304,7 @@ extension ByteStore {
         try? directory.remove(StoreFile.checkpoint(checkpoint.number))
         throw .system(cause)
       case .unknown(let cause):
-        // Whether the manifest names the files, only the next open knows.
+        // Only the next open knows whether the manifest names the files.
         throw .outcomeUnknown(cause)
       }
     }
@@ -313,7 +323,8 @@ extension ByteStore {
     growReserveForNextLog()
   }
 
-  /// There was room for all of it. A compaction leaves nothing that was kept for later and is not needed.
+  /// Called when there was room for everything. A compaction also frees the recycled log file and a
+  /// reserve that is too large.
   private func settleSpace(after scope: FlushScope) {
     writer.withLock { writer in
       writer.liveBytesWhenFull = nil
@@ -322,7 +333,8 @@ extension ByteStore {
     if scope == .everything { shrinkReserve() }
   }
 
-  /// The checkpoint that is kept room for has grown with this flush. It is part of the flush, for which a close waits.
+  /// The flush has changed the size of the checkpoint, for which space is reserved. This is part of the
+  /// flush, so a close waits for it.
   private func growReserveForNextLog() {
     guard case .inBackground = options.maintenance else { return }
     growReserveAhead(for: logBytesAfterThis)
@@ -330,42 +342,44 @@ extension ByteStore {
 
   package func pause(_ step: FlushStep) { options.betweenFlushSteps?(step) }
 
-  /// What a flush starts from.
+  /// The state that a flush starts from.
   private struct Start {
     var frozen: Frozen
     var position: LogHeader.LogEnd
-    /// The first log that holds commits which are not in the table.
+    /// The first log whose commits are not in the frozen key directory.
     var firstLog: LogNumber
-    /// Of the layer above, as many changes as are in its pages at least.
+    /// The number of changes of the upper layer that its pages contain at least.
     var changesAbove: UInt64
   }
 
-  /// Nil if there is nothing to do.
+  /// Returns nil if there is nothing to do.
   private func start(_ extent: Extent) throws(ByteStoreError) -> Start? {
     let groups = state.withLock { $0.groups }
-    // Who plays all threads in an order of their own waits for none of them.
+    // A test that schedules all threads itself never waits for one.
     let isPlayed = options.maintenance.isPlayed
     return try betweenCommits(when: { isPlayed ? !$0.isLeading : $0.letsFlushTurn(since: groups) }) {
       writer throws(WriteFailure) in
-      // Counted before: what comes in between is in the pages, and written once more.
+      // Counted before the freeze. Changes in between are in the pages, and are written again by the
+      // next flush.
       let changesAbove = state.withLock { $0.changesAbove }
       let frozen = freeze()
-      // A checkpoint with pages that nobody can read is replaced even if there are no new commits.
+      // A checkpoint with unreadable pages is replaced even without new commits.
       let hasNews =
         frozen.table.published > writer.flushedThrough || needsCheckpoint
         || !extent.hasLeastPages && state.withLock { $0.lacksPagesAbove }
       let hasLargeLog = hasLargeLog(writer, for: extent)
       guard hasNews || hasLargeLog || !victims(of: frozen.table, extent).isEmpty else { return nil }
-      // An empty log is as good as a new one.
+      // An empty log serves as the new one.
       if let log = writer.log, !log.isEmpty || hasLargeLog { try turnToNewLog(for: extent, &writer) }
       let first = writer.log?.header.number ?? writer.manifest.nextLogNumber
       return Start(frozen: frozen, position: writer.last, firstLog: first, changesAbove: changesAbove)
     }
   }
 
-  /// Commits wait while the flush has its turn: they are not to wait for the zeros of a log as well.
+  /// Prepares a recycled log file, because commits wait during the rotation and should not also wait
+  /// until a log is filled with zeros.
   private func makeSpareReady(for extent: Extent) {
-    // Whoever compacts a store wants its space.
+    // A compaction is meant to free space.
     switch extent {
     case .leastSpace, .scope(.everything): return
     case .scope(.asNeeded), .upTo: break
@@ -390,21 +404,21 @@ extension ByteStore {
       discardSpare(&writer)
       try turnToNewLog(for: [], capacity: capacity(for: [], previousLength: 0), &writer)
     case .scope(.asNeeded), .upTo:
-      // The one in use may have just begun, and says little of how much is committed then.
+      // The current log may have just begun. Its length then says little about the rate of commits.
       let used = min(writer.log?.header.capacity ?? 0, Self.logBytesOfAMoment) / 4
       try turnToLogOfAnySize(for: [], previousLengthMin: used, &writer)
     case .leastSpace: try turnToNewLog(for: [], capacity: LogWriter.capacity(for: []), &writer)
     }
   }
 
-  /// Whoever compacts a store wants the space of its logs as well, whatever is in them.
+  /// Whether a compaction should replace a large log to free its space, even if the log is empty.
   private func hasLargeLog(_ writer: borrowing Writer, for extent: Extent) -> Bool {
     guard case .scope(.everything) = extent else { return false }
     let least = capacity(for: [], previousLength: 0)
     return writer.manifest.logs.contains { $0.capacity > least }
   }
 
-  /// The segments to write anew, in the order of their numbers.
+  /// The compaction inputs, in the order of their file numbers.
   private func victims(of table: Table, _ extent: Extent) -> [Segment] {
     let damaged = state.withLock { $0.damagedSegments }
     let uses = table.segments.compactMap { $0 }.filter { damaged[$0.segment.number] == nil }
@@ -465,7 +479,7 @@ extension ByteStore {
 
   // MARK: The manifest
 
-  /// What a durable manifest does not name any more.
+  /// Files that a durable manifest no longer names.
   private struct Dropped {
     var logs: [Manifest.Log] = []
     var segments: [Manifest.Segment] = []
@@ -477,7 +491,8 @@ extension ByteStore {
   ) throws(WriteFailure) -> Dropped {
     try writer.withLock { writer throws(WriteFailure) in
       if let end = state.withLock({ $0.end }) {
-        // Poisoned meanwhile: nothing is written any more. Closing waits for a flush.
+        // Poisoned meanwhile, so nothing may be written. A close cannot be the reason, because it waits
+        // for flushes.
         guard case .outcomeUnknown(let cause) = end else { preconditionFailure("a flush is under way") }
         throw .refused(cause)
       }
@@ -504,7 +519,7 @@ extension ByteStore {
 
   // MARK: Moving and deleting
 
-  /// A part at a time, between which those go on who wait for the table: commits, reads and snapshots.
+  /// Moves the locations in batches. Between batches, commits, reads and snapshots can take the lock.
   private func move(_ moves: [FlushJob.Move], _ segments: [Segment]) {
     table.withTable { table in
       for segment in segments { table.add(segment, at: segment.slot) }
@@ -530,11 +545,11 @@ extension ByteStore {
       }
     }
     for segment in gone {
-      // It is about to lose its name, and a snapshot or a read under way may not have opened it yet.
+      // The file is about to be deleted, and a snapshot or a running read may not have opened it yet.
       if (try? segment.open()) != nil, snapshots.count > 0 { snapshots.noteDeleted(segment) }
       table.cache.removePages(ofFile: segment.number.value)
     }
-    // A name that cannot be removed is removed by the next open.
+    // A file that cannot be deleted is deleted by the next open.
     for segment in dropped.segments { try? directory.remove(StoreFile.segment(segment.number)) }
     if let checkpoint = dropped.checkpoint {
       try? directory.remove(StoreFile.checkpoint(checkpoint.number))
@@ -546,8 +561,8 @@ extension ByteStore {
     }
   }
 
-  /// Makes the largest log the spare, if there is none and it has the size. Its space on disk stays where it
-  /// is, which is faster to write to than new space.
+  /// Recycles the largest log if no recycled log file exists and the size fits. Overwriting allocated
+  /// space is faster than allocating new space.
   private func recycle(_ logs: [Manifest.Log]) -> LogNumber? {
     guard let log = logs.max(by: { $0.capacity < $1.capacity }) else { return nil }
     let isWanted = writer.withLock { writer in

@@ -1,10 +1,10 @@
-// What a store does when its callers do nothing.
+// Background maintenance of a store.
 //
-//   1. sync       what buffered commits left in the system's cache
-//   2. watermark  once the log has fallen quiet, a frame that vouches for the last group (C9): without
-//                 it, damage to that group would look like a torn tail
-//   3. spare      once the log is half full, the file for the next one; and what a commit left to do of the reserve
-//   4. flush      once enough log has come together (ByteStore+Flush.swift)
+//   1. sync       sync buffered commits that are still in the page cache
+//   2. watermark  once the WAL is idle, write a frame that records the sync of the last group (C9);
+//                 without it, damage to that group would look like a torn tail
+//   3. spare      once the log is half full, prepare the next log file; complete the reserve
+//   4. flush      once enough log has accumulated (ByteStore+Flush.swift)
 
 import Dispatch
 
@@ -18,9 +18,10 @@ import Glibc
 
 package enum Maintenance: Sendable {
   case inBackground(afterMilliseconds: Int)
-  /// Only when asked: for tests that decide what happens when.
+  /// Only on explicit calls, for tests that control the order of events.
   case manual
-  /// What would be run in the background is handed over instead. A close waits for a spare that was.
+  /// Background jobs are passed to the player instead of being run. A close waits for a pending
+  /// preparation of a log file.
   case played(by: any BackgroundPlayer)
 
   package enum Job: String, CaseIterable, Sendable {
@@ -29,16 +30,16 @@ package enum Maintenance: Sendable {
     case flush
   }
 
-  /// Where no lock is held and others may come in between; the steps of a flush are `FlushStep`.
+  /// Points where no lock is held and other threads may run; a flush has its own points, `FlushStep`.
   package enum Moment: Sendable {
-    /// In a commit, which no reader sees yet. Whoever wants to write to the log waits for it.
+    /// A commit is logged, but not visible to readers yet. All other writers to the log wait for it.
     case commitLogged
     case spareOrdered
-    /// The file of the spare is there, and nobody knows of it yet.
+    /// The recycled log file exists, but is not registered yet.
     case spareWritten
-    /// In a flush, which waits for a commit under way next. It may come here several times.
+    /// A flush is about to wait for the commit in progress. It can reach this point several times.
     case flushStarts
-    /// In a flush, before the logs follow.
+    /// A flush deleted segments, and deletes logs next.
     case segmentsDeleted
   }
 
@@ -61,7 +62,7 @@ package enum Maintenance: Sendable {
       switch job {
       case .look:
         let delay = DispatchTimeInterval.milliseconds(milliseconds)
-        // Above the flushes: buffered commits wait for its sync.
+        // A higher priority than flushes, because buffered commits wait for this sync.
         DispatchQueue.global(qos: .userInitiated).asyncAfter(deadline: .now() + delay, execute: body)
       case .spare: DispatchQueue.global(qos: .userInitiated).async(execute: body)
       case .flush: DispatchQueue.global(qos: .utility).async(execute: body)
@@ -70,15 +71,15 @@ package enum Maintenance: Sendable {
   }
 }
 
-/// Stands for the background in tests: it chooses when each job runs, and what comes in between.
+/// Replaces the background in tests: decides when each job runs and what happens in between.
 package protocol BackgroundPlayer: Sendable {
   func add(_ job: Maintenance.Job, _ run: @escaping @Sendable () -> Void)
-  /// Called by whoever has come there, a job or a caller of the store.
+  /// Called on the thread that reached the point, of a job or of a caller.
   func pause(_ moment: Maintenance.Moment)
 }
 
 extension ByteStore {
-  /// Has maintenance look at the store soon, unless that is planned already.
+  /// Schedules a maintenance run, unless one is already scheduled.
   func scheduleMaintenance() {
     guard options.maintenance.isAutomatic else { return }
     let isNew = state.withLock { state in
@@ -89,15 +90,16 @@ extension ByteStore {
     options.maintenance.run(.look) { [weak self] in self?.runScheduledMaintenance() }
   }
 
-  /// Between the steps of a thread that takes a lock again and again: it would have it before those are awake that wait
-  /// for it, and they would wait for all of the steps.
+  /// Yields between the steps of a thread that takes a lock repeatedly. Otherwise it would take the lock
+  /// again before waiting threads are awake, and they would wait for all steps.
   func letOthersIn() { if case .inBackground = options.maintenance { usleep(100) } }
 
   func runInBackground(_ job: Maintenance.Job, _ body: @escaping @Sendable () -> Void) {
     options.maintenance.run(job, body)
   }
 
-  /// Has the next log prepared now: the log in use may be full before the next look.
+  /// Prepares the next log file at once, because the current log may be full before the next maintenance
+  /// run.
   func scheduleSpare(_ capacity: UInt64) {
     options.maintenance.run(.spare) { [self] in prepareSpare(capacity) }
   }
@@ -108,14 +110,14 @@ extension ByteStore {
     scheduleFlush()
   }
 
-  /// Has a flush run now, if it is time and none is running.
+  /// Schedules a flush if one is due and none is running.
   func scheduleFlush() { if options.maintenance.isAutomatic, isFlushDue { planFlush() } }
 
-  /// The same for who knows that it is time.
+  /// Schedules a flush that is known to be due.
   func planFlush() {
     guard options.maintenance.isAutomatic else { return }
     let isNew = state.withLock { state in
-      // Only where one really gets planned: what is noted here, that one takes back.
+      // Set only if the flush really gets scheduled, because the flush itself resets it.
       guard !state.isFlushScheduled, !state.isFlushing, state.end == nil else { return false }
       state.isFlushScheduled = true
       return true
@@ -124,7 +126,7 @@ extension ByteStore {
     options.maintenance.run(.flush) { [self] in
       state.withLock { $0.isFlushScheduled = false }
       guard (try? flush(scopeDue)) != nil else { return }
-      // Writers wait, and none of them would ask for the next one.
+      // Writers are throttled, so none of them would trigger the next flush.
       if isBehind { scheduleFlush() }
     }
   }
@@ -133,11 +135,11 @@ extension ByteStore {
     writer.withLock { $0.liveBytesWhenFull == nil } ? .asNeeded : .everything
   }
 
-  /// One look; true if another one is needed later.
+  /// Runs maintenance once; returns true if another run is needed later.
   @discardableResult
   package func performMaintenance() -> Bool {
     guard !isForked else { return false }
-    // Like a commit, it is the leader while it touches the log, and waits for its turn.
+    // Leads like a commit while it uses the log, so it waits for its turn.
     let leads = state.withLock(when: { !$0.isLeading }) { state in
       guard state.end == nil else { return false }
       state.startLeading()
@@ -156,15 +158,15 @@ extension ByteStore {
     state.wakeAll()
     if let spare { prepareSpare(spare) }
     if growsReserve { growReserve() }
-    // A flush that fails leaves its reason in the statistics, and is tried again.
+    // A failed flush leaves its error in the statistics and is retried.
     if case .manual = options.maintenance, isFlushDue { try? flush(scopeDue) }
     return (try? result.get()) ?? false
   }
 
   // MARK: The next log
 
-  /// The size of the spare to make, if the log in use needs one and nobody is at it. For the leader, who
-  /// goes on to `startSpare` before it stops leading.
+  /// The capacity of the recycled log file to prepare; nil if none is needed or another thread prepares
+  /// one. Called by the leader, which calls `startSpare` before it stops leading.
   func orderSpare(_ writer: inout Writer) -> UInt64? {
     guard let log = writer.log, !writer.isFreeingSpace, log.end > log.header.capacity / 2 else { return nil }
     switch writer.spare {
@@ -176,14 +178,14 @@ extension ByteStore {
     return capacity(for: [], previousLength: log.header.capacity)
   }
 
-  /// A close waits from here on. Nil if the store takes no more commits.
+  /// From now on, a close waits. Returns nil if the store takes no more commits.
   func startSpare(_ capacity: UInt64?, _ state: inout State) -> UInt64? {
     guard let capacity, state.end == nil else { return nil }
     state.isPreparingSpare = true
     return capacity
   }
 
-  /// Holds no lock while it writes.
+  /// Writes the file without holding a lock.
   func prepareSpare(_ capacity: UInt64, from oldLog: String? = nil) {
     options.maintenance.pause(.spareOrdered)
     let result = Result { () throws(SystemFailure) in
@@ -193,9 +195,11 @@ extension ByteStore {
     if (try? result.get()) != nil { growReserveAhead(for: capacity) }
     writer.withLock { writer in
       writer.spare = (try? result.get()).map(Spare.ready) ?? .failed
-      // Before anyone can take it: who does may order the next one, and that is what a close waits for then.
+      // Reset before another thread can take the file, because that thread may order the next one, which
+      // a close must wait for.
       state.withLock { state in
-        // Without space there is no spare, and the commit that needs a new log says so.
+        // Without space there is no recycled log file. The commit that needs a new log reports the
+        // error.
         if case .failure(let cause) = result, cause.isSync { fail([], .unknown(cause), &state) }
         state.isPreparingSpare = false
       }

@@ -1,9 +1,10 @@
-// The files that a flush writes: segments for the tail and for what lives in the victims, and a checkpoint.
+// Writes the files of a flush: segments for the memtable and compacted entries, and a checkpoint.
 //
-// It works on a frozen table, beside readers and writers, and touches nothing that they use. What it
-// promises: in the files that it leaves, every key has the value that it had in the frozen table.
+// It works on a frozen key directory in parallel to readers and writers, and changes nothing that they
+// use. Guarantee: in the files that it writes, every key has the value that it had in the frozen key
+// directory.
 
-/// One flush, up to the point where a manifest could name its files.
+/// One flush, up to the point where a manifest can name its files.
 package struct FlushJob: ~Copyable {
   package struct Move {
     var ordinal: UInt32
@@ -41,11 +42,11 @@ package struct FlushJob: ~Copyable {
   private var dictionary: EntryDictionary
   private var large: [(ordinal: UInt32, old: Location, plain: [UInt8])] = []
   private var largeBytes = 0
-  /// Of entries in the segment being written.
+  /// The moves of entries in the segment being written.
   private var pending: [Move] = []
   package private(set) var moves: [Move] = []
   private(set) var segments: [Segment] = []
-  /// Slots that are taken: by the frozen table, or by new segments.
+  /// Slots in use by the frozen key directory or by new segments.
   private var slotsTaken: Set<Int>
   package private(set) var damaged: [(segment: Segment, error: ByteStoreError)] = []
 
@@ -58,7 +59,7 @@ package struct FlushJob: ~Copyable {
 
   // MARK: Steps
 
-  /// Writes the tail to segments, in the order of the keys: what is near in order is near on disk.
+  /// Writes the memtable to segments in key order, so that neighbouring keys are close on disk.
   package mutating func writeTail() throws(ByteStoreError) {
     let items = tailItems()
     chooseDictionary(for: items)
@@ -70,25 +71,25 @@ package struct FlushJob: ~Copyable {
     }
   }
 
-  /// Writes what lives in a segment to others. A segment that cannot be read stays, with what could not be
-  /// moved.
+  /// Copies the live entries of a segment to new segments. An unreadable segment is kept, with the
+  /// entries that could not be moved.
   package mutating func rewrite(_ victim: Segment) throws(ByteStoreError) {
     do throws(ByteStoreError) {
       try copyLiveEntries(of: victim)
     } catch {
-      // Of what it reads; what it wrote and cannot read back is another matter.
+      // A read error of the input is tolerated. A failure to read back the output is not.
       guard error.isOfReading(victim.path) else { throw error }
       damaged.append((victim, error))
     }
   }
 
-  /// Ends the last segment; the moves are complete then.
+  /// Completes the last segment, and thereby the list of moves.
   package mutating func endSegments() throws(ByteStoreError) {
     if !large.isEmpty { try makeWriter() }
     try endSegment()
   }
 
-  /// Writes the table as it is after the moves, without the segments that nothing lives in any more.
+  /// Writes the key directory after the moves, without segments that have no live entries.
   package mutating func writeCheckpoint(
     position: LogHeader.LogEnd, _ pages: (any CheckpointPages)?
   ) throws(ByteStoreError) -> Manifest.Checkpoint {
@@ -103,7 +104,7 @@ package struct FlushJob: ~Copyable {
           expected: "a table that finds every key of the last commits",
           found: "one that does not: its checkpoint was made up"))
     }
-    // No open would take it.
+    // No open would accept such a checkpoint.
     guard table.slots.overflow.count <= SlotPages.overflowMax else {
       throw .full(
         directory: target.directory.path, what: "keys with one beginning of their hash",
@@ -133,16 +134,16 @@ package struct FlushJob: ~Copyable {
     }
   }
 
-  /// What the manifest will say about the segments.
+  /// The segments that the manifest will name.
   package var segmentsLeft: [Segment] { table.segments.compactMap { $0?.segment } }
 
-  /// Removes the files of a flush that failed.
+  /// Deletes the files of a failed flush.
   package mutating func discard() {
     writer?.discard()
     for segment in segments { try? target.directory.remove(StoreFile.segment(segment.number)) }
   }
 
-  // MARK: The tail
+  // MARK: The memtable
 
   private struct Item {
     var commit: CommitBody
@@ -177,9 +178,9 @@ package struct FlushJob: ~Copyable {
     return items
   }
 
-  /// The dictionary of the newest segment, as long as it does: readers then have one for many segments, and
-  /// entries can be copied as they are. Another one, from a sample, once that compresses better by a
-  /// twentieth.
+  /// Keeps the dictionary of the newest segment as long as it is good enough. Readers then use one
+  /// dictionary for many segments, and entries can be copied without recompression. Switches to a
+  /// dictionary from a sample if that compresses better by a twentieth.
   private mutating func chooseDictionary(for items: [Item]) {
     let newest = table.segments.compactMap { $0?.segment }.max { $0.number < $1.number }
     let old = newest.flatMap { try? $0.open().dictionary }
@@ -215,7 +216,7 @@ package struct FlushJob: ~Copyable {
     }
   }
 
-  // MARK: Victims
+  // MARK: Compaction inputs
 
   private mutating func copyLiveEntries(of victim: Segment) throws(ByteStoreError) {
     let opened = try victim.open()
@@ -299,7 +300,7 @@ package struct FlushJob: ~Copyable {
   }
 }
 
-/// Where a flush lets go of everything for a moment.
+/// Points of a flush at which it holds no lock.
 package enum FlushStep: Hashable, CaseIterable, Sendable {
   case frozen
   case segmentWritten

@@ -1,28 +1,29 @@
-// When a flush is worth while, and which segments it writes anew, so that the space of what is dead in them comes back.
+// Decides when a flush is due and which segments are compacted.
 //
-// Law: after a flush the segments have at most `spaceMax` times the bytes that live in them, and some slack.
-// The emptiest segments go first: to gain one byte, a segment of which the part u is alive costs u/(1-u)
-// bytes of writing. While less than 1/1.5 of the whole is alive, some segment has u < 0.67, so that the
-// bytes of a put are written three times or less, and the log's.
+// Law: after a flush, the segments take at most `spaceMax` times their live bytes, plus some slack. The
+// segments with the highest garbage ratio go first. To free one byte, compacting a segment with the live
+// fraction u writes u/(1-u) bytes. While less than 1/1.5 of all data is live, some segment has u < 0.67.
+// The bytes of a put are therefore written at most three times, and once more to the log.
 
 enum FlushPlan {
-  /// A flush writes all of the checkpoint, however little has changed.
+  /// A flush writes the whole checkpoint, however little has changed.
   private static let checkpointPart: UInt64 = 2
   private static let flushesAtOnceMax: UInt64 = 4
 
-  /// How many bytes of log start a flush: half of what it writes for the checkpoint, so that this costs two bytes for
-  /// each of the log. No more than a few times `flushBytes`, for an open replays all of them.
+  /// The amount of log that starts a flush: half of the checkpoint's size, so that the checkpoint costs
+  /// two bytes per byte of log. It is limited to a few times `flushBytes`, because an open replays all
+  /// of it.
   static func logBytes(flushBytes: UInt64, checkpointBytes: UInt64) -> UInt64 {
     max(flushBytes, min(checkpointBytes / checkpointPart, flushesAtOnceMax * flushBytes))
   }
 
-  /// Of all data bytes, in proportion to those alive.
+  /// The upper limit for the ratio of data bytes to live bytes.
   static let spaceMax = 1.5
-  /// Dead bytes that are left alone.
+  /// The amount of dead bytes that is tolerated.
   static let slackBytes: UInt64 = 16 << 20
-  /// So much of a segment may be dead before it is worth while for its own sake.
+  /// A segment with a smaller live fraction is always compacted.
   private static let livePartMin = 0.5
-  /// More small segments than this are put together.
+  /// More small segments than this are merged.
   private static let smallSegmentsMax = 8
 
   struct Segment: Equatable {
@@ -33,7 +34,8 @@ enum FlushPlan {
     var livePart: Double { dataBytes == 0 ? 0 : Double(liveBytes) / Double(dataBytes) }
   }
 
-  /// The slots to write anew, emptiest first; at most `budgetBytes` of live bytes, but one segment if any.
+  /// The slots to compact, least live fraction first. Takes at most `budgetBytes` of live bytes, but
+  /// always at least one segment.
   static func victims(
     of segments: [Segment], segmentBytesMax: Int, budgetBytes: UInt64
   ) -> [Int] {
@@ -52,7 +54,7 @@ enum FlushPlan {
     let sorted = segments.sorted { ($0.livePart, $0.slot) < ($1.livePart, $1.slot) }
     for segment in sorted {
       let isTooMuch = Double(data) > spaceMax * Double(live) + Double(slackBytes)
-      // The last page of a small one is a large part of it, and may be almost empty.
+      // The last page of a small segment is a large part of it and may be almost empty.
       let isMostlyDead = segment.livePart < livePartMin && !isSmall(segment)
       guard segment.liveBytes == 0 || isMostlyDead || isTooMuch else { continue }
       guard take(segment) else { break }

@@ -12,8 +12,9 @@ package struct Batch: Sendable {
   private var puts = 0
   package private(set) var body: [UInt8]
 
-  /// `bytes` is what all its operations will take, as `bytes(ofPutOf:for:)` and `bytes(ofRemovalOf:)` say: then it need
-  /// not grow to it step by step, and has no more memory than that for as long as the commit is kept.
+  /// `bytes` is the total size of the operations to come, from `bytes(ofPutOf:for:)` and
+  /// `bytes(ofRemovalOf:)`. With it, the body is allocated once at its exact size, which it keeps as
+  /// long as the commit is kept.
   package init(stamp: UInt64 = 0, bytes: Int = 0) {
     self.stamp = stamp
     body = []
@@ -53,12 +54,12 @@ package struct Batch: Sendable {
     body.count + Self.bytes(ofPutOf: value.count, for: key) <= LogFormat.frameBodyBytesMax
   }
 
-  /// What a put of so many bytes takes.
+  /// The encoded size of a put with a value of `valueBytes` bytes.
   package static func bytes(ofPutOf valueBytes: Int, for key: [UInt8]) -> Int { 7 + key.count + valueBytes }
 
   package static func bytes(ofRemovalOf key: [UInt8]) -> Int { 3 + key.count }
 
-  /// Throws if operations of so many bytes are too much for one batch.
+  /// Throws if operations of `bytes` bytes are too large for one batch.
   package static func check(bytes: Int) throws(ByteStoreError) {
     let bytes = CommitBody.prefixBytes + bytes
     guard bytes > LogFormat.frameBodyBytesMax else { return }

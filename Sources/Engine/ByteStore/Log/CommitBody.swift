@@ -1,10 +1,10 @@
-// The body of a commit's frame: what a batch became, and what a log gives back.
+// The body of a commit's frame: the encoded form of a batch, decoded again when the WAL is replayed.
 //
 //   body := stamp:u64 count:u32 operation{count}
 //   operation := 1 keyBytes:u16 valueBytes:u32 key value      a put
 //              | 2 keyBytes:u16 key                           a removal
 
-/// Bytes that are known to be a commit's body. Offsets and ranges are of `bytes`.
+/// A validated commit body. Offsets and ranges refer to `bytes`.
 package struct CommitBody {
   static let empty = CommitBody(trusted: [])
   static let prefixBytes = 12
@@ -13,11 +13,12 @@ package struct CommitBody {
 
   package let bytes: [UInt8]
 
-  /// Bytes that a batch encoded.
+  /// Takes bytes that a batch encoded, without checking them.
   package init(trusted bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Bytes whose checksum was right. Nil if they are no body that a batch makes: then the writer had a fault, or
-  /// the file was made by someone else. What is too large for a batch is too large for a segment.
+  /// Decodes bytes whose checksum matched. Returns nil if no batch can have encoded them, after a bug in
+  /// the writer or in a crafted file. Anything larger than a batch would also be too large for a
+  /// segment.
   package init?(decoding bytes: [UInt8]) {
     self.bytes = bytes
     guard let count = Self.count(in: bytes) else { return nil }
@@ -46,7 +47,8 @@ package struct CommitBody {
     }
   }
 
-  /// In their order. A loop may change the table; a closure would have all of it counted as referred to, for each key.
+  /// The operations in commit order. A sequence, so that a loop may modify the key directory. A closure
+  /// would make Swift retain and release all parts of the key directory for each key.
   package var operations: Operations { Operations(bytes) }
 
   package struct Operations: Sequence, IteratorProtocol {
@@ -78,7 +80,8 @@ package struct CommitBody {
     return reader.skip(8) ? reader.uint32() : nil
   }
 
-  /// The operation at an offset, which is then that of the next; nil for bytes that are none.
+  /// Decodes the operation at `offset` and advances `offset` to the next one; returns nil for invalid
+  /// bytes.
   @inline(__always)
   private static func operation(in bytes: [UInt8], at offset: inout Int) -> Operation? {
     var reader = ByteReader(bytes.rawSpan)
@@ -100,7 +103,7 @@ package struct CommitBody {
     return operation
   }
 
-  // MARK: One put
+  // MARK: Access to a put
 
   func value(ofPutAt offset: Int) -> [UInt8] { Array(bytes[put(at: offset).value]) }
 
@@ -110,10 +113,10 @@ package struct CommitBody {
     key.isSame(as: bytes.rawSpan.extracting(put(at: offset).key))
   }
 
-  /// Where the value of a put is in `bytes`.
+  /// The range of a put's value in `bytes`.
   func valueRange(ofPutAt offset: Int) -> Range<Int> { put(at: offset).value }
 
-  /// Where the key of a put is, and directly behind it the value.
+  /// The range of a put's key, and of the value that directly follows it.
   func ranges(ofPutAt offset: Int) -> (key: Range<Int>, value: Range<Int>) { put(at: offset) }
 
   private func put(at offset: Int) -> (key: Range<Int>, value: Range<Int>) {

@@ -1,4 +1,4 @@
-// The log file, byte by byte. docs/format.md shows the same with a worked example.
+// The format of a log file of the WAL. docs/format.md describes it with a worked example.
 //
 //   file    := header-page frame* unused
 //   header  := magic[8] version:u16 kind:u8 reserved:u8 pageBytes:u32 fileID[16] storeID[16] number:u64
@@ -6,18 +6,17 @@
 //              (128 bytes, the rest of the page is zero)
 //   frame   := frame-header body padding-to-64
 //   frame-header := "DGF" kind:u8 bodyBytes:u32 sequence:u64 durableThrough:u64 bodyCRC:u32 headerCRC:u32
-//   body    := what the kind says: a commit's operations, a log's context, or nothing
+//   body    := depends on the kind: a commit's operations, a log's context, or empty
 //
-// The context is the body of a watermark, in the grammar of a commit's. It has puts that earlier commits have made, and
-// without which the commits of this log cannot be understood. An open passes over it, and a salvage takes from it what
-// it finds nowhere else.
+// The context is a watermark's body, with the grammar of a commit's body. It repeats puts of earlier
+// commits that are needed to interpret the commits of this log. An open skips it. A salvage uses it for
+// entries that it finds nowhere else.
 //
-// All integers are little-endian. Each checksum is CRC32C and begins with the place: file id, offset.
-// `headerCRC` covers the header before it, and so `bodyCRC`: a body belongs to its header.
-// A group of frames that is written together starts on a page; no page is written again
-// with other bytes.
+// All integers are little-endian. Each checksum is a CRC32C that starts with the position: file id,
+// offset. `headerCRC` covers the header fields before it, including `bodyCRC`, which ties the body to
+// its header. A commit group starts at a page boundary. No page is ever rewritten with other bytes.
 
-/// Sizes that the format fixes.
+/// Sizes fixed by the format.
 package enum LogFormat {
   package static let version: UInt16 = 0
   package static let magic: [UInt8] = Array("DUGOUTLG".utf8)
@@ -29,14 +28,14 @@ package enum LogFormat {
   package static let capacityMax: UInt64 = 64 << 20
 }
 
-/// The first page of a log file: whose it is, and what came before.
+/// The first page of a log file: its identity, and the end of the log before it.
 package struct LogHeader: Equatable {
   package var fileID: RandomID
   package var storeID: RandomID
   package var number: LogNumber
-  /// The file's size; no frame lies beyond, and the search for later frames ends here.
+  /// The file's size. No frame extends beyond it, and the search for later frames stops there.
   package var capacity: UInt64
-  /// Where the log before this one ended; `.zero` and zeros in the first log of a store.
+  /// The end of the log before this one; `.zero` and zeros in the first log of a store.
   package var previous: LogEnd
 
   package struct LogEnd: Equatable {
@@ -93,7 +92,8 @@ package struct LogHeader: Equatable {
     guard let magic = reader.array(8), magic == LogFormat.magic, let version = reader.uint16() else {
       throw damage(0, "a log's first bytes", "others")
     }
-    // A newer version may lay out everything behind its number differently, its checksum included.
+    // A newer version may change the layout of everything after the version number, including the
+    // checksum.
     guard version <= LogFormat.version else {
       throw .newerFormat(file: file, found: version, supported: LogFormat.version)
     }
@@ -126,9 +126,10 @@ package struct LogHeader: Equatable {
 /// The 32 bytes before every frame's body.
 package struct FrameHeader: Equatable {
   package enum Kind: UInt8 {
-    /// One commit: all of its operations.
+    /// All operations of one commit.
     case commit = 1
-    /// Vouches that what lies before it was synced. No commit; its body, if it has one, is the log's context.
+    /// Records that the log was synced up to here. It is not a commit. Its body is empty or the log's
+    /// context.
     case watermark = 2
     /// The log was closed cleanly here.
     case close = 3
@@ -136,13 +137,13 @@ package struct FrameHeader: Equatable {
 
   package var kind: Kind
   package var bodyBytes: Int
-  /// Of the commit itself; of the last commit before a watermark or close marker.
+  /// The commit's own number; for a watermark or close marker, the number of the last commit before it.
   package var sequence: SequenceNumber
-  /// Up to which offset the log was known to be on stable storage when this frame was encoded.
+  /// The offset up to which the log was known to be synced when this frame was encoded.
   package var durableThrough: UInt64
   package var bodyCRC: UInt32
 
-  /// What the frame takes in the file.
+  /// The frame's size in the file.
   package var paddedBytes: Int {
     (LogFormat.frameHeaderBytes + bodyBytes).roundedUp(toMultipleOf: LogFormat.frameAlignment)
   }
@@ -159,10 +160,11 @@ package struct FrameHeader: Equatable {
     bytes.append(littleEndian: checksum.value)
   }
 
-  /// The header at the front of `bytes`, or nil if these bytes were not written for this place.
+  /// Decodes the header at the start of `bytes`; nil if these bytes were not written for this position.
   package init?(decoding bytes: RawSpan, file id: RandomID, offset: UInt64, broken: Rule? = nil) {
     var reader = ByteReader(bytes)
-    // The three letters first: the search for later frames passes over millions of other places.
+    // The magic letters are compared first, because the search for later frames visits millions of
+    // offsets.
     guard let word = reader.uint32(), word & 0x00FF_FFFF == 0x0046_4744,
       let kind = Kind(rawValue: UInt8(word >> 24)),
       let bodyBytes = reader.uint32(), bodyBytes <= UInt32(LogFormat.frameBodyBytesMax),
@@ -171,7 +173,7 @@ package struct FrameHeader: Equatable {
     else { return nil }
     var checksum = Checksum(file: id, offset: offset, broken: broken)
     checksum.update(bytes.extracting(first: LogFormat.frameHeaderBytes - 4))
-    // Nobody can know of a sync beyond the frame; one that says so was made up.
+    // A frame cannot know of a sync beyond itself. Such a value can only come from a crafted file.
     guard checksum.value == headerCRC, durableThrough <= offset else { return nil }
     self.init(
       kind: kind, bodyBytes: Int(bodyBytes), sequence: SequenceNumber(sequence),
@@ -188,7 +190,7 @@ package struct FrameHeader: Equatable {
     self.bodyCRC = bodyCRC
   }
 
-  /// The checksum of a body that starts right after the header at `offset`.
+  /// The checksum of the body that follows the header at `offset`.
   package static func checksum(
     ofBody body: RawSpan, file id: RandomID, offset: UInt64, broken: Rule? = nil
   ) -> UInt32 {

@@ -1,24 +1,24 @@
-// Reading a log: what was committed, where it ends, and whether the end is an end or damage.
+// Reads a log: replays its commits, finds its end, and tells a torn tail from damage.
 //
 // The rule (docs/reliability.md, C9). Let X be the first position that does not decode.
-//   1. The end is recorded elsewhere and X lies before it: damage.
-//   2. Some frame beyond X knows that the log was synced beyond X: damage.
-//   3. Otherwise the log ends at X; what lies there was never acknowledged, and is reported.
-// The search of step 2 trusts frame headers alone: a header has a checksum of its own.
+//   1. If the end is recorded elsewhere and X lies before it, the log is damaged.
+//   2. If a frame beyond X records a sync beyond X, the log is damaged.
+//   3. Otherwise the log ends at X. The bytes beyond X were never acknowledged; their size is reported.
+//      Step 2 relies on frame headers alone, because a header has its own checksum.
 
-/// How a log ended.
+/// The end of a log, as found by replay.
 package struct LogEnding: Equatable {
-  /// X: the bytes of the file that count.
+  /// X: the end of the valid bytes.
   package var length: UInt64
-  /// Up to where the last frame knows the log to be on stable storage.
+  /// The offset up to which the last frame records the log as synced.
   var durableThrough: UInt64
   package var lastSequence: SequenceNumber
-  /// The largest stamp of a commit, 0 without commits.
+  /// The largest stamp of all commits; 0 without commits.
   var lastStamp: UInt64
   var commits: Int
-  /// A close marker stands at the end.
+  /// Whether the log ends with a close marker.
   var wasClosed: Bool
-  /// Bytes beyond the end that are not zero: a group that a crash cut off.
+  /// The size of the nonzero bytes beyond the end: a torn tail.
   package var dropped: UInt64
 }
 
@@ -29,8 +29,8 @@ package struct LogReader: ~Escapable {
   private let path: String
   private let broken: Rule?
 
-  /// `bytes` are the file of `fileBytes`, whose first page held `header`: the whole of it, or where the end
-  /// is recorded at least what lies before the end.
+  /// `header` is the first page of a file of `fileBytes` bytes. `bytes` is the whole file, or at least
+  /// the part before a recorded end.
   @_lifetime(copy bytes)
   package init(header: LogHeader, bytes: RawSpan, fileBytes: UInt64, path: String, broken: Rule? = nil) {
     self.header = header
@@ -40,7 +40,8 @@ package struct LogReader: ~Escapable {
     self.broken = broken
   }
 
-  /// Hands every commit to `apply`, in order. `recordedEnd` is what the manifest or the next log says.
+  /// Passes every commit to `apply`, in order. `recordedEnd` is the end that the manifest or the next
+  /// log records.
   package func replay(
     recordedEnd: (length: UInt64, sequence: SequenceNumber)?,
     _ apply: (CommitBody) throws(ByteStoreError) -> Void
@@ -86,7 +87,7 @@ package struct LogReader: ~Escapable {
     var header: FrameHeader
   }
 
-  /// The frame that follows what ends at `offset`: right there in the same group, or on the next page.
+  /// The frame after `offset`: directly there in the same group, or on the next page.
   private func frame(after offset: UInt64, following last: SequenceNumber, limit: UInt64) -> Frame? {
     if let frame = frame(at: offset, following: last, limit: limit) { return frame }
     let nextPage = offset.roundedUp(toMultipleOf: UInt64(LogFormat.pageBytes))
@@ -124,7 +125,7 @@ package struct LogReader: ~Escapable {
 
   // MARK: The end
 
-  /// A log has its full size before anything depends on it; a shorter one was cut.
+  /// A log has its full size before anything depends on it, so a shorter file was truncated.
   private func checkSize(recordedEnd: UInt64?) throws(ByteStoreError) {
     guard fileBytes == header.capacity else {
       throw damage(at: fileBytes, "a file of \(header.capacity) bytes", "\(fileBytes) bytes")
@@ -168,7 +169,7 @@ package struct LogReader: ~Escapable {
     return later.durableThrough > end && broken != .laterDurableFrameIsDamage
   }
 
-  /// From `end` to the last byte that is not zero.
+  /// The size from `end` up to and including the last nonzero byte.
   private func bytesInUse(beyond end: UInt64) -> UInt64 {
     UInt64(bytes.extracting(droppingFirst: Int(end)).byteCountWithoutZeros)
   }

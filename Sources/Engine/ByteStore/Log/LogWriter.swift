@@ -1,23 +1,24 @@
-// Appending to the log: one group of commits, one write, one sync.
+// Appends to the WAL: one write and one sync per commit group.
 //
 // Invariants:
-//   - A page is written once; whatever is written starts on a fresh page (docs/reliability.md, C9).
-//   - `end` is where the last frame ends, `durableThrough` where it did when the last sync returned.
-//   - The first group with puts takes the log's context along, as its last frame: no extra write, no extra sync. Its
-//     first frame stays a commit, by which an open recognises a log that a manifest should have named.
-//   - After any failure the writer is not used again (C4): its file may hold anything beyond
+//   - A page is written once: each write starts on a new page (docs/reliability.md, C9).
+//   - `end` is the end of the last frame. `durableThrough` was `end` at the last sync.
+//   - The first group with puts carries the log's context as its last frame, at no extra write or sync.
+//     Its first frame is still a commit, which lets an open recognise a log that the manifest should
+//     have named.
+//   - After any failure the writer is not used again (C4), because its file may hold anything beyond
 //     `durableThrough`.
 
-/// Why a commit was not made durable.
+/// The reason why a commit was not made durable.
 package enum WriteFailure: Error {
-  /// Nothing of it reached the log; the store is as before and goes on.
+  /// Nothing reached the log. The store is unchanged and stays usable.
   case refused(SystemFailure)
-  /// A write or a sync failed on the way: only the next open can tell what is there.
+  /// A write or a sync failed halfway. The next open decides what survives.
   case unknown(SystemFailure)
 }
 
 struct LogWriter {
-  /// Of the 100 ms that are promised, the sync itself takes the rest.
+  /// Buffered commits are durable within 100 ms. The remaining 20 ms are for the sync itself.
   private static let unsyncedNanosecondsMax: UInt64 = 80_000_000
 
   let header: LogHeader
@@ -27,20 +28,20 @@ struct LogWriter {
   private(set) var end = UInt64(LogFormat.pageBytes)
   private(set) var durableThrough = UInt64(LogFormat.pageBytes)
   private(set) var lastSequence: SequenceNumber
-  /// When the oldest commit was written that no sync has covered yet, on the monotonic clock; nil if there is none.
+  /// When the oldest unsynced commit was written, on the monotonic clock; nil if all commits are synced.
   private(set) var unsyncedSince: UInt64?
-  /// Entries of earlier logs without which the commits of this one cannot be understood, as the body of a commit. Nil
-  /// once it is written, or if there are none.
+  /// Entries of earlier logs that are needed to interpret the commits of this one, as a commit body. Nil
+  /// once written, or if none are needed.
   private var context: Batch?
-  /// No frame says yet that the last group was synced.
+  /// No frame records yet that the last group was synced.
   private(set) var lacksWatermark = false
-  /// Room for the pages of a group, as large as those before it were.
+  /// The buffer for a group's pages, kept for the next group.
   private var pages: [UInt8] = []
-  /// More is not kept between groups.
+  /// A larger buffer is freed after its group.
   private static let pageBytesKeptMax = 1 << 20
 
-  /// Makes a log file, on stable storage at its full size with its header (C3), out of a spare if there
-  /// is one.
+  /// Creates a log file, durable at its full size with its header (C3), reusing a recycled log file if
+  /// one is ready.
   static func create(
     _ header: LogHeader, context: Batch?, from spare: SpareLog?, in directory: any OpenDirectory,
     _ platform: Platform
@@ -61,13 +62,14 @@ struct LogWriter {
         header: header, name: name, file: file, platform: platform,
         lastSequence: header.previous.sequence, context: context)
     } catch {
-      // A leftover is harmless, the next open removes it; but a full disk wants its space back.
+      // A leftover file is harmless, because the next open deletes it. On a full disk its space is
+      // needed at once.
       try? directory.remove(name)
       throw error.isSync ? .unknown(error) : .refused(error)
     }
   }
 
-  /// Appends where an earlier opening stopped: nobody does who keeps the rules (C12).
+  /// Appends to a log of an earlier opening. It is only used while a test breaks rule C12.
   static func goingOn(
     _ header: LogHeader, at end: LogHeader.LogEnd, _ file: any OpenFile, _ platform: Platform
   ) -> LogWriter {
@@ -76,7 +78,7 @@ struct LogWriter {
       durableThrough: end.length, lastSequence: end.sequence)
   }
 
-  /// The size of a group of these bodies in the file, with a context of so many bytes, if any.
+  /// The file size of a group of these bodies, with a context of `contextBytes` bytes if that is not 0.
   static func groupBytes(_ bodies: [Batch], contextBytes: Int = 0) -> Int {
     let context = contextBytes > 0 ? frameBytes(contextBytes) : 0
     let frames = bodies.reduce(context) { $0 + frameBytes($1.body.count) }
@@ -87,14 +89,15 @@ struct LogWriter {
     (LogFormat.frameHeaderBytes + bodyBytes).roundedUp(toMultipleOf: LogFormat.frameAlignment)
   }
 
-  /// The context, if this group is to take it along. Removals need none, and a full disk may have no room for it.
+  /// The context, if this group must carry it. Removals do not need it, and a full disk may have no room
+  /// for it.
   private func contextDue(with group: [Batch]) -> Batch? {
     guard let context, group.contains(where: { !$0.isRemovalOnly }) else { return nil }
     return context
   }
 
-  /// Gives up the context if there is room for the group then. Where the disk has no space for another log, a put that
-  /// is taken is worth more than a log that can be read without others.
+  /// Drops the context if the group then fits. On a full disk without room for another log, accepting a
+  /// put is worth more than a log that can be read on its own.
   mutating func giveUpContext(for group: [Batch]) -> Bool {
     guard let context else { return false }
     self.context = nil
@@ -103,21 +106,22 @@ struct LogWriter {
     return false
   }
 
-  /// Room for this group, for the context if it is due, for a watermark and for the close marker. What is kept for
-  /// removals counts only if `usingReserve`.
+  /// Whether the log has room for this group, for the context if it is due, for a watermark and for the
+  /// close marker. The part that is reserved for removals counts only if `usingReserve`.
   func hasRoom(for group: [Batch], usingReserve: Bool = false) -> Bool {
     let reserve = usingReserve ? 0 : Self.reserveBytes(ofCapacity: header.capacity)
     let bytes = Self.groupBytes(group, contextBytes: contextDue(with: group)?.body.count ?? 0)
     return nextPage + UInt64(bytes + 2 * LogFormat.pageBytes) + reserve <= header.capacity
   }
 
-  /// The end of a log, which only removals may use, and only if there is no space for a new log (C11).
+  /// The size of the reserved end of a log. Only removals may use it, and only if the disk has no space
+  /// for a new log (C11).
   private static func reserveBytes(ofCapacity capacity: UInt64) -> UInt64 {
     let page = UInt64(LogFormat.pageBytes)
     return min(capacity / 8 / page * page, 64 << 10)
   }
 
-  /// The smallest log that has room for this group, and for a context of so many bytes.
+  /// The capacity of the smallest log that holds this group and a context of `contextBytes` bytes.
   static func capacity(for group: [Batch], contextBytes: Int = 0) -> UInt64 {
     let needed = UInt64(groupBytes(group, contextBytes: contextBytes) + 3 * LogFormat.pageBytes)
     var capacity = needed
@@ -125,20 +129,20 @@ struct LogWriter {
     return capacity
   }
 
-  /// No commit has gone there yet.
+  /// No commit was written to it yet.
   var isEmpty: Bool { end == UInt64(LogFormat.pageBytes) }
 
   private var nextPage: UInt64 { end.roundedUp(toMultipleOf: UInt64(LogFormat.pageBytes)) }
 
-  /// What the manifest and the next log say about this one.
+  /// The end of this log, as the manifest and the next log record it.
   var recordedEnd: LogHeader.LogEnd {
     LogHeader.LogEnd(fileID: header.fileID, length: end, sequence: lastSequence)
   }
 
-  /// Even the watermark at the end is on stable storage.
+  /// Everything is synced, including the last watermark.
   var isSyncedThroughout: Bool { durableThrough == end }
 
-  /// Writes the commits; they survive the process, and once synced also a power loss.
+  /// Writes the commits. They survive the death of the process, and a power loss once they are synced.
   mutating func append(_ group: [Batch]) throws(SystemFailure) {
     precondition(
       hasRoom(for: group, usingReserve: true), "a group must fit: the caller turns to a new log first")
@@ -162,13 +166,13 @@ struct LogWriter {
 
   var hasUnsyncedCommits: Bool { unsyncedSince != nil }
 
-  /// Someone has to sync now, so that what was promised of buffered commits holds.
+  /// Whether a sync is due to keep the durability promise for buffered commits.
   var isSyncDue: Bool {
     guard let unsyncedSince else { return false }
     return platform.clock.monotonicNanoseconds() &- unsyncedSince >= Self.unsyncedNanosecondsMax
   }
 
-  /// When it returns, everything written is on stable storage.
+  /// On return, everything written so far is on stable storage.
   mutating func sync() throws(SystemFailure) {
     try file.syncOnce(platform)
     durableThrough = end
@@ -176,7 +180,7 @@ struct LogWriter {
     unsyncedSince = nil
   }
 
-  /// Vouches for the last sync. Not synced itself: if it is lost, so is nothing else.
+  /// Records the last sync in the log. The watermark itself is not synced; no commit depends on it.
   mutating func appendWatermark() throws(SystemFailure) {
     var page: [UInt8] = []
     encode(.watermark, body: [], sequence: lastSequence, into: &page)
@@ -184,7 +188,7 @@ struct LogWriter {
     lacksWatermark = false
   }
 
-  /// The last frame of a log.
+  /// Writes and syncs the last frame of a log.
   mutating func appendCloseMarker() throws(SystemFailure) {
     var page: [UInt8] = []
     encode(.close, body: [], sequence: lastSequence, into: &page)
@@ -208,7 +212,8 @@ struct LogWriter {
     pages.pad(toMultipleOf: LogFormat.frameAlignment)
   }
 
-  /// Whole pages, so that the system has none to read back first; the last frame ends before the zeros.
+  /// Writes whole pages, so that the system need not read any back first. The last frame ends before the
+  /// padding.
   private mutating func write(_ frames: inout [UInt8]) throws(SystemFailure) {
     let (start, bytes) = (nextPage, frames.count)
     frames.pad(toMultipleOf: LogFormat.pageBytes)
@@ -218,6 +223,7 @@ struct LogWriter {
 }
 
 extension SystemFailure {
-  /// After a failed sync the system may forget what it could not write (docs/reliability.md, F4).
+  /// After a failed sync the system may drop the bytes that it could not write (docs/reliability.md,
+  /// F4).
   var isSync: Bool { operation.hasSuffix("sync") }
 }

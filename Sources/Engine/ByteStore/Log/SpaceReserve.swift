@@ -1,16 +1,19 @@
-// Space that is kept for the day on which the disk is full (docs/reliability.md, C11).
+// A file that reserves space for a full disk (docs/reliability.md, C11).
 //
-// What needs space to give space back is a flush: a checkpoint, without the pages of the layer above that can be found
-// again; a segment for what lives in the logs; a small log. A file of that size, and of a log for removals, is made
-// before a log that takes puts: RESERVE. When a flush or a removal finds no room, the file is removed, and made anew
-// when there is room again: as large as it can be, and no put is let into a new log before it is whole. Its bytes mean
-// nothing, so that it is never synced, and one that is gone after a crash is made anew as well.
+// Freeing space needs a flush, and a flush itself needs space. It writes a checkpoint, a segment with
+// the live entries of the WAL, and a small log. The checkpoint may omit the upper layer's pages that can
+// be rebuilt. RESERVE has the size of all these, plus a log for removals. It is created before any log
+// that accepts puts. When a flush or a removal finds the disk full, the file is deleted. Once there is
+// room, it is created again, as large as the disk allows. No put goes to a new log until it has its full
+// size. Its bytes are meaningless, so it is never synced. If it is missing after a crash, it is created
+// again.
 
-/// The file `RESERVE` of a store. Used by the leader, or by who has the directory to itself.
+/// The file `RESERVE` of a store. Only the leader uses it, or a thread with exclusive access to the
+/// directory.
 struct SpaceReserve {
-  /// Of the file as it is.
+  /// The current size of the file.
   private(set) var bytes: UInt64
-  /// A link, a pipe or a folder has its name, which a check reports: then there is none, and none is made.
+  /// A link, a pipe or a directory has the file's name. A check reports this, and no reserve is created.
   let isBlocked: Bool
 
   init(bytes: UInt64 = 0, isBlocked: Bool = false) {
@@ -18,24 +21,25 @@ struct SpaceReserve {
     self.isBlocked = isBlocked
   }
 
-  /// The one that an earlier opening left.
+  /// Finds the file that an earlier opening left.
   static func find(in directory: any OpenDirectory) throws(SystemFailure) -> SpaceReserve {
     let file = try directory.openFile(StoreFile.reserve, .read)
     defer { file.close() }
     return SpaceReserve(bytes: try file.size())
   }
 
-  /// What a flush takes at most: a checkpoint and what else is written of it, a segment for the tail, and
-  /// the first pages of new files. Of a large tail, only so much is kept room for: compression makes it less,
-  /// and so does whoever deletes.
+  /// The largest size that a flush needs: a checkpoint with an eighth on top, a memtable segment, and
+  /// the first pages of new files. For the memtable at most 8 MiB are reserved, because compression and
+  /// deletes shrink it.
   static func flushBytes(checkpointBytes: UInt64, tailBytes: UInt64) -> UInt64 {
     checkpointBytes + checkpointBytes / 8 + min(tailBytes, 8 << 20) + (64 << 10)
   }
 
-  /// One step of a growth that leaves room for others in between.
+  /// The size of one growth step; other work can run between steps.
   static let stepBytes: UInt64 = 64 << 10
 
-  /// Makes the file larger if it is smaller. If the disk has no room for that, it is as large as it can be.
+  /// Grows the file to `wanted` bytes. If the disk is too full, the file becomes as large as possible,
+  /// and this throws.
   mutating func grow(
     to wanted: UInt64, in directory: any OpenDirectory, _ platform: Platform
   ) throws(SystemFailure) {
@@ -49,7 +53,7 @@ struct SpaceReserve {
         bytes += UInt64(count)
       }
     } catch {
-      // A part of the last block may be there.
+      // The file may contain a part of the last block.
       if let size = try? file.size() { bytes = max(bytes, size) }
       throw error
     }
@@ -64,14 +68,14 @@ struct SpaceReserve {
     }
   }
 
-  /// Gives its space to the disk; false if there is none.
+  /// Deletes the file to free its space; returns false if there was none.
   mutating func giveUp(in directory: any OpenDirectory) -> Bool {
     guard bytes > 0, (try? directory.remove(StoreFile.reserve)) != nil else { return false }
     bytes = 0
     return true
   }
 
-  /// Not zeros: a file system that compresses would keep no space for them.
+  /// Not zeros, because a compressing file system would allocate no space for them.
   private static let block: [UInt8] = {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(Int(stepBytes))

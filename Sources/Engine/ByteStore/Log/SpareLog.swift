@@ -1,17 +1,18 @@
-// A log file prepared ahead, so that turning to a new log costs a commit two syncs and not 32 MiB of
-// writing.
+// A recycled log file, prepared ahead of time.
+//
+// With it, rotation costs a commit two syncs instead of 32 MiB of writes.
 
-/// A file at a log's full size. What it holds counts for nothing until a header gives it an id.
+/// A file with a log's full size. Its content is meaningless until a header gives it an id.
 struct SpareLog {
   let file: any OpenFile
   let capacity: UInt64
 
-  /// Written and synced; to be called without any lock, since it may take a while. `oldLog`, of this
-  /// capacity and with nothing in it that counts, becomes the spare if it is given.
+  /// Prepares and syncs the file. Call it without any lock, because it can take long. If `oldLog` is
+  /// given, that file is recycled; it must have this capacity and no content that is still needed.
   static func prepare(
     _ capacity: UInt64, from oldLog: String?, in directory: any OpenDirectory, _ platform: Platform
   ) throws(SystemFailure) -> SpareLog {
-    // One that could not be used, and not be removed either, must not be in the way for ever.
+    // A leftover that could neither be used nor deleted must not block new files forever.
     try? directory.remove(StoreFile.spare)
     let file: any OpenFile
     if let oldLog {
@@ -30,8 +31,8 @@ struct SpareLog {
     return SpareLog(file: file, capacity: capacity)
   }
 
-  /// A new file full of zeros. They are really written: a sync of merely reserved space would have to
-  /// write the file system's metadata as well.
+  /// Creates a file of zeros. The zeros are written, because a sync of merely preallocated space would
+  /// also have to write the file system's metadata.
   static func fill(
     _ name: String, _ capacity: UInt64, in directory: any OpenDirectory, _ platform: Platform
   ) throws(SystemFailure) -> any OpenFile {

@@ -1,4 +1,4 @@
-// The manifest: which files are the store. Replaced as a whole, never changed in place.
+// The manifest: the list of the store's files. It is replaced as a whole and never changed in place.
 //
 //   manifest   := magic[8] version:u16 kind:u8 reserved:u8 logs:u32 storeID[16] generation:u64
 //                 nextLogNumber:u64 nextFileNumber:u64 segments:u32 checkpoints:u32
@@ -7,10 +7,11 @@
 //   segment    := number:u64 fileID[16] slot:u32 pages:u32 bytes:u64
 //   checkpoint := number:u64 fileID[16] bytes:u64
 //
-// `state` is 0 while the log may grow (then length and lastSequence are 0 and the log itself tells its
-// end), 1 when its end is recorded. The checksum begins with the store's id. Invariants: logs and segments
-// are in ascending order of number, all below the next one, and only the last log may be open; no two
-// segments have one slot; there is one checkpoint at most, and none only without segments.
+// `state` is 0 while the log may grow. Its length and lastSequence are then 0, and its end is found by
+// replay. `state` is 1 once its end is recorded. The checksum starts with the store's id. Invariants:
+// Logs and segments are in ascending order of number, below the next number, and only the last log may
+// be open. No two segments share a slot. A manifest has at most one checkpoint, and always one if it has
+// segments.
 
 package struct Manifest: Equatable {
   package static let magic: [UInt8] = Array("DUGOUTMF".utf8)
@@ -25,9 +26,9 @@ package struct Manifest: Equatable {
   /// Counts the manifests of this store.
   package var generation: UInt64 = 1
   package var nextLogNumber = LogNumber(1)
-  /// For segments and checkpoints.
+  /// The next number for segments and checkpoints.
   package var nextFileNumber = FileNumber(1)
-  /// The commits since the checkpoint.
+  /// The logs with the commits since the checkpoint.
   package var logs: [Log] = []
   package var segments: [Segment] = []
   package var checkpoint: Checkpoint?
@@ -36,7 +37,7 @@ package struct Manifest: Equatable {
     package var number: LogNumber
     package var fileID: RandomID
     package var capacity: UInt64
-    /// Where the log ends, once that is settled.
+    /// The end of the log, once it is final.
     package var end: (length: UInt64, sequence: SequenceNumber)?
 
     package static func == (left: Log, right: Log) -> Bool {
@@ -48,12 +49,12 @@ package struct Manifest: Equatable {
   package struct Segment: Equatable, Sendable {
     package static let slotsMax = 1 << 16
     package static let pagesMax = 1 << 20
-    /// More than any segment has, and no overflow in sums of it.
+    /// Larger than any segment; sums of this size do not overflow.
     package static let bytesMax: UInt64 = 1 << 40
 
     package var number: FileNumber
     package var fileID: RandomID
-    /// Its place in the table's list.
+    /// The index in the key directory's segment list.
     package var slot: Int
     package var pages: Int
     /// The size of the file.
@@ -144,7 +145,8 @@ package struct Manifest: Equatable {
     guard let magic = reader.array(8), magic == Self.magic, let version = reader.uint16() else {
       throw damage(0, "a manifest's first bytes", "others")
     }
-    // A newer version may lay out everything behind its number differently, its checksum included.
+    // A newer version may change the layout of everything after the version number, including the
+    // checksum.
     guard version <= Self.version else {
       throw .newerFormat(file: file, found: version, supported: Self.version)
     }
@@ -181,7 +183,8 @@ package struct Manifest: Equatable {
       segments.append(segment)
     }
     if checkpointCount == 1 { checkpoint = Checkpoint(&reader) }
-    // The checksum was right, so this is not rot; but a made-up file must not reach a precondition.
+    // The checksum matched, so this is not corruption. A crafted file must not trigger a precondition,
+    // though.
     if let invariantBroken { throw damage(Self.headBytes, invariantBroken, "something else") }
   }
 
@@ -228,17 +231,17 @@ extension Manifest.Checkpoint {
 }
 
 extension Manifest {
-  /// The names of all files that are the store.
+  /// The names of all files that the manifest lists.
   package var fileNames: Set<String> {
     Set(
       logs.map { StoreFile.log($0.number) } + segments.map { StoreFile.segment($0.number) }
         + (checkpoint.map { [StoreFile.checkpoint($0.number)] } ?? []))
   }
 
-  /// Whether the store with this manifest has a file of that name, and needs it.
+  /// Whether the file of that name is the manifest itself or a file that it lists.
   package func names(_ name: String) -> Bool { name == StoreFile.manifest || fileNames.contains(name) }
 
-  /// Whether a file that this one does not name may be in one before it.
+  /// Whether an earlier manifest may have listed a file that this one does not list.
   package func mayHaveNamed(_ name: String) -> Bool {
     if let number = StoreFile.logNumber(of: name) { return number < nextLogNumber }
     if let number = StoreFile.segmentNumber(of: name) ?? StoreFile.checkpointNumber(of: name) {
@@ -247,21 +250,21 @@ extension Manifest {
     return name != StoreFile.newManifest && name != StoreFile.spare
   }
 
-  /// The manifest after this one. Only equality of generations means anything, so that they may wrap.
+  /// The next manifest. Generations are only compared for equality, so they may wrap around.
   package func successor() -> Manifest {
     var next = self
     next.generation &+= 1
     return next
   }
 
-  /// Records where the last log ends, unless that is settled already.
+  /// Records the end of the last log, unless it is already recorded.
   package mutating func sealLastLog(at end: LogHeader.LogEnd) {
     guard let last = logs.last, last.end == nil else { return }
     precondition(last.fileID == end.fileID, "the end of another log")
     logs[logs.count - 1].end = (end.length, end.sequence)
   }
 
-  /// Puts this manifest in place of the one on disk (C5). When it returns, it is the durable one.
+  /// Replaces the manifest on disk with this one (C5). On return, this one is durable.
   package func replace(in directory: any OpenDirectory, _ platform: Platform) throws(WriteFailure) {
     do throws(SystemFailure) {
       try? directory.remove(StoreFile.newManifest)

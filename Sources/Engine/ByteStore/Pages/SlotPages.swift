@@ -1,34 +1,36 @@
-// The hash table from keys to ordinals, and nothing but numbers: extendible hashing.
+// The hash table from keys to ordinals: extendible hashing over numbers only.
 //
-//   directory  2^depth words, slotPage:32 localDepth:32, found by the high bits of the fingerprint
-//   slot page  510 slots and a word that counts them; within it, linear probing around the end
+//   directory  2^depth words, slotPage:32 localDepth:32, indexed by the high bits of the fingerprint
+//   slot page  510 slots and their count; linear probing that wraps around within the page
 //   slot       fingerprint:32 ordinal+1:32, or 0
 //
 // Invariants:
-//   - All slots of a page agree with its directory entries in the first `localDepth` bits.
-//   - No slot between a slot's home, which its fingerprint tells, and the slot itself is empty.
-//   - A page is never full; what cannot be split apart any more goes to the overflow list.
+//   - All slots of a page share the first `localDepth` bits with the page's directory entries.
+//   - The probe sequence from a slot's home position, given by its fingerprint, to the slot has no empty
+//     slot.
+//   - A page is never full. Slots that cannot be separated by splitting go to the overflow list.
 //
-// A page that is full splits in two, so that growth never stalls anyone; and a page is what a checkpoint
-// writes and a first touch reads.
+// A full page splits in two, so that no single insert has to rehash everything. Pages are also the units
+// that a checkpoint writes and that a first access reads.
 
 package struct SlotPages: Sendable {
   package static let keysMax = 1 << 31
   package static let slotsPerPage = 510
   private static let usedMax = 448
-  /// Keys whose fingerprints agree so far have no page of their own left; nobody who does not know the seed
-  /// can make enough of them.
+  /// Beyond this depth, keys with equal fingerprint bits do not get a page of their own. Without the
+  /// seed, an attacker cannot create enough of them.
   static let depthMax = 24
-  /// Every lookup goes through all of the overflow.
+  /// Every lookup scans the whole overflow list.
   static let overflowMax = 1 << 14
   private static let countWord = 510
 
   private(set) var depth: Int
   private(set) var directory: PagedWords
   private(set) var pages: PagedWords
-  /// Slots that no page has room for; empty unless a file was made up.
+  /// Slots that fit in no page. Only a crafted file fills this list.
   private(set) var overflow: [UInt64] = []
-  /// Directory pages that are still on disk: what pages mean together cannot be checked before.
+  /// The number of directory pages still on disk. Until they are loaded, the pages cannot be checked
+  /// against each other.
   private var directoryPagesMissing = 0
 
   init() {
@@ -39,7 +41,7 @@ package struct SlotPages: Sendable {
     pages.appendPage()
   }
 
-  /// As a checkpoint has it, every page still on disk.
+  /// Starts from a checkpoint with all pages still on disk.
   init(depth: Int, directoryPages: Int, slotPages: Int, overflow: [UInt64]) {
     self.overflow = overflow
     self.depth = depth
@@ -54,7 +56,8 @@ package struct SlotPages: Sendable {
 
   // MARK: Finding
 
-  /// What has to be loaded before keys with this fingerprint can be looked for.
+  /// The page that must be loaded before keys with this fingerprint can be looked up; nil if none is
+  /// missing.
   func missing(for fingerprint: UInt32) -> PageAddress? {
     let index = directoryIndex(of: fingerprint)
     guard directory.isLoaded(wordAt: index) else {
@@ -64,8 +67,8 @@ package struct SlotPages: Sendable {
     return pages.isLoaded(page) ? nil : .slots(page)
   }
 
-  /// How far a search has come. It refers to nothing: a closure that looks at the table would have all of it counted
-  /// as referred to, for each key.
+  /// The state of a lookup. It holds no reference. A closure over the key directory would make Swift
+  /// retain and release all parts of the key directory for each key.
   package struct Probe {
     fileprivate let fingerprint: UInt32
     fileprivate let page: Int
@@ -73,14 +76,14 @@ package struct SlotPages: Sendable {
     fileprivate var isInOverflow = false
   }
 
-  /// A search for all keys with this fingerprint.
+  /// Starts a lookup of all keys with this fingerprint.
   package func probe(for fingerprint: UInt32) -> Probe {
     Probe(
       fingerprint: fingerprint, page: pageNumber(directory[directoryIndex(of: fingerprint)]),
       index: Self.home(of: fingerprint))
   }
 
-  /// The ordinal of the next one. Nothing may change between the steps of a search.
+  /// The ordinal of the next match. The table must not change between the steps of a lookup.
   package func nextOrdinal(_ probe: inout Probe) -> UInt32? {
     while !probe.isInOverflow {
       let slot = pages[probe.page, probe.index]
@@ -121,7 +124,8 @@ package struct SlotPages: Sendable {
     let page = pageNumber(directory[directoryIndex(of: fingerprint)])
     var index = Self.home(of: fingerprint)
     while pages[page, index] != wanted {
-      // Found before, and not here: a made-up directory has led a page's split astray.
+      // The slot was found earlier but is not on this page: a crafted directory made a split move it to
+      // a wrong page.
       guard pages[page, index] != 0 else { return }
       index = Self.next(index)
     }
@@ -135,7 +139,7 @@ package struct SlotPages: Sendable {
     pages[page, Self.countWord] += 1
   }
 
-  /// Moves later slots up, so that no search stops early at the gap.
+  /// Moves later slots back into the gap, so that no probe stops early.
   private mutating func closeGap(at index: Int, in page: Int) {
     var gap = index
     var next = index
@@ -144,7 +148,7 @@ package struct SlotPages: Sendable {
       let slot = pages[page, next]
       guard slot != 0 else { break }
       let home = Self.home(of: Self.fingerprint(of: slot))
-      // Whether the way from home to `next`, around the end if need be, passes the gap.
+      // Whether the probe sequence from `home` to `next` passes the gap, possibly wrapping around.
       if Self.distance(home, next) >= Self.distance(gap, next) {
         pages[page, gap] = slot
         gap = next
@@ -154,7 +158,8 @@ package struct SlotPages: Sendable {
     pages[page, Self.countWord] -= 1
   }
 
-  /// Gives the upper half of a page's fingerprints a page of their own; false if they cannot be told apart.
+  /// Moves the upper half of a page's fingerprint range to a new page; returns false at the maximum
+  /// depth.
   private mutating func split(_ page: Int, for fingerprint: UInt32) -> Bool {
     let localDepth = Int(directory[directoryIndex(of: fingerprint)] >> 32)
     if localDepth == depth {
@@ -173,8 +178,8 @@ package struct SlotPages: Sendable {
     return true
   }
 
-  /// All directory entries with the first `localDepth` bits of the fingerprint: the lower half to one page,
-  /// the upper to the other.
+  /// Points all directory entries with the first `localDepth` bits of the fingerprint to the two pages.
+  /// The lower half of the entries gets the first page, the upper half the second.
   private mutating func pointDirectory(
     from fingerprint: UInt32, localDepth: Int, to halves: (Int, Int)
   ) {
@@ -199,8 +204,8 @@ package struct SlotPages: Sendable {
 
   // MARK: Pages
 
-  /// Puts a page in place that was read from a checkpoint. False if it breaks an invariant that later
-  /// steps stand on; only a made-up file does.
+  /// Installs a page that was read from a checkpoint. Returns false if it breaks an invariant that later
+  /// steps depend on, which only happens with a crafted file.
   mutating func install(_ words: [UInt64], at address: PageAddress, ordinals: Int) -> Bool {
     switch address {
     case .directory(let page):
@@ -232,8 +237,8 @@ package struct SlotPages: Sendable {
     word & 0xFFFF_FFFF != 0 && ordinal(of: word) < ordinals
   }
 
-  /// Each page has its own run of entries, as long as its local depth says, and the slots of those that are
-  /// loaded belong there: a page that splits takes only its own slots along.
+  /// Whether each page has its own run of entries, as long as its local depth requires, and all slots of
+  /// loaded pages are on their own page. Otherwise a split could move slots of other pages.
   private func isSound(_ directory: PagedWords) -> Bool {
     var seen = [Bool](repeating: false, count: pages.pageCount)
     var index = 0
@@ -258,7 +263,7 @@ package struct SlotPages: Sendable {
     }
   }
 
-  /// All slots that are loaded and some more, in pages of their own.
+  /// A new table with all loaded slots and the given ones.
   func rebuilt(adding slots: [(fingerprint: UInt32, ordinal: UInt32)]) -> SlotPages {
     var rebuilt = SlotPages()
     forEachLoadedSlot { rebuilt.insert($0, $1) }
@@ -274,7 +279,7 @@ package struct SlotPages: Sendable {
 
   private func pageNumber(_ entry: UInt64) -> Int { Int(entry & 0xFFFF_FFFF) }
 
-  /// By the low bits: the high ones are the same for all slots of a page.
+  /// Uses the low bits, because all slots of a page share the high ones.
   private static func home(of fingerprint: UInt32) -> Int {
     (Int(fingerprint & 0xFFFF) * slotsPerPage) >> 16
   }
@@ -290,13 +295,13 @@ package struct SlotPages: Sendable {
 
   // MARK: Checking
 
-  /// Every slot, with its fingerprint; all pages must be loaded.
+  /// Visits every slot. All pages must be loaded.
   package func forEachSlot(_ visit: (_ fingerprint: UInt32, _ ordinal: UInt32) -> Void) {
     precondition(pages.firstMissing == nil, "pages are missing")
     forEachLoadedSlot(visit)
   }
 
-  /// The same, but for those of pages that are still on disk.
+  /// Visits every slot of loaded pages.
   func forEachLoadedSlot(_ visit: (_ fingerprint: UInt32, _ ordinal: UInt32) -> Void) {
     for page in 0..<pages.pageCount where pages.isLoaded(page) {
       for index in 0..<Self.slotsPerPage where pages[page, index] != 0 {
@@ -306,7 +311,7 @@ package struct SlotPages: Sendable {
     for slot in overflow { visit(Self.fingerprint(of: slot), Self.ordinal(of: slot)) }
   }
 
-  /// What is wrong, or nil; all pages must be loaded.
+  /// The first broken invariant, or nil. All pages must be loaded.
   func invariantBroken() -> String? {
     var seen = [Bool](repeating: false, count: pages.pageCount)
     var index = 0
@@ -346,11 +351,11 @@ package struct SlotPages: Sendable {
   }
 }
 
-/// A page of the table as a checkpoint has it.
+/// The address of a key directory page in a checkpoint.
 package enum PageAddress: Hashable, Sendable {
   case directory(Int)
   case slots(Int)
   case locations(Int)
-  /// The list of free ordinals, page by page.
+  /// A page of the list of free ordinals.
   case free(Int)
 }

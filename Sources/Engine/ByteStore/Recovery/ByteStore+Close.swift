@@ -1,7 +1,7 @@
-// The end of a store: cleanly, or as if the process had died.
+// Closes a store: cleanly, or as if the process had died.
 
 extension ByteStore {
-  /// Lets go of the directory and leaves everything as it is, as the death of the process would.
+  /// Releases the directory and leaves all files as they are, as the death of the process would.
   package func abandon() {
     shut()
     beginToClose()
@@ -16,7 +16,7 @@ extension ByteStore {
     lock.release()
   }
 
-  /// Nobody leads those who wait any more.
+  /// Fails the queued commits, because no leader will take them.
   private func refuseQueue(_ state: inout State) {
     for ticket in state.queue {
       ticket.refuse()
@@ -51,8 +51,9 @@ extension ByteStore {
     }
   }
 
-  /// Once nothing is under way. Commits that wait and have a thread are led by it or by this one; one of two halves
-  /// whose second never comes has its place in the order as well, and nobody else would ever take it along.
+  /// Waits until no commit, flush, backup or preparation of a log file is in progress. Queued commits
+  /// are led by their own thread or by this one. Only this one can lead a commit that was enqueued and
+  /// never finished.
   private func takeLastTurn() -> CloseTurn {
     while true {
       let turn = state.withLock(
@@ -71,23 +72,24 @@ extension ByteStore {
     }
   }
 
-  /// Why nothing new may begin to write. Whoever comes after the call of a close is too late even while that
-  /// waits: it would wait for ever where writers never rest.
+  /// The reason why no new write may start. A closing store refuses new writes at once, because the
+  /// close would otherwise wait forever under continuous writes.
   func endOfWriting(_ state: borrowing State) -> ByteStoreError? {
     state.end ?? (isClosing ? .closed(directory: path) : nil)
   }
 
-  /// Throws if no commit can be made any more. After a failure nobody knows yet which of the last ones survive: what
-  /// they may need must stay.
+  /// Throws if no commit is possible any more. After a failed write or sync it is unknown which commits
+  /// survive, so files that they may need must be kept.
   package func checkWritable() throws(ByteStoreError) {
     try state.withLock { state throws(ByteStoreError) in
       if let end = endOfWriting(state) { throw end }
     }
   }
 
-  /// No log has what the layer above changed without a commit, and the next open would have to find again what a
-  /// checkpoint on a full disk left out. If it cannot be written, the store is closed without; nil, too, if there is
-  /// nothing of the kind.
+  /// Flushes the upper layer's pages that would otherwise be lost. Pages that it changed without a
+  /// commit are in no log. Pages that a checkpoint on a full disk left out would have to be rebuilt by
+  /// the next open. Returns the error if the flush fails; the store is closed all the same. Returns nil
+  /// as well if there are no such pages.
   private func writePagesAbove() -> ByteStoreError? {
     guard state.withLock({ $0.end == nil && ($0.hasChangesAbove || $0.lacksPagesAbove) }) else { return nil }
     do throws(ByteStoreError) {
@@ -98,10 +100,11 @@ extension ByteStore {
     }
   }
 
-  /// Waits for the commits under way, marks the log as cleanly closed and lets go of the directory.
-  /// After a failure the log gets no marker. Further calls do nothing.
+  /// Waits for the commits in progress, marks the log as cleanly closed and releases the directory.
+  /// After a failed write or sync the log gets no marker. Further calls do nothing.
   package func close() throws(ByteStoreError) {
-    // Before any lock: what the parent's threads held at the fork, nobody gives back here.
+    // Checked before any lock is taken, because locks that threads of the parent held at the fork are
+    // never released here.
     guard !isForked else { return }
     guard !options.isReadOnly else { return abandon() }
     beginToClose()
@@ -116,7 +119,7 @@ extension ByteStore {
       writer.log = nil
       defer { log.closeFile() }
       guard turn == .clean || !platform.keeps(.noMarkerAfterPoison) else {
-        // A sync that failed only now has been told to nobody yet.
+        // A sync that failed just now has not been reported to any caller yet.
         if let failure { throw failure }
         return
       }

@@ -1,16 +1,16 @@
-// Opening a store.
+// Opens a store.
 //
-//   1. lock       one opener at a time (C10), and none on a network file system
-//   2. sync       the manifest, the logs whose end it does not record, and the directory: what a killed
-//                 process left in the page cache is made durable before anyone is shown it (C8)
-//   3. read       the manifest and the first page of the checkpoint, then every log in order
-//   4. decide     each log's end: damage or a torn tail (C9)
-//   5. repeat     the bytes of the last group are written once more, as they are: where a sync failed
-//                 before, the one of step 2 did not write them (F4)
-//   6. clean up   files that the manifest does not name; where an older one may have named them, it is
-//                 first written again, for it may be one that we see and that no power loss would leave (F4)
+//   1. lock       one opener at a time (C10); refuse a network file system
+//   2. sync       sync the manifest, the logs without a recorded end, and the directory: bytes that a
+//                 killed process left in the page cache become durable before they are used (C8)
+//   3. read       read the manifest, the first page of the checkpoint, and every log in order
+//   4. decide     tell damage from a torn tail at each log's end (C9)
+//   5. rewrite    write the bytes of the last group again, unchanged: after an earlier failed sync, the
+//                 sync of step 2 did not write them (F4)
+//   6. clean up   delete files that the manifest does not name; if an earlier manifest may have named
+//                 them, write the manifest again first, because the one on disk may not be durable (F4)
 //
-// Nothing else is written into an old log, and nothing is deleted before step 6.
+// No other bytes are written to an old log, and nothing is deleted before step 6.
 
 #if canImport(Darwin)
 import Darwin
@@ -20,7 +20,7 @@ import Musl
 import Glibc
 #endif
 
-/// What an open hands to the store.
+/// The result of an open, from which the store is created.
 package struct Opened {
   var options: ByteStore.Options
   var platform: Platform
@@ -30,14 +30,15 @@ package struct Opened {
   package var manifest: Manifest
   package var checkpoint: CheckpointFile?
   package var table: SharedTable
-  /// The last log, if it is to be appended to: only with a broken rule.
+  /// The writer for the last log. Set only if rule C12 is broken, because a log is otherwise not
+  /// continued.
   var oldLog: LogWriter?
-  /// For the layer above, if there is one.
+  /// Set if there is an upper layer.
   var recovered: Recovered?
   var reserve = SpaceReserve()
-  /// The one that is read will not be gone after a power loss.
+  /// Whether the manifest that was read is known to survive a power loss.
   var isManifestSure = true
-  /// Files that are to go once a manifest can be written.
+  /// Files to delete once a manifest can be written.
   var leftovers: [String] = []
   package var last = LogHeader.LogEnd(fileID: .zero, length: 0, sequence: .none)
   var report = RecoveryReport()
@@ -57,7 +58,7 @@ extension Opened {
 }
 
 extension ByteStore {
-  /// Opens the store in the directory `path`, or makes one there.
+  /// Opens the store in the directory `path`, or creates one there.
   package static func open(
     _ path: String, options: Options = Options(), platform: Platform = .real
   ) throws(ByteStoreError) -> ByteStore {
@@ -79,7 +80,7 @@ extension ByteStore {
     }
   }
 
-  /// A manifest that a backup gave up again may come back in a power loss; its files do not.
+  /// A power loss may bring back the manifest of an aborted backup, but not its files.
   private static func isMarkedAsBackup(_ directory: any OpenDirectory) -> Bool {
     (try? directory.names().contains(StoreFile.backupMark)) ?? false
   }
@@ -88,7 +89,7 @@ extension ByteStore {
     _ path: String, _ options: Options, _ platform: Platform
   ) throws(ByteStoreError) -> any OpenDirectory {
     if options.createsIfMissing, try system({ () throws(SystemFailure) in try !holdsStore(path, platform) }) {
-      // Asked before, so that not even a directory is made where no store can be.
+      // Checked first, so that not even a directory is created on a network file system.
       try refuseNetwork(try nearestDirectory(to: path, platform))
       try system { () throws(SystemFailure) in try platform.fileSystem.createDirectory(path) }
     }
@@ -110,7 +111,7 @@ extension ByteStore {
     return report
   }
 
-  /// The directory itself, or where it would be made.
+  /// The directory itself, or the nearest existing parent.
   private static func nearestDirectory(
     to path: String, _ platform: Platform
   ) throws(ByteStoreError) -> any OpenDirectory {
@@ -141,7 +142,7 @@ extension ByteStore {
   private static func acquireLock(
     of directory: any OpenDirectory, _ options: Options, _ platform: Platform
   ) throws(ByteStoreError) -> any DirectoryLock {
-    // Looked at first, so that not even a lock file is left in a directory that is not ours.
+    // Checked first, so that not even a lock file is left in a foreign directory.
     try refuseForeign(directory, options)
     guard platform.keeps(.lock) else { return NoLock() }
     return try takeLock(of: directory)
@@ -195,17 +196,17 @@ extension ByteStore {
     guard options.createsIfMissing else { throw .noStore(directory: directory.path) }
   }
 
-  /// Throws if a file of the store could not get its name. The reserve can be done without.
+  /// Throws if an entry of another kind has the name of a store file. The reserve is optional.
   private static func refuseTakenNames(
     among names: [String], _ directory: any OpenDirectory
   ) throws(ByteStoreError) {
     let taken = try TakenName.all(among: names.filter { $0 != StoreFile.reserve }, in: directory)
-    // Contents are not looked at before they are used.
+    // Contents are not checked before they are used.
     guard let first = taken.filter({ $0.needed == .file }).min(by: { $0.name < $1.name }) else { return }
     throw first.error(in: directory)
   }
 
-  /// Whether a name tells that there was a store, even if there is no manifest.
+  /// Whether the name belongs to a file that proves the existence of a store, even without a manifest.
   package static func isOurs(_ name: String) -> Bool {
     StoreFile.logNumber(of: name) != nil || StoreFile.isSegmentOrCheckpoint(name)
       || StoreFile.isSalvaged(name) || StoreFile.setAsideParts(of: name) != nil
@@ -220,7 +221,8 @@ extension ByteStore {
     if let found {
       manifest = found
     } else {
-      // Again, for someone may have been here between the first look and the lock.
+      // Checked again, because another process may have created files between the first check and the
+      // lock.
       try refuseForeign(directory, options)
       manifest = Manifest(storeID: platform.random.randomID())
     }
@@ -228,8 +230,8 @@ extension ByteStore {
       let names = try system { () throws(SystemFailure) in try directory.names() }
       try refuseTakenNames(among: names.filter { !manifest.names($0) }, directory)
     }
-    // One without logs is written even if it is there: if the sync of its name failed, it may be there
-    // for us and not on the disk, and a log must not become durable before it (F4).
+    // A manifest without logs is written even if it exists. After a failed sync of its name, it may be
+    // visible but not on the disk. A log must not become durable before the manifest (F4).
     var isSure = true
     if manifest.logs.isEmpty, manifest.checkpoint == nil {
       isSure = try write(manifest, isThere: found != nil, directory, platform)
@@ -282,7 +284,8 @@ extension ByteStore {
     }
   }
 
-  /// False if there is one already and the disk has no room for another: then that waits for the first log.
+  /// Returns false if a manifest exists and the disk has no room for another. It is then written with
+  /// the first log.
   private static func write(
     _ manifest: Manifest, isThere: Bool, _ directory: any OpenDirectory, _ platform: Platform
   ) throws(ByteStoreError) -> Bool {
@@ -303,7 +306,7 @@ extension ByteStore {
         try manifest.replace(in: directory, platform)
       } catch {
         guard case .refused(let cause) = error, cause.meansFull else { throw error }
-        // No manifest ever names these two, and what they take is there for this (C11).
+        // No manifest names these two files, and their space is meant for this case (C11).
         for name in [StoreFile.spare, StoreFile.reserve] { try? directory.remove(name) }
         try manifest.replace(in: directory, platform)
       }
@@ -321,7 +324,7 @@ extension ByteStore {
       bytesMax: options.cacheBytesMax ?? PageCache.standardBytesMax(), pageBytes: SegmentFormat.pageBytes)
   }
 
-  /// The table as the checkpoint has it, of which nothing is read yet but what names the segments.
+  /// Creates the key directory from the checkpoint. Only the pages with the segment list are read.
   private static func openCheckpoint(_ opened: Opened) throws(ByteStoreError) -> Opened {
     var opened = opened
     guard let entry = opened.manifest.checkpoint else { return opened }
@@ -409,15 +412,17 @@ extension ByteStore {
 
   // MARK: The logs
 
-  /// What it begins with is wanted soon: behind a clean end that is most often all there is of logs.
+  /// Starts read-ahead of the beginning of the last log. After a clean close, that is usually everything
+  /// to replay.
   private static func startReadingLastLog(_ manifest: Manifest, _ directory: any OpenDirectory) {
     guard let log = manifest.logs.last, let file = try? open(log, in: directory) else { return }
     file.startReading(0..<64 << 10)
     file.close()
   }
 
-  /// Syncs the logs whose end is open, then the directory. The others were synced before the manifest
-  /// recorded their ends. One file at a time: a store may have more logs than a process has descriptors.
+  /// Syncs the logs without a recorded end, then the directory. The other logs were synced before the
+  /// manifest recorded their ends. One file at a time, because a store may have more logs than a process
+  /// has descriptors.
   private static func syncAll(
     _ manifest: Manifest, _ directory: any OpenDirectory, _ platform: Platform
   ) throws(ByteStoreError) {
@@ -450,7 +455,7 @@ extension ByteStore {
   ) throws(ByteStoreError) {
     let (fileBytes, bytes) = try system { () throws(SystemFailure) in
       let fileBytes = try file.size()
-      // Beyond a recorded end nobody looks.
+      // Bytes beyond a recorded end are not used.
       let end = log.end.map { max($0.length, UInt64(LogFormat.pageBytes)) } ?? LogFormat.capacityMax
       return (fileBytes, try file.readAll(Int(min(fileBytes, end, LogFormat.capacityMax)), at: 0))
     }
@@ -465,7 +470,7 @@ extension ByteStore {
     .replay(recordedEnd: log.end) { commit throws(ByteStoreError) in
       var newKeys = 0
       let table = opened.table
-      // A store that found lost pages again took commits that need them.
+      // The log may contain commits to keys on pages that an earlier opening had rebuilt.
       let targets = try table.withLostPagesFound { () throws(ByteStoreError) in
         newKeys = 0
         return try table.prepare(commit, newKeys: &newKeys)
@@ -491,9 +496,9 @@ extension ByteStore {
     }
   }
 
-  /// Makes durable what the groups since the last known sync seem to hold. The sync of step 2 is not
-  /// enough: where an earlier one failed, the page cache shows bytes that no sync writes any more (F4).
-  /// The bytes stay what they are, so that a crash on the way changes nothing (C12).
+  /// Rewrites the bytes of the groups since the last recorded sync and syncs them. The sync of step 2 is
+  /// not enough, because after an earlier failed sync the page cache may show bytes that no sync writes
+  /// (F4). The bytes do not change, so a crash in between is harmless (C12).
   private static func writeAgain(
     _ ending: LogEnding, of file: any OpenFile, _ bytes: [UInt8], _ platform: Platform
   ) throws(ByteStoreError) {
@@ -507,7 +512,7 @@ extension ByteStore {
     }
   }
 
-  /// The log is the one that the manifest means, and it continues the one before it.
+  /// Checks that the log is the one that the manifest names, and that it continues the log before it.
   package static func check(
     _ header: LogHeader, against log: Manifest.Log, _ file: any OpenFile, _ opened: Opened
   ) throws(ByteStoreError) {
@@ -535,8 +540,8 @@ extension ByteStore {
 
   // MARK: Leftovers
 
-  /// Removes what a crash left between the making of a file and the manifest that would have named it.
-  /// Such a log has no commits; one that has any belongs to another manifest than the one we read.
+  /// Deletes the files that a crash left before a manifest named them. A log among them has no commits.
+  /// A log with commits proves that the manifest is outdated.
   private static func cleanUp(_ opened: inout Opened) throws(ByteStoreError) {
     let directory = opened.directory
     let manifest = opened.manifest
@@ -545,13 +550,14 @@ extension ByteStore {
     var unnamed: [String] = []
     var namedBefore: [String] = []
     let others = names.filter { !live.contains($0) }.sorted()
-    // A store that is written was refused with any of them. A store that is only read keeps them.
+    // An open for writing has refused these names already. A read-only open leaves the entries alone.
     let taken = opened.options.isReadOnly ? try TakenName.all(among: others, in: directory).map(\.name) : []
     for name in others where !taken.contains(name) {
       guard try isLeftover(name, opened) else { continue }
       if manifest.mayHaveNamed(name) { namedBefore.append(name) } else { unnamed.append(name) }
     }
-    // First those that no manifest named: on a full disk, the next one needs their space.
+    // Files that no manifest ever named come first, because the next manifest may need their space on a
+    // full disk.
     try remove(unnamed, directory)
     let mayRemove = namedBefore.isEmpty ? true : try writeBeforeDeleting(&opened)
     if mayRemove {
@@ -562,7 +568,8 @@ extension ByteStore {
     if names.contains(StoreFile.reserve) { opened.reserve = try findReserve(in: directory) }
   }
 
-  /// False if the disk has no room even for that: then the leftovers stay, in nobody's way, until it has.
+  /// Returns false if the disk has no room even for a manifest. The leftovers then stay until it has;
+  /// they do no harm.
   private static func writeBeforeDeleting(_ opened: inout Opened) throws(ByteStoreError) -> Bool {
     guard opened.platform.keeps(.writeManifestBeforeDeletingOnOpen) else { return true }
     let manifest = opened.manifest.successor()
@@ -589,12 +596,12 @@ extension ByteStore {
     }
   }
 
-  /// Whether a file that the manifest does not name may go; throws if it should have been named. What
-  /// salvage has set aside stays.
+  /// Whether a file that the manifest does not name may be deleted. Throws if the manifest should have
+  /// named it. Files in quarantine stay.
   package static func isLeftover(_ name: String, _ opened: Opened) throws(ByteStoreError) -> Bool {
     let manifest = opened.manifest
     if let number = StoreFile.logNumber(of: name) {
-      // The checkpoint has the commits of those before the first.
+      // The checkpoint contains the commits of all logs before the first one.
       let isCovered =
         manifest.checkpoint != nil && number < manifest.logs.first?.number ?? manifest.nextLogNumber
       if !isCovered { try checkHoldsNoCommit(name, opened) }
@@ -615,7 +622,7 @@ extension ByteStore {
       return (file.path, try file.readAll(2 * page, at: 0))
     }
     guard bytes.count == 2 * page, let header = try leftoverHeader(bytes, path),
-      // A file that was never synced may show what another log left in the same blocks.
+      // A file that was never synced may show the content of an old log in reused disk blocks.
       header.number == StoreFile.logNumber(of: name),
       let frame = FrameHeader(
         decoding: bytes.rawSpan.extracting(droppingFirst: page), file: header.fileID,
@@ -623,7 +630,7 @@ extension ByteStore {
       frame.kind == .commit
     else { return }
     guard header.storeID == opened.manifest.storeID else {
-      // Either file may be the stranger here.
+      // Either the log or the manifest may be the foreign file.
       throw .foreignFile(file: path, expected: opened.manifest.storeID, found: header.storeID)
     }
     throw .corrupted(
@@ -633,7 +640,8 @@ extension ByteStore {
         found: "an older one, of generation \(opened.manifest.generation)"))
   }
 
-  /// A checkpoint that no manifest names yet covers commits that the logs still have.
+  /// Throws if the checkpoint is newer than the manifest. A leftover checkpoint only covers commits that
+  /// the logs still have.
   private static func checkHoldsNothingNew(
     _ name: String, _ opened: Opened
   ) throws(ByteStoreError) {
@@ -647,11 +655,11 @@ extension ByteStore {
       header = try CheckpointHeader(decoding: page.rawSpan, file: path)
     } catch {
       if error.meansNewerFile { throw error }
-      // Its making was cut off.
+      // Its writing was interrupted.
       return
     }
     guard header.storeID == opened.manifest.storeID else {
-      // Of another number, it is what a file of another store left in the same blocks.
+      // A checkpoint with another number is old content of another store's file in reused disk blocks.
       guard header.number == StoreFile.checkpointNumber(of: name), try hasItsSegmentsHere(header, opened)
       else { return }
       throw .foreignFile(file: path, expected: opened.manifest.storeID, found: header.storeID)
@@ -664,8 +672,9 @@ extension ByteStore {
         found: "an older one, of generation \(opened.manifest.generation)"))
   }
 
-  /// Whether another store's checkpoint lies here with segments of that store: then the manifest may be the
-  /// stranger. Alone, it is what a file of another store left in the blocks of one whose making was cut off.
+  /// Whether another store's checkpoint is here together with segments of that store. In that case the
+  /// manifest may be the foreign file. Without segments, the checkpoint is old content in the reused
+  /// disk blocks of an incomplete file.
   private static func hasItsSegmentsHere(
     _ header: CheckpointHeader, _ opened: Opened
   ) throws(ByteStoreError) -> Bool {
@@ -697,7 +706,7 @@ extension ByteStore {
     return try SegmentHeader(decoding: page.rawSpan, file: StoreFile.segment(number)).storeID == storeID
   }
 
-  /// Nil if the making of the log was cut off before its header.
+  /// Nil if the creation of the log was interrupted before its header.
   private static func leftoverHeader(
     _ bytes: [UInt8], _ path: String
   ) throws(ByteStoreError) -> LogHeader? {
@@ -711,8 +720,8 @@ extension ByteStore {
 }
 
 extension ByteStoreError {
-  /// Of a file that no manifest names. A write that was cut off may leave the first bytes of a header with
-  /// anything behind them; but no release will have so high a version.
+  /// For a file that no manifest names. An interrupted write may leave a header whose version is
+  /// arbitrary, but no release will have such a high version.
   fileprivate var meansNewerFile: Bool {
     if case .newerFormat(_, let found, _) = self { found < 256 } else { false }
   }

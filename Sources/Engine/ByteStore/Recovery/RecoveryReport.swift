@@ -1,7 +1,7 @@
-// What an open found, told so that nothing is lost in silence.
+// The result of a recovery, so that dropped bytes are always reported.
 
 package struct RecoveryReport: Sendable, Equatable {
-  /// Bytes that were there and do not count.
+  /// Bytes that were in a log and were dropped.
   package struct Loss: Sendable, Equatable {
     package var file: String
     package var offset: UInt64
@@ -19,6 +19,6 @@ package struct RecoveryReport: Sendable, Equatable {
   package var losses: [Loss] = []
   package var logsRead = 0
   package var commitsReplayed = 0
-  /// The last user of the store closed it.
+  /// Whether the store was closed cleanly.
   package var wasClosedCleanly = true
 }

@@ -27,8 +27,8 @@ final class BufferPool: Sendable {
   }
 }
 
-/// A buffer on loan, for one thread at a time. To make one costs as much as many reads: it is filled with zeros, and
-/// a dictionary is copied into it.
+/// A buffer on loan, for one thread at a time. To make one costs as much as many reads: it is filled
+/// with zeros, and a dictionary is copied into it.
 package final class PooledBuffer {
   package var buffer = ReadBuffer()
 }

@@ -1,7 +1,7 @@
-// Compressing the entries of a segment, each on its own, so that a read decodes one entry and no more.
+// Compresses the entries of a segment one by one, so that a read decodes only one entry.
 //
-// A compressed entry is one LZ4 block. Neither its size nor that of the entry is in it: whoever stores it
-// keeps both.
+// A compressed entry is one LZ4 block. It contains neither its own size nor the size of the entry. The
+// caller stores both.
 
 internal import CLZ4
 
@@ -13,20 +13,21 @@ import Musl
 import Glibc
 #endif
 
-/// Compresses one entry after the other against one dictionary. For one thread.
+/// Compresses entries, each against the dictionary alone. For use by one thread.
 ///
-/// LZ4 needs a table of the dictionary's bytes, which takes many times as long to make as an entry takes to
-/// compress. So it is made once, and every entry starts from a copy of it. The state that LZ4 keeps holds no
-/// pointer into itself, so that its bytes can be copied.
+/// LZ4 needs a hash table of the dictionary, which takes much longer to build than compressing an entry.
+/// It is therefore built once, and each entry starts from a copy. LZ4's state contains no pointer into
+/// itself, so its bytes can be copied.
 @safe
 struct EntryCompressor: ~Copyable {
-  /// Owned; LZ4's state points into it for as long as it is used.
+  /// Owned. LZ4's state points into it while it is used.
   private let dictionary: UnsafeMutableRawBufferPointer
-  /// Owned: the state of LZ4 with the dictionary, never changed, and the one that an entry uses up.
+  /// Owned: the LZ4 state with the loaded dictionary, which never changes, and the working copy for one
+  /// entry.
   private let prepared: UnsafeMutablePointer<LZ4_stream_t>
   private let working: UnsafeMutablePointer<LZ4_stream_t>
   private let stateBytes = Int(LZ4_sizeofState())
-  /// Owned: where LZ4 puts the compressed form, before it is known how long that is.
+  /// Owned: the output buffer of LZ4, because the compressed size is not known in advance.
   private var output: UnsafeMutableRawBufferPointer
 
   init(_ dictionary: EntryDictionary) {
@@ -53,13 +54,13 @@ struct EntryCompressor: ~Copyable {
     unsafe dictionary.deallocate()
   }
 
-  /// Appends the compressed form to `bytes` and returns true; or appends nothing and returns false if that
-  /// would not be shorter, or if `raw` is longer than what a read accepts.
+  /// Appends the compressed form to `bytes` and returns true. Appends nothing and returns false if that
+  /// would not be shorter, or if `raw` exceeds the limit of a read.
   mutating func compress(_ raw: RawSpan, into bytes: inout [UInt8]) -> Bool {
     guard (2...ReadBuffer.rawBytesMax).contains(raw.byteCount) else { return false }
     makeRoom(for: raw.byteCount)
     unsafe memcpy(working, prepared, stateBytes)
-    // Zero if it does not fit one byte less than there are.
+    // Zero if the result does not fit in one byte less than the input.
     let count = unsafe raw.withUnsafeBytes { raw in
       unsafe LZ4_compress_fast_continue(
         working, raw.baseAddress, output.baseAddress, Int32(raw.count), Int32(raw.count - 1), 1)

@@ -1,12 +1,12 @@
-// What the entries of a segment have in common, kept once instead of in each of them.
+// The shared compression dictionary of a segment's entries.
 
-/// Bytes that the entries of a segment are compressed against: a compressed entry refers to them as if they
-/// stood before it.
+/// The bytes that a segment's entries are compressed against. LZ4 treats them as if they preceded each
+/// entry.
 package final class EntryDictionary: Sendable {
   package static let bytesMax = 32 << 10
 
   package let bytes: [UInt8]
-  /// Of `bytes`; with their count it tells dictionaries on disk apart.
+  /// The checksum of `bytes`. Together with their count it identifies a dictionary on disk.
   let checksum: UInt32
 
   package init(_ bytes: [UInt8]) {
@@ -18,14 +18,14 @@ package final class EntryDictionary: Sendable {
   }
 }
 
-/// Makes a dictionary of an even sample of the entries that are to be compressed: some of them, whole, one
-/// after the other. That is as good as a trained dictionary, because LZ4 only looks for repeated bytes.
+/// Builds a dictionary from an even sample of the entries to be compressed: whole entries, one after the
+/// other. This works as well as a trained dictionary, because LZ4 only looks for repeated bytes.
 ///
 ///     var sampler = DictionarySampler(rawBytesTotal: total)
 ///     for entry in entries { sampler.offer(entry) }
 ///     let dictionary = sampler.dictionary()
 struct DictionarySampler {
-  /// A long entry gives its beginning only, so that no single one is all of the dictionary.
+  /// Only the beginning of a long entry is used, so that no single entry fills the dictionary.
   static let entryBytesMax = 4 << 10
 
   private let rawBytesTotal: Int
@@ -33,7 +33,8 @@ struct DictionarySampler {
   private var rawBytesOffered = 0
   private var bytes: [UInt8] = []
 
-  /// `rawBytesTotal` is the size of all entries that will be offered. If it is wrong, the sample is uneven.
+  /// `rawBytesTotal` is the total size of all entries to be offered. If it is wrong, the sample is
+  /// uneven.
   init(rawBytesTotal: Int, bytesMax: Int = EntryDictionary.bytesMax) {
     precondition((0...EntryDictionary.bytesMax).contains(bytesMax), "a dictionary has at most 32 KiB")
     self.rawBytesTotal = rawBytesTotal
@@ -49,7 +50,8 @@ struct DictionarySampler {
     rawBytesOffered += raw.byteCount
   }
 
-  /// Whether the part of the dictionary that is full is no more than the part of the entries that is through.
+  /// Whether the filled fraction of the dictionary is at most the fraction of the entries offered so
+  /// far.
   private var isBehind: Bool {
     Double(bytes.count) * Double(rawBytesTotal) <= Double(rawBytesOffered) * Double(bytesMax)
   }

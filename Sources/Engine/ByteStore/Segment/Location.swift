@@ -1,11 +1,12 @@
-// Where the bytes of a key are, in eight bytes.
+// The location of a key's bytes, packed into eight bytes.
 //
 //   none    0
 //   tail    01 body:38 offset:24                  a put in the body of a commit, in memory
 //   entry   10 slot:16 page:20 offset:13 bytes:13 in a page of a segment
-//   run     11 slot:16 page:20 pages:26           alone in several pages of a segment
+//   run     11 slot:16 page:20 pages:26           in consecutive pages of a segment, with no other entry
 //
-// `slot` is the segment's place in the table's list, the fields stand from the high bits down.
+// `slot` is the segment's index in the key directory's segment list. Fields are listed from the high
+// bits down.
 
 package struct Location: Hashable, Sendable {
   package static let none = Location(bits: 0)
@@ -54,7 +55,7 @@ package struct Location: Hashable, Sendable {
 
   package var isInTail: Bool { bits >> 62 == 1 }
 
-  /// So many of a segment have to be read for it.
+  /// The number of segment pages to read for this location.
   package var pages: Int {
     switch place {
     case .none, .tail: 0
@@ -63,7 +64,7 @@ package struct Location: Hashable, Sendable {
     }
   }
 
-  /// The slot of the segment, or nil in memory.
+  /// The segment's slot; nil if the bytes are in memory.
   package var slot: Int? { bits >> 63 == 1 ? field(46, 16) : nil }
 
   private func field(_ shift: UInt64, _ width: UInt64) -> Int { Int(bits >> shift & (1 << width - 1)) }

@@ -1,7 +1,7 @@
-// The compressed pages of segments that are in memory.
+// The cache of compressed segment pages.
 //
-// Invariant: a page is in the shard that its id chooses, and there once. What a shard holds is never more
-// than its part of the budget.
+// Invariant: a page is cached at most once, in the shard that its id selects. A shard never exceeds its
+// part of the budget.
 
 #if canImport(Darwin)
 import Darwin
@@ -11,31 +11,33 @@ import Musl
 import Glibc
 #endif
 
-/// Compressed pages of segments in memory, within a budget of bytes. Usable from any thread.
+/// A cache of compressed segment pages with a budget in bytes. Usable from any thread.
 ///
-/// Beside the budget it keeps one page per shard, into which the next one is loaded. Where memory runs short on the
-/// machine, it makes do with less, and takes its budget again when there is enough.
+/// In addition to the budget, each shard keeps one page to load the next page into. If the machine runs
+/// short of memory, the cache halves its budget repeatedly. It grows back to the configured budget when
+/// memory is available again.
 package final class PageCache: Sendable {
   struct PageID: Hashable, Sendable {
-    /// Never used for two files: what the cache holds for a file stays true.
+    /// Never reused for another file, so cached pages never become stale.
     var file: UInt64
     var page: UInt32
   }
 
   struct Statistics: Hashable, Sendable {
-    /// By the pages that it holds.
+    /// The bytes of the cached pages.
     var bytesUsed = 0
     var bytesMax = 0
     var hits: UInt64 = 0
     var misses: UInt64 = 0
   }
 
-  /// So many loads come between two looks at the gauge.
+  /// The number of page loads between two checks of the memory gauge.
   static let loadsBetweenLooks = 1024
-  /// Of the machine's memory: with less left the budget is halved, with more it is doubled again.
+  /// Fractions of the machine's memory: below the first the budget is halved, above the second it is
+  /// doubled.
   static let scarceShare = 0.05
   static let ampleShare = 0.10
-  /// No less, however scarce memory is.
+  /// The lower limit of the budget under memory pressure.
   static let leastBytes = 1 << 20
 
   let pageBytes: Int
@@ -44,9 +46,9 @@ package final class PageCache: Sendable {
   private let memory: any MemoryGauge
 
   private struct Budget {
-    /// What was asked for.
+    /// The configured budget.
     var asked = 0
-    /// What it makes do with.
+    /// The current budget.
     var bytes = 0
     var loads = 0
   }
@@ -60,10 +62,10 @@ package final class PageCache: Sendable {
     setBytesMax(bytesMax)
   }
 
-  /// Calls `body` with the page, which stays as it is until `body` returns. `body` must be short and not use
-  /// the cache: a lock is held. If the page is not here, `load` first fills a buffer of `pageBytes`, with no
-  /// lock held, and verifies it; if it throws, nothing is kept. It answers whether the disk was waited for, which is the
-  /// answer of this, too.
+  /// Calls `body` with the page, which is unchanged until `body` returns. `body` runs with a lock held,
+  /// so it must be short and must not use the cache. If the page is not cached, `load` first fills a
+  /// buffer of `pageBytes` with no lock held, and verifies it. If `load` throws, nothing is cached.
+  /// `load` returns whether it waited for the disk, and this passes that on.
   func withPage<Result>(
     _ id: PageID, load: (inout MutableRawSpan) throws(ByteStoreError) -> Bool,
     _ body: (RawSpan) -> Result
@@ -86,19 +88,20 @@ package final class PageCache: Sendable {
     var room = loaded.mutableBytes
     let hasWaited = try load(&room)
     let result = body(loaded.bytes)
-    // Only now, because the memory is another thread's to load into as soon as the shard has it back.
+    // Only after `body` returned, because another thread may load into this memory as soon as the shard
+    // has it.
     shard.withLock { $0.keep(loaded, as: id, hash) }
     lookAtMemory()
     return (result, hasWaited)
   }
 
-  /// Lets go of all pages of a file. One that is just being loaded may still come in after that; it takes
-  /// room until it is its turn to go, and nobody asks for it.
+  /// Drops all pages of a file. A page that is just being loaded may still be added afterwards. No
+  /// reader looks it up, and it stays until it is evicted.
   func removePages(ofFile file: UInt64) {
     for shard in shards { shard.withLock { $0.removePages(ofFile: file) } }
   }
 
-  /// Changes the budget; lets go of pages at once if it shrinks.
+  /// Changes the budget. If it shrinks, pages are evicted at once.
   func setBytesMax(_ bytes: Int) {
     precondition(bytes >= 0, "a budget is no debt")
     budget.withLock { budget in
@@ -115,7 +118,7 @@ package final class PageCache: Sendable {
     }
   }
 
-  /// Only who loads pages takes memory, and so only they look.
+  /// Called after page loads only, because only they allocate memory.
   private func lookAtMemory() {
     let isTime = budget.withLock { budget in
       budget.loads += 1
@@ -131,9 +134,9 @@ package final class PageCache: Sendable {
     }
   }
 
-  /// A sixteenth of the machine's memory, but at least 16 MiB and at most 512 MiB.
+  /// A sixteenth of the machine's memory, at least 16 MiB and at most 512 MiB.
   static func standardBytesMax() -> Int {
-    // Either is -1 if the system does not tell: then it is the least.
+    // Either value is -1 if the system does not report it, which yields the minimum.
     let share = sysconf(Int32(_SC_PHYS_PAGES)) / 16 * sysconf(Int32(_SC_PAGESIZE))
     return min(max(share, 16 << 20), 512 << 20)
   }
@@ -151,7 +154,7 @@ package final class PageCache: Sendable {
   }
 
   func checkInvariants() {
-    // With the budget held, so that it does not change between the shards.
+    // The budget's lock is held, so that the budget does not change between shards.
     budget.withLock { budget in
       var pages = 0
       for (index, shard) in shards.enumerated() {
@@ -165,7 +168,8 @@ package final class PageCache: Sendable {
   }
 }
 
-/// Which shard a page belongs to, and its fingerprint there. Ids come from us, so that they need no seed.
+/// A page's shard and its fingerprint there. The store itself assigns the ids, so the hash needs no
+/// seed.
 struct PageHash {
   static let shardCount = 16
 

@@ -25,7 +25,7 @@ struct PageCacheShard {
     var id = PageCache.PageID(file: 0, page: 0)
     var isUsed = false
     var wasAskedFor = false
-    /// Of a slab, which outlives its frames.
+    /// A frame in a slab. The slab outlives its frames.
     let memory: UnsafeMutableRawPointer
   }
 
@@ -80,7 +80,7 @@ struct PageCacheShard {
     return nil
   }
 
-  // MARK: Keeping a page
+  // MARK: Insertion
 
   mutating func takeSpare() -> PageMemory? {
     defer { spare = nil }
@@ -118,7 +118,7 @@ struct PageCacheShard {
     }
   }
 
-  // MARK: Letting go
+  // MARK: Eviction
 
   /// Only when all frames are used.
   private mutating func evict() {

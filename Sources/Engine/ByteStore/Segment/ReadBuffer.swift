@@ -1,12 +1,12 @@
-// Where a read puts the entry that it found.
+// The buffer that a read decodes its entry into.
 //
 //   memory := free dictionary output
 //
-// The dictionary ends at byte 32 Ki, where the output begins: LZ4 decodes fastest if what an entry refers to
-// stands directly before it. So there is such a memory, a bay, for each of up to eight segments: who reads in the order
-// of keys goes from one to the other with each entry. A dictionary is copied to a bay when it is needed twice in a row:
-// who reads here and there in very many segments has each entry decoded against the dictionary where that is. Of the
-// bays that were left, each gives its place away in its turn.
+// The dictionary ends at byte 32 Ki, where the output begins, because LZ4 decodes fastest if the
+// dictionary directly precedes the output. The buffer keeps up to eight of these memory blocks, one per
+// segment. A scan in key order alternates between segments with almost every entry. A dictionary is
+// copied into a block when it is needed twice in a row. Random reads over many segments therefore copy
+// no dictionaries and decode against the original. Unused blocks are replaced in turn.
 
 internal import CLZ4
 
@@ -18,37 +18,40 @@ import Musl
 import Glibc
 #endif
 
-/// The bytes of one entry, in memory that the caller keeps for the next read, so that reads allocate nothing.
+/// The decoded bytes of one entry. The caller keeps the buffer for later reads, so that reads allocate
+/// nothing.
 @safe
 package struct ReadBuffer: ~Copyable, @unchecked Sendable {
-  // This struct is the only owner of `memory`; that is what makes it Sendable.
+  // Why `@unchecked Sendable` holds: this struct is the only owner of `memory`.
 
-  /// The longest entry: 8 MiB of value, and what goes with it.
+  /// The longest entry: a value of 8 MiB with its key and lengths.
   static let rawBytesMax = 8 << 20 + 64 << 10
   private static let outputStart = EntryDictionary.bytesMax
   private static let capacityMin = 4 << 10
-  /// Room for larger entries is let go when another segment is read.
+  /// A larger buffer is freed when the next read concerns another segment.
   private static let capacityKept = 64 << 10
 
-  /// Of all of them; a segment has about a quarter of a million documents of usual size.
+  /// The maximum number of blocks. A segment holds about a quarter of a million documents of usual size.
   private static let baysMax = 8
 
   @safe private struct Bay {
-    /// Initialised throughout: hostile input can make LZ4 copy output bytes that it has not written yet.
+    /// Fully initialised, because hostile input can make LZ4 copy output bytes that it has not written
+    /// yet.
     var memory: UnsafeMutableRawBufferPointer
-    /// The one whose bytes end at `outputStart`. It is held, so that no other can come to have its identity.
+    /// The dictionary that ends at `outputStart`. The reference keeps it alive, so that no new object
+    /// gets its identity.
     var dictionary: EntryDictionary?
   }
 
-  /// Where the last entry is.
+  /// The block of the last entry.
   private var bay: Bay
   private var others: [Bay] = []
-  /// Of the others, the one that goes next.
+  /// The index in `others` of the next block to replace.
   private var victim = 0
-  /// A dictionary that was needed last and has no bay.
+  /// The dictionary of the last read, if it is in no block.
   private var candidate: EntryDictionary?
   private var outputBytes = 0
-  /// Of the output; what comes before it is not shown as `bytes`.
+  /// The offset in the output where `bytes` begins.
   private var start = 0
   private var keyRange = 0..<0
 
@@ -59,10 +62,10 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
     for other in others { unsafe free(other.memory.baseAddress) }
   }
 
-  /// Of all memory. What large entries have taken is let go when another segment is read.
+  /// The size of all blocks. The memory of large entries is freed when another segment is read.
   var capacity: Int { others.reduce(unsafe bay.memory.count) { unsafe $0 + $1.memory.count } }
 
-  /// What the last read left; nothing if it failed.
+  /// The result of the last read; empty if it failed.
   package var bytes: RawSpan {
     @_lifetime(borrow self)
     borrowing get {
@@ -73,7 +76,7 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
     }
   }
 
-  /// Of an entry that was split.
+  /// The key of an entry that was split.
   package var key: RawSpan {
     @_lifetime(borrow self)
     borrowing get {
@@ -91,7 +94,8 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
     try body(key, bytes)
   }
 
-  /// Shows of an entry its value, and its key beside it. False if the bytes are no entry.
+  /// Splits the entry: `bytes` becomes its value, and `key` its key. Returns false if the bytes are not
+  /// an entry.
   mutating func splitEntry() -> Bool {
     guard let entry = EntryBytes.split(bytes) else { return false }
     keyRange = start + entry.key.lowerBound..<start + entry.key.upperBound
@@ -99,7 +103,7 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
     return true
   }
 
-  /// Takes the key and the value of a put.
+  /// Copies the key and the value of a put.
   mutating func fill(with commit: CommitBody, putAt offset: Int) {
     let (key, value) = commit.ranges(ofPutAt: offset)
     fill(with: commit.bytes.rawSpan.extracting(key.lowerBound..<value.upperBound))
@@ -107,13 +111,13 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
     dropFirst(key.count)
   }
 
-  /// Shows the bytes from here on only: of an entry its value.
+  /// Drops a prefix of `bytes`, such as the key of an entry.
   mutating func dropFirst(_ count: Int) {
     precondition(count >= 0 && start + count <= outputBytes, "no more bytes than there are")
     start += count
   }
 
-  /// Takes plain bytes.
+  /// Copies uncompressed bytes.
   mutating func fill(with bytes: RawSpan) {
     start = 0
     makeRoom(for: bytes.byteCount)
@@ -121,7 +125,7 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
     outputBytes = bytes.byteCount
   }
 
-  /// Has `fill` write `count` bytes, which are shown then; nothing if it throws.
+  /// Lets `fill` write `count` bytes, which become `bytes`. If it throws, `bytes` is empty.
   mutating func load<Failure: Error>(
     _ count: Int, _ fill: (inout MutableRawSpan) throws(Failure) -> Void
   ) throws(Failure) {
@@ -134,15 +138,15 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
     outputBytes = count
   }
 
-  /// Shows only these of the bytes that were loaded.
+  /// Restricts `bytes` to a range of the loaded bytes.
   mutating func show(_ range: Range<Int>) {
     precondition(range.lowerBound >= 0 && range.upperBound <= outputBytes, "no more bytes than there are")
     start = range.lowerBound
     outputBytes = range.upperBound
   }
 
-  /// Decodes exactly `rawBytes` bytes; false if `stored`, which nobody vouches for, does not decode to so
-  /// many. Against another dictionary than the writer's it may give other bytes than the writer's.
+  /// Decodes exactly `rawBytes` bytes from the untrusted `stored`; returns false if it does not decode
+  /// to that size. With a wrong dictionary, it may succeed and give other bytes than the writer's.
   mutating func decompress(
     _ stored: RawSpan, rawBytes: Int, against dictionary: EntryDictionary
   ) -> Bool {
@@ -153,8 +157,8 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
     else { return false }
     let isPlaced = place(dictionary)
     makeRoom(for: rawBytes)
-    // Bounded on both sides: LZ4 reads `stored` and the dictionary, and writes the first `rawBytes` of the
-    // output, which `makeRoom` made.
+    // Bounded on both sides: LZ4 reads `stored` and the dictionary, and writes only the first `rawBytes`
+    // of the output, which `makeRoom` allocated.
     let decoded = unsafe stored.withUnsafeBytes { stored in
       guard !isPlaced else {
         return unsafe LZ4_decompress_safe_usingDict(
@@ -186,7 +190,7 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
       rebasing: memory[Self.outputStart - count..<Self.outputStart])
   }
 
-  /// Whether the dictionary stands before the output.
+  /// Puts the dictionary before the output if it is worth copying. Returns whether it is there.
   private mutating func place(_ new: EntryDictionary) -> Bool {
     guard new !== bay.dictionary else { return true }
     for place in others.indices where others[place].dictionary === new {
@@ -205,7 +209,7 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
     return true
   }
 
-  /// A new bay, or one in whose place another dictionary comes.
+  /// Switches to a new block, or replaces an old one.
   private mutating func turnToAnother() {
     leave()
     guard others.count + 1 == Self.baysMax else {
@@ -217,7 +221,7 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
     victim = (victim + 1) % others.count
   }
 
-  /// Large entries of many segments are never in memory together.
+  /// Frees a large block, so that large entries of several segments are never in memory together.
   private mutating func leave() {
     guard unsafe bay.memory.count > Self.outputStart + Self.capacityKept else { return }
     unsafe free(bay.memory.baseAddress)
@@ -235,7 +239,7 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
 
   private static func makeMemory(outputCapacity: Int) -> UnsafeMutableRawBufferPointer {
     let count = outputStart + outputCapacity
-    // Zeros that the system gives: much memory for a large value is not written twice.
+    // `calloc` gets zero pages from the system, so a large buffer is not written twice.
     guard let memory = unsafe calloc(count, 1) else { preconditionFailure("there is no memory for a value") }
     return unsafe UnsafeMutableRawBufferPointer(start: memory, count: count)
   }

@@ -1,9 +1,9 @@
-// An immutable file of entries, read page by page; every page is verified before a byte of it is used.
+// An immutable file of entries, read page by page; every page is verified before it is used.
 
-/// One segment. Its file is opened with the first read, and closed with the last reference: a snapshot that
-/// holds on to it can read it even after its name is gone.
+/// A segment. Its file is opened by the first read and closed with the last reference. A snapshot that
+/// references it can read it even after the file was deleted.
 package final class Segment: Sendable {
-  /// What the manifest says about it.
+  /// The segment's entry in the manifest.
   package let entry: Manifest.Segment
   let path: String
   private let storeID: RandomID
@@ -11,7 +11,7 @@ package final class Segment: Sendable {
   private let platform: Platform
   private let opened = LazyReference<Opened>()
 
-  /// What a first read finds out.
+  /// The parts of the file that the first read loads.
   package final class Opened: Sendable {
     let file: any OpenFile
     let header: SegmentHeader
@@ -40,7 +40,7 @@ package final class Segment: Sendable {
     self.platform = platform
   }
 
-  /// One that was read already, whatever name it has by now.
+  /// Creates a segment whose file is already open, whatever its name is by now.
   package init(
     _ entry: Manifest.Segment, storeID: RandomID, _ opened: Opened, in directory: any OpenDirectory,
     _ platform: Platform
@@ -62,7 +62,7 @@ package final class Segment: Sendable {
 
   var isOpen: Bool { opened.isSet }
 
-  /// The location, if there is one, is wanted soon.
+  /// Opens the file, and starts read-ahead for the location.
   func open(wanting location: Location = .none) throws(ByteStoreError) -> Opened {
     if let opened = opened.load() { return opened }
     return try finishOpening(try startOpening(wanting: [location]))
@@ -86,8 +86,8 @@ package final class Segment: Sendable {
     return file
   }
 
-  /// Where the pages begin, as far as that can be told without the header. With a short dictionary and entries that have
-  /// pages of their own it is not there: then what is asked for ahead is of less use.
+  /// The probable start of the pages, estimated without the header. The estimate is wrong for a segment
+  /// with a short dictionary and with runs. Read-ahead is then less useful.
   private var likelyDataStart: UInt64 {
     let pageBytes = UInt64(pages * SegmentFormat.pageBytes)
     return min(
@@ -156,11 +156,11 @@ package final class Segment: Sendable {
 
   // MARK: Entries
 
-  /// A page from the system's memory takes no longer.
+  /// A page from the system's page cache takes no longer than this.
   private static let nanosecondsFromMemory: UInt64 = 30_000
 
-  /// The plain bytes of the entry at a location of this segment, into `buffer`. True if it was waited for the disk, as far
-  /// as a clock can tell.
+  /// Reads the plain bytes of the entry at a location of this segment into `buffer`. Returns whether the
+  /// read waited for the disk, judged by its duration.
   @discardableResult
   package func read(
     _ location: Location, _ cache: PageCache, into buffer: inout ReadBuffer
@@ -190,8 +190,9 @@ package final class Segment: Sendable {
     }
   }
 
-  /// Entries of these segments are wanted soon. The disk is told of all of them, and of what it takes to open a
-  /// segment, before any of that is waited for. What goes wrong is for those who read the entries to tell.
+  /// Starts read-ahead for these locations. All requests to the disk, including those for opening
+  /// segments, are issued before the first wait. Errors are ignored here and surface when the entries
+  /// are read.
   static func startReading(_ locations: ArraySlice<Location>, of segments: [Segment]) {
     var opening: [(Segment, any OpenFile)] = []
     for segment in segments {
@@ -204,7 +205,7 @@ package final class Segment: Sendable {
     for (segment, file) in opening { _ = try? segment.finishOpening(file) }
   }
 
-  /// Those of other segments are passed over.
+  /// Skips locations in other segments.
   private func startReading(_ locations: ArraySlice<Location>, of file: any OpenFile, _ dataStart: UInt64) {
     for location in locations where location.slot == slot {
       let first: Int
@@ -219,8 +220,8 @@ package final class Segment: Sendable {
     }
   }
 
-  /// False if the run holds no entry. It is read to where its plain bytes are wanted, and stays there if it is not
-  /// compressed.
+  /// Returns false if the run holds no entry. The run is read directly into the output buffer, where an
+  /// uncompressed entry stays.
   private func readRun(
     _ page: Int, pages: Int, _ opened: Opened, into buffer: inout ReadBuffer
   ) throws(ByteStoreError) -> Bool {
@@ -251,7 +252,7 @@ package final class Segment: Sendable {
     return buffer.decompress(stored, rawBytes: entry.plainBytes, against: dictionary)
   }
 
-  /// Hands over every entry of every page, with the bytes that it lies in, in the order of the file.
+  /// Passes every entry to `body`, in file order, with the page or run that contains it.
   func forEachEntry(
     _ body: (StoredEntry, Location, _ page: RawSpan) throws(ByteStoreError) -> Void
   ) throws(ByteStoreError) {
@@ -294,7 +295,7 @@ package final class Segment: Sendable {
     }
   }
 
-  /// Reads and checks every byte.
+  /// Reads and verifies every byte.
   func verify() throws(ByteStoreError) {
     let opened = try open()
     var buffer = ReadBuffer()
@@ -360,7 +361,7 @@ package final class Segment: Sendable {
     return run
   }
 
-  /// A page or a run.
+  /// Verifies the checksum of a page or a run.
   private func check(_ page: RawSpan, at offset: UInt64) throws(ByteStoreError) {
     let checksum = SegmentFormat.checksum(
       ofPage: page, file: fileID, offset: offset, broken: platform.brokenRule)
@@ -373,7 +374,7 @@ package final class Segment: Sendable {
 
   // MARK: Errors
 
-  /// For an entry at a location of this segment that does not decode.
+  /// The error for an entry at a location of this segment that does not decode.
   func badEntry(_ location: Location, _ opened: Opened) -> ByteStoreError {
     badEntry(at: opened.header.offset(of: location))
   }

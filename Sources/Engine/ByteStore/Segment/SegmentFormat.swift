@@ -1,4 +1,4 @@
-// The segment file, byte by byte. docs/format.md shows the same.
+// The format of a segment file. docs/format.md describes it as well.
 //
 //   file    := header-page dictionary padding page{smallPages} run{runs} run-table padding
 //   header  := magic[8] version:u16 kind:u8 reserved:u8 pageBytes:u32 fileID[16] storeID[16] number:u64
@@ -11,11 +11,11 @@
 //   run-table := pages:u32{runs}
 //
 // `size` is twice the number of plain bytes, plus 1 if they are stored as an LZ4 block against the
-// dictionary; only then `storedBytes` follows. Checksums begin with the place: file id, offset. An entry
-// that does not fit in a page gets a run of its own. All entries were live at commit `asOf`.
+// dictionary. Only then does `storedBytes` follow. Checksums start with the position: file id, offset.
+// An entry that does not fit in a page gets a run of its own. All entries were live at commit `asOf`.
 //
-// For encryption there is room: pages are numbered, so that a nonce can be made of their number, and a
-// longer trailer would hold the tag beside the checksum, which then is that of the ciphertext.
+// The format has room for encryption. A nonce can be derived from a page's number, and a longer trailer
+// could hold the tag. The checksum would then cover the ciphertext.
 
 package enum SegmentFormat {
   package static let version: UInt16 = 0
@@ -24,12 +24,12 @@ package enum SegmentFormat {
   package static let trailerBytes = 8
   package static let pagePayloadBytes = pageBytes - trailerBytes
   package static let headerBytes = 160
-  /// Ordinal and two varints, of which none is longer than this.
+  /// The ordinal and two varints of at most five bytes.
   package static let entryHeadBytesMax = 4 + 5 + 5
-  /// What an entry can be at most: a key, a value and the length of the key.
+  /// The largest entry: a key, a value and the length of the key.
   package static let entryBytesMax = Batch.keyBytesMax + Batch.valueBytesMax + 3
 
-  /// What the longest entry takes; more would be read into memory for nothing.
+  /// The size of the longest entry in pages. Limits how much memory a read of a crafted file allocates.
   package static let runPagesMax =
     (entryHeadBytesMax + entryBytesMax + trailerBytes).roundedUp(toMultipleOf: pageBytes) / pageBytes
 
@@ -53,7 +53,7 @@ package struct SegmentHeader: Equatable {
   package var fileID: RandomID
   package var storeID: RandomID
   package var number: FileNumber
-  /// The commit at which every entry was the value of its key.
+  /// The commit at which every entry held the current value of its key.
   package var asOf: SequenceNumber
   package var entries: UInt64
   package var smallPages: Int
@@ -68,7 +68,7 @@ package struct SegmentHeader: Equatable {
 
   package func offset(ofPage page: Int) -> UInt64 { dataStart + UInt64(page * SegmentFormat.pageBytes) }
 
-  /// Where an entry of the segment begins in its file.
+  /// The file offset of the entry at `location`.
   package func offset(of location: Location) -> UInt64 {
     switch location.place {
     case .entry(_, let page, let offset, _): self.offset(ofPage: page) + UInt64(offset)
@@ -133,7 +133,8 @@ package struct SegmentHeader: Equatable {
     guard let magic = reader.array(8), magic == SegmentFormat.magic, let version = reader.uint16() else {
       throw damage(0, "a segment's first bytes", "others")
     }
-    // A newer version may lay out everything behind its number differently, its checksum included.
+    // A newer version may change the layout of everything after the version number, including the
+    // checksum.
     guard version <= SegmentFormat.version else {
       throw .newerFormat(file: file, found: version, supported: SegmentFormat.version)
     }
@@ -169,19 +170,19 @@ package struct SegmentHeader: Equatable {
   }
 }
 
-/// An entry of a page, its bytes still as they are stored.
+/// An entry in a page, with its bytes as stored.
 package struct StoredEntry: Equatable {
   package var ordinal: UInt32
   var plainBytes: Int
   package var isCompressed: Bool
-  /// Of the entry's first byte in the page.
+  /// The offset of the entry's first byte in the page.
   package var offset: Int
-  /// Of the stored bytes in the page.
+  /// The range of the stored bytes in the page.
   var stored: Range<Int>
 
   package var bytes: Int { stored.upperBound - offset }
 
-  /// The entry at `offset`, or nil if there is none that fits in `page`.
+  /// Decodes the entry at `offset`; nil if no valid entry fits in `page` there.
   package init?(decoding page: RawSpan, at offset: Int) {
     var reader = ByteReader(page)
     guard reader.skip(offset), let ordinal = reader.uint32(), let size = reader.varint(),
@@ -217,7 +218,7 @@ package enum EntryBytes {
     bytes.append(copying: value)
   }
 
-  /// Where the key is and where the value begins; nil if the bytes are no entry.
+  /// The range of the key and the start of the value; nil if the bytes are not an entry.
   package static func split(_ bytes: RawSpan) -> (key: Range<Int>, valueStart: Int)? {
     var reader = ByteReader(bytes)
     guard let keyBytes = reader.varint(), keyBytes <= UInt64(Batch.keyBytesMax),

@@ -1,12 +1,12 @@
-// Writing a segment: entries in, locations out; nobody reads it before `finish` has returned.
+// Writes a segment and returns the entries' locations. It is not read before `finish` returned.
 //
 //   1. pages      entry by entry, each page with its checksum
 //   2. runs       entries that are larger than a page
 //   3. run table, header
 //   4. sync
-//   5. read back  every page and run is read and verified (docs/reliability.md, C7)
+//   5. read back every page and run is read and verified (docs/reliability.md, C7)
 
-/// Writes one segment file. After a failure the file is worth nothing; `discard` removes it.
+/// Writes one segment file. After a failure the file is invalid; `discard` deletes it.
 struct SegmentWriter: ~Copyable {
   private static let bufferBytes = 1 << 20
 
@@ -18,7 +18,7 @@ struct SegmentWriter: ~Copyable {
   private let directory: any OpenDirectory
   private let platform: Platform
   private var compressor: EntryCompressor
-  /// Written pages that have not been handed to the system yet, and the page being filled.
+  /// Completed pages that are not written to the file yet, and the page being filled.
   private var buffer: [UInt8] = []
   private var page: [UInt8] = []
   private var entriesInPage: UInt16 = 0
@@ -53,15 +53,15 @@ struct SegmentWriter: ~Copyable {
 
   var entries: UInt64 { header.entries }
 
-  /// What the pages take so far, the one being filled not counted.
+  /// The size of the pages so far, including the one being filled.
   var dataBytes: Int { (header.pages + 1) * SegmentFormat.pageBytes }
 
   // MARK: Entries
 
-  /// Adds an entry of these plain bytes, or returns nil if it is larger than a page: those come after all
-  /// others, with `addRun`.
+  /// Adds an entry with these plain bytes. Returns nil if it is larger than a page; large entries are
+  /// added after all others, with `addRun`.
   mutating func add(_ ordinal: UInt32, plain: RawSpan) throws(SystemFailure) -> Location? {
-    // Taken out and put back, so that its memory serves again.
+    // Swapped out and back to reuse its memory.
     var stored: [UInt8] = []
     swap(&stored, &self.stored)
     defer { swap(&stored, &self.stored) }
@@ -72,7 +72,7 @@ struct SegmentWriter: ~Copyable {
     return try place(ordinal, plainBytes: plain.byteCount, compressedBytes: nil, plain)
   }
 
-  /// Adds an entry as another segment with the same dictionary stores it.
+  /// Adds an entry in the stored form of another segment with the same dictionary.
   mutating func add(_ entry: StoredEntry, from page: RawSpan) throws(SystemFailure) -> Location? {
     try place(
       entry.ordinal, plainBytes: entry.plainBytes,
@@ -95,7 +95,7 @@ struct SegmentWriter: ~Copyable {
     return location
   }
 
-  /// An entry with pages of its own.
+  /// Adds an entry with pages of its own.
   mutating func addRun(_ ordinal: UInt32, plain: RawSpan) throws(SystemFailure) -> Location {
     if !page.isEmpty { try endPage() }
     stored.removeAll(keepingCapacity: true)
@@ -124,7 +124,7 @@ struct SegmentWriter: ~Copyable {
     try writeBuffer(ifAbove: Self.bufferBytes)
   }
 
-  /// Puts the trailer at the end of the page or run and hands it to the buffer.
+  /// Appends the trailer to the page or run and moves it to the buffer.
   private mutating func seal(_ pages: Int) {
     let offset = header.offset(ofPage: header.pages)
     let padding = pages * SegmentFormat.pageBytes - SegmentFormat.trailerBytes - page.count
@@ -150,7 +150,7 @@ struct SegmentWriter: ~Copyable {
 
   // MARK: The end
 
-  /// Completes the file, on stable storage and verified. The directory has still to be synced.
+  /// Completes, syncs and verifies the file. The caller must still sync the directory.
   mutating func finish() throws(ByteStoreError) -> Segment {
     do throws(SystemFailure) {
       if !page.isEmpty { try endPage() }

@@ -1,14 +1,14 @@
-// A moment between two commits, and the state of that moment.
+// Takes a consistent state between two commits.
 
-/// One committed state: the table, and what the layer above has for the same commit.
+/// One committed state: the key directory, and the upper layer's pages for the same commit.
 package struct Frozen {
   package var table: Table
   package var pages: (any CheckpointPages)?
 }
 
 extension ByteStore {
-  /// Takes a turn as the leader of a commit does, once it is time and nobody leads: no commit is under way while `body`
-  /// runs.
+  /// Takes a turn like the leader of a commit, when `isTime` holds. No commit is in progress while
+  /// `body` runs.
   func betweenCommits<Result>(
     evenIfPoisoned: Bool = false, when isTime: (borrowing State) -> Bool = { !$0.isLeading },
     _ body: (inout Writer) throws(WriteFailure) -> Result
@@ -35,12 +35,12 @@ extension ByteStore {
     }
   }
 
-  /// The state as it is now; to be called between two commits.
+  /// The current state. Call this between two commits.
   func freeze() -> Frozen { Frozen(table: table.frozen(), pages: options.layerAbove?.freeze()) }
 }
 
 extension ByteStoreError {
-  /// Ends the writing of a store, and not the reading.
+  /// Whether the error ends writing to the store, but not reading.
   var isPoison: Bool {
     if case .outcomeUnknown = self { true } else { false }
   }

@@ -1,17 +1,17 @@
-// Reading by ordinal, at one moment.
+// Reads by ordinal at one commit.
 //
-// A moment is a frozen table: it costs its reader a few references, and the next commit the pages that it
-// changes. Unlike a snapshot it is not counted anywhere, unless there is a lease for it: most last as long as one
-// call.
+// A `Moment` is a frozen key directory. It costs its reader a few references, and the next commit copies
+// the pages that it changes. Unlike a `Snapshot` it is not registered, unless it has a `SnapshotLease`,
+// because most of them last for one call.
 
-/// The entries of a store as of one commit.
+/// The entries of a store at one commit.
 package final class Moment: Sendable {
-  /// The last commit that it sees.
+  /// The last visible commit.
   package let sequence: SequenceNumber
-  /// The largest stamp of all that it sees; 0 before the first commit.
+  /// The largest stamp of the visible commits; 0 before the first commit.
   package let stamp: UInt64
   private let frozen: SharedTable
-  /// What is read for the frozen table is of use to the store's own as well.
+  /// The live key directory, which also gets the pages that are loaded for the frozen one.
   private let live: SharedTable
 
   init(_ table: Table, live: SharedTable, path: String) {
@@ -24,12 +24,12 @@ package final class Moment: Sendable {
   /// The number of keys.
   package var keyCount: Int { frozen.withTable { $0.keys } }
 
-  /// For reads that go on for a while. It is given back at the end.
+  /// Takes a buffer for longer use. Return it with `giveBack`.
   package func takeBuffer() -> PooledBuffer { live.buffers.take() }
 
   package func giveBack(_ pooled: PooledBuffer) { live.buffers.giveBack(pooled) }
 
-  /// The key and the value of an ordinal into `buffer`; false if it has none.
+  /// Reads the key and the value of an ordinal into `buffer`; returns false if the ordinal is unused.
   package func read(
     _ ordinal: UInt32, into buffer: inout ReadBuffer
   ) throws(ByteStoreError) -> Bool {
@@ -50,16 +50,16 @@ package final class Moment: Sendable {
     }
   }
 
-  /// Hands over ordinals with their keys and values, in this order, until `body` answers false; those that have none
-  /// are passed over. False if `body` did.
+  /// Passes ordinals with their keys and values to `body`, in this order, until `body` returns false.
+  /// Skips unused ordinals. Returns false if `body` did.
   ///
-  /// For many at a time: where they are is looked up first, for all of them, so that the processor can wait for
-  /// memory once and not once for each; and so that the disk, where it has to be waited for, is told of many pages.
+  /// Meant for many ordinals at once. All locations are looked up first, so that cache misses overlap.
+  /// If the disk has to be read, read-ahead covers many pages.
   package func forEach(
     _ ordinals: [UInt32], using buffer: inout ReadBuffer,
     _ body: (_ ordinal: UInt32, _ key: RawSpan, _ value: RawSpan) -> Bool
   ) throws(ByteStoreError) -> Bool {
-    // A copy of what is frozen needs no lock.
+    // A copy of the frozen key directory needs no lock.
     var table = frozen.frozen()
     var isToldOfPages = false
     var locations: [Location] = []
@@ -73,7 +73,7 @@ package final class Moment: Sendable {
       }
       locations.append(ordinal < table.ordinals ? table.location(of: ordinal) : .none)
     }
-    // The disk knows of those before.
+    // `told` counts the entries whose read-ahead was started.
     var told = 0
     if isToldOfPages { startReading(locations, from: 0, &told, table) }
     for index in ordinals.indices {
@@ -94,12 +94,12 @@ package final class Moment: Sendable {
     return true
   }
 
-  /// So many entries are asked for ahead, once one has been waited for, or a segment or pages of the table have to be
-  /// read for them; and no further one behind so many pages.
+  /// The read-ahead window, in entries and in pages. Read-ahead starts after a read waited for the disk,
+  /// or if a segment must be opened or key directory pages must be loaded.
   private static let entriesAhead = 32
   private static let pagesAhead = 128
 
-  /// Those from `index` on, unless the disk was told of them.
+  /// Starts read-ahead of the entries from `index` on, except those already requested.
   private func startReading(_ locations: [Location], from index: Int, _ told: inout Int, _ table: Table) {
     let first = max(told, index)
     var end = first
@@ -113,21 +113,21 @@ package final class Moment: Sendable {
     told = end
   }
 
-  /// Those of the checkpoint that have to be loaded.
+  /// Starts read-ahead of missing checkpoint pages.
   private func startReadingPages(of ordinals: [UInt32], _ table: Table) {
     var seen: Set<PageAddress> = []
-    // In the order in which they are wanted.
+    // In the order in which they are needed.
     let missing = ordinals.compactMap(table.missingPage).filter { seen.insert($0).inserted }
     if missing.count > 1 { table.source?.startReading(missing) }
   }
 
-  /// The key and the value of a key into `buffer`; false if it is not there.
+  /// Reads a key and its value into `buffer`; returns false if it does not exist.
   package func read(_ key: [UInt8], into buffer: inout ReadBuffer) throws(ByteStoreError) -> Bool {
     guard let ordinal = try frozen.ordinal(of: key, into: &buffer) else { return false }
     return try read(ordinal, into: &buffer)
   }
 
-  /// Hands over every key with its ordinal and value, in the order in which they lie on disk.
+  /// Passes every key with its ordinal and value to `body`, in disk order.
   package func forEach(
     _ body: (_ ordinal: UInt32, _ key: RawSpan, _ value: RawSpan) throws(ByteStoreError) -> Void
   ) throws(ByteStoreError) {
@@ -138,32 +138,32 @@ package final class Moment: Sendable {
 extension Table {
   enum Entry {
     case absent
-    /// A page has to be loaded first.
+    /// A page must be loaded first.
     case missing(PageAddress)
     case inTail(CommitBody, offset: Int)
     case inSegment(Segment, Location)
   }
 
-  /// The page that has to be loaded before anything is known of an ordinal.
+  /// The page that must be loaded to look up an ordinal; nil if none is missing.
   func missingPage(for ordinal: UInt32) -> PageAddress? {
     guard ordinal < ordinals, !locations.isLoaded(wordAt: Int(ordinal)) else { return nil }
     return .locations(Int(ordinal) / PagedWords.wordsPerPage)
   }
 
-  /// Of a location that is not in memory.
+  /// The segment of a location; nil for a location in memory.
   func segment(of location: Location) -> Segment? {
     guard let slot = location.slot else { return nil }
     return segments[slot]?.segment
   }
 
-  /// These are wanted soon. The segments that they are in are open then, unless that fails.
+  /// Starts read-ahead for these locations, and opens their segments if possible.
   func startReading(_ locations: ArraySlice<Location>) {
     let slots = Set(locations.compactMap(\.slot))
-    // In the order of the slots: it is the order of calls to the disk.
+    // Sorted by slot, because it determines the order of the I/O calls.
     Segment.startReading(locations, of: slots.sorted().compactMap { segments[$0]?.segment })
   }
 
-  /// Where the bytes of an ordinal are.
+  /// Looks up the location of an ordinal.
   func look(up ordinal: UInt32) -> Entry {
     guard ordinal < ordinals else { return .absent }
     if let page = missingPage(for: ordinal) { return .missing(page) }

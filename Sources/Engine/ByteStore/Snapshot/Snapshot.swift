@@ -1,15 +1,15 @@
-// A state of the store that stays as it is, whatever is committed, flushed or compacted meanwhile.
+// MVCC snapshots: one committed state, unaffected by later commits, flushes and compactions.
 //
-// A snapshot is a frozen table. It shares its pages with the store's own, and holds on to the bodies of
-// commits and to the segments that it needs: a segment that compaction has deleted keeps its space on disk
-// until the last snapshot of it is gone.
+// A snapshot is a frozen copy of the key directory, whose pages are shared copy-on-write. It pins the
+// memtable bodies and the segments that it needs. A segment that compaction deleted keeps its disk space
+// until its last snapshot is closed.
 
 import Synchronization
 
-/// Reads at one commit. Ends with `close()`, or with its last reference; `ByteStore.statistics` tells how
-/// long the oldest one has been open.
+/// Reads at one commit. Ends with `close()` or with its last reference. `ByteStore.statistics` reports
+/// the age of the oldest snapshot.
 package final class Snapshot: Sendable {
-  /// The last commit that it sees.
+  /// The last visible commit.
   package let sequence: SequenceNumber
   /// The number of keys.
   package let count: Int
@@ -28,20 +28,20 @@ package final class Snapshot: Sendable {
 
   deinit { close() }
 
-  /// Lets go of what only this snapshot needs. Reads fail from then on.
+  /// Releases everything that only this snapshot pins. Later reads fail.
   package func close() {
     guard isOpen.exchange(false, ordering: .acquiringAndReleasing) else { return }
     store.snapshots.remove(ticket)
     table.empty()
   }
 
-  /// The value of a key into `buffer`, or false if there is none.
+  /// Reads the value of a key into `buffer`; returns false if there is none.
   package func read(
     _ key: [UInt8], into buffer: inout ReadBuffer
   ) throws(ByteStoreError) -> Bool {
     try checkReadable()
     let isThere = try table.read(key, into: &buffer)
-    // In a table that was emptied meanwhile there is nothing.
+    // A snapshot that was closed meanwhile has an empty key directory.
     if !isThere { try checkReadable() }
     return isThere
   }
@@ -51,7 +51,7 @@ package final class Snapshot: Sendable {
     return try read(key, into: &buffer) ? Array(copying: buffer.bytes) : nil
   }
 
-  /// Hands over every key with its value, in the order in which they lie on disk.
+  /// Passes every key and value to `body`, in disk order.
   package func forEach(
     _ body: (_ key: RawSpan, _ value: RawSpan) -> Void
   ) throws(ByteStoreError) {
@@ -67,7 +67,7 @@ package final class Snapshot: Sendable {
 }
 
 extension ByteStore {
-  /// The store as of its last commit.
+  /// A snapshot of the last commit.
   package func snapshot() throws(ByteStoreError) -> Snapshot {
     try checkReadable()
     let ticket = snapshots.add(platform.clock.monotonicNanoseconds(), asOf: lastCommit)
@@ -77,7 +77,7 @@ extension ByteStore {
   }
 }
 
-/// Has a moment counted among the open snapshots for as long as it is held.
+/// Registers a `Moment` as an open snapshot for as long as this object exists.
 package final class SnapshotLease: Sendable {
   private let registry: SnapshotRegistry
   private let ticket: UInt64
@@ -97,7 +97,7 @@ extension ByteStore {
   }
 }
 
-/// The snapshots that are open, so that a forgotten one is found.
+/// The open snapshots, so that a leaked one can be found.
 final class SnapshotRegistry: Sendable {
   struct Entry: Sendable {
     var openedAt: UInt64
@@ -107,7 +107,7 @@ final class SnapshotRegistry: Sendable {
   private struct State {
     var next: UInt64 = 0
     var open: [UInt64: Entry] = [:]
-    /// Deleted while a snapshot was open. Their files go with the last reference.
+    /// Segments deleted while a snapshot was open. Their disk space is freed with the last reference.
     var deleted: [Deleted] = []
   }
 
@@ -126,7 +126,7 @@ final class SnapshotRegistry: Sendable {
     }
   }
 
-  /// What the snapshot really sees: a commit may have come in between.
+  /// Records the commit that the snapshot actually sees, because a commit may have come in between.
   func settle(_ ticket: UInt64, at sequence: SequenceNumber) {
     state.withLock { $0.open[ticket]?.sequence = sequence }
   }
@@ -140,7 +140,7 @@ final class SnapshotRegistry: Sendable {
     state.withLock { $0.open }.sorted { $0.key < $1.key }.map(\.value)
   }
 
-  /// A segment lost its name; its space comes back when nobody has it open any more.
+  /// Records a deleted segment. Its disk space is freed when no reader has it open any more.
   func noteDeleted(_ segment: Segment) {
     state.withLock { state in
       state.deleted.removeAll { $0.segment == nil }

@@ -1,4 +1,4 @@
-// Reading integers and slices from bytes that nobody vouches for: every step says whether it fits.
+// Bounds-checked decoding of integers and slices from untrusted bytes, and the matching encoders.
 
 #if canImport(Darwin)
 import Darwin
@@ -8,8 +8,8 @@ import Musl
 import Glibc
 #endif
 
-/// A cursor over borrowed bytes. Lengths are compared with what is left before anything moves, so
-/// that no input can make it read outside its bytes; all integers are little-endian.
+/// A cursor over borrowed bytes. Lengths are compared with the bytes left before the cursor moves, so no
+/// input can cause a read out of bounds. All integers are little-endian.
 package struct ByteReader: ~Escapable {
   private let bytes: RawSpan
   package private(set) var offset = 0
@@ -28,9 +28,9 @@ package struct ByteReader: ~Escapable {
   @inline(__always)
   package mutating func uint64() -> UInt64? { integer(UInt64.self).map(UInt64.init(littleEndian:)) }
 
-  /// Seven bits a byte, the lowest first; the last byte has no high bit.
+  /// Reads a LEB128 number: seven bits a byte, lowest first; the high bit is clear in the last byte.
   package mutating func varint() -> UInt64? {
-    // Most are short.
+    // Most numbers fit in one byte.
     guard let first = uint8() else { return nil }
     if first < 0x80 { return UInt64(first) }
     offset -= 1
@@ -53,21 +53,21 @@ package struct ByteReader: ~Escapable {
     return RandomID(high: high, low: low)
   }
 
-  /// A copy of the next `count` bytes, or nil if there are fewer.
+  /// Copies the next `count` bytes; returns nil if fewer are left.
   package mutating func array(_ count: Int) -> [UInt8]? {
     guard count >= 0, count <= bytesLeft else { return nil }
     defer { offset += count }
     return Array(copying: bytes.extracting(offset..<offset + count))
   }
 
-  /// Where the next `count` bytes are, passing over them, or nil if there are fewer.
+  /// Skips the next `count` bytes and returns their range; returns nil if fewer are left.
   @inline(__always)
   package mutating func range(_ count: Int) -> Range<Int>? {
     let start = offset
     return skip(count) ? start..<start + count : nil
   }
 
-  /// Passes over `count` bytes; false, and nothing passed, if there are fewer.
+  /// Skips `count` bytes; returns false without moving if fewer are left.
   @inline(__always)
   package mutating func skip(_ count: Int) -> Bool {
     guard count >= 0, count <= bytesLeft else { return false }
@@ -91,7 +91,7 @@ extension [UInt8] {
     unsafe Swift.withUnsafeBytes(of: value.littleEndian) { unsafe append(contentsOf: $0) }
   }
 
-  /// Seven bits a byte, the lowest first; the last byte has no high bit.
+  /// Appends a LEB128 number: seven bits a byte, lowest first; the high bit is clear in the last byte.
   package mutating func append(varint value: UInt64) {
     var rest = value
     while rest >= 0x80 {
@@ -101,14 +101,14 @@ extension [UInt8] {
     append(UInt8(rest))
   }
 
-  /// The lowest bytes of a number, the very lowest first.
+  /// Appends the `count` lowest bytes of a number, little-endian.
   package mutating func append(lowest count: Int, of number: UInt64) {
     unsafe Swift.withUnsafeBytes(of: number.littleEndian) { bytes in
       unsafe append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
     }
   }
 
-  /// In one piece, where the text lies in memory as UTF-8.
+  /// Appends the text in one copy if it is stored as contiguous UTF-8.
   package mutating func append(utf8 text: String) {
     let isDone: Void? = unsafe text.utf8.withContiguousStorageIfAvailable { bytes in
       unsafe append(contentsOf: bytes)
@@ -125,13 +125,13 @@ extension [UInt8] {
     append(littleEndian: id.low)
   }
 
-  /// Zeros up to the next multiple of `alignment`.
+  /// Appends zeros up to the next multiple of `alignment`.
   package mutating func pad(toMultipleOf alignment: Int) {
     append(zeros: count.roundedUp(toMultipleOf: alignment) - count)
   }
 
-  /// In one piece: byte by byte, as sequences are taken, it is most of the work of an encoder in a build for
-  /// debugging.
+  /// Appends the zeros as one span. Appending a sequence goes byte by byte, which dominates an encoder's
+  /// time in debug builds.
   package mutating func append(zeros count: Int) {
     guard count <= zeros.count else {
       self += [UInt8](repeating: 0, count: count)
@@ -154,7 +154,7 @@ extension [UInt8] {
     self = unsafe span.withUnsafeBytes { unsafe Array($0) }
   }
 
-  /// The bytes, borrowed. A byte has no padding, so that the view is safe.
+  /// Borrows the array's bytes. The view is safe because a byte has no padding.
   package var rawSpan: RawSpan {
     @_lifetime(borrow self)
     get {
@@ -165,7 +165,7 @@ extension [UInt8] {
 }
 
 extension RawSpan {
-  /// By the bytes, the shorter one first if it begins the longer one.
+  /// Compares byte by byte; a proper prefix sorts before the longer span.
   package func precedes(_ other: RawSpan) -> Bool {
     let common = min(byteCount, other.byteCount)
     let order = unsafe withUnsafeBytes { left in
@@ -187,11 +187,11 @@ extension RawSpan {
     }
   }
 
-  /// The size without the zeros at the end.
+  /// The size without trailing zeros.
   package var byteCountWithoutZeros: Int {
     unsafe withUnsafeBytes { bytes in
       var end = bytes.count
-      // A log ends in up to its whole capacity of zeros, so they are skipped a word at a time.
+      // A log can end in almost its whole capacity of zeros, so zeros are skipped a word at a time.
       while end >= 8, unsafe bytes.loadUnaligned(fromByteOffset: end - 8, as: UInt64.self) == 0 { end -= 8 }
       while end > 0, unsafe bytes[end - 1] == 0 { end -= 1 }
       return end

@@ -1,4 +1,4 @@
-// Everything that can go wrong with bytes on disk, told so that the reader knows what to do.
+// The errors of ByteStore, each with enough evidence for the reader to act.
 
 #if canImport(Darwin)
 import Darwin
@@ -8,12 +8,12 @@ import Musl
 import Glibc
 #endif
 
-/// A system call that failed: which, on what, and why.
+/// A failed system call: the operation, the path and the error code.
 package struct SystemFailure: Error, Hashable, Sendable, CustomStringConvertible {
   package var operation: String
   package var path: String
   package var code: Int32
-  /// The kind of the entry at the path, where that is no file and the call is for files.
+  /// The kind of the entry at the path, if it is not a file and the call needs a file.
   package var found: EntryKind?
 
   package init(operation: String, path: String, code: Int32, found: EntryKind? = nil) {
@@ -34,7 +34,7 @@ package struct SystemFailure: Error, Hashable, Sendable, CustomStringConvertible
     return failure
   }
 
-  /// What the system says about one of its codes.
+  /// The system's text for an error code.
   package static func message(for code: Int32) -> String {
     var text = [CChar](repeating: 0, count: 256)
     _ = unsafe strerror_r(code, &text, text.count)
@@ -43,7 +43,7 @@ package struct SystemFailure: Error, Hashable, Sendable, CustomStringConvertible
   }
 }
 
-/// Bytes that are not what they must be, and where.
+/// Bytes on disk that differ from what they must be, and their position.
 package struct Damage: Error, Hashable, Sendable, CustomStringConvertible {
   package var file: String
   package var offset: UInt64
@@ -62,59 +62,60 @@ package struct Damage: Error, Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// What ByteStore throws.
+/// Every error that ByteStore throws.
 package enum ByteStoreError: Error, Hashable, Sendable {
   // When opening
-  /// The directory holds files that are not a store's; nothing in it was touched.
+  /// The directory holds files that do not belong to a store. Nothing in it was touched.
   case notAStore(directory: String, found: String)
   /// The directory does not exist, and the caller did not ask for a new store.
   case noStore(directory: String)
-  /// Another opener, in this process or another, holds the store.
+  /// Another opener, in this process or another one, holds the store.
   case locked(directory: String, holder: Int32?)
-  /// Written by a newer version of this library; the file was not touched.
+  /// A newer version of this library wrote the file. It was not touched.
   case newerFormat(file: String, found: UInt16, supported: UInt16)
-  /// A file of another store lies under this store's name.
+  /// The file has the name of this store's file, but belongs to another store.
   case foreignFile(file: String, expected: RandomID, found: RandomID)
-  /// The directory is on another machine, where neither locks nor syncs are to be relied on. Nothing was
-  /// written there.
+  /// The directory is on another machine, where locks and syncs are unreliable. Nothing was written
+  /// there.
   case networkFileSystem(directory: String, fileSystem: String)
-  /// Something else has a name that a store gives to `needed`: nothing was touched.
+  /// An entry of another kind has a name that the store uses for a `needed` entry. Nothing was touched.
   case nameTaken(path: String, by: EntryKind, needed: EntryKind)
-  /// The given path is none. Nothing was touched.
+  /// The string is not a valid path. Nothing was touched.
   case invalidPath(String)
 
-  /// A backup that was cut off lies there, or a restore, which is one as well. It is no store; nothing was touched.
+  /// The directory holds a backup or a restore that was interrupted. It is not a store. Nothing was
+  /// touched.
   case incompleteBackup(directory: String)
 
-  // When making a backup
-  /// The directory for it holds something; nothing was touched.
+  // When backing up
+  /// The target directory is not empty. Nothing was touched.
   case notEmpty(directory: String, found: String)
-  /// The directory for it is the store's own, or lies in it; nothing was touched.
+  /// The target directory is the store's own directory or lies inside it. Nothing was touched.
   case insideStore(directory: String, store: String)
 
   // When reading
-  /// Acknowledged bytes are not what was written. Nothing was dropped or repaired.
+  /// Acknowledged bytes differ from what was written. Nothing was dropped or repaired.
   case corrupted(Damage)
 
   // When writing
   /// The input is larger than the format can hold. Nothing was written.
   case tooLarge(what: String, limit: Int, found: Int)
-  /// The store has as many of these as its format can number. Nothing was written.
+  /// The store already holds as many of these as its format can number. Nothing was written.
   case full(directory: String, what: String, limit: Int)
-  /// A write or a sync failed, now or earlier: whether this commit survives is decided by the next open.
+  /// A write or a sync failed, now or earlier. The next open decides whether this commit survives.
   case outcomeUnknown(SystemFailure)
-  /// Commits cannot go to segments, and the logs have grown as far as they may. Nothing was written; reads go on.
-  /// Without a `failure` of the system, damage is the cause.
+  /// The flush cannot make progress, and the WAL has reached its size limit. Nothing was written; reads
+  /// still work. Without a system `failure`, the cause is damage.
   case flushImpossible(directory: String, cause: String, failure: SystemFailure? = nil)
-  /// An earlier commit that this one builds on was refused. Nothing was written.
+  /// An earlier commit that this one depends on was refused. Nothing was written.
   case foundationRefused
-  /// The store was opened to be read. Nothing was written.
+  /// The store is open for reading only. Nothing was written.
   case readOnly(directory: String)
 
   // At any time
   case system(SystemFailure)
   case closed(directory: String)
-  /// The process forked after the store was opened; the child must not use it.
+  /// The process forked after it opened the store. The child must not use it.
   case forked(directory: String)
 }
 
@@ -189,7 +190,8 @@ extension ByteStoreError {
     }
   }
 
-  /// Bytes that are there and cannot be used, now or later.
+  /// Whether the bytes exist but cannot be used, because they are damaged or the device fails to read
+  /// them.
   package var isDamageOrUnreadable: Bool {
     if case .system(let cause) = self { cause.code == EIO } else { meansDamage }
   }
@@ -200,24 +202,24 @@ extension SystemFailure {
 
   package var isMissingFile: Bool { code == Self.missingFile }
 
-  /// Nothing has the name, or something that is no file.
+  /// No entry has the name, or an entry that is not a file has it.
   package var isNoFile: Bool { isMissingFile || found != nil }
 
-  /// Says what has the place of a file that the store needs.
+  /// Describes the entry that has the name of a file that the store needs.
   var foundInPlaceOfFile: String {
     if isMissingFile { return "no such file" }
     guard let found else { return "no regular file" }
     return "\(found), which has the file's place: move it out, and put the store's own file back"
   }
 
-  /// The path leads to something else than a directory, or through links in a circle.
+  /// The path leads to something other than a directory, or through a cycle of symbolic links.
   package var isNoDirectory: Bool { code == ENOTDIR || code == ELOOP }
 
-  /// The device or the user's share of it has no room left.
+  /// The device is full, the user's quota is used up, or the file is too large for the file system.
   package var meansFull: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
 }
 
-/// What the system refused, as an error of the store.
+/// Runs `body` and converts a failed system call to an error of the store.
 package func system<Result: ~Copyable>(
   _ body: () throws(SystemFailure) -> Result
 ) throws(ByteStoreError) -> Result {
@@ -225,7 +227,7 @@ package func system<Result: ~Copyable>(
 }
 
 extension ByteStoreError {
-  /// The failure of a call that is about files.
+  /// Converts a failed call on a file. An entry of another kind at the path becomes `nameTaken`.
   init(_ failure: SystemFailure) {
     guard let found = failure.found else {
       self = .system(failure)

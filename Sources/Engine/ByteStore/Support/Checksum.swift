@@ -1,14 +1,15 @@
-// CRC32C over several pieces, among them the place where the bytes belong.
+// CRC32C over several pieces, including the position that the bytes belong to.
 
 internal import CDigest
 
-/// A running CRC32C. What is fed to it first, the file's id and the offset, binds bytes to their place.
+/// A running CRC32C. The file's id and the offset are hashed first, which binds the bytes to their
+/// position.
 package struct Checksum {
   package private(set) var value: UInt32
 
   package init() { value = 0 }
 
-  /// Bytes at `offset` of the file `id`.
+  /// Starts a checksum of bytes at `offset` of the file `id`.
   package init(file id: RandomID, offset: UInt64, broken: Rule? = nil) {
     value = 0
     if broken != .bindToFile {

@@ -1,4 +1,4 @@
-// What tells contents apart: their SHA-256.
+// The SHA-256 digest that identifies a content.
 
 internal import CDigest
 

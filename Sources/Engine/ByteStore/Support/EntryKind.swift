@@ -1,6 +1,6 @@
-// Kinds of entries of a directory.
+// The kinds of directory entries.
 
-/// The kind of a directory entry; a link is not followed.
+/// The kind of a directory entry. Symbolic links are not followed.
 package enum EntryKind: Hashable, Sendable, CaseIterable {
   case file, directory, link, pipe, socket, device
 

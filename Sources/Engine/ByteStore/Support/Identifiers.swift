@@ -1,15 +1,16 @@
-// Numbers with a meaning, each of its own type, so that none is taken for another.
+// Sequence numbers, file numbers and random ids. Each has its own type, so that they cannot be confused.
 
-/// The position of a commit in the one order of all commits of a store. The first commit is 1.
+/// The position of a commit in the total order of a store's commits. The first commit is 1.
 package struct SequenceNumber: Hashable, Comparable, Sendable {
   package var value: UInt64
 
   package init(_ value: UInt64) { self.value = value }
 
-  /// No store gets there; a file that says so was made up, and the next number must not overflow.
+  /// The upper bound for numbers read from files. No store reaches it, and the next number must not
+  /// overflow.
   static let max = SequenceNumber(1 << 63)
 
-  /// Before the first commit.
+  /// The position before the first commit.
   package static let none = SequenceNumber(0)
 
   package var next: SequenceNumber {
@@ -20,31 +21,31 @@ package struct SequenceNumber: Hashable, Comparable, Sendable {
   package static func < (left: Self, right: Self) -> Bool { left.value < right.value }
 }
 
-/// Which log file of a store; counts up and is never used twice.
+/// Identifies a log file of a store. Numbers increase and are never reused.
 package struct LogNumber: Hashable, Comparable, Sendable {
   package var value: UInt64
 
   package init(_ value: UInt64) { self.value = value }
 
-  /// Nil after the last number there is.
+  /// Nil after the largest number.
   package var next: LogNumber? { value < .max ? LogNumber(value + 1) : nil }
 
   package static func < (left: Self, right: Self) -> Bool { left.value < right.value }
 }
 
-/// Which segment or checkpoint file of a store; counts up and is never used twice.
+/// Identifies a segment or checkpoint file of a store. Numbers increase and are never reused.
 package struct FileNumber: Hashable, Comparable, Sendable {
   package var value: UInt64
 
   package init(_ value: UInt64) { self.value = value }
 
-  /// Nil after the last number there is.
+  /// Nil after the largest number.
   package var next: FileNumber? { value < .max ? FileNumber(value + 1) : nil }
 
   package static func < (left: Self, right: Self) -> Bool { left.value < right.value }
 }
 
-/// 128 random bits that bind bytes to the file, or the file to the store, that they were written for.
+/// 128 random bits that bind bytes to their file, and files to their store.
 package struct RandomID: Hashable, Sendable, CustomStringConvertible {
   package var high: UInt64
   package var low: UInt64

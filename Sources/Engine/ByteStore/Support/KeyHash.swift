@@ -1,12 +1,11 @@
-// The hash of a key, as the tables of keys on disk have it.
+// The keyed hash that the key directory stores on disk.
 
 internal import CDigest
 
-/// SipHash-1-3 under a seed of the store.
+/// SipHash-1-3 with the store's seed.
 ///
-/// The table of keys is written to disk, so its hash needs a seed that is kept with it, where Swift's own
-/// hashing takes a new one in every process. And the seed is one that nobody outside knows, so that nobody
-/// can prepare keys that collide.
+/// The key directory is written to disk, so the seed must be stored with it. Swift's own hashing draws a
+/// new seed in every process. The seed is secret, so that an attacker cannot prepare colliding keys.
 package struct KeyHash: Sendable {
   let seed: RandomID
 

@@ -1,4 +1,4 @@
-// The lock of the engine: a state, and the only ways to reach it.
+// The lock of the engine: state that is only reachable while the lock is held.
 
 #if canImport(Darwin)
 public import Darwin
@@ -8,17 +8,17 @@ public import Musl
 public import Glibc
 #endif
 
-/// A value that only one thread at a time can reach, and on whose changes a thread can wait.
+/// A value that one thread at a time can reach, with condition variables to wait for changes.
 ///
-/// It stands on a pthread mutex and condition: the thread sanitizer follows both, and a commit that
-/// waits for its group needs the condition. What is done inside takes microseconds, so that a thread that finds it
-/// taken looks again for a moment before it sleeps, where the system has such locks: to sleep and be woken takes longer.
-/// Never call code of the user inside `withLock`.
+/// Built on a pthread mutex and condition, because the thread sanitizer understands both, and because a
+/// commit that waits for its group needs the condition. Critical sections take microseconds. Where the
+/// system has adaptive mutexes, a contended thread therefore spins briefly before it sleeps: sleeping
+/// and waking up takes longer. Never call user code inside `withLock`.
 @safe
 package struct Locked<State>: @unchecked Sendable {
-  // Why @unchecked Sendable holds: `storage` is never replaced, its mutex and condition are made for several threads, and the
-  // state in it is only touched between lock and unlock of the mutex. Who calls `init` gives the state away, and lets nothing
-  // out of `withLock` that leads back into it.
+  // Why `@unchecked Sendable` holds: `storage` is never replaced. Its mutex and condition may be used by
+  // several threads. The state in it is only touched while the mutex is locked. The caller of `init`
+  // hands the state over, and no caller lets a reference into the state escape from `withLock`.
   @usableFromInline
   let storage: LockStorage<State>
 
@@ -34,7 +34,7 @@ package struct Locked<State>: @unchecked Sendable {
     return try unsafe body(&storage.state.pointee)
   }
 
-  /// Sleeps until `condition` holds, then runs `body` without letting go of the lock in between.
+  /// Sleeps until `condition` holds, then runs `body` without releasing the lock in between.
   @inlinable
   package func withLock<Result, Failure: Error>(
     when condition: (borrowing State) -> Bool, _ body: (inout State) throws(Failure) -> Result
@@ -47,7 +47,7 @@ package struct Locked<State>: @unchecked Sendable {
     return try unsafe body(&storage.state.pointee)
   }
 
-  /// The same, for a thread that only `signal` wakes, and not `wakeAll`.
+  /// Like `withLock(when:_:)`, but only `signal` wakes the thread, and `wakeAll` does not.
   @inlinable
   package func withLock<Result, Failure: Error>(
     wokenBy signal: Signal, when condition: (borrowing State) -> Bool,
@@ -61,7 +61,8 @@ package struct Locked<State>: @unchecked Sendable {
     return try unsafe body(&storage.state.pointee)
   }
 
-  /// The same, but for so many nanoseconds at most: then `body` runs though the condition does not hold.
+  /// Like `withLock(wokenBy:when:_:)`, but with a timeout. After the timeout `body` runs even if the
+  /// condition is false.
   package func withLock<Result, Failure: Error>(
     wokenBy signal: Signal, within nanoseconds: UInt64, when condition: (borrowing State) -> Bool,
     _ body: (inout State) throws(Failure) -> Result
@@ -75,23 +76,25 @@ package struct Locked<State>: @unchecked Sendable {
     return try unsafe body(&storage.state.pointee)
   }
 
-  /// Lets every thread that waits look at its condition again, but for those with a signal of their own.
+  /// Makes every waiting thread check its condition again, except threads that wait on a `Signal`.
   package func wakeAll() {
     unsafe pthread_cond_broadcast(storage.changed)
   }
 }
 
-/// A mutex, the state behind it, and a condition, in one piece of memory: where nothing of it is in the processor's
-/// caches, each further piece would be waited for. The state is no stored property of a class, as the lock already sees
-/// to it that accesses exclude each other: checks of the language for it would cost as much as the lock. All that a use
-/// of the lock takes can be inlined: where the type of the state is not known, its place would be looked up each time.
+/// A mutex, the state that it protects, and a condition, in one allocation.
+///
+/// One allocation means fewer cache misses on a cold lock. The state is not a stored property of a
+/// class, because Swift's exclusivity checks would cost as much as the lock. The lock already excludes
+/// concurrent access. Everything on the path of a lock operation can be inlined. Otherwise the offset of
+/// a state of unknown type would be looked up on every use.
 @usableFromInline
 @safe
 final class LockStorage<State>: ManagedBuffer<pthread_mutex_t, LockedPart<State>> {
   @usableFromInline
   static func make(_ initial: State) -> LockStorage {
     let made = unsafe create(minimumCapacity: 1) { _ in unsafe pthread_mutex_t() }
-    // What `create` makes is of the class that it is called on.
+    // `create` returns an instance of the class that it is called on.
     let storage = unsafe unsafeDowncast(made, to: LockStorage.self)
     unsafe storage.part.initialize(to: LockedPart(state: initial, changed: pthread_cond_t()))
     var attributes = pthread_mutexattr_t()
@@ -120,8 +123,9 @@ final class LockStorage<State>: ManagedBuffer<pthread_mutex_t, LockedPart<State>
   @inlinable
   var mutex: UnsafeMutablePointer<pthread_mutex_t> { unsafe withUnsafeMutablePointerToHeader { unsafe $0 } }
 
-  // Pointers lead into this very object, and are used while it is held: `unlock`, the last use, sees to that. Offsets are
-  // worked out, as key paths would be looked up in builds without optimisation.
+  // The pointers lead into this object. They are only used while it is alive, which `unlock`, the last
+  // use, guarantees. Offsets are computed, because key paths would be looked up at run time in
+  // unoptimised builds.
 
   @inlinable
   var state: UnsafeMutablePointer<State> {
@@ -154,11 +158,11 @@ struct LockedPart<State> {
   }
 }
 
-/// Wakes one thread that waits for a lock's state to change. Where many wait and each for its own, waking
-/// all of them would have each fight for the lock only to sleep again.
+/// A condition variable for one waiting thread. With many threads that wait for different changes,
+/// waking all of them would only make each compete for the lock and sleep again.
 @safe
 package final class Signal: @unchecked Sendable {
-  // A condition is made to be used by several threads; it is never replaced.
+  // A condition may be used by several threads, and the pointer is never replaced.
   @usableFromInline
   let condition: UnsafeMutablePointer<pthread_cond_t>
 
@@ -167,7 +171,7 @@ package final class Signal: @unchecked Sendable {
     #if canImport(Darwin)
     let made = unsafe pthread_cond_init(condition, nil)
     #else
-    // Else a wait with an end would follow the wall clock, which is set back and forth.
+    // By default, a timed wait follows the wall clock, which can be set forwards and backwards.
     var attributes = pthread_condattr_t()
     let made =
       unsafe pthread_condattr_init(&attributes)
@@ -182,20 +186,20 @@ package final class Signal: @unchecked Sendable {
     unsafe condition.deallocate()
   }
 
-  /// To be called after the change, with the lock or without it.
+  /// Wakes the waiting thread. Call it after the change, with or without the lock.
   package func wake() {
     unsafe pthread_cond_signal(condition)
   }
 }
 
-/// A wait for a signal, until some moment at most.
+/// A deadline for waits on a signal.
 private struct TimedWait {
   #if canImport(Darwin)
   private let end: UInt64
 
   init(_ nanoseconds: UInt64) { end = clock_gettime_nsec_np(CLOCK_UPTIME_RAW) + nanoseconds }
 
-  /// False once the time is up.
+  /// Waits; returns false once the deadline has passed.
   mutating func isWoken(
     on condition: UnsafeMutablePointer<pthread_cond_t>, _ mutex: UnsafeMutablePointer<pthread_mutex_t>
   ) -> Bool {
@@ -214,7 +218,7 @@ private struct TimedWait {
     end.tv_nsec = Int(sum % 1_000_000_000)
   }
 
-  /// False once the time is up.
+  /// Waits; returns false once the deadline has passed.
   mutating func isWoken(
     on condition: UnsafeMutablePointer<pthread_cond_t>, _ mutex: UnsafeMutablePointer<pthread_mutex_t>
   ) -> Bool {

@@ -1,4 +1,4 @@
-// Whether this is still the process that opened a store, for the price of one load.
+// Detects a fork after a store was opened, at the cost of one load.
 
 import Synchronization
 
@@ -10,8 +10,9 @@ import Musl
 import Glibc
 #endif
 
-/// Counts the forks between the first store of the ancestors and this process. A child shares files and
-/// locks with its parent and must use neither (docs/reliability.md, C10).
+/// Counts the forks that this process descends from, starting with the first store that an ancestor
+/// opened. A child shares files and locks with its parent and must use neither (docs/reliability.md,
+/// C10).
 enum ProcessGeneration {
   private static let forks = Atomic<UInt64>(0)
 

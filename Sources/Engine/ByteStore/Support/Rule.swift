@@ -1,77 +1,80 @@
-// The rules of the commit and recovery protocol, each where it can be broken on purpose.
+// The rules of the commit and recovery protocol, as switches that the mutants campaign can turn off.
 
-/// One rule of docs/reliability.md, section "Protocol". The mutants campaign breaks one at a time and
-/// must see a test notice; no other code ever breaks one.
+/// A rule of docs/reliability.md, section "Protocol". The mutants campaign breaks each rule in turn and
+/// checks that a test fails. No other code breaks a rule.
 package enum Rule: String, CaseIterable, Sendable {
   /// C2: a synced commit is acknowledged after its sync returned.
   case syncBeforeAcknowledging
-  /// C2: a write that the system took a part of goes on with the rest.
+  /// C2: after a short write, the rest of the bytes is written.
   case finishShortWrites
   /// C3: a new log is synced before anything depends on it.
   case syncNewFile
-  /// C3: so is the directory that it stands in.
+  /// C3: the directory of a new log is synced as well.
   case syncDirectoryAfterCreating
-  /// C3: a spare is made by one thread at a time, or one would take the file from under a log.
+  /// C3: only one thread at a time prepares a recycled log file. Otherwise one thread could delete a
+  /// file that another has already put into use as a log.
   case oneSpareAtATime
-  /// C4: a failed sync is not tried again.
+  /// C4: a failed sync is never retried.
   case neverRetrySync
-  /// C4: after a failed write or sync there is no more writing.
+  /// C4: after a failed write or sync, the store refuses further writes.
   case poison
-  /// C4: nor a mark that the log was closed, which would vouch for what a failed sync has dropped.
+  /// C4: after a failed write or sync, a close writes no marker, because it would vouch for bytes that
+  /// were lost.
   case noMarkerAfterPoison
-  /// C5: a manifest is synced before it takes the place of the old one.
+  /// C5: a new manifest is synced before it replaces the old one.
   case syncBeforeRenaming
   /// C5: the directory is synced after a rename.
   case syncDirectoryAfterRenaming
-  /// C8: what an open reads is made durable first.
+  /// C8: an open makes durable what it reads, before it depends on it.
   case syncOnOpen
-  /// C8: and what a failed sync may have dropped is written again.
+  /// C8: an open rewrites the bytes that a failed sync may have dropped.
   case writeAgainOnOpen
   /// C9: the body of a frame has a checksum.
   case checkBodies
-  /// C9: a checksum begins with the id of the file.
+  /// C9: a checksum starts with the id of the file.
   case bindToFile
-  /// C9: and with the offset in it.
+  /// C9: a checksum also covers the offset in the file.
   case bindToOffset
-  /// C9: a frame that was written after a sync beyond the end is evidence of damage.
+  /// C9: a frame beyond the end proves damage if it was written after a later sync.
   case laterDurableFrameIsDamage
-  /// C9: any other frame beyond the end is none.
+  /// C9: any other frame beyond the end does not prove damage.
   case laterFrameIsNoDamage
-  /// C9: a quiet log gets a frame that vouches for its last group.
+  /// C9: an idle log gets a watermark, which records that its last group was synced.
   case watermarkWhenQuiet
-  /// C9: a close records the end of the log elsewhere.
+  /// C9: a close records the end of the log outside the log.
   case recordEndWhenClosing
-  /// C9: and is on stable storage by then.
+  /// C9: the log is synced before its end is recorded.
   case syncBeforeRecordingEnd
-  /// P6: a page of a segment or a checkpoint has a checksum.
+  /// P6: each page of a segment or checkpoint has a checksum.
   case checkPages
   /// C7: a segment is synced before a manifest names it.
   case syncSegment
-  /// C7: and a checkpoint.
+  /// C7: a checkpoint is synced before a manifest names it.
   case syncCheckpoint
-  /// C7: both are read back, for a device may have kept other bytes than it was given.
+  /// C7: segments and checkpoints are read back, because a device may have stored other bytes than it
+  /// was given.
   case readBack
-  /// C5: a log is deleted once a durable manifest does without it.
+  /// C5: a log is deleted only after a durable manifest no longer names it.
   case deleteAfterManifest
-  /// C5: an open writes the manifest again before it deletes what it does not name.
+  /// C5: an open rewrites the manifest before it deletes files that the manifest does not name.
   case writeManifestBeforeDeletingOnOpen
-  /// C5: a backup is marked as unfinished before it has files.
+  /// C5: a backup is marked as unfinished before it contains files.
   case markBackup
-  /// C7: a flush that is overtaken by a commit leaves that commit alone.
+  /// C7: a flush does not overwrite the location of a key that a later commit changed.
   case keepLaterCommits
-  /// C8: a commit of a log is applied once.
+  /// C8: recovery applies each commit of the WAL once.
   case replayOnce
-  /// C12: the first commit after an open takes a fresh log.
+  /// C12: the first commit after an open goes to a new log.
   case freshLogAfterOpen
-  /// C10: who opens a store keeps everyone else out.
+  /// C10: the opener of a store excludes all other openers.
   case lock
-  /// C11: a reserve is kept for the day on which the disk is full.
+  /// C11: a reserve file is kept for a full disk.
   case keepReserve
-  /// C6: a blob is synced before a commit names it.
+  /// C6: a blob is synced before a commit refers to it.
   case syncBlob
-  /// C6: and so is its name.
+  /// C6: the name of the blob is synced as well.
   case syncDirectoryOfBlob
 
-  /// Those that stores without contents in files of their own do not come to.
+  /// The rules that only matter to stores with contents in files of their own.
   package static let ofContents: Set<Rule> = [.syncBlob, .syncDirectoryOfBlob]
 }

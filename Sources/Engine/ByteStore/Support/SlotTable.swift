@@ -1,8 +1,9 @@
-// A part of the hash table: open addressing with linear probing, and nothing but numbers.
+// A partition of the hash table: open addressing with linear probing, numbers only.
 //
-// Invariant: no slot between a slot's home, which its fingerprint tells, and the slot itself is empty.
+// Invariant: the probe sequence from a slot's home position, given by its fingerprint, to the slot has
+// no empty slot.
 
-/// A fingerprint of a key and the ordinal that stands for the key, in eight bytes.
+/// A key's fingerprint and its ordinal, in eight bytes.
 struct Slot {
   static let empty = Slot(bits: 0)
 
@@ -42,7 +43,7 @@ struct SlotTable {
     for slot in old where !slot.isEmpty { place(slot) }
   }
 
-  /// Moves later slots up, so that no search stops early at the gap.
+  /// Moves later slots back into the gap, so that no probe stops early.
   mutating func remove(at index: Int) {
     let mask = slots.count - 1
     var gap = index
@@ -51,7 +52,7 @@ struct SlotTable {
       next = (next + 1) & mask
       guard !slots[next].isEmpty else { break }
       let home = Int(slots[next].fingerprint) & mask
-      // Whether the way from home to `next`, around the end if need be, passes the gap.
+      // Whether the probe sequence from `home` to `next` passes the gap, possibly wrapping around.
       if (next - home) & mask >= (next - gap) & mask {
         slots[gap] = slots[next]
         gap = next

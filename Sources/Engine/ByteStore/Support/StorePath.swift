@@ -1,4 +1,4 @@
-// Paths as callers give them.
+// Validation of paths that callers pass in.
 
 #if canImport(Darwin)
 import Darwin
@@ -9,7 +9,7 @@ import Glibc
 #endif
 
 package enum StorePath {
-  /// Throws for a path that the system would take for a shorter one: it ends a path at its first NUL.
+  /// Throws for a path that contains a NUL, because the system would cut the path there.
   package static func check(_ path: String) throws(ByteStoreError) {
     guard !isPath(path) else { return }
     throw .invalidPath(path)
@@ -17,7 +17,7 @@ package enum StorePath {
 
   package static func isPath(_ path: String) -> Bool { !path.utf8.contains(0) }
 
-  /// The text without a NUL, which would end it in many logs.
+  /// The path with each NUL escaped, because a raw NUL would end the text in many log files.
   package static func shown(_ path: String) -> String {
     path.utf8.contains(0)
       ? path.split(separator: "\0", omittingEmptySubsequences: false).joined(separator: "\\0") : path

@@ -1,12 +1,12 @@
-// Digests of bytes that come piece by piece.
+// SHA-256 and MD5 over bytes that arrive in pieces.
 
 internal import CDigest
 
-/// SHA-256 in progress. A copy goes on independently.
+/// An incremental SHA-256. A copy continues independently.
 package struct SHA256Stream: Sendable {
   private var context = dugout_sha256()
 
-  /// A portable one leaves out what only some processors have: for comparison.
+  /// `isPortable` skips instructions that only some processors have, for comparison in tests.
   package init(isPortable: Bool = false) {
     if isPortable {
       unsafe dugout_sha256_init_portable(&context)
@@ -19,7 +19,7 @@ package struct SHA256Stream: Sendable {
     unsafe bytes.withUnsafeBytes { unsafe dugout_sha256_update(&context, $0.baseAddress, $0.count) }
   }
 
-  /// Of everything so far; more may follow.
+  /// The digest of all bytes so far. More bytes may follow.
   package var digest: [UInt8] {
     var context = context
     var digest = [UInt8](repeating: 0, count: ContentDigest.byteCount)
@@ -31,7 +31,7 @@ package struct SHA256Stream: Sendable {
   }
 }
 
-/// MD5 in progress, for protocols that ask for it: it protects against accidents, and not against people.
+/// An incremental MD5, for protocols that require it. It detects accidents, not attacks.
 package struct MD5Stream: Sendable {
   package static let byteCount = 16
 
@@ -43,7 +43,7 @@ package struct MD5Stream: Sendable {
     unsafe bytes.withUnsafeBytes { unsafe dugout_md5_update(&context, $0.baseAddress, $0.count) }
   }
 
-  /// Of everything so far; more may follow.
+  /// The digest of all bytes so far. More bytes may follow.
   package var digest: [UInt8] {
     var context = context
     var digest = [UInt8](repeating: 0, count: Self.byteCount)

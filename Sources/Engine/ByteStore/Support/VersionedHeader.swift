@@ -1,10 +1,10 @@
-// A version number that rotted is told from one of a newer release.
+// Tells a corrupted version number from the version number of a newer release.
 
-/// Header pages of which the version number may have rotted.
+/// Decoding of header pages whose version number may be corrupted.
 package enum VersionedHeader {
-  /// What `decode` makes of the page, or what is wrong with it. A version number that is too high is rot if
-  /// the page is right with the version that we know: the checksum says so. Otherwise someone newer wrote it,
-  /// and nobody may call it damaged.
+  /// Returns the decoded header, the damage, or both. If a version number is too high, the page is
+  /// decoded once more with the supported version. If its checksum then matches, the version number is
+  /// corrupted. Otherwise a newer release wrote the page, and it must not be reported as damage.
   package static func decode<Header>(
     _ page: [UInt8], _ path: String, supported: UInt16, _ decode: (RawSpan) throws(ByteStoreError) -> Header
   ) throws(ByteStoreError) -> (header: Header?, damage: Damage?) {
@@ -24,7 +24,7 @@ package enum VersionedHeader {
     }
   }
 
-  /// The header alone, for those who go no further where anything is wrong with it.
+  /// Returns the header, and throws on any damage.
   package static func sound<Header>(
     _ page: [UInt8], _ path: String, supported: UInt16, _ decode: (RawSpan) throws(ByteStoreError) -> Header
   ) throws(ByteStoreError) -> Header {

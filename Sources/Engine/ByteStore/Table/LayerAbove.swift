@@ -1,32 +1,36 @@
-// What a layer above keeps beside the keys, for instance indexes: it is told of each commit when readers see
-// it, its pages go into checkpoints, and an open tells it what they do not have yet.
+// The interface to the upper layer, which keeps data beside the keys, such as indexes.
+//
+// It is called for each commit when readers see it. Its pages are stored in checkpoints, and an open
+// passes it the commits since the checkpoint.
 
-/// What the layer above wants to be told again when its commit is applied.
+/// An object that the upper layer attaches to a commit and gets back when the commit is applied.
 package protocol CommitNote: AnyObject, Sendable {}
 
-/// Usable from any thread. It gets its pages back after an open from `ByteStore.checkpoint`.
+/// The upper layer's callbacks. Usable from any thread. After an open it reads its pages from
+/// `ByteStore.checkpoint`.
 package protocol LayerAbove: Sendable {
-  /// A commit is about to be logged: what `apply` will need from disk is best read now. Only one commit is
-  /// between this and `apply` at a time, or a group of them.
+  /// Called before a commit is logged. It is the place to read from disk what `apply` will need. At most
+  /// one commit, or one group of commits, is between this call and `apply` at a time.
   func prepare(_ note: any CommitNote)
 
-  /// A commit is in the log, and readers see it once this returns. `ordinals` has one for each operation;
-  /// that of a removal counts for nothing. The table's lock is held: no input or output, and no call of the
-  /// store.
+  /// Called when a commit is in the log; readers see it once this returns. `ordinals` has an entry for
+  /// each operation; a removal's entry has no meaning. The key directory's lock is held, so this must do
+  /// no I/O and must not call the store.
   func apply(_ note: any CommitNote, _ ordinals: [UInt32])
 
-  /// The pages as of the last commit; called while no commit is under way.
+  /// Returns the pages at the last commit. Called while no commit is in progress.
   func freeze() -> any CheckpointPages
 
-  /// What the least of these pages take about, and rather less than this. The writer's lock is held.
+  /// A low estimate of the size of `CheckpointPages.least`. The writer's lock is held.
   var leastPageBytes: UInt64 { get }
 
-  /// Entries without which the commits of a log cannot be understood, and which commits before it have put. Each log
-  /// repeats them, so that it can be read after the loss of any other. Asked for when a log begins, while no commit is
-  /// under way; the writer's lock is held. An entry that was here once is never removed and never changes.
+  /// Entries of earlier commits that are needed to interpret the commits of a log. Each log repeats
+  /// them, so that it can be read after any other log was lost. Called when a log begins, while no
+  /// commit is in progress and with the writer's lock held. An entry that was returned once is never
+  /// removed or changed.
   var logContext: [(key: [UInt8], value: [UInt8])] { get }
 
-  /// The most that puts of these entries take in a batch.
+  /// The largest size of a batch with puts of these entries.
   var logContextBytesMax: Int { get }
 }
 

@@ -1,19 +1,20 @@
-// Pages of the table that the checkpoint has lost, found again in the segments.
+// Rebuilds pages of the key directory that the checkpoint has lost, from the segments.
 //
-//   1. load        every page that can be read
-//   2. slots       of a key whose slot is lost, the location leads to its bytes, and they hold the key
-//   3. locations   of an ordinal whose location is lost, the newest entry of the segments is the one in use: a
-//                  flush writes each ordinal once, and later flushes have higher numbers
-//   4. free        the ordinals that nobody has
-//   5. count       the live entries and bytes of each segment must be what the store has counted all along
+//   1. load        load every page that can be read
+//   2. slots       the location of an ordinal without a slot leads to its entry, which holds the key
+//   3. locations   the location of an ordinal is its newest entry: a flush writes each ordinal at most
+//                  once, and later flushes have higher file numbers
+//   4. free        ordinals without a slot are free
+//   5. count       the live entries and bytes of each segment must equal the counts that the store has
+//                  kept
 //
-// A page that nobody could load is as the checkpoint has it: what changes a key loads its pages first. Where slots and
-// locations are lost together, the segments do not tell which of the ordinals without a slot were removed. Then,
-// if more than 64 MiB of pages are lost, and if any entry cannot be read, nothing is changed, and the error is that of
-// the first lost page.
+// A page that could not be loaded still matches the checkpoint, because a commit loads the pages of its
+// keys first. If slots and locations are lost together, the segments do not tell which of the ordinals
+// without a slot were removed. In that case nothing is changed, and the error of the first lost page is
+// thrown. The same applies if more than 64 MiB of pages are lost, or if an entry cannot be read.
 
 extension SharedTable {
-  /// Does what needs pages. If one of them is lost, all that are get made anew, and it is done again.
+  /// Runs `body`, which needs pages. If a page is lost, rebuilds all lost pages and runs `body` again.
   func withLostPagesFound<Result>(
     _ body: () throws(ByteStoreError) -> Result
   ) throws(ByteStoreError) -> Result {
@@ -27,8 +28,8 @@ extension SharedTable {
     }
   }
 
-  /// Gets every page, and makes those anew that cannot be read: `isRebuilt` says if there were any. Afterwards the
-  /// table needs no checkpoint.
+  /// Loads every page and rebuilds the ones that cannot be read. `isRebuilt` records whether there were
+  /// any. Afterwards the key directory does not need the checkpoint.
   func loadOrRebuildAll() throws(ByteStoreError) {
     let lost = try loadAllButLost()
     guard let first = lost.firstError else { return try loadAll() }
@@ -36,9 +37,9 @@ extension SharedTable {
       let found = try LostPages(lost, in: frozen(), first).search()
       guard withTable({ $0.install(found) }) else { throw first }
     } catch {
-      // Somebody else found them meanwhile, and commits since then were in the way.
+      // Another thread rebuilt them meanwhile, and commits since then made this attempt fail.
       guard withTable({ $0.source != nil }) else { return }
-      // What stands in the way of it is found by a check; what has to be done is the same.
+      // A check reports why the rebuild failed. The remedy is the same as for the lost page.
       throw first
     }
     isRebuilt.withLock { $0 = true }
@@ -48,13 +49,13 @@ extension SharedTable {
     var lost = PagesNotRead()
     guard let source = withTable({ $0.source }) else { return lost }
     try forEachMissing { page throws(ByteStoreError) in
-      // Nobody installs what this says is lost, and what was read once is not read again.
+      // A lost page is never loaded later. A page that was read successfully is not read again.
       do throws(ByteStoreError) {
         try load(page)
       } catch {
         guard error.isOfReading(source.path), (try? source.words(page)) == nil else { throw error }
         lost.add(page, error)
-        // The first one tells where to look, and the others need not be read for that.
+        // The first lost page is enough to report, so the other pages need not be read.
         if let first = lost.firstError, lost.isHopeless { throw first }
       }
     }
@@ -62,9 +63,10 @@ extension SharedTable {
   }
 }
 
-/// Pages that the checkpoint has lost.
+/// The pages that the checkpoint has lost.
 private struct PagesNotRead {
-  /// What is searched for in the segments takes memory: as much as the pages that were read, and this.
+  /// The limit for lost pages (64 MiB). The search needs memory for them in addition to the loaded
+  /// pages.
   static let countMax = 1 << 14
 
   private(set) var slots: Set<Int> = []
@@ -78,7 +80,7 @@ private struct PagesNotRead {
     case .directory: isDirectoryLost = true
     case .slots(let page): slots.insert(page)
     case .locations(let page): locations.insert(page)
-    // Which ordinals are free, the others tell.
+    // The free ordinals can be derived from the other pages.
     case .free: break
     }
   }
@@ -89,7 +91,7 @@ private struct PagesNotRead {
 }
 
 extension ByteStoreError {
-  /// What is in the file is damaged, or the device does not give it.
+  /// Whether the error says that the file is damaged or that the device cannot read it.
   func isOfReading(_ file: String) -> Bool {
     switch self {
     case .corrupted(let damage): damage.file == file
@@ -99,15 +101,15 @@ extension ByteStoreError {
   }
 }
 
-/// What takes the place of lost pages.
+/// The replacement for lost pages.
 package struct FoundPages {
   var slots: [(fingerprint: UInt32, ordinal: UInt32)] = []
-  /// The directory or a page of slots is lost: the table of slots is built again from all of them.
+  /// The directory or a slot page is lost, so the hash table is rebuilt from all slots.
   var areSlotsLost = false
   var locations: [Int: [UInt64]] = [:]
 }
 
-/// The search for them in a frozen table, all of whose other pages are loaded.
+/// The search in a frozen key directory whose other pages are all loaded.
 private struct LostPages {
   private let table: Table
   private let error: ByteStoreError
@@ -132,7 +134,7 @@ private struct LostPages {
     return found
   }
 
-  /// By ordinal; nil for those without a slot.
+  /// The fingerprints by ordinal; nil for ordinals without a slot.
   private func fingerprintsInSlots() throws(ByteStoreError) -> [UInt32?] {
     var fingerprints = [UInt32?](repeating: nil, count: table.ordinals)
     var isSound = true
@@ -182,7 +184,7 @@ private struct LostPages {
     return pages
   }
 
-  /// Hands over the fingerprints of the keys of all entries that are wanted.
+  /// Passes the key fingerprints of all wanted entries to `body`.
   private func forEachFingerprint(
     of segment: Segment, where isWanted: (UInt32, Location) -> Bool,
     _ body: (_ ordinal: UInt32, _ location: Location, _ fingerprint: UInt32) -> Void

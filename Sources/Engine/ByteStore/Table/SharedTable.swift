@@ -1,17 +1,18 @@
-// The table between threads, and what it needs from files: pages of the checkpoint and entries of segments.
+// The key directory, shared between threads, and its I/O for checkpoint pages and segment entries.
 //
-// Reads and preparations look at the table under its lock and get bytes outside of it. A lookup that finds
-// nothing in memory to decide by is repeated once the missing page is there.
+// Reads and preparations examine the key directory under its lock and do I/O without it. A lookup that
+// meets a missing page loads the page and starts again.
 
-/// A table that any thread may use. One thread at a time prepares and applies commits; moves may come from
-/// another one at any time.
+/// A key directory for use by any thread. One thread at a time prepares and applies commits. A flush may
+/// move locations at the same time.
 package final class SharedTable: Sendable {
   package let cache: PageCache
   let buffers = BufferPool()
-  /// Of the store, for errors.
+  /// The store's path, for errors.
   private let path: String
   private let table: Locked<Table>
-  /// Pages that the checkpoint has lost were found again: until there is another one, each opening has to do that.
+  /// Whether pages that the checkpoint lost were rebuilt. Every open repeats this until the next
+  /// checkpoint.
   let isRebuilt = Locked(false)
 
   package init(_ table: Table, _ cache: PageCache, path: String) {
@@ -20,20 +21,21 @@ package final class SharedTable: Sendable {
     self.path = path
   }
 
-  /// The table as it is now, for ever.
+  /// An immutable copy of the current state.
   package func frozen() -> Table { table.withLock { $0 } }
 
-  /// A look, or a change that needs no bytes from files.
+  /// Runs `body` under the lock. `body` must not need bytes from files.
   package func withTable<Result>(_ body: (inout Table) -> Result) -> Result { table.withLock { body(&$0) } }
 
   // MARK: Reading
 
-  /// The value of a key into `buffer`; false if there is none.
+  /// Reads the value of a key into `buffer`; returns false if there is none.
   func read(_ key: [UInt8], into buffer: inout ReadBuffer) throws(ByteStoreError) -> Bool {
     try find(key, into: &buffer) != nil
   }
 
-  /// The ordinal of a key, or nil. `isWanted` says whether its value is, and is asked once if the key is there.
+  /// The ordinal of a key, or nil. If the key exists, `isWanted` is called once and decides whether its
+  /// value is read.
   func ordinal(
     of key: [UInt8], into buffer: inout ReadBuffer, _ isWanted: (UInt32) -> Bool = { _ in true }
   ) throws(ByteStoreError) -> UInt32? {
@@ -46,7 +48,7 @@ package final class SharedTable: Sendable {
     }
   }
 
-  /// The ordinal of a key, or nil. Its value is in `buffer` then, if it is wanted.
+  /// The ordinal of a key, or nil. If the value is wanted, it is in `buffer` afterwards.
   private func find(
     _ key: [UInt8], into buffer: inout ReadBuffer, isFrozen: Bool = false,
     _ isWanted: (UInt32) -> Bool = { _ in true }
@@ -58,7 +60,8 @@ package final class SharedTable: Sendable {
       }
       switch search {
       case .absent:
-        // What was passed over may have been given to this key meanwhile; in a frozen table it was not.
+        // A rejected ordinal may have been reassigned to this key meanwhile. In a frozen copy that
+        // cannot happen.
         guard !passing.isEmpty, !isFrozen else { return nil }
         return try SharedTable(frozen(), cache, path: path).find(
           key, into: &buffer, isFrozen: true, isWanted)
@@ -79,7 +82,7 @@ package final class SharedTable: Sendable {
     }
   }
 
-  /// Whether the entry is that of the key; its value is in `buffer` then.
+  /// Whether the entry belongs to the key. If so, its value is in `buffer`.
   private static func read(
     _ key: [UInt8], _ segment: Segment, _ location: Location, _ cache: PageCache,
     into buffer: inout ReadBuffer
@@ -94,11 +97,11 @@ package final class SharedTable: Sendable {
 
   // MARK: Pages of the checkpoint
 
-  /// Gets the pages that say where keys are. The disk is told of all that are known to be missing before it is waited
-  /// for. What cannot be read is for those who need it to tell.
+  /// Loads the key directory pages for these keys. Read-ahead for all pages known to be missing is
+  /// started before the first wait. Errors are ignored here and surface when a page is needed.
   func loadPages(for keys: [[UInt8]]) {
     while let source = table.withLock({ $0.source }) {
-      // Each once, and in this order: it is the order of calls to the disk.
+      // Without duplicates and in this order, because it determines the order of the I/O calls.
       var missing: [PageAddress] = []
       for page in table.withLock({ table in keys.compactMap { table.missingPage(for: $0.rawSpan) } })
       where !missing.contains(page) {
@@ -112,13 +115,14 @@ package final class SharedTable: Sendable {
     }
   }
 
-  /// Gets a page that is missing.
+  /// Loads a missing page.
   func load(_ address: PageAddress) throws(ByteStoreError) {
     guard let source = table.withLock({ $0.source }) else { return }
     try install(try source.words(address), of: source, at: address)
   }
 
-  /// Unless the table has let go of the checkpoint meanwhile: then it may have other pages, and needs none.
+  /// Does nothing if the key directory no longer uses this checkpoint. It then has other pages and needs
+  /// none.
   private func install(
     _ words: [UInt64], of source: CheckpointFile, at address: PageAddress
   ) throws(ByteStoreError) {
@@ -126,8 +130,7 @@ package final class SharedTable: Sendable {
     guard isSound else { throw source.madeUp(address) }
   }
 
-  /// The same for a frozen table, whose pages are those of the store's own as long as that has not changed
-  /// them.
+  /// Loads a page into a frozen copy, and into the live key directory if that still uses the checkpoint.
   func load(_ address: PageAddress, alsoInto live: SharedTable) throws(ByteStoreError) {
     guard let source = table.withLock({ $0.source }) else { return }
     let words = try source.words(address)
@@ -137,25 +140,26 @@ package final class SharedTable: Sendable {
     }
   }
 
-  /// Gets every page: afterwards the table needs no checkpoint. What takes as long as there are keys is done beside
-  /// the table in use, for commits and reads wait for its lock.
+  /// Loads every page, so that the key directory no longer needs the checkpoint. The work that is linear
+  /// in the number of keys runs on a frozen copy, because commits and reads wait for the lock.
   package func loadAll() throws(ByteStoreError) {
     guard let source = table.withLock({ $0.source }) else { return }
     try forEachMissing { page throws(ByteStoreError) in try load(page) }
     let loaded = frozen()
-    // Another thread has done it meanwhile.
+    // Another thread finished loading meanwhile.
     guard loaded.source != nil else { return }
     guard let recount = loaded.recounted() else { throw source.madeUp(.slots(0)) }
     table.withLock { $0.forgetSource(recount) }
   }
 
-  /// Every page that is still on disk, in the order in which they can be installed.
+  /// Passes every page that is still on disk to `body`, in an order in which they can be installed.
   func forEachMissing(_ body: (PageAddress) throws(ByteStoreError) -> Void) throws(ByteStoreError) {
-    // Counted and not listed: a made-up header may speak of more pages than there is memory for a list of them.
+    // Iterates over counts, because a crafted header may claim more pages than a list in memory could
+    // hold.
     for pages in table.withLock({ $0.pageAddresses }) {
       for index in 0..<pages.count {
         let page = pages.address(index)
-        // Another thread may have got all of them, and fewer than were counted.
+        // Another thread may have loaded them all, so that fewer pages exist than were counted.
         if table.withLock({ $0.source != nil && !$0.isLoaded(page) }) { try body(page) }
       }
     }
@@ -163,8 +167,8 @@ package final class SharedTable: Sendable {
 
   // MARK: Committing
 
-  /// Finds out which keys of a commit are there already, so that applying it cannot fail. `newKeys` counts
-  /// those of the same group so far that are not.
+  /// Resolves the keys of a commit to existing ordinals, so that applying the commit cannot fail.
+  /// `newKeys` counts the new keys of the commits of this group so far.
   package func prepare(
     _ commit: CommitBody, newKeys: inout Int
   ) throws(ByteStoreError) -> [Table.Target] {
@@ -180,13 +184,13 @@ package final class SharedTable: Sendable {
     return targets
   }
 
-  /// A key that only an entry of a segment can tell, or a missing page.
+  /// A key whose lookup needs a segment entry or a missing page.
   private struct Unsure {
     var index: Int
     var key: Range<Int>
   }
 
-  /// All that memory can decide, in one go.
+  /// Resolves all keys that memory can decide, under one lock.
   private func pass(
     _ commit: CommitBody, _ targets: inout [Table.Target]
   ) throws(ByteStoreError) -> [Unsure] {
@@ -218,15 +222,15 @@ package final class SharedTable: Sendable {
     }
   }
 
-  /// Throws if the hash of so many keys begins alike that the next ones would make every lookup slow. Nobody who
-  /// does not know the seed of the store can bring that about.
+  /// Throws if too many keys share the beginning of their hash, because more of them would slow down
+  /// every lookup. Without the store's seed, an attacker cannot cause this.
   func checkSpread(newKeys: Int) throws(ByteStoreError) {
     let overflow = table.withLock { $0.slots.overflow.count }
     guard newKeys > 0, overflow > 0, overflow + newKeys > SlotPages.overflowMax else { return }
     throw .full(directory: path, what: "keys with one beginning of their hash", limit: SlotPages.overflowMax)
   }
 
-  /// Makes a group of commits visible, all at once.
+  /// Makes all commits of a group visible at once.
   package func apply(_ commits: [AppliedCommit], _ layer: (any LayerAbove)? = nil) {
     table.withLock { table in
       for commit in commits {
@@ -245,10 +249,11 @@ package final class SharedTable: Sendable {
 
   // MARK: All entries
 
-  /// Forgets everything, so that what only this table needs is let go.
+  /// Empties the key directory, which releases the files that only it references.
   func empty() { table.withLock { $0 = Table(hashSeed: .zero) } }
 
-  /// Hands over every key with its value, in the order of the segments, then of the commits.
+  /// Passes every key and value to `body`, first from the segments, then from the memtable in commit
+  /// order.
   package func forEachEntry(
     _ body: (_ ordinal: UInt32, _ key: RawSpan, _ value: RawSpan) throws(ByteStoreError) -> Void
   ) throws(ByteStoreError) {
@@ -269,7 +274,7 @@ package final class SharedTable: Sendable {
 /// A commit that is in the log.
 package struct AppliedCommit {
   var body: CommitBody
-  /// Its keys as they were before the group.
+  /// The state of its keys before the group.
   var targets: [Table.Target]
   var note: (any CommitNote)?
 
@@ -281,7 +286,7 @@ package struct AppliedCommit {
 }
 
 extension Table {
-  /// Every put of the tail that is still the value of its key, oldest first; all pages must be loaded.
+  /// Passes every live put of the memtable to `body`, oldest first. All pages must be loaded.
   package func forEachTailEntry(
     _ body: (
       _ ordinal: UInt32, _ commit: CommitBody, _ key: Range<Int>, _ value: Range<Int>
@@ -302,7 +307,7 @@ extension Table {
 }
 
 extension Segment {
-  /// Every entry that is still the value of its key in `table`, whose pages must all be loaded.
+  /// Passes every entry that is live in `table` to `body`. All pages of `table` must be loaded.
   func forEachLiveEntry(
     of table: Table, into buffer: inout ReadBuffer,
     _ body: (_ ordinal: UInt32, _ key: RawSpan, _ value: RawSpan) throws(ByteStoreError) -> Void

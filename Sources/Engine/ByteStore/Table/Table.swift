@@ -1,42 +1,44 @@
-// All keys: a hash table from keys to ordinals, and from each ordinal to the place of its bytes.
+// The key directory: a hash table from keys to ordinals, and an array from ordinals to locations.
 //
-// A value: a copy is a frozen state, and shares everything with the original until one of them changes. It
-// does no input or output. Where a page of a checkpoint is missing, or the bytes of a key lie in a segment,
-// it says so, and SharedTable gets them.
+// A value type: a copy is a frozen state that shares its pages with the original until one of them
+// changes. It does no I/O. If a checkpoint page is missing or a key's bytes are in a segment, it says
+// so, and SharedTable reads them.
 //
-// Invariants (`checkInvariants()` looks at those that memory can tell):
-//   - Slots and ordinals in use are one to one; an ordinal that is not in use has no location.
-//   - A body of the tail counts the locations in it, a segment the entries and bytes of those in it.
-//   - What `apply` needs was loaded by `prepare`: a commit that is in the log cannot fail any more.
+// Invariants (`invariantBroken()` checks the first two):
+//   - Slots and used ordinals correspond one to one. An unused ordinal has no location.
+//   - A memtable body counts the locations that point into it. A segment counts the live entries and
+//     their bytes.
+//   - `prepare` loads all pages that `apply` needs, because a commit that is in the log must not fail.
 
 package struct Table: Sendable {
   let hash: KeyHash
   package private(set) var slots: SlotPages
   private(set) var locations: PagedWords
-  /// Ordinals ever given out, in use or free.
+  /// The number of ordinals that were ever assigned, used or free.
   package private(set) var ordinals: Int
   package private(set) var keys: Int
   package private(set) var tail = Tail()
   package private(set) var segments: [SegmentUse?]
-  /// Where missing pages are.
+  /// The checkpoint with the missing pages; nil if none are missing.
   package private(set) var source: CheckpointFile?
-  /// Ordinals to give out again, their pages loaded.
+  /// Free ordinals whose location pages are loaded.
   private var free: [UInt32] = []
-  /// Pages of the checkpoint's list of free ordinals that have not been read yet.
+  /// The number of pages of the checkpoint's free list that are not loaded yet.
   private var freePagesLeft: Int
-  /// Freed by the commit being applied: another put in it must not take them for what they were.
+  /// Ordinals freed by the group being applied. Puts of the same group must not reuse them.
   private var freedNow: [UInt32] = []
 
   package var published: SequenceNumber
   package var lastStamp: UInt64
 
-  /// A segment and how much of it is still some ordinal's location.
+  /// A segment with its live entries and bytes.
   package struct SegmentUse: Sendable {
     package let segment: Segment
     package var liveBytes: UInt64 = 0
     package var liveEntries: UInt64 = 0
 
-    /// Something in it is dead, as far as is known without reading it: a page is never quite full.
+    /// Whether the segment contains garbage, estimated from its counts. Live pages are never quite full,
+    /// hence the margin.
     var hasDeadBytes: Bool {
       Double(liveBytes) < 0.95 * Double(segment.pages * SegmentFormat.pageBytes)
     }
@@ -54,7 +56,7 @@ package struct Table: Sendable {
     lastStamp = 0
   }
 
-  /// As a checkpoint has it; its pages are read when they are needed.
+  /// Starts from a checkpoint, whose pages are loaded when they are needed.
   package init(_ source: CheckpointFile, segments: [SegmentUse?], overflow: [UInt64]) {
     let header = source.header
     hash = KeyHash(seed: header.hashSeed)
@@ -75,16 +77,16 @@ package struct Table: Sendable {
 
   enum Search {
     case absent
-    /// A page has to be loaded first.
+    /// A page must be loaded first.
     case missing(PageAddress)
     case inTail(UInt32, CommitBody, offset: Int)
-    /// The fingerprint is right, and only the bytes in the segment can tell whether the key is.
+    /// The fingerprint matches. The entry in the segment must be read to compare the key.
     case inSegment(UInt32, Segment, Location)
   }
 
   package func fingerprint(of key: RawSpan) -> UInt32 { UInt32(truncatingIfNeeded: hash.hash(key) >> 32) }
 
-  /// Looks for a key. `passing` are ordinals in segments that turned out to be other keys.
+  /// Looks up a key. `passing` lists ordinals in segments that turned out to belong to other keys.
   func find(_ key: RawSpan, _ fingerprint: UInt32, passing: [UInt32] = []) -> Search {
     if let page = slots.missing(for: fingerprint) { return .missing(page) }
     var probe = slots.probe(for: fingerprint)
@@ -107,7 +109,7 @@ package struct Table: Sendable {
     return .absent
   }
 
-  /// The page that has to be loaded before a key can be looked for any further.
+  /// The page that must be loaded to continue the lookup of a key; nil if none is missing.
   func missingPage(for key: RawSpan) -> PageAddress? {
     if case .missing(let page) = find(key, fingerprint(of: key)) { page } else { nil }
   }
@@ -124,7 +126,7 @@ package struct Table: Sendable {
 
   // MARK: Preparing a commit
 
-  /// The key of one operation: its fingerprint, and its ordinal if it was there before.
+  /// The key of an operation: its fingerprint, and its ordinal if it existed before.
   package struct Target: Sendable {
     private static let none = UInt32.max
 
@@ -142,11 +144,11 @@ package struct Table: Sendable {
     }
   }
 
-  /// Has `apply` find all it needs for `newKeys` more ordinals. The page that is missing, or nil.
+  /// Ensures that `apply` can add `newKeys` ordinals. Returns a page that must be loaded first, or nil.
   mutating func prepare(newKeys: Int) -> PageAddress? {
-    // A page that splits may double the directory.
+    // A page split may double the directory.
     if let page = slots.directory.firstMissing { return .directory(page) }
-    // Wanted in any case: what the list of free ordinals promises may turn out to be in use.
+    // Always needed, because ordinals on the free list may turn out to be in use.
     if ordinals % PagedWords.wordsPerPage != 0, !locations.isLoaded(wordAt: ordinals) {
       return .locations(ordinals / PagedWords.wordsPerPage)
     }
@@ -154,7 +156,7 @@ package struct Table: Sendable {
     return .free(freePagesLeft - 1)
   }
 
-  /// Puts a page in place that was missing. False if it cannot be what a checkpoint wrote.
+  /// Installs a page that was missing. Returns false if no checkpoint can have written it.
   package mutating func install(_ words: [UInt64], at address: PageAddress) -> Bool {
     switch address {
     case .directory(let page):
@@ -189,8 +191,8 @@ package struct Table: Sendable {
     let numbers = words.prefix { $0 != 0 }.map { $0 - 1 }
     guard numbers.allSatisfy({ $0 < UInt64(ordinals) }) else { return false }
     let list = numbers.map { UInt32($0) }
-    // One whose location is still on disk would have to be loaded to be given out; it is forgotten, and
-    // costs eight bytes until the next time.
+    // Reusing an ordinal whose location page is on disk would require a load. It is dropped from the
+    // list instead, which wastes eight bytes until the next full load.
     freePagesLeft -= 1
     free.append(contentsOf: list.filter { isFree($0) })
     return true
@@ -202,10 +204,12 @@ package struct Table: Sendable {
 
   // MARK: Applying a commit
 
-  /// Applies a commit's operations, in their order. `targets` are their keys, as they were before the
-  /// commits being prepared. `place` is told the ordinal of each put, and of a removal any.
+  /// Applies a commit's operations in order. `targets` holds the state of their keys before the group.
+  /// `place` is called once per operation: with the ordinal of a put, with an arbitrary value for a
+  /// removal.
   mutating func apply(_ commit: CommitBody, _ targets: [Target], place: (UInt32) -> Void = { _ in }) {
-    // Held by one, so that the body does not go while its own later operations undo earlier ones.
+    // The body starts with one reference, so that it is not freed when a later operation in it undoes an
+    // earlier one.
     let body = tail.append(commit)
     var index = 0
     var puts = 0
@@ -237,20 +241,20 @@ package struct Table: Sendable {
     lastStamp = max(lastStamp, commit.stamp)
   }
 
-  /// To be called after the last commit of a group.
+  /// Call this after the last commit of a group.
   mutating func endGroup() {
     free.append(contentsOf: freedNow)
     freedNow = []
   }
 
-  /// What `target` says, unless an earlier operation of the same group has changed it: then the key is in
-  /// the tail, or nowhere.
+  /// The ordinal from `target`, unless an earlier operation of the group changed it. The key is then in
+  /// the memtable or does not exist.
   private func ordinal(of commit: CommitBody, _ key: Range<Int>, _ target: Target) -> UInt32? {
     if let ordinal = target.ordinal, location(of: ordinal) != .none { return ordinal }
     let bytes = commit.bytes.rawSpan.extracting(key)
     var probe = slots.probe(for: target.fingerprint)
     while let ordinal = slots.nextOrdinal(&probe) {
-      // One that shares the fingerprint and whose page nobody has needed yet is not in the tail.
+      // A key with equal fingerprint whose location page is not loaded cannot be in the memtable.
       guard locations.isLoaded(wordAt: Int(ordinal)),
         case .tail(let body, let offset) = location(of: ordinal).place,
         tail[body].isKey(bytes, ofPutAt: offset)
@@ -276,7 +280,7 @@ package struct Table: Sendable {
     return ordinal
   }
 
-  /// A made-up list may name one twice.
+  /// Returns nil if no ordinal is free. A crafted free list may contain duplicates.
   private mutating func takeFree() -> UInt32? {
     while let last = free.popLast() {
       if isFree(last) { return last }
@@ -291,14 +295,15 @@ package struct Table: Sendable {
     keys -= 1
   }
 
-  /// The same for a commit being applied: what it has put itself is not held yet, only counted.
+  /// Releases a location during `apply`. A put of the same commit holds no reference yet, so only `puts`
+  /// is decremented.
   private mutating func release(
     _ location: Location, orCountDown puts: inout Int, from body: UInt64
   ) {
     if case .tail(body, _) = location.place { puts -= 1 } else { release(location) }
   }
 
-  /// The bytes at a location are no key's any more.
+  /// Removes a location from the counts of its memtable body or segment.
   private mutating func release(_ location: Location) {
     switch location.place {
     case .none: break
@@ -309,15 +314,15 @@ package struct Table: Sendable {
   }
 
   private mutating func discount(_ slot: Int, _ bytes: UInt64) {
-    // No less than nothing, which only the counts of a made-up checkpoint would lead to.
+    // The counts of a crafted checkpoint may be too small; they must not underflow.
     guard let use = segments[slot] else { return }
     segments[slot]?.liveBytes -= min(bytes, use.liveBytes)
     segments[slot]?.liveEntries -= min(1, use.liveEntries)
   }
 
-  // MARK: Moving
+  // MARK: Moving locations
 
-  /// The ordinal whose location this is, by the fingerprint of its key.
+  /// The ordinal with this location, found by the fingerprint of its key.
   package func ordinal(at location: Location, _ fingerprint: UInt32) -> UInt32? {
     var probe = slots.probe(for: fingerprint)
     while let ordinal = slots.nextOrdinal(&probe) {
@@ -326,7 +331,7 @@ package struct Table: Sendable {
     return nil
   }
 
-  /// Bytes were copied to another place. Does nothing if the key has changed meanwhile.
+  /// Changes the location of a key whose bytes were copied. Does nothing if the key changed meanwhile.
   package mutating func move(_ ordinal: UInt32, from old: Location, to new: Location) {
     guard location(of: ordinal) == old else { return }
     release(old)
@@ -334,13 +339,13 @@ package struct Table: Sendable {
     count(new)
   }
 
-  /// A new key whose bytes are in a segment already; the fingerprint is the key's.
+  /// Adds a new key whose bytes are already in a segment. The fingerprint is the key's.
   package mutating func adopt(_ location: Location, _ fingerprint: UInt32) {
     insert(location, fingerprint)
     count(location)
   }
 
-  /// A slot for a segment, which has no live bytes until they are moved to it.
+  /// Adds a segment to a free slot. It has no live bytes until locations are moved to it.
   package mutating func add(_ segment: Segment, at slot: Int) {
     while segments.count <= slot { segments.append(nil) }
     precondition(segments[slot] == nil, "a slot has one segment")
@@ -356,27 +361,28 @@ package struct Table: Sendable {
     for slot in segments.indices where segments[slot]?.liveEntries == 0 { segments[slot] = nil }
   }
 
-  /// For the checkpoint: number, live bytes, live entries.
+  /// The words for the checkpoint: number, live bytes and live entries of each slot.
   var segmentWords: [UInt64] {
     segments.flatMap { use in
       use.map { [$0.segment.number.value, $0.liveBytes, $0.liveEntries] } ?? [0, 0, 0]
     }
   }
 
-  /// What a table says about itself once every page is loaded.
+  /// Counts computed from a key directory with all pages loaded.
   struct Recount: Sendable {
-    /// The segments as the checkpoint and the commits since had counted them, and as they are.
+    /// The segment counts that were kept incrementally, and the exact ones.
     fileprivate var before: [SegmentUse?]
     fileprivate var counted: [SegmentUse?]
-    /// Ordinals that are free and that nobody knows of any more. Nobody can take one of them meanwhile.
+    /// Free ordinals that are on no list, so no commit can take one meanwhile.
     fileprivate var forgotten: [UInt32] = []
-    /// Only a made-up list of free ordinals names one twice, or one that is in use.
+    /// Only a crafted free list contains duplicates or ordinals in use.
     fileprivate var isListSound = true
   }
 
-  /// Counts what the checkpoint says about the segments again, for what a flush deletes depends on it, and looks for
-  /// free ordinals. It takes as long as there are keys, and is done on a frozen table. Nil if slots and ordinals are
-  /// not one to one, as only a made-up file has them.
+  /// Recounts the live bytes of the segments, because a flush deletes files based on them, and finds
+  /// lost free ordinals. The time is linear in the number of keys, so this runs on a frozen copy.
+  /// Returns nil if slots and ordinals do not correspond one to one, which only happens with a crafted
+  /// file.
   func recounted() -> Recount? {
     guard isOneToOne else { return nil }
     var whole = self
@@ -391,12 +397,13 @@ package struct Table: Sendable {
     return recount
   }
 
-  /// Everything is in memory: the checkpoint is no longer needed. The count may be that of this table some commits
-  /// ago; until the first flush these only take away from segments.
+  /// Drops the checkpoint once every page is in memory. `recount` may be some commits old. Until the
+  /// first flush, commits can only reduce a segment's counts, so the difference is subtracted.
   mutating func forgetSource(_ recount: Recount) {
     guard source != nil else { return }
     source = nil
-    // Only a made-up file says less than there is; what was taken away beside the count is not known then.
+    // Only a crafted file counts less than the exact amount. The difference since the recount is then
+    // unknown.
     let isExact = recount.before.indices.allSatisfy { slot in
       guard let before = recount.before[slot], let counted = recount.counted[slot] else { return true }
       return before.liveBytes >= counted.liveBytes && before.liveEntries >= counted.liveEntries
@@ -410,12 +417,12 @@ package struct Table: Sendable {
       segments[slot]?.liveBytes = counted.liveBytes - min(counted.liveBytes, bytesGone)
       segments[slot]?.liveEntries = counted.liveEntries - min(counted.liveEntries, entriesGone)
     }
-    // What is in the list is right, and those that commits have taken since are no longer in it: one that was in use
-    // and in the list would be given out within the group that frees it.
+    // The free list is correct, and commits have removed the ordinals that they took since. If an
+    // ordinal in use were on the list, the group that frees it could reuse it at once.
     if recount.isListSound { free.append(contentsOf: recount.forgotten) } else { findFreeOrdinals() }
   }
 
-  /// Everything that `recounted` counts, of this table.
+  /// Recomputes everything that `recounted` counts, for this key directory.
   private mutating func countAgain() {
     for slot in segments.indices {
       segments[slot]?.liveBytes = 0
@@ -437,7 +444,7 @@ package struct Table: Sendable {
     return isSound && count == keys && (0..<ordinals).allSatisfy { seen[$0] || locations[$0] == 0 }
   }
 
-  /// The bytes at a location are some key's.
+  /// Adds a location to the counts of its segment.
   private mutating func count(_ location: Location) {
     guard let slot = location.slot else { return }
     switch location.place {
@@ -448,8 +455,8 @@ package struct Table: Sendable {
     segments[slot]?.liveEntries += 1
   }
 
-  /// All pages in the order in which they can be installed; of the list of free ordinals the last one first, as
-  /// they are taken.
+  /// All pages in an order in which they can be installed. The pages of the free list are consumed from
+  /// the last to the first.
   package var pageAddresses: [(count: Int, address: (Int) -> PageAddress)] {
     let freePages = freePagesLeft
     return [
@@ -467,10 +474,10 @@ package struct Table: Sendable {
     }
   }
 
-  /// Puts what was found in the place of lost pages, and needs no checkpoint any more. False, and nothing changed, if
-  /// the segments would have other counts than before: then it was not what the pages had.
+  /// Installs rebuilt pages and drops the checkpoint. Returns false without a change if the segment
+  /// counts would differ from the ones kept so far, because the pages are then wrong.
   package mutating func install(_ found: FoundPages) -> Bool {
-    // Somebody else has done the same meanwhile.
+    // Another thread rebuilt them meanwhile.
     guard source != nil else { return true }
     var whole = self
     for (page, words) in found.locations where !whole.install(words, at: .locations(page)) { return false }
@@ -486,10 +493,10 @@ package struct Table: Sendable {
     return true
   }
 
-  /// Ordinals that are not in use.
+  /// The unused ordinals on the free lists.
   package var freeOrdinals: [UInt32] { free + freedNow }
 
-  /// Finds again what `installFree` has forgotten; all pages must be loaded.
+  /// Finds the ordinals that `installFree` dropped. All pages must be loaded.
   mutating func collectForgottenOrdinals() {
     guard ordinals - keys > free.count + freedNow.count else { return }
     findFreeOrdinals()
@@ -502,7 +509,7 @@ package struct Table: Sendable {
 
   // MARK: Checking
 
-  /// All pages must be loaded. What is wrong, or nil.
+  /// The first broken invariant, or nil. All pages must be loaded.
   package func invariantBroken() -> String? {
     if let broken = slots.invariantBroken() { return broken }
     var seen = Set<UInt32>()

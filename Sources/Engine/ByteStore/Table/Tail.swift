@@ -23,7 +23,7 @@ package struct Tail: Sendable {
   private var firstChunk: UInt64 = 0
   /// The number that the next body will get.
   private(set) var next: UInt64 = 0
-  /// Of all bodies held.
+  /// The size of all bodies that are held.
   package private(set) var bytes = 0
   private(set) var bodiesHeld = 0
 
@@ -44,7 +44,7 @@ package struct Tail: Sendable {
     return number
   }
 
-  /// For so many more locations in it.
+  /// Adds `count` references, one for each new location in the body.
   mutating func hold(_ body: UInt64, _ count: Int) {
     chunks[Int(body >> Self.chunkBits - firstChunk)].bodies[Int(body & 255)].live += count
   }

@@ -1,12 +1,15 @@
-// An order that the thread sanitizer cannot see: an order of accesses that the reference counts of Swift objects give.
+// Tells the thread sanitizer about the order that Swift's reference counts establish.
 //
-// The Swift runtime counts references with a release and looks at a count with an acquire, but it is not built with the
-// sanitizer. Without it, both functions do nothing.
+// The sanitizer cannot see this order. The Swift runtime decrements counts with release order and reads
+// them with acquire order, but it is not built with the sanitizer. In a build without the sanitizer,
+// both functions do nothing.
 
 #pragma once
 
-/// Orders what this thread did before ahead of what a thread does after `dugout_order_acquire` of the same address.
+/// Orders this thread's earlier accesses before those that follow a `dugout_order_acquire` of the same
+/// address in another thread.
 void dugout_order_release(const void *address);
 
-/// Orders what threads did before `dugout_order_release` of the same address ahead of what this thread does next.
+/// Orders this thread's later accesses after those before a `dugout_order_release` of the same address
+/// in other threads.
 void dugout_order_acquire(const void *address);

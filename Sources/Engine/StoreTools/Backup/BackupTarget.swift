@@ -1,28 +1,31 @@
-// The directory that a backup goes to, and what tells a whole backup from one that was cut off.
+// The target directory of a backup, and the mark of an incomplete backup.
 //
 // Invariants:
-//   - The mark is durable before any other file but the lock is made, and goes after the manifest is durable.
-//   - Where another backup was cut off, it is there without a break until then: what that one removed may come back
-//     with a power loss, whatever syncs say later, if one of its syncs has failed (F4).
-//   - So a directory with the mark and without a manifest is a backup that was cut off, and never a store.
-//   - A manifest is there once every file that it names is durable and verified.
+//   - The mark is durable before any other file except the lock is created. It is deleted after the
+//     manifest is durable.
+//   - After an interrupted backup, the mark stays in place without a gap until the next backup is
+//     complete. If one of the earlier syncs failed, a power loss may bring back deleted files, whatever
+//     later syncs report (F4).
+//   - A directory with the mark and without a manifest is therefore an interrupted backup, never a
+//     store.
+//   - The manifest is created only after every file that it names is durable and verified.
 
 import ByteStore
 
-/// A directory that holds nothing but this backup, locked until `release()`.
+/// A directory that contains only this backup, locked until `release()`.
 package struct BackupTarget {
   let directory: any OpenDirectory
   let durability: DurabilityReport
   private let lock: any DirectoryLock
   private let platform: Platform
-  /// Another backup was cut off here.
+  /// Whether an interrupted backup was here.
   private var wasMarked = false
 
-  /// Makes the directory if need be, and clears away a backup that was cut off there. Anything else in it
-  /// is an error, and left as it is.
+  /// Creates the directory if necessary, and deletes an interrupted backup in it. Any other content is
+  /// an error and is left alone.
   static func prepare(_ path: String, _ platform: Platform) throws(ByteStoreError) -> BackupTarget {
     let directory = try openOrMake(path, platform)
-    // Looked at before the lock too: not even a lock file is left in a directory that is not ours.
+    // Also checked before the lock, so that not even a lock file is left in a foreign directory.
     try check(directory, platform)
     let durability = try system { () throws(SystemFailure) in try directory.durability() }
     let lock: any DirectoryLock
@@ -53,7 +56,7 @@ package struct BackupTarget {
   private static func openOrMake(
     _ path: String, _ platform: Platform
   ) throws(ByteStoreError) -> any OpenDirectory {
-    // One that is there may have been made by a process that died before its name was durable.
+    // An existing directory may have been created by a process that died before its name was durable.
     try system { () throws(SystemFailure) in
       try platform.fileSystem.createDirectory(path)
       return try platform.fileSystem.openDirectory(path)
@@ -67,15 +70,15 @@ package struct BackupTarget {
     }
     let isStore = names.contains(StoreFile.manifest)
     let isCutOff = names.contains(StoreFile.backupMark) && !isStore
-    // A rename that was never durable may leave a new manifest behind, which is nothing by itself.
+    // A rename that was never durable may leave a new manifest, which is harmless by itself.
     let strangers = names.filter { name in
       name != StoreFile.lock && !(isCutOff && isOfBackup(name))
         && !(name == StoreFile.newManifest && !isStore) && name != BlobName.folder
     }
     if let found = strangers.min() { throw .notEmpty(directory: directory.path, found: found) }
     guard names.contains(BlobName.folder) else { return }
-    // No call removes a folder: an empty one may be left of a backup that was given up.
-    // A link may lead to the contents of another store.
+    // An aborted backup may leave an empty folder, because folders are never deleted. A link could lead
+    // to the contents of another store.
     guard try system({ () throws(SystemFailure) in try directory.kind(of: BlobName.folder) }) == .directory
     else { throw .notEmpty(directory: directory.path, found: BlobName.folder) }
     let contents = try system { () throws(SystemFailure) in
@@ -99,7 +102,8 @@ package struct BackupTarget {
       try removeFiles(names)
       guard platform.keeps(.markBackup) else { return }
       if wasMarked {
-        // Anew, though it is there: a sync that failed may have dropped it, and shows it on (F4).
+        // Created again although it exists. A failed sync may have dropped it while it is still visible
+        // (F4).
         try directory.createFile(StoreFile.newManifest).close()
         try directory.rename(StoreFile.newManifest, to: StoreFile.backupMark)
       } else {
@@ -111,7 +115,8 @@ package struct BackupTarget {
     }
   }
 
-  /// The backup is a store, with the mark or without: what fails here, the first open does.
+  /// Deletes the mark. The backup is a store with or without it, and the first open deletes the mark if
+  /// this fails.
   func removeMark() {
     try? system { () throws(SystemFailure) in
       try directory.remove(StoreFile.backupMark)
@@ -121,19 +126,19 @@ package struct BackupTarget {
 
   func release() { lock.release() }
 
-  // MARK: Giving up
+  // MARK: Aborting
 
-  /// Removes what was written. What is left if that fails, a later backup removes.
+  /// Deletes the files of a failed backup. If that fails, a later backup deletes them.
   func clear() {
     try? system { () throws(SystemFailure) in
       let names = try directory.names()
-      // Gone for good before the files that it names.
+      // The manifest must be gone for good before the files that it names.
       if names.contains(StoreFile.manifest) {
         try directory.remove(StoreFile.manifest)
         try directory.sync()
       }
       try removeFiles(names)
-      // The mark goes last, once no power loss brings back a file that was removed.
+      // The mark is deleted last, when no power loss can bring back a deleted file.
       guard names.contains(StoreFile.backupMark), !wasMarked else { return }
       try directory.sync()
       try directory.remove(StoreFile.backupMark)
@@ -146,7 +151,7 @@ package struct BackupTarget {
     try folder.sync()
   }
 
-  /// All but the mark.
+  /// Deletes all files except the mark.
   private func removeFiles(_ names: [String]) throws(SystemFailure) {
     let files = names.filter { Self.isOfBackup($0) && $0 != StoreFile.backupMark }
     for name in files.sorted() { try directory.remove(name) }

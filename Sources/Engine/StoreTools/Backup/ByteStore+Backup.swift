@@ -1,21 +1,22 @@
 // A hot backup: one committed state as a complete store in another directory (docs/reliability.md, P17).
 //
-//   1. place      the target is locked and marked as unfinished (BackupTarget)
-//   2. freeze     a moment between two commits, as for a flush; but no log is turned
-//   3. write      everything that lives, from the tail and all segments, to new segments and a checkpoint
-//                 (FlushJob), under a new store id; ordinals stay, so that the layer above's pages fit
-//   4. directory  is synced, so that the files have names; contents of objects are copied beside them
-//   5. verify     the files are read as an open would read them, every key is found, and each content that a record
-//                 names is what its name says
-//   6. manifest   makes them a store (C5)
-//   7. unmark     and give the lock back
+//   1. target     lock the target and mark it as unfinished (BackupTarget)
+//   2. freeze     take a consistent state between two commits, as a flush does, but without rotation
+//   3. write      write everything live in the memtable and the segments to new segments and a
+//                 checkpoint (FlushJob), with a new store id; ordinals are kept, which keeps the upper
+//                 layer's pages valid
+//   4. directory  sync it, which makes the file names durable; copy the contents of objects
+//   5. verify     read the files as an open does, look up every key, and check the digest of each
+//                 content that a record names
+//   6. manifest   write it, which makes the files a store (C5)
+//   7. unmark     remove the mark and release the lock
 //
-// Commits, reads and flushes go on all the while; the source is only read. What a flush deletes meanwhile
-// stays readable, as for a snapshot. Two backups into different directories may run at once.
+// Commits, reads and flushes continue meanwhile, and the source is only read. Files that a flush deletes
+// meanwhile stay readable, as for a snapshot. Two backups to different directories may run at once.
 
 package import ByteStore
 
-/// How far a backup has come.
+/// The progress of a backup.
 package struct BackupProgress: Sendable, Equatable {
   package enum Step: String, Sendable {
     case writing
@@ -23,42 +24,44 @@ package struct BackupProgress: Sendable, Equatable {
   }
 
   package var step: Step
-  /// Of what is to be written, and then of the same, to be found.
+  /// Bytes written so far, and then bytes verified so far, out of `bytesTotal`.
   package var bytesDone: UInt64
   package var bytesTotal: UInt64
 }
 
-/// What a backup became.
+/// The result of a backup.
 package struct BackupReport: Sendable, Equatable {
   package var directory: String
-  /// The backup's own: a store and its copy are never taken for each other.
+  /// The backup's own id, so that a store and its copy are never confused.
   package var storeID: RandomID
-  /// The last commit that it has.
+  /// The last commit in the backup.
   package var sequence: SequenceNumber
   package var keys: Int
-  /// Of all its files.
+  /// The size of all its files.
   package var bytes: UInt64
-  /// What a sync is worth where it lies.
+  /// How durable a sync is in the target directory.
   package var durability: DurabilityReport
-  /// Entries that are in it as they are in the store, and that the layer above cannot decode.
+  /// Entries that were copied, but that the upper layer cannot decode.
   package var undecodable = UndecodableEntries()
 }
 
-/// Says which content an entry names, and where it is; the layer above knows the records.
+/// Returns the content that an entry names, and its location. The upper layer knows the record format.
 package typealias BlobNamer = (_ key: RawSpan, _ value: RawSpan) -> (id: BlobID, place: BlobPlace)?
 
 extension ByteStore {
-  /// Writes the store as of one commit to `target`, a new or an empty directory, while all goes on here.
-  /// When it returns, the backup is a store on stable storage of which all that lives was read back. If it
-  /// fails, the target holds no store, and what was written there is removed; a backup that died with its
-  /// process is cleared away by the next one into the same directory. A poisoned store can be backed up: it
-  /// shows what was acknowledged. Closing the store ends a backup with `closed`.
+  /// Writes the store at one commit to `target`, a new or empty directory, while all other operations
+  /// continue. On return, the backup is a store on stable storage, and all its live data was read back.
+  /// If the backup fails, the target holds no store, and the files are removed. Files of a backup that
+  /// died with its process are removed by the next backup to that directory. A poisoned store can be
+  /// backed up: the backup contains the acknowledged commits. Closing the store ends a backup with
+  /// `closed`.
   ///
-  /// Each content that `blobNamer` finds is verified against its name; without one, contents are only copied as they are.
+  /// Each content that `blobNamer` finds is verified against its digest. Without `blobNamer`, contents
+  /// are copied without verification.
   ///
-  /// Entries to which `undecodableNamer` gives a name are copied, and are in the report.
+  /// Entries that `undecodableNamer` names are copied and listed in the report.
   ///
-  /// `progress` is called now and then, in this thread, with no lock held.
+  /// `progress` is called from time to time on the calling thread, with no lock held.
   @discardableResult
   package func backup(
     to target: String, progress: (BackupProgress) -> Void = { _ in }, blobNamer: BlobNamer? = nil,
@@ -92,7 +95,7 @@ extension ByteStore {
       progress(BackupProgress(step: .writing, bytesDone: min(done, total), bytesTotal: total))
     }
     pause(.checkpointWritten)
-    // Those that records name are read back once the records are.
+    // Contents that records name are read back after the records.
     let blobBytes = try blobs.copyAll(to: target.directory.path, readsBack: blobNamer == nil) { isClosing }
     var undecodable = UndecodableEntries()
     let namer: BlobNamer = { key, value in
@@ -112,7 +115,7 @@ extension ByteStore {
       undecodable: undecodable)
   }
 
-  /// Segments and checkpoint, named by `manifest` afterwards.
+  /// Writes segments and a checkpoint, and enters them in `manifest`.
   private func writeFiles(
     of frozen: Frozen, to target: BackupTarget, _ manifest: inout Manifest, _ progress: (UInt64) -> Void
   ) throws(ByteStoreError) {
@@ -130,13 +133,15 @@ extension ByteStore {
       for case let use? in frozen.table.segments where use.liveEntries > 0 {
         guard !isClosing else { throw ByteStoreError.closed(directory: path) }
         try job.rewrite(use.segment)
-        // A flush leaves what it cannot read; a backup without it would be no state of the store.
+        // A flush leaves unreadable entries in place. A backup without them would not be a state of the
+        // store.
         if let damaged = job.damaged.first { throw damaged.error }
         done += use.liveBytes
         progress(done)
       }
       try job.endSegments()
-      // As if a log without a name had ended there: the backup has none.
+      // The backup has no log. The position is that of an imaginary log without an id that ends at this
+      // commit.
       let position = LogHeader.LogEnd(fileID: .zero, length: 0, sequence: frozen.table.published)
       manifest.checkpoint = try job.writeCheckpoint(position: position, frozen.pages)
       manifest.segments = job.segmentsLeft.map(\.entry).sorted { $0.number < $1.number }
@@ -148,8 +153,9 @@ extension ByteStore {
     }
   }
 
-  /// Every entry was read back when its segment was ended. Here, the checkpoint must find each of them by
-  /// its key, and none may be missing. Returns the contents that the entries name.
+  /// Checks that the checkpoint finds every entry by its key and that no entry is missing. The entries
+  /// themselves were read back when their segment was completed. Returns the contents that the entries
+  /// name.
   private func verify(
     _ manifest: Manifest, of frozen: Frozen, in target: BackupTarget, _ blobNamer: BlobNamer,
     _ progress: (_ part: Double) -> Void
@@ -179,12 +185,13 @@ extension ByteStore {
     return named
   }
 
-  /// The copies were made of whatever bytes there were. Damage is told of the store's own file, if that has it.
+  /// Verifies the copied contents. If the store's own file is damaged as well, the error names that
+  /// file.
   private func verify(
     _ named: [(id: BlobID, place: BlobPlace)], in target: BackupTarget
   ) throws(ByteStoreError) {
     let copies = BlobStore(store: target.directory.path, BlobStore.Options(), platform)
-    // Packs from front to back.
+    // Reads each pack from front to back.
     for (id, place) in named.sorted(by: { $0.place.comesBefore($1.place) }) {
       guard !isClosing else { throw .closed(directory: path) }
       do throws(ByteStoreError) {
@@ -209,7 +216,7 @@ extension ByteStore {
   }
 }
 
-/// Counts up the files of a backup.
+/// Assigns the file numbers of a backup.
 private final class FileNumbers {
   private var last: UInt64 = 0
 
@@ -220,7 +227,7 @@ private final class FileNumbers {
 }
 
 extension Table {
-  /// What a backup has to write, as far as is known without compressing it.
+  /// The estimated size of the data to write, before compression.
   fileprivate var liveBytes: UInt64 {
     segments.reduce(UInt64(tail.bytes)) { $0 + ($1?.liveBytes ?? 0) }
   }

@@ -1,9 +1,9 @@
-// A check without a manifest: nobody knows which files are the store, but each can be looked at.
+// The check without a manifest: the set of files is unknown, so each file is checked by itself.
 
 import ByteStore
 
 extension Check {
-  /// Without a manifest, each file by what it says of itself.
+  /// Checks each file by its own header.
   mutating func checkAlone(_ names: [String]) throws(ByteStoreError) {
     hasTable = false
     var noTable: TableCheck?

@@ -1,9 +1,9 @@
-// Looking at contents: each that a record names, against its name.
+// The check of contents: each content that a record names is verified against its digest.
 
 package import ByteStore
 
-/// Says which contents the records name, and where; the layer above knows the records. It is asked once all entries
-/// were inspected, and may look up the values of keys as of the last commit.
+/// Returns the contents that records name, with their locations. The upper layer knows the record
+/// format. It is called after all entries were inspected, and may look up values at the last commit.
 package typealias BlobFinder = (
   _ value: ([UInt8]) throws(ByteStoreError) -> [UInt8]?
 ) throws(ByteStoreError) -> [(id: BlobID, place: BlobPlace)]

@@ -1,9 +1,9 @@
-// The checkpoint's part of a check: every page of the file, and the table that the pages make.
+// The check of the checkpoint: every page, and the key directory that the pages form.
 
 import ByteStore
 
 extension Check {
-  /// The checkpoint's header and every page of it.
+  /// Checks the header and every page.
   mutating func checkPages(_ entry: Manifest.Checkpoint) throws(ByteStoreError) {
     let name = StoreFile.checkpoint(entry.number)
     guard let file = try open(name, "a checkpoint that the manifest names") else {
@@ -45,7 +45,7 @@ extension Check {
     }
   }
 
-  /// Nil, and the version taken down, if only that keeps it from being opened.
+  /// Returns nil and reports the version number if only that is wrong.
   private mutating func openCheckpoint(
     _ entry: Manifest.Checkpoint, _ file: TolerantFile
   ) throws(ByteStoreError) -> CheckpointFile? {
@@ -60,7 +60,7 @@ extension Check {
     return try CheckpointFile(entry, storeID: opened.manifest.storeID, in: directory, platform)
   }
 
-  /// The checkpoint's pages, and the table that they make.
+  /// Checks the pages, and the key directory that they form.
   mutating func checkTable(_ entry: Manifest.Checkpoint) throws(ByteStoreError) {
     try checkPages(entry)
     guard hasTable, let source = opened.checkpoint else { return }
@@ -93,7 +93,7 @@ extension Check {
     return table
   }
 
-  /// What a read of the open store may still have to get from the checkpoint.
+  /// Loads the checkpoint pages that the open store has not read yet.
   mutating func loadTable(ofOpenStore table: Table) throws(ByteStoreError) {
     guard let source = table.source else { return }
     let loaded = try noting { _ throws(ByteStoreError) in try Self.loadedTable(table, source) }
@@ -101,7 +101,7 @@ extension Check {
     if let loaded { opened.table = SharedTable(loaded, opened.table.cache, path: directory.path) }
   }
 
-  /// The list of free ordinals has each of them once, and no other.
+  /// Checks that the free list contains each free ordinal once, and no others.
   private mutating func checkFreeList(_ table: Table, _ source: CheckpointFile) {
     let free = table.freeOrdinals
     let isRight =
@@ -127,7 +127,7 @@ extension Check {
 }
 
 extension CheckpointFormat {
-  /// Whether a page has its checksum.
+  /// Whether the page's checksum is correct.
   static func isRight(_ page: RawSpan, file: RandomID, offset: UInt64, _ broken: Rule?) -> Bool {
     var trailer = ByteReader(page.extracting(droppingFirst: pageBytes - 4))
     return trailer.uint32() == checksum(ofPage: page, file: file, offset: offset, broken: broken)

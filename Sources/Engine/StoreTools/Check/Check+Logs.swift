@@ -1,10 +1,11 @@
-// The logs' part of a check: every frame, the end, and the table as the commits leave it.
+// The check of the WAL: every frame, the end of each log, and the key directory after the commits.
 
 import ByteStore
 
 extension Check {
   mutating func checkLogs(appliesCommits: Bool) throws(ByteStoreError) {
-    // Behind damage nobody knows where the next log begins: it is believed.
+    // After damage, the position where the next log should continue is unknown. The log's own header is
+    // trusted.
     var isBehindDamage = opened.manifest.checkpoint != nil && opened.checkpoint == nil
     for log in opened.manifest.logs {
       let isWhole = try checkLog(log, isBehindDamage, applies: appliesCommits)
@@ -18,7 +19,7 @@ extension Check {
     }
   }
 
-  /// False if it is damaged.
+  /// Returns false if the log is damaged.
   private mutating func checkLog(
     _ log: Manifest.Log, _ isBehindDamage: Bool, applies: Bool
   ) throws(ByteStoreError) -> Bool {
@@ -52,7 +53,7 @@ extension Check {
     return damage == nil ? header : nil
   }
 
-  /// What a reader passes over: gaps, and bytes between the frames that were never anything but zero.
+  /// Reports what a replay skips: gaps, and nonzero bytes between frames.
   mutating func scan(
     _ bytes: [UInt8], _ file: TolerantFile, _ fileID: RandomID, _ capacity: UInt64, _ recordedEnd: UInt64?,
     _ previous: SequenceNumber
@@ -107,7 +108,7 @@ extension Check {
     return !isDamaged
   }
 
-  /// For `keysInLogs`; nil if a log is damaged, about which `checkLogs` tells.
+  /// Finds the keys for `keysInLogs`; nil if a log is damaged, which `checkLogs` reports.
   func findKeysInLogs() throws(ByteStoreError) -> Set<UInt64>? {
     var keys: Set<UInt64> = []
     for log in opened.manifest.logs {
@@ -133,7 +134,7 @@ extension Check {
 
   func hash(of key: RawSpan) -> UInt64 { KeyHash(seed: opened.manifest.storeID).hash(key) }
 
-  /// The commits behind the checkpoint, as the table has them.
+  /// Checks the commits after the checkpoint, as the key directory has them.
   mutating func checkTail() throws(ByteStoreError) {
     let table = opened.table.frozen()
     checkInvariants(table)

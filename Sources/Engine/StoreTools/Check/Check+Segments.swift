@@ -1,4 +1,4 @@
-// The segments' part of a check: every page and every entry, each against the table.
+// The check of segments: every page and every entry, compared with the key directory.
 
 import ByteStore
 
@@ -39,7 +39,7 @@ extension Check {
     guard let entry, !isEntryRight(entry, source, file) else {
       return try checkEntries(source, entry, &table)
     }
-    // Another file under its name: its entries have nothing to do with the table.
+    // Another file has this segment's name. Its entries are unrelated to the key directory.
     table?.skip(0..<entry.pages, slot: entry.slot)
     var noTable: TableCheck?
     try checkEntries(source, nil, &noTable)
@@ -74,11 +74,11 @@ extension Check {
     return true
   }
 
-  /// What was seen of a segment's entries.
+  /// The totals of a segment's entries.
   private struct Seen {
     var entries: UInt64 = 0
     var liveBytes: UInt64 = 0
-    /// No page is damaged, so that the numbers are those of the whole segment.
+    /// No page is damaged, so the totals cover the whole segment.
     var isWhole: Bool
   }
 
@@ -114,7 +114,7 @@ extension Check {
     if entry.offset == 0 { advance(UInt64(pages(of: location) * SegmentFormat.pageBytes), source.file.name) }
     guard source.decode(entry, from: bytes, into: &buffer), let parts = EntryBytes.split(buffer.bytes) else {
       table?.skip(page..<page + 1, slot: location.slot ?? 0)
-      // Without the dictionary none can be decoded, and that was told.
+      // Without the dictionary no compressed entry can be decoded, which has been reported already.
       if !entry.isCompressed || source.dictionary != nil { report.add(source.noEntry(page, entry.offset)) }
       return
     }

@@ -1,16 +1,17 @@
-// Looking at every byte of a store, without changing one.
+// Checks every byte of a store without changing it.
 //
-//   1. lock        or, in a store that is open, keep flushes away: what is looked at stays where it is
-//   2. names       what has the name of a file of the store, and is none
+//   1. lock        lock the store, or block flushes if it is open, so that no file is moved or deleted
+//   2. names       report entries of another kind with the name of a store file
 //   3. manifest
-//   4. checkpoint  its header, every page, and the table that the pages make
-//   5. segments    header, dictionary, run table, every page, every entry, each against the table
-//   6. logs        header, every frame, the end (C9); each commit is applied to the table
-//   6. contents    those that records name, each against its name
+//   4. checkpoint  its header, every page, and the key directory that the pages form
+//   5. segments    header, dictionary, run table, every page, every entry; compared with the key
+//                  directory
+//   6. logs        header, every frame, the end (C9); each commit is applied to the key directory
+//   7. contents    those that records name, verified against their digests
 //   8. leftovers   files that no manifest names
 //
-// A finding never ends the check. What stands on damaged bytes is left out, so that one fault is not told a
-// thousand times.
+// A finding never ends the check. Checks that depend on damaged bytes are skipped, so that one fault is
+// not reported a thousand times.
 
 package import ByteStore
 
@@ -23,10 +24,10 @@ import Glibc
 #endif
 
 extension ByteStore {
-  /// Looks at a store that nobody has open. Nothing on disk changes but the lock.
+  /// Checks a store that is not open. Nothing on disk changes except the lock.
   ///
-  /// `restore` is that of a salvage: what the layer above has kept in a checkpoint is shown to `inspect` before all
-  /// other entries, which may not be understood without.
+  /// `restore` is the closure that a salvage uses. Entries that the upper layer keeps in a checkpoint
+  /// are passed to `inspect` before all others, because other entries may not be decodable without them.
   package static func check(
     _ path: String, platform: Platform = .real, inspect: EntryInspector? = nil,
     findBlobs: BlobFinder? = nil, restore: @escaping SalvageRestore = { _ in [] },
@@ -42,8 +43,8 @@ extension ByteStore {
     return check.report
   }
 
-  /// Looks at this store while it is in use: at its files as of the last commit, and at its table. Reads and
-  /// commits go on; flushes and a close wait.
+  /// Checks this store while it is in use: its files at the last commit, and its key directory. Reads
+  /// and commits continue; flushes and a close wait.
   package func check(
     inspect: EntryInspector? = nil, findBlobs: BlobFinder? = nil,
     progress: ((CheckProgress) -> Void)? = nil
@@ -56,7 +57,7 @@ extension ByteStore {
     }
   }
 
-  /// An existing directory that holds a store, or what is left of one.
+  /// Opens an existing directory that holds a store or the remains of one.
   static func directoryOfStore(
     _ path: String, _ platform: Platform
   ) throws(ByteStoreError) -> any OpenDirectory {
@@ -83,21 +84,22 @@ struct Check {
   let directory: any OpenDirectory
   let platform: Platform
   let inspect: EntryInspector?
-  /// What of a checkpoint stands for entries.
+  /// The closure that gets entries from a checkpoint.
   var restore: SalvageRestore = { _ in [] }
   private let progress: ((CheckProgress) -> Void)?
   private var bytesTotal: UInt64 = 0
-  /// As an open would have it at this point.
+  /// The state that an open would have at this point.
   var opened: Opened
-  /// Nothing is wrong with what the table needs, so that it can be looked at further.
+  /// Everything that the key directory needs is intact, so checks against it make sense.
   var hasTable = true
-  /// What is missing in it is no damage, and an open says the same of it.
+  /// The directory is an interrupted backup. Missing files are then not damage, and an open reports the
+  /// same.
   private(set) var isCutOffBackup = false
   var dictionaries: [EntryDictionary] = []
-  /// Names that something else has than a file of the store.
+  /// Names of store files that entries of another kind have.
   private(set) var taken: [TakenName] = []
-  /// Hashes of keys that commits behind the checkpoint have put or removed: what segments have of them is no key's value
-  /// any more. None if a log is damaged, or if entries are not inspected.
+  /// Hashes of the keys that commits after the checkpoint changed; their entries in segments are
+  /// outdated. Empty if a log is damaged or entries are not inspected.
   var keysInLogs: Set<UInt64> = []
 
   init(
@@ -115,7 +117,7 @@ struct Check {
 
   // MARK: Steps
 
-  /// A store that is closed.
+  /// Checks a closed store.
   mutating func run(_ findBlobs: BlobFinder?) throws(ByteStoreError) {
     let names = try system { () throws(SystemFailure) in try directory.names() }.sorted()
     try findTakenNames(names)
@@ -134,12 +136,12 @@ struct Check {
     } else {
       try checkAlone(names)
     }
-    // A manifest that a backup gave up again may come back in a power loss; its files do not.
+    // A power loss may bring back the manifest of an aborted backup, but not its files.
     isCutOffBackup = !hasTable && names.contains(StoreFile.backupMark)
     report.setAside = names.filter { StoreFile.setAsideParts(of: $0) != nil }
   }
 
-  /// A store that is open, at some moment: the table is what reads see.
+  /// Checks an open store at one commit. `table` is the key directory that readers use.
   mutating func run(
     _ manifest: Manifest, logEnd: LogHeader.LogEnd?, _ table: Table, mayHaveMore: Bool
   ) throws(ByteStoreError) {
@@ -165,8 +167,8 @@ struct Check {
 
   // MARK: Findings
 
-  /// Calls `body`, which reads at `offset` of a file; nil if it found damage, which is taken down. Anything
-  /// else ends the check.
+  /// Calls `body`, which reads at `offset` of a file. Records damage that it throws and returns nil; any
+  /// other error ends the check.
   @discardableResult
   mutating func noting<Result>(
     at offset: UInt64 = 0, _ body: (inout Check) throws(ByteStoreError) -> Result
@@ -240,7 +242,7 @@ struct Check {
 
   private mutating func checkNames(_ names: [String]) throws(ByteStoreError) {
     let others = Set(taken.map(\.name))
-    // An entry in the place of a file that the manifest names is damage like any other.
+    // A name that the manifest lists is reported as damage like any other.
     for name in others.sorted() where !opened.manifest.names(name) {
       report.namesTaken.append("\(directory.path)/\(name)")
     }
@@ -254,7 +256,7 @@ struct Check {
 }
 
 extension Manifest {
-  /// Of all files that it names.
+  /// The size of all files that the manifest names.
   fileprivate var bytes: UInt64 {
     let sizes = logs.map(\.capacity) + segments.map(\.bytes) + (checkpoint.map { [$0.bytes] } ?? [])
     return sizes.reduce(0) { $0.addingReportingOverflow($1).overflow ? .max : $0 + $1 }

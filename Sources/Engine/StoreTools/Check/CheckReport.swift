@@ -1,58 +1,60 @@
-// What a check found: damage, and numbers that tell how much was looked at.
+// The result of a check: the damage found, and the amount of data checked.
 
 package import ByteStore
 
-/// Says what is wrong with a key and its value, or nil; the layer above knows what they must be.
+/// Returns what is wrong with a key and its value, or nil. The upper layer knows what is valid.
 package typealias EntryInspector = (_ key: RawSpan, _ value: RawSpan) -> String?
 
-/// How far a check or a salvage has come.
+/// The progress of a check or a salvage.
 package struct CheckProgress: Sendable, Equatable {
-  /// The file that is being read.
+  /// The file being read.
   package var file: String
   package var bytesDone: UInt64
-  /// Of all files that will be read; a guess where damage hides how much there is.
+  /// The size of all files to read; an estimate if damage hides some of them.
   package var bytesTotal: UInt64
 }
 
 package struct CheckReport: Sendable, Equatable {
-  /// More are counted only: a list has to stay readable, and within memory.
+  /// Further findings are only counted, to keep the list readable and small.
   package static let findingsMax = 1000
 
-  /// All damage, in the order in which it was found.
+  /// All damage, in the order of discovery.
   package private(set) var findings: [Damage] = []
-  /// Findings beyond those.
+  /// The number of findings that are not in the list.
   package private(set) var findingsOmitted = 0
-  /// Paths, also among the findings, that something else has than a file of the store.
+  /// Paths with the name of a store file that belong to entries of another kind. They are also among the
+  /// findings.
   package var namesTaken: [String] = []
-  /// Groups of commits that were cut off before they were acknowledged: no damage, and the next open drops
-  /// them.
+  /// Torn tails: commit groups that were cut off before they were acknowledged. They are not damage, and
+  /// the next open drops them.
   package var losses: [RecoveryReport.Loss] = []
-  /// Files that no manifest names and that the next open removes.
+  /// Files that no manifest names and that the next open deletes.
   package var leftovers: [String] = []
-  /// Files that salvage took out of the way.
+  /// Files that salvage put into quarantine.
   package var setAside: [String] = []
 
   package var files = 0
   package var bytesVerified: UInt64 = 0
-  /// As of the last commit; what can be counted if something is damaged.
+  /// The number of keys at the last commit, or as many as can be counted despite damage.
   package var keys = 0
-  /// In segments, dead ones too.
+  /// The number of entries in segments, live and dead.
   package var entries: UInt64 = 0
-  /// Of the segments, what is no key's value any more, and the free ends of pages.
+  /// The bytes in segments that are no key's current value, including free space in pages.
   package var deadBytes: UInt64 = 0
   package var lastCommit = SequenceNumber.none
-  /// Findings about entries that the layer above cannot decode.
+  /// Entries that the upper layer cannot decode. They are also among the findings.
   package var undecodable = UndecodableEntries()
 
   package var isSound: Bool { findings.isEmpty }
 
-  /// What is wrong at one place is told once.
+  /// Adds a finding, once per position.
   mutating func add(_ damage: Damage) {
     guard !findings.contains(where: { $0.offset == damage.offset && $0.file == damage.file }) else { return }
     append(damage)
   }
 
-  /// A finding about an entry of its own. Entries of several commits may begin at the same byte of their bodies.
+  /// Adds a finding about an entry. Entries of several commits may have equal offsets in their bodies,
+  /// so positions may repeat.
   mutating func addEntry(_ damage: Damage) { append(damage) }
 
   private mutating func append(_ damage: Damage) {

@@ -1,23 +1,24 @@
-// The table of a checkpoint against the segments: every slot's ordinal has a location, the entry there bears
-// that ordinal, and its key has the slot's fingerprint.
+// Compares a checkpoint's key directory with the segments.
 //
-// One pass over the slots and one over the segments. What it keeps is four bytes and a bit for each ordinal.
+// Each slot's ordinal has a location, the entry there has that ordinal, and its key has the slot's
+// fingerprint. The comparison takes one pass over the slots and one over the segments. Memory: four
+// bytes and a bit per ordinal.
 
 import ByteStore
 
 struct TableCheck {
   let table: Table
-  /// Of the key that each ordinal stands for; 0 if it stands for none, or by chance.
+  /// The fingerprint of each ordinal's key; 0 if the ordinal is unused, or by coincidence.
   private var fingerprints: [UInt32]
-  /// An entry was found for it.
+  /// A bit per ordinal: its entry was found.
   private var isFound: [UInt64]
-  /// By slot, the pages in which nothing can be found.
+  /// The unreadable pages of each slot.
   private var damagedPages: [Int: [Range<Int>]] = [:]
 
-  /// By slot, where the segment's pages begin.
+  /// The start of the pages in each slot's segment.
   var dataStarts: [Int: UInt64] = [:]
 
-  /// All pages of the table must be loaded.
+  /// All pages of `table` must be loaded.
   init(_ table: Table) {
     self.table = table
     var fingerprints = [UInt32](repeating: 0, count: table.ordinals)
@@ -26,12 +27,12 @@ struct TableCheck {
     isFound = [UInt64](repeating: 0, count: table.ordinals / 64 + 1)
   }
 
-  /// Whether an entry is the value of its key.
+  /// Whether an entry is the current value of its key.
   func isLive(_ entry: StoredEntry, _ location: Location) -> Bool {
     Int(entry.ordinal) < table.ordinals && table.location(of: entry.ordinal) == location
   }
 
-  /// Whether the key of a live entry is the one that its ordinal stands for.
+  /// Whether the key of a live entry matches the fingerprint of its ordinal.
   mutating func isRightKey(_ key: RawSpan, of entry: StoredEntry) -> Bool {
     isFound[Int(entry.ordinal) / 64] |= 1 << UInt64(entry.ordinal % 64)
     return fingerprints[Int(entry.ordinal)] == table.fingerprint(of: key)
@@ -39,7 +40,7 @@ struct TableCheck {
 
   mutating func skip(_ pages: Range<Int>, slot: Int) { damagedPages[slot, default: []].append(pages) }
 
-  /// Where a location is in the file of its segment.
+  /// The position of a location in its segment's file.
   func offset(of location: Location) -> UInt64 {
     let start = location.slot.flatMap { dataStarts[$0] } ?? 0
     let page = start + UInt64((location.page ?? 0) * SegmentFormat.pageBytes)
@@ -47,7 +48,7 @@ struct TableCheck {
     return page
   }
 
-  /// Hands over every slot of which a segment that was looked through has no entry.
+  /// Passes every slot to `visit` whose entry is missing from a segment that was checked.
   func forEachMissing(_ visit: (_ ordinal: UInt32, _ location: Location) -> Void) {
     table.slots.forEachSlot { _, ordinal in
       let isFound = self.isFound[Int(ordinal) / 64] >> UInt64(ordinal % 64) & 1 == 1
@@ -60,7 +61,7 @@ struct TableCheck {
 }
 
 extension Location {
-  /// The page, or the first of a run.
+  /// The page, or the first page of a run.
   var page: Int? {
     switch place {
     case .none, .tail: nil

@@ -1,12 +1,12 @@
-// A log as it is, damaged or not: every frame that is right, and the gaps between them.
+// Scans a log that may be damaged: finds every valid frame, and the gaps between them.
 //
-//   1. headers   every place where a frame may start is looked at
-//   2. walk      as a reader does: right behind the last frame, or on the next page
-//   3. gap       where neither holds a frame, though the log is known to go on (docs/reliability.md, C9):
-//                on to the next frame whose body is right
+//   1. headers   decode a frame header at every possible position
+//   2. walk      go from frame to frame like a replay: directly after the last one, or on the next page
+//   3. gap       if neither holds a frame, but the log is known to continue (docs/reliability.md, C9),
+//                skip to the next frame with a valid body
 //
-// A frame's checksums begin with the file's id and its offset, so that every frame found was written here.
-// Where the file header is damaged, an id proves itself by them.
+// A frame's checksums start with the file's id and its offset, so every frame found was written at this
+// position. If the file header is damaged, the checksums prove the id.
 
 import ByteStore
 
@@ -17,7 +17,7 @@ struct LogScan {
 
     var end: UInt64 { offset + UInt64(header.paddedBytes) }
 
-    /// The puts of a watermark's body. Nil for a body that no log writes.
+    /// The puts in a watermark's body. Nil for a body that no writer produces.
     func context(in bytes: RawSpan) -> [(key: [UInt8], value: [UInt8])]? {
       guard header.kind == .watermark, header.bodyBytes > 0 else { return [] }
       let start = Int(offset) + LogFormat.frameHeaderBytes
@@ -33,23 +33,23 @@ struct LogScan {
   }
 
   private(set) var frames: [Frame] = []
-  /// Bytes that were acknowledged and are not there.
+  /// Ranges of acknowledged bytes that are missing.
   private(set) var gaps: [Range<UInt64>] = []
-  /// Bytes beyond the end that are not zero: a group that a crash cut off.
+  /// The size of the nonzero bytes beyond the end: a torn tail.
   private(set) var dropped: UInt64 = 0
-  /// Where the last frame ends, or the last gap.
+  /// The end of the last frame or gap.
   private(set) var end = UInt64(LogFormat.pageBytes)
 
   private let fileID: RandomID
   private let broken: Rule?
   private var candidates: [Frame] = []
-  /// For each candidate: how far it, or one behind it, knows the log to be durable.
+  /// For each candidate: the largest `durableThrough` of it and all later ones.
   private var durableFromHere: [UInt64] = []
-  /// Bodies may lie within each other if a file was made up; this ends the reading of them.
+  /// Limits the work for a crafted file whose bodies overlap.
   private var bytesLeftToRead: Int
   private let limit: UInt64
 
-  /// `recordedEnd` is where the manifest or the next log says that it ends.
+  /// `recordedEnd` is the end that the manifest or the next log records.
   init(
     _ bytes: RawSpan, fileID: RandomID, capacity: UInt64, recordedEnd: UInt64?, after last: SequenceNumber,
     broken: Rule? = nil
@@ -78,7 +78,7 @@ struct LogScan {
     }
   }
 
-  /// The id under which the bytes have frames, or nil.
+  /// The id with which the bytes contain valid frames, or nil.
   static func provenID(_ ids: [RandomID], _ bytes: RawSpan, broken: Rule?) -> RandomID? {
     ids.first { id in
       stride(from: LogFormat.pageBytes, to: bytes.byteCount, by: LogFormat.frameAlignment).contains {
@@ -121,7 +121,7 @@ struct LogScan {
     if let recordedEnd, end < recordedEnd { addGap(to: recordedEnd) }
   }
 
-  /// The frame right behind the end, or on the next page.
+  /// The frame directly after the end, or on the next page.
   private mutating func following(from index: Int, _ bytes: RawSpan, _ last: SequenceNumber) -> Int? {
     let nextPage = end.roundedUp(toMultipleOf: UInt64(LogFormat.pageBytes))
     for candidate in candidates.indices[index...] {
@@ -164,18 +164,18 @@ struct LogScan {
     end = max(end, offset)
   }
 
-  /// No further frame is right, but some header vouches for bytes up to there.
+  /// No later frame is valid, but a header records a sync up to this offset.
   private mutating func addGapToEvidence(from index: Int) {
     addGap(to: durableFromHere[index])
   }
 
-  /// From `end` to the last byte that is not zero.
+  /// The size from `end` up to and including the last nonzero byte.
   private static func bytesInUse(of bytes: RawSpan, beyond end: UInt64) -> UInt64 {
     guard end < UInt64(bytes.byteCount) else { return 0 }
     return UInt64(bytes.extracting(droppingFirst: Int(end)).byteCountWithoutZeros)
   }
 
-  /// Bytes up to the end that belong to no frame and no gap: none of them was ever anything but zero.
+  /// Ranges up to the end that belong to no frame and no gap. They must contain only zeros.
   func unused(_ bytes: RawSpan) -> [Range<UInt64>] {
     var unused: [Range<UInt64>] = []
     var start = UInt64(LogFormat.pageBytes)

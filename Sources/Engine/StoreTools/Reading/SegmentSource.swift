@@ -1,28 +1,29 @@
-// A segment as it is, damaged or not: every page that is right can be read, whatever else is wrong.
+// Reads a segment that may be damaged: every valid page can be read, whatever else is wrong.
 //
-// A page has a checksum that begins with the file's id and the page's offset. So a page proves itself, and
-// the id with it: where the header is damaged, the id of the manifest, or what stands in the header, is
-// tried on the pages. A run tells its own length by its entry. Only the dictionary needs the header; if that
-// or the dictionary itself is damaged, another segment's serves if it is the same.
+// A page's checksum starts with the file's id and the page's offset. A valid page therefore proves both
+// its position and the id. If the header is damaged, the id from the manifest and the one in the header
+// are tried on the pages. The length of a run follows from its entry. Only the dictionary needs the
+// header. If either of them is damaged, an equal dictionary of another segment is used.
 
 import ByteStore
 
 struct SegmentSource {
-  /// A damaged one is made out as far as it goes: then only `fileID` is proven, by a page.
+  /// A damaged header is reconstructed as far as possible. In that case only `fileID` is proven, by a
+  /// page.
   private(set) var header: SegmentHeader
   private(set) var isHeaderSound = true
-  /// Nil if it is damaged: entries that were compressed cannot be read then.
+  /// Nil if it is damaged. Compressed entries cannot be read then.
   private(set) var dictionary: EntryDictionary?
-  /// The pages of each run; nil if they have to be found by their entries.
+  /// The page count of each run; nil if runs must be found by their entries.
   private(set) var runs: [Int]?
-  /// What is wrong outside of pages.
+  /// Damage outside of pages.
   private(set) var damages: [Damage] = []
 
   let file: TolerantFile
   private let platform: Platform
 
-  /// Nil if nothing of it can be made out. `entry` is what a manifest says about it, `number` what its name
-  /// says.
+  /// Returns nil as the source if nothing is readable. `entry` is the manifest's entry, `number` the
+  /// number in the file name.
   static func read(
     _ file: TolerantFile, _ entry: Manifest.Segment?, _ number: FileNumber?, dictionaries: [EntryDictionary],
     _ platform: Platform
@@ -54,7 +55,7 @@ struct SegmentSource {
     self.platform = platform
   }
 
-  /// For a header that is damaged.
+  /// Sets the commit number for a damaged header.
   mutating func assume(asOf: SequenceNumber) { header.asOf = asOf }
 
   var path: String { file.path }
@@ -63,7 +64,7 @@ struct SegmentSource {
 
   // MARK: The header
 
-  /// The file's size, and the zeros that no checksum covers.
+  /// Checks the file's size, and the zeros that no checksum covers.
   private mutating func checkFrame() throws(ByteStoreError) {
     if file.size != header.fileBytes {
       damages.append(
@@ -127,13 +128,13 @@ struct SegmentSource {
   // MARK: Pages
 
   enum Piece {
-    /// Entries that each lie within one page.
+    /// A page with entries that each fit in it.
     case page(Int)
-    /// One entry in several pages.
+    /// An entry that occupies several pages.
     case run(Int, pages: Int)
   }
 
-  /// Hands over every page and run that is right, and the pages of those that are not.
+  /// Passes every valid page and run to `body`, and the pages of invalid ones to `damaged`.
   func forEachPiece(
     _ body: (Piece, RawSpan) throws(ByteStoreError) -> Void,
     damaged: (Range<Int>, Damage) throws(ByteStoreError) -> Void
@@ -169,7 +170,8 @@ struct SegmentSource {
     }
   }
 
-  /// Page by page, whatever each is: alone, or the first of a run.
+  /// Goes page by page without a run table. Each page is either complete by itself or the first of a
+  /// run.
   private func find(
     _ first: Int, _ body: (Piece, RawSpan) throws(ByteStoreError) -> Void,
     _ damaged: (Range<Int>, Damage) throws(ByteStoreError) -> Void
@@ -201,7 +203,7 @@ struct SegmentSource {
     return bytes
   }
 
-  /// How many pages the entry at the front of `page` needs, if it needs more than this one.
+  /// The number of pages that the first entry of `page` needs; nil if it fits in one.
   private static func runPages(_ page: RawSpan) -> Int? {
     var reader = ByteReader(page)
     guard reader.skip(4), let size = reader.varint(), size >> 1 <= UInt64(SegmentFormat.entryBytesMax)
@@ -230,8 +232,8 @@ struct SegmentSource {
 
   // MARK: Entries
 
-  /// Hands over every entry whose bytes are right, with its location in a table in which the segment has
-  /// `slot`; the pages of what is damaged; and the entries that cannot be made out in pages that are right.
+  /// Passes every valid entry to `body`, with its location if the segment has `slot`. Passes damaged
+  /// pages, and entries in valid pages that do not decode, to `damaged`.
   func forEachEntry(
     slot: Int, _ body: (StoredEntry, Location, RawSpan) throws(ByteStoreError) -> Void,
     damaged: (Range<Int>, Damage) throws(ByteStoreError) -> Void
@@ -270,7 +272,7 @@ struct SegmentSource {
     file.damage(header.offset(ofPage: page) + UInt64(offset), "an entry", "bytes that are none")
   }
 
-  /// The entry's plain bytes into `buffer`; false if they cannot be had.
+  /// Decodes the entry into `buffer`; returns false if that is impossible.
   func decode(_ entry: StoredEntry, from bytes: RawSpan, into buffer: inout ReadBuffer) -> Bool {
     if entry.isCompressed, dictionary == nil { return false }
     return Segment.decode(entry, from: bytes, dictionary ?? EntryDictionary([]), into: &buffer)
@@ -280,7 +282,7 @@ struct SegmentSource {
 // MARK: - Without a header
 
 extension SegmentSource {
-  /// With a header that is made out from its damaged bytes, from the manifest and from the pages.
+  /// Reconstructs the header from its damaged bytes, the manifest and the pages.
   private static func recovered(
     _ file: TolerantFile, _ entry: Manifest.Segment?, _ number: FileNumber?, page: [UInt8], _ damage: Damage?,
     _ dictionaries: [EntryDictionary], _ platform: Platform
@@ -301,7 +303,7 @@ extension SegmentSource {
     return nil
   }
 
-  /// Counted from the block behind the header.
+  /// The number of the first valid page, counted from the block after the header.
   private func firstRightPage() throws(ByteStoreError) -> Int? {
     for page in 0..<pages {
       let offset = header.offset(ofPage: page)
@@ -312,7 +314,7 @@ extension SegmentSource {
     return nil
   }
 
-  /// Finds out where the pages begin, and with that the dictionary.
+  /// Determines where the pages begin, and thereby the dictionary.
   private mutating func place(
     _ raw: SegmentHeader?, _ entry: Manifest.Segment?, firstBlock: Int, _ blocks: Int,
     _ dictionaries: [EntryDictionary]
@@ -333,7 +335,7 @@ extension SegmentSource {
     header.smallPages = max(0, min(entry?.pages ?? left, left, Manifest.Segment.pagesMax))
   }
 
-  /// The dictionary of another segment that stands here as well.
+  /// Finds a dictionary of another segment that equals the bytes here.
   private func match(
     _ dictionaries: [EntryDictionary], blocks: Int
   ) throws(ByteStoreError) -> EntryDictionary? {
@@ -350,7 +352,8 @@ extension SegmentSource {
 }
 
 extension SegmentHeader {
-  /// What a damaged header says where the format leaves a choice; nothing of it is proven.
+  /// Decodes a damaged header, with the fixed fields replaced by their only valid values. None of the
+  /// result is proven.
   fileprivate init?(repairing page: [UInt8]) {
     guard page.count >= SegmentFormat.pageBytes else { return nil }
     let model = SegmentHeader(fileID: .zero, storeID: .zero, number: FileNumber(0), asOf: .none).encoded()

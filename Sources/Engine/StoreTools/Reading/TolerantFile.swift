@@ -1,4 +1,4 @@
-// Reading files that may be damaged: what the device does not give is told, and costs no other byte.
+// Reads files that may be damaged. An unreadable page does not prevent reading the others.
 
 import ByteStore
 
@@ -18,7 +18,7 @@ struct TolerantFile {
 
   var path: String { file.path }
 
-  /// Nil if there is no such file, or nothing that can be read as one.
+  /// Nil if the file does not exist or is not a regular file.
   init?(_ name: String, in directory: any OpenDirectory) throws(ByteStoreError) {
     do throws(SystemFailure) {
       file = try directory.openFile(name, .read)
@@ -37,10 +37,10 @@ struct TolerantFile {
 
   func close() { file.close() }
 
-  /// The bytes at `offset`, fewer at the end of the file; nil if the device does not give them.
+  /// Reads bytes at `offset`, fewer at the end of the file; nil after a device error.
   func read(_ count: Int, at offset: UInt64) throws(ByteStoreError) -> [UInt8]? {
     let left = offset < size ? size - offset : 0
-    // Twice: what a device does not give the first time, it may give the second.
+    // Tries twice, because a device error may be transient.
     for _ in 0..<2 {
       do throws(SystemFailure) {
         return try file.readAll(Int(min(UInt64(count), left)), at: offset)
@@ -51,8 +51,8 @@ struct TolerantFile {
     return nil
   }
 
-  /// Hands over `count` pages from `start` on, each with its number from 0; nil for one that the device does
-  /// not give or that the file does not have.
+  /// Passes `count` pages from `start` on to `body`, numbered from 0; nil for a page that is unreadable
+  /// or beyond the end of the file.
   func forEachPage(
     of pageBytes: Int, at start: UInt64, count: Int,
     _ body: (Int, RawSpan?) throws(ByteStoreError) -> Void
@@ -90,12 +90,12 @@ struct TolerantFile {
     Damage(file: path, offset: offset, expected: expected, found: found)
   }
 
-  /// What to say about bytes that `read` did not give.
+  /// The finding for bytes that `read` could not return.
   func unreadable(_ offset: UInt64, _ expected: String) -> Damage {
     damage(offset, expected, offset < size ? "bytes that the device does not give" : "the end of the file")
   }
 
-  /// Where the first byte that is not zero stands in `range`, of which nothing may be anything else.
+  /// The offset of the first nonzero byte in `range`, which should contain only zeros.
   func firstNonZero(in range: Range<UInt64>) throws(ByteStoreError) -> UInt64? {
     guard !range.isEmpty,
       let bytes = try read(Int(clamping: range.upperBound - range.lowerBound), at: range.lowerBound)

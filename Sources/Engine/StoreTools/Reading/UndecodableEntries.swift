@@ -1,10 +1,11 @@
-// Entries whose bytes are right and of which the layer above can make nothing.
+// Entries with intact bytes that the upper layer cannot decode.
 
 import ByteStore
 
-/// How many there are, and what the layer above calls them: a check, a salvage and a backup name the same ones.
+/// The number of such entries, and the upper layer's names for them. A check, a salvage and a backup use
+/// equal names.
 package struct UndecodableEntries: Sendable, Equatable {
-  /// More are counted only: a list has to stay readable, and within memory.
+  /// Further names are only counted, to keep the list readable and small.
   package static let namesMax = 1000
 
   package private(set) var count = 0
@@ -20,5 +21,5 @@ package struct UndecodableEntries: Sendable, Equatable {
   }
 }
 
-/// The name of an entry that cannot be decoded; nil for every other.
+/// Returns the name of an undecodable entry; nil for any other entry.
 package typealias UndecodableEntryNamer = (_ key: RawSpan, _ value: RawSpan) -> String?

@@ -1,9 +1,10 @@
-// The files that a salvage has set aside in the directory of a store.
+// Detects files that a salvage put into quarantine.
 
 package import ByteStore
 
 extension ByteStore {
-  /// Whether the originals of a salvage are still there, which may have entries that the store has not.
+  /// Whether original files of a salvage are still in quarantine. They may contain entries that the
+  /// store lacks.
   package func hasOriginals() throws(ByteStoreError) -> Bool {
     let names: [String]
     do throws(SystemFailure) { names = try directory.names() } catch { throw .system(error) }

@@ -1,21 +1,21 @@
-// Making a store out of what can be read of a damaged one. Nothing is deleted: the originals stay, under
-// other names.
+// Builds a store from all that is readable in a damaged one, and quarantines the originals.
 //
 //   1. lock
-//   2. resume    a salvage that was cut off in its switch is brought to its end
-//   3. check     names that something else has than a file are freed (SalvageClearing). A healthy store is left alone, but
-//                not one whose bytes are sound and whose entries the layer above cannot decode
-//   4. sources   files by what they say of themselves (SalvageSources)
-//   5. base      the checkpoint that explains most; how each entry is judged (SalvageCheckpoint)
-//   6. table     entries, then commits; definitions that the layer above cannot decode are left out; then come entries
-//                that are missing and that the context of a log or a checkpoint has (SalvageTable)
-//   7. judge     entries that the layer above cannot decode are left out
-//   8. write     segments, a checkpoint and a manifest of a new store, under salvaged names
-//   9. switch    the originals are set aside, the new files get their names (SalvageDirectory)
+//   2. resume    complete a salvage that was interrupted during its switch
+//   3. check     quarantine entries of another kind with the name of a store file (SalvageClearing);
+//                leave a healthy store alone, unless the upper layer cannot decode some of its entries
+//   4. sources   classify files by their headers (SalvageSources)
+//   5. base      choose the checkpoint that explains most, which decides which entries are live
+//                (SalvageCheckpoint)
+//   6. table     add entries, then commits; remove definitions that the upper layer cannot decode; then
+//                add missing entries from the contexts of logs and from checkpoints (SalvageTable)
+//   7. judge     remove entries that the upper layer cannot decode
+//   8. write     write segments, a checkpoint and a manifest of a new store, with salvaged names
+//   9. switch    quarantine the originals, and rename the new files (SalvageDirectory)
 //
-// Up to step 9 the old files are only read, and step 9 can be taken up wherever it was cut off. So a crash
-// at any moment leaves a directory on which a salvage gives the same keys. The new store has a new id: what
-// was set aside can never be taken for a part of it.
+// Nothing is deleted. The old files are only read before step 9, and an interrupted step 9 can be
+// resumed at any point. After a crash at any time, a salvage of the directory therefore gives the same
+// keys. The new store has a new id, so that a file in quarantine is never taken for a part of it.
 
 package import ByteStore
 
@@ -28,11 +28,11 @@ import Glibc
 #endif
 
 extension ByteStore {
-  /// Makes a store that opens, of all that can be read. A healthy one is left alone.
+  /// Builds a store that opens from all that is readable. A healthy store is left alone.
   ///
-  /// `restore` says which entries must be there, from what the layer above has kept in a checkpoint: those whose
-  /// keys have no value are added. `judge` says which entries it cannot decode: these are left out, and a store that
-  /// has any is not healthy.
+  /// `restore` returns entries that must exist, from the data that the upper layer keeps in a
+  /// checkpoint. Entries whose keys are missing are added. `judge` decides which entries cannot be
+  /// decoded. They are left out, and a store with any of them is not healthy.
   package static func salvage(
     _ path: String, platform: Platform = .real, restore: @escaping SalvageRestore = { _ in [] },
     judge: (any EntryJudge)? = nil, progress: ((CheckProgress) -> Void)? = nil
@@ -45,23 +45,25 @@ extension ByteStore {
   }
 }
 
-/// Entries that must be there, given the payloads of a checkpoint's regions; nil for a page that is damaged.
+/// Returns entries that must exist, from the payloads of a checkpoint's regions; nil stands for a
+/// damaged page.
 package typealias SalvageRestore = (
   _ pages: (CheckpointRegion) -> [[UInt8]?]
 ) -> [(key: [UInt8], value: [UInt8])]
 
-/// Decides which entries of a salvaged store can be decoded. The layer above has one.
+/// Decides which entries of a salvaged store can be decoded. The upper layer implements it.
 package protocol EntryJudge: AnyObject {
-  /// Answers what `check` finds with the inspector that it is given: it is called once, or again when the inspector has
-  /// learnt from the first time.
+  /// Returns the report of `check`, which is called with an inspector. It is called again if the
+  /// inspector has learnt definitions in the first run.
   func report(
     _ check: (@escaping EntryInspector) throws(ByteStoreError) -> CheckReport
   ) throws(ByteStoreError) -> CheckReport
 
-  /// The name of an entry that other entries are decoded with, if it cannot be decoded itself; nil for every other.
+  /// The name of an entry if other entries need it for decoding and it cannot be decoded itself;
+  /// otherwise nil.
   func brokenDefinition(_ key: RawSpan, _ value: RawSpan) -> String?
 
-  /// The entries that cannot be decoded, of those that `forEach` hands over: all of a store, each time it is called.
+  /// The undecodable entries among all entries of a store. Each call of `forEach` visits all of them.
   func undecodable(
     _ forEach: (_ body: (_ key: RawSpan, _ value: RawSpan) -> Void) throws(ByteStoreError) -> Void
   ) throws(ByteStoreError) -> [(key: [UInt8], name: String)]
@@ -130,7 +132,7 @@ struct Salvage {
     return report
   }
 
-  /// The report of a check, and for a store whose bytes are sound that of the layer above, if there is one.
+  /// The report of a check. If all bytes are intact, the upper layer's judge checks the entries as well.
   private func inspected(_ report: CheckReport) throws(ByteStoreError) -> CheckReport {
     guard report.isSound, let judge else { return report }
     let (directory, lock, platform, restore, progress) = (directory, lock, platform, restore, progress)
@@ -162,7 +164,7 @@ struct Salvage {
     return report
   }
 
-  // MARK: Gathering
+  // MARK: Collecting entries
 
   private struct Gathered {
     var table: Table
@@ -189,7 +191,7 @@ struct Salvage {
     }
     try table.addSegments(chosen, platform)
     try table.applyLogs(from: SalvageBase.firstLog(sources, judge))
-    // Before what is missing is added: a right definition elsewhere takes the place of a broken one.
+    // Before missing entries are added, so that a valid definition elsewhere can replace a broken one.
     if let layer = self.judge { try table.leaveOutDefinitions(layer) }
     for log in sources.logs { try table.addMissing(try log.context(directory), self.judge) }
     for checkpoint in sources.checkpoints {
@@ -216,7 +218,7 @@ struct Salvage {
     try job.writeTail()
     for (slot, source) in segments.enumerated() { try job.rescue(source, slot: slot) }
     try job.endSegments()
-    // What was read before and is not there any more, the device does not give.
+    // An entry that was readable before and is missing now is a device error.
     guard job.moves.count == table.keys else {
       job.discard()
       throw .system(SystemFailure(operation: "pread", path: directory.path, code: EIO))
@@ -241,13 +243,13 @@ struct Salvage {
   }
 }
 
-/// Numbers for files that no file in the directory has.
+/// File numbers that are unused in the directory.
 private final class FileNumbers {
   let nextLog: LogNumber
   private var value: UInt64
 
   init(_ manifest: Manifest?, _ names: [String]) {
-    // Numbers near the end are no store's: to go on behind them would leave none.
+    // Numbers near the maximum cannot belong to a store, and no numbers would be left after them.
     func next(_ numbers: [UInt64]) -> UInt64 { (numbers.filter { $0 < .max / 2 }.max() ?? 0) + 1 }
     let originals = names.map { StoreFile.setAsideParts(of: $0)?.original ?? $0 }
     let logs = originals.compactMap { StoreFile.logNumber(of: $0)?.value }
@@ -264,11 +266,12 @@ private final class FileNumbers {
   }
 }
 
-/// Which checkpoint a salvage builds on.
+/// Chooses the checkpoint that a salvage is based on.
 ///
-/// Let the reach of a checkpoint be the last commit up to which logs go on from it without a gap. One whose
-/// reach is at least the last commit that any segment or checkpoint has explains everything; that of the
-/// manifest is preferred, then the newest. Where none does, the newest has to do.
+/// The reach of a checkpoint is the last commit up to which the logs continue from it without a gap. If
+/// its reach covers the last commit of every segment and checkpoint, it explains everything. Among such
+/// checkpoints, the one that the manifest names is preferred, then the newest. If none explains
+/// everything, the newest is used.
 enum SalvageBase {
   static func choose(_ sources: SalvageSources) throws(ByteStoreError) -> CheckpointJudge? {
     let judges = try sources.checkpoints.map { source throws(ByteStoreError) in
@@ -288,11 +291,11 @@ enum SalvageBase {
     guard let best, !(rank(best).explains && rank(best).isComplete), isEmptyEnough(sources) else {
       return best
     }
-    // The logs alone tell everything.
+    // The logs contain everything.
     return nil
   }
 
-  /// Those that the checkpoint has; without one, those of the manifest, or all.
+  /// The segments of the checkpoint. Without a checkpoint, those of the manifest, or all.
   static func segments(_ sources: SalvageSources, _ judge: CheckpointJudge?) -> [SegmentSource] {
     if judge == nil, isEmptyEnough(sources) { return [] }
     let numbers = judge?.segmentNumbers ?? []
@@ -317,16 +320,17 @@ enum SalvageBase {
     }
   }
 
-  /// The logs from the first one on have everything that segments and checkpoints have.
+  /// Whether the logs, from the first commit on, contain everything that segments and checkpoints
+  /// contain.
   static func isEmptyEnough(_ sources: SalvageSources) -> Bool {
     guard !sources.segments.isEmpty || !sources.checkpoints.isEmpty else { return true }
-    // Where nothing tells how far they go, they may have more.
+    // Without a valid header, a file may contain later commits.
     let isKnown =
       sources.segments.allSatisfy(\.isHeaderSound) && sources.checkpoints.allSatisfy(\.isHeaderSound)
     return isKnown && needed(sources) > .none && reach(from: .none, sources) >= needed(sources)
   }
 
-  /// The last commit that any segment or checkpoint has.
+  /// The last commit of every segment and checkpoint.
   private static func needed(_ sources: SalvageSources) -> SequenceNumber {
     let segments = sources.segments.filter(\.isHeaderSound).map(\.header.asOf)
     let checkpoints = sources.checkpoints.filter(\.isHeaderSound).map(\.header.position.sequence)
@@ -341,7 +345,7 @@ enum SalvageBase {
     return SequenceNumber(reach)
   }
 
-  /// The logs before the manifest's first are covered by the checkpoint that it names.
+  /// The logs before the manifest's first log are covered by the checkpoint that it names.
   static func firstLog(_ sources: SalvageSources, _ judge: CheckpointJudge?) -> LogNumber {
     guard let manifest = sources.manifest, let judge,
       manifest.checkpoint?.fileID == judge.source.header.fileID

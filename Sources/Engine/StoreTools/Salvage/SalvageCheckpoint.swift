@@ -1,18 +1,18 @@
-// A checkpoint as it is, damaged or not: every page that is right can be read.
+// Reads a checkpoint that may be damaged: every valid page can be read.
 //
-// A page's checksum begins with the file's id and the page's offset, and its last word but one says which
-// region it is of. So where the header is damaged, the pages tell the layout.
+// A page's checksum starts with the file's id and the page's offset, and its trailer names the region.
+// If the header is damaged, the pages therefore determine the layout.
 
 import ByteStore
 
 struct CheckpointSource {
   let file: TolerantFile
-  /// If it is damaged, only `fileID` and `regions` are proven.
+  /// If the header is damaged, only `fileID` and `regions` are proven.
   private(set) var header: CheckpointHeader
   private(set) var isHeaderSound = true
   private let broken: Rule?
 
-  /// Nil if nothing of it can be made out. `entry` is what a manifest says about it.
+  /// Returns nil if nothing is readable. `entry` is the manifest's entry.
   static func read(
     _ file: TolerantFile, _ entry: Manifest.Checkpoint?, _ platform: Platform
   ) throws(ByteStoreError) -> CheckpointSource? {
@@ -40,8 +40,8 @@ struct CheckpointSource {
     self.broken = broken
   }
 
-  /// From the pages; a damaged one between two of a region is of that region. False where that does not tell:
-  /// a wrong guess would shift all pages behind it.
+  /// Determines the regions from the pages. A damaged page between two pages of a region belongs to that
+  /// region. Returns false in ambiguous cases, because a wrong guess would shift all later pages.
   private mutating func findRegions() throws(ByteStoreError) -> Bool {
     let count = Int(clamping: file.size / UInt64(CheckpointFormat.pageBytes)) - 1
     var regions: [CheckpointHeader.Region] = []
@@ -69,7 +69,8 @@ struct CheckpointSource {
     return trailer.uint32().map { CheckpointRegion(rawValue: $0) }
   }
 
-  /// The words of each page of a region, nil for one that is damaged and for all behind the end of the file.
+  /// The words of each page of a region; nil for a damaged page, and one nil for all pages beyond the
+  /// end of the file.
   func words(_ region: CheckpointRegion) throws(ByteStoreError) -> [[UInt64]?] {
     try payloads(region).map { payload in
       payload.map { payload in
@@ -79,7 +80,7 @@ struct CheckpointSource {
     }
   }
 
-  /// The payload of each page of a region, nil for one that is damaged.
+  /// The payload of each page of a region; nil for a damaged page.
   func payloads(_ region: CheckpointRegion) throws(ByteStoreError) -> [[UInt8]?] {
     guard let start = header.offset(of: region) else { return [] }
     let total = header.pages(of: region)
@@ -92,7 +93,7 @@ struct CheckpointSource {
       guard let bytes, self.region(of: bytes, index) == region else { return pages.append(nil) }
       pages.append([UInt8](copying: bytes.extracting(0..<CheckpointFormat.payloadBytes)))
     }
-    // A header may claim any number of pages: one stands for all that the file does not have.
+    // A header may claim any number of pages, so one nil stands for all missing ones.
     if present < total { pages.append(nil) }
     return pages
   }
@@ -107,23 +108,23 @@ extension RandomID {
   }
 }
 
-/// What a checkpoint tells about entries: which of them are the values of their keys.
+/// Decides by a checkpoint which entries are current values.
 struct CheckpointJudge {
   enum Verdict {
     case live
     case dead
-    /// The page that would tell is damaged.
+    /// The page that would decide is damaged.
     case unknown
   }
 
   let source: CheckpointSource
-  /// Of each segment, by its number.
+  /// The slot of each segment, by its number.
   private let slots: [UInt64: Int]?
   private let locations: [[UInt64]?]
-  /// Of the key that each ordinal stands for; nil if that is not known, or not needed.
+  /// The fingerprint of each ordinal's key; nil if unknown or not needed.
   private let fingerprints: [UInt32: UInt32]?
   private let hash: KeyHash
-  /// Nothing that the table needs is damaged.
+  /// Whether everything that the key directory needs is intact.
   let isWhole: Bool
 
   init(_ source: CheckpointSource, _ manifest: Manifest?) throws(ByteStoreError) {
@@ -142,17 +143,17 @@ struct CheckpointJudge {
     isWhole = isTableWhole && !(directory + locations + segments).contains(nil)
   }
 
-  /// The numbers of the segments that it has.
+  /// The numbers of the checkpoint's segments.
   var segmentNumbers: Set<UInt64> { Set((slots ?? [:]).keys) }
 
-  /// How many keys it has, if that is known.
+  /// The number of keys, if known.
   var keys: Int? { source.isHeaderSound ? source.header.keys : nil }
 
   func verdict(
     _ entry: StoredEntry, _ location: Location, in number: FileNumber, key: RawSpan
   ) -> Verdict {
     guard let slots else { return .unknown }
-    // One that it does not know is older or newer than it.
+    // A segment that the checkpoint does not list is older or newer than it.
     guard let slot = slots[number.value] else { return .dead }
     let (page, word) = Int(entry.ordinal).quotientAndRemainder(dividingBy: PagedWords.wordsPerPage)
     guard page < source.header.pages(of: .locations) else { return source.isHeaderSound ? .dead : .unknown }
@@ -180,7 +181,7 @@ struct CheckpointJudge {
   private static func fingerprints(
     _ pages: [[UInt64]?], _ overflow: [[UInt64]?]
   ) -> [UInt32: UInt32] {
-    // By what the slots say, and not by how many ordinals the header claims.
+    // Keyed by the ordinals in the slots, because the header may claim any number of ordinals.
     var fingerprints: [UInt32: UInt32] = [:]
     func add(_ slot: UInt64) {
       let word = UInt32(truncatingIfNeeded: slot)
@@ -193,7 +194,7 @@ struct CheckpointJudge {
 }
 
 extension Location {
-  /// The same place of a segment that has another slot.
+  /// This location for a segment with another slot.
   fileprivate func inSlot(_ slot: Int) -> Location {
     switch place {
     case .none, .tail: self

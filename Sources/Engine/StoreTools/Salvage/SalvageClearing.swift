@@ -1,16 +1,16 @@
-// Setting aside what has the name of a file of the store, and is none.
+// Quarantines entries of another kind with the name of a store file.
 
 import ByteStore
 
-/// Entries that were in the way: a directory, a link, a pipe, a socket or a device, each in the place of a file.
+/// A directory, link, pipe, socket or device in the place of a store file.
 struct SalvageClearing {
-  /// Under the names that they have now, which have this number.
+  /// The new names of the entries, which contain `number`.
   private(set) var setAside: [String] = []
   /// Nil if there was nothing to do.
   private(set) var number: UInt64?
 
-  /// `names` are those in the directory. What is renamed here is no part of the store, so that a crash on the way leaves
-  /// less to do, and nothing else.
+  /// `names` are the names in the directory. The renamed entries are not part of the store, so a crash
+  /// in between only leaves less to do.
   init(
     _ names: [String], _ directory: any OpenDirectory, _ platform: Platform
   ) throws(ByteStoreError) {
@@ -29,7 +29,7 @@ struct SalvageClearing {
   private struct Contents {
     var directory: any OpenDirectory
     var all: [String]
-    /// Those with a content's name that are no files.
+    /// Names of contents that entries of another kind have.
     var names: [String] = []
   }
 
@@ -40,7 +40,7 @@ struct SalvageClearing {
     do throws(SystemFailure) {
       directory = try platform.fileSystem.openDirectory("\(store.path)/\(BlobName.folder)")
     } catch {
-      // A link that leads nowhere.
+      // A dangling link.
       guard error.isMissingFile || error.isNoDirectory else { throw .system(error) }
       return nil
     }
@@ -67,7 +67,7 @@ struct SalvageClearing {
 }
 
 extension SalvageReport {
-  /// The report for a store that was healthy but for names that something else had.
+  /// The report for a healthy store in which only names had to be cleared.
   func cleared(_ clearing: SalvageClearing, _ damage: [Damage]) -> SalvageReport {
     var report = self
     report.outcome = .cleared

@@ -1,24 +1,24 @@
-// The names of a salvage: its own files until they are complete, and the originals that make room.
+// The names that a salvage gives to its incomplete files and to the originals in quarantine.
 //
-//   salvaged-NAME         a file of the new store, while the old one is still in place
-//   set-aside-NNNN-NAME   an original; NNNN is the same for all of one salvage
+//   salvaged-NAME         a file of the new store, while the old store is still in place
+//   set-aside-NNNN-NAME   an original in quarantine; NNNN is the number of the salvage
 //
 // The switch from the old store to the new one:
 //
-//   1. salvaged-MANIFEST is complete: with it, so is the new store
-//   2. MANIFEST is set aside: from here on nobody opens the old store, and a salvage that finds no MANIFEST
-//      but a salvaged one goes on here
-//   3. all other originals are set aside
-//   4. the new files get their names
-//   5. MANIFEST is written, and salvaged-MANIFEST removed
+//   1. salvaged-MANIFEST is complete, and with it the new store
+//   2. MANIFEST goes to quarantine; the old store cannot be opened any more, and a salvage that finds only
+//      salvaged-MANIFEST resumes here
+//   3. all other originals go to quarantine
+//   4. the new files get their final names
+//   5. MANIFEST is written, and salvaged-MANIFEST is deleted
 //
-// Each step is durable before the next one begins. After a failed sync a name may be there for us alone (F4).
-// So whoever goes on with a switch renames once more what has its new name already; and as long as
-// salvaged-MANIFEST stands beside MANIFEST, whoever finds both writes the latter again.
+// Each step is durable before the next one begins. After a failed sync a new name may be visible but not
+// durable (F4). A resumed switch therefore repeats the renames that were already done. While
+// salvaged-MANIFEST exists beside MANIFEST, a salvage writes MANIFEST again.
 
 import ByteStore
 
-/// The directory as the writers of a new store see it: under names of their own.
+/// The directory with salvaged names, for the writers of the new store.
 struct SalvageDirectory: OpenDirectory {
   let directory: any OpenDirectory
 
@@ -51,14 +51,14 @@ struct SalvageDirectory: OpenDirectory {
   }
 }
 
-/// Puts the new store in the place of the old one.
+/// Replaces the old store with the new one.
 struct SalvageSwitch {
   let directory: any OpenDirectory
   let platform: Platform
-  /// Of the new store; complete under salvaged names, or in part under their own.
+  /// The manifest of the new store. Its files have salvaged names, or already their final ones.
   let manifest: Manifest
   private(set) var setAside: [String] = []
-  /// The number under which originals are set aside, once that is settled.
+  /// The number of the quarantine names, once it is chosen.
   private var number: UInt64?
 
   init(
@@ -70,7 +70,7 @@ struct SalvageSwitch {
     self.platform = platform
   }
 
-  /// The manifest of a salvage that was cut off in the middle of the switch, or nil.
+  /// The manifest of a salvage that was interrupted during the switch, or nil.
   static func interrupted(
     _ names: Set<String>, _ directory: any OpenDirectory
   ) throws(ByteStoreError) -> Manifest? {
@@ -85,7 +85,7 @@ struct SalvageSwitch {
     return manifest
   }
 
-  /// `goesOn` with one that was cut off.
+  /// Runs the switch. `goesOn` resumes an interrupted one.
   mutating func run(goesOn: Bool) throws(ByteStoreError) {
     if goesOn { try renameBack() }
     try ByteStore.write(manifest, SalvageDirectory(directory: directory), platform)
@@ -97,7 +97,8 @@ struct SalvageSwitch {
     try Self.removeUnfinished(directory)
   }
 
-  /// Files that a salvage did not get to complete, or needs no more; all that is in them is elsewhere.
+  /// Deletes files of an incomplete salvage, or files that are no longer needed. All their data is
+  /// elsewhere.
   static func removeUnfinished(_ directory: any OpenDirectory) throws(ByteStoreError) {
     try system { () throws(SystemFailure) in
       for name in try directory.names() where StoreFile.isSalvaged(name) { try directory.remove(name) }
@@ -126,15 +127,15 @@ struct SalvageSwitch {
     names.compactMap { StoreFile.setAsideParts(of: $0)?.number }.filter { $0 < .max / 2 }.max() ?? 0
   }
 
-  /// Takes back the names that the switch gave before it was cut off, but for the manifest's: none that
-  /// could be opened must come back. That one moves on to the next number.
+  /// Reverts the renames of the interrupted switch. The manifest is the exception, because the old store
+  /// must not become usable again. The manifest in quarantine gets the next number instead.
   private mutating func renameBack() throws(ByteStoreError) {
     let names = Set(try system { () throws(SystemFailure) in try directory.names() })
     var files: [String] = []
     for name in names where StoreFile.setAsideParts(of: name) != nil {
       if try isFile(name) { files.append(name) }
     }
-    // An entry that is no file was set aside by itself, maybe just now.
+    // An entry of another kind was quarantined separately, possibly just now.
     let last = Self.lastSetAside(files)
     let next = Self.lastSetAside(Array(names)) + 1
     number = next

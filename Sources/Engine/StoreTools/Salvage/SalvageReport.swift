@@ -1,52 +1,53 @@
-// What a salvage did, and what it could not get back.
+// The result of a salvage, and what it could not recover.
 
 package import ByteStore
 
 package struct SalvageReport: Sendable, Equatable {
   package enum Outcome: String, Sendable {
-    /// Nothing was damaged, and nothing was done.
+    /// Nothing was damaged, and nothing was changed.
     case healthy
-    /// Nothing was damaged. Something that is no file had names of the store's files, and is set aside.
+    /// Nothing was damaged. Entries of another kind with the names of store files were quarantined.
     case cleared
     case salvaged
-    /// An earlier salvage had gathered everything and was cut off; now it is complete.
+    /// An earlier salvage was interrupted during its switch, which is complete now.
     case completed
   }
 
   package enum CheckpointUse: String, Sendable {
-    /// It told which entry is the value of each key.
+    /// It identified the current value of each key.
     case whole
-    /// For some keys the newest entry that was found had to do.
+    /// For some keys the newest entry found was used.
     case partial
-    /// For all keys.
+    /// For all keys the newest entry found was used.
     case none
   }
 
   package var outcome = Outcome.healthy
-  /// Of the store as it is now; salvage draws a new one.
+  /// The id of the store as it is now. A salvaged store gets a new id.
   package var storeID = RandomID.zero
-  /// What the check before found.
+  /// The damage that the initial check found.
   package var damage: [Damage] = []
-  /// The originals, under the names that they have now.
+  /// The originals in quarantine, with their new names.
   package var setAside: [String] = []
-  /// Those of them that belong to another store, and were not used.
+  /// Originals that belong to another store and were not used.
   package var foreign: [String] = []
-  /// Files of the store of which something could be read.
+  /// The number of the store's files that were at least partly readable.
   package var filesRead = 0
 
   package var keys = 0
-  /// Entries that the layer above cannot decode. They are only in the files that were set aside.
+  /// Entries that the upper layer cannot decode. They are only in the quarantined files.
   package var undecodable = UndecodableEntries()
-  /// At most so many of them were deleted, or have a later value that is lost.
+  /// An upper bound for the keys that had been deleted, or whose later value is lost.
   package var keysPossiblyStale = 0
-  /// Entries that are gone, as far as the checkpoint tells; nil if it does not.
+  /// The number of lost entries according to the checkpoint; nil if it does not tell.
   package var entriesLost: Int?
   package var checkpoint = CheckpointUse.none
   package var commitsApplied = 0
-  /// Commits between those that were found, first and last; none of them is in the store, unless the
-  /// segments have it.
+  /// Ranges of missing commits between those that were found. They are not in the store, unless the
+  /// segments contain them.
   package var commitsMissing: [ClosedRange<UInt64>] = []
-  /// What logs should have had and did not, or may have had.
+  /// Parts of logs that should contain commits, or may have contained commits, and that could not be
+  /// read.
   package var gaps: [RecoveryReport.Loss] = []
 
   mutating func addGap(_ file: String, _ range: Range<UInt64>, _ reason: String) {

@@ -1,36 +1,38 @@
-// What a salvage finds in a directory: files by what they say of themselves, not by their names.
+// Finds the sources of a salvage. Files are classified by their headers, not by their names.
 //
-//   1. heads     the first page of every file says what it is and to which store it belongs
-//   2. store     the one that most files belong to; files that salvage set aside count only without others
-//   3. sources   the files of that store, and those of which nobody knows
-//   4. the rest  what the log in use may have had, where neither it nor another file tells
+//   1. heads     the first page of every file gives its kind and its store
+//   2. store     choose the store of most files; quarantined files count only if there are no others
+//   3. sources   use the files of that store, and the files whose store is unknown
+//   4. the rest  report possible commits of the current log that neither it nor another file proves or
+//                rules out
 //
-// A file with a header that is damaged is what its name says.
+// A file with a damaged header is classified by its name.
 
 import ByteStore
 
 struct SalvageSources {
-  /// Nil if no file says it.
+  /// Nil if no file names a store.
   private(set) var storeID: RandomID?
-  /// Of that store.
+  /// The manifest of that store.
   private(set) var manifest: Manifest?
   private(set) var segments: [SegmentSource] = []
   private(set) var checkpoints: [CheckpointSource] = []
   private(set) var logs: [LogSource] = []
-  /// Names of files that belong to another store.
+  /// The names of files that belong to another store.
   private(set) var foreign: [String] = []
-  /// Of the log that was in use, what may have held commits and cannot be read. Without a manifest each log may be that.
+  /// Unreadable parts of the current log that may have held commits. Without a manifest, each log may
+  /// have been the current one.
   private(set) var openLogLosses: [LogLoss] = []
 
   private let directory: any OpenDirectory
   private let platform: Platform
-  /// Names of logs of which something could be read, those included of which there is a better copy.
+  /// The names of logs that were at least partly readable, including those with a better copy.
   private var logsRead: Set<String> = []
 
-  /// A file before it is known whether it counts.
+  /// A file before it is known whether it is used.
   private struct Head {
     var name: String
-    /// The name that it had before it was set aside.
+    /// The name before the quarantine.
     var original: String
     var isSetAside: Bool
     var kind: FileKind
@@ -48,7 +50,8 @@ struct SalvageSources {
     let isLiveWithManifest = heads.contains { !$0.isSetAside && $0.manifest?.storeID == storeID }
     let used = heads.filter { head in
       guard head.storeID == nil || head.storeID == storeID else { return false }
-      // Of what is set aside, only what surely belongs here, and only where the store is not whole.
+      // A quarantined file is used only if it certainly belongs to this store and the store has no
+      // manifest.
       return !head.isSetAside || storeID != nil && head.storeID == storeID && !isLiveWithManifest
     }
     foreign = heads.filter { !$0.isSetAside && $0.storeID != nil && $0.storeID != storeID }.map(\.name)
@@ -59,15 +62,16 @@ struct SalvageSources {
     try findOpenLogLosses(used)
   }
 
-  /// How many files something could be read of.
+  /// The number of files that were at least partly readable.
   var filesRead: Int { segments.count + checkpoints.count + logs.count + (manifest == nil ? 0 : 1) }
 
-  /// The manifest says so; or, without one, the logs begin with the first commit.
+  /// Whether the store never had a checkpoint: the manifest says so, or without one, the logs begin with
+  /// the first commit.
   var isKnownToHaveNoCheckpoint: Bool {
     manifest.map { $0.checkpoint == nil } ?? (logs.flatMap(\.commits).map(\.lowerBound).min() == 1)
   }
 
-  /// Gives back the files; segments are held by whoever reads them.
+  /// Closes the files of checkpoints. Segment files are closed by their readers.
   func close() {
     for checkpoint in checkpoints { checkpoint.file.close() }
   }
@@ -86,7 +90,7 @@ struct SalvageSources {
       }
       defer { file.close() }
       let page = try file.read(SegmentFormat.pageBytes, at: 0) ?? []
-      // The spare is a log to be, unless it has been one.
+      // A recycled log file is not used, unless it still has the header of a log.
       guard let kind = kind(ofBytes: page) ?? (original == StoreFile.spare ? nil : named) else { continue }
       var head = Head(
         name: name, original: original, isSetAside: setAside != nil, kind: kind, storeID: nil, manifest: nil)
@@ -138,7 +142,7 @@ struct SalvageSources {
     return kinds.first { bytes.starts(with: $0.0) }?.1
   }
 
-  /// Whether a file that is to be the next log was one before.
+  /// Whether a recycled log file still has the header of a log.
   static func isLog(_ name: String, _ directory: any OpenDirectory) throws(ByteStoreError) -> Bool {
     guard let file = try TolerantFile(name, in: directory) else { return false }
     defer { file.close() }
@@ -155,7 +159,8 @@ struct SalvageSources {
     return try majority(heads.filter { StoreFile.setAsideParts(of: $0.name)?.number == last }, directory)
   }
 
-  /// The store that most files say they belong to. Where two are even, only a person can tell.
+  /// The store that most files name. A tie between two stores is an error that only a person can
+  /// resolve.
   private static func majority(
     _ heads: [Head], _ directory: any OpenDirectory
   ) throws(ByteStoreError) -> RandomID? {
@@ -190,8 +195,8 @@ struct SalvageSources {
     }
   }
 
-  /// In the order of their numbers, which is that of their making. Those with damage come last at first: they
-  /// may need the dictionary of another one.
+  /// Reads segments and sorts them by number, which is the order of their creation. Damaged ones are
+  /// read last, because they may need the dictionary of another segment.
   private mutating func readSegments(_ heads: [Head]) throws(ByteStoreError) {
     var dictionaries: [EntryDictionary] = []
     var damaged: [Head] = []
@@ -214,7 +219,8 @@ struct SalvageSources {
     segments.sort { $0.header.number < $1.header.number }
     var asOf = SequenceNumber.none
     for index in segments.indices {
-      // Segments are made in the order of their numbers: what is not known is at least what came before.
+      // Segments are created in the order of their numbers, so an unknown commit number is at least that
+      // of the segment before.
       if !segments[index].isHeaderSound { segments[index].assume(asOf: asOf) }
       asOf = max(asOf, segments[index].header.asOf)
     }
@@ -245,14 +251,15 @@ struct SalvageSources {
       found.append(log)
       logsRead.insert(head.name)
     }
-    // A copy that is sound hides one that is not.
+    // A valid copy takes precedence over a damaged one.
     found.sort {
       ($0.number, $0.header == nil ? 1 : 0, $0.name) < ($1.number, $1.header == nil ? 1 : 0, $1.name)
     }
     for log in found where !logs.contains(where: { $0.fileID == log.fileID }) { logs.append(log) }
     var ends: [RandomID: UInt64] = [:]
     for log in manifest?.logs ?? [] { ends[log.fileID] = log.end?.length }
-    // The last one first: whether it is believed about the end of the one before depends on what it holds.
+    // From last to first, because a log's commits decide whether its record of the previous log's end is
+    // trusted.
     for index in logs.indices.reversed() {
       logs[index].recordedEnd = ends[logs[index].fileID]
       try logs[index].findCommits(directory)
@@ -264,15 +271,15 @@ struct SalvageSources {
     }
   }
 
-  /// Whether its header is right about the log before it. A store that failed to name a log may have gone on in the one
-  /// before; a crash may then bring back the other, which holds nothing.
+  /// Whether its header is right about the previous log. After a failed rotation the store may have
+  /// continued the previous log, and a crash may bring back the other one, which is empty.
   private func tellsWhatCameBefore(_ log: LogSource) -> Bool {
     guard log.header != nil else { return false }
     guard let manifest, !log.hasFrames else { return true }
     return manifest.logs.contains { $0.fileID == log.fileID }
   }
 
-  // MARK: The log in use
+  // MARK: The current log
 
   struct LogLoss {
     var name: String
@@ -280,7 +287,7 @@ struct SalvageSources {
     var reason: String
   }
 
-  /// Where a log ends that was in use, no manifest says. So nobody else would miss its commits.
+  /// No manifest records the end of the current log, so missing commits would go unnoticed.
   private mutating func findOpenLogLosses(_ used: [Head]) throws(ByteStoreError) {
     guard manifest != nil else { return try findUnreadLogs(used) }
     guard let entry = openLog(used), !isEndTold(of: entry) else { return }
@@ -307,7 +314,7 @@ struct SalvageSources {
     ]
   }
 
-  /// Nothing tells whether they were closed, or in use, or held what is nowhere else.
+  /// No file tells whether these logs were closed or current, or whether their commits exist elsewhere.
   private mutating func findUnreadLogs(_ used: [Head]) throws(ByteStoreError) {
     let start = UInt64(LogFormat.pageBytes)
     for head in used where head.kind == .log && head.original != StoreFile.spare {
@@ -322,8 +329,8 @@ struct SalvageSources {
     }
   }
 
-  /// The one that an open would read to its own end. Not one that only `MANIFEST.new` names, which a crash may leave
-  /// without its log; and none of which that one has the end.
+  /// The log that an open would replay to its own end. A log that only `MANIFEST.new` names is excluded,
+  /// because a crash may leave that file without the log. So is a log whose end `MANIFEST.new` records.
   private func openLog(_ used: [Head]) -> Manifest.Log? {
     let named = used.filter { $0.original == StoreFile.manifest }.compactMap(\.manifest)
       .max { $0.generation < $1.generation }
@@ -333,14 +340,16 @@ struct SalvageSources {
     return log
   }
 
-  /// A later log, or a checkpoint of all of it, says which commit was its last: an older manifest does not know.
+  /// Whether a later log or a checkpoint names the log's last commit, which an older manifest does not
+  /// know.
   private func isEndTold(of log: Manifest.Log) -> Bool {
     logs.contains { $0.number > log.number && tellsWhatCameBefore($0) }
       || checkpoints.contains { $0.isHeaderSound && $0.header.position.fileID == log.fileID }
   }
 
-  /// Whether a log whose header is damaged has nothing behind it: the store had turned to it, and no more. The header
-  /// was on disk before a manifest named the log (docs/reliability.md, C3): without a trace of it, more may be gone.
+  /// Whether a log with a damaged header is otherwise unused: the store had rotated to it and written
+  /// nothing. The header was on disk before a manifest named the log (docs/reliability.md, C3). If no
+  /// trace of it exists, more may be lost.
   private func isUnwritten(_ name: String, _ log: Manifest.Log) throws(ByteStoreError) -> Bool {
     guard log.capacity <= LogFormat.capacityMax, let file = try TolerantFile(name, in: directory) else {
       return false
@@ -361,25 +370,25 @@ struct SalvageSources {
   }
 }
 
-/// A log of which frames can be read.
+/// A log with readable frames.
 struct LogSource {
   let name: String
   let number: LogNumber
   let fileID: RandomID
   /// Nil if it is damaged.
   let header: LogHeader?
-  /// Where the manifest or the next log says that it ends.
+  /// The end that the manifest or the next log records.
   var recordedEnd: UInt64?
-  /// The numbers of the commits that can be read, without gaps within each range.
+  /// The sequence numbers of the readable commits, in ranges without gaps.
   private(set) var commits: [ClosedRange<UInt64>] = []
-  /// A commit, or the marker of a close.
+  /// Whether it contains a commit or a close marker.
   private(set) var hasFrames = false
-  /// What may have been commits behind the last frame, and can be told from space that was never used by nothing else:
-  /// bytes that the device does not give, or that the file does not have.
+  /// Ranges after the last frame that may have held commits. They are unreadable or beyond the end of
+  /// the file, so they cannot be told from unused space.
   private(set) var unknown: [(range: Range<UInt64>, reason: String)] = []
   private let platform: Platform
 
-  /// Nil if no frame can be read.
+  /// Nil if no frame is readable.
   init?(
     _ name: String, _ number: LogNumber?, _ entry: Manifest.Log?, _ directory: any OpenDirectory,
     _ platform: Platform
@@ -404,7 +413,7 @@ struct LogSource {
   private struct Bytes {
     var file: TolerantFile
     var bytes: [UInt8] = []
-    /// Pages that the device does not give; they count as zeros.
+    /// Unreadable pages; they are treated as zeros.
     var unreadable: [Range<UInt64>] = []
 
     mutating func add(_ part: [UInt8]?, _ count: Int) {
@@ -450,7 +459,7 @@ struct LogSource {
         commits.append(sequence...sequence)
       }
     }
-    // Behind a close marker there is nothing.
+    // No frame follows a close marker.
     guard scan.frames.last?.header.kind != .close else { return }
     unknown = found.unreadable.filter { $0.lowerBound >= scan.end }.map {
       ($0, "the device does not give what may be commits")
@@ -459,7 +468,7 @@ struct LogSource {
     unknown.append((found.file.size..<capacity, "the file was cut short, and may have had commits there"))
   }
 
-  /// The body of every commit that can be read, in order, and what is missing.
+  /// Passes the body of every readable commit to `body`, in order, and missing ranges to `gap`.
   func forEachCommit(
     _ directory: any OpenDirectory, _ body: (SequenceNumber, CommitBody) throws(ByteStoreError) -> Void,
     gap: (Range<UInt64>, _ reason: String) -> Void
@@ -481,7 +490,7 @@ struct LogSource {
     }
   }
 
-  /// Entries that the log repeats of earlier ones, as far as they can be read.
+  /// The readable entries that the log repeats from earlier logs.
   func context(_ directory: any OpenDirectory) throws(ByteStoreError) -> [(key: [UInt8], value: [UInt8])] {
     guard let bytes = try Self.bytes(name, directory)?.bytes else { return [] }
     return scan(bytes.rawSpan).frames.flatMap { $0.context(in: bytes.rawSpan) ?? [] }

@@ -1,11 +1,11 @@
-// The table of a salvaged store, gathered from what can be read; the bytes stay where they are.
+// Builds the key directory of a salvaged store from all that is readable, without copying entries.
 //
-//   1. segments   oldest first; the checkpoint says which entries are alive, and where it cannot, the newest
-//                 entry of a key is taken for its value
-//   2. logs       in order, each commit behind the state that the segments have
-//   3. judged     definitions that the layer above cannot decode are removed
-//   4. restored   entries that are missing and that the context of a log has, or a checkpoint elsewhere
-//   5. judged     all other entries that the layer above cannot decode are removed
+//   1. segments   oldest first; the checkpoint decides which entries are live, or else the newest entry
+//                 of a key
+//   2. logs       in order, each commit after the state of the segments
+//   3. judged     remove definitions that the upper layer cannot decode
+//   4. restored   add missing entries from the contexts of logs and from checkpoints
+//   5. judged     remove all other entries that the upper layer cannot decode
 
 import ByteStore
 
@@ -16,9 +16,9 @@ struct SalvageTable {
   private let judge: CheckpointJudge?
   private let directory: any OpenDirectory
   private let progress: (String, UInt64) -> Void
-  /// By slot in the new table.
+  /// The segments by slot in the new key directory.
   private(set) var segments: [SegmentSource] = []
-  /// By ordinal in the new table: a location that the checkpoint vouches for.
+  /// For each new ordinal: whether the checkpoint confirms its location.
   private var isProven: [Bool] = []
   private var putsPossiblyStale = 0
   private var last: SequenceNumber
@@ -74,7 +74,7 @@ struct SalvageTable {
   ) throws(ByteStoreError) {
     let fingerprint = table.withTable { $0.fingerprint(of: key) }
     if let ordinal = try ordinal(of: key, fingerprint, &buffer) {
-      // The later one, unless the checkpoint says otherwise.
+      // The later entry wins, unless the checkpoint decides otherwise.
       guard isProven || !self.isProven[Int(ordinal)] else { return }
       table.withTable { $0.move(ordinal, from: $0.location(of: ordinal), to: location) }
       self.isProven[Int(ordinal)] = isProven
@@ -125,7 +125,8 @@ struct SalvageTable {
     guard sequence.value <= CheckpointFormat.sequenceMax else { return }
     let newest = segments.map(\.header.asOf).max() ?? .none
     if judge?.position == nil, sequence <= newest {
-      // The checkpoint would tell that segments have the commit; now each of their entries tells for itself.
+      // A checkpoint would tell that the segments contain the commit. Without one, each key is decided
+      // by the commit number of its segment.
       try applyInPart(commit, sequence)
       return
     }
@@ -137,7 +138,7 @@ struct SalvageTable {
     report.commitsApplied += 1
   }
 
-  /// The operations of a commit on keys of which no later entry was found.
+  /// Applies the operations of a commit whose keys have no later entry.
   private mutating func applyInPart(
     _ commit: CommitBody, _ sequence: SequenceNumber
   ) throws(ByteStoreError) {
@@ -172,14 +173,14 @@ struct SalvageTable {
 
   // MARK: Restored entries
 
-  /// Adds those whose keys are not there, without definitions that `judge` cannot decode.
+  /// Adds entries whose keys are missing, except definitions that `judge` cannot decode.
   mutating func addMissing(
     _ entries: [(key: [UInt8], value: [UInt8])], _ judge: (any EntryJudge)?
   ) throws(ByteStoreError) {
     var batch = Batch()
     for entry in entries {
       guard judge?.brokenDefinition(entry.key.rawSpan, entry.value.rawSpan) == nil else { continue }
-      // What no batch takes, nobody has put.
+      // Entries that exceed the limits of a batch were never put.
       guard entry.key.count <= Batch.keyBytesMax, entry.value.count <= Batch.valueBytesMax else { continue }
       if !batch.hasRoom(forPutOf: entry.value, for: entry.key) {
         try addMissing(batch)
@@ -199,11 +200,11 @@ struct SalvageTable {
     table.apply([AppliedCommit(body: part, targets: try table.prepare(part, newKeys: &newKeys))])
   }
 
-  // MARK: Entries that cannot be decoded
+  // MARK: Undecodable entries
 
   private static let removalsAtOnce = 1000
 
-  /// Removes definitions that cannot be decoded. They count as left out even if right ones take their place.
+  /// Removes definitions that cannot be decoded. They are counted even if valid ones replace them later.
   mutating func leaveOutDefinitions(_ judge: any EntryJudge) throws(ByteStoreError) {
     var broken: [(key: [UInt8], name: String)] = []
     try forEachEntry { key, value in
@@ -231,7 +232,7 @@ struct SalvageTable {
     }
   }
 
-  /// Every entry that the new store would have.
+  /// Passes every entry of the new store to `body`.
   private func forEachEntry(_ body: (RawSpan, RawSpan) -> Void) throws(ByteStoreError) {
     let table = table.frozen()
     var buffer = ReadBuffer()
@@ -253,10 +254,11 @@ struct SalvageTable {
 
   // MARK: The end
 
-  /// The table as of the last commit that anything tells of, so that no number is given out again.
+  /// Returns the key directory. Its commit number is the last one that any file mentions, so that no
+  /// number is reused.
   mutating func finish() -> Table {
     var evidence = segments.map(\.header.asOf.value) + sources.logs.flatMap { $0.commits.map(\.upperBound) }
-    // Of a log that is gone, the next one knows where it ended.
+    // The log after a missing one records where that ended.
     evidence += sources.logs.compactMap { $0.header?.previous.sequence.value }
     evidence += sources.checkpoints.filter(\.isHeaderSound).map(\.header.position.sequence.value)
     evidence += sources.manifest?.logs.compactMap { $0.end?.sequence.value } ?? []
@@ -278,18 +280,18 @@ struct SalvageTable {
 }
 
 extension CheckpointJudge {
-  /// The last commit that the checkpoint has, if that is known.
+  /// The last commit in the checkpoint, if known.
   var position: SequenceNumber? { source.isHeaderSound ? source.header.position.sequence : nil }
 
   fileprivate var stamp: UInt64 { source.isHeaderSound ? source.header.lastStamp : 0 }
 }
 
 extension SegmentSource {
-  /// To be read at locations.
+  /// Creates a segment for reads at locations.
   fileprivate func segment(
     _ slot: Int, _ directory: any OpenDirectory, _ platform: Platform
   ) -> Segment {
-    // A number of its own, by which the cache knows its pages.
+    // A unique number, because the page cache identifies pages by it.
     let entry = Manifest.Segment(
       number: FileNumber(UInt64(slot)), fileID: fileID, slot: slot, pages: pages, bytes: file.size)
     let opened = Segment.Opened(
@@ -299,7 +301,7 @@ extension SegmentSource {
 }
 
 extension FlushJob {
-  /// Writes what lives in a damaged segment to others, as far as it can be read.
+  /// Copies the readable live entries of a damaged segment to new segments.
   mutating func rescue(_ source: SegmentSource, slot: Int) throws(ByteStoreError) {
     var buffer = ReadBuffer()
     try source.forEachEntry(slot: slot) { entry, location, bytes throws(ByteStoreError) in
